@@ -13,15 +13,15 @@ import { HttpApi } from "effect/http-api"
 
 const head = `# Authorization at the Hub
 
-Generated from \`packages/domain/src/hub-api/HubAuthorization.ts\` by \`npm run generate\`. \`packages/hub/test/contract/Authorization.test.ts\` asks a running
-Hub each cell of the table.
+Generated from \`packages/domain/src/hub-api/HubAuthorization.ts\` by \`npm run generate\`. \`packages/hub/test/contract/Authorization.test.ts\` tests each
+cell of the table with a running Hub.
 
-A check happens before a handler starts work, and what acts takes the proof of it: a handler that forgets its check does not compile. What a
-caller may not read and what is not there have the same answer.
+A handler is authorized before it does any work. Actions require the proof of that check: a handler without a check does not compile. Missing and forbidden
+resources are indistinguishable.
 
 ## Roles
 
-Each may do what the ones before it may.
+Each role includes the permissions of the weaker ones.
 
 | Action | Weakest role |
 |---|---|
@@ -34,9 +34,9 @@ const roles = Object.entries(matrix)
 const table = `
 ## Endpoints
 
-The project is private; its owner is also the device's, which is shared with the project, and the linked chat account's. \`✓\`: not refused for want of
-authority. A token of another kind is a join token. A Gateway names no chat account here: with one it is whom that is linked to, for what is
-done from a chat. A list is never refused: it shows what its caller may read.
+The project is private. Its owner also owns the device, which is shared with the project, and the linked chat account. \`✓\` means that the request is
+authorized. A token of another kind is a join token. The Gateway column is without a chat account: with one, the Gateway acts as the linked user, for chat
+actions. A list is never refused: it contains what its caller can read.
 
 | Request | Authority | ${callers.join(" | ")} |
 |---|---|${callers.map(() => "---|").join("")}

@@ -8,8 +8,8 @@ const head = `# Configuration
 
 Generated from \`EdgeSettings.ts\`, \`HubSettings.ts\` and \`GatewaySettings.ts\` by \`npm run generate\`.
 
-Corral is set up by environment variables; profiles and runners stand in a file ([agents](agents.md)). A variable that is missing or empty has its default. A value that does not
-fit stops the start with one sentence that names the variable. Names that start with \`CORRAL_\` never reach a runtime, except the two
+Configure Corral with environment variables, and profiles and runners with a file ([agents](agents.md)). A missing or empty variable has its default. An invalid
+value stops the start with one sentence that names the variable. Runtimes never receive variables that start with \`CORRAL_\`, except the two
 marks by which Corral finds its processes.
 `
 

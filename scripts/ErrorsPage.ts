@@ -33,23 +33,22 @@ const head = `# Errors
 
 Generated from \`packages/domain/src/errors/ErrorTable.ts\` by \`npm run generate\`.
 
-Every refusal has this body, and nothing else:
+Every error response has this body:
 
 \`\`\`json
 { "code": "not_found", "message": "There is nothing here.", "requestId": "req_01KAH2T3J0Q4W8XN5M7C1B9D6B" }
 \`\`\`
 
 - \`code\` is stable. Programs branch on it.
-- \`message\` is for people. It may be more exact than the sentence of the table.
+- \`message\` is for people. It may be more specific than the sentence in the table.
 - \`requestId\` equals the response header \`X-Request-Id\`. Send your own in the request header of that name
-  (1 to 128 characters of \`A-Z a-z 0-9 . _ -\`); one that does not fit is replaced.
-- \`details\` is there for some codes. The last column names its fields where they are fixed; any other code
-  may carry any object that the caller may see. Issues of \`schema_validation_failed\` name the field and what was expected,
-  never what was sent.
+  (1 to 128 characters of \`A-Z a-z 0-9 . _ -\`); any other is replaced.
+- Some codes have \`details\`. The last column lists its fields if they are fixed; other codes can have any object
+  that the caller can see. Issues of \`schema_validation_failed\` contain the field and the expected value, never the
+  value that was sent.
 
-\`Retry-After\` is the header of that name in seconds, where the same request may fare better later.
-A WebSocket is refused before the upgrade, with the same body. \`replay_gap\` is not here: it is the close code 4410 of a
-stream that cannot go on.
+\`Retry-After\` is the header in seconds, for requests that can succeed later. A WebSocket is refused before the upgrade, with
+the same body. \`replay_gap\` is not in the table: it is the close code 4410 of a stream whose events were deleted.
 
 | Code | Status | Sentence | Retry-After | Fields of \`details\` |
 |---|---|---|---|---|

@@ -20,11 +20,11 @@ export const eventExamples: EventExamples = {
     }
   },
   "run.started": {
-    says: "The runtime has spoken for the first time.",
+    says: "The runtime produced its first output.",
     payload: { runtimeSessionId: "5f0c1a2e", runtimeVersion: "1.0.0", mode: "ask" }
   },
   "run.completed": {
-    says: "The run ended as it should. The last event of its log.",
+    says: "The run succeeded. The last event of its log.",
     payload: { text: "Done. The notes are in NOTES.md.", usage: { inputTokens: 1_200, outputTokens: 340 } }
   },
   "run.failed": {
@@ -42,11 +42,11 @@ export const eventExamples: EventExamples = {
     payload: { reason: "cancelled by the user", by: "local" }
   },
   "run.message.delta": {
-    says: "A piece of text while it is made. Pieces of one `messageId` and `channel` join to the whole.",
+    says: "A part of a text while it is streamed. The parts of one `messageId` and `channel` join to the full text.",
     payload: { messageId: "m1", channel: "text", text: "I read " }
   },
   "run.message.completed": {
-    says: "A whole message. It replaces the deltas of its `messageId`.",
+    says: "A complete message. It replaces the deltas of its `messageId`.",
     payload: { messageId: "m1", role: "assistant", channel: "text", text: "I read README.md." }
   },
   "run.tool.call": {
@@ -60,16 +60,16 @@ export const eventExamples: EventExamples = {
     }
   },
   "run.tool.result": {
-    says: "What came of a tool call.",
+    says: "The result of a tool call.",
     payload: { callId: "t1", tool: "shell", status: "completed", output: "12 passed", exitCode: 0 }
   },
   "run.file.read": { says: "The agent read a file.", payload: { path: "README.md", callId: "t1" } },
   "run.file.changed": {
-    says: "A file of the workspace is different now.",
+    says: "A file of the workspace changed.",
     payload: { path: "NOTES.md", change: "created", callId: "t2" }
   },
   "run.diff.ready": {
-    says: "What the run changed in the workspace as a whole.",
+    says: "All changes of the run in the workspace.",
     payload: { files: 1, additions: 5, deletions: 0 }
   },
   "run.patch.proposed": {
@@ -77,7 +77,7 @@ export const eventExamples: EventExamples = {
     payload: { path: "NOTES.md", patch: "@@ -0,0 +1 @@\n+# Notes\n", callId: "t2" }
   },
   "run.artifact.ready": {
-    says: "A file that the run made for people is there.",
+    says: "The run published a file.",
     payload: {
       artifactId: "art_01KAH2T3J0Q4W8XN5M7C1B9D6F" as ArtifactId,
       name: "report.html",
@@ -87,11 +87,11 @@ export const eventExamples: EventExamples = {
     }
   },
   "run.preview.ready": {
-    says: "Something that the run serves can be looked at.",
+    says: "A preview of the run is available.",
     payload: { previewId: "prv_01KAH2T3J0Q4W8XN5M7C1B9D6G" as PreviewId, title: "Development server" }
   },
   "run.approval.requested": {
-    says: "The run waits for a decision. `request` is exactly what would happen.",
+    says: "The run waits for a decision. `request` describes the exact action.",
     payload: {
       approvalId,
       expiresAt: "2026-11-21T10:30:00.000Z",
@@ -109,11 +109,11 @@ export const eventExamples: EventExamples = {
     }
   },
   "run.approval.resolved": {
-    says: "The decision, once and for all. `by` is a person or a policy.",
+    says: "The final decision. `by` is a person or a policy.",
     payload: { approvalId, state: "approved", scope: "once", by: "local" }
   },
   "runtime.unavailable": {
-    says: "The runtime cannot do its work; `message` says what a person can do. `run.failed` follows.",
+    says: "The runtime cannot work; `message` says what the user can do. `run.failed` follows.",
     payload: { reason: "not_signed_in", message: "Sign in first: run the program once by hand." }
   },
   "runtime.retrying": {
@@ -129,7 +129,7 @@ export const eventExamples: EventExamples = {
     }
   },
   "runtime.timeout": {
-    says: "A limit of time was passed. `run.failed` with `run_timeout` follows.",
+    says: "A time limit was exceeded. `run.failed` with `run_timeout` follows.",
     payload: { kind: "run", afterMs: 1_800_000 }
   },
   "schema.validation_failed": {

@@ -59,8 +59,8 @@ Generated from \`packages/domain/src/run/RunEvent.ts\` by \`npm run generate\`. 
 
 A run's log is a list of events. Each has the same envelope; \`payload\` depends on \`type\`. \`seq\` counts from 1 in each run,
 without gaps. The envelope is closed. Payloads grow: ignore types and fields that you do not know, and keep them.
-Payload version: \`v\` is ${PAYLOAD_VERSION}. One payload has at most ${MAX_PAYLOAD_BYTES} bytes of JSON. A longer text is split into several deltas or cut; then
-\`truncated\` is true and \`totalBytes\` is the size of the whole. Paths are relative to the workspace and use \`/\`.
+Payload version: \`v\` is ${PAYLOAD_VERSION}. One payload has at most ${MAX_PAYLOAD_BYTES} bytes of JSON. A longer text is split into several deltas or truncated. Then \`truncated\`
+is true and \`totalBytes\` is the full size. Paths are relative to the workspace and use \`/\`.
 Times are ISO 8601 in UTC.
 
 An event's \`id\` derives from its run and its \`seq\`: \`evt_\` and the 26 characters of the run's id, the last eight of them replaced by \`seq\` in

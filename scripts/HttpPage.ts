@@ -8,12 +8,12 @@ import { isObject } from "./Json.ts"
 
 const head = `# HTTP
 
-Generated from \`packages/domain\` by \`npm run generate\`. Every endpoint of the three services; their shapes, field by field, are in
-[\`openapi/\`](../openapi), what a refusal looks like in [errors](errors.md), what a stream says in [events](events.md).
+Generated from \`packages/domain\` by \`npm run generate\`. This page lists every endpoint of the three services. [\`openapi/\`](../openapi) has all
+fields, [errors](errors.md) the error responses, and [events](events.md) the content of streams.
 
 - Bodies are JSON. A list has \`items\` and \`nextCursor\`, which is the \`cursor\` of the next page.
-- **Takes** names what may stand in the query, then the body (**by its shape** in \`openapi/\`, or by its fields) and the headers. Those with \`?\` may be left out.
-- **Refuses with** leaves out \`schema_validation_failed\`, which every endpoint may answer, and \`unauthorized\`, which all do that ask for a token.
+- **Takes** lists the query, then the body (as **a schema** in \`openapi/\`, or by its fields) and the headers. Names with \`?\` are optional.
+- **Refuses with** omits \`schema_validation_failed\`, which every endpoint can return, and \`unauthorized\`, which every endpoint with a token can return.
 `
 
 /** All names in a part of the contract that begin with this. */

@@ -60,7 +60,7 @@ describe("deploy", () => {
   })
 
   const analyze = spawnSync("systemd-analyze", ["--version"]).status === 0
-  it.skipIf(!analyze)("has units that systemd understands, and that take little of the system", () => {
+  it.skipIf(!analyze)("has valid systemd units with restricted access to the system", () => {
     const folder = mkdtempSync(join(tmpdir(), "corral-units-"))
     try {
       const env = { PATH: process.env["PATH"], XDG_RUNTIME_DIR: folder, HOME: folder }
@@ -89,7 +89,7 @@ describe("deploy", () => {
     }
   })
 
-  it("tells what it is made of, without what only builds it", { timeout: 60_000 }, () => {
+  it("lists its dependencies without those that only build it", { timeout: 60_000 }, () => {
     execFileSync(process.execPath, [join(root, "scripts/sbom.ts")], { stdio: "ignore" })
     const file = join(root, "dist/sbom.cdx.json")
     assert.isTrue(existsSync(file))
