@@ -1,6 +1,6 @@
 /** Events as a platform sends them, whether or not the last one was answered: an open loop. */
 import { Agent, request } from "node:http"
-import { pushedMessage, type Sent } from "@corral/testing/gateway/FakeFeishu"
+import { pushedMessage, type SentBotMessage } from "@corral/testing/gateway/FakeFeishu"
 
 export const CHATS = 200
 
@@ -8,7 +8,7 @@ export const CHATS = 200
 export const idOf = (prefix: string, at: number): string => `${prefix}-${at}`
 
 /** Signed and encrypted messages of chats in turn: made before any is sent. */
-export const messages = (prefix: string, count: number): ReadonlyArray<Sent> =>
+export const messages = (prefix: string, count: number): ReadonlyArray<SentBotMessage> =>
   Array.from({ length: count }, (_, at) => pushedMessage(idOf(prefix, at), "go on", `oc_${at % CHATS}`))
 
 export interface Answered {
@@ -18,7 +18,7 @@ export interface Answered {
   readonly acknowledged: boolean
 }
 
-const send = (agent: Agent, url: string, { body, headers }: Sent, due: number): Promise<Answered> =>
+const send = (agent: Agent, url: string, { body, headers }: SentBotMessage, due: number): Promise<Answered> =>
   new Promise((resolve, reject) => {
     const sending = request(
       url,
@@ -35,7 +35,7 @@ const send = (agent: Agent, url: string, { body, headers }: Sent, due: number): 
 /** Sends a number of events per second, or all at once. Returns the responses in order. */
 export const sendAll = async (
   url: string,
-  sent: ReadonlyArray<Sent>,
+  sent: ReadonlyArray<SentBotMessage>,
   perSecond = Number.POSITIVE_INFINITY
 ): Promise<ReadonlyArray<Answered>> => {
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })

@@ -192,7 +192,7 @@ describe("a bot", { timeout: 120_000 }, () => {
   it("sends the next message to the running run and continues the conversation", async () => {
     const before = chats.fake.said(owner.chat).length
     await chats.says(owner, "/new /wait\n/say bye")
-    await chats.card(owner.chat, "At work", before)
+    await chats.card(owner.chat, "Running", before)
     await chats.says(owner, "what I say next")
     await chats.told(owner.chat, /^I have told the agent\.$/, before)
     await chats.told(owner.chat, /bye/, before)
@@ -219,7 +219,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.card(owner.chat, "Done", before)
     assert.isTrue(existsSync(made("said.txt")))
     await chats.says(owner, "/new /wait")
-    await chats.card(owner.chat, "At work", before)
+    await chats.card(owner.chat, "Running", before)
     await chats.says(owner, "取消")
     await chats.told(owner.chat, /^正在结束。$/, before)
     await chats.card(owner.chat, "Cancelled", before)
@@ -240,7 +240,7 @@ describe("a bot", { timeout: 120_000 }, () => {
   it("cancels the run by the button of its card", async () => {
     const before = chats.fake.said(owner.chat).length
     await chats.says(owner, "/new /wait")
-    const card = await chats.card(owner.chat, "At work", before)
+    const card = await chats.card(owner.chat, "Running", before)
     await chats.fake.clicks(owner.account, card.id, "Cancel")
     await chats.card(owner.chat, "Cancelled", before)
   })
@@ -281,15 +281,12 @@ describe("a bot", { timeout: 120_000 }, () => {
   it("rejects messages of an unlinked account", async () => {
     const ulla = await chats.linked("ulla", "member")
     await chats.says(ulla, "/run /wait")
-    const run = await chats.card(ulla.chat, "At work")
+    const run = await chats.card(ulla.chat, "Running")
     const count = (await tasks()).length
     await chats.says(ulla, "unbind")
-    await chats.told(ulla.chat, /linked to nobody any more/)
+    await chats.told(ulla.chat, /account is no longer linked/)
     // The account can no longer read the result.
-    await until(
-      async () => chats.fake.shown(run.id).title === "Not followed any more" || undefined,
-      "its end"
-    )
+    await until(async () => chats.fake.shown(run.id).title === "No longer followed" || undefined, "its end")
     const links = chats.fake.said(ulla.chat).length
     await chats.says(ulla, "/run /say again")
     await chats.card(ulla.chat, "Link this account", links)

@@ -7,12 +7,12 @@ import { BOT } from "@corral/testing/gateway/FakeFeishu"
 import { FakeSlack, type SlackMessage } from "@corral/testing/gateway/FakeSlack"
 import {
   ADA,
-  APP,
+  SLACK_APP,
   BOT_TOKEN,
   callback,
   direct,
   pushedEvent,
-  SECRET,
+  SLACK_SECRET,
   TEAM
 } from "@corral/testing/gateway/SlackRequests"
 import { Person } from "@corral/testing/hub/Chats"
@@ -30,8 +30,8 @@ describe("a bot", { timeout: 120_000 }, () => {
       gatewayEnv: {
         CORRAL_FEISHU_CONNECTION: "long",
         CORRAL_FEISHU_BOT_ID: "",
-        CORRAL_SLACK_APP_ID: APP,
-        CORRAL_SLACK_SIGNING_SECRET: SECRET,
+        CORRAL_SLACK_APP_ID: SLACK_APP,
+        CORRAL_SLACK_SIGNING_SECRET: SLACK_SECRET,
         CORRAL_SLACK_BOT_TOKEN: BOT_TOKEN,
         CORRAL_SLACK_TEAMS: TEAM,
         CORRAL_SLACK_DOMAIN: slack.url

@@ -7,12 +7,12 @@ import { effort } from "@corral/testing/time/Effort"
 import { BOT } from "@corral/testing/gateway/FakeFeishu"
 import { FakeSlack } from "@corral/testing/gateway/FakeSlack"
 import {
-  APP,
+  SLACK_APP,
   BOT_TOKEN,
   callback,
   direct,
   pushedEvent,
-  SECRET,
+  SLACK_SECRET,
   TEAM
 } from "@corral/testing/gateway/SlackRequests"
 import { Person } from "@corral/testing/hub/Chats"
@@ -68,8 +68,8 @@ describe("cards, while responses are lost", { timeout: 180_000 }, () => {
     slack = await FakeSlack.start()
     chats = await Chats.open({
       gatewayEnv: {
-        CORRAL_SLACK_APP_ID: APP,
-        CORRAL_SLACK_SIGNING_SECRET: SECRET,
+        CORRAL_SLACK_APP_ID: SLACK_APP,
+        CORRAL_SLACK_SIGNING_SECRET: SLACK_SECRET,
         CORRAL_SLACK_BOT_TOKEN: BOT_TOKEN,
         CORRAL_SLACK_TEAMS: TEAM,
         CORRAL_SLACK_DOMAIN: slack.url
@@ -154,7 +154,7 @@ describe("cards, while responses are lost", { timeout: 180_000 }, () => {
       []
     )
     const stale = onSlack().filter((each) =>
-      /Waiting for|等待机器|等待决定|At work|进行中/.test(JSON.stringify([each.blocks, each.text]))
+      /Waiting for|等待机器|等待决定|Running|进行中/.test(JSON.stringify([each.blocks, each.text]))
     )
     assert.deepStrictEqual(stale, [])
     assert.isTrue(onSlack().some(({ text }) => text === "Allowed." || text === "已允许。"))

@@ -74,7 +74,7 @@ describe("Render", () => {
     )
   })
 
-  it("prints whole lines and no escape codes where nobody watches", () => {
+  it("prints whole lines and no escape codes where no terminal is attached", () => {
     assert.deepStrictEqual(rendered(false).join("").split("\n"), [
       `${runId} · scripted in sample · ask`,
       "started (m-1)",

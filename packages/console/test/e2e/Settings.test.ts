@@ -8,7 +8,7 @@ import type { Locator, Page } from "playwright-core"
 import { confirmedLink, GATEWAY_TOKEN, gatewayEnv, newAccount } from "@corral/testing/hub/Chats"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { created, Mirror, newId, resolved, started } from "@corral/testing/hub/Mirror"
+import { createdRun, Mirror, newId, resolved, started } from "@corral/testing/hub/Mirror"
 import { registerDevice, report } from "@corral/testing/hub/Offers"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     } as const
     const runId = await mirror.run(
       projectId,
-      created,
+      createdRun,
       started,
       draft("run.approval.requested", { approvalId: id, request, expiresAt }),
       ...after.map((state) => draft("run.approval.resolved", { approvalId: id, state }))

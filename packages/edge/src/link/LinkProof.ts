@@ -26,7 +26,7 @@ export type CallError = LinkFailure | RpcClientError | LinkEnd
 export const OFFER_TIMEOUT = "5 seconds"
 
 /** Proves the device with its key; with its next key if the Hub may have switched to that before a crash. */
-export const prove = Effect.fnUntraced(function* (proving: Proving, offer: Offer) {
+export const proveDevice = Effect.fnUntraced(function* (proving: Proving, offer: Offer) {
   const { identity } = proving
   const { next, ...current } = identity.device()
   return yield* proveWith(proving, current.privateKey, offer).pipe(
@@ -70,7 +70,7 @@ export const proveAgain = Effect.fnUntraced(function* (
   for (;;) {
     yield* Effect.sleep(accessSeconds * (2_000 / 3))
     const offer = Option.getOrElse(yield* Effect.timeoutOption(offered, OFFER_TIMEOUT), () => first.offer)
-    const again = yield* prove(proving, offer)
+    const again = yield* proveDevice(proving, offer)
     if (again.generation !== first.generation)
       return yield* brokenLink("the Hub changed the link's generation")
     accessSeconds = again.accessSeconds

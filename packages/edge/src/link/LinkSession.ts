@@ -13,7 +13,7 @@ import { Workspaces } from "../workspace/Workspaces.ts"
 import { type HubCalls, type ProvenLink, pushEvents } from "./EventPush.ts"
 import { HubCommands } from "./HubCommands.ts"
 import { brokenLink, endOfClose, endOfError, LinkEnd } from "./LinkEnd.ts"
-import { type CallError, type LinkIdentity, OFFER_TIMEOUT, prove, proveAgain } from "./LinkProof.ts"
+import { type CallError, type LinkIdentity, OFFER_TIMEOUT, proveDevice, proveAgain } from "./LinkProof.ts"
 import { openLink } from "./LinkSocket.ts"
 import type { LinkTimes } from "./LinkTimes.ts"
 
@@ -53,7 +53,7 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
     const { calls, closed, isCongested } = yield* openLink(address, times)
     const { deviceId, hub } = owner.device()
     const proving = { calls, identity: owner, instanceId }
-    const { accessSeconds, generation, heartbeatSeconds } = yield* prove(proving, offer)
+    const { accessSeconds, generation, heartbeatSeconds } = yield* proveDevice(proving, offer)
     const idle = Latch.makeUnsafe(false)
     owner.onLive({ calls, generation, idle: idle.await })
     yield* Effect.logInfo(`linked to ${hub} as ${deviceId}`)

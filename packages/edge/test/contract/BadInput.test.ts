@@ -1,6 +1,6 @@
 /** What an Edge answers to requests that it must not serve: the right refusal, as the error object, with nothing that should not be told. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Answer, type Ask, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { type Answer, type EdgeRequest, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 
 let edge: EdgeProcess
@@ -26,7 +26,7 @@ const assertRefusal = (answer: Answer, status: number, code: string, what: strin
 
 const evil = { origin: "https://evil.example" }
 
-const refusals: ReadonlyArray<readonly [string, string, string, Ask, number, string]> = [
+const refusals: ReadonlyArray<readonly [string, string, string, EdgeRequest, number, string]> = [
   ["no token", "GET", "/v1/runs", { token: null }, 401, "unauthorized"],
   ["wrong token", "GET", "/v1/runs", { token: "wrong" }, 401, "unauthorized"],
   ["wrong token on health", "GET", "/health", { token: "wrong" }, 401, "unauthorized"],

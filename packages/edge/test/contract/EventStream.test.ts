@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { MAX_PAYLOAD_BYTES } from "@corral/domain/run/RunEvent"
-import { assertAnswer, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { assertEdgeAnswer, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertDense, assertWhole } from "../harness/LogInvariants.ts"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
@@ -312,7 +312,7 @@ describe("An upgrade", () => {
     for (const [target, headers, status, code] of cases) {
       const answer = await upgrade(target, headers)
       assert.deepStrictEqual([target, answer.status, codeOf(answer)], [target, status, code])
-      assertAnswer("GET", target, answer)
+      assertEdgeAnswer("GET", target, answer)
       assert.notInclude(answer.text, edge.token)
     }
   })
@@ -331,7 +331,7 @@ describe("An upgrade", () => {
     ]) {
       const answer = await sendRaw(edge.port, message([...lines, ...handshake, ...bearer()]))
       assert.isAtLeast(answer.status, 400)
-      assertAnswer("GET", "/v1/events", answer)
+      assertEdgeAnswer("GET", "/v1/events", answer)
     }
   })
 

@@ -8,7 +8,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs"
 import { createServer, request as requestOver } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
-import { type Answer, assertAnswer, codeOf } from "@corral/testing/edge/EdgeClient"
+import { type Answer, assertEdgeAnswer, codeOf } from "@corral/testing/edge/EdgeClient"
 import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { message, sendAndHold, sendRaw } from "@corral/testing/http/RawRequest"
 import { within } from "@corral/testing/time/Within"
@@ -59,7 +59,7 @@ const send = async (
 ): Promise<Answer> => {
   const length = body === "" ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
   const answer = await sendRaw(edge.port, message([`${method} ${target} HTTP/1.1`, ...head, ...length], body))
-  assertAnswer(method, target, answer)
+  assertEdgeAnswer(method, target, answer)
   assert.isNull(answer.headers.get("location"))
   assert.notInclude(answer.text, edge.token)
   assert.notInclude(answer.text, "private")

@@ -1,6 +1,6 @@
 /** What an Edge answers to bytes that no HTTP client would send, and to clients that leave it waiting. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { assertAnswer, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { assertEdgeAnswer, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { message, sendAndHold, sendRaw } from "@corral/testing/http/RawRequest"
 import { within } from "@corral/testing/time/Within"
@@ -27,7 +27,7 @@ describe("Bytes that no client would send", () => {
   ) => {
     const head = message(lines)
     const answer = await sendRaw(edge.port, typeof body === "string" ? head + body : [head, ...body])
-    assertAnswer(lines[0]?.split(" ")[0] ?? "", "/v1/runs", answer)
+    assertEdgeAnswer(lines[0]?.split(" ")[0] ?? "", "/v1/runs", answer)
     const what = lines.join(" | ").replace(edge.token, "…")
     assert.deepStrictEqual([what, answer.status, codeOf(answer)], [what, status, code])
     assert.notInclude(answer.text, edge.token)
@@ -61,7 +61,7 @@ describe("Bytes that no client would send", () => {
   it("without a host are refused with an error object as well", async () => {
     const answer = await sendRaw(edge.port, message(["GET /v1/runs HTTP/1.1", bearer()]))
     assert.isAtLeast(answer.status, 400)
-    assertAnswer("GET", "/v1/runs", answer)
+    assertEdgeAnswer("GET", "/v1/runs", answer)
   })
 
   it("with a body over 1 MiB are refused, told or found out", async () => {

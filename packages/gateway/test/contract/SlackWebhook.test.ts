@@ -2,23 +2,23 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { codeOf } from "@corral/testing/http/Answer"
 import { until } from "@corral/testing/time/Until"
-import type { Sent } from "@corral/testing/gateway/FakeFeishu"
+import type { SentBotMessage } from "@corral/testing/gateway/FakeFeishu"
 import { FakeSlack } from "@corral/testing/gateway/FakeSlack"
 import { EVENTS as FEISHU_EVENTS, GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 import {
-  APP,
+  SLACK_APP,
   BOT_TOKEN,
   callback,
-  click,
+  slackClick,
   direct,
   FORM_TYPE,
   JSON_TYPE,
   mention,
-  pushedClick,
+  pushedSlackClick,
   pushedEvent,
-  pushedMessage,
-  SECRET,
-  signed,
+  pushedSlackMessage,
+  SLACK_SECRET,
+  signedSlackRequest,
   TEAM
 } from "@corral/testing/gateway/SlackRequests"
 
@@ -39,8 +39,8 @@ describe("the webhooks of Slack", { timeout: 60_000 }, () => {
         CORRAL_FEISHU_VERIFICATION_TOKEN: "",
         CORRAL_FEISHU_TENANTS: "",
         CORRAL_FEISHU_BOT_ID: "",
-        CORRAL_SLACK_APP_ID: APP,
-        CORRAL_SLACK_SIGNING_SECRET: SECRET,
+        CORRAL_SLACK_APP_ID: SLACK_APP,
+        CORRAL_SLACK_SIGNING_SECRET: SLACK_SECRET,
         CORRAL_SLACK_BOT_TOKEN: BOT_TOKEN,
         CORRAL_SLACK_TEAMS: TEAM,
         CORRAL_SLACK_DOMAIN: fake.url
@@ -60,11 +60,11 @@ describe("the webhooks of Slack", { timeout: 60_000 }, () => {
     await use()
     assert.strictEqual((await kept()) - before, more)
   }
-  const assertTaken = async (sent: Sent, path: string) => {
+  const assertTaken = async (sent: SentBotMessage, path: string) => {
     const answer = await gateway.send(sent, path)
     assert.deepStrictEqual([answer.status, answer.text, answer.headers.get("content-length")], [200, "", "0"])
   }
-  const assertRefused = (sent: Sent, path: string, status: number, code: string) =>
+  const assertRefused = (sent: SentBotMessage, path: string, status: number, code: string) =>
     assertKept(0, async () => {
       const answer = await gateway.send(sent, path)
       assert.deepStrictEqual([answer.status, codeOf(answer)], [status, code])
@@ -72,7 +72,7 @@ describe("the webhooks of Slack", { timeout: 60_000 }, () => {
 
   it("keeps a signed event once, however often it comes, and what it says is handled", async () => {
     await assertKept(1, async () => {
-      for (const _ of [1, 2, 3]) await assertTaken(pushedMessage("Ev_once"), EVENTS)
+      for (const _ of [1, 2, 3]) await assertTaken(pushedSlackMessage("Ev_once"), EVENTS)
     })
     const called = () => gateway.query("SELECT event FROM calls WHERE key = 'slack:Ev_once'")
     const [row] = await until(async () => ((await called()).length > 0 ? called() : undefined), "the event")
@@ -83,13 +83,16 @@ describe("the webhooks of Slack", { timeout: 60_000 }, () => {
   it("keeps a click once, and a second deliberate one", async () => {
     const again = { type: "button", action_id: "action-0", action_ts: "1790000009.000001", value: "act_1" }
     await assertKept(2, async () => {
-      for (const _ of [1, 2]) await assertTaken(pushedClick(click("act_1")), CARDS)
-      await assertTaken(pushedClick(click("act_1", { actions: [again] })), CARDS)
+      for (const _ of [1, 2]) await assertTaken(pushedSlackClick(slackClick("act_1")), CARDS)
+      await assertTaken(pushedSlackClick(slackClick("act_1", { actions: [again] })), CARDS)
     })
   })
 
   it("refuses a forged signature and an old one, at both doors", async () => {
-    const good = { [EVENTS]: pushedMessage("Ev_forged"), [CARDS]: pushedClick(click("act_forged")) }
+    const good = {
+      [EVENTS]: pushedSlackMessage("Ev_forged"),
+      [CARDS]: pushedSlackClick(slackClick("act_forged"))
+    }
     for (const [path, { body, headers }] of Object.entries(good)) {
       const forged = { ...headers, "x-slack-signature": `v0=${"0".repeat(64)}` }
       await assertRefused({ body, headers: forged }, path, 401, "unauthorized")
@@ -98,21 +101,26 @@ describe("the webhooks of Slack", { timeout: 60_000 }, () => {
     }
     const old = Date.now() - 6 * MINUTE
     await assertRefused(pushedEvent(callback(direct("x")), old), EVENTS, 401, "unauthorized")
-    await assertRefused(pushedClick(click("x"), old), CARDS, 401, "unauthorized")
+    await assertRefused(pushedSlackClick(slackClick("x"), old), CARDS, 401, "unauthorized")
   })
 
   it("refuses another app, another team and what is no event", async () => {
     const foreign = callback(direct("x"), { api_app_id: "A2" })
     await assertRefused(pushedEvent(foreign), EVENTS, 403, "permission_denied")
-    await assertRefused(pushedClick(click("x", { team: { id: "T2" } })), CARDS, 403, "permission_denied")
-    await assertRefused(signed("{", JSON_TYPE), EVENTS, 422, "schema_validation_failed")
-    await assertRefused(signed("payload=%7B", FORM_TYPE), CARDS, 422, "schema_validation_failed")
+    await assertRefused(
+      pushedSlackClick(slackClick("x", { team: { id: "T2" } })),
+      CARDS,
+      403,
+      "permission_denied"
+    )
+    await assertRefused(signedSlackRequest("{", JSON_TYPE), EVENTS, 422, "schema_validation_failed")
+    await assertRefused(signedSlackRequest("payload=%7B", FORM_TYPE), CARDS, 422, "schema_validation_failed")
   })
 
   it("takes a form at one door and JSON at the other, and serves no platform beside", async () => {
-    await assertRefused(pushedClick(click("x")), EVENTS, 415, "unsupported_media_type")
-    await assertRefused(pushedMessage("Ev_door"), CARDS, 415, "unsupported_media_type")
-    assert.strictEqual((await gateway.send(pushedMessage("Ev_door"), FEISHU_EVENTS)).status, 404)
+    await assertRefused(pushedSlackClick(slackClick("x")), EVENTS, 415, "unsupported_media_type")
+    await assertRefused(pushedSlackMessage("Ev_door"), CARDS, 415, "unsupported_media_type")
+    assert.strictEqual((await gateway.send(pushedSlackMessage("Ev_door"), FEISHU_EVENTS)).status, 404)
   })
 
   it("answers the trial of its address, and keeps nothing of it", () =>
@@ -152,8 +160,8 @@ describe("the webhooks of Slack", { timeout: 60_000 }, () => {
       "the lock"
     )
     const refused = await Promise.all([
-      gateway.send(pushedMessage("Ev_down"), EVENTS),
-      gateway.send(pushedClick(click("act_down")), CARDS)
+      gateway.send(pushedSlackMessage("Ev_down"), EVENTS),
+      gateway.send(pushedSlackClick(slackClick("act_down")), CARDS)
     ])
     assert.deepStrictEqual(
       refused.map((answer) => [answer.status, codeOf(answer)]),
@@ -169,14 +177,14 @@ describe("the webhooks of Slack", { timeout: 60_000 }, () => {
     let tries = 0
     const statuses = await fake.push(gateway.url + EVENTS, () => {
       tries += 1
-      const sent = pushedMessage("Ev_again")
+      const sent = pushedSlackMessage("Ev_again")
       return tries < 3 ? { ...sent, headers: { ...sent.headers, "x-slack-signature": "v0=" } } : sent
     })
     assert.deepStrictEqual(statuses, [401, 401, 200])
   })
 
   it("says nothing of its secrets, or of what was sent, in its log", () => {
-    for (const secret of [SECRET, BOT_TOKEN, "hello", "between us", "hooks.slack.com"])
+    for (const secret of [SLACK_SECRET, BOT_TOKEN, "hello", "between us", "hooks.slack.com"])
       assert.notInclude(gateway.stderr, secret)
     assert.include(gateway.stderr, "a request was refused")
   })

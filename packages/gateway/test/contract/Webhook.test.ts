@@ -9,7 +9,7 @@ import {
   encrypted,
   envelope,
   goTime,
-  message,
+  feishuMessage,
   pushed,
   pushedClick,
   pushedMessage,
@@ -53,7 +53,7 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
     )
     assert.deepStrictEqual(
       { ...row, body: JSON.parse(String(row?.["body"])) },
-      { kind: "message", tenant: TENANT, app: APP, chat_id: "oc_1", body: message("hello") }
+      { kind: "message", tenant: TENANT, app: APP, chat_id: "oc_1", body: feishuMessage("hello") }
     )
   })
 
@@ -71,7 +71,7 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
 
   it("refuses an unsigned encrypted event", () =>
     assertRefused(
-      bare({ encrypt: encrypted(JSON.stringify(envelope({ event_id: "ev_unsigned" }, message("x")))) }),
+      bare({ encrypt: encrypted(JSON.stringify(envelope({ event_id: "ev_unsigned" }, feishuMessage("x")))) }),
       401,
       "unauthorized"
     ))
@@ -128,7 +128,7 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
   })
 
   it("takes a signature over the bytes, however the JSON is laid out", async () => {
-    const content = encrypted(JSON.stringify(envelope({ event_id: "ev_pretty" }, message("x"))))
+    const content = encrypted(JSON.stringify(envelope({ event_id: "ev_pretty" }, feishuMessage("x"))))
     const answer = await gateway.send(
       signed(JSON.stringify({ encrypt: content }, null, 4), seconds(Date.now()))
     )
@@ -137,13 +137,13 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
   })
 
   it("refuses a week-old event, one of tomorrow, and one of no time", async () => {
-    const content = envelope({ event_id: "ev_old" }, message("x"))
+    const content = envelope({ event_id: "ev_old" }, feishuMessage("x"))
     for (const timestamp of [seconds(Date.now() - 168 * HOUR), seconds(Date.now() + HOUR), "yesterday", ""])
       await assertRefused(pushed(content, 0, timestamp), 401, "unauthorized")
   })
 
   it("takes an event that is tried again after 6 hours, and a click at once or not at all", async () => {
-    const event = envelope({ event_id: "ev_6h" }, message("x"))
+    const event = envelope({ event_id: "ev_6h" }, feishuMessage("x"))
     assert.strictEqual((await gateway.send(pushed(event, Date.now() - 6 * HOUR))).status, 200)
     assert.strictEqual((await gateway.send(pushed(event, Date.now()))).status, 200)
     assert.strictEqual(await kept("ev_6h"), 1)
@@ -153,9 +153,9 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
   })
 
   it("refuses another token, another app and another tenant", async () => {
-    await assertRefused(pushed(envelope({ token: "x" }, message("x"))), 401, "unauthorized")
-    await assertRefused(pushed(envelope({ app_id: "cli_b" }, message("x"))), 403, "permission_denied")
-    await assertRefused(pushed(envelope({ tenant_key: "t2" }, message("x"))), 403, "permission_denied")
+    await assertRefused(pushed(envelope({ token: "x" }, feishuMessage("x"))), 401, "unauthorized")
+    await assertRefused(pushed(envelope({ app_id: "cli_b" }, feishuMessage("x"))), 403, "permission_denied")
+    await assertRefused(pushed(envelope({ tenant_key: "t2" }, feishuMessage("x"))), 403, "permission_denied")
   })
 
   it("keeps an event once, one after the other and all at once", async () => {
@@ -195,7 +195,13 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
       await assertRefused(signed(body, now), 422, "schema_validation_failed")
     const notUtf8 = JSON.stringify({ encrypt: encrypted(Buffer.from([0x22, 0xff, 0x22])) })
     await assertRefused(signed(notUtf8, now), 422, "schema_validation_failed")
-    for (const content of [null, 5, [], { schema: "1.0" }, envelope({ event_id: "a\0b" }, message("x"))])
+    for (const content of [
+      null,
+      5,
+      [],
+      { schema: "1.0" },
+      envelope({ event_id: "a\0b" }, feishuMessage("x"))
+    ])
       await assertRefused(pushed(content), 422, "schema_validation_failed")
   })
 
@@ -231,14 +237,14 @@ describe("a bot without an Encrypt Key", { timeout: 60_000 }, () => {
   it("takes plain events by their token", async () => {
     const trial = { type: "url_verification", token: TOKEN, challenge: "c-42" }
     assert.deepStrictEqual((await gateway.send(bare(trial))).body, { challenge: "c-42" })
-    assert.strictEqual((await gateway.send(bare(envelope({}, message("x"))))).status, 200)
-    assert.strictEqual((await gateway.send(bare(envelope({ token: "x" }, message("x"))))).status, 401)
-    const old = envelope({ create_time: String(Date.now() - 168 * HOUR) }, message("x"))
+    assert.strictEqual((await gateway.send(bare(envelope({}, feishuMessage("x"))))).status, 200)
+    assert.strictEqual((await gateway.send(bare(envelope({ token: "x" }, feishuMessage("x"))))).status, 401)
+    const old = envelope({ create_time: String(Date.now() - 168 * HOUR) }, feishuMessage("x"))
     assert.strictEqual((await gateway.send(bare(old))).status, 401)
   })
 
   it("keeps a text whole whose characters came in pieces", async () => {
-    const sent = bare(envelope({ event_id: "ev_split" }, message("书".repeat(50))))
+    const sent = bare(envelope({ event_id: "ev_split" }, feishuMessage("书".repeat(50))))
     assert.strictEqual(await gateway.sendInPieces(sent), 200)
     const [row] = await gateway.query(`SELECT body FROM corral_gateway.inbox WHERE upstream_id = 'ev_split'`)
     assert.include(String(row?.["body"]), "书".repeat(50))

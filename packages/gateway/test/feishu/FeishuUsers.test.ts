@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { feishu } from "../../src/feishu/Feishu.ts"
-import { APP, BOT, envelope, message, TENANT } from "@corral/testing/gateway/FakeFeishu"
+import { APP, BOT, envelope, feishuMessage, TENANT } from "@corral/testing/gateway/FakeFeishu"
 import { configOf, openBot, openFake } from "./Bot.ts"
 
 const mention = {
@@ -16,7 +16,7 @@ const mention = {
   body: JSON.stringify(
     envelope(
       {},
-      message("@_user_1 hello", "oc_team", {
+      feishuMessage("@_user_1 hello", "oc_team", {
         chat_type: "group",
         mentions: [{ key: "@_user_1", name: "Corral", id: { open_id: BOT } }]
       })

@@ -7,7 +7,7 @@ import { connectionOf } from "../../src/feishu/LongConnection.ts"
 import { feishu } from "../../src/feishu/Feishu.ts"
 import { type Inbound, type StoreInbound, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
 import { within } from "@corral/testing/time/Within"
-import { APP, BOT, envelope, message, pushedMessage, TENANT } from "@corral/testing/gateway/FakeFeishu"
+import { APP, BOT, envelope, feishuMessage, pushedMessage, TENANT } from "@corral/testing/gateway/FakeFeishu"
 import { SECRET } from "@corral/testing/gateway/FakePlatform"
 import { configOf, openFake, watchOutput } from "./Bot.ts"
 
@@ -130,8 +130,8 @@ describe("a long connection", () => {
     Effect.gen(function* () {
       const { fake, store } = yield* openConnected
       const events: ReadonlyArray<unknown> = [
-        envelope({ app_id: "cli_other" }, message("x")),
-        envelope({ tenant_key: "tenant_2" }, message("x")),
+        envelope({ app_id: "cli_other" }, feishuMessage("x")),
+        envelope({ tenant_key: "tenant_2" }, feishuMessage("x")),
         envelope({ event_type: "im.chat.updated_v1" }, {}),
         { schema: "2.0", header: { event_id: 5 } },
         { type: "message", event: {} },
@@ -148,7 +148,7 @@ describe("a long connection", () => {
   it.live("does not let the token of a click stand for another field of its envelope", () =>
     Effect.gen(function* () {
       const { fake, store } = yield* openConnected
-      const event = { ...message("x"), app_id: APP, tenant_key: TENANT, event_id: "ev_forged" }
+      const event = { ...feishuMessage("x"), app_id: APP, tenant_key: TENANT, event_id: "ev_forged" }
       yield* Effect.promise(() => fake.connection.send(envelope({ app_id: "cli_other" }, event), 3_000))
       assert.deepStrictEqual(store.kept, [])
       yield* Effect.promise(() => fake.connection.send(envelope({ event_id: "ev_own" }, event), 3_000))

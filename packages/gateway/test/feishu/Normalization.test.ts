@@ -3,7 +3,7 @@ import { Effect, Exit } from "effect"
 import * as fc from "fast-check"
 import { normalizeFeishuEvent } from "../../src/feishu/Normalization.ts"
 import { type InboundKind, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
-import { BOT, click, message } from "@corral/testing/gateway/FakeFeishu"
+import { BOT, click, feishuMessage } from "@corral/testing/gateway/FakeFeishu"
 
 const inbound = (event: unknown, kind: InboundKind = "message") => ({
   platform: "feishu",
@@ -19,7 +19,7 @@ const inbound = (event: unknown, kind: InboundKind = "message") => ({
 })
 
 const saying = (type: string, content: object, over: object = {}) =>
-  message("", "oc_1", { message_type: type, content: JSON.stringify(content), ...over })
+  feishuMessage("", "oc_1", { message_type: type, content: JSON.stringify(content), ...over })
 
 const payloadOf = (event: unknown) =>
   Effect.map(normalizeFeishuEvent(inbound(event), Effect.succeed(BOT)), (draft) => draft?.payload)
@@ -83,13 +83,13 @@ describe("normalize", () => {
 
   it.effect("hears nothing of bots, of groups that mention others, and of everyone being mentioned", () =>
     Effect.gen(function* () {
-      const group = (over: object) => payloadOf(message("x", "oc_1", { chat_type: "group", ...over }))
+      const group = (over: object) => payloadOf(feishuMessage("x", "oc_1", { chat_type: "group", ...over }))
       assert.isUndefined(yield* group({}))
       assert.isUndefined(yield* group({ mentions: [{ key: "@_all", name: "all", id: { open_id: null } }] }))
       assert.isUndefined(
         yield* group({ mentions: [{ key: "@_user_1", name: "Corral", id: { open_id: "ou_b2" } }] })
       )
-      const { sender, ...rest } = message("x")
+      const { sender, ...rest } = feishuMessage("x")
       assert.isUndefined(yield* payloadOf({ ...rest, sender: { ...sender, sender_type: "app" } }))
     })
   )
@@ -97,7 +97,7 @@ describe("normalize", () => {
   it.effect("waits with a group's message until the bot knows its id, and not with a direct one", () =>
     Effect.gen(function* () {
       const unknown = Effect.fail(new PlatformUnavailable({ message: "later" }))
-      const event = (chat_type: string) => inbound(message("hi", "oc_1", { chat_type, mentions }))
+      const event = (chat_type: string) => inbound(feishuMessage("hi", "oc_1", { chat_type, mentions }))
       assert.isTrue(Exit.isFailure(yield* Effect.exit(normalizeFeishuEvent(event("group"), unknown))))
       assert.isDefined(yield* normalizeFeishuEvent(event("p2p"), unknown))
     })
@@ -125,7 +125,7 @@ describe("normalize", () => {
         fc.constantFrom(...kinds),
         async (any, content, kind) => {
           const said = saying("post", { title: content, content: any }, { mentions })
-          for (const event of [any, { ...message("x"), message: any }, said]) {
+          for (const event of [any, { ...feishuMessage("x"), message: any }, said]) {
             const exit = await Effect.runPromiseExit(
               normalizeFeishuEvent(inbound(event, kind), Effect.succeed(BOT))
             )

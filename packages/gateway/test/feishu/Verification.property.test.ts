@@ -9,10 +9,10 @@ import {
   encrypted,
   envelope,
   KEY,
-  message,
+  feishuMessage,
   pushed,
   seconds,
-  type Sent,
+  type SentBotMessage,
   signed,
   TENANT,
   TOKEN
@@ -27,11 +27,11 @@ const config = {
 }
 const withKey = makeFeishuVerifier("feishu", { ...config, encryptKey: Redacted.make(KEY) })
 const plain = makeFeishuVerifier("feishu", config)
-const verdicts = ({ body, headers }: Sent) =>
+const verdicts = ({ body, headers }: SentBotMessage) =>
   [withKey, plain].map((verify) => verify({ kind: "events", body, headers, receivedAt: NOW }))
 
 const bytes = fc.uint8Array({ maxLength: 400 }).map((array) => Buffer.from(array))
-const good = pushed(envelope({ event_id: "ev_1" }, message("hello")), NOW)
+const good = pushed(envelope({ event_id: "ev_1" }, feishuMessage("hello")), NOW)
 
 describe("a verifier", () => {
   it("gives a verdict on whatever bytes, signed or not, and accepts none of them", () => {
@@ -88,7 +88,9 @@ describe("a verifier", () => {
     fc.assert(
       fc.property(fc.integer({ min: -100_000, max: 100_000 }), (ago) => {
         const at = NOW - ago * 1_000
-        const [verdict] = verdicts(pushed(envelope({ event_id: "ev_1" }, message("x")), at, seconds(at)))
+        const [verdict] = verdicts(
+          pushed(envelope({ event_id: "ev_1" }, feishuMessage("x")), at, seconds(at))
+        )
         assert.strictEqual(verdict?._tag, ago <= 8 * 3_600 && ago >= -300 ? "Accepted" : "Refused")
       })
     )

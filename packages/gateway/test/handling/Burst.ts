@@ -1,7 +1,7 @@
 /** Events that all come at once, each of them twice, while the store stands still for 2 seconds. */
 import { assert } from "@effect/vitest"
 import { until } from "@corral/testing/time/Until"
-import { pushedMessage, type Sent } from "@corral/testing/gateway/FakeFeishu"
+import { pushedMessage, type SentBotMessage } from "@corral/testing/gateway/FakeFeishu"
 import type { GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 
 const wait = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
@@ -12,10 +12,10 @@ const STALLED =
 
 /** Sends them as the platform does, but sooner: what is not acknowledged is sent again. Gives the milliseconds of every answer. */
 export const burst = async (gateway: GatewayProcess, distinct: number): Promise<ReadonlyArray<number>> => {
-  const events: ReadonlyArray<Sent> = Array.from({ length: distinct }, (_, i) =>
+  const events: ReadonlyArray<SentBotMessage> = Array.from({ length: distinct }, (_, i) =>
     pushedMessage(`ev_${i}`, "hello", `oc_${i % 97}`, `ou_${i % 89}`)
   )
-  const acknowledged = async (sent: Sent): Promise<ReadonlyArray<number>> => {
+  const acknowledged = async (sent: SentBotMessage): Promise<ReadonlyArray<number>> => {
     const { millis, status } = await gateway.sendTimed(sent)
     if (status === 200) return [millis]
     assert.strictEqual(status, 503)

@@ -3,13 +3,13 @@
  * acknowledged. In the end every event has had its effect once, and none is left.
  */
 import { assert } from "@effect/vitest"
-import { pushedMessage, type Sent } from "@corral/testing/gateway/FakeFeishu"
+import { pushedMessage, type SentBotMessage } from "@corral/testing/gateway/FakeFeishu"
 import { GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 
 const EVENTS = 24
 
 /** Sent until it is acknowledged, by whichever Gateway is there. */
-const delivered = async (gateway: GatewayProcess, sent: Sent): Promise<void> => {
+const delivered = async (gateway: GatewayProcess, sent: SentBotMessage): Promise<void> => {
   const status = await gateway.sendTimed(sent).then(
     (answer) => answer.status,
     () => undefined

@@ -9,7 +9,7 @@ import {
   BOT,
   click,
   envelope,
-  message,
+  feishuMessage,
   pushed,
   pushedClick,
   pushedMessage
@@ -105,7 +105,10 @@ describe("the work of a Gateway", { timeout: 90_000 }, () => {
     const group = (id: string, over: object) =>
       gateway.send(
         pushed(
-          envelope({ event_id: id }, message("@_user_1 go", "oc_group", { chat_type: "group", ...over }))
+          envelope(
+            { event_id: id },
+            feishuMessage("@_user_1 go", "oc_group", { chat_type: "group", ...over })
+          )
         )
       )
     await group("ev_g1", {})

@@ -4,7 +4,15 @@ import * as fc from "fast-check"
 import { type InboundKind, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
 import { escaped, plainOf } from "../../src/slack/Markup.ts"
 import { normalizeSlackEvent } from "../../src/slack/Normalization.ts"
-import { ADA, BOT, CHANNEL, click, direct, mention, TEAM } from "@corral/testing/gateway/SlackRequests"
+import {
+  ADA,
+  SLACK_BOT,
+  CHANNEL,
+  slackClick,
+  direct,
+  mention,
+  TEAM
+} from "@corral/testing/gateway/SlackRequests"
 
 const inbound = (event: unknown, kind: InboundKind = "message") => ({
   platform: "slack",
@@ -20,7 +28,7 @@ const inbound = (event: unknown, kind: InboundKind = "message") => ({
 })
 
 const payloadOf = (event: unknown, kind: InboundKind = "message") =>
-  Effect.map(normalizeSlackEvent(inbound(event, kind), Effect.succeed(BOT)), (draft) => draft?.payload)
+  Effect.map(normalizeSlackEvent(inbound(event, kind), Effect.succeed(SLACK_BOT)), (draft) => draft?.payload)
 
 describe("normalize", () => {
   it.effect("reads a direct message, its thread and its files", () =>
@@ -71,17 +79,17 @@ describe("normalize", () => {
 
   it.effect("hears nothing of itself, nor of another workspace's people", () =>
     Effect.gen(function* () {
-      assert.isUndefined(yield* payloadOf(direct("x", { user: BOT })))
+      assert.isUndefined(yield* payloadOf(direct("x", { user: SLACK_BOT })))
       for (const over of [{ team: "T2" }, { user_team: "T2" }, { source_team: "T2" }])
         assert.isUndefined(yield* payloadOf(mention("x", over)))
-      const foreign = click("act_1", { user: { id: ADA, team_id: "T2" } })
+      const foreign = slackClick("act_1", { user: { id: ADA, team_id: "T2" } })
       assert.isUndefined(yield* payloadOf(foreign, "card_action"))
     })
   )
 
   it.effect("takes a button's id, and nothing of one that opens an address", () =>
     Effect.gen(function* () {
-      const payload = yield* payloadOf(click("act_1"), "card_action")
+      const payload = yield* payloadOf(slackClick("act_1"), "card_action")
       assert.deepInclude(payload, {
         actionId: "act_1",
         operatorId: ADA,
@@ -89,7 +97,7 @@ describe("normalize", () => {
         messageId: "1790000000.000300"
       })
       for (const value of [undefined, "", 5, {}, "x".repeat(200)])
-        assert.isUndefined(yield* payloadOf(click(value), "card_action"))
+        assert.isUndefined(yield* payloadOf(slackClick(value), "card_action"))
     })
   )
 
@@ -98,9 +106,9 @@ describe("normalize", () => {
     const held = fc.dictionary(fc.string(), fc.jsonValue())
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), held, fc.constantFrom(...kinds), async (any, over, kind) => {
-        for (const event of [any, direct("x", over), mention("x", { files: any }), click(any, over)]) {
+        for (const event of [any, direct("x", over), mention("x", { files: any }), slackClick(any, over)]) {
           const exit = await Effect.runPromiseExit(
-            normalizeSlackEvent(inbound(event, kind), Effect.succeed(BOT))
+            normalizeSlackEvent(inbound(event, kind), Effect.succeed(SLACK_BOT))
           )
           if (Exit.isFailure(exit)) assert.include(String(exit.cause), "NotUnderstood")
         }
@@ -111,7 +119,7 @@ describe("normalize", () => {
 
 describe("plainOf", () => {
   it.each([
-    [`<@${BOT}> start`, "start"],
+    [`<@${SLACK_BOT}> start`, "start"],
     ["ask <@U0BO>", "ask @U0BO"],
     ["in <#C1|team> and <#C2|> and <#C3>", "in #team and #C2 and #C3"],
     ["see <https://example.com/?a=1&amp;b=2|this>", "see this (https://example.com/?a=1&b=2)"],
@@ -120,14 +128,14 @@ describe("plainOf", () => {
     ["<!here> <!subteam^S1|@ops>", "@here @ops"],
     ["a &lt;b&gt; &amp;lt; c", "a <b> &lt; c"],
     ["a &nbsp; < b", "a &nbsp; < b"]
-  ])("%s", (text, plain) => assert.strictEqual(plainOf(text, BOT), plain))
+  ])("%s", (text, plain) => assert.strictEqual(plainOf(text, SLACK_BOT), plain))
 
   it("gives back what was escaped", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom("<", ">", "&", "@", "!", "|", "amp;", "a", " ") }),
         (text) => {
-          assert.strictEqual(plainOf(escaped(text), BOT), text.trim())
+          assert.strictEqual(plainOf(escaped(text), SLACK_BOT), text.trim())
           assert.notMatch(escaped(text), /[<>]/)
         }
       )

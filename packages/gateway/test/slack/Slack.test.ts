@@ -5,15 +5,15 @@ import type { Card } from "../../src/platform/Card.ts"
 import type { ChatPlatform, Inbound, Destination } from "../../src/platform/ChatPlatform.ts"
 import { plainly } from "../../src/platform/Words.ts"
 import { slack } from "../../src/slack/Slack.ts"
-import { FakeSlack, type Fault } from "@corral/testing/gateway/FakeSlack"
+import { FakeSlack, type SlackFault } from "@corral/testing/gateway/FakeSlack"
 import {
   ADA,
-  APP,
+  SLACK_APP,
   BOT_TOKEN,
   CHANNEL,
-  click,
+  slackClick,
   mention,
-  SECRET,
+  SLACK_SECRET,
   TEAM
 } from "@corral/testing/gateway/SlackRequests"
 
@@ -39,8 +39,8 @@ afterEach(() => fake.stop())
 
 const on = (over: object): ChatPlatform =>
   slack({
-    appId: APP,
-    signingSecret: Redacted.make(SECRET),
+    appId: SLACK_APP,
+    signingSecret: Redacted.make(SLACK_SECRET),
     botToken: Redacted.make(BOT_TOKEN),
     domain: fake.url,
     teams: [],
@@ -53,7 +53,7 @@ const say = (text: string, place: Destination = inChannel) =>
 
 const inbound = (event: unknown, kind: Inbound["kind"]): Inbound => ({
   platform: "slack",
-  app: APP,
+  app: SLACK_APP,
   tenant: TEAM,
   upstreamId: "Ev1",
   kind,
@@ -127,9 +127,9 @@ describe("what is said on Slack", () => {
 })
 
 describe("what goes wrong there", () => {
-  const rateLimited: Fault = { status: 429, headers: { "retry-after": "1800" } }
-  const page: Fault = { status: 200, body: `<html>${BOT_TOKEN} proxy</html>` }
-  const faults: ReadonlyArray<readonly [string, Fault, string]> = [
+  const rateLimited: SlackFault = { status: 429, headers: { "retry-after": "1800" } }
+  const page: SlackFault = { status: 200, body: `<html>${BOT_TOKEN} proxy</html>` }
+  const faults: ReadonlyArray<readonly [string, SlackFault, string]> = [
     ["a rate limit", rateLimited, "PlatformUnavailable"],
     ["a rate limit without a time", { status: 429 }, "PlatformUnavailable"],
     ["an error of the server", { status: 503, body: BOT_TOKEN }, "PlatformUnavailable"],
@@ -162,7 +162,7 @@ describe("what goes wrong there", () => {
       assert.strictEqual(failed._tag, tag)
       assert.strictEqual(fake.count("chat.postMessage"), 1)
       for (const text of [String(failed), JSON.stringify(failed), failed.stack ?? ""])
-        for (const secret of [BOT_TOKEN, words, SECRET]) assert.notInclude(text, secret)
+        for (const secret of [BOT_TOKEN, words, SLACK_SECRET]) assert.notInclude(text, secret)
       // The next one goes as if nothing had been: no queue of the client's waits for the limit to end.
       yield* say(words)
     })
@@ -209,7 +209,7 @@ describe("what only who clicked sees", () => {
   const whisper = (response_url: unknown, text = "a <b>") =>
     platform.whisper === undefined
       ? Effect.die("there is no whisper")
-      : platform.whisper(inbound(click("act_1", { response_url }), "card_action"), text)
+      : platform.whisper(inbound(slackClick("act_1", { response_url }), "card_action"), text)
 
   it.effect("goes to the address of the click, without a token, while that works", () =>
     Effect.gen(function* () {

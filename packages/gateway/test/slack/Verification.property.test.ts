@@ -4,41 +4,42 @@ import * as fc from "fast-check"
 import type { WebhookKind, Verification } from "../../src/platform/ChatPlatform.ts"
 import { slackSignature } from "../../src/slack/Signature.ts"
 import { makeSlackVerifier } from "../../src/slack/Verification.ts"
-import type { Sent } from "@corral/testing/gateway/FakeFeishu"
+import type { SentBotMessage } from "@corral/testing/gateway/FakeFeishu"
 import {
-  APP,
-  BOT,
+  SLACK_APP,
+  SLACK_BOT,
   callback,
-  click,
+  slackClick,
   direct,
   FORM_TYPE,
   JSON_TYPE,
   mention,
-  pushedClick,
+  pushedSlackClick,
   pushedEvent,
-  SECRET,
-  seconds,
-  signed,
+  SLACK_SECRET,
+  slackSeconds,
+  signedSlackRequest,
   TEAM
 } from "@corral/testing/gateway/SlackRequests"
 
 const NOW = 1_790_000_000_000
 const kinds: ReadonlyArray<WebhookKind> = ["events", "card-actions"]
 const verify = makeSlackVerifier("slack", {
-  appId: APP,
-  signingSecret: Redacted.make(SECRET),
+  appId: SLACK_APP,
+  signingSecret: Redacted.make(SLACK_SECRET),
   domain: "https://slack.com",
   teams: [TEAM],
   language: "en"
 })
-const at = (kind: WebhookKind, { body, headers }: Sent) => verify({ kind, body, headers, receivedAt: NOW })
+const at = (kind: WebhookKind, { body, headers }: SentBotMessage) =>
+  verify({ kind, body, headers, receivedAt: NOW })
 const event = (payload: unknown) => at("events", pushedEvent(payload, NOW))
-const clicked = (payload: unknown) => at("card-actions", pushedClick(payload, NOW))
+const clicked = (payload: unknown) => at("card-actions", pushedSlackClick(payload, NOW))
 
 const bytes = fc.uint8Array({ maxLength: 400 }).map((array) => Buffer.from(array))
-const goods: ReadonlyArray<readonly [WebhookKind, Sent]> = [
+const goods: ReadonlyArray<readonly [WebhookKind, SentBotMessage]> = [
   ["events", pushedEvent(callback(direct("hello")), NOW)],
-  ["card-actions", pushedClick(click("act_1"), NOW)]
+  ["card-actions", pushedSlackClick(slackClick("act_1"), NOW)]
 ]
 
 describe("a verifier of Slack's requests", () => {
@@ -54,11 +55,11 @@ describe("a verifier of Slack's requests", () => {
   it("gives a verdict on whatever bytes, signed or not, and accepts none of them", () => {
     fc.assert(
       fc.property(bytes, fc.string({ maxLength: 40 }), fc.constantFrom(...kinds), (body, timestamp, kind) => {
-        const now = seconds(NOW)
+        const now = slackSeconds(NOW)
         for (const sent of [
           { body, headers: {} },
-          signed(body, JSON_TYPE, timestamp),
-          signed(body, FORM_TYPE, now)
+          signedSlackRequest(body, JSON_TYPE, timestamp),
+          signedSlackRequest(body, FORM_TYPE, now)
         ])
           assert.strictEqual(at(kind, sent)._tag, "Refused")
       })
@@ -68,7 +69,7 @@ describe("a verifier of Slack's requests", () => {
   it("gives a verdict on whatever JSON, signed, at either address", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(...kinds), (value, kind) => {
-        for (const sent of [pushedEvent(value, NOW), pushedClick(value, NOW)])
+        for (const sent of [pushedEvent(value, NOW), pushedSlackClick(value, NOW)])
           assert.strictEqual(at(kind, sent)._tag, "Refused")
       })
     )
@@ -80,7 +81,11 @@ describe("a verifier of Slack's requests", () => {
         assert.strictEqual(event(callback(held))._tag, "Ignored")
         for (const payload of [callback(direct("x", held)), callback(held, held)])
           assert.notStrictEqual(event(payload)._tag, "Challenge")
-        for (const payload of [click(value, held), click(value), click(value, { actions: value })])
+        for (const payload of [
+          slackClick(value, held),
+          slackClick(value),
+          slackClick(value, { actions: value })
+        ])
           assert.include(["Accepted", "Refused"], clicked({ ...payload, type: "block_actions" })._tag)
       })
     )
@@ -125,17 +130,17 @@ describe("a verifier of Slack's requests", () => {
         const time = NOW - ago * 1_000
         const wanted = Math.abs(ago) <= 300 ? "Accepted" : "Refused"
         assert.strictEqual(at("events", pushedEvent(callback(direct("x")), time))._tag, wanted)
-        assert.strictEqual(at("card-actions", pushedClick(click("a"), time))._tag, wanted)
+        assert.strictEqual(at("card-actions", pushedSlackClick(slackClick("a"), time))._tag, wanted)
       })
     )
   })
 
   it("answers a trial of the address only where it is signed, and only where events come", () => {
     const trial = JSON.stringify({ type: "url_verification", token: "x", challenge: "c-42" })
-    const good = signed(trial, JSON_TYPE, seconds(NOW))
+    const good = signedSlackRequest(trial, JSON_TYPE, slackSeconds(NOW))
     assert.deepInclude(at("events", good), { _tag: "Challenge" })
     assert.deepInclude(at("events", { ...good, headers: {} }), { _tag: "Refused", code: "unauthorized" })
-    assert.strictEqual(at("card-actions", pushedClick(JSON.parse(trial), NOW))._tag, "Refused")
+    assert.strictEqual(at("card-actions", pushedSlackClick(JSON.parse(trial), NOW))._tag, "Refused")
   })
 
   it("refuses another app and another team", () => {
@@ -143,8 +148,8 @@ describe("a verifier of Slack's requests", () => {
       assert.deepInclude(verdict, { _tag: "Refused", code: "permission_denied" })
     assertForeign(event(callback(direct("x"), { api_app_id: "A2" })))
     assertForeign(event(callback(direct("x"), { team_id: "T2" })))
-    assertForeign(clicked(click("a", { api_app_id: "A2" })))
-    assertForeign(clicked(click("a", { team: { id: "T2" } })))
+    assertForeign(clicked(slackClick("a", { api_app_id: "A2" })))
+    assertForeign(clicked(slackClick("a", { team: { id: "T2" } })))
   })
 
   it("hears direct messages, files and mentions, and nothing else that is said", () => {
@@ -160,13 +165,16 @@ describe("a verifier of Slack's requests", () => {
       direct("x", { subtype: "message_changed" }),
       direct("x", { bot_id: "B1" }),
       mention("x", { bot_id: "B1" }),
-      direct(`<@${BOT}> x`, { channel_type: "channel" }),
+      direct(`<@${SLACK_BOT}> x`, { channel_type: "channel" }),
       direct("x", { channel_type: "mpim" }),
       { type: "reaction_added" }
     ])
       assert.strictEqual(event(callback(passed))._tag, "Ignored")
-    assert.strictEqual(event({ type: "app_rate_limited", team_id: TEAM, api_app_id: APP })._tag, "Ignored")
-    assert.strictEqual(clicked(click("a", { type: "view_submission" }))._tag, "Ignored")
+    assert.strictEqual(
+      event({ type: "app_rate_limited", team_id: TEAM, api_app_id: SLACK_APP })._tag,
+      "Ignored"
+    )
+    assert.strictEqual(clicked(slackClick("a", { type: "view_submission" }))._tag, "Ignored")
   })
 
   it("knows a click again, and tells another one, however little differs", () => {
@@ -177,22 +185,25 @@ describe("a verifier of Slack's requests", () => {
     }
     const action = { type: "button", action_id: "action-0", action_ts: "1790000001.000001", value: "act_1" }
     const container = { message_ts: "1790000000.000300", channel_id: "C0TEAM" }
-    const first = idOf(click("act_1"))
-    assert.strictEqual(idOf(click("act_1", { trigger_id: "another", response_url: null })), first)
+    const first = idOf(slackClick("act_1"))
+    assert.strictEqual(idOf(slackClick("act_1", { trigger_id: "another", response_url: null })), first)
     const others = [
-      click("act_1", { actions: [{ ...action, action_ts: "1790000001.000002" }] }),
-      click("act_1", { actions: [{ ...action, action_id: "action-1" }] }),
-      click("act_1", { user: { id: "U0BO" } }),
-      click("act_1", { channel: { id: "C2" } }),
-      click("act_1", { container: { ...container, message_ts: "1" } })
+      slackClick("act_1", { actions: [{ ...action, action_ts: "1790000001.000002" }] }),
+      slackClick("act_1", { actions: [{ ...action, action_id: "action-1" }] }),
+      slackClick("act_1", { user: { id: "U0BO" } }),
+      slackClick("act_1", { channel: { id: "C2" } }),
+      slackClick("act_1", { container: { ...container, message_ts: "1" } })
     ].map(idOf)
     assert.strictEqual(new Set([first, ...others]).size, 6)
   })
 
   it("takes a form with one payload, and no other", () => {
-    const payload = JSON.stringify(click("act_1"))
+    const payload = JSON.stringify(slackClick("act_1"))
     const form = (pairs: ReadonlyArray<[string, string]>) =>
-      at("card-actions", signed(new URLSearchParams([...pairs]).toString(), FORM_TYPE, seconds(NOW)))
+      at(
+        "card-actions",
+        signedSlackRequest(new URLSearchParams([...pairs]).toString(), FORM_TYPE, slackSeconds(NOW))
+      )
     assert.strictEqual(form([["payload", payload]])._tag, "Accepted")
     assert.strictEqual(form([])._tag, "Refused")
     assert.strictEqual(
@@ -206,7 +217,7 @@ describe("a verifier of Slack's requests", () => {
   })
 
   it("keeps nothing of a click but what it needs", () => {
-    const verdict = clicked(click("act_1"))
+    const verdict = clicked(slackClick("act_1"))
     assert(verdict._tag === "Accepted")
     for (const word of ["verification-token", "what the card says", "trigger"])
       assert.notInclude(verdict.inbound.body, word)

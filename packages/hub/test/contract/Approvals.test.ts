@@ -4,7 +4,7 @@ import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import type { ApprovalId, ProjectId, RunId } from "@corral/domain/identity/Ids"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { asked, created, Mirror, newId, resolved, started } from "@corral/testing/hub/Mirror"
+import { asked, createdRun, Mirror, newId, resolved, started } from "@corral/testing/hub/Mirror"
 
 interface Page<A> {
   readonly items: ReadonlyArray<A>
@@ -34,7 +34,7 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     const id = newId<ApprovalId>("apr")
     const runId = await mirror.run(
       of,
-      created,
+      createdRun,
       started,
       asked(id),
       ...(state === undefined ? [] : [resolved(id, state)])
@@ -152,7 +152,7 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await decide(mia, id, { decision: "allow" })), "target_offline")
     const unshared = new Mirror(hub)
     const elsewhere = newId<ApprovalId>("apr")
-    await unshared.run(project, created, started, asked(elsewhere))
+    await unshared.run(project, createdRun, started, asked(elsewhere))
     await unshared.device(ada.userId)
     const refused = await decide(mia, elsewhere, { decision: "allow" })
     assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "unauthorized_target"])

@@ -10,7 +10,7 @@ import { Audit } from "../../src/audit/Audit.ts"
 import { ApiKeyStore } from "../../src/signin/ApiKeyStore.ts"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { completed, created, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import { completed, createdRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
 import { registerDevice } from "@corral/testing/hub/Offers"
 import { walk } from "../harness/Pages.ts"
 import { makeProject } from "@corral/testing/hub/Teams"
@@ -173,9 +173,9 @@ describe("Deleting a project", { timeout: 60_000 }, () => {
         for (const state of runs) {
           const events = {
             queued: [],
-            created: [created],
-            running: [created, started],
-            completed: [created, started, completed]
+            created: [createdRun],
+            running: [createdRun, started],
+            completed: [createdRun, started, completed]
           }
           const id = await mirror.run(project, ...(events[state as keyof typeof events] ?? []))
           if (state !== "completed") live.push(id)
@@ -214,7 +214,7 @@ describe("Deleting a project", { timeout: 60_000 }, () => {
       await mirror.device(owner(), project)
       const [removed] = await Promise.all([
         remove(project),
-        mirror.run(project, created).catch(() => undefined)
+        mirror.run(project, createdRun).catch(() => undefined)
       ])
       const left = await onStore(`SELECT 1 FROM runs WHERE project_id = '${project}'`)
       assert.strictEqual(left.length, removed.status === 204 ? 0 : 1)

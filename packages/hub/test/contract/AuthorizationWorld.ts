@@ -22,7 +22,7 @@ import { newToken } from "../../src/signin/SessionToken.ts"
 import { confirmedLink, GATEWAY_TOKEN, newAccount, startedLink } from "@corral/testing/hub/Chats"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
-import { asked, created, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import { asked, createdRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
 import { registerDevice, report } from "@corral/testing/hub/Offers"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 
@@ -116,7 +116,7 @@ export const makeWorld = async (
   assert.strictEqual(task.status, 201, task.text)
   const mirror = new Mirror(hub, device.id)
   const approvalId = newId<ApprovalId>("apr")
-  const runId = await mirror.run(project.id, created, started, asked(approvalId))
+  const runId = await mirror.run(project.id, createdRun, started, asked(approvalId))
   const codes = await hub.client.ask<{ readonly userCode: string; readonly deviceCode: string }>(
     "POST",
     "/client/auth/device/start",

@@ -26,7 +26,7 @@ import {
 } from "@corral/testing/hub/Chats"
 import { type Ask, codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { asked, created, createRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import { asked, createdRun, createRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
 import { StreamReader } from "@corral/testing/hub/StreamReader"
 import { makeProject } from "@corral/testing/hub/Teams"
 
@@ -118,7 +118,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     const { account } = await bound(eve)
     const mirror = new Mirror(hub)
     const approvalId = newId<ApprovalId>("apr")
-    const runId = await mirror.run(project.id, created, started, asked(approvalId))
+    const runId = await mirror.run(project.id, createdRun, started, asked(approvalId))
     assert.strictEqual((await askAs(account, "GET", `/client/runs/${runId}`)).status, 200)
     const refused = [
       await askAs(account, "POST", "/client/sessions", { body: { projectId: project.id, title: "x" } }),
@@ -147,7 +147,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
       const task = await askAs(account, "POST", "/web/agent-tasks", { body })
       assert.strictEqual(task.status, isNarrow ? 201 : 403, `${mode}: ${task.text}`)
       const runId = await mirror.open(project.id, { ...createRun, mode })
-      await mirror.append(runId, 1, created, started)
+      await mirror.append(runId, 1, createdRun, started)
       const input = await askAs(account, "POST", `/client/runs/${runId}/input`, { body: { text: "More" } })
       assert.strictEqual(
         codeOf(input),
@@ -329,7 +329,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
 
   it("follows a run until the account is unlinked, then is disconnected", async () => {
     const { account } = await bound(ada)
-    const runId = await new Mirror(hub).run(project.id, created, started)
+    const runId = await new Mirror(hub).run(project.id, createdRun, started)
     const headers = { authorization: `Bearer ${GATEWAY_TOKEN}`, ...actingAs(account).headers }
     const response = await fetch(`${hub.url}/client/runs/${runId}/events`, {
       headers: { ...headers, accept: "text/event-stream" }

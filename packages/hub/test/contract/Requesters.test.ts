@@ -16,7 +16,7 @@ import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
 import {
   asked,
   completed,
-  created,
+  createdRun,
   createRun,
   linesOf,
   Mirror,
@@ -117,7 +117,7 @@ describe("Requesters of a run", { timeout: 120_000 }, () => {
               "dispatched"
             )
             assert.isDefined(runId)
-            await team.edge.push(runId, 1, linesOf(runId, 1, [created, started]))
+            await team.edge.push(runId, 1, linesOf(runId, 1, [createdRun, started]))
             for (const input of inputs) {
               takesInput = input.taken
               const answer = await send(runId, input)
@@ -151,7 +151,7 @@ describe("Requesters of a run", { timeout: 120_000 }, () => {
 
   it("stay requesters when delivery of their message is unknown, but not when it failed", async () => {
     const mirror = new Mirror(hub)
-    const runId = await mirror.run(await mirror.project(people[0]?.userId), created)
+    const runId = await mirror.run(await mirror.project(people[0]?.userId), createdRun)
     const userId = people[1]?.userId as UserId
     const unknown = new TargetOffline({ details: { targetId: mirror.targetId, outcome: "unknown" } })
     const isUnknown = (error: unknown) => error === unknown

@@ -9,7 +9,7 @@ import { HubProcess } from "@corral/testing/hub/HubProcess"
 import {
   asked,
   completed,
-  created,
+  createdRun,
   createRun,
   linesOf,
   Mirror,
@@ -41,7 +41,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
   afterAll(() => hub.remove())
 
   it("returns a run as in its log", async () => {
-    const runId = await mirror.run(project, created, started, said("Hello"), completed)
+    const runId = await mirror.run(project, createdRun, started, said("Hello"), completed)
     const { body, status } = await ada.ask<HubRun>("GET", `/client/runs/${runId}`)
     assert.strictEqual(status, 200)
     const { createdAt, updatedAt, ...run } = body
@@ -67,7 +67,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     const state = async () => (await ada.ask<HubRun>("GET", `/client/runs/${runId}`)).body
     assert.strictEqual((await state()).state, "queued")
     const [one, two] = [newId<ApprovalId>("apr"), newId<ApprovalId>("apr")]
-    await mirror.append(runId, 1, created, started, asked(one), asked(two))
+    await mirror.append(runId, 1, createdRun, started, asked(one), asked(two))
     assert.deepInclude(await state(), { state: "waiting_approval", pendingApprovals: [one, two] })
     await mirror.append(runId, 5, resolved(one, "denied"))
     assert.deepInclude(await state(), { state: "waiting_approval", pendingApprovals: [two] })
@@ -89,7 +89,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       channel: "text",
       text: "\u0000 \ud800 \u2028 😀"
     })
-    const runId = await mirror.run(project, created, started, odd, said("b"), completed)
+    const runId = await mirror.run(project, createdRun, started, odd, said("b"), completed)
     const pages: Array<unknown> = []
     let next: string | null = "0"
     while (next !== null) {
@@ -100,7 +100,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       pages.push(...page.body.items)
       next = page.body.nextCursor
     }
-    const lines = linesOf(runId, 1, [created, started, odd, said("b"), completed])
+    const lines = linesOf(runId, 1, [createdRun, started, odd, said("b"), completed])
     assert.deepStrictEqual(
       pages,
       lines.map((line): unknown => JSON.parse(line))
@@ -126,7 +126,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     const own = await mirror.project(bob.userId)
     const runs: Array<RunId> = []
     for (let i = 0; i < 5; i++)
-      runs.unshift(await mirror.run(own, created, ...(i % 2 === 0 ? [started] : [])))
+      runs.unshift(await mirror.run(own, createdRun, ...(i % 2 === 0 ? [started] : [])))
     const walk = async (query: string) => {
       const found: Array<RunId> = []
       let cursor: string | null = ""
@@ -169,7 +169,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
   })
 
   it("gives the same answer for missing and forbidden runs", async () => {
-    const runId = await mirror.run(project, created)
+    const runId = await mirror.run(project, createdRun)
     for (const [method, path] of [
       ["GET", ""],
       ["GET", "/events"],
@@ -195,7 +195,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
 
   it("routes cancel, diff, artifacts and previews of members to a shared target that is offline", async () => {
     const shared = new Mirror(hub)
-    const runId = await shared.run(project, created, started)
+    const runId = await shared.run(project, createdRun, started)
     await shared.device(ada.userId)
     const carol = await hub.signedIn("carol")
     await mirror.member(ada.userId, project, carol.userId, "member")
@@ -219,7 +219,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
 
   it("routes further input of members, once under a key, and audits it without its text", async () => {
     const own = await mirror.project(ada.userId)
-    const runId = await mirror.run(own, created, started)
+    const runId = await mirror.run(own, createdRun, started)
     const send = (client: HubClient, id: RunId, body: unknown = { text: "a private wish" }, key?: string) =>
       client.ask("POST", `/client/runs/${id}/input`, {
         body,
@@ -235,7 +235,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     await mirror.member(ada.userId, own, mia.userId, "member")
     assert.strictEqual(codeOf(await send(vera, runId)), "permission_denied")
     assert.strictEqual(codeOf(await send(mia, runId)), "unauthorized_target")
-    const over = await mirror.run(own, created, started, completed)
+    const over = await mirror.run(own, createdRun, started, completed)
     const late = await send(ada, over)
     assert.deepStrictEqual([late.status, codeOf(late)], [409, "conflict"])
     for (const body of [{}, { text: "" }, { text: "a\u0000b" }, { text: "\ud800" }, { text: 7 }]) {
@@ -256,10 +256,10 @@ describe("/client/runs", { timeout: 60_000 }, () => {
   })
 
   it("cancels a cancelled run again, but no ended run, and not for viewers", async () => {
-    const cancelled = await mirror.run(project, created, draft("run.cancelled", { by: "x" }))
+    const cancelled = await mirror.run(project, createdRun, draft("run.cancelled", { by: "x" }))
     const again = await ada.ask<HubRun>("POST", `/client/runs/${cancelled}/cancel`)
     assert.deepStrictEqual([again.status, again.body.state], [200, "cancelled"])
-    const done = await mirror.run(project, created, started, completed)
+    const done = await mirror.run(project, createdRun, started, completed)
     const refused = await ada.ask("POST", `/client/runs/${done}/cancel`)
     assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "run_not_cancellable"])
     const vera = await hub.signedIn("vera")

@@ -5,7 +5,7 @@ import type { CreateTask, Task } from "@corral/domain/task/Task"
 import { within } from "@corral/testing/time/Within"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { created, createRun, Mirror, newId } from "@corral/testing/hub/Mirror"
+import { createdRun, createRun, Mirror, newId } from "@corral/testing/hub/Mirror"
 
 interface Page<A> {
   readonly items: ReadonlyArray<A>
@@ -153,12 +153,12 @@ describe("Tasks", { timeout: 60_000 }, () => {
     )
     const foreign = await mirror.project(bob.userId)
     const theirs = await mirror.session(foreign)
-    const resume = await mirror.run(foreign, created)
+    const resume = await mirror.run(foreign, createdRun)
     for (const change of [{ sessionId: theirs }, { sessionId: newId<typeof theirs>("ses") }, { resume }]) {
       const refused = await make(ada, task(change))
       assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "permission_denied"])
     }
-    const elsewhere = await new Mirror(hub).run(project, created)
+    const elsewhere = await new Mirror(hub).run(project, createdRun)
     const refused = await make(ada, task({ resume: elsewhere }))
     assert.strictEqual(codeOf(refused), "schema_validation_failed")
   })

@@ -5,7 +5,7 @@
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { LINK_VERSION } from "@corral/domain/link/EdgeLink"
 import { randomUUID } from "node:crypto"
-import { linesOf, created, said, started } from "@corral/testing/hub/Mirror"
+import { linesOf, createdRun, said, started } from "@corral/testing/hub/Mirror"
 import { offer } from "../harness/LinkedEdge.ts"
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
@@ -76,7 +76,7 @@ export class HostileFrames {
     const run = this.pick<unknown>([runId, foreignRun, "run_01K00000000000000000000000", this.text()])
     const generation = this.generationOrOther()
     const events = this.pick<unknown>([
-      linesOf(foreignRun, 1, [created, started]),
+      linesOf(foreignRun, 1, [createdRun, started]),
       linesOf(runId, 3, [said("x")]).map((line) => line.slice(0, -1)),
       ["{}", "[]", "null", '{"a":'],
       Array.from({ length: 600 }, () => "{}"),

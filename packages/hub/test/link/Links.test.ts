@@ -14,7 +14,7 @@ import { type Answers, LinkedEdge, offer, taken } from "../harness/LinkedEdge.ts
 import {
   asked,
   completed,
-  created,
+  createdRun,
   createRun,
   linesOf,
   Mirror,
@@ -44,7 +44,10 @@ describe("links", { timeout: 60_000 }, () => {
     const { body } = await makeTask(world)
     const { runId } = await untilTask(world, body.id, "dispatched")
     assert.isDefined(runId)
-    assert.strictEqual(failureOf(await edge.push(runId, 1, linesOf(runId, 1, [created, started]))), "taken")
+    assert.strictEqual(
+      failureOf(await edge.push(runId, 1, linesOf(runId, 1, [createdRun, started]))),
+      "taken"
+    )
     return runId
   }
 
@@ -148,7 +151,7 @@ describe("links", { timeout: 60_000 }, () => {
         const { edge, world } = await linked(() => undefined)
         const path = `/client/devices/${world.deviceId}`
         const mirror = new Mirror(hub, world.deviceId)
-        const runId = await mirror.run(world.projectId, created, started)
+        const runId = await mirror.run(world.projectId, createdRun, started)
         const cancelled = world.client.ask("POST", `/client/runs/${runId}/cancel`)
         await edge.count(1)
         await (end === "removed"
@@ -275,7 +278,7 @@ describe("links", { timeout: 60_000 }, () => {
       const { runId } = await untilTask(world, body.id, "dispatched")
       assert.isDefined(runId)
       assert.strictEqual(edge.commands[0]?.commandId, `start.${runId}`)
-      await edge.push(runId, 1, linesOf(runId, 1, [created, started]))
+      await edge.push(runId, 1, linesOf(runId, 1, [createdRun, started]))
       await untilTask(world, body.id, "running")
       await edge.push(runId, 3, linesOf(runId, 3, [said("hi"), completed]))
       await untilTask(world, body.id, "completed")
@@ -401,7 +404,10 @@ describe("links", { timeout: 60_000 }, () => {
       await age()
       const { runId } = await untilTask(world, task.id, "failed")
       assert.isDefined(runId)
-      assert.strictEqual(failureOf(await edge.push(runId, 1, linesOf(runId, 1, [created, started]))), "taken")
+      assert.strictEqual(
+        failureOf(await edge.push(runId, 1, linesOf(runId, 1, [createdRun, started]))),
+        "taken"
+      )
       const running = await untilTask(world, task.id, "running")
       assert.deepStrictEqual([running.error, running.runId], [undefined, runId])
     })

@@ -6,7 +6,7 @@ import type { Run } from "@corral/domain/run/Run"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
-import { asked, created, linesOf, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import { asked, createdRun, linesOf, Mirror, newId, started } from "@corral/testing/hub/Mirror"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
 
 describe("Several Hubs on one database", { timeout: 90_000 }, () => {
@@ -74,7 +74,7 @@ describe("Several Hubs on one database", { timeout: 90_000 }, () => {
   it("accept one of a hundred concurrent decisions on both", async () => {
     const world = await worldOf(a)
     const mirror = new Mirror(a, world.deviceId)
-    const runId = await mirror.run(world.projectId, created, started)
+    const runId = await mirror.run(world.projectId, createdRun, started)
     const approvalId = newId<ApprovalId>("apr")
     await mirror.append(runId, 3, asked(approvalId))
     let first: Approval | undefined
@@ -127,7 +127,7 @@ describe("Several Hubs on one database", { timeout: 90_000 }, () => {
   it("continue commands that a killed Hub had sent", async () => {
     const world = await worldOf(a)
     const mirror = new Mirror(a, world.deviceId)
-    const runId = await mirror.run(world.projectId, created, started)
+    const runId = await mirror.run(world.projectId, createdRun, started)
     const edge = await LinkedEdge.link(b.url, { ...world, answers: () => undefined })
     const waiting = world.client.ask<Run>("POST", `/client/runs/${runId}/cancel`)
     await edge.count(1)

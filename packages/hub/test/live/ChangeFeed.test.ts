@@ -9,7 +9,7 @@ import { HubProcess } from "@corral/testing/hub/HubProcess"
 import {
   asked,
   completed,
-  created,
+  createdRun,
   createRun,
   Mirror,
   newId,
@@ -41,7 +41,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
   /** The Hub has heard of all that was appended: who comes now hears of what comes after it. */
   const heard = async () => {
     const follower = await NewsFollower.open(ada)
-    const id = await mirror.run(project, created)
+    const id = await mirror.run(project, createdRun)
     await follower.hint({ kind: "run", id })
     await follower.close()
   }
@@ -49,8 +49,8 @@ describe("/client/news", { timeout: 60_000 }, () => {
 
   it("begins with devices and pending approvals, and continues with changes", async () => {
     const [pending, done] = [newId<ApprovalId>("apr"), newId<ApprovalId>("apr")]
-    const runId = await mirror.run(project, created, started, asked(pending))
-    await mirror.run(project, created, started, asked(done), resolved(done, "denied"))
+    const runId = await mirror.run(project, createdRun, started, asked(pending))
+    await mirror.run(project, createdRun, started, asked(done), resolved(done, "denied"))
     await heard()
     const news = await NewsFollower.open(ada)
     await news.hint({ id: mirror.targetId, state: "offline" })
@@ -77,7 +77,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
   })
 
   it("sends a change only for events that change a state", async () => {
-    const runId = await mirror.run(project, created, started)
+    const runId = await mirror.run(project, createdRun, started)
     await heard()
     const news = await NewsFollower.open(ada)
     for (let seq = 3; seq < 10; seq++) await mirror.append(runId, seq, said("x"))
@@ -95,7 +95,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
     const theirs = new Mirror(hub)
     await theirs.device(ada.userId, own)
     const approval = newId<ApprovalId>("apr")
-    const runId = await theirs.run(own, created, started, asked(approval))
+    const runId = await theirs.run(own, createdRun, started, asked(approval))
     const [news, adas] = [await NewsFollower.open(bob), await NewsFollower.open(ada)]
     await theirs.append(runId, 4, resolved(approval, "denied"))
     await adas.hint({ id: approval, state: "denied" })
@@ -111,7 +111,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
     await adas.hint({ id: next, state: "approved" })
     // Sent to everyone after that.
     const open = await mirror.project(ada.userId, "internal")
-    const last = await mirror.run(open, created)
+    const last = await mirror.run(open, createdRun)
     await news.hint({ id: last })
     assert.isFalse(news.hints.some((hint) => hint.id === next && hint.state === "approved"))
     await Promise.all([news.close(), adas.close()])

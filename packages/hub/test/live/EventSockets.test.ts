@@ -8,7 +8,7 @@ import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 import {
   completed,
-  created,
+  createdRun,
   createRun,
   linesOf,
   Mirror,
@@ -41,7 +41,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
     Array.from({ length: count }, (_, i) => said(`${i} ${"x".repeat(size)}`))
 
   it("sends what is stored, then what comes, and closes after the run's last event", async () => {
-    const runId = await mirror.run(project, created, started)
+    const runId = await mirror.run(project, createdRun, started)
     const reader = await StreamReader.open(ada, `runId=${runId}`)
     await reader.count(2)
     await mirror.append(runId, 3, said("\u0000 \ud800 😀"), said("b"))
@@ -50,12 +50,12 @@ describe("/client/events", { timeout: 60_000 }, () => {
     assert.strictEqual((await reader.closed()).code, 1000)
     assert.deepStrictEqual(
       reader.frames,
-      linesOf(runId, 1, [created, started, said("\u0000 \ud800 😀"), said("b"), completed])
+      linesOf(runId, 1, [createdRun, started, said("\u0000 \ud800 😀"), said("b"), completed])
     )
   })
 
   it("continues after a position, and closes immediately when the run has ended", async () => {
-    const runId = await mirror.run(project, created, started, said("a"), completed)
+    const runId = await mirror.run(project, createdRun, started, said("a"), completed)
     for (const [after, count] of [
       [0, 4],
       [1, 3],
@@ -72,7 +72,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
   })
 
   it("gives every event once and in order to readers who join while it is written", async () => {
-    const drafts = [created, started, ...many(1_500), completed]
+    const drafts = [createdRun, started, ...many(1_500), completed]
     const runId = await mirror.open(project)
     const lines = linesOf(runId, 1, drafts)
     const readers: Array<{ readonly after: number; readonly reader: StreamReader }> = []
@@ -101,12 +101,12 @@ describe("/client/events", { timeout: 60_000 }, () => {
     const session = await mirror.session(project)
     const create = { ...createRun, sessionId: session }
     const [first, second] = [await mirror.open(project, create), await mirror.open(project, create)]
-    await mirror.append(first, 1, created, started)
+    await mirror.append(first, 1, createdRun, started)
     const reader = await StreamReader.open(ada, `sessionId=${session}`)
     await reader.count(2)
-    await mirror.append(second, 1, created)
+    await mirror.append(second, 1, createdRun)
     const third = await mirror.open(project, create)
-    await mirror.append(third, 1, created, started)
+    await mirror.append(third, 1, createdRun, started)
     await mirror.append(first, 3, completed)
     await mirror.append(second, 2, started, completed)
     await reader.count(8)
@@ -117,7 +117,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
       [1, 2]
     ])
     // Another session's run is none of theirs.
-    await mirror.run(project, created)
+    await mirror.run(project, createdRun)
     await mirror.append(third, 3, completed)
     await reader.count(9)
     assert.strictEqual(reader.events.at(-1)?.runId, third)
@@ -125,7 +125,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
   })
 
   it("refuses before the upgrade, with an error object", async () => {
-    const runId = await mirror.run(project, created, started)
+    const runId = await mirror.run(project, createdRun, started)
     const foreign = await refusedUpgrade(bob, `runId=${runId}`)
     const missing = await refusedUpgrade(bob, `runId=${newId("run")}`)
     const session = await refusedUpgrade(bob, `sessionId=${newId("ses")}`)
@@ -161,7 +161,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
   })
 
   it("ends within a second when the sign-in ends, and not another's", async () => {
-    const runId = await mirror.run(project, created)
+    const runId = await mirror.run(project, createdRun)
     const { signInId, token, userId } = await hub.people.signIn("ada")
     const revoked = await StreamReader.open(new HubClient(hub.url, token, userId), `runId=${runId}`)
     const stays = await StreamReader.open(ada, `runId=${runId}`)
@@ -174,7 +174,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
   })
 
   it("is followed with an API key that may read, as long as there is such a key", async () => {
-    const runId = await mirror.run(project, created)
+    const runId = await mirror.run(project, createdRun)
     const keyOf = async (scope: string) => {
       const body = { name: scope, scopes: [scope] }
       const browser = await hub.atBrowser("ada")
@@ -197,7 +197,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
 
   it("ends within a second when its reader is no longer a member, and not for other members", async () => {
     const own = await mirror.project(ada.userId)
-    const runId = await mirror.run(own, created)
+    const runId = await mirror.run(own, createdRun)
     await mirror.member(ada.userId, own, bob.userId, "viewer")
     const [removed, stays] = [
       await StreamReader.open(bob, `runId=${runId}`),
@@ -214,7 +214,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
   })
 
   it("does not wait for a reader that stalls: others get everything, and it continues where it stopped", async () => {
-    const runId = await mirror.run(project, created, started)
+    const runId = await mirror.run(project, createdRun, started)
     const stalled = await StreamReader.open(ada, `runId=${runId}`)
     await stalled.count(2)
     stalled.pause()
@@ -239,7 +239,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
   })
 
   it("closes a stalled reader too when it loses access", async () => {
-    const runId = await mirror.run(project, created, started)
+    const runId = await mirror.run(project, createdRun, started)
     const { signInId, token, userId } = await hub.people.signIn("ada")
     const client = new HubClient(hub.url, token, userId)
     const [stalled, other] = [
@@ -263,7 +263,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
     const other = await openHub()
     const client = await other.signedIn("ada")
     const there = new Mirror(other)
-    const runId = await there.run(await there.project(client.userId), created)
+    const runId = await there.run(await there.project(client.userId), createdRun)
     const reader = await StreamReader.open(client, `runId=${runId}`)
     await reader.count(1)
     const ended = other.end()
@@ -273,7 +273,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
   })
 
   it("hears of events again after the connection that listens was lost", async () => {
-    const runId = await mirror.run(project, created)
+    const runId = await mirror.run(project, createdRun)
     const reader = await StreamReader.open(ada, `runId=${runId}`)
     await reader.count(1)
     await hub.people.act(

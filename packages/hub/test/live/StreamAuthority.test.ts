@@ -13,7 +13,7 @@ import { StreamAuthority } from "../../src/live/StreamAuthority.ts"
 import type { LostAccess } from "../../src/live/StreamSubscription.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { created, Mirror } from "@corral/testing/hub/Mirror"
+import { createdRun, Mirror } from "@corral/testing/hub/Mirror"
 
 describe("StreamAuthority", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
@@ -29,7 +29,7 @@ describe("StreamAuthority", { timeout: 60_000 }, () => {
     mirror = new Mirror(hub)
     project = await mirror.project(ada.userId)
     await mirror.member(ada.userId, project, bob.userId, "viewer")
-    runId = await mirror.run(project, created)
+    runId = await mirror.run(project, createdRun)
   })
   afterAll(() => hub.remove())
 

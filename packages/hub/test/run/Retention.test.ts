@@ -8,7 +8,7 @@ import { within } from "@corral/testing/time/Within"
 import { dropLogsEndedBefore } from "../../src/run/Retention.ts"
 import { type Answer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { completed, created, createRun, linesOf, Mirror, said, started } from "@corral/testing/hub/Mirror"
+import { completed, createdRun, createRun, linesOf, Mirror, said, started } from "@corral/testing/hub/Mirror"
 import { StreamReader } from "@corral/testing/hub/StreamReader"
 
 const DAY_MS = 86_400_000
@@ -26,7 +26,7 @@ describe("Retention", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  const events = [created, started, said("a"), said("b"), said("c"), completed]
+  const events = [createdRun, started, said("a"), said("b"), said("c"), completed]
   const dayAgo = (days: number) => new Date(Date.now() - days * DAY_MS)
 
   /** A run that ended `days` days ago and whose last push has events before its last. */
@@ -54,7 +54,7 @@ describe("Retention", { timeout: 60_000 }, () => {
     const [old, young, running] = [
       await ended(10),
       await ended(8),
-      await mirror.run(project, created, started)
+      await mirror.run(project, createdRun, started)
     ]
     const before = await ada.ask<HubRun>("GET", `/client/runs/${old}`)
     assert.strictEqual(await drop(9, 2), 1)
@@ -94,7 +94,7 @@ describe("Retention", { timeout: 60_000 }, () => {
     const sessionId = await mirror.session(project)
     const of = async () => {
       const id = await mirror.open(project, { ...createRun, sessionId })
-      await mirror.append(id, 1, created, started, completed)
+      await mirror.append(id, 1, createdRun, started, completed)
       return id
     }
     const [old, young] = [await of(), await of()]

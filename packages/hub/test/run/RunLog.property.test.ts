@@ -9,7 +9,7 @@ import { HubProcess } from "@corral/testing/hub/HubProcess"
 import {
   asked,
   completed,
-  created,
+  createdRun,
   linesOf,
   lineOf,
   Mirror,
@@ -49,7 +49,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
   }
 
   const draftsOf = (flow: ReadonlyArray<"ask" | "say">): ReadonlyArray<EventDraft> => {
-    const events: Array<EventDraft> = [created, started]
+    const events: Array<EventDraft> = [createdRun, started]
     for (const [i, step] of flow.entries()) {
       if (step === "say") events.push(said(`${i} \u0000 \ud800 é`))
       else {
@@ -92,7 +92,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
   )
 
   it("keeps the order and stores no event twice with concurrent pushes", async () => {
-    const drafts = [created, started, ...Array.from({ length: 40 }, (_, i) => said(String(i)))]
+    const drafts = [createdRun, started, ...Array.from({ length: 40 }, (_, i) => said(String(i)))]
     const runId = await mirror.open(project)
     const lines = linesOf(runId, 1, drafts)
     let seq = 0
@@ -106,7 +106,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
   })
 
   it("refuses events after a gap", async () => {
-    const runId = await mirror.run(project, created, started)
+    const runId = await mirror.run(project, createdRun, started)
     const late = linesOf(runId, 4, [said("a")])
     assert.deepStrictEqual(await mirror.push(runId, 4, late), { runId, seq: 2, refusal: "gap" })
     assert.strictEqual((await stored(runId)).length, 2)
@@ -124,8 +124,8 @@ describe("RunLog", { timeout: 120_000 }, () => {
     const appended = await hub.people.act(
       Effect.flatMap(RunLog, (log) =>
         log.append(mirror.targetId, [
-          { runId: two, firstSeq: 1, events: linesOf(two, 1, [created]) },
-          { runId: stranger, firstSeq: 1, events: linesOf(stranger, 1, [created]) },
+          { runId: two, firstSeq: 1, events: linesOf(two, 1, [createdRun]) },
+          { runId: stranger, firstSeq: 1, events: linesOf(stranger, 1, [createdRun]) },
           { runId: one, firstSeq: 3, events: linesOf(one, 3, [said("x")]) },
           { runId: two, firstSeq: 2, events: linesOf(two, 2, [started]) }
         ])
@@ -141,7 +141,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
   it("accepts events of a run only from its target", async () => {
     const runId = await mirror.open(project)
     const other = new Mirror(hub)
-    assert.deepStrictEqual(await other.push(runId, 1, linesOf(runId, 1, [created])), {
+    assert.deepStrictEqual(await other.push(runId, 1, linesOf(runId, 1, [createdRun])), {
       runId,
       seq: 0,
       refusal: "unknown"
@@ -165,7 +165,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
       (good) => JSON.stringify({ ...good, payload: [] }),
       (good) => JSON.stringify({ ...good, more: true }),
       (good) => JSON.stringify({ ...good, payload: { v: 1, text: "x".repeat(300_000) } }),
-      (good) => JSON.stringify({ ...good, type: "run.created", payload: { v: 1, ...created.payload } }),
+      (good) => JSON.stringify({ ...good, type: "run.created", payload: { v: 1, ...createdRun.payload } }),
       (good) =>
         JSON.stringify({
           ...good,
@@ -176,21 +176,25 @@ describe("RunLog", { timeout: 120_000 }, () => {
     for (const breaking of broken) {
       const runId = await mirror.open(project)
       const good = JSON.parse(lineOf(runId, 3, said("x"))) as Record<string, unknown>
-      const events = [...linesOf(runId, 1, [created, started]), breaking(good), lineOf(runId, 4, completed)]
+      const events = [
+        ...linesOf(runId, 1, [createdRun, started]),
+        breaking(good),
+        lineOf(runId, 4, completed)
+      ]
       assert.deepStrictEqual(await mirror.push(runId, 1, events), { runId, seq: 2, refusal: "broken" })
       assert.strictEqual((await stored(runId)).length, 2)
     }
   })
 
   it("refuses events after the end and before the start of a run", async () => {
-    const runId = await mirror.run(project, created, started, completed)
+    const runId = await mirror.run(project, createdRun, started, completed)
     assert.strictEqual((await mirror.push(runId, 4, linesOf(runId, 4, [said("more")]))).refusal, "broken")
     const fresh = await mirror.open(project)
     assert.strictEqual((await mirror.push(fresh, 1, linesOf(fresh, 1, [said("early")]))).refusal, "broken")
   })
 
   it("stores events and payloads of unknown types", async () => {
-    const runId = await mirror.run(project, created, started)
+    const runId = await mirror.run(project, createdRun, started)
     const unknown = [
       JSON.stringify({
         ...(JSON.parse(lineOf(runId, 3, said("x"))) as object),
@@ -208,7 +212,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
   })
 
   it("reads about the requested number of characters, and at least one batch", async () => {
-    const runId = await mirror.run(project, created, started)
+    const runId = await mirror.run(project, createdRun, started)
     for (let seq = 3; seq <= 12; seq++) await mirror.append(runId, seq, said("x".repeat(1_000)))
     assert.strictEqual((await stored(runId, 2, 1)).length, 1)
     assert.strictEqual((await stored(runId, 2, 3_000)).length, 3)

@@ -19,7 +19,7 @@ import { Dispatcher } from "../../src/task/Dispatcher.ts"
 import { Tasks } from "../../src/task/Tasks.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { completed, created, createRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import { completed, createdRun, createRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
 
 /** An Edge as the router sees it: what it is asked to start, in order, and what it answers. */
 class PlayedEdge {
@@ -155,7 +155,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         ]
       )
       const runId = one.runId ?? newId<RunId>("run")
-      await mirror.append(runId, 1, created, started)
+      await mirror.append(runId, 1, createdRun, started)
       await until(first.id, "running")
       await mirror.append(runId, 3, completed)
       await until(first.id, "completed")

@@ -51,7 +51,7 @@ const remove = (group: string): void => {
   try {
     rmdirSync(group)
   } catch {
-    // Something is in it that cannot be killed: left for whoever looks at the machine.
+    // A process in it can't be killed. An operator has to look at the machine.
   }
 }
 

@@ -22,7 +22,7 @@ export interface Bytes {
   readonly bytes: Buffer
 }
 
-export interface Ask {
+export interface EdgeRequest {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** `null`: none is sent. */
@@ -41,7 +41,7 @@ const assertStanding = (what: string, headers: Headers): void => {
 }
 
 /** What is true of every answer of an Edge. */
-export const assertAnswer = (method: string, target: string, answer: Answer): void => {
+export const assertEdgeAnswer = (method: string, target: string, answer: Answer): void => {
   const { body, headers, status, text } = answer
   const what = `${method} ${target} ${status} ${text.slice(0, 200)}`
   assertStanding(what, headers)
@@ -67,7 +67,7 @@ export class EdgeClient {
   async ask(
     method: string,
     target: string,
-    { body, headers = {}, token = this.token }: Ask = {}
+    { body, headers = {}, token = this.token }: EdgeRequest = {}
   ): Promise<Answer> {
     const response = await this.send(method, target, { body, headers, token })
     const text = await response.text()
@@ -77,13 +77,13 @@ export class EdgeClient {
       text,
       body: text === "" ? undefined : JSON.parse(text)
     }
-    assertAnswer(method, target, answer)
+    assertEdgeAnswer(method, target, answer)
     assert.notInclude(text, this.token)
     return answer
   }
 
   /** Asks for content that is no JSON.. */
-  async bytes(method: "GET" | "HEAD", target: string, { headers = {} }: Ask = {}): Promise<Bytes> {
+  async bytes(method: "GET" | "HEAD", target: string, { headers = {} }: EdgeRequest = {}): Promise<Bytes> {
     const response = await this.send(method, target, { headers })
     const bytes = Buffer.from(await response.arrayBuffer())
     assertStanding(`${method} ${target} ${response.status}`, response.headers)
@@ -94,7 +94,7 @@ export class EdgeClient {
   private send(
     method: string,
     target: string,
-    { body, headers = {}, token = this.token }: Ask
+    { body, headers = {}, token = this.token }: EdgeRequest
   ): Promise<Response> {
     return fetch(this.url + target, {
       method,

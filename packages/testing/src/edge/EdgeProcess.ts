@@ -1,5 +1,5 @@
 /**
- * A real Edge as a process, with a home and a workspace of its own in a temporary folder: `src/main.ts` under this Node, or what was built
+ * A real Edge as a process, with its own home and workspace in a temporary folder: `src/main.ts` under this Node, or what was built
  * of it where `CORRAL_TEST_ENTRY=dist` says so, as `npm test` does.
  *
  * Owns the process and the folders: `remove` ends both, and whatever a run left behind. It promises nothing about how the Edge answers.

@@ -12,7 +12,7 @@ export interface EventQuery {
   readonly light?: boolean
 }
 
-export interface Closed {
+export interface ClosedSocket {
   readonly code: number
   readonly reason: string
 }
@@ -27,7 +27,7 @@ export class EventReader {
   /** The frames as they came. */
   readonly frames: Array<string> = []
   private readonly socket: WebSocket
-  private readonly closing: Promise<Closed>
+  private readonly closing: Promise<ClosedSocket>
   private waiters: ReadonlyArray<Waiter> = []
 
   static async open(
@@ -94,7 +94,7 @@ export class EventReader {
   }
 
   /** How the server closes the stream. */
-  get ended(): Promise<Closed> {
+  get ended(): Promise<ClosedSocket> {
     return within(this.closing, 30_000, "the stream's end")
   }
 

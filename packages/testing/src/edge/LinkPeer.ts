@@ -161,7 +161,7 @@ export class LinkPeer {
     for (const { socket } of this.links) socket.close(code)
   }
 
-  /** Reads and answers nothing any more, and keeps the sockets open. */
+  /** No longer reads or answers, and keeps the sockets open. */
   freeze(): void {
     for (const { socket } of this.links) socket.pause()
   }
@@ -180,7 +180,7 @@ export class LinkPeer {
   }
 
   private accept(socket: WebSocket): void {
-    // Nothing may be said before somebody listens.
+    // Send nothing before the peer listens.
     socket.pause()
     this.dials++
     const link: Link = { socket, commands: Effect.runSync(Queue.unbounded<EdgeCommand>()), generation: 0 }

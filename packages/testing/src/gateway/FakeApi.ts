@@ -3,7 +3,7 @@
  * next calls of one kind may be made to fail, to hang, or to be done and never answered.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Answer, FakeMessages } from "./FakeMessages.ts"
+import type { FakeAnswer, FakeMessages } from "./FakeMessages.ts"
 
 export type Api = "token" | "send" | "reply" | "patch" | "bot" | "user" | "tenant" | "endpoint"
 
@@ -125,7 +125,7 @@ export class FakeApi {
     url: URL,
     body: Readonly<Record<string, unknown>>,
     authorization: string | undefined
-  ): Answer & Readonly<Record<string, unknown>> {
+  ): FakeAnswer & Readonly<Record<string, unknown>> {
     const { appId, botId, endpoint, messages, people, secret, tenantName } = this.world
     if (api === "token") {
       if (body["app_id"] !== appId || body["app_secret"] !== secret)

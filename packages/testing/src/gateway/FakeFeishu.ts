@@ -7,7 +7,7 @@ export const BOT = "ou_bot"
 export const KEY = "an encrypt key"
 export const TOKEN = "a-verification-token"
 
-export interface Sent {
+export interface SentBotMessage {
   readonly body: Buffer
   readonly headers: Readonly<Record<string, string>>
 }
@@ -26,7 +26,7 @@ export const goTime = (millis: number): string => {
 
 export const seconds = (millis: number): string => String(Math.floor(millis / 1_000))
 
-export const signed = (body: string | Buffer, timestamp: string, key = KEY): Sent => {
+export const signed = (body: string | Buffer, timestamp: string, key = KEY): SentBotMessage => {
   const bytes = Buffer.from(body)
   const nonce = "n0nce"
   const signature = createHash("sha256")
@@ -45,7 +45,7 @@ export const signed = (body: string | Buffer, timestamp: string, key = KEY): Sen
 }
 
 /** Without a signature. */
-export const bare = (body: unknown): Sent => ({
+export const bare = (body: unknown): SentBotMessage => ({
   body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
   headers: { "content-type": "application/json" }
 })
@@ -79,7 +79,7 @@ const senderOf = (account: string) => ({
   tenant_key: TENANT
 })
 
-export const message = (text: string, chat = "oc_1", over: object = {}) => ({
+export const feishuMessage = (text: string, chat = "oc_1", over: object = {}) => ({
   sender: senderOf("ou_ada"),
   message: {
     message_id: "om_1",
@@ -99,14 +99,14 @@ export const click = (action: unknown, chat = "oc_1") => ({
 })
 
 /** Encrypted and signed at that time, in milliseconds. */
-export const pushed = (content: unknown, at = Date.now(), timestamp = seconds(at)): Sent =>
+export const pushed = (content: unknown, at = Date.now(), timestamp = seconds(at)): SentBotMessage =>
   signed(JSON.stringify({ encrypt: encrypted(JSON.stringify(content)) }), timestamp)
 
 /** A message event as it arrives. */
-export const pushedMessage = (id: string, text = "hello", chat = "oc_1", sender = "ou_ada"): Sent =>
-  pushed(envelope({ event_id: id }, { ...message(text, chat), sender: senderOf(sender) }))
+export const pushedMessage = (id: string, text = "hello", chat = "oc_1", sender = "ou_ada"): SentBotMessage =>
+  pushed(envelope({ event_id: id }, { ...feishuMessage(text, chat), sender: senderOf(sender) }))
 
-export const pushedClick = (id: string, action: unknown = { a: "act_1" }, chat = "oc_1"): Sent =>
+export const pushedClick = (id: string, action: unknown = { a: "act_1" }, chat = "oc_1"): SentBotMessage =>
   pushed(
     envelope(
       { event_id: id, event_type: "card.action.trigger", create_time: `${Date.now()}480` },

@@ -24,7 +24,7 @@ export interface FakeMessage {
 }
 
 /** An answer of the API: 0, or why not. */
-export interface Answer {
+export interface FakeAnswer {
   readonly code: number
   readonly msg?: string
   readonly data?: unknown
@@ -36,7 +36,7 @@ const TEXT_BYTES = 150 * 1_024
 const CARD_BYTES = 30 * 1_024
 const CHANGEABLE_MS = 14 * 24 * HOUR_MS
 
-const refused = (code: number, msg: string): Answer => ({ code, msg })
+const refused = (code: number, msg: string): FakeAnswer => ({ code, msg })
 
 export class FakeMessages {
   readonly all: Array<FakeMessage> = []
@@ -46,7 +46,7 @@ export class FakeMessages {
   limited = true
   private readonly now: () => number
   private readonly changed: () => void
-  private readonly keys = new Map<string, { readonly at: number; readonly answer: Answer }>()
+  private readonly keys = new Map<string, { readonly at: number; readonly answer: FakeAnswer }>()
   private readonly recent = new Map<string, Array<number>>()
   /** Cards as they were when a user clicked, until the click is answered. */
   private readonly clicked = new Map<string, unknown>()
@@ -87,7 +87,7 @@ export class FakeMessages {
     chat: string | undefined,
     body: Readonly<Record<string, unknown>>,
     to: { readonly replyTo?: string; readonly thread?: string | undefined } = {}
-  ): Answer {
+  ): FakeAnswer {
     if (chat === undefined) return refused(230002, "Bot/User can NOT be out of the chat.")
     if (this.isTooMany(chat)) return refused(230020, "This operation triggers the frequency limit.")
     const { content: text, msg_type, uuid } = body
@@ -112,7 +112,7 @@ export class FakeMessages {
     return answer
   }
 
-  reply(id: string, body: Readonly<Record<string, unknown>>): Answer {
+  reply(id: string, body: Readonly<Record<string, unknown>>): FakeAnswer {
     const original = this.get(id)
     if (original === undefined) return refused(230011, "The message is not there.")
     const inThread = body["reply_in_thread"] === true || original.thread !== undefined
@@ -121,7 +121,7 @@ export class FakeMessages {
   }
 
   /** Puts a card in the place of another one. */
-  change(id: string, text: unknown): Answer {
+  change(id: string, text: unknown): FakeAnswer {
     const message = this.get(id)
     if (message === undefined) return refused(230001, "invalid message_id")
     if (message.by !== "bot") return refused(230012, "Bot is NOT the sender of the message.")
@@ -178,7 +178,7 @@ const contentOf = (text: unknown): unknown => {
 const mentionsIn = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/<at\s[^>]*?(?:user_id|id)=\\?"?([^\\">\s]+)/g)].map(([, id = ""]) => id)
 
-const wrongIn = (type: string, text: string, content: unknown): Answer | undefined => {
+const wrongIn = (type: string, text: string, content: unknown): FakeAnswer | undefined => {
   if (type === "text") {
     if (Buffer.byteLength(text) > TEXT_BYTES) return refused(230025, "The length of the message is too long.")
     const isText =

@@ -14,8 +14,8 @@ import {
   type ServerResponse
 } from "node:http"
 import type { AddressInfo } from "node:net"
-import type { Sent } from "./FakeFeishu.ts"
-import { ADA, BOT, BOT_TOKEN, click, pushedClick, TEAM } from "./SlackRequests.ts"
+import type { SentBotMessage } from "./FakeFeishu.ts"
+import { ADA, SLACK_BOT, BOT_TOKEN, slackClick, pushedSlackClick, TEAM } from "./SlackRequests.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -26,7 +26,7 @@ export interface Button {
   readonly style?: string
   readonly text: { readonly type: string; readonly text: string }
 }
-export interface Block {
+export interface SlackBlock {
   readonly type: string
   readonly text?: { readonly type: string; readonly text: string }
   readonly elements?: ReadonlyArray<Button>
@@ -36,12 +36,12 @@ export interface SlackMessage {
   readonly ts: string
   readonly thread: string | undefined
   readonly text: string
-  readonly blocks: ReadonlyArray<Block>
+  readonly blocks: ReadonlyArray<SlackBlock>
   /** As it was sent. */
   readonly parameters: Readonly<Record<string, string>>
 }
 /** What a call is answered with instead; `drop`: the connection ends. */
-export type Fault =
+export type SlackFault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   | "drop"
 
@@ -59,14 +59,14 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
   return Buffer.concat(parts).toString()
 }
 
-const ids = (blocks: ReadonlyArray<Block>) =>
+const ids = (blocks: ReadonlyArray<SlackBlock>) =>
   blocks.flatMap(({ elements }) => elements ?? []).map(({ action_id }) => action_id)
 
 const isWithin = ({ text }: { readonly text?: { readonly text: string } | undefined }, most: number) =>
   text === undefined || (text.text.length > 0 && text.text.length <= most)
 
 /** What Slack says of blocks that it does not take. */
-const refusalOf = (blocks: ReadonlyArray<Block>): string | undefined => {
+const refusalOf = (blocks: ReadonlyArray<SlackBlock>): string | undefined => {
   const fits = blocks.every(
     (block) =>
       isWithin(block, block.type === "header" ? 150 : 3_000) &&
@@ -89,7 +89,7 @@ export class FakeSlack {
   usesLeft = 5
   /** Whether the connection of a call breaks: before it is done, or before its response. */
   loss: (method: string) => "request" | "response" | undefined = () => undefined
-  private readonly faults = new Map<string, Array<Fault>>()
+  private readonly faults = new Map<string, Array<SlackFault>>()
   private readonly server: Server
   private clock = 1_790_000_100
 
@@ -119,7 +119,7 @@ export class FakeSlack {
   }
 
   /** The next calls of a method come to this, one after the other. */
-  fail(method: string, ...faults: ReadonlyArray<Fault>): void {
+  fail(method: string, ...faults: ReadonlyArray<SlackFault>): void {
     this.faults.set(method, [...(this.faults.get(method) ?? []), ...faults])
   }
 
@@ -135,14 +135,14 @@ export class FakeSlack {
   }
 
   /** What Slack sends when a user clicks on a button of a message. */
-  clickOn(ts: string, at: number, over: object = {}): Sent {
+  clickOn(ts: string, at: number, over: object = {}): SentBotMessage {
     const { blocks, channel } = this.message(ts)
     const button = blocks.flatMap(({ elements }) => elements ?? [])[at]
     if (button === undefined) throw new Error(`the message has no button ${at}`)
     const { action_id, value } = button
     this.clock += 1
-    return pushedClick(
-      click(undefined, {
+    return pushedSlackClick(
+      slackClick(undefined, {
         channel: { id: channel, name: "x" },
         container: { type: "message", message_ts: ts, channel_id: channel },
         response_url: `${this.url}/actions/1`,
@@ -156,7 +156,7 @@ export class FakeSlack {
    * Sends an event until it is taken, at most four times: `make` signs it again each time, with the time of that try. Gives the statuses.
    * `scale` makes the ladder shorter.
    */
-  async push(url: string, make: () => Sent, scale = 1 / 10_000): Promise<ReadonlyArray<number>> {
+  async push(url: string, make: () => SentBotMessage, scale = 1 / 10_000): Promise<ReadonlyArray<number>> {
     const statuses: Array<number> = []
     for (const [at, wait] of LADDER.entries()) {
       await new Promise((resolve) => setTimeout(resolve, wait * scale))
@@ -204,7 +204,7 @@ export class FakeSlack {
   private answer(method: string, given: Readonly<Record<string, string>>): Json {
     switch (method) {
       case "auth.test":
-        return { ok: true, user_id: BOT, bot_id: "B0BOT", team: "Acme", team_id: TEAM }
+        return { ok: true, user_id: SLACK_BOT, bot_id: "B0BOT", team: "Acme", team_id: TEAM }
       case "users.info": {
         const user = people[given["user"] ?? ""]
         return user === undefined ? { ok: false, error: "user_not_found" } : { ok: true, user }
@@ -229,7 +229,7 @@ export class FakeSlack {
 
   private keep(parameters: Readonly<Record<string, string>>, ts: string): Json {
     const { blocks: drawn = "[]", channel = "", text = "", thread_ts } = parameters
-    const blocks = JSON.parse(drawn) as ReadonlyArray<Block>
+    const blocks = JSON.parse(drawn) as ReadonlyArray<SlackBlock>
     if (!this.channels.has(channel)) return { ok: false, error: "channel_not_found" }
     if (text === "" && blocks.length === 0) return { ok: false, error: "no_text" }
     const error = refusalOf(blocks)

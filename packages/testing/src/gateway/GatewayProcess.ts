@@ -18,7 +18,7 @@ import type { Answer } from "../http/Answer.ts"
 import { contractOf } from "../http/Contract.ts"
 import { until } from "../time/Until.ts"
 import { within } from "../time/Within.ts"
-import { APP, BOT, KEY, type Sent, TENANT, TOKEN } from "./FakeFeishu.ts"
+import { APP, BOT, KEY, type SentBotMessage, TENANT, TOKEN } from "./FakeFeishu.ts"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
@@ -136,7 +136,7 @@ export class GatewayProcess {
     return this.count("FROM corral_gateway.inbox WHERE done_at IS NULL")
   }
 
-  async send(sent: Sent, path = EVENTS): Promise<Answer<Record<string, unknown>>> {
+  async send(sent: SentBotMessage, path = EVENTS): Promise<Answer<Record<string, unknown>>> {
     const response = await fetch(this.url + path, {
       method: "POST",
       headers: sent.headers,
@@ -146,7 +146,7 @@ export class GatewayProcess {
   }
 
   /** One request of a burst: returns the status, and the milliseconds from when it was written to when it was answered. */
-  sendTimed({ body, headers }: Sent, path = EVENTS): Promise<{ status: number; millis: number }> {
+  sendTimed({ body, headers }: SentBotMessage, path = EVENTS): Promise<{ status: number; millis: number }> {
     return new Promise((resolve, reject) => {
       let written = performance.now()
       const sending = request(this.url + path, {
@@ -167,7 +167,7 @@ export class GatewayProcess {
   }
 
   /** Byte by byte, each in its own chunk; returns the status. */
-  async sendInPieces({ body, headers }: Sent, path = EVENTS): Promise<number | undefined> {
+  async sendInPieces({ body, headers }: SentBotMessage, path = EVENTS): Promise<number | undefined> {
     const sending = request(this.url + path, { method: "POST", headers })
     for (const byte of body) sending.write(Buffer.of(byte))
     sending.end()

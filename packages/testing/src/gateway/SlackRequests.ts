@@ -1,26 +1,26 @@
 /** Requests as Slack sends them: events as JSON, clicks as a form, each signed over its bytes with the time at which it is sent. */
 import { createHmac } from "node:crypto"
-import type { Sent } from "./FakeFeishu.ts"
+import type { SentBotMessage } from "./FakeFeishu.ts"
 
-export const APP = "A0CORRAL1"
+export const SLACK_APP = "A0CORRAL1"
 export const TEAM = "T0TEAM"
-export const BOT = "U0BOT"
+export const SLACK_BOT = "U0BOT"
 export const ADA = "U0ADA"
 export const CHANNEL = "C0TEAM"
-export const SECRET = "a-signing-secret"
+export const SLACK_SECRET = "a-signing-secret"
 export const BOT_TOKEN = "xoxb-a-bot-token"
 
 export const JSON_TYPE = "application/json"
 export const FORM_TYPE = "application/x-www-form-urlencoded"
 
-export const seconds = (millis: number): string => String(Math.floor(millis / 1_000))
+export const slackSeconds = (millis: number): string => String(Math.floor(millis / 1_000))
 
-export const signed = (
+export const signedSlackRequest = (
   body: string | Buffer,
   type: string,
-  timestamp = seconds(Date.now()),
-  secret = SECRET
-): Sent => {
+  timestamp = slackSeconds(Date.now()),
+  secret = SLACK_SECRET
+): SentBotMessage => {
   const bytes = Buffer.from(body)
   const signature = createHmac("sha256", secret).update(`v0:${timestamp}:`).update(bytes).digest("hex")
   return {
@@ -36,12 +36,12 @@ export const signed = (
 export const callback = (event: object, over: object = {}) => ({
   token: "an-old-verification-token",
   team_id: TEAM,
-  api_app_id: APP,
+  api_app_id: SLACK_APP,
   event,
   type: "event_callback",
   event_id: "Ev1",
   event_time: 1_790_000_000,
-  authorizations: [{ team_id: TEAM, user_id: BOT, is_bot: true }],
+  authorizations: [{ team_id: TEAM, user_id: SLACK_BOT, is_bot: true }],
   ...over
 })
 
@@ -62,17 +62,17 @@ export const mention = (text: string, over: object = {}) => ({
   type: "app_mention",
   user: ADA,
   team: TEAM,
-  text: `<@${BOT}> ${text}`,
+  text: `<@${SLACK_BOT}> ${text}`,
   ts: "1790000000.000200",
   channel: CHANNEL,
   ...over
 })
 
 /** A click on a button of a card. */
-export const click = (value: unknown, over: object = {}) => ({
+export const slackClick = (value: unknown, over: object = {}) => ({
   type: "block_actions",
   token: "an-old-verification-token",
-  api_app_id: APP,
+  api_app_id: SLACK_APP,
   team: { id: TEAM, domain: "acme" },
   user: { id: ADA, username: "ada", team_id: TEAM },
   channel: { id: CHANNEL, name: "team" },
@@ -84,11 +84,15 @@ export const click = (value: unknown, over: object = {}) => ({
   ...over
 })
 
-export const pushedEvent = (payload: unknown, at = Date.now()): Sent =>
-  signed(JSON.stringify(payload), JSON_TYPE, seconds(at))
+export const pushedEvent = (payload: unknown, at = Date.now()): SentBotMessage =>
+  signedSlackRequest(JSON.stringify(payload), JSON_TYPE, slackSeconds(at))
 
-export const pushedMessage = (id: string, text = "hello"): Sent =>
+export const pushedSlackMessage = (id: string, text = "hello"): SentBotMessage =>
   pushedEvent(callback(direct(text), { event_id: id }))
 
-export const pushedClick = (payload: unknown, at = Date.now()): Sent =>
-  signed(new URLSearchParams({ payload: JSON.stringify(payload) }).toString(), FORM_TYPE, seconds(at))
+export const pushedSlackClick = (payload: unknown, at = Date.now()): SentBotMessage =>
+  signedSlackRequest(
+    new URLSearchParams({ payload: JSON.stringify(payload) }).toString(),
+    FORM_TYPE,
+    slackSeconds(at)
+  )

@@ -1,4 +1,4 @@
-/** Chat at a running Hub: a Gateway that tells of it, accounts that nobody else has, and links in every state. */
+/** Chat at a running Hub: a Gateway, unique accounts, and links in every state. */
 import { CHAT_ACCOUNT_HEADER, type ChatAccount, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { UserId } from "@corral/domain/identity/Ids"
 import type { IntegrationEvent } from "@corral/domain/chat/Integration"
@@ -70,12 +70,12 @@ export const cardAction = ({ account, app, platform, tenant }: ChatAccount) => (
   }
 })
 
-/** What a Gateway sends to act as whoever the account is bound to. */
+/** Headers of a Gateway that acts as the user of the account. */
 export const actingAs = (account: ChatAccount) => ({
   headers: { [CHAT_ACCOUNT_HEADER]: encodeChatAccount(account) }
 })
 
-/** The code of a link that nobody has confirmed. */
+/** The code of an unconfirmed link. */
 export const startedLink = (hub: HubProcess, account: ChatAccount): Promise<string> =>
   hub.people.act(
     Effect.gen(function* () {
@@ -90,7 +90,7 @@ export const confirmedLink = async (
   account: ChatAccount,
   userId: UserId | undefined
 ): Promise<string> => {
-  if (userId === undefined) throw new Error("nobody confirms it")
+  if (userId === undefined) throw new Error("the link was not confirmed")
   const code = await startedLink(hub, account)
   const confirmed = Effect.flatMap(ChatLinks, (links) =>
     Effect.andThen(links.open("a browser", code), links.confirm(userId, "a browser", code))
@@ -108,7 +108,7 @@ export class Person {
     this.browser = browser
   }
 
-  /** With a sign-in of their own, in a browser that nobody has used. */
+  /** With a separate sign-in, in a new browser. */
   static async signedIn(hub: HubProcess, name: string): Promise<Person & { readonly signInId: string }> {
     const { signInId, token } = await hub.people.signIn(name, "web")
     const person = new Person(hub.url, new Browser())

@@ -37,11 +37,11 @@ export const assertAnswer = (method: string, target: string, answer: Answer): vo
   assert.deepStrictEqual(breaches(method, target.split("?", 1)[0] ?? "", status, body), [], what)
 }
 
-/** JSON lines are left to whoever asked for them. */
+/** The caller parses JSON lines. */
 const bodyOf = ({ headers }: Response, text: string): unknown =>
   text === "" || headers.get("content-type") === "application/x-ndjson" ? undefined : JSON.parse(text)
 
-/** It has no end to wait for: whoever wants to read it does so itself. */
+/** The stream has no end, so the caller reads it. */
 const isLive = ({ headers }: Response): boolean => headers.get("content-type") === "text/event-stream"
 
 export class HubClient {

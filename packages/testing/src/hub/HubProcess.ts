@@ -1,5 +1,5 @@
 /**
- * A real Hub as a process, with a home of its own in a temporary folder: `src/main.ts` under this Node, or what was built of it where
+ * A real Hub as a process, with its own home in a temporary folder: `src/main.ts` under this Node, or what was built of it where
  * `CORRAL_TEST_ENTRY=dist` says so, as `npm test` does. Its database is a fresh one on the server that all tests share, or on the
  * one that `CORRAL_TEST_DATABASE_URL` names; or the embedded one.
  *

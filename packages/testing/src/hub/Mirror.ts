@@ -61,7 +61,7 @@ export const createRun: CreateRun = {
   mode: "ask"
 }
 
-export const created = draft("run.created", {
+export const createdRun = draft("run.created", {
   workspace: createRun.workspace,
   mode: createRun.mode,
   input: createRun.input
@@ -169,7 +169,7 @@ export class Mirror {
     return id
   }
 
-  /** This target as somebody's device, shared with projects. */
+  /** This target as a user's device, shared with projects. */
   async device(owner: UserId | undefined, ...sharedWith: ReadonlyArray<ProjectId>): Promise<DeviceId> {
     const id = this.targetId
     await this.sql(

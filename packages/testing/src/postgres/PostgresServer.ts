@@ -40,7 +40,7 @@ const ready = (child: ChildProcess): Promise<void> =>
     child.once("exit", () => reject(new Error(said)))
   })
 
-/** With settings of its own, `name=value`. */
+/** With its own settings, `name=value`. */
 export const startPostgres = async (more: ReadonlyArray<string> = []): Promise<PostgresServer> => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-pg-"))
   const program = await findPostgres(join(folder, "programs")).catch(() => {

@@ -1,5 +1,5 @@
 /**
- * One PostgreSQL for a whole run of tests, with a database of their own for whoever asks: starting a server takes a second of a processor,
+ * One PostgreSQL for a whole run of tests, with a separate database for each caller: starting a server takes a second of a processor,
  * copying a database a tenth. It is started when the first asks, by the process that runs the tests, and ends with them.
  *
  * It does not survive a loss of power (`fsync=off`); the processes that use it are killed in tests, the machine is not.
@@ -69,7 +69,7 @@ export const sharedServer = async (): Promise<string> => {
   return url
 }
 
-/** A database that nobody else has; with a Hub's tables where `prepared`. */
+/** A database for one caller, with a Hub's tables if `prepared`. */
 export const makeDatabase = async (
   server: string,
   { prepared }: { readonly prepared: boolean }
@@ -79,7 +79,7 @@ export const makeDatabase = async (
   return new URL(`/${name}`, server).href
 }
 
-/** Also where somebody is still connected to it. */
+/** Also while clients are still connected to it. */
 export const dropDatabase = async (url: string): Promise<void> => {
   const server = new URL("/postgres", url).href
   await query(server, `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`)

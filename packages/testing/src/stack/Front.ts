@@ -50,7 +50,7 @@ export class Front {
     }
   }
 
-  /** Goes on as if nothing were wrong, and carries nothing. Connections that are made from now on are carried. */
+  /** Keeps open connections without forwarding anything. New connections are forwarded. */
   halfOpen(): void {
     for (const { inside, outside } of this.pairs)
       for (const socket of [inside, outside]) {

@@ -1,4 +1,4 @@
-/** Looks again and again until something is there: for what tells nobody that it has changed. */
+/** Polls until a value is found, for changes that send no notice. */
 export const until = async <A>(
   look: () => Promise<A | undefined>,
   what: string,
