@@ -66,11 +66,11 @@ describe("a bot's answers", { timeout: 180_000 }, () => {
       const broken = pushed(envelope({ event_id: id }, { sender: {}, message: { chat_id: owner.chat } }))
       assert.strictEqual((await chats.gateway.send(broken)).status, 200)
       await chats.settled()
-      if (status === 500) await chats.told(owner.chat, /^This could not be done/, before)
+      if (status === 500) await chats.told(owner.chat, /^This failed after several attempts/, before)
       await chats.says(owner, "status")
-      await chats.told(owner.chat, /^Nothing is going on here/, before)
+      await chats.told(owner.chat, /^No task is in progress here/, before)
       assert.lengthOf(
-        textsIn(owner.chat, before).filter((text) => text.startsWith("This could not be done")),
+        textsIn(owner.chat, before).filter((text) => text.startsWith("This failed after several attempts")),
         status === 500 ? 1 : 0
       )
     }

@@ -9,7 +9,8 @@ import { type Chatter, Chats } from "./Chats.ts"
 
 const WRITES = "The agent wants to change files"
 /** Said only to a person to whom the Hub shows the tasks. */
-const TELLS = /Atlas|Waiting for|There are|Already decided|It has ended|second|approve 1|cancel 1/
+const TELLS =
+  /Atlas|Waiting for|Needs your decision|There are|Already decided|It has ended|second|approve 1|cancel 1/
 
 describe("a group with people of other projects", { timeout: 180_000 }, () => {
   let chats: Chats
@@ -82,7 +83,7 @@ describe("a group with people of other projects", { timeout: 180_000 }, () => {
     decided.content = before
     const said = await heard(person, () => chats.fake.clicks(person.account, decided.id, "Allow once"))
     assert.notMatch(said, TELLS)
-    assert.match(said, /^You may not do this\.$/)
+    assert.match(said, /^You don't have permission to do this\.$/)
   })
 
   it("shows the decider to a member who clicks a decided card", async () => {
@@ -95,6 +96,6 @@ describe("a group with people of other projects", { timeout: 180_000 }, () => {
   it.each(["member", "viewer"])("tells a %s by status what is in progress", async (who) => {
     const person = personOf(who)
     const said = await heard(person, () => chats.says(person, "status", { chat: team, mentions: [BOT] }))
-    assert.match(said, /^1\. Atlas · .* – Waiting for a decision/)
+    assert.match(said, /^1\. Atlas · .* – Needs your decision/)
   })
 })

@@ -61,7 +61,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     // Another member's click chooses nothing.
     const other = await chats.linked("mara", "member")
     await chats.fake.clicks(other.account, choice.id, String(place + 1))
-    await chats.told(other.chat, /^You may not do this\.$/)
+    await chats.told(other.chat, /^You don't have permission to do this\.$/)
     await chats.fake.clicks(owner.account, choice.id, String(place + 1))
     const asked = await chats.card(team, WRITES)
     assert.include(chats.fake.shown(asked.id).lines.join(), "Borealis")

@@ -156,7 +156,9 @@ describe("What is remembered", () => {
     [Text, Text, Text, Text],
     ([tool, otherTool, one, other]) => {
       const kinds: ReadonlyArray<(tool: string, value: string) => ApprovalRequest> = [
-        (tool, value) => request({ tool, files: [`f-${value}`], scopes: [...all] }),
+        // In hexadecimal: "f" and "f/" are one file.
+        (tool, value) =>
+          request({ tool, files: [`f-${Buffer.from(value, "utf16le").toString("hex")}`], scopes: [...all] }),
         (tool, value) => request({ tool, action: "network", input: { value }, scopes: [...all] }),
         (tool, value) =>
           request({
