@@ -14,13 +14,14 @@ export interface EdgeBenchOptions extends GroupOptions, TargetOptions {
   readonly rounds: number
 }
 
+/** By the names that `--only` takes. */
 const groups = {
-  measureColdStart,
-  measureCreate,
-  measureLatency,
-  measureThroughput,
-  measureReplay,
-  measureMemory
+  coldStart: measureColdStart,
+  create: measureCreate,
+  latency: measureLatency,
+  throughput: measureThroughput,
+  replay: measureReplay,
+  memory: measureMemory
 }
 
 export const edgeBench = (options: EdgeBenchOptions, report: Report): Promise<void> =>

@@ -6,7 +6,8 @@ import { measureLinkIngest } from "./Ingest.ts"
 import type { LinkBenchOptions } from "./LinkPair.ts"
 import { measureTrip } from "./Trip.ts"
 
-const groups = { measureLinkIngest, measureTrip, measureDevices }
+/** By the names that `--only` takes. */
+const groups = { ingest: measureLinkIngest, trip: measureTrip, devices: measureDevices }
 
 export const linkBench = (options: LinkBenchOptions, report: Report): Promise<void> =>
   runGroups(groups, options, report)
