@@ -1,21 +1,22 @@
 /**
- * The floor and the Edge side by side, and an earlier build of the Edge where one is named: all up at once, measured in turns, so that
- * whatever else the machine does meets each of them.
+ * The floor, this build and an earlier build if one is named. All run together and are measured in turns, so other load of the machine
+ * affects each of them. `edge` is what is measured, also when that is a Hub, a Gateway or an adapter.
  */
+import type { BenchSide, BuildOptions } from "./Builds.ts"
 import type { Figure } from "./Report.ts"
 import { median, ratioInterval } from "./Statistics.ts"
-import { type Home, makeHome, removeHome, type BenchSide, BenchTarget, type TargetOptions } from "./Target.ts"
+import { type Home, makeHome, removeHome, BenchTarget, type TargetOptions } from "./Target.ts"
 
 export type Both<A> = Readonly<Record<"floor" | "edge", A>>
 export type Sides<A> = Both<A> & { readonly previous?: A }
 export type Pair = Sides<BenchTarget>
 
-export const sidesOf = ({ against }: Pick<TargetOptions, "against">): ReadonlyArray<BenchSide> =>
+export const sidesOf = ({ against }: Pick<BuildOptions, "against">): ReadonlyArray<BenchSide> =>
   against === undefined ? ["floor", "edge"] : ["floor", "edge", "previous"]
 
 /** The same for each side; `of` is called for one after the other. */
 export const eachSide = async <A>(
-  options: Pick<TargetOptions, "against">,
+  options: Pick<BuildOptions, "against">,
   of: (side: BenchSide) => A | Promise<A>
 ): Promise<Sides<A>> => {
   const [floor, edge] = [await of("floor"), await of("edge")]

@@ -1,12 +1,20 @@
 /** What a process costs, read from /proc. Linux only. */
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 
-/** CPU time of the process and all its threads so far, in microseconds; its children are not counted. */
-export const cpuMicrosOf = (pid: number): number => {
-  const stat = readFileSync(`/proc/${pid}/stat`, "latin1")
-  // The name may hold anything: the fields are read after its last parenthesis. A tick is 10 ms on every Linux.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-  return (Number(fields[11]) + Number(fields[12])) * 10_000
+/**
+ * CPU time of the process and all its threads so far, in microseconds; its children are not counted, nor are threads that have ended. The
+ * time of each thread is exact; that of the whole process is counted in steps of 10 ms, as much as 500 events to 100 readers cost.
+ */
+export const cpuMicrosOf = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + threadNanosOf(pid, thread), 0) / 1_000
+
+const threadNanosOf = (pid: number, thread: string): number => {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "latin1").split(" ")[0])
+  } catch {
+    // It has just ended.
+    return 0
+  }
 }
 
 /** Kilobytes. `anonymous` is its own memory; the program's text, which its runtimes map too, is only in `resident`. */

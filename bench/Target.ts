@@ -4,21 +4,16 @@
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { type BenchSide, type BuildOptions, entryOf, profilingOf } from "./Builds.ts"
 import { cpuMicrosOf, memoryOf } from "./ProcessFigures.ts"
 
-/** `previous`: an earlier build of the Edge, where one is measured too. */
-export type BenchSide = "floor" | "edge" | "previous"
-
-export interface TargetOptions {
-  /** The built Edge's entry; the runtime's program lies beside it. */
-  readonly entry: string
-  /** The entry of an earlier build, measured in turns with this one. */
-  readonly against?: string | undefined
+/** The runtime's program is next to the Edge's entry. */
+export interface TargetOptions extends BuildOptions {
   /** Where the Edge's threads leave their CPU profiles when they end. */
   readonly profile?: string | undefined
   /** Makes `collectGarbage` work, on both sides. */
@@ -39,6 +34,7 @@ const FLOOR = fileURLToPath(new URL("edge/floor.mjs", import.meta.url))
 const STOP_LIMIT_MS = 15_000
 
 const tokenFileOf = (home: string): string => `${home}.token`
+const heapFileOf = (home: string): string => `${home}.heap`
 
 export const makeHome = (): Home => {
   const path = mkdtempSync(join(tmpdir(), "corral-bench-"))
@@ -53,6 +49,7 @@ export const makeHome = (): Home => {
 export const removeHome = ({ path }: Home): void => {
   rmSync(path, { recursive: true, force: true })
   rmSync(tokenFileOf(path), { force: true })
+  rmSync(heapFileOf(path), { force: true })
 }
 
 export class BenchTarget {
@@ -63,6 +60,7 @@ export class BenchTarget {
   readonly readyAfter: number
   private readonly child: ChildProcess
   private readonly pid: number
+  private readonly heapFile: string
 
   private constructor(
     side: BenchSide,
@@ -70,7 +68,8 @@ export class BenchTarget {
     token: string,
     readyAfter: number,
     child: ChildProcess,
-    pid: number
+    pid: number,
+    heapFile: string
   ) {
     this.side = side
     this.url = url
@@ -78,19 +77,16 @@ export class BenchTarget {
     this.readyAfter = readyAfter
     this.child = child
     this.pid = pid
+    this.heapFile = heapFile
   }
 
-  static async start(
-    side: BenchSide,
-    home: Home,
-    { against, collectable, entry: current, profile }: TargetOptions
-  ): Promise<BenchTarget> {
-    const entry = side === "previous" ? (against ?? current) : current
+  static async start(side: BenchSide, home: Home, options: TargetOptions): Promise<BenchTarget> {
+    const { collectable, profile } = options
+    const entry = entryOf(options, side)
     const program = join(dirname(entry), "scripted.mjs")
     if (!existsSync(program)) throw new Error(`there is no ${program}: npm run build makes it`)
-    const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`]
     const collecting = collectable === true ? ["--expose-gc", "--import", COLLECT] : []
-    const server = side === "floor" ? [FLOOR] : [...(side === "edge" ? profiling : []), entry]
+    const server = side === "floor" ? [FLOOR] : [...profilingOf(profile, side), entry]
     const begin = performance.now()
     const child = spawn(process.execPath, [...collecting, ...server], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -101,6 +97,7 @@ export class BenchTarget {
         CORRAL_EDGE_TOKEN_FILE: tokenFileOf(home.path),
         CORRAL_EDGE_WORKSPACES: JSON.stringify([{ id: "bench", path: home.workspace }]),
         BENCH_TOKEN: home.token,
+        BENCH_HEAP_FILE: heapFileOf(home.path),
         BENCH_PROGRAM: program,
         BENCH_WORKSPACE: home.workspace
       }
@@ -112,7 +109,7 @@ export class BenchTarget {
     const readyAfter = performance.now() - begin
     const { url } = JSON.parse(String(line)) as { readonly url: string }
     if (child.pid === undefined) throw new Error(`the ${side} has no process`)
-    return new BenchTarget(side, url, home.token, readyAfter, child, child.pid)
+    return new BenchTarget(side, url, home.token, readyAfter, child, child.pid, heapFileOf(home.path))
   }
 
   cpuMicros(): number {
@@ -121,6 +118,11 @@ export class BenchTarget {
 
   memory(): { readonly resident: number; readonly anonymous: number } {
     return memoryOf(this.pid)
+  }
+
+  /** Kilobytes in use by objects and buffers, at the last collection of garbage. */
+  heap(): number {
+    return Number(readFileSync(this.heapFile, "utf8")) / 1_024
   }
 
   /** Asks for it; it is done within milliseconds. */

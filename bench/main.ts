@@ -6,7 +6,8 @@
  *   --markdown FILE   rewrites the table between the file's two markers
  *   --profile FOLDER  the Edge leaves CPU profiles there
  *   --entry FILE      another built entry than dist/edge
- *   --against FILE    the entry of an earlier build, measured in turns with this one (edge alone)
+ *   --against FILE    the Edge's entry of an earlier build, measured in turns with this one. What a benchmark measures in its own process
+ *                     needs that build's checkout
  *
  * Ends with 1 where an event was lost: that is an error, however fast it was. Times are never one.
  */

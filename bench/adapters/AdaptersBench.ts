@@ -5,15 +5,22 @@
  * One thread, no process: the largest recordings of an adapter, read in the pieces of a pipe, again and again. The first pass of each is not counted.
  */
 import { cut, type Recording, replay } from "@corral/adapters/conformance/Replay"
+import type { AdapterOutput, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { recordings, registry } from "@corral/testing/recordings/Fixtures"
-import { atMostTimesFloor, type Report } from "../Report.ts"
+import { outputDecoder } from "@corral/adapters/OutputDecoder"
+import { type BuildOptions, previousFigure } from "../Builds.ts"
+import { compared, type Sides } from "../Pair.ts"
 import { median } from "../Statistics.ts"
+import { Effect, Stream } from "effect"
+import { atMostOverFloor, atMostTimesFloor, type Report } from "../Report.ts"
 
-export interface AdaptersBenchOptions {
+export interface AdaptersBenchOptions extends BuildOptions {
   readonly rounds: number
   /** Ids of adapters; all where there are none. */
   readonly only: ReadonlyArray<string>
 }
+
+type Reads = ReadonlyArray<Uint8Array>
 
 const READ_BYTES = 65_536
 const ROUND_MS = 500
@@ -55,10 +62,21 @@ const perLine = (lines: number, ours: () => void, floor: () => void) => {
   return { ours: spent.ours * each, floor: spent.floor * each }
 }
 
-export const adaptersBench = async (
-  { only, rounds }: AdaptersBenchOptions,
-  report: Report
-): Promise<void> => {
+/** What `replay` does, by the Stream decoder. */
+const replayStream = (adapter: AnyRuntimeAdapter, { exit, inputs = [], start }: Recording, reads: Reads) =>
+  Effect.suspend(() => {
+    const protocol = adapter.protocol(start)
+    for (const text of inputs) protocol.input(text)
+    const outputs: Array<AdapterOutput> = []
+    const stdout = Stream.fromIterable(reads, { chunkSize: 1 })
+    return outputDecoder(protocol)(stdout, Effect.succeed(exit)).pipe(
+      Stream.runForEachArray((some) => Effect.sync(() => outputs.push(...some))),
+      Effect.as(outputs)
+    )
+  })
+
+export const adaptersBench = async (options: AdaptersBenchOptions, report: Report): Promise<void> => {
+  const { only, rounds } = options
   const unknown = only.filter((id) => !registry.has(id))
   if (unknown.length > 0)
     throw new Error(`unknown: ${unknown.join(", ")}; there are ${[...registry.keys()].join(", ")}`)
@@ -82,13 +100,36 @@ export const adaptersBench = async (
       for (const { recording } of reads) for (const line of linesOf(recording.stdout)) JSON.parse(line)
     }
     perLine(lines, ours, floor)
-    const taken = Array.from({ length: rounds }, () => perLine(lines, ours, floor))
+    const figure = `${id}: ${lines} lines`
+    const taken: Record<"edge" | "floor" | "previous", Array<number>> = { edge: [], floor: [], previous: [] }
+    for (let round = 0; round < rounds; round++) {
+      const each = perLine(lines, ours, floor)
+      taken.edge.push(each.ours)
+      taken.floor.push(each.floor)
+      if (options.against !== undefined)
+        taken.previous.push(previousFigure(options, { figure, name: "adapters", only: id }))
+    }
+    const { edge, previous } = taken
+    const sides: Sides<ReadonlyArray<number>> =
+      options.against === undefined ? { edge, floor: taken.floor } : { edge, floor: taken.floor, previous }
     report.add({
-      figure: `${id}: ${lines} lines`,
+      figure,
       unit: "µs a line",
-      edge: median(taken.map((round) => round.ours)),
-      floor: median(taken.map((round) => round.floor)),
+      ...compared(sides, (micros) => micros),
       goal: atMostTimesFloor(2),
+      rounds
+    })
+    const streamed = () => {
+      for (const { reads: each, recording } of reads) Effect.runSync(replayStream(adapter, recording, each))
+    }
+    perLine(lines, streamed, ours)
+    const streams = Array.from({ length: rounds }, () => perLine(lines, streamed, ours))
+    report.add({
+      figure: `${id}: Stream decoder over its synchronous steps`,
+      unit: "µs a line",
+      edge: median(streams.map((each) => each.ours)),
+      floor: median(streams.map((each) => each.floor)),
+      goal: atMostOverFloor(1),
       rounds
     })
   }

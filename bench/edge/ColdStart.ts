@@ -1,7 +1,8 @@
 /** How long until a server serves: from spawn to its ready line, on a store that is there already. */
+import type { BenchSide } from "../Builds.ts"
 import { compared, eachSide, interleave, on, sidesOf } from "../Pair.ts"
 import { atMost, type Report } from "../Report.ts"
-import { makeHome, removeHome, type BenchSide, BenchTarget } from "../Target.ts"
+import { makeHome, removeHome, BenchTarget } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 
 export const measureColdStart = async (options: EdgeBenchOptions, report: Report): Promise<void> => {

@@ -4,7 +4,7 @@
  */
 import { compared, eachSide, interleave, on, type Pair, sidesOf, withPair } from "../Pair.ts"
 import { atMostOverFloor, type Report } from "../Report.ts"
-import type { BenchSide } from "../Target.ts"
+import type { BenchSide } from "../Builds.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { createBenchRun } from "./RunClient.ts"
 import { Subscriber } from "./Subscriber.ts"

@@ -28,7 +28,7 @@ const follow = async (target: BenchTarget, rate: number, count: number) => {
 
 export const measureLatency = (options: EdgeBenchOptions, report: Report): Promise<void> =>
   withPair(options, async (pair) => {
-    await interleave(1, (side) => follow(on(pair, side), 2_000, 2_000), sidesOf(options))
+    await interleave(1, (side) => follow(on(pair, side), 5_000, 10_000), sidesOf(options))
     for (const { rate, seconds, goals } of paces) {
       const taken = await interleave(
         options.rounds,

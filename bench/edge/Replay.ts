@@ -1,7 +1,7 @@
 /** How long a late reader waits until it has everything: a connection to a run that has ended, until the server closes it. */
 import { compared, eachSide, interleave, on, sidesOf, withPair } from "../Pair.ts"
 import { atMost, type Report } from "../Report.ts"
-import type { BenchSide } from "../Target.ts"
+import type { BenchSide } from "../Builds.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { holdStream, settle } from "./RunClient.ts"
 import { Subscriber } from "./Subscriber.ts"

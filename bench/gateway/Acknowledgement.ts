@@ -1,8 +1,7 @@
 /** Time until an event is acknowledged: at a steady rate, and in a burst. */
-import { interleave, on } from "../Pair.ts"
-import type { BenchSide } from "../Target.ts"
+import { compared, interleave, on, sidesOf } from "../Pair.ts"
 import { atMost, type Goal, type Report } from "../Report.ts"
-import { median, quantile } from "../Statistics.ts"
+import { quantile } from "../Statistics.ts"
 import { type Answered, idOf, messages, sendAll } from "./Events.ts"
 import { type GatewayBenchOptions, type GatewayPair, withGatewayPair } from "./GatewayPair.ts"
 
@@ -21,50 +20,51 @@ const SECONDS = 20
 const BURST = 2_000
 const WARM_UP = 1_000
 
-const measure = async (pair: GatewayPair, { rounds }: GatewayBenchOptions, load: Load, report: Report) => {
+const measure = async (pair: GatewayPair, options: GatewayBenchOptions, load: Load, report: Report) => {
+  const { rounds } = options
   const { count, goal, name, perSecond } = load
   let lost = 0
   let round = 0
-  const taken = await interleave(rounds, async (side) => {
-    const prefix = `${name.replaceAll(" ", "_")}_${round++}`
-    const answers = await sendAll(on(pair.urls, side), messages(prefix, count), perSecond)
-    if (side === "edge") {
-      // What was acknowledged must be there. It is not there twice: the store takes an id once.
-      const ids = answers.flatMap((answer, at) => (acknowledged(answer) ? [idOf(prefix, at)] : []))
-      lost += ids.length - (await pair.kept(ids))
-    }
-    return answers
-  })
-  const of = (side: BenchSide, what: (answers: ReadonlyArray<Answered>) => number) =>
-    median(on(taken, side).map(what))
-  for (const share of [0.5, 0.99]) {
-    const time = (answers: ReadonlyArray<Answered>) =>
-      quantile(
-        answers.map(({ millis }) => millis),
-        share
-      )
+  const taken = await interleave(
+    rounds,
+    async (side) => {
+      const { url } = on(pair.sides, side)
+      const prefix = `${name.replaceAll(" ", "_")}_${round++}`
+      const answers = await sendAll(url, messages(prefix, count), perSecond)
+      if (side === "edge") {
+        // What was acknowledged must be there. It is not there twice: the store takes an id once.
+        const ids = answers.flatMap((answer, at) => (acknowledged(answer) ? [idOf(prefix, at)] : []))
+        lost += ids.length - (await pair.kept(ids))
+      }
+      return answers
+    },
+    sidesOf(options)
+  )
+  for (const share of [0.5, 0.99])
     report.add({
       figure: `an event until it is kept, ${name}, p${share * 100}`,
       unit: "ms",
-      edge: of("edge", time),
-      floor: of("floor", time),
+      ...compared(taken, (answers) =>
+        quantile(
+          answers.map(({ millis }) => millis),
+          share
+        )
+      ),
       rounds,
       ...(share === 0.99 ? { goal, lost } : {})
     })
+  for (const side of sidesOf(options)) {
+    const refused = on(taken, side).map((answers) => answers.filter((each) => !acknowledged(each)).length)
+    process.stderr.write(`  ${name}, not acknowledged at the ${side}: ${refused.join(", ")}\n`)
   }
-  const refused = (answers: ReadonlyArray<Answered>) => answers.length - answers.filter(acknowledged).length
-  for (const side of ["edge", "floor"] as const)
-    process.stderr.write(
-      `  ${name}, not acknowledged at the ${side}: ${on(taken, side).map(refused).join(", ")}\n`
-    )
 }
 
 const withLoad =
   (load: Load) =>
   (options: GatewayBenchOptions, report: Report): Promise<void> =>
     withGatewayPair(options, async (pair) => {
-      for (const url of Object.values(pair.urls))
-        await sendAll(url, messages(`warm_${load.count}`, WARM_UP), PER_SECOND)
+      for (const side of sidesOf(options))
+        await sendAll(on(pair.sides, side).url, messages(`warm_${load.count}`, WARM_UP), PER_SECOND)
       await measure(pair, options, load, report)
     })
 

@@ -19,7 +19,7 @@ export interface Answered {
 }
 
 const send = (agent: Agent, url: string, { body, headers }: SentBotMessage, due: number): Promise<Answered> =>
-  new Promise((resolve, reject) => {
+  new Promise((resolve) => {
     const sending = request(
       url,
       { method: "POST", agent, headers: { ...headers, "content-length": body.length } },
@@ -28,9 +28,31 @@ const send = (agent: Agent, url: string, { body, headers }: SentBotMessage, due:
         resolve({ millis: performance.now() - due, acknowledged: response.statusCode === 200 })
       }
     )
-    sending.once("error", reject)
+    // The server closed the connection: a platform sends the event again.
+    sending.once("error", () => resolve({ millis: performance.now() - due, acknowledged: false }))
     sending.end(body)
   })
+
+/** Sends `atOnce` events at a time, each when the one before is answered. */
+export const sendInLanes = async (
+  url: string,
+  sent: ReadonlyArray<SentBotMessage>,
+  atOnce: number
+): Promise<void> => {
+  const agent = new Agent({ keepAlive: true, maxSockets: atOnce })
+  const left = sent.values()
+  const lane = async (): Promise<void> => {
+    for (const each of left) {
+      const { acknowledged } = await send(agent, url, each, performance.now())
+      if (!acknowledged) throw new Error(`${url} refused an event`)
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: atOnce }, lane))
+  } finally {
+    agent.destroy()
+  }
+}
 
 /** Sends a number of events per second, or all at once. Returns the responses in order. */
 export const sendAll = async (

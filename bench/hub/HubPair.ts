@@ -1,23 +1,25 @@
 /**
- * A Hub and its floor on one embedded PostgreSQL, with a project of 100,000 sessions and a member who is signed in.
+ * A Hub, its floor and an earlier Hub if one is named, on one embedded PostgreSQL, with a project of 100,000 sessions and a member who is signed in.
  */
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { hubCoreLayer } from "@corral/hub/Hub"
-import { hubDefaults } from "@corral/hub/config/HubConfig"
+import { HubConfig, hubDefaults } from "@corral/hub/config/HubConfig"
 import { Projects } from "@corral/hub/project/Projects"
 import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
-import { Effect, type Layer, ManagedRuntime } from "effect"
+import { Effect, Layer, ManagedRuntime } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { type BuildOptions, profilingOf, builtProgram } from "../Builds.ts"
+import { eachSide, type Sides } from "../Pair.ts"
 
-export type Core = Layer.Success<ReturnType<typeof hubCoreLayer>>
+export type Core = Layer.Success<typeof hubCoreLayer>
 
 export interface HubSide {
   readonly url: string
@@ -25,8 +27,7 @@ export interface HubSide {
 }
 
 export interface HubPair {
-  readonly hub: HubSide
-  readonly floor: HubSide
+  readonly sides: Sides<HubSide>
   readonly token: string
   readonly projectId: ProjectId
   /** Folder of the database's socket. */
@@ -35,9 +36,7 @@ export interface HubPair {
   readonly act: <A, E>(effect: Effect.Effect<A, E, Core>) => Promise<A>
 }
 
-export interface HubPairOptions {
-  /** The built Edge's entry: the Hub's lies beside its folder. */
-  readonly entry: string
+export interface HubPairOptions extends BuildOptions {
   /** Where the Hub leaves its CPU profile when it ends. */
   readonly profile?: string | undefined
 }
@@ -79,24 +78,27 @@ const seed = Effect.gen(function* () {
 })
 
 export const withHubPair = async (
-  { entry, profile }: HubPairOptions,
+  options: HubPairOptions,
   body: (pair: HubPair) => Promise<void>
 ): Promise<void> => {
   const home = mkdtempSync(join(tmpdir(), "corral-bench-"))
-  const runtime = ManagedRuntime.make(hubCoreLayer({ ...hubDefaults, home, maxConnections: 20 }))
+  const runtime = ManagedRuntime.make(
+    Layer.provide(hubCoreLayer, Layer.succeed(HubConfig, { ...hubDefaults, home, maxConnections: 20 }))
+  )
   const children: Array<ChildProcess> = []
   try {
     const { projectId, token } = await runtime.runPromise(seed)
-    const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`]
-    const hub = await start([...profiling, join(dirname(entry), "..", "hub", "index.js")], {
-      CORRAL_HOME: home,
-      CORRAL_HUB_REQUESTS_PER_SECOND: "1000000"
-    })
-    children.push(hub.child)
     const sockets = join(home, "postgres")
-    const floor = await start([FLOOR], { BENCH_SOCKETS: sockets })
-    children.push(floor.child)
-    await body({ hub, floor, token, projectId, sockets, act: (effect) => runtime.runPromise(effect) })
+    const settings = { CORRAL_HOME: home, CORRAL_HUB_REQUESTS_PER_SECOND: "1000000" }
+    const sides = await eachSide(options, async (side) => {
+      const hub = [...profilingOf(options.profile, side), builtProgram(options, side, "hub")]
+      const started = await (side === "floor"
+        ? start([FLOOR], { BENCH_SOCKETS: sockets })
+        : start(hub, settings))
+      children.push(started.child)
+      return started
+    })
+    await body({ sides, token, projectId, sockets, act: (effect) => runtime.runPromise(effect) })
   } finally {
     for (const child of children) {
       const gone = once(child, "exit")

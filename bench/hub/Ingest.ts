@@ -5,9 +5,10 @@
 import { RunLog } from "@corral/hub/run/RunLog"
 import { Effect } from "effect"
 import { Client } from "pg"
+import { type BenchSide, previousFigure } from "../Builds.ts"
+import { compared, interleave, sidesOf } from "../Pair.ts"
 import type { Report } from "../Report.ts"
 import { atLeast } from "../Report.ts"
-import { median } from "../Statistics.ts"
 import { createRunOf } from "./BenchRun.ts"
 import { benchLineOf } from "./EventLine.ts"
 import type { HubBenchOptions } from "./HubBench.ts"
@@ -91,18 +92,20 @@ export const measureHubIngest = (options: HubBenchOptions, report: Report): Prom
     )
     try {
       const pushes = await act(makePushes(projectId, options.rounds))
-      const hub: Array<number> = []
-      const floor: Array<number> = []
+      const figure = `events made durable, ${RUNS} runs at once`
       // Round 0 warms up.
-      for (let round = 0; round <= options.rounds; round++) {
-        hub.push(await act(hubRate(pushes, round)))
-        floor.push(await floorRate(sockets, pushes, round))
+      const round = { edge: 0, floor: 0 }
+      const rateOf = async (side: BenchSide): Promise<number> => {
+        if (side === "edge") return act(hubRate(pushes, round.edge++))
+        if (side === "floor") return floorRate(sockets, pushes, round.floor++)
+        return previousFigure(options, { figure, name: "hub", only: "ingest" })
       }
+      await interleave(1, rateOf)
+      const taken = await interleave(options.rounds, rateOf, sidesOf(options))
       report.add({
-        figure: `events made durable, ${RUNS} runs at once`,
+        figure,
         unit: "/s",
-        edge: median(hub.slice(1)),
-        floor: median(floor.slice(1)),
+        ...compared(taken, (rate) => rate),
         rounds: options.rounds,
         goal: atLeast(50_000)
       })

@@ -7,7 +7,10 @@ import { Sessions } from "@corral/hub/session/Sessions"
 import type { Position } from "@corral/hub/store/Position"
 import { Effect } from "effect"
 import { Pool } from "pg"
-import type { Report } from "../Report.ts"
+import type { BenchSide } from "../Builds.ts"
+import { compared, interleave, on, sidesOf } from "../Pair.ts"
+import { cpuMicrosOf } from "../ProcessFigures.ts"
+import type { Goal, Report } from "../Report.ts"
 import { atLeastOfFloor, atMost } from "../Report.ts"
 import { median, quantile } from "../Statistics.ts"
 import type { HubBenchOptions } from "./HubBench.ts"
@@ -23,9 +26,23 @@ interface Page {
   readonly nextCursor: string | null
 }
 
+interface Deep {
+  readonly cursor: string
+  readonly at: string
+  readonly id: string
+}
+
+/** A request, and the process that answers it. */
+interface Asked {
+  readonly pid: number
+  readonly ask: () => Promise<unknown>
+}
+
+type Compared = ReturnType<typeof compared>
+
 /** The cursor of a page that starts after nine tenths of the list, and where that is. */
-const deepCursor = async ({ hub, projectId }: HubPair, client: Client) => {
-  const walk = `${hub.url}/client/sessions?projectId=${projectId}&limit=200`
+const deepCursor = async ({ projectId, sides }: HubPair, client: Client): Promise<Deep> => {
+  const walk = `${sides.edge.url}/client/sessions?projectId=${projectId}&limit=200`
   let page = JSON.parse(await client.body(walk)) as Page
   for (let seen = 200; seen < ROWS * 0.9; seen += 200) {
     page = JSON.parse(await client.body(`${walk}&cursor=${page.nextCursor}`)) as Page
@@ -59,71 +76,78 @@ const servicePages = async ({ act, projectId }: HubPair) => {
   return (after: Position | undefined) => Effect.runPromise(sessions.list(proof, undefined, after, LIMIT))
 }
 
-const makeAsks = async (pair: HubPair, client: Client, pool: Pool) => {
-  const deep = await deepCursor(pair, client)
+/** Requests of the first or the deep page, per side, and the same query in this process. */
+const pageOf = async (pair: HubPair, client: Client, pool: Pool, after: Deep | undefined) => {
   const servicePage = await servicePages(pair)
   const query = `projectId=${pair.projectId}&limit=${LIMIT}`
+  const position = { edge: `&cursor=${after?.cursor}`, floor: `&at=${after?.at}&id=${after?.id}` }
+  const request = (side: BenchSide) => {
+    const { pid, url } = on(pair.sides, side)
+    const rest = after === undefined ? "" : position[side === "floor" ? "floor" : "edge"]
+    return { pid, ask: () => client.body(`${url}/client/sessions?${query}${rest}`) }
+  }
   return {
-    hubFirst: () => client.body(`${pair.hub.url}/client/sessions?${query}`),
-    hubDeep: () => client.body(`${pair.hub.url}/client/sessions?${query}&cursor=${deep.cursor}`),
-    floorFirst: () => client.body(`${pair.floor.url}/client/sessions?${query}`),
-    floorDeep: () => client.body(`${pair.floor.url}/client/sessions?${query}&at=${deep.at}&id=${deep.id}`),
-    serviceFirst: () => servicePage(undefined),
-    serviceDeep: () => servicePage(deep),
-    rawFirst: () => rawPage(pool, pair.projectId, undefined),
-    rawDeep: () => rawPage(pool, pair.projectId, deep)
+    request,
+    service: { pid: process.pid, ask: () => servicePage(after) },
+    raw: { pid: process.pid, ask: () => rawPage(pool, pair.projectId, after) }
   }
 }
 
-type Asks = Awaited<ReturnType<typeof makeAsks>>
-type Measured = Record<keyof Asks, Array<Taken>>
+type Page50 = Awaited<ReturnType<typeof pageOf>>
 
-const measure = async (asks: Asks, rounds: number): Promise<Measured> => {
-  const taken: Measured = {
-    hubFirst: [],
-    hubDeep: [],
-    floorFirst: [],
-    floorDeep: [],
-    serviceFirst: [],
-    serviceDeep: [],
-    rawFirst: [],
-    rawDeep: []
-  }
-  for (const ask of Object.values(asks)) await take(COUNT / 2, AT_ONCE, ask)
-  for (let round = 0; round < rounds; round++) {
-    const names = Object.keys(asks) as ReadonlyArray<keyof Asks>
-    for (const name of round % 2 === 0 ? names : names.toReversed())
-      taken[name].push(await take(COUNT, AT_ONCE, asks[name]))
-  }
-  return taken
+const measure = async ({ ask, pid }: Asked, count = COUNT) => {
+  const before = cpuMicrosOf(pid)
+  const taken = await take(count, AT_ONCE, ask)
+  return { ...taken, cpu: (cpuMicrosOf(pid) - before) / count }
 }
 
-const addFigures = (report: Report, taken: Measured, rounds: number): void => {
-  const rate = (name: keyof Asks) => median(taken[name].map((each) => each.rate))
-  const p99 = (name: keyof Asks) => median(taken[name].map(({ times }) => quantile(times, 0.99)))
-  const addRate = (figure: string, edge: keyof Asks, floor: keyof Asks) =>
-    report.add({
-      figure,
-      unit: "/s",
-      edge: rate(edge),
-      floor: rate(floor),
-      rounds,
-      goal: atLeastOfFloor(0.4)
-    })
-  for (const [what, hub, floor, service, raw] of [
-    ["first page", "hubFirst", "floorFirst", "serviceFirst", "rawFirst"],
-    ["deep page", "hubDeep", "floorDeep", "serviceDeep", "rawDeep"]
-  ] as const) {
-    addRate(`${what}, pages a second`, hub, floor)
-    addRate(`${what}, beside the bare query`, hub, raw)
-    addRate(`${what}, service beside the same query, both in process`, service, raw)
-    report.add({ figure: `${what}, p99`, unit: "ms", edge: p99(hub), floor: p99(floor), rounds })
-  }
+/** All that is compared, measured in turns. */
+const measurePage = async ({ raw, request, service }: Page50, options: HubBenchOptions) => {
+  const sides = sidesOf(options)
+  for (const asked of [...sides.map(request), service, raw]) await measure(asked, COUNT / 2)
+  const inProcess: Array<Readonly<Record<"raw" | "service", Taken>>> = []
+  const served = await interleave(
+    options.rounds,
+    async (side) => {
+      // Once a round.
+      if (side === "floor") inProcess.push({ raw: await measure(raw), service: await measure(service) })
+      return measure(request(side))
+    },
+    sides
+  )
+  return { served, raw: inProcess.map((each) => each.raw), service: inProcess.map((each) => each.service) }
+}
+
+type MeasuredPage = Awaited<ReturnType<typeof measurePage>>
+
+const rateOf = ({ rate }: Taken): number => rate
+const p99Of = ({ times }: Taken): number => quantile(times, 0.99)
+
+const addPage = (report: Report, what: string, page: MeasuredPage, rounds: number): void => {
+  const { raw, served, service } = page
+  const goal = atLeastOfFloor(0.4)
+  const add = (name: string, unit: string, figures: Compared, aim?: Goal) =>
+    report.add({ figure: `${what}, ${name}`, unit, ...figures, rounds, ...(aim && { goal: aim }) })
+  add("pages a second", "/s", compared(served, rateOf), goal)
+  add("beside the bare query", "/s", compared({ ...served, floor: raw }, rateOf), goal)
+  const inProcess = compared({ edge: service, floor: raw }, rateOf)
+  add("service beside the same query, both in process", "/s", inProcess, goal)
+  add("p99", "ms", compared(served, p99Of))
+  add(
+    "server CPU",
+    "µs",
+    compared(served, ({ cpu }) => cpu)
+  )
+}
+
+const addDistance = (report: Report, first: MeasuredPage, deep: MeasuredPage, rounds: number): void => {
+  const ratio = (side: "edge" | "floor") =>
+    median(deep.served[side].map(p99Of)) / median(first.served[side].map(p99Of))
   report.add({
     figure: "p99 of a deep page over that of the first",
     unit: "×",
-    edge: p99("hubDeep") / p99("hubFirst"),
-    floor: p99("floorDeep") / p99("floorFirst"),
+    edge: ratio("edge"),
+    floor: ratio("floor"),
     rounds,
     goal: atMost(1.2)
   })
@@ -133,8 +157,13 @@ export const measureLists = (options: HubBenchOptions, report: Report): Promise<
   withHubPair(options, async (pair) => {
     const client = new Client(pair.token, AT_ONCE)
     const pool = new Pool({ host: pair.sockets, user: "corral", database: "postgres", max: AT_ONCE })
+    const pages = async (after: Deep | undefined) =>
+      measurePage(await pageOf(pair, client, pool, after), options)
     try {
-      addFigures(report, await measure(await makeAsks(pair, client, pool), options.rounds), options.rounds)
+      const [first, deep] = [await pages(undefined), await pages(await deepCursor(pair, client))]
+      addPage(report, "first page", first, options.rounds)
+      addPage(report, "deep page", deep, options.rounds)
+      addDistance(report, first, deep, options.rounds)
     } finally {
       client.close()
       await pool.end()

@@ -1,4 +1,5 @@
 /** What a socket costs that is held and says nothing: followers of one run, which does not go on. */
+import { compared, eachSide, on } from "../Pair.ts"
 import { createRunOf } from "./BenchRun.ts"
 import type { Report } from "../Report.ts"
 import { memoryOf } from "../ProcessFigures.ts"
@@ -18,7 +19,7 @@ const open = async (url: string, token: string): Promise<WebSocket> => {
 }
 
 export const measureSockets = (options: HubBenchOptions, report: Report): Promise<void> =>
-  withHubPair(options, async ({ act, floor, hub, projectId, token }) => {
+  withHubPair(options, async ({ act, projectId, sides, token }) => {
     const { runId } = await act(createRunOf(projectId))
     const perSocket = async ({ pid, url }: HubSide): Promise<number> => {
       const target = `${url.replace("http", "ws")}/client/events?runId=${runId}`
@@ -32,19 +33,18 @@ export const measureSockets = (options: HubBenchOptions, report: Report): Promis
       for (const socket of held) socket.terminate()
       return grown / COUNT
     }
-    const edge = await perSocket(hub)
+    const grown = await eachSide(options, async (side) => [await perSocket(on(sides, side))])
     report.add({
       figure: `memory per idle follower, of ${COUNT}`,
       unit: "KB",
-      edge,
-      floor: await perSocket(floor),
+      ...compared(grown, (kilobytes) => kilobytes),
       rounds: 1
     })
+    const resident = await eachSide(options, (side) => [memoryOf(on(sides, side).pid).resident])
     report.add({
       figure: "memory of an idle Hub (resident)",
       unit: "MB",
-      edge: memoryOf(hub.pid).resident / 1_000,
-      floor: memoryOf(floor.pid).resident / 1_000,
+      ...compared(resident, (kilobytes) => kilobytes / 1_000),
       rounds: 1
     })
   })

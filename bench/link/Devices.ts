@@ -1,8 +1,10 @@
 /** What devices cost that are there and do nothing: memory and time of the Hub for 100, 1,000 and 5,000 of them, beside bare sockets. */
 import { WebSocket } from "ws"
+import type { BenchSide } from "../Builds.ts"
+import { compared, eachSide, on } from "../Pair.ts"
 import { cpuMicrosOf, memoryOf } from "../ProcessFigures.ts"
 import type { Report } from "../Report.ts"
-import { type LinkBenchOptions, withLinkPair } from "./LinkPair.ts"
+import { type LinkBenchOptions, type LinkPair, pairOf, type ServedHub, withLinkPairs } from "./LinkPair.ts"
 
 /** As many as the program of simulated Edges links side by side. */
 const AT_ONCE = 16
@@ -12,60 +14,84 @@ const WATCHED_MS = 30_000
 
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
 
+const same = (value: number): number => value
+
 const openBare = async (url: string): Promise<WebSocket> => {
   const socket = new WebSocket(url.replace("http", "ws"), { perMessageDeflate: false })
   await new Promise((resolve) => socket.once("open", resolve))
   return socket
 }
 
+/** Holds connections to a program. */
+interface Holder {
+  readonly pid: number
+  /** Connects that many more. Returns the milliseconds it took. */
+  readonly connect: (count: number) => Promise<number>
+}
+
+const timed = async (work: Promise<unknown>): Promise<number> => {
+  const begin = performance.now()
+  await work
+  return performance.now() - begin
+}
+
+const deviceHolder = async ({ devices, edges, hub }: LinkPair): Promise<Holder> => {
+  const ask = await edges()
+  return { pid: hub.pid, connect: async (count) => timed(ask({ connect: await devices(count) })) }
+}
+
+const bareHolder = ({ pid, url }: ServedHub, held: Array<WebSocket>): Holder => ({
+  pid,
+  connect: (count) =>
+    timed(
+      (async () => {
+        for (let left = count; left > 0; left -= AT_ONCE)
+          held.push(
+            ...(await Promise.all(Array.from({ length: Math.min(AT_ONCE, left) }, () => openBare(url))))
+          )
+      })()
+    )
+})
+
 export const measureDevices = (options: LinkBenchOptions, report: Report): Promise<void> =>
-  withLinkPair(options, async ({ devices, edges, floor, hub }) => {
-    const bare = await floor()
-    const ask = await edges()
-    // The first ones bring what all of them share.
-    await ask({ connect: await devices(50) })
+  withLinkPairs(options, async (pairs) => {
     const held: Array<WebSocket> = []
-    for (let i = 0; i < 50; i++) held.push(await openBare(bare.url))
-    const before = { ours: memoryOf(hub.pid).anonymous, bare: memoryOf(bare.pid).anonymous }
+    const bare = await pairs.edge.floor()
+    const holders = await eachSide(options, (side) =>
+      side === "floor" ? bareHolder(bare, held) : deviceHolder(pairOf(pairs, side))
+    )
+    // The first ones bring what all of them share.
+    await eachSide(options, (side) => on(holders, side).connect(50))
+    const anonymous = (side: BenchSide) => memoryOf(on(holders, side).pid).anonymous
+    const cpu = (side: BenchSide) => cpuMicrosOf(on(holders, side).pid)
+    const before = await eachSide(options, anonymous)
     let there = 0
     for (const count of COUNTS) {
-      const more = await devices(count - there)
-      const begin = performance.now()
-      await ask({ connect: more })
-      const connected = performance.now() - begin
-      const beganBare = performance.now()
-      for (let i = there; i < count; i += AT_ONCE)
-        held.push(
-          ...(await Promise.all(
-            Array.from({ length: Math.min(AT_ONCE, count - i) }, () => openBare(bare.url))
-          ))
-        )
-      const connectedBare = performance.now() - beganBare
+      const more = count - there
       there = count
-      const spent = { ours: cpuMicrosOf(hub.pid), bare: cpuMicrosOf(bare.pid) }
+      const add = async (figure: string, unit: string, of: (side: BenchSide) => number) =>
+        report.add({
+          figure,
+          unit,
+          ...compared(await eachSide(options, (side) => [of(side)]), same),
+          rounds: 1
+        })
+      const connected = await eachSide(options, (side) => on(holders, side).connect(more))
+      const spent = await eachSide(options, cpu)
       await pause(WATCHED_MS)
-      const cores = (micros: number): number => (micros / 1_000 / WATCHED_MS) * 100
-      report.add({
-        figure: `memory of the Hub a device, of ${count}`,
-        unit: "KB",
-        edge: (memoryOf(hub.pid).anonymous - before.ours) / count,
-        floor: (memoryOf(bare.pid).anonymous - before.bare) / count,
-        rounds: 1
-      })
-      report.add({
-        figure: `a processor's share for ${count} idle devices`,
-        unit: "%",
-        edge: cores(cpuMicrosOf(hub.pid) - spent.ours),
-        floor: cores(cpuMicrosOf(bare.pid) - spent.bare),
-        rounds: 1
-      })
-      report.add({
-        figure: `devices linked a second, ${more.length} at once`,
-        unit: "/s",
-        edge: (more.length * 1_000) / connected,
-        floor: (more.length * 1_000) / connectedBare,
-        rounds: 1
-      })
+      const used = await eachSide(options, (side) => cpu(side) - on(spent, side))
+      const grown = await eachSide(options, (side) => anonymous(side) - on(before, side))
+      await add(`memory of the Hub a device, of ${count}`, "KB", (side) => on(grown, side) / count)
+      await add(
+        `a processor's share for ${count} idle devices`,
+        "%",
+        (side) => (on(used, side) / 1_000 / WATCHED_MS) * 100
+      )
+      await add(
+        `devices linked a second, ${more} at once`,
+        "/s",
+        (side) => (more * 1_000) / on(connected, side)
+      )
     }
     for (const socket of held) socket.terminate()
   })

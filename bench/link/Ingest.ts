@@ -1,10 +1,12 @@
 /** Events a second that Edges push over their links and a Hub has made durable, beside the same texts sent to a bare program that writes them. */
 import { WebSocket } from "ws"
+import type { BenchSide } from "../Builds.ts"
+import { compared, eachSide, interleave, on, sidesOf } from "../Pair.ts"
+import { cpuMicrosOf } from "../ProcessFigures.ts"
 import { createRunOf } from "../hub/BenchRun.ts"
 import { benchLineOf } from "../hub/EventLine.ts"
 import { atLeast, type Report } from "../Report.ts"
-import { median } from "../Statistics.ts"
-import { type LinkBenchOptions, withLinkPair } from "./LinkPair.ts"
+import { type LinkBenchOptions, type LinkPair, pairOf, withLinkPairs } from "./LinkPair.ts"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 
@@ -62,34 +64,49 @@ const pushBare = async (url: string): Promise<number> => {
   return rate
 }
 
+/** Returns what pushes the events of one round over the links of a pair. */
+const pusherOf = async ({ act, devices, edges, projectId }: LinkPair): Promise<() => Promise<number>> => {
+  const all = await devices(EDGES)
+  const ask = await edges()
+  await ask({ connect: all })
+  return async () => {
+    const push = []
+    for (const { deviceId } of all) {
+      const { runId } = await act(createRunOf(projectId, deviceId))
+      push.push({ deviceId, runId, count: EVENTS })
+    }
+    const { ms = 0, pushed = 0 } = await ask({ push })
+    return (pushed * 1_000) / ms
+  }
+}
+
 export const measureLinkIngest = (options: LinkBenchOptions, report: Report): Promise<void> =>
-  withLinkPair(options, async ({ act, devices, edges, floor, projectId }) => {
-    const bare = await floor()
-    const all = await devices(EDGES)
-    const ask = await edges()
-    await ask({ connect: all })
-    const ours = async (): Promise<number> => {
-      const push = []
-      for (const { deviceId } of all) {
-        const { runId } = await act(createRunOf(projectId, deviceId))
-        push.push({ deviceId, runId, count: EVENTS })
-      }
-      const { ms = 0, pushed = 0 } = await ask({ push })
-      return (pushed * 1_000) / ms
+  withLinkPairs(options, async (pairs) => {
+    const bare = await pairs.edge.floor()
+    const pushers = await eachSide(options, async (side) =>
+      side === "floor"
+        ? { pid: bare.pid, push: () => pushBare(bare.url) }
+        : { pid: pairOf(pairs, side).hub.pid, push: await pusherOf(pairOf(pairs, side)) }
+    )
+    const measure = async (side: BenchSide) => {
+      const { pid, push } = on(pushers, side)
+      const before = cpuMicrosOf(pid)
+      const rate = await push()
+      return { rate, cpu: (cpuMicrosOf(pid) - before) / (EDGES * EVENTS) }
     }
-    await ours()
-    await pushBare(bare.url)
-    const taken = { ours: [] as Array<number>, bare: [] as Array<number> }
-    for (let round = 0; round < options.rounds; round++) {
-      taken.ours.push(await ours())
-      taken.bare.push(await pushBare(bare.url))
-    }
+    await interleave(1, measure, sidesOf(options))
+    const taken = await interleave(options.rounds, measure, sidesOf(options))
     report.add({
       figure: `events made durable over ${EDGES} links`,
       unit: "/s",
-      edge: median(taken.ours),
-      floor: median(taken.bare),
+      ...compared(taken, ({ rate }) => rate),
       rounds: options.rounds,
       goal: atLeast(50_000)
+    })
+    report.add({
+      figure: `CPU of the Hub per event over ${EDGES} links`,
+      unit: "µs",
+      ...compared(taken, ({ cpu }) => cpu),
+      rounds: options.rounds
     })
   })

@@ -2,29 +2,28 @@
 import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { hubCoreLayer } from "@corral/hub/Hub"
-import { hubDefaults } from "@corral/hub/config/HubConfig"
+import { HubConfig, hubDefaults } from "@corral/hub/config/HubConfig"
 import { Projects } from "@corral/hub/project/Projects"
 import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
 import { mint } from "@corral/service/Identifiers"
-import { Effect, type Layer, ManagedRuntime } from "effect"
+import { Effect, Layer, ManagedRuntime } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ChildProcess, spawn } from "node:child_process"
 import { generateKeyPairSync } from "node:crypto"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { createInterface, type Interface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { type BuildOptions, profilingOf, builtProgram } from "../Builds.ts"
 import type { GroupOptions } from "../Groups.ts"
 
-type Core = Layer.Success<ReturnType<typeof hubCoreLayer>>
+type Core = Layer.Success<typeof hubCoreLayer>
 
-export interface LinkBenchOptions extends GroupOptions {
+export interface LinkBenchOptions extends BuildOptions, GroupOptions {
   readonly rounds: number
-  /** The built Edge's entry: the Hub's lies beside its folder. */
-  readonly entry: string
   /** Where the Hub leaves its CPU profile when it ends. */
   readonly profile?: string | undefined
 }
@@ -96,11 +95,13 @@ const nextLine = async (lines: Interface, child: ChildProcess): Promise<string> 
 }
 
 export const withLinkPair = async (
-  { entry, profile }: LinkBenchOptions,
+  options: LinkBenchOptions,
   body: (pair: LinkPair) => Promise<void>
 ): Promise<void> => {
   const home = mkdtempSync(join(tmpdir(), "corral-bench-"))
-  const runtime = ManagedRuntime.make(hubCoreLayer({ ...hubDefaults, home, maxConnections: 10 }))
+  const runtime = ManagedRuntime.make(
+    Layer.provide(hubCoreLayer, Layer.succeed(HubConfig, { ...hubDefaults, home, maxConnections: 10 }))
+  )
   const children: Array<ChildProcess> = []
   const spawned = (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv): ChildProcess => {
     const child = spawn(process.execPath, command, {
@@ -121,8 +122,7 @@ export const withLinkPair = async (
   }
   try {
     const { projectId, token, userId } = await runtime.runPromise(seed)
-    const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`]
-    const hub = await start([...profiling, join(dirname(entry), "..", "hub", "index.js")], {
+    const hub = await start([...profilingOf(options.profile, "edge"), builtProgram(options, "edge", "hub")], {
       CORRAL_HOME: home,
       CORRAL_HUB_REQUESTS_PER_SECOND: "1000000"
     })
@@ -168,4 +168,29 @@ export const withLinkPair = async (
     await runtime.dispose()
     rmSync(home, { recursive: true, force: true })
   }
+}
+
+/** A pair of this build, and one of an earlier build if one is named. Each has its own database. */
+export interface LinkPairs {
+  readonly edge: LinkPair
+  readonly previous?: LinkPair
+}
+
+export const withLinkPairs = (
+  options: LinkBenchOptions,
+  body: (pairs: LinkPairs) => Promise<void>
+): Promise<void> =>
+  withLinkPair(options, (edge) =>
+    options.against === undefined
+      ? body({ edge })
+      : withLinkPair({ ...options, entry: options.against, profile: undefined }, (previous) =>
+          body({ edge, previous })
+        )
+  )
+
+/** The pair of a side other than the floor. */
+export const pairOf = ({ edge, previous }: LinkPairs, side: "edge" | "previous"): LinkPair => {
+  const pair = side === "edge" ? edge : previous
+  if (pair === undefined) throw new Error(`the ${side} is not measured`)
+  return pair
 }

@@ -4,12 +4,14 @@
  */
 import { mkdirSync } from "node:fs"
 import { execFileSync } from "node:child_process"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
+import { type BenchSide, type BuildOptions, entryOf, builtProgram } from "../Builds.ts"
+import { compared, eachSide, interleave, on, sidesOf } from "../Pair.ts"
 import { makeHome, removeHome, BenchTarget } from "../Target.ts"
 import type { Report } from "../Report.ts"
-import { median, quantile } from "../Statistics.ts"
+import { quantile } from "../Statistics.ts"
 import { type StreamSource, Subscriber } from "../edge/Subscriber.ts"
-import { type LinkBenchOptions, type LinkPair, withLinkPair } from "./LinkPair.ts"
+import { type LinkBenchOptions, type LinkPair, pairOf, withLinkPairs } from "./LinkPair.ts"
 
 const RATE = 100
 const SECONDS = 5
@@ -37,7 +39,7 @@ const until = async <A>(look: () => Promise<A | undefined>): Promise<A> => {
 }
 
 /** A real Edge that has joined the Hub, and its device's id. */
-const joined = async (pair: LinkPair, entry: string): Promise<string> => {
+const joined = async (pair: LinkPair, options: BuildOptions, side: BenchSide): Promise<string> => {
   const home = join(pair.home, "edge")
   const workspace = join(pair.home, "workspace")
   mkdirSync(home, { mode: 0o700 })
@@ -47,7 +49,7 @@ const joined = async (pair: LinkPair, entry: string): Promise<string> => {
     "/client/devices/join-tokens",
     {}
   )
-  const corral = join(dirname(entry), "..", "corral", "main.mjs")
+  const corral = builtProgram(options, side, "corral")
   const env = { PATH: process.env.PATH, HOME: home, CORRAL_HOME: home }
   execFileSync(
     process.execPath,
@@ -58,7 +60,7 @@ const joined = async (pair: LinkPair, entry: string): Promise<string> => {
       stdio: ["pipe", "ignore", "inherit"]
     }
   )
-  await pair.start([entry], {
+  await pair.start([entryOf(options, side)], {
     ...env,
     CORRAL_EDGE_WORKSPACES: JSON.stringify([{ id: "bench", path: workspace }])
   })
@@ -70,13 +72,13 @@ const joined = async (pair: LinkPair, entry: string): Promise<string> => {
   })
 }
 
-const ourWay = async (pair: LinkPair, entry: string): Promise<Way> => {
+const ourWay = async (pair: LinkPair, options: BuildOptions, side: "edge" | "previous"): Promise<Way> => {
   const { projectId, signedInCall } = pair
-  const targetId = await joined(pair, entry)
+  const targetId = await joined(pair, options, side)
   await signedInCall("PATCH", `/client/devices/${targetId}`, { sharedWith: [projectId] })
   await signedInCall("POST", `/client/projects/${projectId}/workspaces`, { targetId, workspace: "bench" })
   return {
-    source: { side: "edge", url: pair.hub.url, token: pair.token },
+    source: { side, url: pair.hub.url, token: pair.token },
     path: "/client/events",
     ask: "/ask",
     start: async (text) => {
@@ -161,18 +163,18 @@ const clicksOf = async ({ ask, click, path, source, start }: Way): Promise<Reado
 }
 
 export const measureTrip = (options: LinkBenchOptions, report: Report): Promise<void> =>
-  withLinkPair(options, async (pair) => {
+  withLinkPairs(options, async (pairs) => {
     const home = makeHome()
     const bareEdge = await BenchTarget.start("floor", home, options)
     try {
-      const ours = await ourWay(pair, options.entry)
-      const bare = bareWay((await pair.floor({ url: bareEdge.url, token: bareEdge.token })).url)
-      const taken = { ours: [] as Array<ReadonlyArray<number>>, bare: [] as Array<ReadonlyArray<number>> }
-      for (const way of [ours, bare]) await latenciesOf(way)
-      for (let round = 0; round < options.rounds; round++) {
-        taken.ours.push(await latenciesOf(ours))
-        taken.bare.push(await latenciesOf(bare))
-      }
+      const bare = await pairs.edge.floor({ url: bareEdge.url, token: bareEdge.token })
+      const ways = await eachSide(options, (side) =>
+        side === "floor" ? bareWay(bare.url) : ourWay(pairOf(pairs, side), options, side)
+      )
+      const streamed = (rounds: number) =>
+        interleave(rounds, (side) => latenciesOf(on(ways, side)), sidesOf(options))
+      await streamed(1)
+      const taken = await streamed(options.rounds)
       for (const [name, at] of [
         ["p50", 0.5],
         ["p99", 0.99]
@@ -180,21 +182,15 @@ export const measureTrip = (options: LinkBenchOptions, report: Report): Promise<
         report.add({
           figure: `a program's write to a client of the Hub, ${name} at ${RATE} events/s`,
           unit: "ms",
-          edge: median(taken.ours.map((each) => quantile(each, at))),
-          floor: median(taken.bare.map((each) => quantile(each, at))),
+          ...compared(taken, (each) => quantile(each, at)),
           lost: 0,
           rounds: options.rounds
         })
-      const clicks = { ours: [] as Array<number>, bare: [] as Array<number> }
-      for (let round = 0; round < options.rounds; round++) {
-        clicks.ours.push(quantile(await clicksOf(ours), 0.5))
-        clicks.bare.push(quantile(await clicksOf(bare), 0.5))
-      }
+      const clicks = await interleave(options.rounds, (side) => clicksOf(on(ways, side)), sidesOf(options))
       report.add({
         figure: "a click at the Hub until the program continues, p50",
         unit: "ms",
-        edge: median(clicks.ours),
-        floor: median(clicks.bare),
+        ...compared(clicks, (each) => quantile(each, 0.5)),
         rounds: options.rounds
       })
     } finally {

@@ -1,0 +1,54 @@
+/** Programs of the builds under measurement: this one, and an earlier one where `--against` names it. */
+import { spawnSync } from "node:child_process"
+import { existsSync } from "node:fs"
+import { dirname, join } from "node:path"
+
+/** `previous`: an earlier build, if one is measured too. */
+export type BenchSide = "floor" | "edge" | "previous"
+
+export interface BuildOptions {
+  /** The built Edge's entry. Other programs of the build are next to its folder. */
+  readonly entry: string
+  /** The entry of an earlier build, measured in turns with this one. */
+  readonly against?: string | undefined
+}
+
+/** The Edge of a build. */
+export const entryOf = ({ against, entry }: BuildOptions, side: BenchSide): string =>
+  side === "previous" ? (against ?? entry) : entry
+
+/** Another program of a build. */
+export const builtProgram = (
+  options: BuildOptions,
+  side: BenchSide,
+  name: "corral" | "gateway" | "hub"
+): string => join(dirname(entryOf(options, side)), "..", name, name === "corral" ? "main.mjs" : "index.js")
+
+/** Arguments of Node for a program of this build that leaves CPU profiles. */
+export const profilingOf = (profile: string | undefined, side: BenchSide): ReadonlyArray<string> =>
+  profile === undefined || side !== "edge" ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`]
+
+/**
+ * One figure that a benchmark measures in its own process, as the earlier build's checkout measures it in one round: builds have no modules to
+ * import. The checkout needs its sources and packages.
+ */
+export const previousFigure = (
+  { against = "" }: BuildOptions,
+  { figure, name, only }: { readonly figure: string; readonly name: string; readonly only: string }
+): number => {
+  const checkout = join(dirname(against), "..", "..")
+  const main = join(checkout, "bench", "main.ts")
+  if (!existsSync(main))
+    throw new Error(`${name} needs the checkout of the earlier build: there is no ${main}`)
+  const { status, stderr, stdout } = spawnSync(
+    process.execPath,
+    [main, name, "--only", only, "--rounds", "1", "--entry", against],
+    { cwd: checkout, encoding: "utf8" }
+  )
+  const lines = stdout.split("\n").filter((line) => line.startsWith("{"))
+  const found = lines
+    .map((line) => JSON.parse(line) as { readonly figure: string; readonly edge: number })
+    .find((line) => line.figure === figure)
+  if (found === undefined) throw new Error(`the earlier build has no "${figure}" (${status}): ${stderr}`)
+  return found.edge
+}
