@@ -1,4 +1,10 @@
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+
+/** Compiled code of what the tests' processes load, and of programs that they start from sources: without it each compiles them again. */
+process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
+  new URL("node_modules/.cache/node-compile", import.meta.url)
+)
 
 const common = {
   exclude: ["**/*.soak.test.ts", "**/*.runtimes.test.ts", "**/node_modules/**"],
@@ -8,7 +14,11 @@ const common = {
 }
 
 /** What looks at the process that it is in, or at everything that runs here: a fork for each file. */
-const apart = ["packages/edge/test/process/**/*.test.ts", "examples/**/*.test.ts"]
+const apart = [
+  "packages/edge/test/process/**/*.test.ts",
+  "packages/adapters/test/HeldMemory.test.ts",
+  "examples/**/*.test.ts"
+]
 
 export default defineConfig({
   test: {

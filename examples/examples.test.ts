@@ -1,19 +1,41 @@
-/** Every example runs as its head says, and shows what it says. */
+/**
+ * Examples: each one is type-checked and run outside the repository, on packed packages. It prints the documented events or serves the
+ * documented routes.
+ */
 import { conformance } from "@corral/adapters/conformance"
 import { decodeEvent, isTerminalType } from "@corral/domain/run/RunEvent"
-import { assert, describe, it } from "@effect/vitest"
+import { APP, KEY, pushedMessage, TENANT, TOKEN, unsigned } from "@corral/testing/gateway/FakeFeishu"
+import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
+import { until } from "@corral/testing/time/Until"
+import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { Result } from "effect"
-import { execFileSync } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { execFileSync, spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { installPackages, linkLibrary } from "../scripts/pack/installed.ts"
 import { makeDeployer } from "./custom-adapter/Deployer.ts"
 
 const root = join(import.meta.dirname, "..")
+/** Compiled code of the sources and libraries that all examples load. */
+const compileCache = { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node-compile") }
 
-/** What an example prints: the log of one run, whole. */
+let outside: string
+beforeAll(() => {
+  ;({ folder: outside } = installPackages())
+  cpSync(import.meta.dirname, join(outside, "examples"), {
+    recursive: true,
+    filter: (path) => !path.endsWith(".test.ts") && !path.endsWith("tsconfig.json")
+  })
+}, 120_000)
+afterAll(() => rmSync(outside, { recursive: true, force: true }))
+
+/** Complete log of one run, as an example prints it. */
 const printed = (example: string) => {
   const stdout = execFileSync(process.execPath, [`examples/${example}/main.ts`], {
-    cwd: root,
+    cwd: outside,
     encoding: "utf8"
   })
   const events = stdout
@@ -34,7 +56,26 @@ const printed = (example: string) => {
   return events
 }
 
-describe("examples", () => {
+describe("examples", { timeout: 120_000 }, () => {
+  it("have types in a program with the packages, whose declarations are checked too", () => {
+    for (const name of ["@types/node", "undici-types"]) linkLibrary(join(outside, "node_modules"), name)
+    const compilerOptions = {
+      target: "es2024",
+      module: "nodenext",
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      allowImportingTsExtensions: true,
+      noEmit: true,
+      // Effect's declarations name types of the web.
+      lib: ["es2024", "dom", "dom.iterable"],
+      types: ["node"]
+    }
+    writeFileSync(join(outside, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["examples"] }))
+    const compiler = join(root, "node_modules/typescript/bin/tsc")
+    const { stdout } = spawnSync(process.execPath, [compiler, "-p", "."], { cwd: outside, encoding: "utf8" })
+    assert.strictEqual(stdout, "")
+  })
+
   it("embed-edge runs an agent and prints its whole log", () => {
     const events = printed("embed-edge")
     assert.include(events.find(({ type }) => type === "run.tool.result")?.payload.output, "main.ts")
@@ -50,6 +91,101 @@ describe("examples", () => {
     )
     assert.isAbove(asked ?? -1, types.indexOf("run.tool.call"))
     assert.isAbove(resolved ?? -1, asked ?? -1)
+  })
+})
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  server.close()
+  await once(server, "close")
+  return typeof address === "object" && address !== null ? address.port : 0
+}
+
+/** Starts an example that serves, and stops it after the test. */
+const served = async (example: string, env: Readonly<Record<string, string>> = {}) => {
+  const port = await freePort()
+  const child = spawn(process.execPath, [`examples/${example}/main.ts`], {
+    cwd: outside,
+    env: { PATH: process.env["PATH"] ?? "", ...compileCache, ...env, PORT: String(port) },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  const exited = once(child, "exit")
+  let output = ""
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)))
+  onTestFinished(async () => {
+    child.kill("SIGTERM")
+    await exited
+  })
+  // Without a connection that stays open, the server stops immediately.
+  const request = (path: string, { headers, ...init }: RequestInit = {}) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...headers, connection: "close" } })
+  // A request before the routes are ready gets no answer.
+  const isReady = () => request("/health/live", { signal: AbortSignal.timeout(1_000) }).catch(() => undefined)
+  await until(isReady, `the routes of ${example}`, 25_000)
+  return { output: () => output, request }
+}
+
+const statusOf = async (response: Promise<Response>): Promise<number> => (await response).status
+
+const makeEmptyDatabase = async (): Promise<string> => {
+  const url = await makeDatabase(await sharedServer(), { prepared: false })
+  onTestFinished(() => dropDatabase(url))
+  return url
+}
+
+/** The guide contains the part of an example that mounts the routes. */
+const assertInGuide = (guide: string, example: string): void => {
+  const source = readFileSync(join(root, `examples/${example}/main.ts`), "utf8")
+  const part = source.slice(
+    source.indexOf("const ownPage"),
+    source.indexOf("\n\n", source.indexOf("const ownPage"))
+  )
+  assert.include(readFileSync(join(root, `docs/${guide}.md`), "utf8"), part)
+}
+
+describe("mounted routes", { timeout: 60_000 }, () => {
+  it("mount-edge serves its own page, and the Edge's routes only with the token", async () => {
+    const { output, request } = await served("mount-edge")
+    assert.strictEqual(await (await request("/")).text(), "my own page")
+    assert.strictEqual(await statusOf(request("/v1/runs")), 401)
+    const token = readFileSync(/\S+edge\.token/.exec(output())?.[0] ?? "", "utf8").trim()
+    const authorization = `Bearer ${token}`
+    assert.strictEqual(await statusOf(request("/v1/runs", { headers: { authorization } })), 200)
+    const headers = { authorization, origin: "https://evil.example" }
+    assert.strictEqual(await statusOf(request("/v1/runs", { headers })), 403)
+    assertInGuide("embed-edge", "mount-edge")
+  })
+
+  it("mount-hub serves its own page, and the Hub's routes only with a sign-in", async () => {
+    const home = mkdtempSync(join(tmpdir(), "corral-"))
+    onTestFinished(() => rmSync(home, { recursive: true }))
+    const env = { CORRAL_HOME: home, CORRAL_DATABASE_URL: await makeEmptyDatabase() }
+    const { request } = await served("mount-hub", env)
+    assert.strictEqual(await (await request("/own")).text(), "my own page")
+    assert.strictEqual(await statusOf(request("/client/projects")), 401)
+    const headers = { origin: "https://evil.example" }
+    assert.strictEqual(await statusOf(request("/client/projects", { headers })), 403)
+    assertInGuide("hub", "mount-hub")
+  })
+
+  it("mount-gateway serves its own page, and stores signed events only", async () => {
+    const { request } = await served("mount-gateway", {
+      CORRAL_DATABASE_URL: await makeEmptyDatabase(),
+      CORRAL_FEISHU_APP_ID: APP,
+      CORRAL_FEISHU_ENCRYPT_KEY: KEY,
+      CORRAL_FEISHU_VERIFICATION_TOKEN: TOKEN,
+      CORRAL_FEISHU_TENANTS: TENANT
+    })
+    const push = ({ body, headers }: ReturnType<typeof unsigned>) =>
+      statusOf(
+        request("/integrations/feishu/events", { method: "POST", headers, body: new Uint8Array(body) })
+      )
+    assert.strictEqual(await (await request("/")).text(), "my own page")
+    assert.strictEqual(await push(unsigned({ challenge: "x" })), 401)
+    assert.strictEqual(await push(pushedMessage("ev_example")), 200)
+    assertInGuide("gateway", "mount-gateway")
   })
 })
 

@@ -1,6 +1,6 @@
 /** `docs/authorization.md`: who may call which endpoint of the Hub, from the data that the Hub is held to. */
 import { auditActions } from "@corral/domain/access/AuditAction"
-import { matrix } from "@corral/domain/access/Authorization"
+import { authorityMatrix } from "@corral/domain/access/Authorization"
 import {
   callers,
   endpointAuthority,
@@ -27,7 +27,7 @@ Each role includes the permissions of the weaker ones.
 |---|---|
 `
 
-const roles = Object.entries(matrix)
+const roles = Object.entries(authorityMatrix)
   .flatMap(([action, row]) => ("role" in row ? [`| \`${action}\` | ${row.role} |`] : []))
   .join("\n")
 

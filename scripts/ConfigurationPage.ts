@@ -2,7 +2,7 @@
 import { edgeSettings } from "@corral/edge/EdgeSettings"
 import { gatewaySettings } from "@corral/gateway/GatewaySettings"
 import { hubSettings } from "@corral/hub/HubSettings"
-import type { Setting } from "@corral/service/Settings"
+import { type SettingTable, variablesOf } from "@corral/service/settings/Setting"
 
 const head = `# Configuration
 
@@ -16,25 +16,27 @@ marks by which Corral finds its processes.
 const files = `
 ## Files
 
-All lie in \`CORRAL_HOME\`, which is made with mode 0700.
+All files are in \`CORRAL_HOME\`, which Corral creates with mode 0700.
 
-| File | What it is | Mode |
+| File | Content | Mode |
 |---|---|---|
 | \`edge.db\`, \`edge.db-wal\`, \`edge.db-shm\` | the store: events, runs, approvals, idempotency keys | 0600 |
-| \`edge.db.lock\` | held while an Edge uses this home; a second one is refused | |
-| \`edge.token\` | the local token; \`CORRAL_EDGE_TOKEN_FILE\` puts it elsewhere. Delete it and start again for a new one | 0600 |
-| \`edge.config.json\` | profiles and runners, written by you; \`CORRAL_EDGE_CONFIG_FILE\` puts it elsewhere. Refused where others can write it | |
-| \`edge.json\` | address, process id, instance id and version of the running Edge, and the path of its token file; there while it serves | 0600 |
-| \`device.json\` | as which device this machine has joined a Hub, and its private key | 0600 |
-| \`own-device.json\` | the same for the Hub that \`corral up\` starts beside the Edge | 0600 |
-| \`hub.json\` | the Hub that you are signed in to from the command line, and the token of that sign-in | 0600 |
+| \`edge.db.lock\` | locked while an Edge uses this home; a second Edge is refused | |
+| \`control-groups.json\` | folders in which the Edge made control groups, to find what a killed Edge left. The Edge searches everywhere without it | 0600 |
+| \`edge.token\` | the local token; \`CORRAL_EDGE_TOKEN_FILE\` sets another path. To replace the token, delete the file and restart the Edge | 0600 |
+| \`edge.config.json\` | your profiles and runners; \`CORRAL_EDGE_CONFIG_FILE\` sets another path. The Edge refuses a file that others can write | |
+| \`edge.json\` | address, process id, instance id and version of the running Edge, and the path of its token file. Exists while the Edge is running | 0600 |
+| \`device.json\` | this machine's device at a Hub, and its private key | 0600 |
+| \`own-device.json\` | the same for the Hub that \`corral up\` starts | 0600 |
+| \`hub.json\` | the Hub that the command line is signed in to, and the token of that sign-in | 0600 |
 | \`postgres\` | the Hub's embedded PostgreSQL: its data in \`18\`, its socket, its log in \`server.log\` | 0700 |
-| \`tmp/<run id>\` | temporary files of a live run; elsewhere where this path leaves a socket in it no room | 0700 |
+| \`tmp/<run id>\` | temporary files of a live run; another folder if this path is too long for a socket | 0700 |
 `
 
-const table = (service: string, settings: ReadonlyArray<Setting>): string => {
-  const rows = settings.map(
-    ({ name, what, fallback }) => `| \`${name}\` | ${what} | ${fallback === "" ? "" : `\`${fallback}\``} |`
+const table = (service: string, settings: SettingTable): string => {
+  const rows = variablesOf(settings).map(
+    (variable) =>
+      `| \`${variable.name}\` | ${variable.doc} | ${variable.default === "" ? "" : `\`${variable.default}\``} |`
   )
   return `\n## ${service}\n\n| Variable | Meaning | Default |\n|---|---|---|\n${rows.join("\n")}\n`
 }

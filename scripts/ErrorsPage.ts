@@ -1,4 +1,4 @@
-/** `docs/errors.md`: the error table, from the code that answers with it. */
+/** `docs/errors.md`: the error table as Markdown. */
 import {
   errorCodes,
   errorTable,
@@ -36,7 +36,7 @@ Generated from \`packages/domain/src/errors/ErrorTable.ts\` by \`npm run generat
 Every error response has this body:
 
 \`\`\`json
-{ "code": "not_found", "message": "There is nothing here.", "requestId": "req_01KAH2T3J0Q4W8XN5M7C1B9D6B" }
+{ "code": "not_found", "message": "This resource does not exist, or you may not see it.", "requestId": "req_01KAH2T3J0Q4W8XN5M7C1B9D6B" }
 \`\`\`
 
 - \`code\` is stable. Programs branch on it.

@@ -67,8 +67,8 @@ An event's \`id\` derives from its run and its \`seq\`: \`evt_\` and the 26 char
 Crockford's base 32 (\`0-9A-HJKMNP-TV-Z\`), padded with zeros. The third event of \`run_01K8V1YJ9QX5M2R7T3W6Z4B0CD\` is
 \`evt_01K8V1YJ9QX5M2R7T300000003\`. A Hub refuses a pushed event with another id (\`schema_validation_failed\`).
 
-This is the whole vocabulary of the contract. An Edge writes the families \`run.*\`, \`runtime.*\` and \`schema.*\`. The others belong to
-parts that are not built yet.
+This is the whole vocabulary of the contract. The log of a run has events of the families \`run.*\`, \`runtime.*\` and \`schema.*\`. A [Gateway](gateway.md)
+writes \`integration.*\` and \`identity.*\`: chat events, which it sends to the Hub and which are in no run's log.
 `
 
 /** The page as Markdown. */

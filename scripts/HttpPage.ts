@@ -106,14 +106,14 @@ export const httpPage = (): string =>
     ),
     section(
       "Edge",
-      "On loopback alone; the token lies in `edge.token` of its home.",
+      "On loopback only. The token is in `edge.token` of the Edge's home.",
       OpenApi.fromApi(EdgeApi),
-      ({ security }) => (security.length === 0 ? "everybody" : "the token")
+      ({ security }) => (security.length === 0 ? "everyone" : "the token")
     ),
     section(
       "Gateway",
-      "What platforms send is believed by its signature.",
+      "A signature authenticates requests of platforms.",
       OpenApi.fromApi(GatewayApi),
-      ({ operationId }) => (operationId.startsWith("health.") ? "everybody" : "the platform, by signature")
+      ({ operationId }) => (operationId.startsWith("health.") ? "everyone" : "the platform, by signature")
     )
   ].join("")

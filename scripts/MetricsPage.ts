@@ -1,4 +1,4 @@
-/** `docs/metrics.md`: what each service counts, from the tables that it is counted by. */
+/** `docs/metrics.md`: the metrics of each service, from their tables. */
 import { edgeMetrics } from "@corral/edge/EdgeMetrics"
 import { gatewayMetrics } from "@corral/gateway/GatewayMetrics"
 import { hubMetrics } from "@corral/hub/HubMetrics"
@@ -8,9 +8,9 @@ const head = `# Metrics
 
 Generated from \`EdgeMetrics.ts\`, \`HubMetrics.ts\`, \`GatewayMetrics.ts\` and \`MetricRow.ts\` by \`npm run generate\`.
 
-\`GET /metrics\` of each service, in Prometheus' text format, and the same to an OTLP collector: how to turn both on is in [operations](operations.md#metrics). Each name starts
-with \`corral_\` and the service: \`corral_edge_runs_live\`. Counters start at 0 with the process. Figures that need a query are computed when a client reads, at most once a
-second, and are omitted when the store does not answer within two seconds. No label names a person, a run, a path or a project.
+Each service returns its metrics at \`GET /metrics\`, in Prometheus' text format, and sends them to an OTLP collector. [Operations](operations.md#metrics) describes how to
+enable both. Each name starts with \`corral_\` and the service: \`corral_edge_runs_live\`. Counters start at 0 with the process. Figures that need a query are computed when a client reads, at most once a
+second, and are omitted when the store does not answer within two seconds. No label names a user, a run, a path or a project.
 `
 
 const table = (title: string, rows: Readonly<Record<string, MetricRow>>): string => {

@@ -18,8 +18,10 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/e2e/Containment.test.ts": "this user cannot make control groups",
   "packages/edge/test/e2e/FullDisk.test.ts": "an ordinary user cannot mount a small file system",
   "packages/edge/test/e2e/Memory.soak.test.ts": "memory is read as on Linux",
+  "packages/edge/test/process/AbandonedGroups.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Containment.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/ControlGroup.test.ts": "this user cannot make control groups",
+  "packages/edge/test/process/GroupRecord.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Subprocess.test.ts": "this user cannot make control groups",
   "packages/edge/test/runtimes/Hostile.runtimes.test.ts":
     "the program is not in the registry, does not run as root, or needs no grant",
@@ -27,7 +29,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/hub/test/contract/Console.test.ts": "the console was not built",
   "packages/hub/test/config/ClientKey.test.ts": "openssl is not installed",
   "packages/hub/test/signin/ProviderFetch.test.ts": "openssl is not installed",
-  "packages/service/test/http/Listener.test.ts": "the system holds fewer waiting connections",
+  "packages/service/test/http/ServiceServer.test.ts": "the system holds fewer waiting connections",
   "packages/service/test/runService.test.ts": "`script` is not installed",
   "scripts/deploy.test.ts": "systemd-analyze is not installed",
   "scripts/proxies.test.ts": "nginx or Caddy is not installed"

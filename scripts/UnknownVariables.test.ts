@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import * as fc from "fast-check"
-import { settingNames as all } from "@corral/service/settingNames"
-import { checkVariables, nearest } from "@corral/service/UnknownVariables"
+import { settingNames as all } from "@corral/service/settings/settingNames"
+import { checkVariables, nearestName } from "@corral/service/settings/UnknownVariables"
 
 const check = (env: Record<string, string>) => Effect.runSyncExit(Effect.flip(checkVariables(env)))
 
@@ -40,7 +40,7 @@ describe("checkVariables", () => {
         const { message } = exit.value
         assert.match(message, /^CORRAL_\w+ is not a setting of Corral\. Did you mean CORRAL_\w+\?$/)
         assert.notInclude(message, "s3cret")
-        assert.include(message, nearest(misspelled, all) ?? "")
+        assert.include(message, nearestName(misspelled, all) ?? "")
       }),
       { numRuns: 500 }
     )

@@ -14,6 +14,7 @@ import { basename, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build as buildPages } from "vite"
 import { distLock, type Lock } from "./DistLock.ts"
+import { namespaceImports } from "./NamespaceImports.ts"
 import { noticesOf, packageFolderOf } from "./Notices.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -40,6 +41,19 @@ const services: Readonly<Record<string, Service>> = {
 
 /** Megabytes that the libraries would load on demand, for things that no service of ours does: API browsers, another HTTP client. */
 const unused = ["./internal/httpApiScalar.js", "./internal/httpApiSwagger.js", "./Undici.js"]
+
+/**
+ * A library that loads a bundled module on demand, for responses that no service asks for. As an import it would wrap the module and all
+ * that it needs, most of Effect, in functions from which unused code cannot be dropped.
+ */
+const neverLoaded: Plugin = {
+  name: "never loaded",
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^\.\/internal\/upgrade\.js$/ }, ({ kind, path }) =>
+      kind === "dynamic-import" ? { path, external: true } : undefined
+    )
+  }
+}
 
 const common: BuildOptions = {
   absWorkingDir: root,
@@ -114,12 +128,12 @@ const file = (outfile: string, entry: string, plugins: ReadonlyArray<Plugin> = [
     ...(outfile.endsWith(".cjs") ? commonJs : esModules),
     entryPoints: [entry],
     outfile,
-    plugins: [...plugins]
+    plugins: [namespaceImports, ...plugins]
   })
 
 const inOneFile = async (folder: string, main: string): Promise<void> => {
   const libraries = new Map<string, string>()
-  await file(`${folder}/main.cjs`, main, [onDemand(libraries)])
+  await file(`${folder}/main.cjs`, main, [neverLoaded, onDemand(libraries)])
   await Promise.all([...libraries].map(([name, library]) => file(`${folder}/${name}`, library)))
 }
 
@@ -131,6 +145,7 @@ const inChunks = (folder: string, main: string) =>
     outExtension: { ".js": ".mjs" },
     // Chunks are neighbours of the entry: sources find the files beside them by their own address.
     chunkNames: "[name]-[hash]",
+    plugins: [namespaceImports],
     splitting: true
   })
 

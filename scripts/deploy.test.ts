@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { edgeSettings } from "@corral/edge/EdgeSettings"
 import { gatewaySettings } from "@corral/gateway/GatewaySettings"
 import { hubSettings } from "@corral/hub/HubSettings"
+import { variablesOf } from "@corral/service/settings/Setting"
 import { execFileSync, spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -14,7 +15,7 @@ const read = (name: string): string => readFileSync(join(root, "deploy", name), 
 const units = readdirSync(join(root, "deploy/systemd"))
 const services = ["hub", "gateway", "edge"]
 const known: ReadonlySet<string> = new Set(
-  [...edgeSettings, ...hubSettings, ...gatewaySettings].map(({ name }) => name)
+  variablesOf({ edgeSettings, hubSettings, gatewaySettings }).map(({ name }) => name)
 )
 
 describe("deploy", () => {

@@ -61,7 +61,7 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["schemas/run-event.json", text(runEvent())],
     ["schemas/edge-config.json", text(edgeConfig())],
     ["packages/console/src/api/routes.ts", consoleRoutes()],
-    ["packages/service/src/settingNames.ts", settingNamesModule()],
+    ["packages/service/src/settings/settingNames.ts", settingNamesModule()],
     ["docs/authorization.md", authorizationPage()],
     ["docs/configuration.md", configurationPage()],
     ["docs/events.md", eventsPage()],

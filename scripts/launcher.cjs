@@ -1,5 +1,5 @@
 /**
- * The entry of every service: `node dist/edge`. Runs `main.cjs` or `main.mjs` beside it on a Node that is new enough, whatever `node` was called.
+ * The entry of every service: `node dist/edge`. Runs `main.cjs` or `main.mjs` beside it on a Node that is new enough, regardless of the `node` that was called.
  *
  * It is read by old Nodes too: nothing here is newer than Node 12. Required as a module it starts nothing and gives its functions.
  */

@@ -22,16 +22,12 @@ import { fileURLToPath } from "node:url"
 const root = fileURLToPath(new URL("..", import.meta.url))
 const readers = ["domain", "hub", "gateway", "cli", "console"]
 
-/** The vocabulary's own folds, then one table in each client. */
-const expected = [
-  "packages/cli/src/run/Render.ts",
-  "packages/console/src/run/BlockView.tsx",
-  "packages/console/src/run/EventFields.ts",
-  "packages/domain/src/run/RunState.ts",
-  "packages/domain/src/run/RunView.ts",
-  "packages/gateway/src/following/TaskProgress.ts",
-  "packages/hub/src/run/RunFold.ts"
-]
+/** The vocabulary's own folds, then one table in each client: the paths in steps 2 and 3 of the recipe for contributors. */
+const recipeFiles = (): ReadonlyArray<string> => {
+  const recipes = readFileSync(join(root, "CONTRIBUTING.md"), "utf8")
+  const steps = /### Add an event type\n[^]*?\n2\. ([^]*?)\n4\. /.exec(recipes)?.[1] ?? ""
+  return [...steps.matchAll(/`(packages\/[^`]+)`/g)].map(([, path = ""]) => path).toSorted()
+}
 
 /** Packages without a table: they must compile with the new type as it is. */
 const unaffected = ["service", "adapters", "edge"]
@@ -98,6 +94,8 @@ describe("A new event type", () => {
   it("is a type error in each client's table and in the folds of the vocabulary, and nowhere else", () => {
     const copy = mkdtempSync(join(tmpdir(), "corral-event-type-"))
     try {
+      const expected = recipeFiles()
+      assert.isAtLeast(expected.length, 7)
       copySources(copy)
       const before = typeCheck(copy)
       addEventType(copy)

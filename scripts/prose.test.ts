@@ -1,16 +1,16 @@
 /** What pages say in passing is so: the endpoints, the codes with their statuses, and the names of events. */
 import { assert, describe, it } from "@effect/vitest"
 import { auditActionNames } from "@corral/domain/access/AuditAction"
-import { matrix } from "@corral/domain/access/Authorization"
+import { authorityMatrix } from "@corral/domain/access/Authorization"
 import { errorTable } from "@corral/domain/errors/ErrorTable"
 import { integrationTypes } from "@corral/domain/chat/Integration"
 import { eventTypes } from "@corral/domain/run/RunEvent"
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
-const pages = ["README.md", "CHANGELOG.md", "AGENTS.md"]
+const pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "AGENTS.md"]
   .concat(
     readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
       // The founding documents speak of what is planned, too.
@@ -45,6 +45,32 @@ const said = (pattern: RegExp) =>
 const streams = ["/v1/events", "/client/events", "/v1/traces", "/v1/metrics", "/v1/logs"]
 
 describe("pages", () => {
+  it("have no conflict markers and no heading directly after another line", () => {
+    const damaged = pages.flatMap(([page, text]) =>
+      [
+        ...text
+          .replaceAll(/^```[^]*?^```$/gm, "")
+          .matchAll(/^(?:<{7} .*|>{7} .*|={7}|(?<=[^\n]\n)#{2,} .*)$/gm)
+      ].map(([line]) => `${page}: ${line}`)
+    )
+    assert.deepStrictEqual(damaged, [])
+  })
+
+  it("name source files that there are", () => {
+    const named = said(/`((?:packages|scripts|bench|examples|deploy)\/[\w./-]+\.\w+)`/g)
+    const tests = said(/`((?:adapters|cli|console|domain|edge|gateway|hub|service)\/test\/[\w./-]+\.ts)`/g)
+    assert.isAbove(named.length + tests.length, 200)
+    const missing = [
+      ...named,
+      ...tests.map(({ found, page }) => ({ found: ["", `packages/${found[1]}`], page }))
+    ]
+      .map(({ found, page }) => ({ path: found[1] ?? "", page }))
+      // The guide on adapters creates this file; the table of answers is about files of any project.
+      .filter(({ path }) => path !== "packages/adapters/src/Weaver.ts" && !existsSync(join(root, path)))
+      .filter(({ page }) => page !== "docs/auto-edit.md")
+    assert.deepStrictEqual(missing, [])
+  })
+
   it("name endpoints that there are", () => {
     const named = said(
       /\b(GET|POST|PUT|PATCH|DELETE)\s+`?(\/(?:v1|client|web|integrations)\/[^\s`|)"',;]*[^\s`|)"',;.])/g
@@ -93,7 +119,7 @@ describe("pages", () => {
     const known = new Set<string>([
       ...eventTypes,
       ...integrationTypes,
-      ...Object.keys(matrix),
+      ...Object.keys(authorityMatrix),
       ...auditActionNames
     ])
     const named = said(/`((?:run|runtime|schema)\.[a-z_.]*[a-z])`/g)

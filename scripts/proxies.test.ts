@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { openHub } from "@corral/testing/hub/HubProcess"
-import { createdRun, Mirror, started } from "@corral/testing/hub/Mirror"
+import { createdRun, Mirror, runStarted } from "@corral/testing/hub/Mirror"
 import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
 import { until } from "@corral/testing/time/Until"
 
@@ -144,7 +144,7 @@ describe("The proxy examples of docs/self-host.md", { timeout: 60_000 }, () => {
       const ada = new HubClient(url, token, userId)
       assert.strictEqual((await ada.ask("GET", "/client/auth/me")).status, 200)
       const mirror = new Mirror(hub)
-      const runId = await mirror.run(await mirror.project(userId), createdRun, started)
+      const runId = await mirror.run(await mirror.project(userId), createdRun, runStarted)
       const reader = await StreamReader.open(ada, `runId=${runId}`)
       await reader.count(2)
       reader.drop()

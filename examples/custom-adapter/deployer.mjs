@@ -1,5 +1,5 @@
 /**
- * The runtime of this example: a program that "deploys" and asks first. JSON lines both ways.
+ * Runtime of this example: a program that asks before it "deploys". Reads and writes JSON lines.
  *
  *   in   {"task":"…"}   {"yes":true}
  *   out  {"hello":"1.0.0"}   {"says":"…"}   {"wants":"deploy","target":"…"}   {"done":"…"}   {"failed":"…"}
@@ -15,10 +15,10 @@ if (process.argv.includes("--version")) {
   const next = async () => JSON.parse((await lines.next()).value ?? "{}")
   const { task = "" } = await next()
   say({ hello: "1.0.0" })
-  say({ says: `I shall deploy ${task}.` })
+  say({ says: `I will deploy ${task}.` })
   say({ wants: "deploy", target: task })
   const { yes = false } = await next()
-  if (yes) say({ says: "It is out." })
-  say(yes ? { done: `Deployed ${task}.` } : { failed: "Nobody allowed it." })
+  if (yes) say({ says: "The deployment is done." })
+  say(yes ? { done: `Deployed ${task}.` } : { failed: "The deployment was denied." })
   process.stdin.destroy()
 }

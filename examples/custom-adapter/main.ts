@@ -1,5 +1,5 @@
 /**
- * An Edge inside another program with an adapter of that program's own: one run, whose approval this program gives, and its events on stdout.
+ * Embedded Edge with a custom adapter: starts one run, allows its approval, and prints its events on stdout.
  * Start it from the root of the repository: `node examples/custom-adapter/main.ts`.
  */
 import { CreateRun } from "@corral/domain/run/Run"
@@ -31,7 +31,7 @@ const program = Effect.gen(function* () {
   const request = { workspace: "here", agentId: "deployer", mode: "ask", input: { text: "the website" } }
   const run = yield* runs.start(yield* Schema.decodeUnknownEffect(CreateRun)(request))
 
-  /** Allows what is asked for; a real program would ask a person. */
+  /** Allows each request. A real program would ask a person. */
   const allow = (text: string) => {
     const event = Result.getOrThrow(decodeEvent(JSON.parse(text)))
     if (event._tag !== "KnownEvent" || event.event.type !== "run.approval.requested") return Effect.void

@@ -1,8 +1,9 @@
 /**
- * An Edge inside another Effect program: no server, one run of the scripted runtime, its events on stdout.
+ * Embedded Edge without a server: starts one run of the scripted runtime and prints its events on stdout.
  * Start it from the root of the repository: `node examples/embed-edge/main.ts`.
  */
 import { builtIn } from "@corral/adapters/Registry"
+import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { CreateRun } from "@corral/domain/run/Run"
 import * as Edge from "@corral/edge/Edge"
 import { edgeDefaults } from "@corral/edge/config/EdgeConfig"
@@ -16,10 +17,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 const home = mkdtempSync(join(tmpdir(), "corral-"))
-const adapters = builtIn({
-  node: process.execPath,
-  scriptedProgram: join(import.meta.dirname, "../../packages/adapters/runtime/scripted.mjs")
-})
+const adapters = builtIn({ node: process.execPath, scriptedProgram })
 const workspaces = [{ id: "here", path: import.meta.dirname }]
 const tokenFile = join(home, "edge.token")
 const edge = Edge.edgeCoreLayer({ ...edgeDefaults, home, tokenFile, workspaces, environment: {} }, adapters)

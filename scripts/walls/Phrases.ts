@@ -3,6 +3,7 @@
 /** The list of the style guide. CONTRIBUTING.md says what to write instead. */
 export const phrases = [
   "whoever",
+  "whatever",
   "nobody",
   "somebody",
   "anew",

@@ -1,0 +1,75 @@
+/** Packages that people install, as tarballs. */
+import { spawnSync } from "node:child_process"
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { manifestOf } from "./Manifest.ts"
+import {
+  type Closure,
+  closureOf,
+  codeAddresses,
+  declarationAddresses,
+  root,
+  writeCode,
+  writeDeclarations
+} from "./Modules.ts"
+import { type Packed, packed } from "./packages.ts"
+
+const allModules = (name: string): ReadonlyArray<string> =>
+  readdirSync(join(root, "packages", name, "src"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => file.slice(0, -".ts".length))
+    .toSorted()
+
+/** Writes the content of a package into a folder. */
+const stage = ({ folders = [], modules, name, started = [] }: Packed, folder: string): void => {
+  const source = join(root, "packages", name)
+  const exported = modules === "all" ? allModules(name) : modules
+  const code = closureOf(name, [...exported, ...started], codeAddresses)
+  const types = closureOf(name, exported, declarationAddresses)
+  assertExported(name, code)
+  assertExported(name, types)
+  for (const module of code.contained) writeCode(name, module, join(folder, "lib"))
+  for (const module of types.contained) writeDeclarations(name, module, join(folder, "lib"))
+  for (const each of folders) cpSync(join(source, each), join(folder, each), { recursive: true })
+  const manifest = manifestOf(
+    JSON.parse(readFileSync(join(source, "package.json"), "utf8")),
+    exported,
+    { code, types },
+    folders
+  )
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
+  cpSync(join(source, "README.md"), join(folder, "README.md"))
+  cpSync(join(root, "LICENSE"), join(folder, "LICENSE"))
+}
+
+/** A package may import only what another one exports. */
+const assertExported = (owner: string, { imported }: Closure): void => {
+  for (const { owner: other, path } of imported) {
+    const modules = packed.find(({ name }) => name === other)?.modules
+    if (modules === undefined || (modules !== "all" && !modules.includes(path)))
+      throw new Error(
+        `@corral/${owner} imports @corral/${other}/${path}, which is not exported: see scripts/pack/packages.ts`
+      )
+  }
+}
+
+/** Checks the types, which writes the declarations, and writes a tarball for each package into the folder. */
+export const packInto = (to: string): void => {
+  const { status, stdout } = spawnSync(process.execPath, ["scripts/types.ts"], {
+    cwd: root,
+    encoding: "utf8"
+  })
+  if (status !== 0) throw new Error(stdout)
+  mkdirSync(to, { recursive: true })
+  const staged = mkdtempSync(join(tmpdir(), "corral-pack-"))
+  try {
+    for (const each of packed) stage(each, join(staged, each.name))
+    const folders = packed.map(({ name }) => `./${name}`)
+    const args = ["pack", "--silent", "--pack-destination", to, ...folders]
+    const { status, stderr } = spawnSync("npm", args, { cwd: staged, encoding: "utf8" })
+    if (status !== 0) throw new Error(`npm pack: ${stderr}`)
+  } finally {
+    rmSync(staged, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,78 @@
+/** Packages that people install, with their public modules. Everything else is internal and not exported. */
+
+export interface Packed {
+  /** Folder below `packages`, and name after `@corral/`. */
+  readonly name: string
+  /** Public modules, as paths below `src`. `"all"`: each module is part of the vocabulary. */
+  readonly modules: ReadonlyArray<string> | "all"
+  /** Modules that are loaded by address: threads. */
+  readonly started?: ReadonlyArray<string>
+  /** Folders beside `lib` that its modules read. */
+  readonly folders?: ReadonlyArray<string>
+}
+
+export const packed: ReadonlyArray<Packed> = [
+  { name: "domain", modules: "all" },
+  {
+    name: "adapters",
+    modules: [
+      "Acp",
+      "ClaudeCode",
+      "Codex",
+      "CommandLine",
+      "Copilot",
+      "Gemini",
+      "JsonMapping",
+      "OpenCode",
+      "OutputDecoder",
+      "Pi",
+      "ProjectFiles",
+      "Qwen",
+      "Registry",
+      "Scripted",
+      "scriptedProgram",
+      "Text",
+      "conformance",
+      "output/OutputCollector",
+      "text/JsonLines"
+    ],
+    folders: ["runtime"]
+  },
+  {
+    name: "edge",
+    modules: [
+      "Edge",
+      "EdgeSettings",
+      "approval/Grants",
+      "artifact/Artifacts",
+      "config/EdgeConfig",
+      "http/EdgeRequestPolicy",
+      "http/Server",
+      "http/routes",
+      "log/EdgeEventLog",
+      "log/EdgeLogSource",
+      "preview/Previews",
+      "run/RunSupervisor",
+      "runtime/Runtimes",
+      "store/Store",
+      "workspace/Workspaces",
+      "workspace/Worktrees"
+    ],
+    started: ["store/Writer"]
+  },
+  {
+    name: "hub",
+    modules: ["Hub", "HubSettings", "config/HubConfig", "http/HubRequestPolicy", "http/Server", "http/routes"]
+  },
+  {
+    name: "gateway",
+    modules: [
+      "Gateway",
+      "GatewayConfig",
+      "GatewaySettings",
+      "http/GatewayRequestPolicy",
+      "http/Server",
+      "http/routes"
+    ]
+  }
+]
