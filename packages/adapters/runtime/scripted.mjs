@@ -35,7 +35,7 @@
  *   /fail MESSAGE  /exit CODE  /crash  /hang
  *   /ignore-signals            SIGINT, SIGTERM and SIGHUP do nothing from here on
  *   /children N  /daemon  /forkloop  /vanish    processes left behind on purpose; they end by themselves within two minutes
- *   /breach PATH               writes the file whatever the mode says, and tells nobody
+ *   /breach PATH               writes the file in every mode, without an event
  *   /garbage N  /longline MB  /close-stdout
  */
 import { randomUUID } from "node:crypto"

@@ -1,9 +1,9 @@
 /**
- * Adapters for agents behind the Agent Client Protocol: one client for all of them, and what differs as data (`acp/AcpAgents`).
+ * Adapters for agents behind the Agent Client Protocol: one client for all, with their differences as data (`acp/AcpAgents`).
  *
- * Modes: an agent is put into the mode in which it asks, and the Edge allows what it allows; the agent's own ways past its questions know nothing
- * of the Edge's policy and would leave no record. `read_only` and `plan` put it into its own mode for that where it has one, and the Edge refuses
- * every permission besides.
+ * Modes: the agent is set to the mode that requests permissions, and the Edge's policy decides. The agent's own permissive modes would bypass
+ * the policy and leave no record. In `read_only` and `plan` the agent is set to its read-only mode if it has one, and the Edge denies every
+ * request.
  */
 import type { RunMode } from "@corral/domain/run/Run"
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
@@ -13,7 +13,7 @@ import { defined } from "./text/Json.ts"
 
 const isReadOnly = (mode: RunMode): boolean => mode === "read_only" || mode === "plan"
 
-/** The adapter of an agent, found by its command on PATH. */
+/** Adapter of an agent. The Edge finds `agent.command` on PATH. */
 export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
   const {
     actsUnasked = false,

@@ -1,12 +1,11 @@
 /**
- * Claude Code: how it is found and started. It is driven over its duplex stream of JSON lines (`claude-code/ClaudeCodeProtocol`).
+ * Claude Code over its duplex stream of JSON lines (`claude-code/ClaudeCodeProtocol`).
  *
- * Modes: the runtime only asks in plan mode and says yes to a host that says yes; refusing is the Edge's policy. `auto_edit` and
- * `full_access` ask too, and the Edge allows what it allows: the runtime's own ways past its questions know nothing of the Edge's policy
- * and would leave no record.
+ * Modes: the runtime requests permissions in every mode, also in `auto_edit` and `full_access`, and the Edge's policy decides. The
+ * runtime's own permissive modes would bypass the policy and leave no record.
  *
- * Project settings: only the person's own settings are a source, so no hook, server, helper, plugin or permission of the project counts. The
- * workspace as an additional folder brings back its instruction files, and nothing else of it.
+ * Project settings: only the user's settings apply, so no hook, server, helper, plugin or permission of the project does. The workspace as
+ * an additional folder makes its instruction files available, and nothing else.
  */
 import type { RunMode } from "@corral/domain/run/Run"
 import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
@@ -27,8 +26,8 @@ const duplex =
     " "
   )
 
-/** Reads `CLAUDE.md` of additional folders. */
-export const readsInstructions = { CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: "1" }
+/** Variable that makes Claude Code read `CLAUDE.md` of additional folders. */
+export const readInstructions = { CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: "1" }
 
 const withoutProject = ({ denyRules = [], workspacePath }: RunStart): ReadonlyArray<string> => [
   "--setting-sources",
@@ -56,7 +55,7 @@ export const claudeCode: RuntimeAdapter = {
     command: "claude",
     versionArgs: ["--version"],
     signedIn: {
-      // Without `--json` an old version would take the words for a prompt.
+      // Without `--json` an old version would read the words as a prompt.
       args: ["auth", "status", "--json"],
       read: ({ stdout }) => {
         const { loggedIn } = parseObject(stdout.trim()) ?? {}
@@ -79,7 +78,7 @@ export const claudeCode: RuntimeAdapter = {
   projectSettings: claudeProject,
   command: (start) => {
     const { mode, model, projectSettings, resumeSessionId } = start
-    const ignored = projectSettings !== "enabled"
+    const isIgnored = projectSettings !== "enabled"
     return {
       file: "claude",
       args: [
@@ -88,12 +87,12 @@ export const claudeCode: RuntimeAdapter = {
         permissionMode[mode],
         ...(model === undefined ? [] : ["--model", model]),
         ...(resumeSessionId === undefined ? [] : ["--resume", resumeSessionId]),
-        ...(ignored ? withoutProject(start) : []),
-        // Last: this flag takes every word after it.
+        ...(isIgnored ? withoutProject(start) : []),
+        // Last, because this flag reads every following argument.
         ...(mode === "read_only" ? ["--tools", "Read,Grep,Glob"] : [])
       ],
-      // A program that replaces itself under a run is not the one that was probed.
-      env: { DISABLE_AUTOUPDATER: "1", ...(ignored ? readsInstructions : {}) },
+      // A program that updates itself during a run is not the probed one.
+      env: { DISABLE_AUTOUPDATER: "1", ...(isIgnored ? readInstructions : {}) },
       stdin: "pipe"
     }
   },

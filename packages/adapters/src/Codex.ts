@@ -1,5 +1,5 @@
 /**
- * Codex: how it is found and started. It is driven over its app-server (`codex/AppServer`): it asks, streams, and can be interrupted.
+ * Codex over its app-server (`codex/AppServer`): it requests permissions, streams, and can be interrupted.
  */
 import type { Probe, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { codexProject } from "./ProjectFiles.ts"
@@ -11,7 +11,7 @@ export const codexProbe: Probe = {
   versionArgs: ["--version"],
   signedIn: {
     args: ["login", "status"],
-    // An older version may not know the call: then it says neither.
+    // An older version may not support the command: then the sign-in is unknown.
     read: ({ code, stderr, stdout }) => {
       if (code === 0) return true
       return /not logged in/i.test(stdout + stderr) ? false : undefined
@@ -22,8 +22,8 @@ export const codexProbe: Probe = {
 }
 
 /**
- * A flag before the subcommand: Codex reads no configuration of a project that is not trusted, and else would trust a folder it may write
- * to by itself. A quoted key of TOML takes the escapes that `JSON.stringify` writes.
+ * Flag before the subcommand that sets the trust of the workspace. Codex reads no configuration of an untrusted project, and by default
+ * trusts a writable folder. A quoted key of TOML supports the escapes of `JSON.stringify`.
  */
 export const trustFlags = ({ projectSettings, workspacePath }: RunStart): ReadonlyArray<string> => {
   const level = projectSettings === "enabled" ? "trusted" : "untrusted"

@@ -1,7 +1,7 @@
 /**
- * Codex without its app-server: `codex exec`, one prompt and what became of it. For versions whose app-server speaks otherwise.
+ * Codex without its app-server: `codex exec`, one prompt per process. For versions with an incompatible app-server.
  *
- * It does not ask before it acts, so the Edge runs it in the modes that its sandbox enforces, and in `full_access`.
+ * It does not request permissions, so the Edge runs it in the modes that its sandbox enforces, and in `full_access`.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { codexProbe, trustFlags } from "./Codex.ts"
@@ -10,7 +10,7 @@ import { codexEnvironment } from "./codex/Environment.ts"
 import { ExecProtocol } from "./codex/Exec.ts"
 import { sandboxOf } from "./codex/Modes.ts"
 
-/** Codex, found as `codex` on PATH, one command a run. */
+/** Codex, found as `codex` on PATH, one process per run. */
 export const codexExec: RuntimeAdapter = {
   specificationVersion: 1,
   id: "codex-exec",
@@ -35,11 +35,11 @@ export const codexExec: RuntimeAdapter = {
       "--json",
       "--sandbox",
       sandboxOf(start.mode),
-      // Configuring a workspace means trusting it.
+      // A configured workspace is trusted.
       "--skip-git-repo-check",
       ...(start.model === undefined ? [] : ["--model", start.model]),
       ...(start.resumeSessionId === undefined ? [] : ["resume", start.resumeSessionId]),
-      // The prompt comes on stdin: arguments are for everybody on the machine to read.
+      // The prompt comes on stdin: every user of the machine can read arguments.
       "-"
     ],
     stdin: "once"

@@ -1,5 +1,5 @@
 /**
- * A program that is known by its command line alone: how it is given the prompt, and what its exit tells.
+ * Base of the generic adapters: a program described by its command line only. Its prompt goes to an argument or to stdin.
  */
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd, RunStart, RuntimeAdapter, RuntimeCommand } from "@corral/domain/run/RuntimeAdapter"
@@ -8,21 +8,24 @@ import { beginningOf } from "./text/Excerpt.ts"
 import { defined } from "./text/Json.ts"
 import { runtimeFailure } from "./output/OutputCollector.ts"
 
-/** What stands for the prompt in an argument. */
+/** Placeholder for the prompt in an argument. */
 export const PROMPT = "{prompt}"
 
+/** Command line of a program, as an operator configures it. */
 export interface CommandLine {
+  /** Name in messages for users. */
   readonly label: string
   /** Program, then arguments. */
   readonly command: readonly [string, ...ReadonlyArray<string>]
-  /** `prompt`: the prompt is written to stdin, and stdin is closed. `none`: stdin is at its end from the start. */
+  /** `prompt`: the prompt is written to stdin, then stdin is closed. `none`: stdin is empty. */
   readonly stdin: "prompt" | "none"
-  /** What to tell a person whose machine lacks the program. */
+  /** Sentence for users whose machine does not have the program. */
   readonly install: string
+  /** Names of the Edge's environment variables that the program receives. `*` at the end means a prefix. */
   readonly passEnv?: ReadonlyArray<string> | undefined
 }
 
-/** What any adapter over a command line says of itself; how its output is read is the adapter's own. */
+/** Adapter for a command line, without the protocol that reads its output. */
 export const commandLineAdapter = (
   id: string,
   { label, command, stdin, install, passEnv }: CommandLine
@@ -55,19 +58,19 @@ export const commandLineAdapter = (
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\0-\x08\x0B-\x1F\x7F]/g
 
-/** A line as a terminal would leave it: without escapes, and of what overwrites itself the last. */
-export const plain = (text: string): string => {
+/** A line as a terminal shows it at the end: without escape sequences, and only the text after the last carriage return. */
+export const lastVisibleLine = (text: string): string => {
   const line = stripVTControlCharacters(text)
   return line.slice(line.lastIndexOf("\r") + 1).replaceAll(CONTROL, "")
 }
 
 const SAID_CHARACTERS = 500
 
-/** In a generic program's words: the last thing it said on stderr. */
+/** Failure of a generic program at its exit, with its last line of stderr. */
 export const exitFailure = (label: string, end: ProcessEnd): RunFailure => {
   const said = end.stderr
     .split("\n")
-    .map((line) => plain(line).trim())
+    .map((line) => lastVisibleLine(line).trim())
     .findLast((line) => line !== "")
   const how =
     end.signal === null ? `ended with exit code ${end.code ?? "unknown"}` : `was ended by ${end.signal}`

@@ -1,6 +1,6 @@
 /**
- * Copilot CLI, one prompt a process (`one-shot/CopilotLines`). It cannot ask here, so it runs in `full_access`, or with writing and the shell
- * denied, which stands above whatever else allows them; without anybody to ask, everything else that needs a permission is denied too.
+ * Copilot CLI, one prompt per process (`one-shot/CopilotLines`). It cannot request permissions in this way, so it runs in `full_access`, or
+ * with writing and the shell denied. These denials override every permission, and all other permission requests fail too.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { copilotProject } from "./ProjectFiles.ts"
@@ -10,16 +10,16 @@ import type { ProgramInfo } from "./one-shot/Failure.ts"
 import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 
 const signIn = "Run `copilot` on this machine and use /login, or set GH_TOKEN for the Edge."
-const words: ProgramInfo = { label: "Copilot CLI", signIn }
+const program: ProgramInfo = { label: "Copilot CLI", signIn }
 
-const printed = "--output-format json --stream on --no-auto-update".split(" ")
-const locked = ["--deny-tool=write", "--deny-tool=shell"]
+const outputFlags = "--output-format json --stream on --no-auto-update".split(" ")
+const readOnlyFlags = ["--deny-tool=write", "--deny-tool=shell"]
 
 /** Copilot CLI, found as `copilot` on PATH. */
 export const copilot: RuntimeAdapter = {
   specificationVersion: 1,
   id: "copilot",
-  label: words.label,
+  label: program.label,
   capabilities: oneShotCapabilities({ readOnly: true }),
   probe: {
     command: "copilot",
@@ -34,19 +34,20 @@ export const copilot: RuntimeAdapter = {
     args: [
       "-p",
       toArgument(prompt),
-      ...printed,
-      ...(mode === "full_access" ? ["--allow-all-tools", "--allow-all-paths"] : locked),
+      ...outputFlags,
+      ...(mode === "full_access" ? ["--allow-all-tools", "--allow-all-paths"] : readOnlyFlags),
       ...(mode === "plan" ? ["--plan"] : []),
       ...(model === undefined ? [] : ["--model", model]),
       ...(projectSettings === "enabled" ? ["--trust-folder"] : [])
     ],
     env: {
-      // A program that replaces itself under a run is not the one that was probed.
+      // A program that updates itself during a run is not the probed one.
       COPILOT_AUTO_UPDATE: "false",
-      // The word `true` would trust the folder besides.
+      // The value `true` would also trust the folder.
       COPILOT_ALLOW_ALL: "false"
     },
     stdin: "ignore"
   }),
-  protocol: (start) => new OneShotProtocol(words, (collector) => new CopilotLines(words, collector, start))
+  protocol: (start) =>
+    new OneShotProtocol(program, (collector) => new CopilotLines(program, collector, start))
 }

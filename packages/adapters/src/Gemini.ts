@@ -1,10 +1,10 @@
 /**
- * Gemini CLI, one prompt a process (`one-shot/GeminiLines`): it cannot ask, so it runs in `full_access`, or in its own plan mode, which
- * refuses to write and offers no shell.
+ * Gemini CLI, one prompt per process (`one-shot/GeminiLines`). It cannot request permissions, so it runs in `full_access`, or in its own plan
+ * mode, which refuses to write and has no shell.
  *
- * Project settings: Gemini refuses a folder that is not trusted, and reads everything of a trusted one. So the Edge does not start it where
- * such files exist and are not granted. Only `full_access` and the grant tell Gemini to trust the folder. In other runs with `read_only` or
- * `plan` the folder must be trusted in Gemini itself, or by `GEMINI_CLI_TRUST_WORKSPACE` in the Edge's environment.
+ * Project settings: Gemini refuses an untrusted folder, and reads all settings of a trusted one. So the Edge does not start it if such files
+ * exist without a grant. Only `full_access` and the grant make Gemini trust the folder. For other runs in `read_only` or `plan`, trust the
+ * folder in Gemini itself, or set `GEMINI_CLI_TRUST_WORKSPACE` for the Edge.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { proxies } from "./one-shot/Environment.ts"
@@ -14,13 +14,13 @@ import { GeminiLines } from "./one-shot/GeminiLines.ts"
 import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 
 const signIn = "Run `gemini` on this machine and sign in, or set GEMINI_API_KEY for the Edge."
-const words: ProgramInfo = { label: "Gemini CLI", signIn }
+const program: ProgramInfo = { label: "Gemini CLI", signIn }
 
 /** Gemini CLI, found as `gemini` on PATH. */
 export const gemini: RuntimeAdapter = {
   specificationVersion: 1,
   id: "gemini",
-  label: words.label,
+  label: program.label,
   capabilities: oneShotCapabilities({ resume: true, readOnly: true }),
   probe: {
     command: "gemini",
@@ -45,5 +45,5 @@ export const gemini: RuntimeAdapter = {
     ],
     stdin: "ignore"
   }),
-  protocol: (start) => new OneShotProtocol(words, (collector) => new GeminiLines(words, collector, start))
+  protocol: (start) => new OneShotProtocol(program, (collector) => new GeminiLines(program, collector, start))
 }

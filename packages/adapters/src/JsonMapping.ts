@@ -11,18 +11,19 @@ import { MappedLines } from "./one-shot/MappedLines.ts"
 import { OneShotProtocol } from "./one-shot/OneShot.ts"
 
 export interface JsonLinesOptions extends CommandLine {
+  /** Meaning of the program's lines. */
   readonly map: JsonMap
 }
 
-/** The generic adapter over one command line whose output is read by a map. */
+/** Generic adapter for a command line whose output a map describes. */
 export const makeJsonLines = ({ map, ...options }: JsonLinesOptions): RuntimeAdapter => {
-  const words = { label: options.label, signIn: "" }
+  const program = { label: options.label, signIn: "" }
   const meanings = compileMeanings(map, options.label)
   return {
     ...commandLineAdapter("json-lines", options),
     protocol: (start) =>
       new OneShotProtocol(
-        words,
+        program,
         (collector) => new MappedLines(options.label, meanings, collector, start),
         options.stdin === "prompt" ? start.prompt : ""
       )

@@ -1,6 +1,6 @@
 /**
- * OpenCode, one prompt a process (`one-shot/OpenCodeLines`). It runs in `full_access` alone: its plan agent still runs commands, and what a
- * configuration forbids, the workspace's own configuration may allow again.
+ * OpenCode, one prompt per process (`one-shot/OpenCodeLines`). It runs in `full_access` only: its plan agent runs commands, and the
+ * workspace's configuration can allow what the user's forbids.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
@@ -10,13 +10,13 @@ import { openCodeProject } from "./ProjectFiles.ts"
 import { OpenCodeLines } from "./one-shot/OpenCodeLines.ts"
 
 const signIn = "Run `opencode auth login` on this machine, or set the key of your model service for the Edge."
-const words: ProgramInfo = { label: "OpenCode", signIn }
+const program: ProgramInfo = { label: "OpenCode", signIn }
 
 const run = "run --format json --thinking --auto".split(" ")
 
 /**
- * No formatter or language server: OpenCode finds both in the project's `node_modules`. The rest of a project's settings cannot be left out;
- * the Edge does not start OpenCode where there are some.
+ * Configuration without formatters and language servers, which OpenCode finds in the project's `node_modules`. Other project settings cannot
+ * be disabled, so the Edge does not start OpenCode in a project that has some.
  */
 export const withoutTools = {
   OPENCODE_CONFIG_CONTENT: JSON.stringify({ formatter: false, lsp: false })
@@ -26,7 +26,7 @@ export const withoutTools = {
 export const openCode: RuntimeAdapter = {
   specificationVersion: 1,
   id: "opencode",
-  label: words.label,
+  label: program.label,
   capabilities: oneShotCapabilities({ deltas: false, resume: true }),
   probe: {
     command: "opencode",
@@ -47,5 +47,6 @@ export const openCode: RuntimeAdapter = {
     env: { OPENCODE_DISABLE_AUTOUPDATE: "1", ...(projectSettings === "enabled" ? {} : withoutTools) },
     stdin: "ignore"
   }),
-  protocol: (start) => new OneShotProtocol(words, (collector) => new OpenCodeLines(words, collector, start))
+  protocol: (start) =>
+    new OneShotProtocol(program, (collector) => new OpenCodeLines(program, collector, start))
 }

@@ -13,42 +13,50 @@ import type {
   RunStart,
   StepDecoder
 } from "@corral/domain/run/RuntimeAdapter"
-import { Array as Arr, Effect, type Pull, Stream } from "effect"
+import { Array as Arr, Cause, Effect, Pull, Stream } from "effect"
 
-/** The decoder of a protocol: its own Stream transformer, or one built from its synchronous steps. */
+/** Decoder of a protocol: its own Stream transformer, or one built from its synchronous steps. */
 export const outputDecoder = (protocol: AnyProtocol): OutputDecoder =>
   protocol.decode === undefined ? fromSteps(protocol) : (stdout, exit) => protocol.decode(stdout, exit)
 
-/** A Stream transformer of synchronous steps. */
+/**
+ * Stream transformer from synchronous steps. It fails only as `stdout` and `exit` do. Its effects are built once per run: a read allocates
+ * none, and an idle run holds few.
+ */
 export const fromSteps =
   (decoder: StepDecoder): OutputDecoder =>
   (stdout, exit) =>
-    Stream.concat(
-      Stream.transformPull(stdout, (pull) => Effect.succeed(pullOutputs(pull, decoder))),
-      Stream.flatMap(Stream.fromEffect(exit), (end) => Stream.fromIterable(decoder.end(end)))
-    )
+    Stream.transformPull(stdout, (pull) => Effect.sync(() => outputsOf(decoder, pull, exit)))
 
-/** Pulls reads until they give an output. */
-const pullOutputs = <E, R>(
+type Outputs<E, R> = Pull.Pull<Arr.NonEmptyReadonlyArray<AdapterOutput>, E, void, R>
+
+/** Pulls reads until one gives an output. After the last read it gives the outputs of the process's end. */
+const outputsOf = <E, R>(
+  decoder: StepDecoder,
   pull: Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>, E, void, R>,
-  decoder: StepDecoder
-): Pull.Pull<Arr.NonEmptyReadonlyArray<AdapterOutput>, E, void, R> => {
-  const next: Pull.Pull<Arr.NonEmptyReadonlyArray<AdapterOutput>, E, void, R> = Effect.flatMap(
-    pull,
-    (reads) => {
-      const outputs =
-        reads.length === 1 ? decoder.step(reads[0]) : reads.flatMap((read) => decoder.step(read))
-      return Arr.isReadonlyArrayNonEmpty(outputs) ? Effect.succeed(outputs) : next
-    }
-  )
-  return next
+  exit: Effect.Effect<ProcessEnd, E, R>
+): Outputs<E, R> => {
+  let hasEnded = false
+  const atEnd: Outputs<E, R> = Effect.flatMap(exit, (end) => {
+    hasEnded = true
+    const outputs = decoder.end(end)
+    return Arr.isReadonlyArrayNonEmpty(outputs) ? Effect.succeed(outputs) : Cause.done()
+  })
+  const next: Outputs<E, R> = Effect.flatMap(pull, (reads): Outputs<E, R> => {
+    const outputs = reads.length === 1 ? decoder.step(reads[0]) : reads.flatMap((read) => decoder.step(read))
+    return Arr.isReadonlyArrayNonEmpty(outputs) ? Effect.succeed(outputs) : next
+  })
+  return Pull.catchDone(next, () => (hasEnded ? Cause.done() : atEnd))
 }
 
-/** The end of a process that is not known: stdout has ended, without an error. */
-const unknownEnd: ProcessEnd = { code: 0, signal: null, stderr: "" }
+/** Default for a recording without the end of its process. */
+const successfulEnd: ProcessEnd = { code: 0, signal: null, stderr: "" }
 
-/** Decodes one run with a new conversation of `adapter`. What must go back to stdin comes as `Reply` outputs. */
+/**
+ * Decodes one run with a new protocol of `adapter`. Text for the runtime's stdin comes as `Reply` outputs. It fails only as `stdout` does, or
+ * with the protocol's `DecodeFailure`.
+ */
 export const decodeRun =
-  (adapter: AnyRuntimeAdapter, start: RunStart, end: ProcessEnd = unknownEnd) =>
+  (adapter: AnyRuntimeAdapter, start: RunStart, end: ProcessEnd = successfulEnd) =>
   <E, R>(stdout: Stream.Stream<Uint8Array, E, R>): Stream.Stream<AdapterOutput, E | DecodeFailure, R> =>
     Stream.suspend(() => outputDecoder(adapter.protocol(start))(stdout, Effect.succeed(end)))

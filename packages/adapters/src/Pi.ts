@@ -1,6 +1,6 @@
 /**
- * Pi, one prompt a process (`one-shot/PiLines`). Pi has no permissions: it runs in `full_access`, or without any tool that writes or runs
- * something, and then without extensions, which are programs that a folder may bring along.
+ * Pi, one prompt per process (`one-shot/PiLines`). Pi has no permissions: it runs in `full_access`, or without tools that write or execute.
+ * Then it has no extensions either, because a folder may contain some.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
@@ -10,13 +10,13 @@ import { piProject } from "./ProjectFiles.ts"
 import { PiLines } from "./one-shot/PiLines.ts"
 
 const signIn = "Run `pi` on this machine and use /login, or set the key of your model service for the Edge."
-const words: ProgramInfo = { label: "Pi", signIn }
+const program: ProgramInfo = { label: "Pi", signIn }
 
 /** Pi, found as `pi` on PATH. */
 export const pi: RuntimeAdapter = {
   specificationVersion: 1,
   id: "pi",
-  label: words.label,
+  label: program.label,
   capabilities: oneShotCapabilities({ readOnly: true }),
   probe: {
     command: "pi",
@@ -32,7 +32,7 @@ export const pi: RuntimeAdapter = {
       "--mode",
       "json",
       ...(mode === "full_access" ? [] : ["--tools", "read,grep,find,ls"]),
-      // In a mode that is locked an extension could be the tool that writes, the user's own included.
+      // In a read-only mode any extension could be a tool that writes, the user's own included.
       ...(mode === "full_access" && projectSettings === "enabled" ? [] : ["--no-extensions"]),
       ...(projectSettings === "enabled" ? [] : ["--no-skills", "--no-prompt-templates", "--no-themes"]),
       ...(model === undefined ? [] : ["--model", model]),
@@ -41,5 +41,5 @@ export const pi: RuntimeAdapter = {
     ],
     stdin: "ignore"
   }),
-  protocol: (start) => new OneShotProtocol(words, (collector) => new PiLines(words, collector, start))
+  protocol: (start) => new OneShotProtocol(program, (collector) => new PiLines(program, collector, start))
 }

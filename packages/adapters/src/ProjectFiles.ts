@@ -1,6 +1,6 @@
 /**
- * Files of a project that execute something, by runtime: found in the sources and the documentation of the versions that `docs/adapters.md`
- * names, and held against the real programs by `npm run test:runtimes`.
+ * Project files that execute something, by runtime. They come from the sources and documentation of the versions in `docs/adapters.md`, and
+ * `npm run test:runtimes` tests them with the real programs.
  */
 import type { ProjectFile, ProjectSettings } from "@corral/domain/run/ProjectSettings"
 import { arrayOf, objectOf, parseObject } from "./text/Json.ts"
@@ -8,7 +8,7 @@ import { arrayOf, objectOf, parseObject } from "./text/Json.ts"
 const files = (runs: string, ...paths: ReadonlyArray<string>): ReadonlyArray<ProjectFile> =>
   paths.map((path) => ({ path, runs }))
 
-/** The runtime has no way to leave these out. */
+/** Files that the runtime has no option to ignore. */
 const unavoidable = (all: ReadonlyArray<ProjectFile>): ReadonlyArray<ProjectFile> =>
   all.map((file) => ({ ...file, unavoidable: true }))
 
@@ -40,14 +40,14 @@ const codexFiles = [
 
 export const codexProject: ProjectSettings = {
   files: codexFiles,
-  // Codex does not read it in a project that is not trusted.
+  // Codex does not read them in an untrusted project.
   instructions: ["AGENTS.md"]
 }
 
-/** It trusts every folder that it works in, and its own configuration comes too late to change that. */
+/** Codex over ACP trusts every folder that it works in, before it reads its configuration. */
 export const codexAcpProject: ProjectSettings = { files: unavoidable(codexFiles) }
 
-/** It loads plugins of the project with a loader that no setting of OpenCode reaches. */
+/** OpenCode loads plugins of the project with a loader that ignores its settings. */
 export const openCodeProject: ProjectSettings = {
   files: unavoidable([
     ...files("plugins, MCP servers, formatters, language servers", "opencode.json", "opencode.jsonc"),
@@ -62,10 +62,10 @@ const geminiFiles = [
   ...files("commands without a question", ".gemini/policies")
 ]
 
-/** For one prompt it refuses a folder that is not trusted, and in a trusted one reads all of this. */
+/** With one prompt per process, Gemini refuses an untrusted folder, and reads all of these files in a trusted one. */
 export const geminiProject: ProjectSettings = { files: unavoidable(geminiFiles) }
 
-/** Over ACP it works in a folder that is not trusted, and reads none of this there, nor its instructions. */
+/** Over ACP, Gemini works in an untrusted folder, and reads neither these files nor its instructions there. */
 export const geminiAcpProject: ProjectSettings = { files: geminiFiles, instructions: ["GEMINI.md"] }
 
 export const qwenProject: ProjectSettings = {
@@ -103,7 +103,7 @@ export const copilotProject: ProjectSettings = {
   trust: { homeVariable: "COPILOT_HOME", defaultHome: ".copilot", file: "config.json", trusts: names }
 }
 
-/** It runs the hooks of an untrusted folder. */
+/** Copilot over ACP runs the hooks of an untrusted folder. */
 export const copilotAcpProject: ProjectSettings = { files: unavoidable(copilotFiles) }
 
 export const kimiProject: ProjectSettings = {
@@ -113,7 +113,7 @@ export const kimiProject: ProjectSettings = {
 export const piProject: ProjectSettings = {
   files: [
     ...files("extensions", ".pi/extensions"),
-    // Its shell and the prefix of each command come from there.
+    // It sets the shell and a prefix for each command.
     ...unavoidable(files("shell commands, packages", ".pi/settings.json"))
   ]
 }

@@ -1,8 +1,8 @@
 /**
- * Qwen Code, over its duplex stream of JSON lines (`qwen/QwenProtocol`), so it asks.
+ * Qwen Code over its duplex stream of JSON lines (`qwen/QwenProtocol`): it requests permissions.
  *
- * Modes: `read_only` and `plan` are its own plan mode, which offers neither writing nor a shell. Every other one asks, and the Edge allows what
- * it allows: the runtime's own ways past its questions know nothing of the Edge's policy and would leave no record.
+ * Modes: `read_only` and `plan` use its own plan mode, which has no writing tools and no shell. In every other mode it requests permissions,
+ * and the Edge's policy decides. The runtime's own permissive modes would bypass the policy and leave no record.
  */
 import type { RuntimeAdapter, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
@@ -11,11 +11,11 @@ import { qwenProject } from "./ProjectFiles.ts"
 import { QwenProtocol } from "./qwen/QwenProtocol.ts"
 
 const signIn = "Run `qwen` on this machine and use /auth, or set OPENAI_API_KEY for the Edge."
-const words: ProgramInfo = { label: "Qwen Code", signIn }
+const program: ProgramInfo = { label: "Qwen Code", signIn }
 
 const duplex = "--input-format stream-json --output-format stream-json --include-partial-messages".split(" ")
 
-/** Qwen Code reads no settings, environment, hooks or servers of a folder that is not trusted. Its modes that ask and plan remain. */
+/** Settings that distrust every folder. Qwen Code then reads no settings, environment, hooks or servers of it, and keeps its modes. */
 export const untrustedFolderSettings: ReadonlyArray<SettingsFile> = [
   {
     env: "QWEN_CODE_SYSTEM_SETTINGS_PATH",
@@ -33,7 +33,7 @@ export const untrustedFolderSettings: ReadonlyArray<SettingsFile> = [
 export const qwen: RuntimeAdapter = {
   specificationVersion: 1,
   id: "qwen",
-  label: words.label,
+  label: program.label,
   capabilities: {
     deltas: true,
     approvals: true,
@@ -63,5 +63,5 @@ export const qwen: RuntimeAdapter = {
     settingsFiles: projectSettings === "enabled" ? [] : untrustedFolderSettings,
     stdin: "pipe"
   }),
-  protocol: (start) => new QwenProtocol(words, start)
+  protocol: (start) => new QwenProtocol(program, start)
 }

@@ -1,5 +1,5 @@
 /**
- * The runtimes that come with Corral, one line each. Operators add profiles and their own adapters.
+ * Built-in adapters, one line each. Operators can add profiles and adapters of their own.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { makeAcp } from "./Acp.ts"
@@ -15,13 +15,13 @@ import { qwen } from "./Qwen.ts"
 import { makeScripted } from "./Scripted.ts"
 
 export interface BuiltInOptions {
-  /** Absolute path of the Node that runs our own programs. */
+  /** Absolute path of the Node executable for our own programs. */
   readonly node: string
   /** Absolute path of `runtime/scripted.mjs`. */
   readonly scriptedProgram: string
 }
 
-/** The built-in adapters by id, in the order they are offered. */
+/** Built-in adapters by id, in the order in which clients show them. */
 export const builtIn = ({ node, scriptedProgram }: BuiltInOptions): ReadonlyMap<string, RuntimeAdapter> => {
   const adapters = [
     claudeCode,

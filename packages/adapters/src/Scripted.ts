@@ -1,8 +1,6 @@
 /**
- * The scripted runtime: an agent that needs no model key, for a first run, for tests and for load. Its program is
- * `runtime/scripted.mjs`, whose head describes the protocol and the directives.
- *
- * The program answers for its own conduct; this file only translates.
+ * Scripted runtime: an agent without a model, for first runs, tests and load. Its program is `runtime/scripted.mjs`, which documents the
+ * protocol and the directives.
  */
 import { Option, Schema } from "effect"
 import { Buffer } from "node:buffer"
@@ -20,8 +18,8 @@ const text = Schema.String
 const optionalText = Schema.optionalKey(Schema.String)
 const channel = Schema.Literals(["text", "reasoning"])
 
-/** Every line of the program but the deltas, which are read by hand: there are many of them. */
-const Said = Schema.Union([
+/** Every line of the program except deltas. They are many, so they are read without a schema. */
+const Message = Schema.Union([
   Schema.Struct({ type: Schema.Literal("hello"), session: text, version: text, mode: text }),
   Schema.Struct({ type: Schema.Literal("message"), id: text, channel, text }),
   Schema.Struct({
@@ -63,7 +61,7 @@ const Said = Schema.Union([
     message: optionalText
   })
 ])
-const decodeSaid = Schema.decodeUnknownOption(Said)
+const decodeMessage = Schema.decodeUnknownOption(Message)
 
 const line = (value: object): string => `${JSON.stringify(value)}\n`
 
@@ -78,11 +76,11 @@ class ScriptedProtocol implements Protocol {
   }
 
   readonly step: Protocol["step"] = (chunk) =>
-    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
+    this.#readLines(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
     if (this.#collector.isOver) return []
-    const outputs = this.#read(this.#lines.end())
+    const outputs = this.#readLines(this.#lines.end())
     this.#collector.concludeAtExit(label, end)
     return [...outputs, ...this.#collector.takeOutputs()]
   }
@@ -98,84 +96,84 @@ class ScriptedProtocol implements Protocol {
     return line({ type: "cancel" })
   }
 
-  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+  #readLines(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
     return this.#collector.readLines(lines, (value) => {
-      if (!this.#delta(value)) this.#said(value)
+      if (!this.#readDelta(value)) this.#readMessage(value)
     })
   }
 
   /** The hot path. */
-  #delta({ type, id, channel, text }: JsonObject): boolean {
+  #readDelta({ type, id, channel, text }: JsonObject): boolean {
     if (type !== "delta" || typeof id !== "string" || typeof text !== "string") return false
     if (channel !== "text" && channel !== "reasoning") return false
     this.#collector.emitEvent(draft("run.message.delta", { messageId: id, channel, text }))
     return true
   }
 
-  #said(value: JsonObject): void {
+  #readMessage(value: JsonObject): void {
     const collector = this.#collector
-    const decoded = decodeSaid(value)
+    const decoded = decodeMessage(value)
     if (Option.isNone(decoded)) return collector.countUnknown(textOf(value["type"]) ?? "untyped")
-    const said = decoded.value
-    switch (said.type) {
+    const message = decoded.value
+    switch (message.type) {
       case "hello":
         return collector.start({
-          runtimeSessionId: said.session,
-          runtimeVersion: said.version,
-          mode: said.mode
+          runtimeSessionId: message.session,
+          runtimeVersion: message.version,
+          mode: message.mode
         })
       case "message":
         return collector.emitEvent(
           draft("run.message.completed", {
-            messageId: said.id,
+            messageId: message.id,
             role: "assistant",
-            channel: said.channel,
-            text: said.text
+            channel: message.channel,
+            text: message.text
           })
         )
       case "tool":
         return collector.openCall({
-          callId: said.id,
-          tool: said.tool,
-          label: said.label,
-          ...defined({ input: said.input })
+          callId: message.id,
+          tool: message.tool,
+          label: message.label,
+          ...defined({ input: message.input })
         })
       case "result": {
-        const { id: callId, status, output, exitCode } = said
+        const { id: callId, status, output, exitCode } = message
         const known = collector.closeCall({ callId, status, ...defined({ output, exitCode }) })
         return known ? undefined : collector.countUnknown("result")
       }
       case "approval":
-        return collector.requestApproval(said.id, said.request)
+        return collector.requestApproval(message.id, message.request)
           ? undefined
           : collector.countUnknown("approval")
       case "withdrawn":
-        return collector.withdrawApproval(said.id, said.reason)
+        return collector.withdrawApproval(message.id, message.reason)
           ? undefined
           : collector.countUnknown("withdrawn")
       case "read":
-        return collector.emitEvent(draft("run.file.read", { path: said.path, callId: said.call }))
+        return collector.emitEvent(draft("run.file.read", { path: message.path, callId: message.call }))
       case "file":
         return collector.emitEvent(
-          draft("run.file.changed", { path: said.path, change: said.change, callId: said.call })
+          draft("run.file.changed", { path: message.path, change: message.change, callId: message.call })
         )
       case "patch":
         return collector.emitEvent(
-          draft("run.patch.proposed", { path: said.path, patch: said.patch, callId: said.call })
+          draft("run.patch.proposed", { path: message.path, patch: message.patch, callId: message.call })
         )
       case "usage":
-        return collector.emit({ _tag: "Usage", usage: said.usage })
+        return collector.emit({ _tag: "Usage", usage: message.usage })
       case "artifact": {
-        const { name, mediaType, content, encoding } = said
+        const { name, mediaType, content, encoding } = message
         const bytes = encoding === "base64" ? Buffer.from(content, "base64") : content
         return collector.emit({ _tag: "Artifact", name, mediaType, content: bytes })
       }
       case "done":
-        return this.#done(said)
+        return this.#conclude(message)
     }
   }
 
-  #done(done: Extract<typeof Said.Type, { type: "done" }>): void {
+  #conclude(done: Extract<typeof Message.Type, { type: "done" }>): void {
     switch (done.status) {
       case "completed":
         return this.#collector.conclude({ _tag: "Completed", ...defined({ text: done.text }) })
@@ -187,7 +185,7 @@ class ScriptedProtocol implements Protocol {
   }
 }
 
-/** The scripted runtime, run by the Node at `node` (absolute) from the program file at `program` (absolute). */
+/** Scripted runtime. `node` is the absolute path of a Node executable, `program` that of `runtime/scripted.mjs`. */
 export const makeScripted = ({
   node,
   program

@@ -1,18 +1,16 @@
 /**
- * Any program that prints text, for tools without an adapter of their own: a command line, the prompt in it or on stdin, and what stdout
- * says as messages.
+ * Generic adapter for any program that prints text. Its stdout becomes messages, without escape sequences for terminals.
  *
- * Does not: know what the program did, only what it printed and how it ended. It does not ask, so the Edge runs it in
- * `full_access` alone. What only a terminal understands is taken out of the text.
+ * Does not: report what the program did, or request permissions. The Edge runs it in `full_access` only.
  */
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput, Protocol, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
-import { commandLineAdapter, exitFailure, plain, type CommandLine } from "./CommandLine.ts"
+import { commandLineAdapter, exitFailure, lastVisibleLine, type CommandLine } from "./CommandLine.ts"
 import { defined } from "./text/Json.ts"
 import { Lines, type Line } from "./text/Lines.ts"
 import { OutputCollector } from "./output/OutputCollector.ts"
 
-/** A message is closed at the first line end after this many characters, and the next line opens another. */
+/** A message ends at the first line end after this many characters. The next line starts another. */
 const MESSAGE_CHARACTERS = 60_000
 
 class TextProtocol implements Protocol {
@@ -22,22 +20,23 @@ class TextProtocol implements Protocol {
   readonly #collector = new OutputCollector()
   #number = 0
   #message = 0
-  /** The text of the open message; `undefined` where none is open. */
+  /** Text of the open message; `undefined` if none is open. */
   #text: string | undefined
-  #last: string | undefined
+  #lastMessage: string | undefined
 
   constructor(label: string, open: string) {
     this.#label = label
     this.open = open
   }
 
-  readonly step: Protocol["step"] = (chunk) => this.#read(this.#lines.push(chunk))
+  readonly step: Protocol["step"] = (chunk) => this.#readLines(this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    const outputs = this.#read(this.#lines.end())
+    const outputs = this.#readLines(this.#lines.end())
     this.#collector.start({})
     this.#close()
-    if (end.code === 0) this.#collector.conclude({ _tag: "Completed", ...defined({ text: this.#last }) })
+    if (end.code === 0)
+      this.#collector.conclude({ _tag: "Completed", ...defined({ text: this.#lastMessage }) })
     else this.#collector.fail(exitFailure(this.#label, end))
     return [...outputs, ...this.#collector.takeOutputs()]
   }
@@ -49,11 +48,11 @@ class TextProtocol implements Protocol {
     return undefined
   }
 
-  #read(lines: ReadonlyArray<Line>): ReadonlyArray<AdapterOutput> {
+  #readLines(lines: ReadonlyArray<Line>): ReadonlyArray<AdapterOutput> {
     for (const line of lines) {
       this.#collector.start({})
       this.#number++
-      if (line._tag !== "TooLong") this.#say(plain(line.text))
+      if (line._tag !== "TooLong") this.#emitText(lastVisibleLine(line.text))
       else {
         const message = "A line of output is longer than the limit."
         const { bytes } = line
@@ -65,8 +64,8 @@ class TextProtocol implements Protocol {
     return this.#collector.takeOutputs()
   }
 
-  /** A line end belongs to the line after it, so that the last one is not said. */
-  #say(line: string): void {
+  /** Emits a line with the line end before it, so that a message does not end with one. */
+  #emitText(line: string): void {
     if (this.#text === undefined) this.#message++
     const text = this.#text === undefined ? line : `\n${line}`
     this.#text = (this.#text ?? "") + text
@@ -84,7 +83,7 @@ class TextProtocol implements Protocol {
     const text = this.#text
     if (text === undefined) return
     this.#text = undefined
-    this.#last = text
+    this.#lastMessage = text
     const { messageId, role, channel } = {
       messageId: this.#messageId,
       role: "assistant",
@@ -94,7 +93,7 @@ class TextProtocol implements Protocol {
   }
 }
 
-/** The generic adapter over one command line. `{prompt}` in an argument becomes the run's prompt. */
+/** Generic adapter for a command line. `{prompt}` in an argument becomes the run's prompt. */
 export const makeText = (options: CommandLine): RuntimeAdapter => ({
   ...commandLineAdapter("text", options),
   protocol: ({ prompt }) => new TextProtocol(options.label, options.stdin === "prompt" ? prompt : "")

@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { makeAcp } from "../src/Acp.ts"
 import type { AcpAgent } from "../src/acp/AcpAgent.ts"
 import { acpAgents } from "../src/acp/AcpAgents.ts"
-import { always, deltasJoin } from "../src/conformance/Invariants.ts"
+import { invariantProblems, deltasJoin } from "../src/conformance/Invariants.ts"
 import { fixtures, load, recordings } from "@corral/testing/recordings/Fixtures"
 
 interface Message {
@@ -186,7 +186,7 @@ for (const agent of all) {
           }
         }
         talk.end(exit.code, exit.signal)
-        assert.deepStrictEqual([...always(talk.outputs), ...deltasJoin(talk.outputs)], [])
+        assert.deepStrictEqual([...invariantProblems(talk.outputs), ...deltasJoin(talk.outputs)], [])
 
         const isFile = ({ id }: Message) =>
           lines.some((line) => line.id === id && line.method?.startsWith("fs/") === true)
@@ -517,7 +517,7 @@ describe("Acp turns", () => {
       "Outcome"
     ])
     assert.deepStrictEqual(deltasJoin(talk.outputs), [])
-    assert.deepStrictEqual(always(talk.outputs), [])
+    assert.deepStrictEqual(invariantProblems(talk.outputs), [])
   })
 
   it("takes the answer's word where the agent is gone before it is asked again", () => {
@@ -550,7 +550,7 @@ describe("Acp turns", () => {
     assert.isUndefined(talk.protocol.input("Too late."))
   })
 
-  it("cancels by notification, answers what waits, and is cancelled whatever the agent says then", () => {
+  it("cancels by notification, answers pending requests, and ends cancelled regardless of the agent's output", () => {
     assert.isUndefined(new Talk(plain).protocol.cancel())
     const early = new Talk(plain)
     early.protocol.cancel()
@@ -571,7 +571,7 @@ describe("Acp turns", () => {
       talk.say({ id: 2, ...answer })
       talk.error(-32601, "Method not found")
       assert.deepStrictEqual(talk.outcome, { _tag: "Cancelled", reason: "interrupted" })
-      assert.deepStrictEqual(always(talk.outputs), [])
+      assert.deepStrictEqual(invariantProblems(talk.outputs), [])
     }
   })
 
@@ -755,7 +755,7 @@ describe("Acp permissions", () => {
     assert.deepStrictEqual(outside.files, ["/etc/hosts"])
   })
 
-  it("treats whatever runs a command as a shell, and what it does not know as one", () => {
+  it("treats every tool that runs a command as a shell, and unknown tools too", () => {
     const edit = requestOf(plain, { kind: "edit", rawInput: { path: "a", command: "rm a" } })
     assert.deepInclude(edit, { action: "shell", command: "rm a" })
     assert.strictEqual(requestOf(plain, { title: "Teleport" }).action, "shell")
@@ -801,7 +801,7 @@ describe("Acp permissions", () => {
     })
     assert.isUndefined(talk.protocol.answer("7/1", { decision: "allow", scope: "once" }))
     talk.end()
-    assert.deepStrictEqual(always(talk.outputs), [])
+    assert.deepStrictEqual(invariantProblems(talk.outputs), [])
   })
 })
 
@@ -858,7 +858,7 @@ describe("Acp tool calls", () => {
     talk.result({ stopReason: "end_turn" })
     talk.end()
     assert.notInclude(talk.shape, "run.file.changed")
-    assert.deepStrictEqual(always(talk.outputs), [])
+    assert.deepStrictEqual(invariantProblems(talk.outputs), [])
   })
 
   it("show what differs with the lines around it, counted from the file's first line", () => {

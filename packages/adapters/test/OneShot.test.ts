@@ -17,7 +17,7 @@ const oneShots: ReadonlyArray<RuntimeAdapter> = [gemini, copilot, openCode, pi]
 
 describe("A one-shot program", () => {
   for (const adapter of oneShots) {
-    it(`${adapter.id} takes a prompt for a prompt, whatever it starts with`, () => {
+    it(`${adapter.id} takes a prompt for a prompt, regardless of its first characters`, () => {
       for (const prompt of ["--yolo", "-p", "@/etc/passwd", "--allow-all-tools"]) {
         for (const mode of RunMode.literals) {
           const { args: given } = adapter.command({ ...start, prompt, mode })

@@ -12,7 +12,7 @@ import {
   DecisionScope,
   Risk
 } from "../src/approval/Approval.ts"
-import { matrix } from "../src/access/Authorization.ts"
+import { authorityMatrix } from "../src/access/Authorization.ts"
 import { DeviceState } from "../src/device/Device.ts"
 import { ErrorObject, errorTable } from "../src/errors/ErrorTable.ts"
 import { HubRunStatus } from "../src/hub-api/HubRun.ts"
@@ -137,7 +137,7 @@ describe("the founding contract", () => {
 
   it("authorization matrix", () => {
     const rows = table(contract, "Authorization matrix")
-    const ours = Object.values(matrix).flatMap((row) => ("contract" in row ? [row] : []))
+    const ours = Object.values(authorityMatrix).flatMap((row) => ("contract" in row ? [row] : []))
     assert.deepStrictEqual(
       ours.map((row) => row.contract),
       rows.map((row) => column(row, 0)) as never

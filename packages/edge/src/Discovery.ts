@@ -2,7 +2,7 @@
 import { Effect, Layer } from "effect"
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { EdgeConfig } from "./config/EdgeConfig.ts"
+import { EdgeConfig } from "./config/EdgeConfig.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
 import { EdgeServer } from "./http/Server.ts"
 
@@ -17,30 +17,30 @@ export interface DiscoveryFile {
 
 export const discoveryPath = (home: string): string => join(home, "edge.json")
 
-export const discoveryLayer = (config: EdgeConfig) =>
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const { instanceId, version } = yield* EdgeInstance
-      const { url } = yield* EdgeServer
-      const file = discoveryPath(config.home)
-      const content: DiscoveryFile = {
-        url,
-        pid: process.pid,
-        instanceId,
-        version,
-        tokenFile: config.tokenFile
-      }
-      yield* Effect.acquireRelease(
+export const discoveryLayer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const config = yield* EdgeConfig
+    const { instanceId, version } = yield* EdgeInstance
+    const { url } = yield* EdgeServer
+    const file = discoveryPath(config.home)
+    const content: DiscoveryFile = {
+      url,
+      pid: process.pid,
+      instanceId,
+      version,
+      tokenFile: config.tokenFile
+    }
+    yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        const fresh = `${file}.${process.pid}`
+        writeFileSync(fresh, `${JSON.stringify(content)}\n`, { mode: 0o600 })
+        renameSync(fresh, file)
+      }),
+      () =>
         Effect.sync(() => {
-          const fresh = `${file}.${process.pid}`
-          writeFileSync(fresh, `${JSON.stringify(content)}\n`, { mode: 0o600 })
-          renameSync(fresh, file)
-        }),
-        () =>
-          Effect.sync(() => {
-            // A successor may have written its own by now.
-            if (readFileSync(file, "utf8").includes(instanceId)) rmSync(file, { force: true })
-          }).pipe(Effect.ignoreCause)
-      )
-    })
-  )
+          // A successor may have written its own by now.
+          if (readFileSync(file, "utf8").includes(instanceId)) rmSync(file, { force: true })
+        }).pipe(Effect.ignoreCause)
+    )
+  })
+)

@@ -1,6 +1,6 @@
 /**
- * An Edge as a layer: give it a config and the adapters it shall offer, and it serves until its scope closes. `node dist/edge` is this
- * and nothing else; another Effect program embeds it the same way.
+ * The Edge as a layer, from its configuration and the adapters that it offers: it serves until its scope closes. `node dist/edge` runs only
+ * this layer, and other Effect programs embed it the same way.
  */
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { defaultStreamTimes, StreamTimes } from "@corral/service/stream/StreamTimes"
@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { Artifacts } from "./artifact/Artifacts.ts"
 import { Grants } from "./approval/Grants.ts"
 import * as Discovery from "./Discovery.ts"
-import type { EdgeConfig } from "./config/EdgeConfig.ts"
+import { EdgeConfig } from "./config/EdgeConfig.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
 import { EdgeEventLog } from "./log/EdgeEventLog.ts"
 import { EventStreams } from "./http/EventStreams.ts"
@@ -21,6 +21,7 @@ import { LocalToken } from "./LocalToken.ts"
 import * as NodeVersion from "./NodeVersion.ts"
 import { Containment } from "./process/Containment.ts"
 import { Previews } from "./preview/Previews.ts"
+import { EdgeIdentity } from "./run/Recovery.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
 import * as IntegrityCheck from "./log/IntegrityCheck.ts"
 import { Retention } from "./retention/Retention.ts"
@@ -30,34 +31,32 @@ import { Snapshots } from "./workspace/Snapshots.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
-/** What runs live on, without a server: for programs that drive runs themselves. */
+/** Services that runs need, without a server, for programs that start and follow runs themselves. */
 export const edgeCoreLayer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
-  Layer.mergeAll(
-    RunSupervisor.layer(config),
-    Previews.layer,
-    forgetting,
-    IntegrityCheck.integrityCheckLayer
-  ).pipe(
+  Layer.mergeAll(RunSupervisor.layer, Previews.layer, forgetting, IntegrityCheck.integrityCheckLayer).pipe(
     Layer.provideMerge([
       Artifacts.layer(config),
-      EdgeEventLog.layer,
-      Grants.layer(config),
+      Grants.layer,
       EdgeIdempotency.layer,
-      Retention.layer(config),
-      Runtimes.layer(config, adapters),
-      Snapshots.layer(config),
-      Workspaces.layer(config),
-      Worktrees.layer(config)
+      Retention.layer,
+      Runtimes.layer(adapters),
+      Snapshots.layer,
+      Workspaces.layer,
+      Worktrees.layer
     ]),
-    // Side by side: one waits for a thread, the other for a process.
+    // In parallel: the store waits for a thread and looks for processes, containment waits for a process.
     Layer.provideMerge([
-      Store.layer(join(config.home, "edge.db"), join(config.home, "edge.token")),
-      Containment.layer(config)
+      EdgeIdentity.layer.pipe(
+        Layer.provideMerge(EdgeEventLog.layer),
+        Layer.provideMerge(Store.layer(join(config.home, "edge.db"), join(config.home, "edge.token")))
+      ),
+      Containment.layer
     ]),
+    Layer.provideMerge(Layer.succeed(EdgeConfig, config)),
     Layer.provide(NodeVersion.nodeVersionLayer)
   )
 
-/** What else is kept of a run goes with its log. */
+/** Deletes artifacts, snapshots, worktrees and grants of a run together with its log. */
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
     const artifacts = yield* Artifacts
@@ -72,12 +71,18 @@ const forgetting = Layer.effectDiscard(
   })
 )
 
-/** The whole Edge: core, loopback server, discovery file. Provides `EdgeServer` with its address, and the core's services. */
+/** Every service of the routes, for a program that mounts them in its own server. */
+export const edgeServicesLayer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
+  Layer.merge(LocalToken.layer(config.tokenFile), HubLink.layer).pipe(
+    Layer.provideMerge([edgeCoreLayer(config, adapters), EdgeInstance.layer])
+  )
+
+/** The whole Edge: services, loopback server, discovery file. Provides `EdgeServer` with its address, and the services. */
 export const edgeLayer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
-  Layer.merge(Discovery.discoveryLayer(config), Retention.hourly).pipe(
+  Layer.merge(Discovery.discoveryLayer, Retention.hourly).pipe(
     Layer.provideMerge(EdgeServer.layer(config)),
-    Layer.provide([EventStreams.layer, LocalToken.layer(config.tokenFile), HubLink.layer(config)]),
-    Layer.provideMerge([edgeCoreLayer(config, adapters), EdgeInstance.layer]),
+    Layer.provide(EventStreams.layer),
+    Layer.provideMerge(edgeServicesLayer(config, adapters)),
     Layer.provide(Layer.succeed(StreamTimes, config.streamTimes ?? defaultStreamTimes)),
     Layer.provide(Telemetry.telemetryLayer("edge", config.telemetry))
   )

@@ -1,22 +1,26 @@
-/** What an Edge counts, beside what every service does. */
+/** Metrics of an Edge, in addition to those of every service. */
 import type { MetricRow } from "@corral/service/telemetry/MetricRow"
 
 export const edgeMetrics = {
-  live: { name: "runs_live", kind: "gauge", what: "Runs that are alive." },
-  queued: { name: "runs_queued", kind: "gauge", what: "Runs that wait for their turn." },
+  live: { name: "runs_live", kind: "gauge", what: "Live runs." },
+  queued: { name: "runs_queued", kind: "gauge", what: "Runs that wait until a live run ends." },
   ended: {
     name: "runs_ended_total",
     kind: "counter",
-    what: "Runs that ended, by how; `lost` where the store failed under one.",
+    what: "Ended runs by outcome. `lost`: the store failed during the run.",
     labels: ["outcome"]
   },
-  events: { name: "events_appended_total", kind: "counter", what: "Events that became durable." },
+  events: { name: "events_appended_total", kind: "counter", what: "Events written to disk." },
   commit: {
     name: "commit_duration_seconds",
     kind: "histogram",
-    what: "Until events that were appended together were on disk."
+    what: "Time to write a batch of events to disk."
   },
-  approvals: { name: "approvals_open", kind: "gauge", what: "Approvals that wait for a decision." },
-  linked: { name: "link_connected", kind: "gauge", what: "1 while there is a link to the Hub." },
-  followers: { name: "event_sockets_open", kind: "gauge", what: "WebSockets that follow events." }
+  approvals: { name: "approvals_open", kind: "gauge", what: "Pending approvals." },
+  linked: {
+    name: "link_connected",
+    kind: "gauge",
+    what: "1 while the Edge is connected to the Hub, else 0."
+  },
+  followers: { name: "event_sockets_open", kind: "gauge", what: "Open WebSockets of event streams." }
 } as const satisfies Readonly<Record<string, MetricRow>>

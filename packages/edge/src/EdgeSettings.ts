@@ -1,329 +1,237 @@
-/**
- * The Edge's settings as environment variables: one table that is both read and documented. A value that does not fit stops the start
- * with one sentence that names its variable.
- */
-import { EnvName } from "./config/EnvName.ts"
-import { Effect, Schema } from "effect"
+/** Settings of the Edge: one table that documents and reads its environment variables. */
 import { GrantRule } from "@corral/domain/approval/Grant"
 import { WorkspaceName } from "@corral/domain/identity/Ids"
+import { readSettings } from "@corral/service/settings/ReadSettings"
 import {
   type Environment,
-  valueOr,
-  settingReader,
-  type Setting,
-  SettingInvalid,
-  wholeNumber
-} from "@corral/service/Settings"
+  homeSetting,
+  invalidSetting,
+  optionalSetting,
+  setting
+} from "@corral/service/settings/Setting"
+import { FilePath, json, oneOf, parsedBy, Port, wholeNumber } from "@corral/service/settings/SettingSchemas"
 import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
-import { checkVariables } from "@corral/service/UnknownVariables"
-import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
-import { homedir } from "node:os"
-import { isAbsolute, join, resolve } from "node:path"
-import { unusable } from "./approval/GrantRules.ts"
-import { edgeDefaults, type EdgeConfig } from "./config/EdgeConfig.ts"
+import { telemetryConfig, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
+import { Config, Effect, Schema } from "effect"
+import { isAbsolute, join } from "node:path"
+import { unusableReason } from "./approval/GrantRules.ts"
+import { edgeDefaults, type EdgeConfig, type WorkspaceEntry } from "./config/EdgeConfig.ts"
+import { EnvName } from "./config/EnvName.ts"
 import { hubUrlOf } from "./config/HubAddress.ts"
-
-export const edgeSettings = [
-  { name: "CORRAL_HOME", what: "Folder of Corral's own files.", fallback: "~/.corral" },
-  {
-    name: "CORRAL_EDGE_HOST",
-    what: "Loopback address to listen on: `127.0.0.1`, `::1` or `localhost`.",
-    fallback: "127.0.0.1"
-  },
-  { name: "CORRAL_EDGE_PORT", what: "Port to listen on; 0 takes any free one.", fallback: "0" },
-  {
-    name: "CORRAL_EDGE_TOKEN_FILE",
-    what: "File of the local token, mode 0600; made when missing.",
-    fallback: "$CORRAL_HOME/edge.token"
-  },
-  {
-    name: "CORRAL_EDGE_HUB_URL",
-    what: "Address of the Hub that this Edge has joined, or several of the same Hub with commas between them, tried in turn. `https`, or `http` on this machine.",
-    fallback: "the Hub that was joined"
-  },
-  {
-    name: "CORRAL_EDGE_CONFIG_FILE",
-    what: "JSON file of profiles and runners, read again when it changes; it may be missing.",
-    fallback: "$CORRAL_HOME/edge.config.json"
-  },
-  {
-    name: "CORRAL_EDGE_WORKSPACES",
-    what: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional: `full_access`, `project_settings`, and rules that [security](security.md#grants) describes.',
-    fallback: "[]"
-  },
-  {
-    name: "CORRAL_EDGE_ALLOWED_ORIGINS",
-    what: "Origins of desktop shells that may reach the Edge, JSON array. Browsers never do.",
-    fallback: "[]"
-  },
-  {
-    name: "CORRAL_EDGE_ALLOWED_ENV",
-    what: "Names of environment variables that a run may set, JSON array.",
-    fallback: "[]"
-  },
-  {
-    name: "CORRAL_EDGE_RUN_TIMEOUT_MS",
-    what: "Active time of a run that names none, in milliseconds.",
-    fallback: "1800000"
-  },
-  {
-    name: "CORRAL_EDGE_RUN_CAP_MS",
-    what: "How long a run may live at most, waiting for people included, in milliseconds.",
-    fallback: "86400000"
-  },
-  {
-    name: "CORRAL_EDGE_CANCEL_GRACE_MS",
-    what: "Time from a cancel to SIGKILL, in milliseconds.",
-    fallback: "3000"
-  },
-  {
-    name: "CORRAL_EDGE_APPROVAL_TTL_MS",
-    what: "How long an approval waits before it expires as denied, in milliseconds.",
-    fallback: "1800000"
-  },
-  {
-    name: "CORRAL_EDGE_FIRST_EVENT_MS",
-    what: "How long a runtime may say nothing after its start, in milliseconds.",
-    fallback: "120000"
-  },
-  {
-    name: "CORRAL_EDGE_SILENCE_MS",
-    what: "How long a runtime may print nothing while no approval is pending, in milliseconds.",
-    fallback: "1800000"
-  },
-  {
-    name: "CORRAL_EDGE_SILENCE_NOTICE_MS",
-    what: "After how much silence a run reports it as `runtime.retrying`, in milliseconds; again after twice as long, and so on. Not while a person is asked or a tool runs.",
-    fallback: "30000"
-  },
-  {
-    name: "CORRAL_EDGE_CONTAINMENT",
-    what: "How a run's processes are held together: `auto` takes a control group for each run where the system lets it, `environment_mark` never.",
-    fallback: "auto"
-  },
-  {
-    name: "CORRAL_EDGE_MAX_RUNS",
-    what: "Live runs at once; more wait for their turn.",
-    fallback: "1000"
-  },
-  {
-    name: "CORRAL_EDGE_MAX_QUEUED",
-    what: "Runs that wait for their turn at once; one more is refused as `overloaded`.",
-    fallback: "1000"
-  },
-  {
-    name: "CORRAL_EDGE_REQUESTS_PER_SECOND",
-    what: "Requests that the token's holder may send in a second, and all others together; one more is refused as `rate_limited`.",
-    fallback: "5000"
-  },
-  {
-    name: "CORRAL_EDGE_RETENTION_DAYS",
-    what: "How long the events of an ended run are kept; 0 keeps them for ever.",
-    fallback: "30"
-  },
-  {
-    name: "CORRAL_EDGE_RETENTION_MAX_MB",
-    what: "Size of the store, in MiB, beyond which the oldest ended runs lose their events earlier; 0 sets no limit.",
-    fallback: "2048"
-  },
-  {
-    name: "CORRAL_EDGE_STREAM_PING_MS",
-    what: "Time between pings of an event stream, in milliseconds, at most 20000. Set it below the idle timeout of a proxy in front of the Edge.",
-    fallback: "20000"
-  },
-  {
-    name: "CORRAL_EDGE_STREAM_STALL_MS",
-    what: "Time after which an event stream is closed when its reader takes nothing, in milliseconds.",
-    fallback: "30000"
-  },
-  ...telemetrySettings
-] as const satisfies ReadonlyArray<Setting>
-
-type Name = (typeof edgeSettings)[number]["name"]
 
 const Workspaces = Schema.Array(
   Schema.Struct({
     id: WorkspaceName,
-    path: Schema.String.check(Schema.makeFilter((path) => isAbsolute(path) || "Expected an absolute path")),
+    path: Schema.String.check(Schema.makeFilter((path) => isAbsolute(path))),
     grants: Schema.optionalKey(
       Schema.Array(Schema.Union([Schema.Literals(["full_access", "project_settings"]), GrantRule]))
     )
   })
-).check(
-  Schema.makeFilter(
-    (entries) => new Set(entries.map(({ id }) => id)).size === entries.length || "Expected different ids"
-  )
-)
+).check(Schema.makeFilter((entries) => new Set(entries.map(({ id }) => id)).size === entries.length))
+
 const Origins = Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/)))
 
-const Names = Schema.Array(EnvName)
-const upToADay = wholeNumber(1_000, 86_400_000)
-
-/** Addresses between commas. */
-const hubsIn = (text: string): ReadonlyArray<ReturnType<typeof hubUrlOf>> =>
-  text.split(",").map((each) => hubUrlOf(each.trim()))
-const Hubs = Schema.String.check(
-  Schema.makeFilter((text) => hubsIn(text).every((each) => "url" in each) || "Expected addresses of a Hub")
+const HubAddresses = parsedBy(
+  "an address such as https://corral.example, or several with commas between them; http on this machine alone, and no sign-in or query in it",
+  (text) => {
+    const addresses = text.split(",").map((each) => hubUrlOf(each.trim()))
+    const urls = addresses.flatMap((address) => ("url" in address ? [address.url] : []))
+    return urls.length === addresses.length ? urls : undefined
+  }
 )
 
-const containments = ["auto", "environment_mark"] as const
 const hosts = ["127.0.0.1", "::1", "localhost"] as const
+const upToADay = wholeNumber(1_000, 86_400_000)
 
-type Reader = ReturnType<typeof settingReader<Name>>
+const { containment, maxQueued, maxRuns, requestsPerSecond, retention, runTimeoutMs, times } = edgeDefaults
 
-/** Reads the settings from an environment. */
-export const readEdgeConfig = Effect.fnUntraced(function* (
-  env: Environment
-): Effect.fn.Return<EdgeConfig, SettingInvalid> {
-  yield* checkVariables(env)
-  const read = settingReader<Name>(env)
-  const home = resolve(valueOr(env.CORRAL_HOME, join(homedir(), ".corral")))
-  return {
-    home,
-    ...(yield* addressFrom(read)),
-    tokenFile: resolve(valueOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
-    configFile: resolve(valueOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
-    deviceFile: join(home, "device.json"),
-    hubAddresses: yield* hubAddressesFrom(read),
-    workspaces: yield* workspacesFrom(read),
-    ...(yield* allowlistsFrom(read)),
-    ...(yield* timesFrom(read)),
-    containment: yield* read(
-      "CORRAL_EDGE_CONTAINMENT",
-      Schema.Literals(containments),
-      edgeDefaults.containment,
-      containments.join(" or ")
+export const edgeSettings = {
+  home: homeSetting,
+  host: setting({
+    name: "CORRAL_EDGE_HOST",
+    doc: "Loopback address to listen on: `127.0.0.1`, `::1` or `localhost`.",
+    schema: oneOf(hosts, `a loopback address (${hosts.join(", ")})`),
+    default: edgeDefaults.host
+  }),
+  port: setting({
+    name: "CORRAL_EDGE_PORT",
+    doc: "Port to listen on; 0 selects a free port.",
+    schema: Port,
+    default: edgeDefaults.port
+  }),
+  tokenFile: optionalSetting({
+    name: "CORRAL_EDGE_TOKEN_FILE",
+    doc: "File of the local token, mode 0600. Created if missing.",
+    schema: FilePath,
+    shownDefault: "$CORRAL_HOME/edge.token"
+  }),
+  hubAddresses: optionalSetting({
+    name: "CORRAL_EDGE_HUB_URL",
+    doc: "Address of the Hub that this Edge has joined, or several addresses of the same Hub, separated by commas and tried in turn. `https`, or `http` on this machine.",
+    schema: HubAddresses,
+    shownDefault: "the Hub that was joined"
+  }),
+  configFile: optionalSetting({
+    name: "CORRAL_EDGE_CONFIG_FILE",
+    doc: "JSON file of profiles and runners, read again when it changes. The file may be missing.",
+    schema: FilePath,
+    shownDefault: "$CORRAL_HOME/edge.config.json"
+  }),
+  workspaces: setting({
+    name: "CORRAL_EDGE_WORKSPACES",
+    doc: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional: `full_access`, `project_settings`, and rules that [security](security.md#grants) describes.',
+    schema: json(
+      Workspaces,
+      'a JSON array of {id, path, grants?} with absolute paths and different ids, each grant "full_access", "project_settings" or a rule'
     ),
-    ...(yield* limitsFrom(read)),
-    streamTimes: yield* streamTimesFrom(read),
-    telemetry: yield* telemetryFrom(env),
-    environment: Object.fromEntries(
-      Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
-    )
-  }
-})
-
-const addressFrom = Effect.fnUntraced(function* (read: Reader) {
-  return {
-    host: yield* read(
-      "CORRAL_EDGE_HOST",
-      Schema.Literals(hosts),
-      edgeDefaults.host,
-      `a loopback address (${hosts.join(", ")})`
-    ),
-    port: yield* read("CORRAL_EDGE_PORT", wholeNumber(0, 65_535), edgeDefaults.port, "a port from 0 to 65535")
-  }
-})
-
-const workspacesFrom = Effect.fnUntraced(function* (read: Reader) {
-  const workspaces = yield* read(
-    "CORRAL_EDGE_WORKSPACES",
-    Schema.fromJsonString(Workspaces),
-    edgeDefaults.workspaces,
-    'a JSON array of {id, path, grants?} with absolute paths and different ids, each grant "full_access", "project_settings" or a rule'
-  )
-  for (const grant of workspaces.flatMap(({ grants = [] }) => grants)) {
-    const expected = typeof grant === "string" ? undefined : unusable(grant)
-    if (expected !== undefined) {
-      const message = `CORRAL_EDGE_WORKSPACES is not usable: expected ${expected}.`
-      return yield* new SettingInvalid({ message })
-    }
-  }
-  return workspaces
-})
-
-const hubAddressesFrom = Effect.fnUntraced(function* (read: Reader) {
-  const hubs = yield* read(
-    "CORRAL_EDGE_HUB_URL",
-    Hubs,
-    undefined,
-    "an address such as https://corral.example, or several with commas between them; http on this machine alone, and no sign-in or query in it"
-  )
-  return hubs === undefined ? undefined : hubsIn(hubs).flatMap((each) => ("url" in each ? [each.url] : []))
-})
-
-const allowlistsFrom = Effect.fnUntraced(function* (read: Reader) {
-  return {
-    allowedOrigins: yield* read(
-      "CORRAL_EDGE_ALLOWED_ORIGINS",
-      Schema.fromJsonString(Origins),
-      edgeDefaults.allowedOrigins,
-      "a JSON array of origins such as app://corral"
-    ),
-    allowedEnv: yield* read(
-      "CORRAL_EDGE_ALLOWED_ENV",
-      Schema.fromJsonString(Names),
-      edgeDefaults.allowedEnv,
+    default: edgeDefaults.workspaces
+  }),
+  allowedOrigins: setting({
+    name: "CORRAL_EDGE_ALLOWED_ORIGINS",
+    doc: "Origins of desktop shells that can reach the Edge, JSON array. Browsers never can.",
+    schema: json(Origins, "a JSON array of origins such as app://corral"),
+    default: edgeDefaults.allowedOrigins
+  }),
+  allowedEnv: setting({
+    name: "CORRAL_EDGE_ALLOWED_ENV",
+    doc: "Names of environment variables that a run can set, JSON array.",
+    schema: json(
+      Schema.Array(EnvName),
       "a JSON array of variable names, none of them Corral's own or the loader's"
-    )
-  }
-})
-
-const timesFrom = Effect.fnUntraced(function* (read: Reader) {
-  const { runTimeoutMs, times } = edgeDefaults
-  const day = "1000 to 86400000"
-  return {
-    runTimeoutMs: yield* read("CORRAL_EDGE_RUN_TIMEOUT_MS", upToADay, runTimeoutMs, day),
-    times: {
-      ...times,
-      cap: yield* read("CORRAL_EDGE_RUN_CAP_MS", upToADay, times.cap, day),
-      cancel: yield* read(
-        "CORRAL_EDGE_CANCEL_GRACE_MS",
-        wholeNumber(50, 60_000),
-        times.cancel,
-        "50 to 60000"
-      ),
-      approval: yield* read("CORRAL_EDGE_APPROVAL_TTL_MS", upToADay, times.approval, day),
-      firstEvent: yield* read("CORRAL_EDGE_FIRST_EVENT_MS", upToADay, times.firstEvent, day),
-      silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, day),
-      silenceNotice: yield* read(
-        "CORRAL_EDGE_SILENCE_NOTICE_MS",
-        wholeNumber(100, 86_400_000),
-        times.silenceNotice,
-        "100 to 86400000"
-      )
-    }
-  }
-})
-
-const limitsFrom = Effect.fnUntraced(function* (read: Reader) {
-  const { maxQueued, maxRuns, requestsPerSecond, retention } = edgeDefaults
-  return {
-    maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", wholeNumber(1, 100_000), maxRuns, "1 to 100000"),
-    maxQueued: yield* read("CORRAL_EDGE_MAX_QUEUED", wholeNumber(0, 100_000), maxQueued, "0 to 100000"),
-    requestsPerSecond: yield* read(
-      "CORRAL_EDGE_REQUESTS_PER_SECOND",
-      wholeNumber(1, 1_000_000),
-      requestsPerSecond,
-      "1 to 1000000"
     ),
-    retention: {
-      days: yield* read("CORRAL_EDGE_RETENTION_DAYS", wholeNumber(0, 36_500), retention.days, "0 to 36500"),
-      maxMiB: yield* read(
-        "CORRAL_EDGE_RETENTION_MAX_MB",
-        wholeNumber(0, 16_777_216),
-        retention.maxMiB,
-        "0 to 16777216"
-      )
-    }
-  }
-})
+    default: edgeDefaults.allowedEnv
+  }),
+  runTimeoutMs: setting({
+    name: "CORRAL_EDGE_RUN_TIMEOUT_MS",
+    doc: "Default limit of a run's active time, in milliseconds.",
+    schema: upToADay,
+    default: runTimeoutMs
+  }),
+  times: {
+    cap: setting({
+      name: "CORRAL_EDGE_RUN_CAP_MS",
+      doc: "Maximum duration of a run, including the time that it waits for people, in milliseconds.",
+      schema: upToADay,
+      default: times.cap
+    }),
+    cancel: setting({
+      name: "CORRAL_EDGE_CANCEL_GRACE_MS",
+      doc: "Time from a cancel to SIGKILL, in milliseconds.",
+      schema: wholeNumber(50, 60_000),
+      default: times.cancel
+    }),
+    approval: setting({
+      name: "CORRAL_EDGE_APPROVAL_TTL_MS",
+      doc: "Time after which a pending approval expires as denied, in milliseconds.",
+      schema: upToADay,
+      default: times.approval
+    }),
+    firstEvent: setting({
+      name: "CORRAL_EDGE_FIRST_EVENT_MS",
+      doc: "Maximum silence of a runtime after its start, in milliseconds.",
+      schema: upToADay,
+      default: times.firstEvent
+    }),
+    silence: setting({
+      name: "CORRAL_EDGE_SILENCE_MS",
+      doc: "Maximum silence of a runtime while no approval is pending, in milliseconds.",
+      schema: upToADay,
+      default: times.silence
+    }),
+    silenceNotice: setting({
+      name: "CORRAL_EDGE_SILENCE_NOTICE_MS",
+      doc: "Silence after which a run reports `runtime.retrying`, in milliseconds; again after twice that time, and so on. Not while an approval is pending or a tool runs.",
+      schema: wholeNumber(100, 86_400_000),
+      default: times.silenceNotice
+    })
+  },
+  containment: setting({
+    name: "CORRAL_EDGE_CONTAINMENT",
+    doc: "How Corral finds all processes of a run: `auto` uses a control group for each run where the system allows it, `environment_mark` never does.",
+    schema: oneOf(["auto", "environment_mark"]),
+    default: containment
+  }),
+  maxRuns: setting({
+    name: "CORRAL_EDGE_MAX_RUNS",
+    doc: "Maximum number of live runs. Further runs are queued.",
+    schema: wholeNumber(1, 100_000),
+    default: maxRuns
+  }),
+  maxQueued: setting({
+    name: "CORRAL_EDGE_MAX_QUEUED",
+    doc: "Maximum number of queued runs. Further runs are refused as `overloaded`.",
+    schema: wholeNumber(0, 100_000),
+    default: maxQueued
+  }),
+  requestsPerSecond: setting({
+    name: "CORRAL_EDGE_REQUESTS_PER_SECOND",
+    doc: "Requests per second with the local token, and of all other clients together. Further requests are refused as `rate_limited`.",
+    schema: wholeNumber(1, 1_000_000),
+    default: requestsPerSecond
+  }),
+  retention: {
+    days: setting({
+      name: "CORRAL_EDGE_RETENTION_DAYS",
+      doc: "Days after which the events of an ended run are deleted; 0 keeps them forever.",
+      schema: wholeNumber(0, 36_500),
+      default: retention.days
+    }),
+    maxMiB: setting({
+      name: "CORRAL_EDGE_RETENTION_MAX_MB",
+      doc: "Size of the store, in MiB, above which the oldest ended runs lose their events earlier; 0 sets no limit.",
+      schema: wholeNumber(0, 16_777_216),
+      default: retention.maxMiB
+    })
+  },
+  streamTimes: {
+    pingEveryMs: setting({
+      name: "CORRAL_EDGE_STREAM_PING_MS",
+      doc: "Time between pings of an event stream, in milliseconds, at most 20000. Set it below the idle timeout of a proxy in front of the Edge.",
+      // Clients reconnect after a longer silence.
+      schema: wholeNumber(1_000, defaultStreamTimes.pingEveryMs),
+      default: defaultStreamTimes.pingEveryMs
+    }),
+    stalledAfterMs: setting({
+      name: "CORRAL_EDGE_STREAM_STALL_MS",
+      doc: "Time after which an event stream is closed when its reader takes nothing, in milliseconds.",
+      schema: wholeNumber(1_000, 3_600_000),
+      default: defaultStreamTimes.stalledAfterMs
+    })
+  },
+  telemetry: telemetrySettings
+}
 
-const streamTimesFrom = Effect.fnUntraced(function* (read: Reader) {
-  const { pingEveryMs, stalledAfterMs } = defaultStreamTimes
-  return {
-    // Clients reconnect after a longer silence.
-    pingEveryMs: yield* read(
-      "CORRAL_EDGE_STREAM_PING_MS",
-      wholeNumber(1_000, pingEveryMs),
-      pingEveryMs,
-      "1000 to 20000"
-    ),
-    stalledAfterMs: yield* read(
-      "CORRAL_EDGE_STREAM_STALL_MS",
-      wholeNumber(1_000, 3_600_000),
-      stalledAfterMs,
-      "1000 to 3600000"
+/** Rejects grants that would allow too much. */
+const checkGrants = (workspaces: ReadonlyArray<WorkspaceEntry>) => {
+  const problems = workspaces
+    .flatMap(({ grants = [] }) => grants)
+    .flatMap((grant) => (typeof grant === "string" ? [] : (unusableReason(grant) ?? [])))
+  return problems[0] === undefined ? Effect.void : invalidSetting("CORRAL_EDGE_WORKSPACES", problems[0])
+}
+
+const edgeConfig = Config.all({
+  ...edgeSettings,
+  times: Config.all(edgeSettings.times),
+  retention: Config.all(edgeSettings.retention),
+  streamTimes: Config.all(edgeSettings.streamTimes),
+  telemetry: telemetryConfig
+}).pipe(
+  Config.mapEffect((settings) => Effect.as(checkGrants(settings.workspaces), settings)),
+  Config.map(({ configFile, home, tokenFile, ...settings }) => ({
+    ...settings,
+    home,
+    tokenFile: tokenFile ?? join(home, "edge.token"),
+    configFile: configFile ?? join(home, "edge.config.json"),
+    deviceFile: join(home, "device.json"),
+    times: { ...times, ...settings.times }
+  }))
+)
+
+/** Reads the configuration of an Edge from an environment. */
+export const readEdgeConfig = (environment: Environment) =>
+  Effect.map(readSettings(environment, edgeConfig), (config): EdgeConfig => ({
+    ...config,
+    environment: Object.fromEntries(
+      Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined)
     )
-  }
-})
+  }))

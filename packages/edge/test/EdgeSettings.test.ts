@@ -3,17 +3,13 @@ import { Effect, Result } from "effect"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
 import type { EdgeConfig } from "../src/config/EdgeConfig.ts"
-import type { Environment } from "@corral/service/Settings"
+import { type Environment, variablesOf } from "@corral/service/settings/Setting"
 import { telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { readEdgeConfig, edgeSettings } from "../src/EdgeSettings.ts"
 
-/** Tried where they are read for all services. */
-type Shared = (typeof telemetrySettings)[number]["name"]
-type Own = Exclude<(typeof edgeSettings)[number], { readonly name: Shared }>
-type Name = Own["name"]
-
-const isOwn = (setting: (typeof edgeSettings)[number]): setting is Own =>
-  !telemetrySettings.some(({ name }) => name === setting.name)
+/** Settings of the Edge alone. The shared ones have their own tests. */
+const shared = new Set(variablesOf(telemetrySettings).map(({ name }) => name))
+const ownVariables = variablesOf(edgeSettings).filter(({ name }) => !shared.has(name))
 
 const read = (env: Environment): EdgeConfig => Effect.runSync(readEdgeConfig(env))
 const refusal = (env: Environment): string => {
@@ -46,7 +42,7 @@ const workspaces = [
 const notJson = ["[", "api", "{}", '"api"', "null", "[1]"]
 const notWhole = ["x", "1.5", "-1", "12px", "NaN", "Infinity", "1e99"]
 
-const expected: Record<Name, Expected> = {
+const expected: Readonly<Record<string, Expected>> = {
   CORRAL_HOME: {
     of: (config) => config.home,
     fallback: home,
@@ -312,9 +308,16 @@ const expected: Record<Name, Expected> = {
   }
 }
 
-describe("fromEnvironment", () => {
-  for (const { name, fallback } of edgeSettings.filter(isOwn)) {
-    const { of, good, bad, ...what } = expected[name]
+describe("readEdgeConfig", () => {
+  it("has an expectation for every variable", () => {
+    assert.deepStrictEqual(
+      Object.keys(expected),
+      ownVariables.map(({ name }) => name)
+    )
+  })
+
+  for (const { name, default: fallback } of ownVariables) {
+    const { of, good, bad, ...what } = expected[name] ?? assert.fail(name)
 
     it(`${name} is ${fallback} where it is not set, or empty`, () => {
       assert.deepStrictEqual(of(read({})), what.fallback)

@@ -9,9 +9,10 @@ import {
 } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
-import type { Input } from "@corral/domain/run/RunMachine"
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import { join } from "node:path"
-import { edgeDefaults, type EdgeConfig } from "../src/config/EdgeConfig.ts"
+import { Layer } from "effect"
+import { edgeDefaults, EdgeConfig } from "../src/config/EdgeConfig.ts"
 import { mint } from "@corral/service/Identifiers"
 
 export const at = "2026-01-01T00:00:00.000Z"
@@ -40,7 +41,7 @@ export const runOf = (id: RunId, more: Partial<Run> = {}): Run => ({
   ...more
 })
 
-export const created: Input = {
+export const created: RunMachineInput = {
   _tag: "Created",
   payload: { workspace: "api" as WorkspaceId, mode: "ask", input: { text: "Look around." } }
 }
@@ -54,10 +55,14 @@ export const request = (more: Partial<ApprovalRequest> = {}): ApprovalRequest =>
   ...more
 })
 
-export const say = (text: string): Input => ({
-  _tag: "Said",
+export const say = (text: string): RunMachineInput => ({
+  _tag: "EventEmitted",
   event: draft("run.message.delta", { messageId: "m1", channel: "text", text })
 })
+
+/** The configuration as a service. */
+export const configLayer = (home: string, more: Partial<EdgeConfig> = {}) =>
+  Layer.succeed(EdgeConfig, configOf(home, more))
 
 export const configOf = (home: string, more: Partial<EdgeConfig> = {}): EdgeConfig => ({
   ...edgeDefaults,

@@ -6,10 +6,10 @@ import { FetchHttpClient } from "effect/http"
 import { ButtonActions } from "./action/ButtonActions.ts"
 import { StoredAnswers } from "./conversation/StoredAnswers.ts"
 import { AccountLinks } from "./conversation/AccountLinks.ts"
-import { Clicks } from "./conversation/Clicks.ts"
+import { ClickHandler } from "./conversation/ClickHandler.ts"
 import { ConversationHandler } from "./conversation/ConversationHandler.ts"
 import { Decisions } from "./conversation/Decisions.ts"
-import { UserNames } from "./hub/UserNames.ts"
+import { UserNames } from "./store/UserNames.ts"
 import * as phrases from "./conversation/Phrases.ts"
 import { LocationPicker } from "./conversation/LocationPicker.ts"
 import { WorkLocations } from "./conversation/WorkLocations.ts"
@@ -29,7 +29,7 @@ import { Hub, type HubAddress } from "./hub/Hub.ts"
 import type { Inbound } from "./platform/ChatPlatform.ts"
 import { Platforms } from "./platform/Platforms.ts"
 
-/** Tells the sender of an event that was given up, where they wrote; on a card, the person alone. */
+/** Notifies the sender of an event in the dead letters: in its chat, or privately for a click. */
 const noticeFor = Effect.fnUntraced(function* (inbound: Inbound) {
   const platform = (yield* Platforms).of(inbound.platform)
   const draft = yield* Effect.catchTag(platform.normalize(inbound), "NotUnderstood", () => Effect.undefined)
@@ -50,7 +50,7 @@ const noticeFor = Effect.fnUntraced(function* (inbound: Inbound) {
     .pipe(Effect.catchTag("NotSent", () => Effect.void))
 })
 
-const working = Layer.unwrap(
+const workers = Layer.unwrap(
   Effect.gen(function* () {
     const { handler } = yield* ConversationHandler
     const platforms = yield* Platforms
@@ -61,26 +61,27 @@ const working = Layer.unwrap(
   })
 )
 
-const forgetting = Layer.effectDiscard(
+const deletion = Layer.effectDiscard(
   Effect.gen(function* () {
-    const kept = [
+    const stores = [
       yield* ButtonActions,
       yield* StoredAnswers,
       yield* UnlinkedAnswers,
       yield* Follows,
       yield* Conversations
     ]
-    const forget = Effect.forEach(kept, ({ deleteOld }) => deleteOld, { discard: true })
-    const told = Effect.catchCause(forget, (cause) => Effect.logWarning("failed to delete old rows", cause))
-    yield* Effect.forkScoped(Effect.repeat(told, Schedule.spaced("1 hour")))
+    const deleteOldRows = Effect.forEach(stores, ({ deleteOld }) => deleteOld, { discard: true }).pipe(
+      Effect.catchCause((cause) => Effect.logWarning("failed to delete old rows", cause))
+    )
+    yield* Effect.forkScoped(Effect.repeat(deleteOldRows, Schedule.spaced("1 hour")))
   })
 )
 
-/** Conversations with that Hub. Needs the store, the inbox, and who is being answered. */
+/** Conversations with a Hub. Requires the database, the inbox and `PendingAnswers`. */
 export const chatHandlingLayer = (address: HubAddress) =>
-  Layer.mergeAll(working, forgetting).pipe(
+  Layer.mergeAll(workers, deletion).pipe(
     Layer.provide(ConversationHandler.layer),
-    Layer.provide(Layer.mergeAll(Clicks.layer, ChatCommands.layer)),
+    Layer.provide(Layer.mergeAll(ClickHandler.layer, ChatCommands.layer)),
     Layer.provide(Layer.mergeAll(ChatTasks.layer, Decisions.layer, AccountLinks.layer)),
     Layer.provide(Layer.mergeAll(WorkLocations.layer, LocationPicker.layer, TaskFollower.layer)),
     Layer.provide(ApprovalCards.layer),

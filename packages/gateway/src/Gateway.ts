@@ -1,10 +1,13 @@
-/** A Gateway as a layer: it serves until its scope closes. Events are stored, then handled if the configuration names a Hub. */
+/**
+ * The Gateway as a layer that requires `GatewayConfig`: it serves until its scope closes. Events are stored, then handled if the
+ * configuration names a Hub.
+ */
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { telemetryLayer } from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer, Schedule } from "effect"
 import { chatHandlingLayer } from "./ChatHandling.ts"
 import { botsOf } from "./ChatPlatforms.ts"
-import type { GatewayConfig } from "./GatewayConfig.ts"
+import { GatewayConfig } from "./GatewayConfig.ts"
 import { PendingAnswers } from "./handling/PendingAnswers.ts"
 import { eventKeyOf } from "./handling/Stamp.ts"
 import { workersLayer, type WorkOptions } from "./handling/Workers.ts"
@@ -40,7 +43,7 @@ const connections = Layer.effectDiscard(
         // The answer is sent as soon as the event is stored.
         const answered =
           inbound.kind === "card_action" ? pendingAnswers.begin(eventKeyOf(inbound)) : () => undefined
-        return inbox.keep(inbound).pipe(
+        return inbox.store(inbound).pipe(
           Effect.asVoid,
           Effect.mapError(() => new PlatformUnavailable({ message: "The event could not be stored." })),
           Effect.ensuring(Effect.sync(answered))
@@ -70,14 +73,11 @@ const handlingLayer = (
   return hub === undefined ? Layer.empty : chatHandlingLayer(hub)
 }
 
-const servingLayer = (
-  config: GatewayConfig,
-  platforms: ReadonlyArray<ChatPlatform>,
-  work: WorkOptions | undefined
-) =>
-  Layer.mergeAll(GatewayServer.layer(config), connections, deletion, gatewayStoreMetrics).pipe(
-    // Ends after the server: the last stored events may still be handled.
-    Layer.provideMerge(handlingLayer(config, platforms, work)),
+const servicesWith = Effect.fnUntraced(function* (work: WorkOptions | undefined) {
+  const config = yield* GatewayConfig
+  const metrics = yield* CurrentMetrics
+  const platforms = botsOf(config).map((platform) => countCalls(redactCalls(platform), metrics))
+  return handlingLayer(config, platforms, work).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
         PendingAnswers.layer,
@@ -85,14 +85,24 @@ const servingLayer = (
         Platforms.layer(platforms)
       )
     ),
-    Layer.provideMerge(gatewayDatabaseLayer(config))
+    Layer.provideMerge(gatewayDatabaseLayer)
+  )
+})
+
+const telemetry = Layer.unwrap(
+  Effect.map(GatewayConfig, (config) => telemetryLayer("gateway", config.telemetry))
+)
+
+/** Every service of the routes, for a program that mounts them in its own server. */
+export const gatewayServicesLayer = Layer.unwrap(servicesWith(undefined)).pipe(Layer.provideMerge(telemetry))
+
+/** The whole Gateway with this handler instead of the Hub's conversations. */
+export const gatewayLayerWith = (work: WorkOptions | undefined) =>
+  Layer.mergeAll(GatewayServer.layer, connections, deletion, gatewayStoreMetrics).pipe(
+    // Ends after the server: the last stored events may still be handled.
+    Layer.provideMerge(Layer.unwrap(servicesWith(work))),
+    Layer.provide(telemetry)
   )
 
-/** The whole Gateway. Provides `GatewayServer` with its address. `work` replaces the Hub's conversations. */
-export const gatewayLayer = (config: GatewayConfig, work?: WorkOptions) =>
-  Layer.unwrap(
-    Effect.map(CurrentMetrics, (metrics) => {
-      const platforms = botsOf(config).map((platform) => countCalls(redactCalls(platform), metrics))
-      return servingLayer(config, platforms, work)
-    })
-  ).pipe(Layer.provide(telemetryLayer("gateway", config.telemetry)))
+/** The whole Gateway. Provides `GatewayServer` with its address. */
+export const gatewayLayer = gatewayLayerWith(undefined)

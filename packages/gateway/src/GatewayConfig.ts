@@ -1,8 +1,9 @@
 /**
- * Configuration of a Gateway, with the bots of its chat platforms. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
+ * Configuration of a Gateway, with the bots of its chat platforms: a plain value, and the service by which layers receive it.
+ * `readGatewayConfig` reads it from variables; an embedding program writes it.
  */
 import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
-import type { Redacted } from "effect"
+import { Context, type Redacted } from "effect"
 import type { HubAddress } from "./hub/Hub.ts"
 import type { PlatformConfigs } from "./ChatPlatforms.ts"
 
@@ -24,6 +25,9 @@ export interface GatewayConfig extends PlatformConfigs {
   /** Where traces and metrics are sent; nowhere by default. */
   readonly telemetry?: TelemetryConfig | undefined
 }
+
+/** Configuration of the Gateway that a layer is part of. */
+export const GatewayConfig = Context.Service<GatewayConfig>("corral/gateway/GatewayConfig")
 
 export const gatewayDefaults = {
   host: "127.0.0.1",

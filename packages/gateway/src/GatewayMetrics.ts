@@ -1,34 +1,34 @@
-/** What a Gateway counts, beside what every service does. What is asked of the database is the same at each of several Gateways. */
+/** Metrics of a Gateway. Gateways with the same database report the same inbox and dead letters. */
 import type { MetricRow } from "@corral/service/telemetry/MetricRow"
 
 export const gatewayMetrics = {
   events: {
     name: "events_total",
     kind: "counter",
-    what: "What came in by webhook, by how it was acknowledged: `kept`, `ignored`, `refused`; `known` was kept before, `unavailable` could not be kept in time.",
+    what: "Webhook requests by outcome: `kept` (stored), `known` (already stored), `ignored`, `refused`, or `unavailable` (not stored in time).",
     labels: ["platform", "outcome"]
   },
-  depth: { name: "inbox_depth", kind: "gauge", what: "Events that are kept and not done." },
+  depth: { name: "inbox_depth", kind: "gauge", what: "Stored events that are not processed yet." },
   oldest: {
     name: "inbox_oldest_age_seconds",
     kind: "gauge",
-    what: "Age of the oldest of them; 0 where there is none."
+    what: "Age of the oldest event in the inbox; 0 if the inbox is empty."
   },
   deadLetters: {
     name: "dead_letters",
     kind: "gauge",
-    what: "Events that nothing came of, of the last month."
+    what: "Events of the last month that could not be processed."
   },
   handled: {
     name: "handled_total",
     kind: "counter",
-    what: "Turns of events, by what came of them: `done`, `buried` as a dead letter, or `retried` later.",
+    what: "Attempts to process events by outcome: `done`, `buried` (moved to dead letters), or `retried` (scheduled again).",
     labels: ["outcome"]
   },
   calls: {
     name: "outbound_calls_total",
     kind: "counter",
-    what: "What was said to chat platforms: `taken`, `refused`, or they were `unavailable`.",
+    what: "Calls to chat platforms by outcome: `taken` (accepted), `refused`, or `unavailable`.",
     labels: ["platform", "call", "outcome"]
   }
 } as const satisfies Readonly<Record<string, MetricRow>>

@@ -1,145 +1,129 @@
-/**
- * The Gateway's settings as environment variables: one table that is both read and documented.
- */
+/** Settings of the Gateway: one table that documents and reads its environment variables. */
+import { isLoopback } from "@corral/service/Addresses"
+import { TrustedProxies } from "@corral/service/http/ClientAddress"
+import { readSettings } from "@corral/service/settings/ReadSettings"
+import { secretSetting } from "@corral/service/settings/SecretSetting"
 import {
   type Environment,
   invalidSetting,
-  settingReader,
-  type Setting,
-  type SettingInvalid,
+  optionalSetting,
+  setting,
+  type SettingInvalid
+} from "@corral/service/settings/Setting"
+import {
+  DatabaseUrl,
+  ListenHost,
+  Origin,
+  Port,
+  Secret,
   wholeNumber
-} from "@corral/service/Settings"
-import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
-import { proxiesIn, TrustedProxies } from "@corral/service/http/ClientAddress"
-import { secretOf, secretSettings } from "@corral/service/SecretSettings"
-import { checkVariables } from "@corral/service/UnknownVariables"
-import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
-import { Effect, Redacted } from "effect"
-import { chatPlatforms, missingForPublicHost, platformConfigsFrom } from "./ChatPlatforms.ts"
-import type { HubAddress } from "./hub/Hub.ts"
+} from "@corral/service/settings/SettingSchemas"
+import { telemetryConfig, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
+import { Config, Effect } from "effect"
+import { missingForPublicHost, platformConfigs, platformSettings } from "./ChatPlatforms.ts"
 import { gatewayDefaults, type GatewayConfig } from "./GatewayConfig.ts"
+import type { HubAddress } from "./hub/Hub.ts"
 
-const ownSettings = [
-  {
-    name: "CORRAL_GATEWAY_HOST",
-    what: "Address to listen on. Anything but loopback needs `CORRAL_FEISHU_ENCRYPT_KEY` where there is a bot on Feishu.",
-    fallback: gatewayDefaults.host
-  },
-  { name: "CORRAL_GATEWAY_PORT", what: "Port to listen on; 0 takes any free one.", fallback: "0" },
-  {
-    name: "CORRAL_DATABASE_URL",
-    what: "The PostgreSQL that events are kept in, `postgres://user:password@host/database`: the Hub's or another. Needed. All of it is in the schema `corral_gateway`.",
-    fallback: ""
-  },
-  {
-    name: "CORRAL_GATEWAY_DATABASE_CONNECTIONS",
-    what: "Connections to the database at once.",
-    fallback: String(gatewayDefaults.maxConnections)
-  },
-  {
-    name: "CORRAL_GATEWAY_REQUESTS_PER_SECOND",
-    what: "Requests that one address (IPv6: one /64 network) may send in a second; one more is refused as `rate_limited`. Behind a proxy this needs `CORRAL_GATEWAY_TRUSTED_PROXIES`.",
-    fallback: String(gatewayDefaults.requestsPerSecond)
-  },
-  {
-    name: "CORRAL_GATEWAY_TRUSTED_PROXIES",
-    what: "Proxies in front of the Gateway, as `CORRAL_HUB_TRUSTED_PROXIES` at the Hub.",
-    fallback: ""
-  },
-  {
+const hubSettings = {
+  url: optionalSetting({
     name: "CORRAL_HUB_URL",
-    what: "Origin of the Hub that does what is asked for in chats, as people reach it too. Unset, what comes in is kept and waits.",
-    fallback: ""
-  },
-  ...secretSettings(
+    doc: "Origin of the Hub that handles requests from chats, the same one that its users open. If unset, events are stored and stay pending.",
+    schema: Origin
+  }),
+  token: secretSetting(
     "CORRAL_GATEWAY_HUB_TOKEN",
-    "What the Gateway says to the Hub to be believed: the Hub's `CORRAL_HUB_GATEWAY_TOKEN`. Needed with `CORRAL_HUB_URL`."
+    "Bearer token for the Hub: its `CORRAL_HUB_GATEWAY_TOKEN`. Needed with `CORRAL_HUB_URL`.",
+    Secret
   )
-] as const satisfies ReadonlyArray<Setting>
+}
 
-export const gatewaySettings: ReadonlyArray<Setting> = [
-  ...ownSettings,
-  ...chatPlatforms.flatMap(({ settings }) => settings),
-  ...telemetrySettings
-]
+export const gatewaySettings = {
+  host: setting({
+    name: "CORRAL_GATEWAY_HOST",
+    doc: "Address to listen on. With a bot on Feishu, any address except loopback needs `CORRAL_FEISHU_ENCRYPT_KEY`.",
+    schema: ListenHost,
+    default: gatewayDefaults.host
+  }),
+  port: setting({
+    name: "CORRAL_GATEWAY_PORT",
+    doc: "Port to listen on; 0 selects a free port.",
+    schema: Port,
+    default: gatewayDefaults.port
+  }),
+  databaseUrl: optionalSetting({
+    name: "CORRAL_DATABASE_URL",
+    doc: "PostgreSQL that stores the events, `postgres://user:password@host/database`: the Hub's or another one. Required. The Gateway uses the schema `corral_gateway`.",
+    schema: DatabaseUrl
+  }),
+  maxConnections: setting({
+    name: "CORRAL_GATEWAY_DATABASE_CONNECTIONS",
+    doc: "Maximum number of connections to the database.",
+    schema: wholeNumber(4, 1_000),
+    default: gatewayDefaults.maxConnections
+  }),
+  requestsPerSecond: setting({
+    name: "CORRAL_GATEWAY_REQUESTS_PER_SECOND",
+    doc: "Requests per second from one address (IPv6: one /64 network). Further requests are refused as `rate_limited`. Behind a proxy, also set `CORRAL_GATEWAY_TRUSTED_PROXIES`.",
+    schema: wholeNumber(1, 1_000_000),
+    default: gatewayDefaults.requestsPerSecond
+  }),
+  trustedProxies: setting({
+    name: "CORRAL_GATEWAY_TRUSTED_PROXIES",
+    doc: "Proxies in front of the Gateway, like `CORRAL_HUB_TRUSTED_PROXIES` of the Hub.",
+    schema: TrustedProxies,
+    default: [],
+    shownDefault: ""
+  }),
+  hub: hubSettings,
+  platforms: platformSettings,
+  telemetry: telemetrySettings
+}
 
-type Name = (typeof ownSettings)[number]["name"]
-
-const hubFrom = Effect.fnUntraced(function* (
-  env: Environment
-): Effect.fn.Return<HubAddress | undefined, SettingInvalid> {
-  const read = settingReader<Name>(env)
-  const url = yield* read("CORRAL_HUB_URL", Origin, undefined, "an origin such as https://corral.example.com")
-  const token = yield* secretOf(env, "CORRAL_GATEWAY_HUB_TOKEN")
-  if (url === undefined && token === undefined) return undefined
-  if (url === undefined)
-    return yield* invalidSetting(
-      "CORRAL_HUB_URL",
-      "the Hub's origin, because CORRAL_GATEWAY_HUB_TOKEN is set"
-    )
-  if (token === undefined)
-    return yield* invalidSetting("CORRAL_GATEWAY_HUB_TOKEN", "the Hub's token, because CORRAL_HUB_URL is set")
-  // It is sent with every call.
-  if (url.startsWith("http:") && !isLoopback(new URL(url).hostname))
-    return yield* invalidSetting("CORRAL_HUB_URL", "an https origin, or an http one on loopback")
-  return { url, token }
-})
-
-/** Reads the settings from an environment. */
-export const gatewayConfigFrom = Effect.fnUntraced(function* (
-  env: Environment
-): Effect.fn.Return<GatewayConfig, SettingInvalid> {
-  yield* checkVariables(env)
-  const read = settingReader<Name>(env)
-  const host = yield* read(
-    "CORRAL_GATEWAY_HOST",
-    ListenHost,
-    gatewayDefaults.host,
-    "an IP address or localhost"
+/** The Hub and its token: both or none. The token is sent with every call, so plain http is for loopback only. */
+const hubConfig = Config.all(hubSettings).pipe(
+  Config.mapEffect(
+    Effect.fnUntraced(function* ({
+      token,
+      url
+    }): Effect.fn.Return<HubAddress | undefined, Config.ConfigError> {
+      if (url === undefined)
+        return token === undefined
+          ? undefined
+          : yield* invalidSetting(
+              "CORRAL_HUB_URL",
+              "the Hub's origin, because CORRAL_GATEWAY_HUB_TOKEN is set"
+            )
+      if (token === undefined)
+        return yield* invalidSetting(
+          "CORRAL_GATEWAY_HUB_TOKEN",
+          "the Hub's token, because CORRAL_HUB_URL is set"
+        )
+      if (url.startsWith("http:") && !isLoopback(new URL(url).hostname))
+        return yield* invalidSetting("CORRAL_HUB_URL", "an https origin, or an http one on loopback")
+      return { url, token }
+    })
   )
-  const platforms = yield* platformConfigsFrom(env)
-  const missing = isLoopback(host) ? undefined : missingForPublicHost(platforms)
-  if (missing !== undefined)
-    return yield* invalidSetting(missing, "a key, because CORRAL_GATEWAY_HOST is not loopback")
-  const databaseUrl = yield* read(
-    "CORRAL_DATABASE_URL",
-    DatabaseUrl,
-    undefined,
-    "postgres://user:password@host/database"
-  )
-  if (databaseUrl === undefined)
-    return yield* invalidSetting("CORRAL_DATABASE_URL", "postgres://user:password@host/database")
-  return {
-    host,
-    port: yield* read(
-      "CORRAL_GATEWAY_PORT",
-      wholeNumber(0, 65_535),
-      gatewayDefaults.port,
-      "a port from 0 to 65535"
-    ),
-    databaseUrl: Redacted.make(databaseUrl),
-    maxConnections: yield* read(
-      "CORRAL_GATEWAY_DATABASE_CONNECTIONS",
-      wholeNumber(4, 1_000),
-      gatewayDefaults.maxConnections,
-      "4 to 1000"
-    ),
-    requestsPerSecond: yield* read(
-      "CORRAL_GATEWAY_REQUESTS_PER_SECOND",
-      wholeNumber(1, 1_000_000),
-      gatewayDefaults.requestsPerSecond,
-      "1 to 1000000"
-    ),
-    trustedProxies: proxiesIn(
-      yield* read(
-        "CORRAL_GATEWAY_TRUSTED_PROXIES",
-        TrustedProxies,
-        "",
-        "addresses or networks, such as 127.0.0.1 or 10.0.0.0/8, between commas"
-      )
-    ),
-    hub: yield* hubFrom(env),
-    ...platforms,
-    telemetry: yield* telemetryFrom(env)
-  }
-})
+)
+
+const gatewayConfig = Config.all({
+  ...gatewaySettings,
+  hub: hubConfig,
+  platforms: platformConfigs,
+  telemetry: telemetryConfig
+}).pipe(
+  Config.mapEffect(({ databaseUrl, platforms, ...settings }) =>
+    databaseUrl === undefined
+      ? invalidSetting("CORRAL_DATABASE_URL", "postgres://user:password@host/database")
+      : Effect.succeed<GatewayConfig>({ ...settings, ...platforms, databaseUrl })
+  ),
+  Config.mapEffect((config) => {
+    const missing = isLoopback(config.host) ? undefined : missingForPublicHost(config)
+    return missing === undefined
+      ? Effect.succeed(config)
+      : invalidSetting(missing, "a key, because CORRAL_GATEWAY_HOST is not loopback")
+  })
+)
+
+/** Reads the configuration of a Gateway from an environment. */
+export const readGatewayConfig = (environment: Environment): Effect.Effect<GatewayConfig, SettingInvalid> =>
+  readSettings(environment, gatewayConfig)

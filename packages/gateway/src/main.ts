@@ -1,16 +1,19 @@
-/** `node dist/gateway`: one Gateway until SIGTERM. One JSON line on stdout when it serves; logs on stderr. */
+/** `node dist/gateway`: one Gateway until SIGTERM. Prints one JSON line on stdout when it is ready; logs go to stderr. */
+// First: schemas that were used before keep their interpreter (ADR 38).
+import "effect/schema/SchemaJITCompiler/enable"
 import { runService } from "@corral/service/runService"
 import { keepYoungGenerationSmall } from "@corral/service/YoungGeneration"
 import { Effect, Layer } from "effect"
 import * as Gateway from "./Gateway.ts"
+import { GatewayConfig } from "./GatewayConfig.ts"
 import { GatewayServer } from "./http/Server.ts"
-import { gatewayConfigFrom } from "./GatewaySettings.ts"
+import { readGatewayConfig } from "./GatewaySettings.ts"
 
-const gateway = Layer.unwrap(
-  Effect.map(gatewayConfigFrom(process.env), (config) => Gateway.gatewayLayer(config))
+const gateway = Layer.provide(
+  Gateway.gatewayLayer,
+  Layer.effect(GatewayConfig, readGatewayConfig(process.env))
 )
 
 const ready = Effect.map(GatewayServer, ({ url }) => ({ ready: true, service: "gateway", url }))
 
-keepYoungGenerationSmall()
-runService(gateway, ready)
+runService(gateway, ready, keepYoungGenerationSmall)

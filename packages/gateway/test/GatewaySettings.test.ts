@@ -3,7 +3,8 @@ import { Effect, Redacted } from "effect"
 import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { gatewayConfigFrom, gatewaySettings } from "../src/GatewaySettings.ts"
+import { variablesOf } from "@corral/service/settings/Setting"
+import { readGatewayConfig, gatewaySettings } from "../src/GatewaySettings.ts"
 
 const database = { CORRAL_DATABASE_URL: "postgres://corral:s3cret@127.0.0.1/corral" }
 const bot = { CORRAL_FEISHU_APP_ID: "cli_1", CORRAL_FEISHU_VERIFICATION_TOKEN: "s3cret-token" }
@@ -11,12 +12,12 @@ const bot = { CORRAL_FEISHU_APP_ID: "cli_1", CORRAL_FEISHU_VERIFICATION_TOKEN: "
 const slackBot = { CORRAL_SLACK_APP_ID: "A01", CORRAL_SLACK_SIGNING_SECRET: "s3cret-signing" }
 
 const refused = (env: Readonly<Record<string, string>>) =>
-  Effect.map(Effect.flip(gatewayConfigFrom(env)), ({ message }) => message)
+  Effect.map(Effect.flip(readGatewayConfig(env)), ({ message }) => message)
 
-describe("fromEnvironment", () => {
+describe("readGatewayConfig", () => {
   it.effect("needs a database and nothing else", () =>
     Effect.gen(function* () {
-      const config = yield* gatewayConfigFrom(database)
+      const config = yield* readGatewayConfig(database)
       assert.deepInclude(config, { host: "127.0.0.1", port: 0, feishu: undefined, hub: undefined })
       assert.notInclude(JSON.stringify(config), "s3cret")
       assert.match(yield* refused({}), /^CORRAL_DATABASE_URL is not usable: /)
@@ -25,7 +26,7 @@ describe("fromEnvironment", () => {
 
   it.effect("reads a bot, and shows none of its secrets", () =>
     Effect.gen(function* () {
-      const { feishu } = yield* gatewayConfigFrom({
+      const { feishu } = yield* readGatewayConfig({
         ...database,
         ...bot,
         CORRAL_FEISHU_ENCRYPT_KEY: "s3cret-key",
@@ -42,7 +43,7 @@ describe("fromEnvironment", () => {
 
   it.effect("reads a bot on Slack, and shows none of its secrets", () =>
     Effect.gen(function* () {
-      const { feishu, slack } = yield* gatewayConfigFrom({
+      const { feishu, slack } = yield* readGatewayConfig({
         ...database,
         ...slackBot,
         CORRAL_SLACK_BOT_TOKEN: "xoxb-s3cret",
@@ -78,7 +79,7 @@ describe("fromEnvironment", () => {
       writeFileSync(file, "a key\n")
       chmodSync(file, 0o600)
       const env = { ...database, ...bot, CORRAL_FEISHU_ENCRYPT_KEY_FILE: file }
-      const key = (yield* gatewayConfigFrom(env)).feishu?.encryptKey
+      const key = (yield* readGatewayConfig(env)).feishu?.encryptKey
       assert.strictEqual(key === undefined ? undefined : Redacted.value(key), "a key")
       const twice = yield* refused({ ...env, CORRAL_FEISHU_ENCRYPT_KEY: "another" })
       assert.match(twice, /^CORRAL_FEISHU_ENCRYPT_KEY_FILE is not usable: /)
@@ -120,7 +121,7 @@ describe("fromEnvironment", () => {
       const open = { ...database, ...bot, CORRAL_GATEWAY_HOST: "0.0.0.0" }
       assert.match(yield* refused(open), /^CORRAL_FEISHU_ENCRYPT_KEY/)
       assert.strictEqual(
-        (yield* gatewayConfigFrom({ ...open, CORRAL_FEISHU_ENCRYPT_KEY: "k" })).host,
+        (yield* readGatewayConfig({ ...open, CORRAL_FEISHU_ENCRYPT_KEY: "k" })).host,
         "0.0.0.0"
       )
     })
@@ -134,19 +135,19 @@ describe("fromEnvironment", () => {
         CORRAL_FEISHU_APP_SECRET: "s3cret",
         CORRAL_FEISHU_CONNECTION: "long"
       }
-      assert.deepInclude((yield* gatewayConfigFrom(long)).feishu, {
+      assert.deepInclude((yield* readGatewayConfig(long)).feishu, {
         connection: "long",
         verificationToken: undefined
       })
       assert.match(yield* refused({ ...long, CORRAL_FEISHU_APP_SECRET: "" }), /^CORRAL_FEISHU_APP_SECRET/)
       for (const id of ["cli_1", "cli_a0123456789abcdef", "cli_g0123456789abcde"])
         assert.match(yield* refused({ ...long, CORRAL_FEISHU_APP_ID: id }), /^CORRAL_FEISHU_APP_ID/)
-      assert.strictEqual((yield* gatewayConfigFrom({ ...database, ...bot })).feishu?.connection, "webhook")
+      assert.strictEqual((yield* readGatewayConfig({ ...database, ...bot })).feishu?.connection, "webhook")
     })
   )
 
   it("documents each variable once", () => {
-    const names = gatewaySettings.map(({ name }) => name)
+    const names = variablesOf(gatewaySettings).map(({ name }) => name)
     assert.strictEqual(new Set(names).size, names.length)
   })
 })

@@ -1,5 +1,6 @@
 /**
- * The Hub as a layer: it serves until its scope closes. `node dist/hub` runs only this layer, and other Effect programs embed it the same way.
+ * The Hub as a layer that requires `HubConfig`: it serves until its scope closes. `node dist/hub` runs only this layer, and other Effect
+ * programs embed it the same way.
  */
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer, Schedule } from "effect"
@@ -12,11 +13,12 @@ import { ChatLinks } from "./chat/ChatLinks.ts"
 import { DeviceRegistration } from "./device/DeviceRegistration.ts"
 import { Devices } from "./device/Devices.ts"
 import { Inventory } from "./device/Inventory.ts"
-import type { HubConfig } from "./config/HubConfig.ts"
+import { HubConfig } from "./config/HubConfig.ts"
 import { Callers } from "./http/Callers.ts"
 import { ClientAddress } from "./http/ClientAddress.ts"
 import { Readiness } from "./http/Readiness.ts"
 import { HubServer } from "./http/Server.ts"
+import { SignInRate } from "./http/SignInRate.ts"
 import { HubIdempotency } from "./HubIdempotency.ts"
 import { Commands } from "./edges/Commands.ts"
 import { ForeignPushes } from "./link/ForeignPushes.ts"
@@ -37,7 +39,7 @@ import { Sessions } from "./session/Sessions.ts"
 import { ApiKeyStore } from "./signin/ApiKeyStore.ts"
 import { HubCredentials } from "./signin/HubCredentials.ts"
 import { DeviceCodes } from "./signin/DeviceCodes.ts"
-import { layerProvider } from "./signin/DevelopmentProvider.ts"
+import { identityProviderLayer } from "./signin/DevelopmentProvider.ts"
 import { GatewayTokens } from "./signin/GatewayTokens.ts"
 import { LoginAttempts } from "./signin/LoginAttempts.ts"
 import { LogoutTokens } from "./signin/LogoutTokens.ts"
@@ -73,33 +75,27 @@ const runServices = ArtifactContents.layer.pipe(
 )
 
 /** Services of users and projects without an HTTP server, for programs and tests that use a Hub's database directly. */
-export const hubCoreLayer = (config: HubConfig) =>
-  Layer.mergeAll(
-    Approvals.layer,
-    HubAuthority.layer,
-    AuditTrail.layer,
-    DeviceRegistration.layer,
-    Devices.layer,
-    HubIdempotency.layer,
-    MessageStore.layer,
-    Projects.layer,
-    SessionAgentStore.layer,
-    Sessions.layer,
-    ChatLinks.layer,
-    HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),
-    Tasks.layer,
-    Users.layer,
-    WorkspaceLinks.layer
-  ).pipe(
-    Layer.provideMerge([
-      ChatBindings.layer,
-      GatewayTokens.layer(config.gatewayTokens),
-      Inventory.layer,
-      runServices
-    ]),
-    Layer.provideMerge(Audit.layer),
-    Layer.provideMerge(hubDatabaseLayer(config))
-  )
+export const hubCoreLayer = Layer.mergeAll(
+  Approvals.layer,
+  HubAuthority.layer,
+  AuditTrail.layer,
+  DeviceRegistration.layer,
+  Devices.layer,
+  HubIdempotency.layer,
+  MessageStore.layer,
+  Projects.layer,
+  SessionAgentStore.layer,
+  Sessions.layer,
+  ChatLinks.layer,
+  HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),
+  Tasks.layer,
+  Users.layer,
+  WorkspaceLinks.layer
+).pipe(
+  Layer.provideMerge([ChatBindings.layer, GatewayTokens.layer, Inventory.layer, runServices]),
+  Layer.provideMerge(Audit.layer),
+  Layer.provideMerge(hubDatabaseLayer)
+)
 
 /** Hourly deletion of expired idempotency keys. */
 const keyExpiry = Layer.effectDiscard(
@@ -114,10 +110,9 @@ const keyExpiry = Layer.effectDiscard(
 )
 
 /** Sign-in with the identity provider, on top of the core. */
-const signInLayer = (config: HubConfig) =>
-  Layer.mergeAll(DeviceCodes.layer, LoginAttempts.layer, LogoutTokens.layer).pipe(
-    Layer.provideMerge(layerProvider(config))
-  )
+const signInLayer = Layer.mergeAll(DeviceCodes.layer, LoginAttempts.layer, LogoutTokens.layer).pipe(
+  Layer.provideMerge(identityProviderLayer)
+)
 
 /** Event streams and change feeds. */
 const streams = Layer.merge(EventSockets.layer, ChangeFeed.layer).pipe(
@@ -126,28 +121,35 @@ const streams = Layer.merge(EventSockets.layer, ChangeFeed.layer).pipe(
 )
 
 /** Links of Edges, and dispatch of the tasks that wait for them. */
-const linkLayer = (config: HubConfig) =>
-  LinkServer.layer(config.link).pipe(
-    Layer.provide([ForeignPushes.layer, KeyRotation.layer]),
-    Layer.provide(Leases.layer),
-    Layer.provide(Proofs.layer),
-    Layer.provideMerge(Dispatcher.layer)
-  )
+const linkLayer = LinkServer.layer.pipe(
+  Layer.provide([ForeignPushes.layer, KeyRotation.layer]),
+  Layer.provide(Leases.layer),
+  Layer.provide(Proofs.layer),
+  Layer.provideMerge(Dispatcher.layer)
+)
+
+const telemetry = Layer.unwrap(
+  Effect.map(HubConfig, (config) => Telemetry.telemetryLayer("hub", config.telemetry))
+)
 
 /** Every service of the routes, for a program that mounts them in its own server. */
-export const hubServicesLayer = (config: HubConfig) =>
-  Layer.mergeAll(Callers.layer, Readiness.layer, linkLayer(config), streams).pipe(
-    Layer.provideMerge(ClientAddress.layer(config.trustedProxies)),
-    Layer.provideMerge(signInLayer(config)),
-    Layer.provideMerge(hubCoreLayer(config)),
-    Layer.provideMerge(Telemetry.telemetryLayer("hub", config.telemetry))
-  )
+export const hubServicesLayer = Layer.mergeAll(
+  Callers.layer,
+  Readiness.layer,
+  SignInRate.layer,
+  linkLayer,
+  streams
+).pipe(
+  Layer.provideMerge(ClientAddress.layer),
+  Layer.provideMerge(signInLayer),
+  Layer.provideMerge(hubCoreLayer),
+  Layer.provideMerge(telemetry)
+)
 
 /** The whole Hub. Provides `HubServer` with its address, and the services. */
-export const hubLayer = (config: HubConfig) =>
-  Layer.mergeAll(
-    HubServer.layer(config),
-    keyExpiry,
-    runRetentionLayer(config.retentionDays),
-    hubStoreMetricsLayer(config.maxConnections)
-  ).pipe(Layer.provideMerge(hubServicesLayer(config)))
+export const hubLayer = Layer.mergeAll(
+  HubServer.layer,
+  keyExpiry,
+  runRetentionLayer,
+  hubStoreMetricsLayer
+).pipe(Layer.provideMerge(hubServicesLayer))

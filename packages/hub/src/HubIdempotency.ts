@@ -6,21 +6,25 @@
  */
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
 import { fingerprintOf } from "@corral/service/Fingerprint"
-import { Clock, Context, Effect, Layer, Result } from "effect"
+import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
+import { idempotencyRows, keyLockRows } from "./IdempotencyRow.ts"
+import { jsonColumn, storedDecoder } from "./store/StoredRows.ts"
 
 export interface IdempotentAnswer<A> {
   readonly body: A
   readonly replayed: boolean
 }
 
-export interface IdempotentRequest {
+export interface IdempotentRequest<A> {
   /** Principal, method and path. */
   readonly scope: string
   readonly key: string | undefined
   /** The decoded body, to which the key is bound. */
   readonly request: unknown
+  /** Schema of the response, for one that is stored. */
+  readonly response: Schema.ConstraintDecoder<A>
 }
 
 type KeyFailure = IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError
@@ -33,7 +37,7 @@ export class HubIdempotency extends Context.Service<
      * the rest of the transaction, the record of the failure, is committed.
      */
     readonly runOnce: <A, E, R>(
-      request: IdempotentRequest,
+      request: IdempotentRequest<A>,
       write: Effect.Effect<A, E, R>
     ) => Effect.Effect<IdempotentAnswer<A>, E | KeyFailure, R>
     /**
@@ -42,13 +46,13 @@ export class HubIdempotency extends Context.Service<
      * key stays in flight. A later request may take it over and must then run the same `write`.
      */
     readonly runOnceRemotely: <A, E, R>(
-      request: IdempotentRequest,
+      request: IdempotentRequest<A>,
       write: Effect.Effect<A, E, R>,
       isUnknown?: (error: E) => boolean
     ) => Effect.Effect<IdempotentAnswer<A>, E | KeyFailure, R>
     /** The stored response, for a write that can't wait inside a transaction and is safe to repeat. */
     readonly findAnswer: <A>(
-      request: IdempotentRequest
+      request: IdempotentRequest<A>
     ) => Effect.Effect<A | undefined, IdempotencyConflict | SqlError.SqlError>
     /** Deletes responses that are older than 24 hours. */
     readonly deleteExpired: Effect.Effect<void, SqlError.SqlError>
@@ -65,23 +69,22 @@ export class HubIdempotency extends Context.Service<
       return HubIdempotency.of({
         runOnce: (request, write) => {
           const bound = bind(request)
-          return bound === undefined ? withoutKey(write) : runInTransaction(context, bound, write)
+          return bound === undefined
+            ? withoutKey(write)
+            : Effect.withSpan(runInTransaction(context, bound, write), "HubIdempotency.runOnce")
         },
         runOnceRemotely: (request, write, isUnknown = () => false) => {
           const bound = bind(request)
           return bound === undefined ? withoutKey(write) : runOutside(context, bound, write, isUnknown)
         },
-        findAnswer: <A>(request: IdempotentRequest) => {
+        findAnswer: Effect.fn("HubIdempotency.findAnswer")(function* <A>(request: IdempotentRequest<A>) {
           const bound = bind(request)
-          return bound === undefined
-            ? Effect.undefined
-            : Effect.map(findBody(context, bound), (body) =>
-                body === undefined ? undefined : decodeBody<A>(body)
-              )
-        },
+          const body = bound && (yield* findBody(context, bound))
+          return body === undefined ? undefined : yield* decodeBody(request.response, body)
+        }),
         deleteExpired: Effect.suspend(
           () => sql`DELETE FROM idempotency WHERE created_at <= ${before(RETENTION_MS)}`
-        ).pipe(Effect.asVoid)
+        ).pipe(Effect.asVoid, Effect.withSpan("HubIdempotency.deleteExpired"))
       })
     })
   )
@@ -94,10 +97,11 @@ interface KeyContext {
 }
 
 /** A key with the fingerprint of its request. */
-interface BoundKey {
+interface BoundKey<A> {
   readonly scope: string
   readonly key: string
   readonly fingerprint: string
+  readonly response: Schema.ConstraintDecoder<A>
 }
 
 /** Body of a remote write that has begun. Not JSON, so it differs from every response. */
@@ -109,49 +113,58 @@ const RETENTION_MS = 86_400_000
 /** First half of this project's advisory locks. */
 const LOCK_CLASS = 0x1de8
 
-const bind = ({ key, request, scope }: IdempotentRequest): BoundKey | undefined =>
-  key === undefined ? undefined : { scope, key, fingerprint: fingerprintOf(request) }
+const bind = <A>({ key, request, response, scope }: IdempotentRequest<A>): BoundKey<A> | undefined =>
+  key === undefined ? undefined : { scope, key, fingerprint: fingerprintOf(request), response }
 
 const withoutKey = <A, E, R>(write: Effect.Effect<A, E, R>): Effect.Effect<IdempotentAnswer<A>, E, R> =>
   Effect.map(write, (body) => ({ body, replayed: false }))
 
-// A request of the same scope and fingerprint wrote it, so it has the type of this request's response.
-const decodeBody = <A>(text: string): A => JSON.parse(text) as A
+/** Decodes a stored response. Compiled for each call: repeated requests are rare. */
+const decodeBody = <A>(response: Schema.ConstraintDecoder<A>, body: string): Effect.Effect<A> =>
+  Effect.sync(
+    () => storedDecoder("idempotency", Schema.Struct({ body: jsonColumn(response) }))({ body }).body
+  )
 
 /** Two keys with the same hash wait for each other; nothing else happens. */
-const lockOf = ({ key, scope }: BoundKey): number =>
+const lockOf = ({ key, scope }: BoundKey<unknown>): number =>
   createHash("sha256").update(`${scope}\n${key}`).digest().readInt32BE(0)
 
 const findBody = Effect.fnUntraced(function* (
   { before, sql }: KeyContext,
-  { fingerprint, key, scope }: BoundKey
+  { fingerprint, key, scope }: BoundKey<unknown>
 ) {
-  const [row] = yield* sql<{ readonly fingerprint: string; readonly body: string }>`
+  const row = yield* idempotencyRows.first(sql`
     SELECT fingerprint, body FROM idempotency
-    WHERE scope = ${scope} AND key = ${key} AND created_at > ${before(RETENTION_MS)}`
+    WHERE scope = ${scope} AND key = ${key} AND created_at > ${before(RETENTION_MS)}`)
   if (row !== undefined && row.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
   return row?.body
 })
 
 /** Inserts the key with its body, or replaces an expired one. */
-const upsert = ({ before, sql }: KeyContext, bound: BoundKey, body: string) => sql`
-  INSERT INTO idempotency ${sql.insert({ ...bound, body, created_at: before(0) })}
+const upsert = (
+  { before, sql }: KeyContext,
+  { fingerprint, key, scope }: BoundKey<unknown>,
+  body: string
+) => sql`
+  INSERT INTO idempotency ${sql.insert({ scope, key, fingerprint, body, created_at: before(0) })}
   ON CONFLICT (scope, key) DO UPDATE
   SET fingerprint = excluded.fingerprint, body = excluded.body, created_at = excluded.created_at`
 
 const runInTransaction = <A, E, R>(
   context: KeyContext,
-  bound: BoundKey,
+  bound: BoundKey<A>,
   write: Effect.Effect<A, E, R>
 ): Effect.Effect<IdempotentAnswer<A>, E | KeyFailure, R> => {
   const { sql } = context
   const attempt = sql.withTransaction(
     Effect.gen(function* () {
-      const [lock] = yield* sql<{ readonly taken: boolean }>`
-        SELECT pg_try_advisory_xact_lock(${LOCK_CLASS}::int, ${lockOf(bound)}::int) AS taken`
+      const lock = yield* keyLockRows.first(
+        sql`SELECT pg_try_advisory_xact_lock(${LOCK_CLASS}::int, ${lockOf(bound)}::int) AS taken`
+      )
       if (lock?.taken !== true) return yield* new IdempotencyInFlight()
       const stored = yield* findBody(context, bound)
-      if (stored !== undefined) return Result.succeed({ body: decodeBody<A>(stored), replayed: true })
+      if (stored !== undefined)
+        return Result.succeed({ body: yield* decodeBody(bound.response, stored), replayed: true })
       const written = yield* Effect.result(write)
       // As a value: a failure of the effect would roll back the record that `write` left.
       if (Result.isFailure(written)) return Result.fail(written.failure)
@@ -162,9 +175,9 @@ const runInTransaction = <A, E, R>(
   return Effect.flatMap(attempt, (result) => Effect.fromResult(result))
 }
 
-const runOutside = Effect.fnUntraced(function* <A, E, R>(
+const runOutside = Effect.fn("HubIdempotency.runOnceRemotely")(function* <A, E, R>(
   context: KeyContext,
-  bound: BoundKey,
+  bound: BoundKey<A>,
   write: Effect.Effect<A, E, R>,
   isUnknown: (error: E) => boolean
 ) {
@@ -180,7 +193,7 @@ const runOutside = Effect.fnUntraced(function* <A, E, R>(
   if (taken.length === 0) {
     const stored = yield* findBody(context, bound)
     if (stored === undefined || stored === BEGUN) return yield* new IdempotencyInFlight()
-    return { body: decodeBody<A>(stored), replayed: true }
+    return { body: yield* decodeBody(bound.response, stored), replayed: true }
   }
   const body = yield* Effect.tapError(write, (error) =>
     // A statement may have failed after the Edge had executed the write.

@@ -1,11 +1,11 @@
-/** Metrics of a Hub, in addition to those of every service. Metrics that come from the database are equal on all its Hubs. */
+/** Metrics of a Hub, in addition to those of every service. Metrics from the database are equal at all Hubs with that database. */
 import type { MetricRow } from "@corral/service/telemetry/MetricRow"
 
 export const hubMetrics = {
   devices: {
     name: "devices_online",
     kind: "gauge",
-    what: "Devices that are online, on any Hub of this database."
+    what: "Online devices, on all Hubs with this database."
   },
   tasks: {
     name: "tasks_waiting",
@@ -13,12 +13,12 @@ export const hubMetrics = {
     what: "Tasks without a run: `pending` tasks are being dispatched, `queued` tasks wait for their device.",
     labels: ["state"]
   },
-  links: { name: "links_open", kind: "gauge", what: "Devices that are connected to this Hub." },
-  events: { name: "events_mirrored_total", kind: "counter", what: "Events that devices have pushed." },
+  links: { name: "links_open", kind: "gauge", what: "Devices connected to this Hub." },
+  events: { name: "events_mirrored_total", kind: "counter", what: "Events received from devices." },
   commands: {
     name: "commands_total",
     kind: "counter",
-    what: "Commands to devices, by outcome: `done`, `refused` by the Edge, `not_sent` in time, `waits` for the device, `unknown` if sent and not answered, `failed` in the Hub.",
+    what: "Commands to devices by outcome: `done`, `refused` (by the Edge), `not_sent` (in time), `waits` (for the device), `unknown` (sent, no result), `failed` (in the Hub).",
     labels: ["command", "outcome"]
   },
   followers: { name: "event_sockets_open", kind: "gauge", what: "Open WebSockets of event streams." },

@@ -1,6 +1,6 @@
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { HubIdempotency } from "../src/HubIdempotency.ts"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
@@ -26,6 +26,9 @@ describe("HubIdempotency", { timeout: 60_000 }, () => {
     await hub.remove()
   })
 
+  const Answer = Schema.Struct({ answer: Schema.String })
+  type Answer = typeof Answer.Type
+
   const scope = () => `usr_1 POST /client/projects ${made++}`
 
   /** Leaves a trace in the database, as any write does. */
@@ -36,12 +39,15 @@ describe("HubIdempotency", { timeout: 60_000 }, () => {
       return { answer }
     })
 
-  const once = <A, E>(
+  const once = <E>(
     scope: string,
     key: string | undefined,
     request: unknown,
-    effect: Effect.Effect<A, E, SqlClient.SqlClient>
-  ) => Effect.flatMap(HubIdempotency, ({ runOnce }) => runOnce({ scope, key, request }, effect))
+    effect: Effect.Effect<Answer, E, SqlClient.SqlClient>
+  ) =>
+    Effect.flatMap(HubIdempotency, ({ runOnce }) =>
+      runOnce({ scope, key, request, response: Answer }, effect)
+    )
 
   const traces = (scope: string) =>
     hub.people.act(
@@ -63,7 +69,7 @@ describe("HubIdempotency", { timeout: 60_000 }, () => {
 
   it("runs a remote write once, reports concurrent requests as in flight, and replays the response", async () => {
     const s = scope()
-    const keyed = { scope: s, key: "k", request: { a: 1 } }
+    const keyed = { scope: s, key: "k", request: { a: 1 }, response: Answer }
     const answers = await hub.people.act(
       Effect.gen(function* () {
         const { runOnceRemotely } = yield* HubIdempotency
@@ -74,7 +80,9 @@ describe("HubIdempotency", { timeout: 60_000 }, () => {
         )
         yield* Deferred.await(begun)
         const meanwhile = yield* Effect.flip(runOnceRemotely(keyed, Effect.succeed({ answer: "second" })))
-        const other = yield* Effect.flip(runOnceRemotely({ ...keyed, request: { a: 2 } }, Effect.succeed(0)))
+        const other = yield* Effect.flip(
+          runOnceRemotely({ ...keyed, request: { a: 2 } }, Effect.succeed({ answer: "other" }))
+        )
         yield* Deferred.succeed(answer, { answer: "first" })
         return [meanwhile, other, yield* Fiber.join(first)] as const
       })
@@ -95,7 +103,7 @@ describe("HubIdempotency", { timeout: 60_000 }, () => {
     const found = await hub.people.act(
       Effect.gen(function* () {
         const { runOnceRemotely } = yield* HubIdempotency
-        const keyed = { scope: s, key: "k", request: {} }
+        const keyed = { scope: s, key: "k", request: {}, response: Schema.String }
         const failed = yield* Effect.flip(runOnceRemotely(keyed, Effect.fail("no")))
         const lost = yield* Effect.exit(runOnceRemotely(keyed, Effect.die("lost")))
         const after = yield* Effect.flip(runOnceRemotely(keyed, Effect.succeed("again")))
@@ -108,7 +116,7 @@ describe("HubIdempotency", { timeout: 60_000 }, () => {
 
   it("lets a remote write with an unknown outcome be repeated once it is abandoned", async () => {
     const s = scope()
-    const keyed = { scope: s, key: "k", request: {} }
+    const keyed = { scope: s, key: "k", request: {}, response: Schema.String }
     const ask = (answer: Effect.Effect<string, string>) =>
       hub.people.act(
         Effect.flatMap(HubIdempotency, ({ runOnceRemotely }) =>

@@ -1,8 +1,8 @@
-/** Why a PostgreSQL cannot be used, as a sentence for an operator: which one, and what it or the system said. Never its password. */
+/** Sentence for an operator: which PostgreSQL cannot be used, and the error of it or of the system. Never contains its password. */
 import { Redacted } from "effect"
 import type { SqlError } from "effect/sql"
 
-/** A database that is named by no address is the embedded one. */
+/** A database without an address is the embedded one. */
 export const databaseProblem = (error: SqlError.SqlError, address: Redacted.Redacted | undefined): string => {
   const { cause, message } = error.reason
   const url = address === undefined ? undefined : URL.parse(Redacted.value(address))
@@ -10,7 +10,7 @@ export const databaseProblem = (error: SqlError.SqlError, address: Redacted.Reda
     readonly code?: unknown
     readonly message?: unknown
   }
-  // Several addresses that are tried in vain have a code alone.
+  // The error of a host with several addresses has a code and no message.
   const said = [told, code, message].find((each) => typeof each === "string" && each !== "") ?? error.message
   const which = url ? ` ${url.pathname.slice(1)} at ${url.hostname}:${url.port || "5432"}` : ""
   const secret = url ? decodeSafely(url.password) : ""

@@ -1,4 +1,4 @@
-/** What a keyed request is bound to: the same request has the same fingerprint whatever the order of its keys. */
+/** Fingerprint of a request with an idempotency key. It does not depend on the order of keys in the request's JSON. */
 import { createHash } from "node:crypto"
 
 export const fingerprintOf = (request: unknown): string =>

@@ -1,2 +1,2 @@
-/** Said by every service and the command line of one build. */
+/** Version of this build, the same for all services and the command line. */
 export const VERSION = "0.1.0"

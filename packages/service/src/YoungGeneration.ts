@@ -1,19 +1,19 @@
 /**
- * Keeps V8's young generation as small as the work allows: by itself it grows to 64 MB at a service's first busy moment.
+ * Limit on the growth of V8's young generation, which otherwise reaches 64 MB when a service is first busy.
  *
- * `--max-semi-space-size` is read before any code of ours, and a service is started as `node dist/edge`; so what is set is how much each
- * growth adds. Nothing, once there is enough, unless collecting takes a good part of the time: then larger halves let fewer objects
- * survive. V8 shrinks it again when a service is idle. For main programs only: an embedded Edge leaves its host's memory alone.
+ * V8 reads `--max-semi-space-size` before any code runs, and a service starts as `node dist/edge`. So this module sets how much each growth
+ * adds: nothing beyond a size, unless collections take a large part of the time. Then larger halves let fewer objects survive. V8 shrinks
+ * the young generation of an idle service. For main programs only: an embedded Edge does not change its host's memory.
  */
 import { PerformanceObserver } from "node:perf_hooks"
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8"
 
-/** Both halves together. */
+/** Size of both halves together. */
 const ENOUGH_BYTES = 16 * 1024 * 1024
-/** Of collecting in a second that are worth more memory. */
+/** Milliseconds of collections in a second from which on more memory pays off. */
 const MUCH_MS = 25
 
-/** Until the process ends. */
+/** Runs until the process ends. */
 export const keepYoungGenerationSmall = (): void => {
   let growing: boolean | undefined
   let collectedMs = 0
@@ -28,7 +28,7 @@ export const keepYoungGenerationSmall = (): void => {
   look()
   const observer = new PerformanceObserver((collections) => {
     const now = performance.now()
-    // What was collected a second ago counts for a third.
+    // A moving average: the second before counts for a third.
     collectedMs *= Math.exp((lookedAt - now) / 1_000)
     lookedAt = now
     for (const { duration } of collections.getEntries()) collectedMs += duration

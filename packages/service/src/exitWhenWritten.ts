@@ -12,6 +12,6 @@ export const exitWhenWritten = (code: number, withinMs?: number): void => {
   if (unwritten.length === 0) return exit()
   if (withinMs !== undefined) setTimeout(exit, withinMs)
   let left = unwritten.length
-  // Called after everything before it was written, and also where that failed.
+  // Called after everything before it was written, or failed to be.
   for (const stream of unwritten) stream.write("", () => --left === 0 && exit())
 }

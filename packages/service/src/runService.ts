@@ -1,6 +1,6 @@
 /**
- * A layer as a service process: built, announced, kept until SIGTERM, SIGINT or the end of its terminal, then taken down within 10 s with
- * exit code 0. A start that fails says why in one sentence on stderr and exits 1.
+ * Service process that runs a layer: builds it, prints the ready line, and runs until SIGTERM, SIGINT or the end of its terminal. Then it
+ * closes the layer within 10 s and exits with 0. A failed start prints one sentence to stderr and exits with 1.
  */
 import { isatty } from "node:tty"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Logger, Option, Scope } from "effect"
@@ -26,8 +26,12 @@ const sentenceOf = (cause: Cause.Cause<unknown>): string => {
     : Cause.pretty(cause)
 }
 
-/** Never returns; owns the process. `ready` gives the line that is printed on stdout. */
-export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<object, never, R>): void => {
+/** Owns the process and never returns. `ready` returns the line for stdout. `afterReady` runs directly after it. */
+export const runService = <R, E>(
+  layer: Layer.Layer<R, E>,
+  ready: Effect.Effect<object, never, R>,
+  afterReady?: () => void
+): void => {
   const stderr = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
   const program = Effect.gen(function* () {
     const scope = yield* Scope.make()
@@ -35,7 +39,7 @@ export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<
     // Node resets what `nohup` set. Without a handler, SIGHUP would end the service together with the process that started it.
     if (!hasTerminal()) process.on("SIGHUP", () => undefined)
     for (const signal of endings()) process.on(signal, () => Deferred.doneUnsafe(stop, Exit.void))
-    // Started by the launcher of an older Node: gone with it.
+    // The launcher of an older Node started this process. It ends with the launcher.
     process.once("disconnect", () => Deferred.doneUnsafe(stop, Exit.void))
     const built = yield* Effect.raceFirst(
       Effect.exit(Layer.buildWithScope(layer, scope)),
@@ -52,14 +56,16 @@ export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<
     }
     const line = yield* Effect.provideContext(ready, built.value)
     process.stdout.write(`${JSON.stringify(line)}\n`)
+    afterReady?.()
     yield* Deferred.await(stop)
-    // Detached: what cannot be interrupted must not keep the process past its time.
+    // Detached: work that cannot be interrupted must not delay the exit.
     const closing = yield* Effect.forkDetach(Scope.close(scope, Exit.void))
     return yield* Effect.raceFirst(
       Effect.as(Fiber.join(closing), 0),
       Effect.as(Effect.sleep(STOP_LIMIT_MS - 500), 1)
     )
   })
-  const fiber = Effect.runFork(program.pipe(Effect.provide(stderr)))
+  // The collector receives the spans of `CurrentTraces` alone. Spans of Effect and its libraries would cost CPU and reach no collector.
+  const fiber = Effect.runFork(program.pipe(Effect.provide(stderr), Effect.withTracerEnabled(false)))
   fiber.addObserver((exit) => exitWhenWritten(Exit.isSuccess(exit) ? exit.value : 1, WRITING_LIMIT_MS))
 }

@@ -1,10 +1,10 @@
 /**
- * The table of differences: one entry for each agent behind the Agent Client Protocol.
+ * Built-in agents behind the Agent Client Protocol, one entry each.
  *
- * All but Goose are held against recordings; that is as its documentation says. `docs/adapters.md` tells the versions.
+ * Recordings prove all entries except Goose's, which follows its documentation. `docs/adapters.md` lists the versions.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
-import { readsInstructions } from "../ClaudeCode.ts"
+import { readInstructions } from "../ClaudeCode.ts"
 import { withoutTools } from "../OpenCode.ts"
 import {
   claudeProject,
@@ -19,7 +19,7 @@ import { untrustedFolderSettings } from "../Qwen.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
 const PROXY = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"]
-/** Keys of model services, for agents that take any. */
+/** Variables of model services, for agents that support any of them. */
 const MODELS = [
   "ANTHROPIC_*",
   "OPENAI_*",
@@ -49,7 +49,7 @@ export const acpAgents = {
     env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
     projectSettings: openCodeProject,
     withoutProject: { env: () => withoutTools },
-    // By itself it asks for nothing. In its plan mode it still runs commands, so they are not offered to the model at all.
+    // Without this it never requests permissions. Its plan mode still runs commands, so the model is not offered them.
     envByMode: {
       ask: { OPENCODE_PERMISSION: JSON.stringify(opencodeAsks) },
       readOnly: { OPENCODE_PERMISSION: JSON.stringify(opencodeReads) }
@@ -68,7 +68,7 @@ export const acpAgents = {
     passEnv: ["GEMINI_*", "GOOGLE_*", ...PROXY],
     projectSettings: geminiAcpProject,
     trustArgs: ["--skip-trust"],
-    // Over ACP it works in an untrusted folder, too. This word wins over what the person's settings and the Edge's environment trust.
+    // Over ACP it also works in an untrusted folder. The variable overrides the user's settings and the Edge's environment.
     withoutProject: { env: () => ({ GEMINI_CLI_TRUST_WORKSPACE: "false" }) },
     modes: { ask: "default", readOnly: "plan" },
     toolName: "callId",
@@ -86,7 +86,7 @@ export const acpAgents = {
     passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_*", ...PROXY],
     projectSettings: qwenProject,
     withoutProject: { settingsFiles: untrustedFolderSettings },
-    // Its own default lets a classifier decide instead of a person.
+    // In its default mode a classifier decides instead of a user.
     modes: { ask: "default", readOnly: "plan" },
     notes: ["is_background"],
     ownMethods: ["qwen/", "craft/"]
@@ -122,7 +122,7 @@ export const acpAgents = {
     projectSettings: kimiProject,
     modes: { ask: "default", readOnly: "plan" },
     modeUnknown: true,
-    // It asks for commands, and in a git repository writes files without a question.
+    // It requests permission for commands, but writes files in a git repository without one.
     actsUnasked: true,
     inputInContent: true,
     failsSilently: true
@@ -138,7 +138,7 @@ export const acpAgents = {
     env: { DISABLE_AUTOUPDATER: "1" },
     projectSettings: claudeProject,
     withoutProject: {
-      env: () => readsInstructions,
+      env: () => readInstructions,
       sessionMeta: ({ denyRules = [], workspacePath }) => ({
         claudeCode: {
           options: {
@@ -160,12 +160,12 @@ export const acpAgents = {
     signIn: "Run `codex login`, or set OPENAI_API_KEY for the Edge.",
     passEnv: ["CODEX_*", "OPENAI_*", ...PROXY],
     projectSettings: codexAcpProject,
-    // In its default mode a model reviews what would be asked; in this one it asks before it edits or runs anything.
+    // In its default mode a model reviews the requests. In this mode it requests permission before every edit and command.
     modes: { ask: "read-only", readOnly: "read-only" },
     asides: /^(Config warning|Warning): /,
     namesMessages: true,
     statusKey: "codex",
-    // For versions that do not report their status.
+    // For versions that do not report a status.
     failsInWords: capped(
       8_000,
       /^\s*\{\s*"error"\s*:\s*\{|^(Missing environment variable|exceeded retry limit|unexpected status|stream disconnected|We.re currently experiencing high demand)\b/
@@ -179,7 +179,7 @@ export const acpAgents = {
     install: "Install the Goose command line, then run `goose configure`.",
     signIn: "Run `goose configure`.",
     passEnv: ["GOOSE_*", ...MODELS, ...PROXY],
-    // Its own default acts without asking, and its mode without tools cannot read either.
+    // Its default mode acts without permission requests, and its mode without tools cannot read files.
     env: { GOOSE_MODE: "approve" },
     modes: { ask: "approve" }
   }

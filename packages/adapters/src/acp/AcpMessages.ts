@@ -1,8 +1,8 @@
 /**
- * Chunks → messages. Agents stream and never say that a message is whole: it is when something else follows.
+ * Messages from chunks. Agents stream them without an end: a message ends when something else follows.
  *
- * Names are our own. One agent gives a thought and the answer after it the same id, another none at all, and text that follows a tool call is
- * another message whatever its id.
+ * Message ids are our own. One agent gives a thought and the answer after it the same id, another sends no ids, and text after a tool
+ * call is a new message regardless of its id.
  */
 import { draft } from "@corral/domain/run/RunEvent"
 import { runtimeFailure, type OutputCollector } from "../output/OutputCollector.ts"
@@ -11,14 +11,14 @@ import type { AcpAgent } from "./AcpAgent.ts"
 
 type Channel = "text" | "reasoning"
 
-/** A longer message is closed and another opened: a turn's text is held in memory. */
+/** A longer message is split: its text is held in memory. */
 const MAX_CHARACTERS = 60_000
 
-interface Open {
+interface OpenMessage {
   readonly messageId: string
   readonly channel: Channel
-  /** The agent's own id of it, where it has one. */
-  readonly theirs: string | undefined
+  /** The agent's id of the message, if it has one. */
+  readonly agentId: string | undefined
   text: string
   chunks: number
 }
@@ -26,36 +26,36 @@ interface Open {
 export class AcpMessages {
   readonly #collector: OutputCollector
   readonly #agent: AcpAgent
-  #open: Open | undefined
+  #open: OpenMessage | undefined
   #count = 0
-  /** The last whole text of this turn. */
-  last: string | undefined
-  /** The same, where it came in one chunk: a model's answer rarely does, the program's own words do. */
-  lone: string | undefined
+  /** The last complete text of this turn. */
+  lastText: string | undefined
+  /** The same, if it came in one chunk. Text of the program does, an answer of a model rarely does. */
+  lastSingleChunk: string | undefined
 
   constructor(collector: OutputCollector, agent: AcpAgent) {
     this.#collector = collector
     this.#agent = agent
   }
 
-  /** A turn begins: nothing has been said in it. */
-  begin(): void {
-    this.last = undefined
-    this.lone = undefined
+  /** Forgets the messages of the previous turn. */
+  beginTurn(): void {
+    this.lastText = undefined
+    this.lastSingleChunk = undefined
   }
 
-  /** Takes a chunk; false where the words are not the model's. */
-  chunk(channel: Channel, text: string, theirs: string | undefined): boolean {
+  /** Adds a chunk. Returns false if its text is not the model's. */
+  addChunk(channel: Channel, text: string, agentId: string | undefined): boolean {
     if (text === "") return false
     const { asides, failsInWords } = this.#agent
     if (asides?.test(text) === true) {
-      this.aside(text)
+      this.emitProgramText(text)
       return false
     }
     const open = this.#open
-    if (open !== undefined && (open.channel !== channel || open.theirs !== theirs)) this.close()
+    if (open !== undefined && (open.channel !== channel || open.agentId !== agentId)) this.close()
     else if (failsInWords?.test(text) === true) this.close()
-    this.#open ??= { messageId: this.#next(), channel, theirs, text: "", chunks: 0 }
+    this.#open ??= { messageId: this.#nextId(), channel, agentId, text: "", chunks: 0 }
     this.#open.text += text
     this.#open.chunks++
     this.#collector.emitEvent(draft("run.message.delta", { messageId: this.#open.messageId, channel, text }))
@@ -63,31 +63,31 @@ export class AcpMessages {
     return true
   }
 
-  /** Something else follows. */
+  /** Completes the open message. */
   close(): void {
     if (this.#open === undefined) return
-    const { channel, chunks, messageId, text, theirs } = this.#open
+    const { agentId, channel, chunks, messageId, text } = this.#open
     this.#open = undefined
     if (channel === "text") {
-      this.last = text
-      const isNamed = this.#agent.namesMessages === true && theirs !== undefined
-      this.lone = chunks === 1 && !isNamed ? text : undefined
+      this.lastText = text
+      const isNamed = this.#agent.namesMessages === true && agentId !== undefined
+      this.lastSingleChunk = chunks === 1 && !isNamed ? text : undefined
     }
     this.#collector.emitEvent(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
   }
 
-  /** Words of the program between those of the model. */
-  aside(text: string): void {
+  /** Emits text of the program, not of the model. */
+  emitProgramText(text: string): void {
     this.close()
     if (this.#agent.retriesInWords?.test(text) === true)
       this.#collector.emitEvent(toRetryEvent({ failure: runtimeFailure("unknown", text, { said: text }) }))
-    const messageId = this.#next()
+    const messageId = this.#nextId()
     this.#collector.emitEvent(
       draft("run.message.completed", { messageId, role: "system", channel: "text", text })
     )
   }
 
-  #next(): string {
+  #nextId(): string {
     return `message-${++this.#count}`
   }
 }

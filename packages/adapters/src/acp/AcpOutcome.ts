@@ -1,70 +1,74 @@
 /**
- * How a turn of an agent ended: from the answer to its prompt, from an error instead of an answer, or from what is left when there is
- * neither.
+ * Outcome of a turn: from the response to its prompt, from an error response, or from the end of the process without either.
  *
- * The protocol has one code for "not signed in" and none for what a model's service refuses; agents put that into other codes, into data, or
- * only into words. Words are read last.
+ * The protocol has one error code for "not signed in" and none for a model service that refuses. Agents put that into other codes, into
+ * `data`, or only into text. Text is read last.
  */
+import type * as Acp from "@agentclientprotocol/sdk"
 import { capped } from "@corral/domain/text/CappedPattern"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { beginningOf, endingOf } from "../text/Excerpt.ts"
-import { countOf, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { countOf, isJsonObject, objectOf } from "../text/Json.ts"
 import { missingVariable } from "../output/MissingVariable.ts"
 import { runtimeFailure } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
+import type { ErrorData, PromptResponse } from "./AcpExtensions.ts"
+import { isStopReason } from "./AcpNames.ts"
+import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
-/** What a failure is judged with beside its own words. */
+/** Facts about a failure other than its error. */
 export interface AcpEvidence {
   readonly agent: AcpAgent
   /** Whether the agent accepted a prompt, which requires a sign-in. */
-  readonly prompted: boolean
-  /** What the agent says of its sign-in, where it does: `none`, `api_key` … */
+  readonly isPrompted: boolean
+  /** The agent's report of its sign-in, if there is one: `none`, `api_key` … */
   readonly signIn?: string | undefined
 }
 
-const AUTHENTICATION_REQUIRED = -32000
+const AUTHENTICATION_REQUIRED: Acp.ErrorCode = -32000
+const RESOURCE_NOT_FOUND: Acp.ErrorCode = -32002
+/** Maximum length of the agent's text in the details. */
 const MAX_SAID = 1_000
-/** Where a reason is looked for. */
-const MAX_WORDS = 8_000
+/** Maximum length of a text that is searched for a reason. */
+const MAX_TEXT = 8_000
 
 const sentences: Readonly<Record<string, (agent: AcpAgent) => string>> = {
   not_signed_in: ({ label, signIn }) => `${label} is not signed in. ${signIn}`,
   bad_credentials: ({ label, signIn }) =>
     `The credentials of ${label} were refused. Sign in again, or correct the key. ${signIn}`,
   rate_limited: () =>
-    "The model service refused the request because of its rate limit. Wait a little, then start again.",
+    "The model service refused the request because of its rate limit. Wait a moment, then start the run again.",
   overloaded: () => "The model service is overloaded. Try again in a moment.",
   server_error: () => "The model service failed. Try again in a moment.",
   unreachable: ({ label }) =>
     `${label} could not reach the model service. Check the network, proxy and base URL.`,
-  connection_lost: () =>
-    "The connection to the model service broke in the middle of an answer. Start the run again.",
+  connection_lost: () => "Lost the connection to the model service during an answer. Start the run again.",
   request_refused: () => "The model service refused the request.",
   refuses_root: ({ label }) => `${label} does not run as root. Start the Edge as an ordinary user.`,
-  unknown_session: ({ label }) =>
-    `${label} does not know the conversation to go on with. Start a new run instead.`,
+  unknown_session: ({ label }) => `${label} can't find the conversation to resume. Start a new run instead.`,
   cannot_resume: ({ label }) =>
-    `This version of ${label} cannot go on with an earlier conversation. Start a new run instead.`,
+    `This version of ${label} can't resume an earlier conversation. Start a new run instead.`,
   protocol_version: ({ label }) =>
-    `${label} speaks another version of the Agent Client Protocol than 1. Install another version of it.`,
-  protocol_broken: ({ label }) => `${label} broke the Agent Client Protocol. Check its version.`,
+    `${label} doesn't support version 1 of the Agent Client Protocol. Install another version of it.`,
+  protocol_broken: ({ label }) =>
+    `${label} sent an invalid message of the Agent Client Protocol. Check its version.`,
   mode_missing: ({ label }) =>
     `${label} does not offer the mode that this run needs, so it was not started. Check its version.`,
   mode_refused: ({ label }) =>
     `${label} did not change to the mode that this run needs, so it was not started.`,
   model_refused: ({ label }) =>
-    `${label} did not take the model. Choose one that it offers, or none for its own default.`,
-  max_tokens: () => "The model stopped at its limit of tokens before it was done.",
+    `${label} didn't accept the model. Choose one that it offers, or none for its default.`,
+  max_tokens: () => "The model reached its token limit before it finished.",
   max_turns: ({ label }) =>
-    `${label} stopped at its limit of turns before it was done. Go on in a new run, or raise the limit.`,
-  refused: () => "The model refused to go on with this conversation.",
+    `${label} reached its turn limit before it finished. Continue in a new run, or raise the limit.`,
+  refused: () => "The model refused to continue this conversation.",
   no_answer: ({ label }) =>
-    `${label} ended its turn without a word, as it does when the model service fails. Try again.`,
-  session_refused: ({ label }) => `${label} opened no conversation. Its own words are in the details.`,
-  agent_failed: ({ label }) => `${label} failed in its turn. Its own words are in the details.`,
+    `${label} ended its turn without an answer, as it does when the model service fails. Try again.`,
+  session_refused: ({ label }) => `${label} didn't open a conversation. The details have its message.`,
+  agent_failed: ({ label }) => `${label} failed during its turn. The details have its message.`,
   not_startable: ({ label }) =>
-    `${label} could not start: its program broke before it spoke. An older Node than it needs does this.`
+    `${label} couldn't start: its program failed before any output. Its Node version may be too old.`
 }
 
 export const acpFailure = (
@@ -80,27 +84,27 @@ const byStatus = (status: number): string => {
   return status >= 500 ? "server_error" : "request_refused"
 }
 
-const byWords: ReadonlyArray<readonly [RegExp, string]> = [
+const reasonPatterns: ReadonlyArray<readonly [RegExp, string]> = [
   [/cannot be used with root/i, "refuses_root"],
   [/rate.?limit|too many requests|resource.?exhausted|quota/i, "rate_limited"],
   [/overloaded/i, "overloaded"],
   [
     capped(
-      MAX_WORDS,
+      MAX_TEXT,
       /(invalid|incorrect|wrong|expired)\W+(\S+\W+)?(api.?key|token|credential)|api.?key (is )?not valid|unauthori[sz]ed|forbidden|authentication.?(failed|error)/i
     ),
     "bad_credentials"
   ],
   [
     capped(
-      MAX_WORDS,
+      MAX_TEXT,
       /not (logged|signed) in|no api key|(api.?key|auth\S*) (is )?(missing|required|not (set|configured))|missing environment variable|please (log|sign) in/i
     ),
     "not_signed_in"
   ],
   [
     capped(
-      MAX_WORDS,
+      MAX_TEXT,
       /stream disconnected|error (decoding|reading)\b.*\bbody|unexpected EOF|socket hang up|\bterminated\b|other side closed|connection (was )?(lost|closed|reset)/i
     ),
     "connection_lost"
@@ -113,134 +117,143 @@ const byWords: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bAPIError\b|invalid.request/i, "request_refused"]
 ]
 
-/** An HTTP status that words tell: `API Error: 400 …`, `unexpected status 401`, `{"code":429}`. */
-const statusIn = (words: string): number | undefined => {
-  const told =
-    /\b(?:error|status|http)(?: code)?[:= ]+([45]\d\d)\b/i.exec(words)?.[1] ??
-    /"(?:code|status|statusCode)"\s*:\s*"?([45]\d\d)\b/.exec(words)?.[1]
-  return told === undefined ? undefined : Number(told)
+/** HTTP status in a text: `API Error: 400 …`, `unexpected status 401`, `{"code":429}`. */
+const statusIn = (text: string): number | undefined => {
+  const status =
+    /\b(?:error|status|http)(?: code)?[:= ]+([45]\d\d)\b/i.exec(text)?.[1] ??
+    /"(?:code|status|statusCode)"\s*:\s*"?([45]\d\d)\b/.exec(text)?.[1]
+  return status === undefined ? undefined : Number(status)
 }
 
-/** A failure that only words tell; `undefined` where they tell nothing. */
-const reasonIn = (words: string): string | undefined => byWords.find(([pattern]) => pattern.test(words))?.[1]
+/** The reason that a text gives; `undefined` if none is known. */
+const reasonIn = (text: string): string | undefined =>
+  reasonPatterns.find(([pattern]) => pattern.test(text))?.[1]
 
-/** Google refuses a wrong key with 400: only the words tell it from any other bad request. */
-const byStatusAndWords = (status: number, words: string): string =>
-  status === 400 && reasonIn(words) === "bad_credentials" ? "bad_credentials" : byStatus(status)
+/** Google refuses a wrong key with 400: only the text distinguishes it from other bad requests. */
+const reasonOfStatus = (status: number, text: string): string =>
+  status === 400 && reasonIn(text) === "bad_credentials" ? "bad_credentials" : byStatus(status)
 
 const detailsOf = (status: number | undefined, said: string): Readonly<Record<string, unknown>> => ({
   ...(status === undefined ? {} : { status }),
   ...(said === "" ? {} : { said: beginningOf(said, MAX_SAID) })
 })
 
-/** Text of the agent instead of an answer from the model. */
-const failureInWords = (words: string, agent: AcpAgent): RunFailure => {
-  const said = words.slice(0, MAX_WORDS)
+/** Failure from a text that the agent sends instead of an answer of the model. */
+const failureInText = (text: string, agent: AcpAgent): RunFailure => {
+  const said = text.slice(0, MAX_TEXT)
   const missing = missingVariable(agent.label, said, agent.passEnv)
   if (missing !== undefined) return missing
   const status = statusIn(said)
   const otherwise = said.trim() === "" ? "agent_failed" : "request_refused"
-  const reason = status === undefined ? (reasonIn(said) ?? otherwise) : byStatusAndWords(status, said)
+  const reason = status === undefined ? (reasonIn(said) ?? otherwise) : reasonOfStatus(status, said)
   return acpFailure(reason, agent, detailsOf(status, said))
 }
 
-const joined = (texts: ReadonlyArray<unknown>): string =>
+const joinTexts = (texts: ReadonlyArray<unknown>): string =>
   texts
     .filter((text) => typeof text === "string")
     .join(": ")
-    .slice(0, MAX_WORDS)
+    .slice(0, MAX_TEXT)
 
-/** An error's words for a person. Some agents say "Internal error" and put what happened beside it. */
-export const errorText = (error: JsonObject): string =>
-  joined([error["message"], objectOf(error["data"])["details"]])
-
-/** The error that a request was answered with. `otherwise` is the reason where nothing tells one. */
-export const toAcpFailure = (
-  error: JsonObject,
-  { agent, prompted, signIn }: AcpEvidence,
-  otherwise: string
-): RunFailure => {
-  const code = error["code"]
-  const data = objectOf(error["data"])
-  const said = errorText(error)
-  const words = joined([said, data["errorKind"], data["errorName"], error["data"]])
-  const status = [code, data["status"], data["statusCode"]]
-    .map(countOf)
-    .find((number) => number !== undefined && number >= 400 && number < 600)
-  const details = (told: number | undefined) => detailsOf(told, said)
-  if (status !== undefined) return acpFailure(byStatusAndWords(status, words), agent, details(status))
-  if (code === AUTHENTICATION_REQUIRED) {
-    const refused = signIn === undefined ? prompted : signIn !== "none"
-    return acpFailure(refused ? "bad_credentials" : "not_signed_in", agent, details(undefined))
-  }
-  const told = statusIn(words)
-  if (told !== undefined) return acpFailure(byStatusAndWords(told, words), agent, details(told))
-  return acpFailure(reasonIn(words) ?? otherwise, agent, details(undefined))
+/** Message of an error. Some agents say "Internal error" and put the message into `data`. */
+export const errorText = ({ data, message }: UnverifiedFields<Acp.Error>): string => {
+  const { details }: UnverifiedFields<ErrorData> = objectOf(data)
+  return joinTexts([message, details])
 }
 
-/** An error to `session/load` or `session/resume`: never a reason to begin a new conversation behind a person's back. */
-export const isUnknownSession = (error: JsonObject): boolean =>
-  error["code"] === -32002 ||
+/** Failure for an error response. `otherwise` is the reason if the error gives none. */
+export const toAcpFailure = (
+  error: UnverifiedFields<Acp.Error>,
+  { agent, isPrompted, signIn }: AcpEvidence,
+  otherwise: string
+): RunFailure => {
+  const data: UnverifiedFields<ErrorData> = objectOf(error.data)
+  const said = errorText(error)
+  const text = joinTexts([said, data.errorKind, data.errorName, error.data])
+  const status = [error.code, data.status, data.statusCode]
+    .map(countOf)
+    .find((number) => number !== undefined && number >= 400 && number < 600)
+  if (status !== undefined) return acpFailure(reasonOfStatus(status, text), agent, detailsOf(status, said))
+  if (error.code === AUTHENTICATION_REQUIRED) {
+    const isRefused = signIn === undefined ? isPrompted : signIn !== "none"
+    return acpFailure(isRefused ? "bad_credentials" : "not_signed_in", agent, detailsOf(undefined, said))
+  }
+  const statusInText = statusIn(text)
+  return statusInText === undefined
+    ? acpFailure(reasonIn(text) ?? otherwise, agent, detailsOf(undefined, said))
+    : acpFailure(reasonOfStatus(statusInText, text), agent, detailsOf(statusInText, said))
+}
+
+/** Whether an error to `session/load` or `session/resume` says that the session is unknown. No new session is opened instead. */
+export const isUnknownSession = (error: UnverifiedFields<Acp.Error>): boolean =>
+  error.code === RESOURCE_NOT_FOUND ||
   /not found|unknown session|no such session|invalid session/i.test(errorText(error))
 
-/** What the agent did in the turn, for those that hide their failures. */
+/** Progress of a turn, for agents that report failures as ordinary text. */
 export interface PromptProgress {
   /** The last message of the model. */
   readonly text: string | undefined
-  /** The last message where it came in one piece. */
-  readonly lone: string | undefined
-  /** The agent reported that the turn failed: its words about that, which may be empty. */
-  readonly failed: string | undefined
+  /** The last message if it came in one chunk. */
+  readonly singleChunk: string | undefined
+  /** Why the turn failed, if the agent reported a failure. May be empty. */
+  readonly failure: string | undefined
   /** A tool call came before the last message. */
-  readonly called: boolean
-  /** The model's text came last, or a call without a result: no call to the model is missing. */
-  readonly answered: boolean
+  readonly hasCalled: boolean
+  /** The model's text came last, or a call has no result: no call of the model is missing. */
+  readonly hasAnswered: boolean
 }
 
 /** Whether the last message is an error of the model service. */
-const isFailure = (result: JsonObject, { called, lone }: PromptProgress, agent: AcpAgent): boolean => {
-  if (lone === undefined) return false
-  const hasTokens = isJsonObject(result["usage"])
+const isFailureText = (
+  response: UnverifiedFields<PromptResponse>,
+  { hasCalled, singleChunk }: PromptProgress,
+  agent: AcpAgent
+): boolean => {
+  if (singleChunk === undefined) return false
+  const hasTokens = isJsonObject(response.usage)
   const { failsInWords, failsInWordsWithoutTokens } = agent
-  if (!hasTokens && failsInWordsWithoutTokens?.test(lone) === true) return true
-  return (!hasTokens || called) && failsInWords?.test(lone) === true
+  if (!hasTokens && failsInWordsWithoutTokens?.test(singleChunk) === true) return true
+  return (!hasTokens || hasCalled) && failsInWords?.test(singleChunk) === true
 }
 
-/** The outcome that the answer to a prompt tells, without what it used. */
-export const toAcpOutcome = (result: JsonObject, turned: PromptProgress, agent: AcpAgent): Outcome => {
-  const { answered, text } = turned
-  const failed = (reason: string): Outcome => ({ _tag: "Failed", error: acpFailure(reason, agent) })
-  const reason = textOf(result["stopReason"])
-  switch (reason) {
+/** Outcome from the response to a prompt, without usage. */
+export const toAcpOutcome = (
+  response: UnverifiedFields<PromptResponse>,
+  progress: PromptProgress,
+  agent: AcpAgent
+): Outcome => {
+  const { failure, hasAnswered, text } = progress
+  const failed = (error: RunFailure): Outcome => ({ _tag: "Failed", error })
+  const { stopReason } = response
+  if (!isStopReason(stopReason)) {
+    const details = typeof stopReason === "string" ? { stopReason: stopReason.slice(0, 100) } : {}
+    return failed(acpFailure("protocol_broken", agent, details))
+  }
+  switch (stopReason) {
     case "end_turn":
-      if (turned.failed !== undefined) return { _tag: "Failed", error: failureInWords(turned.failed, agent) }
-      if (isFailure(result, turned, agent))
-        return { _tag: "Failed", error: failureInWords(text ?? "", agent) }
-      if (agent.failsSilently === true && !answered) return failed("no_answer")
+      if (failure !== undefined) return failed(failureInText(failure, agent))
+      if (isFailureText(response, progress, agent)) return failed(failureInText(text ?? "", agent))
+      if (agent.failsSilently === true && !hasAnswered) return failed(acpFailure("no_answer", agent))
       return { _tag: "Completed", ...(text === undefined ? {} : { text }) }
     case "cancelled":
       return { _tag: "Cancelled", reason: "interrupted" }
     case "max_tokens":
-      return failed("max_tokens")
+      return failed(acpFailure("max_tokens", agent))
     case "max_turn_requests":
-      return failed("max_turns")
+      return failed(acpFailure("max_turns", agent))
     case "refusal":
-      return failed("refused")
-    default: {
-      const details = reason === undefined ? {} : { stopReason: reason.slice(0, 100) }
-      return { _tag: "Failed", error: acpFailure("protocol_broken", agent, details) }
-    }
+      return failed(acpFailure("refused", agent))
   }
 }
 
-/** Why there is no answer, as far as the process's last words tell; `undefined` where they do not. `spoke`: it had answered something. */
+/** Failure from stderr of a process that exited without a response; `undefined` if it gives no reason. `hasResponded`: there was one before. */
 export const acpFailureAtExit = (
   { code, signal, stderr }: ProcessEnd,
   agent: AcpAgent,
-  spoke: boolean
+  hasResponded: boolean
 ): RunFailure | undefined => {
-  // What an agent writes while it works tells nothing of how it ended.
-  if (spoke || code === 0 || signal !== null) return undefined
+  // What an agent writes during its work does not explain its exit.
+  if (hasResponded || code === 0 || signal !== null) return undefined
   const said = endingOf(stderr.trim(), MAX_SAID)
   if (/\bSyntaxError\b/.test(said)) return acpFailure("not_startable", agent, detailsOf(undefined, said))
   const reason = reasonIn(said)

@@ -1,19 +1,20 @@
 /**
  * One run's conversation with an agent over the Agent Client Protocol, version 1.
  *
- * One request of ours is under way at a time: `initialize`, a session (new, or an earlier one by what the agent can), its mode and model where
- * they are not what the run wants, then prompts. After a prompt's answer there may be reports that belong to it: a request that no agent knows
- * is sent behind it, and when that is refused, everything before it has been read. A further message of a person waits for the turn's end and
- * begins the next one.
+ * One request of ours is in progress at a time: `initialize`, a session (new or resumed), its mode and model if they are not the run's, then
+ * prompts. Reports of a turn may follow the response to its prompt. So a barrier is sent after the response: when the agent refuses that
+ * unknown method, everything before it has been read. A further user message waits for the end of the turn and starts the next one.
  *
- * An adapter does no I/O: it says that it has no file system and no terminals, so an agent uses its own tools, and such requests are refused.
+ * Does not: serve files or terminals. Agents use their own tools, and such requests are refused.
  */
+import type * as Acp from "@agentclientprotocol/sdk"
 import type { AdapterOutput, Outcome, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
 import { relativeTo, type Relative } from "../files/RelativePath.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
+import type { AuthStatusUpdate, SessionResponse } from "./AcpExtensions.ts"
 import {
   acpFailure,
   toAcpFailure,
@@ -23,21 +24,19 @@ import {
   errorText,
   type AcpEvidence
 } from "./AcpOutcome.ts"
+import { initializeParams, type AcpRequest } from "./AcpRequest.ts"
 import * as JsonRpc from "./JsonRpc.ts"
-import { initialize, Opening, type OpeningStep } from "./Opening.ts"
-import { toAcpApproval, offersAllowOnce, toPermissionAnswer as decisionOutcome } from "./Permission.ts"
+import { SessionOpening, type OpeningStep } from "./SessionOpening.ts"
+import { toAcpApproval, offersAllowOnce, toPermissionResponse } from "./Permission.ts"
 import { OpenPermissions } from "./OpenPermissions.ts"
-import { MAX_NAME, Reports } from "./Reports.ts"
+import { MAX_UNKNOWN_NAME, SessionUpdates } from "./SessionUpdates.ts"
+import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
-/** What the request under way is for. `history`: behind a loaded session's old messages. `drain`: behind a turn's last reports. */
+/** Purpose of the request in progress. `history`: barrier after a loaded session's old messages. `drain`: barrier after a turn. */
 type Purpose = "initialize" | "session" | "history" | "mode" | "model" | "prompt" | "drain"
 
-/** A request that no agent serves: its refusal says that everything before it was read. */
-const BARRIER = "_corral/barrier"
-
 const FIRST_ID = 0
-/** The first request, the same for every conversation. */
-const OPEN = JsonRpc.rpcRequest(FIRST_ID, "initialize", initialize)
+const INITIALIZE = JsonRpc.initializeLine(FIRST_ID, initializeParams)
 
 export class AcpProtocol implements Protocol {
   readonly open: string
@@ -46,41 +45,41 @@ export class AcpProtocol implements Protocol {
   readonly #relative: Relative
   readonly #lines = new JsonLines()
   readonly #collector = new OutputCollector()
-  readonly #reports: Reports
-  /** The request of ours that is not answered yet. */
-  #awaited: { readonly id: JsonRpc.RpcId; readonly purpose: Purpose } | undefined
+  readonly #reports: SessionUpdates
+  /** Our request without a response. */
+  #pending: { readonly id: JsonRpc.RpcId; readonly purpose: Purpose } | undefined
   #nextId = FIRST_ID + 1
   #barriers = 0
-  readonly #opening: Opening
+  readonly #opening: SessionOpening
   readonly #permissions = new OpenPermissions()
-  /** Messages that wait for the end of the turn. */
+  /** User messages that wait for the end of the turn. */
   readonly #queued: Array<string> = []
-  /** What the last prompt's answer tells, judged when all that belongs to its turn has been read. */
-  #judge: (() => Outcome) | undefined
+  /** Outcome of the turn, evaluated after all of its reports were read. */
+  #turnOutcome: (() => Outcome) | undefined
   #signIn: string | undefined
-  #denied = false
+  #wasDenied = false
   #cancelling = false
 
   constructor(start: RunStart, agent: AcpAgent) {
     this.#start = start
     this.#agent = agent
     this.#relative = relativeTo(start.workspacePath)
-    this.#opening = new Opening(start, agent)
-    this.#reports = new Reports(this.#collector, agent, this.#relative, this.#opening.resumed)
-    this.#awaited = { id: FIRST_ID, purpose: "initialize" }
-    this.open = OPEN
+    this.#opening = new SessionOpening(start, agent)
+    this.#reports = new SessionUpdates(this.#collector, agent, this.#relative, this.#opening.isResumed)
+    this.#pending = { id: FIRST_ID, purpose: "initialize" }
+    this.open = INITIALIZE
   }
 
   readonly step: Protocol["step"] = (chunk) =>
-    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
+    this.#readLines(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
     if (this.#collector.isOver) return []
-    const outputs = this.#read(this.#lines.end())
-    const failed = acpFailureAtExit(end, this.#agent, this.#nextId > FIRST_ID + 1)
-    // A message that waits would have no answer.
-    if (this.#judge !== undefined && this.#queued.length === 0) this.#drained()
-    else if (failed !== undefined) this.#collector.fail(failed)
+    const outputs = this.#readLines(this.#lines.end())
+    const failure = acpFailureAtExit(end, this.#agent, this.#nextId > FIRST_ID + 1)
+    // A queued message would have no answer.
+    if (this.#turnOutcome !== undefined && this.#queued.length === 0) this.#finishTurn()
+    else if (failure !== undefined) this.#collector.fail(failure)
     else {
       this.#reports.close()
       this.#collector.concludeAtExit(this.#agent.label, end)
@@ -89,13 +88,13 @@ export class AcpProtocol implements Protocol {
   }
 
   readonly answer: Protocol["answer"] = (key, { decision, updatedInput }) => {
-    const asked = this.#permissions.take(key)
-    if (asked === undefined) return undefined
-    // There is no way to tell an agent another input than its own.
-    const told = decision === "allow" && updatedInput !== undefined ? "deny" : decision
-    if (told !== "allow") this.#reports.deny(asked.callId)
-    if (told === "deny") this.#denied = true
-    return JsonRpc.rpcAnswer(asked.id, decisionOutcome(asked.options, told))
+    const permission = this.#permissions.take(key)
+    if (permission === undefined) return undefined
+    // The protocol cannot change an input.
+    const effective = decision === "allow" && updatedInput !== undefined ? "deny" : decision
+    if (effective !== "allow") this.#reports.deny(permission.callId)
+    if (effective === "deny") this.#wasDenied = true
+    return JsonRpc.permissionLine(permission.id, toPermissionResponse(permission.options, effective))
   }
 
   readonly input: Protocol["input"] = (text) => {
@@ -110,159 +109,159 @@ export class AcpProtocol implements Protocol {
     this.#reports.cancel()
     this.#queued.length = 0
     const { sessionId } = this.#opening
-    return sessionId === undefined ? undefined : JsonRpc.rpcNotification("session/cancel", { sessionId })
+    return sessionId === undefined ? undefined : JsonRpc.cancelLine({ sessionId })
   }
 
-  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#collector.readLines(lines, (said) => this.#received(JsonRpc.readRpc(said)))
+  #readLines(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    return this.#collector.readLines(lines, (value) => this.#readMessage(JsonRpc.readRpc(value)))
   }
 
-  #received(received: JsonRpc.RpcMessage): void {
-    switch (received._tag) {
+  #readMessage(message: JsonRpc.RpcMessage): void {
+    switch (message._tag) {
       case "Notification":
-        return this.#notified(received.method, received.params)
+        return this.#readNotification(message.method, message.params)
       case "Request":
-        return this.#requested(received.id, received.method, received.params)
+        return this.#readRequest(message.id, message.method, message.params)
       case "Result":
       case "Error":
-        return this.#answered(received)
-      case "Strange":
+        return this.#readResponse(message)
+      case "Invalid":
         return this.#collector.countUnknown("untyped")
     }
   }
 
-  #request(purpose: Purpose, method: string, params: JsonObject): string {
+  #send(purpose: Purpose, request: AcpRequest): void {
     const id = this.#nextId++
-    this.#awaited = { id, purpose }
-    return JsonRpc.rpcRequest(id, method, params)
+    this.#pending = { id, purpose }
+    this.#collector.emit({ _tag: "Reply", text: JsonRpc.requestLine(id, request) })
   }
 
-  #barrier(purpose: "history" | "drain"): void {
+  #sendBarrier(purpose: "history" | "drain"): void {
     const id = `barrier-${++this.#barriers}`
-    this.#awaited = { id, purpose }
-    this.#collector.emit({ _tag: "Reply", text: JsonRpc.rpcRequest(id, BARRIER, {}) })
+    this.#pending = { id, purpose }
+    this.#collector.emit({ _tag: "Reply", text: JsonRpc.barrierLine(id) })
   }
 
-  #send(purpose: Purpose, method: string, params: JsonObject): void {
-    this.#collector.emit({ _tag: "Reply", text: this.#request(purpose, method, params) })
-  }
-
-  /** Asks what is next before a prompt, or says why there will be none. */
-  #ask(asking: OpeningStep): void {
+  /** Sends the next request before a prompt, or ends the run. */
+  #advance(step: OpeningStep): void {
     if (this.#cancelling) return this.#conclude({ _tag: "Cancelled" })
-    if (asking._tag === "Refuse") return this.#fail(asking.reason)
-    this.#send(asking.purpose, asking.method, asking.params)
+    if (step._tag === "Refuse") return this.#fail(step.reason)
+    this.#send(step.purpose, step.request)
   }
 
-  #answered(received: Extract<JsonRpc.RpcMessage, { readonly _tag: "Result" | "Error" }>): void {
-    const awaited = this.#awaited
-    if (awaited === undefined || awaited.id !== received.id) return this.#collector.countUnknown("response")
-    this.#awaited = undefined
-    if (received._tag === "Error") return this.#refused(awaited.purpose, received.error)
-    const { result } = received
-    switch (awaited.purpose) {
+  #readResponse(response: JsonRpc.RpcResponse): void {
+    const pending = this.#pending
+    if (pending === undefined || pending.id !== response.id) return this.#collector.countUnknown("response")
+    this.#pending = undefined
+    if (response._tag === "Error") return this.#readError(pending.purpose, response.error)
+    const { result } = response
+    switch (pending.purpose) {
       case "initialize":
-        return this.#ask(this.#opening.initialized(result))
+        return this.#advance(this.#opening.readAgent(result))
       case "session":
-        return this.#opened(result)
+        return this.#openSession(result)
       case "history":
       case "mode":
       case "model":
-        return this.#choose()
+        return this.#chooseNext()
       case "prompt":
-        this.#reports.answered(result)
-        return this.#turned(() => toAcpOutcome(result, this.#reports.turned, this.#agent))
+        this.#reports.readResponse(result)
+        return this.#endTurn(() => toAcpOutcome(result, this.#reports.progress, this.#agent))
       case "drain":
-        return this.#drained()
+        return this.#finishTurn()
     }
   }
 
-  #refused(purpose: Purpose, error: JsonObject): void {
-    const fail = (otherwise: string) => {
+  #readError(purpose: Purpose, error: UnverifiedFields<Acp.Error>): void {
+    const failureOr = (otherwise: string) => {
       const evidence: AcpEvidence = {
         agent: this.#agent,
-        prompted: purpose === "prompt",
+        isPrompted: purpose === "prompt",
         signIn: this.#signIn
       }
       return toAcpFailure(error, evidence, otherwise)
     }
     switch (purpose) {
       case "initialize":
-        return this.#conclude({ _tag: "Failed", error: fail("protocol_broken") })
+        return this.#conclude({ _tag: "Failed", error: failureOr("protocol_broken") })
       case "session": {
-        const { resumed } = this.#opening
-        const failed =
-          resumed && isUnknownSession(error)
+        const { isResumed } = this.#opening
+        const failure =
+          isResumed && isUnknownSession(error)
             ? acpFailure("unknown_session", this.#agent)
-            : fail(resumed ? "unknown_session" : "session_refused")
-        return this.#conclude({ _tag: "Failed", error: failed })
+            : failureOr(isResumed ? "unknown_session" : "session_refused")
+        return this.#conclude({ _tag: "Failed", error: failure })
       }
       case "mode":
-        // The agent reports a mode that it is already in as a failure.
-        if (/already in \S+ mode/i.test(errorText(error))) return this.#choose()
-        return this.#conclude({ _tag: "Failed", error: fail("mode_refused") })
+        // An agent may refuse the mode that it is already in.
+        if (/already in \S+ mode/i.test(errorText(error))) return this.#chooseNext()
+        return this.#conclude({ _tag: "Failed", error: failureOr("mode_refused") })
       case "model":
-        return this.#conclude({ _tag: "Failed", error: fail("model_refused") })
+        return this.#conclude({ _tag: "Failed", error: failureOr("model_refused") })
       case "prompt": {
-        const error = fail("agent_failed")
-        this.#reports.answered({})
-        return this.#turned(() => ({ _tag: "Failed", error }))
+        const failure = failureOr("agent_failed")
+        this.#reports.readResponse({})
+        return this.#endTurn(() => ({ _tag: "Failed", error: failure }))
       }
       case "history":
-        return this.#choose()
+        return this.#chooseNext()
       case "drain":
-        return this.#drained()
+        return this.#finishTurn()
     }
   }
 
-  #opened(session: JsonObject): void {
-    const problem = this.#opening.opened(session)
-    if (problem !== undefined) return this.#fail(problem)
-    // Old messages may be told behind the answer that they belong before.
-    if (this.#opening.resumed) this.#barrier("history")
-    else this.#choose()
+  #openSession(session: UnverifiedFields<SessionResponse>): void {
+    const reason = this.#opening.readSession(session)
+    if (reason !== undefined) return this.#fail(reason)
+    // An agent may send old messages after the response.
+    if (this.#opening.isResumed) this.#sendBarrier("history")
+    else this.#chooseNext()
   }
 
-  /** The next choice, or the prompt after the last. */
-  #choose(): void {
-    const next = this.#opening.next()
-    if (next !== undefined) return this.#ask(next)
+  /** Sends the next choice, or the prompt after the last one. */
+  #chooseNext(): void {
+    const choice = this.#opening.takeChoice()
+    if (choice !== undefined) return this.#advance(choice)
     if (this.#cancelling) return this.#conclude({ _tag: "Cancelled" })
     this.#collector.start(this.#opening.started)
     this.#prompt(this.#start.prompt)
   }
 
   #prompt(text: string): void {
-    this.#denied = false
-    this.#reports.begin()
+    this.#wasDenied = false
+    this.#reports.beginTurn()
     const { sessionId } = this.#opening
-    this.#send("prompt", "session/prompt", { sessionId, prompt: [{ type: "text", text }] })
+    if (sessionId === undefined) return this.#fail("protocol_broken")
+    this.#send("prompt", {
+      method: "session/prompt",
+      params: { sessionId, prompt: [{ type: "text", text }] }
+    })
   }
 
-  /** The turn is over; reports that belong to it may still come, the end of its last message too. */
-  #turned(judge: () => Outcome): void {
-    this.#judge = judge
-    this.#barrier("drain")
+  /** Ends the turn. Its reports may still follow, the end of its last message too. */
+  #endTurn(outcome: () => Outcome): void {
+    this.#turnOutcome = outcome
+    this.#sendBarrier("drain")
   }
 
-  /** What its own word leaves out: that it was cancelled, and that some agents stop where they are refused something. */
-  #judged(outcome: Outcome): Outcome {
+  /** Outcome with what the agent's response leaves out: a cancel, and a stop after a denial. */
+  #amendOutcome(outcome: Outcome): Outcome {
     if (this.#cancelling) return { _tag: "Cancelled", reason: "interrupted" }
-    // Some agents stop at a denial, as cancelled or as if their turn were complete.
+    // Some agents stop at a denial, as cancelled or as completed.
     const isLast = outcome._tag === "Completed" && this.#queued.length === 0
-    const stopped = isLast && this.#reports.stoppedAtDenial
-    return this.#denied && (stopped || outcome._tag === "Cancelled")
+    const wasStopped = isLast && this.#reports.stoppedAtDenial
+    return this.#wasDenied && (wasStopped || outcome._tag === "Cancelled")
       ? { _tag: "Cancelled", reason: "it stopped because a permission was denied" }
       : outcome
   }
 
-  /** Everything of the turn has been read: a message that waited begins the next one, or the run is over. */
-  #drained(): void {
-    const judge = this.#judge
-    if (judge === undefined) return
-    this.#judge = undefined
+  /** All reports of the turn were read: starts the next turn with a queued message, or ends the run. */
+  #finishTurn(): void {
+    const turnOutcome = this.#turnOutcome
+    if (turnOutcome === undefined) return
+    this.#turnOutcome = undefined
     this.#reports.close()
-    const outcome = this.#judged(judge())
+    const outcome = this.#amendOutcome(turnOutcome())
     const next = outcome._tag === "Completed" ? this.#queued.shift() : undefined
     if (next === undefined) this.#conclude(outcome)
     else this.#prompt(next)
@@ -278,60 +277,70 @@ export class AcpProtocol implements Protocol {
     this.#conclude({ _tag: "Failed", error: acpFailure(reason, this.#agent) })
   }
 
-  #notified(method: string, params: JsonObject): void {
+  #readNotification(method: string, params: JsonObject): void {
     switch (method) {
-      case "session/update":
-        return this.#reports.read(objectOf(params["update"]), this.#talking, this.#opening.mode)
-      case "$/cancel_request":
-        return this.#withdrawn(params["requestId"])
-      case "_auth/status_update":
-        this.#signIn = textOf(objectOf(params["authStatus"])["kind"])
+      case "session/update": {
+        const { update }: UnverifiedFields<Acp.SessionNotification> = params
+        return this.#reports.read(objectOf(update), this.#isPrompted, this.#opening.mode)
+      }
+      case "$/cancel_request": {
+        const { requestId }: UnverifiedFields<Acp.CancelRequestNotification> = params
+        return this.#withdrawPermission(requestId)
+      }
+      case "_auth/status_update": {
+        const { authStatus }: UnverifiedFields<AuthStatusUpdate> = params
+        const { kind }: UnverifiedFields<AuthStatusUpdate["authStatus"]> = objectOf(authStatus)
+        this.#signIn = textOf(kind)
         return
+      }
       default:
-        return this.#unknown(method)
+        return this.#countMethod(method)
     }
   }
 
-  /** A prompt is under way, or what belongs to it is still read. */
-  get #talking(): boolean {
-    return this.#awaited?.purpose === "prompt" || this.#awaited?.purpose === "drain"
+  /** Whether a prompt is in progress, or the reports after it are read. */
+  get #isPrompted(): boolean {
+    return this.#pending?.purpose === "prompt" || this.#pending?.purpose === "drain"
   }
 
-  /** Counts a method, unless it is one of the agent's own that are known to say nothing here, or of what we said we have not. */
-  #unknown(method: string): void {
-    const begins = (beginning: string) => method.startsWith(beginning)
-    if (!["fs/", "terminal/"].some(begins) && this.#agent.ownMethods?.some(begins) !== true)
-      this.#collector.countUnknown(method.slice(0, MAX_NAME))
+  /** Counts a method as unknown, except methods of capabilities that we do not announce and the agent's own methods. */
+  #countMethod(method: string): void {
+    const hasPrefix = (prefix: string) => method.startsWith(prefix)
+    if (!["fs/", "terminal/"].some(hasPrefix) && this.#agent.ownMethods?.some(hasPrefix) !== true)
+      this.#collector.countUnknown(method.slice(0, MAX_UNKNOWN_NAME))
   }
 
-  #requested(id: JsonRpc.RpcId, method: string, params: JsonObject): void {
-    if (method === "session/request_permission") return this.#asks(id, params)
-    this.#unknown(method)
-    const message = `${method.slice(0, MAX_NAME)} is not served: this client has no file system and no terminals.`
-    this.#collector.emit({ _tag: "Reply", text: JsonRpc.rpcRefusal(id, JsonRpc.METHOD_NOT_FOUND, message) })
+  #readRequest(id: JsonRpc.RpcId, method: string, params: JsonObject): void {
+    if (method === "session/request_permission") return this.#requestPermission(id, params)
+    this.#countMethod(method)
+    const message = `${method.slice(0, MAX_UNKNOWN_NAME)} is not served: this client has no file system and no terminals.`
+    this.#collector.emit({ _tag: "Reply", text: JsonRpc.notFoundLine(id, message) })
   }
 
-  #asks(id: JsonRpc.RpcId, { options, toolCall }: JsonObject): void {
+  #requestPermission(
+    id: JsonRpc.RpcId,
+    { options, toolCall }: UnverifiedFields<Acp.RequestPermissionRequest>
+  ): void {
     if (this.#permissions.has(id)) return this.#collector.countUnknown("session/request_permission")
-    const call = this.#reports.asked(objectOf(toolCall))
+    const call = this.#reports.requestPermission(objectOf(toolCall))
     if (call === undefined || !offersAllowOnce(options)) {
       this.#collector.countUnknown("session/request_permission")
-      this.#collector.emit({ _tag: "Reply", text: JsonRpc.rpcAnswer(id, decisionOutcome(options, "deny")) })
-      return
+      const text = JsonRpc.permissionLine(id, toPermissionResponse(options, "deny"))
+      return this.#collector.emit({ _tag: "Reply", text })
     }
     const key = this.#permissions.add({ id, options, callId: call.callId })
     this.#collector.requestApproval(key, toAcpApproval(call, options, this.#agent, this.#relative))
   }
 
-  /** The agent no longer waits for an answer of ours, and gets one that decides nothing. */
-  #withdrawn(requestId: unknown): void {
+  /** Withdraws a request that the agent has cancelled, with a response that decides nothing. */
+  #withdrawPermission(requestId: unknown): void {
     const key = this.#permissions.keyOf(requestId)
-    const asked = key === undefined ? undefined : this.#permissions.take(key)
-    if (key === undefined || asked === undefined) return
+    const permission = key === undefined ? undefined : this.#permissions.take(key)
+    if (key === undefined || permission === undefined) return
     this.#collector.withdrawApproval(key, "the agent no longer waits for it")
     this.#collector.emit({
       _tag: "Reply",
-      text: JsonRpc.rpcAnswer(asked.id, decisionOutcome(undefined, "cancel"))
+      text: JsonRpc.permissionLine(permission.id, toPermissionResponse(undefined, "cancel"))
     })
   }
 }

@@ -1,37 +1,39 @@
 /**
- * What a run has used, from the answers to prompts and the reports between them. Tokens are reported per turn, costs for the session so far.
+ * Usage of a run, from the responses to prompts and the reports between them. Agents report tokens per turn, and cost per session.
  */
+import type * as Acp from "@agentclientprotocol/sdk"
 import type { Usage } from "@corral/domain/run/Run"
-import { countOf, defined, objectOf, type JsonObject } from "../text/Json.ts"
+import { countOf, defined, objectOf } from "../text/Json.ts"
+import type { PromptMeta, PromptResponse, QuotaTokens, TurnTokens } from "./AcpExtensions.ts"
+import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
 const sum = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0)
 
-/** Cached tokens are part of the input here. Some agents count them beside it: then their total holds them twice over. */
-const tokensOf = (usage: JsonObject): Usage => {
-  const input = countOf(usage["inputTokens"])
-  const output = countOf(usage["outputTokens"])
-  const total = countOf(usage["totalTokens"])
-  const read = countOf(usage["cachedReadTokens"])
-  const cached = (read ?? 0) + (countOf(usage["cachedWriteTokens"]) ?? 0)
-  const beside =
+/** Our input includes cached tokens. Some agents count them separately, which shows in their total. */
+const tokensOf = (usage: UnverifiedFields<TurnTokens>): Usage => {
+  const input = countOf(usage.inputTokens)
+  const output = countOf(usage.outputTokens)
+  const total = countOf(usage.totalTokens)
+  const read = countOf(usage.cachedReadTokens)
+  const cached = (read ?? 0) + (countOf(usage.cachedWriteTokens) ?? 0)
+  const isSeparate =
     cached > 0 && total !== undefined && total >= (input ?? 0) + (output ?? 0) + cached && input !== undefined
   return defined({
-    inputTokens: beside ? input + cached : input,
+    inputTokens: isSeparate ? input + cached : input,
     outputTokens: output,
     cachedInputTokens: read,
-    reasoningTokens: countOf(usage["thoughtTokens"])
+    reasoningTokens: countOf(usage.thoughtTokens)
   })
 }
 
-/** The token counts of a prompt's answer, in the protocol's own place or in the one of agents that are older than it. */
-const toldBy = (result: JsonObject): Usage => {
-  if (result["usage"] !== undefined) return tokensOf(objectOf(result["usage"]))
-  const counts = objectOf(objectOf(objectOf(result["_meta"])["quota"])["token_count"])
-  return defined({
-    inputTokens: countOf(counts["input_tokens"]),
-    outputTokens: countOf(counts["output_tokens"])
-  })
+/** Tokens of a turn: in `usage`, or in `_meta.quota` of agents that do not have that field. */
+const tokensInResponse = ({ _meta, usage }: UnverifiedFields<PromptResponse>): Usage => {
+  if (usage !== undefined) return tokensOf(objectOf(usage))
+  const { quota }: UnverifiedFields<PromptMeta> = objectOf(_meta)
+  const { token_count }: UnverifiedFields<PromptMeta["quota"]> = objectOf(quota)
+  const { input_tokens, output_tokens }: UnverifiedFields<QuotaTokens> = objectOf(token_count)
+  return defined({ inputTokens: countOf(input_tokens), outputTokens: countOf(output_tokens) })
 }
 
 const total = (a: Usage, b: Usage): Usage =>
@@ -43,41 +45,41 @@ const total = (a: Usage, b: Usage): Usage =>
   })
 
 export class AcpUsage {
-  /** A resumed session's cost counts the runs before this one, and nothing tells them apart. */
-  readonly #resumed: boolean
-  /** Tokens of the turns that are answered. */
-  #answered: Usage = {}
-  /** Tokens of this turn that are reported before its answer. */
-  #collector: Usage = {}
+  /** The cost of a resumed session includes earlier runs, and cannot be separated. */
+  readonly #isResumed: boolean
+  /** Tokens of the turns that have ended. */
+  #ended: Usage = {}
+  /** Tokens of this turn that were reported before its response. */
+  #current: Usage = {}
   #costUsd: number | undefined
 
-  constructor(resumed: boolean) {
-    this.#resumed = resumed
+  constructor(isResumed: boolean) {
+    this.#isResumed = isResumed
   }
 
   get usage(): Usage | undefined {
-    const usage = defined({ ...total(this.#answered, this.#collector), costUsd: this.#costUsd })
+    const usage = defined({ ...total(this.#ended, this.#current), costUsd: this.#costUsd })
     return Object.keys(usage).length === 0 ? undefined : usage
   }
 
-  /** A prompt's answer. Where it tells no tokens, those that were counted hold. */
-  answered(result: JsonObject): void {
-    const told = toldBy(result)
-    this.#answered = total(this.#answered, Object.keys(told).length === 0 ? this.#collector : told)
-    this.#collector = {}
+  /** Reads the response to a prompt. If it has no tokens, those reported before it count. */
+  endTurn(response: UnverifiedFields<PromptResponse>): void {
+    const tokens = tokensInResponse(response)
+    this.#ended = total(this.#ended, Object.keys(tokens).length === 0 ? this.#current : tokens)
+    this.#current = {}
   }
 
-  /** Tokens of one reply of the model, beside a chunk; true where there are any. */
-  counted(usage: JsonObject): boolean {
-    const told = tokensOf(usage)
-    this.#collector = total(this.#collector, told)
-    return Object.keys(told).length > 0
+  /** Adds the tokens of one model call. Returns false if there are none. */
+  addTokens(usage: UnverifiedFields<TurnTokens>): boolean {
+    const tokens = tokensOf(usage)
+    this.#current = total(this.#current, tokens)
+    return Object.keys(tokens).length > 0
   }
 
-  /** A `usage_update`; true where it tells something new. Its `used` is the size of the context, not what was spent. */
-  reported(update: JsonObject): boolean {
-    const { amount, currency } = objectOf(update["cost"])
-    if (this.#resumed || currency !== "USD" || typeof amount !== "number" || !Number.isFinite(amount))
+  /** Reads a `usage_update`. Returns false if the cost is not higher. Its `used` is the size of the context, not usage. */
+  readCost(update: UnverifiedFields<Acp.UsageUpdate>): boolean {
+    const { amount, currency }: UnverifiedFields<Acp.Cost> = objectOf(update.cost)
+    if (this.#isResumed || currency !== "USD" || typeof amount !== "number" || !Number.isFinite(amount))
       return false
     if (amount < 0 || amount <= (this.#costUsd ?? -1)) return false
     this.#costUsd = amount

@@ -1,8 +1,9 @@
 /**
- * What a tool call of an agent changes: files, and patches of them.
+ * Files that a tool call of an agent changes, and their patches.
  *
- * Agents show it as text before and after, whole or in part; lines are counted from the first if the position is unknown.
+ * Agents send the text before and after, whole or in part. If the position is unknown, line numbers start at 1.
  */
+import type * as Acp from "@agentclientprotocol/sdk"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { pathsIn } from "../files/InputPaths.ts"
@@ -10,9 +11,11 @@ import { isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import { endsOfMove } from "../files/KnownFields.ts"
 import { textLinesOf, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
+import type { DiffMeta, RawOutput } from "./AcpExtensions.ts"
 import { inputPathOf, type ToolCall } from "./ToolCall.ts"
+import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
-/** What a call says of a file: text before and after. */
+/** Change of one file. `before` is undefined for a new file, or if unknown. */
 interface Change {
   readonly path: string
   readonly before: string | undefined
@@ -24,27 +27,28 @@ const changesOf = (call: ToolCall): ReadonlyArray<Change> => {
   const changes = new Map<string, Change>()
   for (const { _meta, newText, oldText, path, type } of call.content) {
     if (type !== "diff" || typeof path !== "string" || typeof newText !== "string") continue
-    const told = textOf(objectOf(_meta)["kind"])
+    const { kind }: UnverifiedFields<DiffMeta> = objectOf(_meta)
     const before = textOf(oldText)
     // No text before, and no report that the file existed.
-    const created = told === "add" || (!before && told !== "modify" && wasThere(call) !== true)
-    const named = wholePathOf(path, call)
-    changes.set(named, { path: named, before, after: newText, change: changeOf(told === "delete", created) })
+    const isNew = kind === "add" || (!before && kind !== "modify" && existedBefore(call) !== true)
+    const fullPath = fullPathOf(path, call)
+    const change = changeOf(kind === "delete", isNew)
+    changes.set(fullPath, { path: fullPath, before, after: newText, change })
   }
-  const named = changes.size > 0 ? undefined : changeOfInput(call)
-  return named === undefined ? [...changes.values()] : [named]
+  const fromInput = changes.size > 0 ? undefined : changeOfInput(call)
+  return fromInput === undefined ? [...changes.values()] : [fromInput]
 }
 
-/** Some agents show a change under the file's name alone: its path is what else they say of the call. */
-const wholePathOf = (path: string, call: ToolCall): string =>
+/** Full path of a changed file. Some agents send only its name with a change, and the path in the input or the locations. */
+const fullPathOf = (path: string, call: ToolCall): string =>
   path.includes("/")
     ? path
     : ([inputPathOf(call), ...call.locations].find((other) => other?.endsWith(`/${path}`) === true) ?? path)
 
-const changeOf = (deleted: boolean, created: boolean): Change["change"] =>
-  deleted ? "deleted" : created ? "created" : "modified"
+const changeOf = (isDeleted: boolean, isNew: boolean): Change["change"] =>
+  isDeleted ? "deleted" : isNew ? "created" : "modified"
 
-/** What the input of an edit says, for agents that show no changes: a piece of text, or the whole. */
+/** Change in the input of an edit, from agents that send no diffs: a replaced text, or the whole content. */
 const changeOfInput = (call: ToolCall): Change | undefined => {
   const { input, kind } = call
   const path = inputPathOf(call)
@@ -52,48 +56,61 @@ const changeOfInput = (call: ToolCall): Change | undefined => {
   const before = textOf(input["oldString"]) ?? textOf(input["old_string"])
   const after = textOf(input["newString"]) ?? textOf(input["new_string"])
   if (before !== undefined && after !== undefined)
-    return { path, before, after, change: changeOf(false, before === "" && wasThere(call) !== true) }
+    return { path, before, after, change: changeOf(false, before === "" && existedBefore(call) !== true) }
   const content = textOf(input["content"])
-  // What stood there only the disk knows, so it reads as a new file where the result does not tell.
+  // The earlier content is unknown, so this is a new file unless the result says that it existed.
   return content === undefined
     ? undefined
-    : { path, before: undefined, after: content, change: changeOf(false, wasThere(call) !== true) }
+    : { path, before: undefined, after: content, change: changeOf(false, existedBefore(call) !== true) }
 }
 
-/** Whether the call shows a change, or tells one in its input. */
+/** Whether the call has a change, as a diff or in its input. */
 export const hasChanges = (call: ToolCall): boolean => changesOf(call).length > 0
 
-const DIFF_FIELDS = new Set(["type", "path", "oldText", "newText", "_meta"])
+/** Complete by its type: a field that the protocol adds to a diff has to be understood first. */
+const diffFields: Readonly<Record<keyof Acp.Diff | "type", true>> = {
+  type: true,
+  path: true,
+  oldText: true,
+  newText: true,
+  _meta: true
+}
 const DIFF_KINDS = ["add", "modify", "update", "delete"]
 
-/** Whether each change that the call shows is one of a single file, all of which is understood. */
-export const showsOnlyChanges = ({ content }: ToolCall): boolean =>
+const isPlainDiffMeta = (meta: unknown): boolean =>
+  meta === undefined ||
+  meta === null ||
+  (isJsonObject(meta) &&
+    Object.entries(meta).every(
+      ([name, value]) => name === "kind" && DIFF_KINDS.includes(textOf(value) ?? "")
+    ))
+
+/** Whether each diff of the call is for a single file and has no unknown field. */
+export const hasOnlyPlainDiffs = ({ content }: ToolCall): boolean =>
   content.every((block) => {
-    if (block["type"] !== "diff") return true
+    if (block.type !== "diff") return true
     const { _meta, newText, oldText, path } = block
     const isOneFile = typeof path === "string" && typeof newText === "string"
     const hasBefore = oldText === undefined || oldText === null || typeof oldText === "string"
-    const isPlain =
-      _meta === undefined ||
-      _meta === null ||
-      (isJsonObject(_meta) &&
-        Object.entries(_meta).every(
-          ([name, told]) => name === "kind" && DIFF_KINDS.includes(textOf(told) ?? "")
-        ))
-    return isOneFile && hasBefore && isPlain && Object.keys(block).every((name) => DIFF_FIELDS.has(name))
+    return (
+      isOneFile &&
+      hasBefore &&
+      isPlainDiffMeta(_meta) &&
+      Object.keys(block).every((name) => Object.hasOwn(diffFields, name))
+    )
   })
 
-/** All files that the call names: in its changes, in its input, and for an editor to show. */
+/** All files of a call: in its changes, its input and its locations. */
 export const filesInCall = (call: ToolCall, relative: Relative): ReadonlyArray<string> => {
   const files = new Set<string>()
   for (const { path } of changesOf(call)) files.add(relative(path))
-  const named = inputPathOf(call)
-  if (named !== undefined) files.add(relative(named))
+  const target = inputPathOf(call)
+  if (target !== undefined) files.add(relative(target))
   for (const path of call.locations) files.add(relative(path))
   return [...files]
 }
 
-/** The same with every other path of the input: what an approval has to show. */
+/** The same with every other path of the input. An approval shows all of them. */
 export const filesNamedBy = (call: ToolCall, relative: Relative): ReadonlyArray<string> => [
   ...new Set([
     ...filesInCall(call, relative),
@@ -103,7 +120,7 @@ export const filesNamedBy = (call: ToolCall, relative: Relative): ReadonlyArray<
 
 const CONTEXT = 3
 
-/** What differs between two texts, with some lines around it: what they begin and end with alike is left out. */
+/** The difference of two texts as one hunk, without their common beginning and end except for a few lines of context. */
 const hunkOf = (before: string, after: string): Hunk => {
   const [old, now] = [textLinesOf(before), textLinesOf(after)]
   const shorter = Math.min(old.length, now.length)
@@ -141,13 +158,13 @@ const patchesOf = (changes: ReadonlyArray<Change>, relative: Relative): Readonly
     })
   )
 
-/** What the call would change, as one patch; `undefined` where it tells no change. */
+/** The changes of the call as one patch; `undefined` if it has none. */
 export const patchOf = (call: ToolCall, relative: Relative): string | undefined => {
   const patches = [...patchesOf(changesOf(call), relative).values()]
   return patches.length === 0 ? undefined : patches.join("")
 }
 
-/** Files that a call which succeeded has read or changed. */
+/** Events for the files that a successful call has read or changed. */
 export const filesTouchedBy = (call: ToolCall, relative: Relative): ReadonlyArray<AdapterEvent> => {
   const { callId, kind } = call
   if (kind === "read")
@@ -164,12 +181,13 @@ export const filesTouchedBy = (call: ToolCall, relative: Relative): ReadonlyArra
     })
   }
   if (kind !== "edit" && kind !== "delete") return []
-  const change = changeOf(kind === "delete", wasThere(call) === false)
+  const change = changeOf(kind === "delete", existedBefore(call) === false)
   return filesInCall(call, relative).map((path) => draft("run.file.changed", { path, change, callId }))
 }
 
-/** Whether the file was there before, where the result tells. */
-const wasThere = ({ output }: ToolCall): boolean | undefined => {
-  const { exists } = objectOf(objectOf(output)["metadata"])
+/** Whether the file existed before the call; `undefined` if unknown. */
+const existedBefore = ({ output }: ToolCall): boolean | undefined => {
+  const { metadata }: UnverifiedFields<RawOutput> = objectOf(output)
+  const { exists }: UnverifiedFields<RawOutput["metadata"]> = objectOf(metadata)
   return typeof exists === "boolean" ? exists : undefined
 }

@@ -1,62 +1,71 @@
 /**
- * What a session lets its client choose: the mode and the model, in either of the two forms in which agents offer them.
+ * Mode and model that a session offers, in either of the two forms that agents use: a field for each, or `configOptions`.
  */
+import type * as Acp from "@agentclientprotocol/sdk"
 import { arrayOf, isJsonObject, objectOf, textOf, textsIn, type JsonObject } from "../text/Json.ts"
+import type { SessionModelState, SessionResponse } from "./AcpExtensions.ts"
+import type { AcpRequest } from "./AcpRequest.ts"
+import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
 export interface Choice {
   readonly current: string | undefined
   readonly offered: () => ReadonlyArray<string>
-  /** The request that chooses, without the session's id. */
-  readonly choose: (value: string) => { readonly method: string; readonly params: JsonObject }
+  /** The request that chooses a value. */
+  readonly choose: (sessionId: string, value: string) => AcpRequest
 }
 
-/** A separate form, like `modes: { currentModeId, availableModes: [{ id }] }`. */
-const own = (
-  state: unknown,
-  keys: {
-    readonly current: string
-    readonly offered: string
-    readonly id: string
-  },
-  choose: Choice["choose"]
-): Choice | undefined =>
-  isJsonObject(state)
-    ? {
-        current: textOf(state[keys.current]),
-        offered: () => textsIn(arrayOf(state[keys.offered]), keys.id),
-        choose
-      }
-    : undefined
-
-/** One of `configOptions`, whose values may stand in groups. */
-const option = (session: JsonObject, category: "mode" | "model"): Choice | undefined => {
-  const found = arrayOf(session["configOptions"]).find(
-    (one): one is JsonObject => isJsonObject(one) && (one["category"] === category || one["id"] === category)
-  )
-  const configId = textOf(found?.["id"])
-  if (found === undefined || configId === undefined) return undefined
-  const values = () =>
-    arrayOf(found["options"]).flatMap((one) => {
-      const { options } = objectOf(one)
-      return options === undefined ? [one] : arrayOf(options)
-    })
+const modeInField = (modes: unknown): Choice | undefined => {
+  if (!isJsonObject(modes)) return undefined
+  const { availableModes, currentModeId }: UnverifiedFields<Acp.SessionModeState> = modes
   return {
-    current: textOf(found["currentValue"]),
-    offered: () => textsIn(values(), "value"),
-    choose: (value) => ({ method: "session/set_config_option", params: { configId, value } })
+    current: textOf(currentModeId),
+    offered: () => textsIn(arrayOf(availableModes), "id"),
+    choose: (sessionId, modeId) => ({ method: "session/set_mode", params: { sessionId, modeId } })
   }
 }
 
-/** `session` is what opened it: the result of `session/new`, `session/load` or `session/resume`. */
-export const modeOf = (session: JsonObject): Choice | undefined =>
-  own(session["modes"], { current: "currentModeId", offered: "availableModes", id: "id" }, (modeId) => ({
-    method: "session/set_mode",
-    params: { modeId }
-  })) ?? option(session, "mode")
+const modelInField = (models: unknown): Choice | undefined => {
+  if (!isJsonObject(models)) return undefined
+  const { availableModels, currentModelId }: UnverifiedFields<SessionModelState> = models
+  return {
+    current: textOf(currentModelId),
+    offered: () => textsIn(arrayOf(availableModels), "modelId"),
+    choose: (sessionId, modelId) => ({ method: "session/set_model", params: { sessionId, modelId } })
+  }
+}
 
-export const modelOf = (session: JsonObject): Choice | undefined =>
-  own(
-    session["models"],
-    { current: "currentModelId", offered: "availableModels", id: "modelId" },
-    (modelId) => ({ method: "session/set_model", params: { modelId } })
-  ) ?? option(session, "model")
+/** Values of an option, with those inside groups. */
+const valuesOf = (options: unknown): ReadonlyArray<string> =>
+  textsIn(
+    arrayOf(options).flatMap((entry) => {
+      const { options: group }: UnverifiedFields<Acp.SessionConfigSelectGroup> = objectOf(entry)
+      return group === undefined ? [entry] : arrayOf(group)
+    }),
+    "value"
+  )
+
+const choiceInOptions = (configOptions: unknown, category: "mode" | "model"): Choice | undefined => {
+  const isWanted = (option: unknown): option is JsonObject => {
+    const { category: told, id }: UnverifiedFields<Acp.SessionConfigOption> = objectOf(option)
+    return told === category || id === category
+  }
+  const option: UnverifiedFields<Acp.SessionConfigOption> = objectOf(arrayOf(configOptions).find(isWanted))
+  const configId = textOf(option.id)
+  if (configId === undefined) return undefined
+  return {
+    current: textOf(option.currentValue),
+    offered: () => valuesOf(option.options),
+    choose: (sessionId, value) => ({
+      method: "session/set_config_option",
+      params: { sessionId, configId, value }
+    })
+  }
+}
+
+/** Choice of the mode in a session. */
+export const modeOf = ({ configOptions, modes }: UnverifiedFields<SessionResponse>): Choice | undefined =>
+  modeInField(modes) ?? choiceInOptions(configOptions, "mode")
+
+/** Choice of the model in a session. */
+export const modelOf = ({ configOptions, models }: UnverifiedFields<SessionResponse>): Choice | undefined =>
+  modelInField(models) ?? choiceInOptions(configOptions, "model")

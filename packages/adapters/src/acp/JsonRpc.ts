@@ -1,32 +1,44 @@
 /**
- * JSON-RPC 2.0 as the Agent Client Protocol speaks it: one object a line, requests in both directions, ids of each side its own.
+ * JSON-RPC 2.0 as the Agent Client Protocol uses it: one object per line, requests in both directions, separate ids for each side.
  */
+import type * as Acp from "@agentclientprotocol/sdk"
 import { isJsonObject, objectOf, type JsonObject } from "../text/Json.ts"
+import type { AcpRequest } from "./AcpRequest.ts"
 
 export type RpcId = number | string
 
-/** What the other side sent. `Strange` is an object that is none of these. */
+/** A message of the agent. `Invalid`: an object that is not a JSON-RPC message. */
 export type RpcMessage =
   | { readonly _tag: "Request"; readonly id: RpcId; readonly method: string; readonly params: JsonObject }
   | { readonly _tag: "Notification"; readonly method: string; readonly params: JsonObject }
+  | RpcResponse
+  | { readonly _tag: "Invalid" }
+
+export type RpcResponse =
   | { readonly _tag: "Result"; readonly id: RpcId; readonly result: JsonObject }
   | { readonly _tag: "Error"; readonly id: RpcId; readonly error: JsonObject }
-  | { readonly _tag: "Strange" }
 
-/** The method is not there: for requests of an agent that we serve none of. */
-export const METHOD_NOT_FOUND = -32601
+const METHOD_NOT_FOUND = -32601
+/** Method that no agent implements. Its error response shows that the agent has read everything before it. */
+const BARRIER = "_corral/barrier"
 
 const jsonrpc = "2.0"
 const line = (value: object): string => `${JSON.stringify(value)}\n`
 
-export const rpcRequest = (id: RpcId, method: string, params: object): string =>
+export const initializeLine = (id: RpcId, params: Acp.InitializeRequest): string =>
+  line({ jsonrpc, id, method: "initialize", params })
+export const requestLine = (id: RpcId, { method, params }: AcpRequest): string =>
   line({ jsonrpc, id, method, params })
-export const rpcNotification = (method: string, params: object): string => line({ jsonrpc, method, params })
-export const rpcAnswer = (id: RpcId, result: object): string => line({ jsonrpc, id, result })
-export const rpcRefusal = (id: RpcId, code: number, message: string): string =>
-  line({ jsonrpc, id, error: { code, message } })
+export const barrierLine = (id: RpcId): string => line({ jsonrpc, id, method: BARRIER, params: {} })
+export const cancelLine = (params: Acp.CancelNotification): string =>
+  line({ jsonrpc, method: "session/cancel", params })
+export const permissionLine = (id: RpcId, result: Acp.RequestPermissionResponse): string =>
+  line({ jsonrpc, id, result })
+/** The error "method not found". */
+export const notFoundLine = (id: RpcId, message: string): string =>
+  line({ jsonrpc, id, error: { code: METHOD_NOT_FOUND, message } })
 
-const strange: RpcMessage = { _tag: "Strange" }
+const invalid: RpcMessage = { _tag: "Invalid" }
 
 export const readRpc = ({ error, id, method, params, result }: JsonObject): RpcMessage => {
   const isId = typeof id === "string" || typeof id === "number"
@@ -35,8 +47,8 @@ export const readRpc = ({ error, id, method, params, result }: JsonObject): RpcM
       ? { _tag: "Request", id, method, params: objectOf(params) }
       : { _tag: "Notification", method, params: objectOf(params) }
   }
-  if (!isId) return strange
+  if (!isId) return invalid
   if (isJsonObject(error)) return { _tag: "Error", id, error }
-  // Some answers carry nothing.
-  return result === undefined ? strange : { _tag: "Result", id, result: objectOf(result) }
+  // Some responses have `result: null`.
+  return result === undefined ? invalid : { _tag: "Result", id, result: objectOf(result) }
 }

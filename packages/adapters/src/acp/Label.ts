@@ -1,5 +1,5 @@
 /**
- * What a tool call is about, in one line for a list, and whether that is known yet.
+ * One-line label of a tool call, and whether the reports so far are enough for one.
  */
 import { titleLine } from "../text/FirstLine.ts"
 import type { Relative } from "../files/RelativePath.ts"
@@ -7,7 +7,7 @@ import type { AcpAgent } from "./AcpAgent.ts"
 import { filesInCall } from "./Changes.ts"
 import { readShellCommand, type ToolCall } from "./ToolCall.ts"
 
-/** `Run npm test`, `Edit src/main.ts`, or the agent's own title. */
+/** `Run npm test`, `Edit src/main.ts`, or the agent's title. */
 export const acpCallLabel = (call: ToolCall, agent: AcpAgent, relative: Relative): string => {
   const command = readShellCommand(call, agent)
   if (command !== undefined) return titleLine(`Run ${command}`)
@@ -17,8 +17,8 @@ export const acpCallLabel = (call: ToolCall, agent: AcpAgent, relative: Relative
   return titleLine(call.title)
 }
 
-/** Whether the call says already what it is about: some agents send its input piece by piece. */
-export const isClear = (call: ToolCall, agent: AcpAgent, relative: Relative): boolean => {
+/** Whether the command, file or input is known. Some agents send the input piece by piece. */
+export const hasSubject = (call: ToolCall, agent: AcpAgent, relative: Relative): boolean => {
   switch (call.kind) {
     case "execute":
       return readShellCommand(call, agent) !== undefined

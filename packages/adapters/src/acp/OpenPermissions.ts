@@ -1,18 +1,18 @@
 /**
- * The permissions that an agent waits for, by the keys under which the run knows them.
+ * Permission requests that wait for a decision, by the keys that the run uses for them.
  *
- * An agent may use the id of a request again once it is answered; a key is used once.
+ * An agent may reuse the id of a request after its response. A key is used once.
  */
 import type { RpcId } from "./JsonRpc.ts"
 
 export interface OpenPermission {
   readonly id: RpcId
-  /** As the agent offers them. */
+  /** As the agent sent them. */
   readonly options: unknown
   readonly callId: string
 }
 
-/** A number and a text that reads like it are two ids. */
+/** The number 1 and the string "1" are two ids. */
 const nameOf = (id: RpcId): string => (typeof id === "number" ? `${id}` : JSON.stringify(id))
 
 export class OpenPermissions {
@@ -20,30 +20,30 @@ export class OpenPermissions {
   /** The last key of each id. */
   readonly #keys = new Map<string, { readonly key: string; readonly uses: number }>()
 
-  /** Whether a request of that id waits. */
+  /** Whether a request with this id waits. */
   has(id: RpcId): boolean {
     const last = this.#keys.get(nameOf(id))
     return last !== undefined && this.#waiting.has(last.key)
   }
 
-  /** The key of a request that now waits. */
-  add(asked: OpenPermission): string {
-    const name = nameOf(asked.id)
+  /** Adds a request. Returns its key. */
+  add(permission: OpenPermission): string {
+    const name = nameOf(permission.id)
     const uses = this.#keys.get(name)?.uses ?? 0
     const key = uses === 0 ? name : `${name}/${uses}`
     this.#keys.set(name, { key, uses: uses + 1 })
-    this.#waiting.set(key, asked)
+    this.#waiting.set(key, permission)
     return key
   }
 
-  /** The request of that key, which waits no longer. */
+  /** Removes and returns the request with this key. */
   take(key: string): OpenPermission | undefined {
-    const asked = this.#waiting.get(key)
+    const permission = this.#waiting.get(key)
     this.#waiting.delete(key)
-    return asked
+    return permission
   }
 
-  /** The key of the waiting request of that id. */
+  /** The key of the waiting request with this id. */
   keyOf(id: unknown): string | undefined {
     const key = this.#keys.get(JSON.stringify(id) ?? "")?.key
     return key !== undefined && this.#waiting.has(key) ? key : undefined

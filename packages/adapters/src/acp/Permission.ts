@@ -1,9 +1,10 @@
 /**
- * A permission that an agent asks for, as an approval; and a decision as one of the options that the agent offers.
+ * Permission requests of agents as approvals, and decisions as one of the offered options.
  *
- * The agent is never told to remember: what lasts is the Edge's memory, where it can be seen and taken back. So only options for once are chosen,
- * and a request that can only be granted for always cannot be granted.
+ * Guarantees: never chooses an option that makes the agent remember. Only the Edge remembers decisions, where users can see and revoke them.
+ * A request that offers no option for once cannot be allowed.
  */
+import type * as Acp from "@agentclientprotocol/sdk"
 import type {
   ActionClass,
   ApprovalRequest,
@@ -12,47 +13,47 @@ import type {
   Risk
 } from "@corral/domain/approval/Approval"
 import { folderOfPattern } from "../files/InputPaths.ts"
-import { arrayOf, defined, isJsonObject, textOf, type JsonObject } from "../text/Json.ts"
+import { arrayOf, defined, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import { endsOfMove, hasOnlyKnownReadFields, hasOnlyKnownWriteFields } from "../files/KnownFields.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import { filesNamedBy, patchOf, showsOnlyChanges, hasChanges } from "./Changes.ts"
+import { filesNamedBy, patchOf, hasOnlyPlainDiffs, hasChanges } from "./Changes.ts"
 import { acpCallLabel } from "./Label.ts"
 import { readShellCommand, inputPathOf, reasonOf, shownTextOf, type ToolCall } from "./ToolCall.ts"
+import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
-type OptionKind = "allow_once" | "allow_always" | "reject_once"
-
-const optionOf = (options: unknown, kind: OptionKind): string | undefined => {
-  for (const option of arrayOf(options)) {
-    const id = isJsonObject(option) && option["kind"] === kind ? textOf(option["optionId"]) : undefined
+const findOption = (options: unknown, kind: Acp.PermissionOptionKind): string | undefined => {
+  for (const entry of arrayOf(options)) {
+    const option: UnverifiedFields<Acp.PermissionOption> = objectOf(entry)
+    const id = option.kind === kind ? textOf(option.optionId) : undefined
     if (id !== undefined) return id
   }
   return undefined
 }
 
-/** Whether an allow can be told. */
-export const offersAllowOnce = (options: unknown): boolean => optionOf(options, "allow_once") !== undefined
+/** Whether the request can be allowed once. */
+export const offersAllowOnce = (options: unknown): boolean => findOption(options, "allow_once") !== undefined
 
-/** The answer to a request. Without an option that says no, the call is cancelled, which runs nothing either. */
-export const toPermissionAnswer = (options: unknown, decision: Decision): JsonObject => {
+/** The response to a request. Without an option to reject, the call is cancelled, which runs nothing either. */
+export const toPermissionResponse = (options: unknown, decision: Decision): Acp.RequestPermissionResponse => {
   const kind = decision === "allow" ? "allow_once" : decision === "deny" ? "reject_once" : undefined
-  const optionId = kind === undefined ? undefined : optionOf(options, kind)
+  const optionId = kind === undefined ? undefined : findOption(options, kind)
   return { outcome: optionId === undefined ? { outcome: "cancelled" } : { outcome: "selected", optionId } }
 }
 
-/** The ways in which a call may say its folder. */
+/** Input fields for the folder of a command. */
 const FOLDERS = ["cwd", "workdir", "dir_path", "directory"]
-/** What else a shell tool's input may hold without running something else than the command in the folder. */
+/** Input fields of a shell tool that do not change what runs: the command in the folder. */
 const HARMLESS = new Set(["command", "description", "timeout", "timeout_ms", "timeoutMs", ...FOLDERS])
 
 /** The folder of a command; `undefined` if unknown. */
 const folderOf = (call: ToolCall, { titleIsCommand }: AcpAgent, relative: Relative): string | undefined => {
   for (const key of FOLDERS) {
-    const told = textOf(call.input[key])
-    if (told !== undefined) return relative(told)
+    const folder = textOf(call.input[key])
+    if (folder !== undefined) return relative(folder)
   }
   if (titleIsCommand !== true) return "."
-  // Told in words that a person is shown. The model writes what follows them, and the folder itself unless it is the agent's own.
+  // The folder is in the text that a user sees. The model writes the rest of that text, so only the workspace itself is trusted.
   const own = /^\[current working directory (.+?)\]/.exec(shownTextOf(call))?.[1]
   return own !== undefined && relative(own) === "." ? "." : undefined
 }
@@ -61,51 +62,51 @@ const classOf = (call: ToolCall, command: string | undefined): readonly [ActionC
   if (command !== undefined) return ["shell", "medium"]
   switch (call.kind) {
     case "edit":
-      return ["write", isTold(call) ? "low" : "high"]
+      return ["write", namesAllFiles(call) ? "low" : "high"]
     case "delete":
     case "move":
-      return ["write", isTold(call) ? "medium" : "high"]
+      return ["write", namesAllFiles(call) ? "medium" : "high"]
     case "read":
     case "search":
       return ["write", readsMore(call) ? "high" : "low"]
     case "fetch":
       return ["network", "low"]
     case "switch_mode":
-      return ["write", isTold(call) ? "medium" : "high"]
+      return ["write", namesAllFiles(call) ? "medium" : "high"]
     default:
       // Anything unknown may do anything: the class with the strictest rules.
       return ["shell", "medium"]
   }
 }
 
-/** Whether the input of a call that reads holds more than what is read. */
+/** Whether the input of a call that reads has fields beyond what is read. */
 const readsMore = ({ input }: ToolCall): boolean =>
   !hasOnlyKnownReadFields(input) || folderOfPattern(input["pattern"]) !== undefined
 
-/** Whether changes and the input say all files that it is about. Locations are hints for an editor: it may write elsewhere too. */
-const isTold = (call: ToolCall): boolean => {
+/** Whether changes and input name all files of the call. Locations are hints for an editor: the call may write elsewhere. */
+const namesAllFiles = (call: ToolCall): boolean => {
   switch (call.kind) {
     case "move":
-      return endsOfMove(call.input) !== undefined && showsOnlyChanges(call)
+      return endsOfMove(call.input) !== undefined && hasOnlyPlainDiffs(call)
     case "switch_mode":
-      // A mode is no file: what names one is something else.
-      return namesNothing(call)
+      // A change of mode has no files. A call that names a file does something else.
+      return namesNoFile(call)
     case "read":
     case "search":
       return !readsMore(call) && (hasChanges(call) || inputPathOf(call) !== undefined)
     default:
       return (
         hasOnlyKnownWriteFields(call.input) &&
-        showsOnlyChanges(call) &&
+        hasOnlyPlainDiffs(call) &&
         (hasChanges(call) || inputPathOf(call) !== undefined)
       )
   }
 }
 
-const namesNothing = (call: ToolCall): boolean => filesNamedBy(call, (path) => path).length === 0
+const namesNoFile = (call: ToolCall): boolean => filesNamedBy(call, (path) => path).length === 0
 
-/** Whether command, files or address are all that would happen. */
-const saysAll = (
+/** Whether command, files or address are the whole effect of the call. */
+const isComplete = (
   call: ToolCall,
   { notes = [] }: AcpAgent,
   command: string | undefined,
@@ -115,13 +116,17 @@ const saysAll = (
     const isHarmless = (key: string) => HARMLESS.has(key) || notes.includes(key)
     return folder !== undefined && Object.keys(call.input).every(isHarmless)
   }
-  return ["edit", "delete", "move", "switch_mode", "read", "search"].includes(call.kind) ? isTold(call) : true
+  return ["edit", "delete", "move", "switch_mode", "read", "search"].includes(call.kind)
+    ? namesAllFiles(call)
+    : true
 }
 
-const scopesOf = (options: unknown, whole: boolean): ReadonlyArray<DecisionScope> =>
-  whole && optionOf(options, "allow_always") !== undefined ? ["once", "run", "session", "always"] : ["once"]
+const scopesOf = (options: unknown, isWhole: boolean): ReadonlyArray<DecisionScope> =>
+  isWhole && findOption(options, "allow_always") !== undefined
+    ? ["once", "run", "session", "always"]
+    : ["once"]
 
-/** A `session/request_permission` as an approval. */
+/** The approval for a `session/request_permission`. */
 export const toAcpApproval = (
   call: ToolCall,
   options: unknown,
@@ -131,9 +136,9 @@ export const toAcpApproval = (
   const command = readShellCommand(call, agent)
   const cwd = command === undefined ? undefined : folderOf(call, agent, relative)
   const [action, risk] = classOf(call, command)
-  // What a command touches only its own words say; what an agent guesses of it is none of them.
+  // An agent can only guess the files of a command.
   const files = command === undefined ? filesNamedBy(call, relative) : []
-  const known = Object.keys(call.input).length > 0
+  const hasInput = Object.keys(call.input).length > 0
   return defined({
     action,
     risk,
@@ -145,9 +150,9 @@ export const toAcpApproval = (
     files: files.length === 0 ? undefined : files,
     patch: command === undefined ? patchOf(call, relative) : undefined,
     url: call.kind === "fetch" ? textOf(call.input["url"]) : undefined,
-    input: known ? call.input : undefined,
+    input: hasInput ? call.input : undefined,
     reason: reasonOf(call),
     editable: false,
-    scopes: scopesOf(options, saysAll(call, agent, command, cwd))
+    scopes: scopesOf(options, isComplete(call, agent, command, cwd))
   })
 }

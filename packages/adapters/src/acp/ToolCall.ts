@@ -1,9 +1,10 @@
 /**
- * A tool call of an agent as its reports add up, and what it means to a person: a name, a label, files, a result.
+ * A tool call of an agent, merged from its reports, and its meaning for a person: name, files, output, exit code.
  *
- * Agents tell it in pieces: the input may come after the call, the title may become the command, the content may change. Nothing here is
- * said; `ToolCalls` knows when.
+ * Agents report a call in pieces: the input may come after the call, the title may become the command, the content may change.
+ * Does not: emit events. `ToolCalls` decides when.
  */
+import type * as Acp from "@agentclientprotocol/sdk"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { beginningOf } from "../text/Excerpt.ts"
 import {
@@ -17,53 +18,64 @@ import {
 } from "../text/Json.ts"
 import { MAX_TITLE, titleLine } from "../text/FirstLine.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
+import type { AgentToolMeta, RawOutput, ShellExit, ToolCallMeta } from "./AcpExtensions.ts"
+import { isToolCallStatus, isToolKind } from "./AcpNames.ts"
+import type { UnverifiedFields } from "./UnverifiedFields.ts"
+
+/** A `tool_call`, a `tool_call_update`, or the call of a permission request. */
+export type ToolCallReport = UnverifiedFields<Acp.ToolCall | Acp.ToolCallUpdate>
+
+export type ToolCallBlock = UnverifiedFields<Acp.ToolCallContent>
 
 export interface ToolCall {
   readonly callId: string
   readonly tool: string
-  readonly kind: string
+  /** `other` if the agent's kind is unknown. */
+  readonly kind: Acp.ToolKind
   readonly title: string
-  readonly status: string | undefined
+  /** `pending` if the agent's status is unknown. */
+  readonly status: Acp.ToolCallStatus | undefined
   readonly input: JsonObject
-  readonly content: ReadonlyArray<JsonObject>
+  readonly content: ReadonlyArray<ToolCallBlock>
   readonly locations: ReadonlyArray<string>
   readonly output: unknown
-  /** What a command printed, where the agent reports that in pieces. */
+  /** Output of a command, if the agent reports it in pieces. */
   readonly printed: string
   readonly meta: JsonObject
 }
 
-/** The tool's name among what extensions of the protocol add: `_meta.toolName`, `_meta.<agent>.toolName`. */
+/** The tool's name in an extension of the protocol: `_meta.toolName` or `_meta.<agent>.toolName`. */
 const nameInMeta = (meta: JsonObject): string | undefined => {
-  const own = textOf(meta["toolName"])
-  if (own !== undefined) return own
+  const { toolName }: UnverifiedFields<ToolCallMeta> = meta
+  const name = textOf(toolName)
+  if (name !== undefined) return name
   for (const value of Object.values(meta)) {
-    const told = textOf(objectOf(value)["toolName"])
-    if (told !== undefined) return told
+    const ofAgent: UnverifiedFields<AgentToolMeta> = objectOf(value)
+    const nameOfAgent = textOf(ofAgent.toolName)
+    if (nameOfAgent !== undefined) return nameOfAgent
   }
   return undefined
 }
 
-const nameOf = (report: JsonObject, callId: string, { toolName }: AcpAgent): string => {
-  const told = textOf(report["name"]) ?? nameInMeta(objectOf(report["_meta"]))
-  if (told !== undefined) return told
-  const title = textOf(report["title"]) ?? ""
+const nameOf = (report: ToolCallReport, callId: string, { toolName }: AcpAgent): string => {
+  const name = textOf(report.name) ?? nameInMeta(objectOf(report._meta))
+  if (name !== undefined) return name
+  const title = textOf(report.title) ?? ""
   if (toolName === "title" && /^[\w.-]{1,64}$/.test(title)) return title
   const end = toolName === "callId" ? callId.indexOf("__") : -1
   if (end > 0) return callId.slice(0, end)
-  return textOf(report["kind"]) ?? (title === "" ? "tool" : titleLine(title))
+  return textOf(report.kind) ?? (title === "" ? "tool" : titleLine(title))
 }
 
 const nothing: JsonObject = {}
 
-/** A call as its first report tells it. */
-export const firstReport = (callId: string, report: JsonObject, agent: AcpAgent): ToolCall => {
-  const kind = textOf(report["kind"]) ?? "other"
+/** A call from its first report. */
+export const firstReport = (callId: string, report: ToolCallReport, agent: AcpAgent): ToolCall => {
   const tool = nameOf(report, callId, agent).slice(0, MAX_TITLE)
   const call: ToolCall = {
     callId,
     tool,
-    kind,
+    kind: "other",
     title: tool,
     status: undefined,
     input: nothing,
@@ -76,33 +88,47 @@ export const firstReport = (callId: string, report: JsonObject, agent: AcpAgent)
   return mergeReport(call, report, agent)
 }
 
-/** Text of an input that is whole; while it streams it is no JSON. */
-const inputIn = ({ content, status }: JsonObject): JsonObject | undefined => {
+/** A call with what a further report adds. A field that the report does not have stays. */
+export const mergeReport = (call: ToolCall, report: ToolCallReport, agent: AcpAgent): ToolCall => ({
+  callId: call.callId,
+  tool: call.tool,
+  kind: kindIn(report) ?? call.kind,
+  title: textOf(report.title) ?? call.title,
+  status: statusIn(report) ?? call.status,
+  input: isJsonObject(report.rawInput)
+    ? report.rawInput
+    : ((agent.inputInContent === true ? inputIn(report) : undefined) ?? call.input),
+  content: Array.isArray(report.content) ? report.content.filter(isJsonObject) : call.content,
+  locations: Array.isArray(report.locations) ? textsIn(report.locations, "path") : call.locations,
+  output: report.rawOutput ?? call.output,
+  printed: call.printed + pieceIn(report),
+  meta: isJsonObject(report._meta) ? { ...call.meta, ...report._meta } : call.meta
+})
+
+const kindIn = ({ kind }: ToolCallReport): Acp.ToolKind | undefined =>
+  isToolKind(kind) ? kind : typeof kind === "string" ? "other" : undefined
+
+const statusIn = ({ status }: ToolCallReport): Acp.ToolCallStatus | undefined =>
+  isToolCallStatus(status) ? status : typeof status === "string" ? "pending" : undefined
+
+/** Input in the text of the last block. While it is streamed, the text is not complete JSON. */
+const inputIn = ({ content, status }: ToolCallReport): JsonObject | undefined => {
   if (status !== "pending" && status !== "in_progress") return undefined
-  const text = textOf(objectOf(objectOf(arrayOf(content).at(-1))["content"])["text"])
+  const text = textInBlock(objectOf(arrayOf(content).at(-1)))
   return text === undefined ? undefined : parseObject(text)
 }
 
-/** A piece of what a command prints, for agents that treat it as a terminal. */
-const pieceIn = (report: JsonObject): string =>
-  textOf(objectOf(objectOf(report["_meta"])["terminal_output_delta"])["data"]) ?? ""
+const textInBlock = (block: ToolCallBlock): string | undefined => {
+  const { text }: UnverifiedFields<Acp.ContentBlock> = objectOf(block.content)
+  return textOf(text)
+}
 
-/** A call with what a further report adds. A field that is not told stays. */
-export const mergeReport = (call: ToolCall, report: JsonObject, agent: AcpAgent): ToolCall => ({
-  callId: call.callId,
-  tool: call.tool,
-  kind: textOf(report["kind"]) ?? call.kind,
-  title: textOf(report["title"]) ?? call.title,
-  status: textOf(report["status"]) ?? call.status,
-  input: isJsonObject(report["rawInput"])
-    ? report["rawInput"]
-    : ((agent.inputInContent === true ? inputIn(report) : undefined) ?? call.input),
-  content: Array.isArray(report["content"]) ? report["content"].filter(isJsonObject) : call.content,
-  locations: Array.isArray(report["locations"]) ? textsIn(report["locations"], "path") : call.locations,
-  output: report["rawOutput"] ?? call.output,
-  printed: call.printed + pieceIn(report),
-  meta: isJsonObject(report["_meta"]) ? { ...call.meta, ...report["_meta"] } : call.meta
-})
+/** A piece of a command's output, from agents that report it as a terminal's. */
+const pieceIn = (report: ToolCallReport): string => {
+  const { terminal_output_delta: delta }: UnverifiedFields<ToolCallMeta> = objectOf(report._meta)
+  const { data }: UnverifiedFields<ToolCallMeta["terminal_output_delta"]> = objectOf(delta)
+  return textOf(data) ?? ""
+}
 
 /** The command line of a shell tool, exactly as it would run; `undefined` if unknown. */
 export const readShellCommand = (
@@ -111,7 +137,7 @@ export const readShellCommand = (
 ): string | undefined =>
   textOf(input["command"]) ?? (kind === "execute" && titleIsCommand === true ? title : undefined)
 
-/** The file that the tool's own input names. */
+/** The file that the tool's input names. */
 export const inputPathOf = ({ input }: ToolCall): string | undefined =>
   textOf(input["notebook_path"]) ??
   textOf(input["file_path"]) ??
@@ -120,67 +146,71 @@ export const inputPathOf = ({ input }: ToolCall): string | undefined =>
   textOf(input["absolute_path"]) ??
   textOf(input["path"])
 
-/** The texts that a call shows. */
+/** The texts in a call's content. */
 const textsOf = (content: ToolCall["content"]): ReadonlyArray<string> => {
   const texts: Array<string> = []
   for (const block of content) {
-    const text = textOf(objectOf(block["content"])["text"])
+    const text = textInBlock(block)
     if (text !== undefined) texts.push(text)
   }
   return texts
 }
 
-/** Where a result has its text, in the order in which it is looked for. */
-const OUTPUTS = ["output", "content", "error", "message"]
-
-/** The text of a result: what the tool gave, or what it is shown as. */
+/** The text of a result: the tool's output, or the content that the call shows. */
 export const readCallOutput = ({ content, output, printed }: ToolCall): string | undefined => {
   if (typeof output === "string" && output !== "") return output
-  const fields = objectOf(output)
-  const shown = textsOf(content)
-  // Of a command that was stopped, an agent may show a notice instead of what it printed.
-  if (fields["outcome"] === "cancelled" && typeof fields["output"] === "string")
-    return [fields["output"], ...shown].join("\n")
-  if (shown.length > 0) return shown.join("\n")
+  const fields: UnverifiedFields<RawOutput> = objectOf(output)
+  const texts = textsOf(content)
+  // For a stopped command, an agent may show a notice instead of the output.
+  if (fields.outcome === "cancelled" && typeof fields.output === "string")
+    return [fields.output, ...texts].join("\n")
+  if (texts.length > 0) return texts.join("\n")
   if (printed !== "") return printed
-  return OUTPUTS.map((name) => textOf(fields[name])).find((text) => text !== undefined) ?? textOf(output)
+  return (
+    textOf(fields.output) ??
+    textOf(fields.content) ??
+    textOf(fields.error) ??
+    textOf(fields.message) ??
+    textOf(output)
+  )
 }
 
 const isCode = (code: unknown): code is number => typeof code === "number" && Number.isSafeInteger(code)
 
-/** The exit code of a command, where the result tells. */
+/** The exit code of a command, if the result has one. */
 export const readExitCode = ({ meta, output }: ToolCall): number | undefined => {
-  const fields = objectOf(output)
-  const [shell] = arrayOf(fields["contents"]).filter(
-    (part): part is JsonObject => isJsonObject(part) && part["type"] === "shell_exit"
-  )
-  return [
-    objectOf(fields["metadata"])["exit"],
-    fields["exit_code"],
-    fields["exitCode"],
-    shell?.["exitCode"],
-    objectOf(meta["terminal_exit"])["exit_code"]
-  ].find(isCode)
+  const fields: UnverifiedFields<RawOutput> = objectOf(output)
+  const metadata: UnverifiedFields<RawOutput["metadata"]> = objectOf(fields.metadata)
+  const shell = arrayOf(fields.contents)
+    .map((part): UnverifiedFields<ShellExit> => objectOf(part))
+    .find(({ type }) => type === "shell_exit")
+  const { terminal_exit: exit }: UnverifiedFields<ToolCallMeta> = meta
+  const terminal: UnverifiedFields<ToolCallMeta["terminal_exit"]> = objectOf(exit)
+  return [metadata.exit, fields.exit_code, fields.exitCode, shell?.exitCode, terminal.exit_code].find(isCode)
 }
 
-/** What became of a call that failed: whether it was carried out at all. */
+/** Status of a failed call: a denied or cancelled call was not executed. */
 export const readFailedStatus = ({ meta, output }: ToolCall): PayloadOf<"run.tool.result">["status"] => {
-  const kinds = Object.values(meta).map((value) => objectOf(value)["nonExecutionKind"])
-  if (kinds.includes("user-rejected")) return "cancelled"
-  if (kinds.includes("permission-rule")) return "denied"
-  const { code, error, metadata } = objectOf(output)
+  const reasons = Object.values(meta).map((value) => {
+    const { nonExecutionKind }: UnverifiedFields<AgentToolMeta> = objectOf(value)
+    return nonExecutionKind
+  })
+  if (reasons.includes("user-rejected")) return "cancelled"
+  if (reasons.includes("permission-rule")) return "denied"
+  const { code, error, metadata }: UnverifiedFields<RawOutput> = objectOf(output)
   if (code === "denied" || code === "rejected") return "denied"
-  if (objectOf(metadata)["interrupted"] === true) return "cancelled"
+  const { interrupted }: UnverifiedFields<RawOutput["metadata"]> = objectOf(metadata)
+  if (interrupted === true) return "cancelled"
   return /^The user (?:rejected permission|has specified a rule which prevents)/.test(textOf(error) ?? "")
     ? "denied"
     : "failed"
 }
 
-/** Text that goes with a request for a person: why the agent wants it. */
+/** Why the agent wants a permission, for the person who decides. */
 export const reasonOf = ({ content, input }: ToolCall): string | undefined => {
-  const told = textOf(input["description"]) ?? textsOf(content).join("\n")
-  return told === "" ? undefined : beginningOf(told, 1_000)
+  const reason = textOf(input["description"]) ?? textsOf(content).join("\n")
+  return reason === "" ? undefined : beginningOf(reason, 1_000)
 }
 
-/** The first text that a request shows: where an agent that sends no input tells the folder. */
+/** The first text in a request's content. An agent that sends no input names the folder there. */
 export const shownTextOf = ({ content }: ToolCall): string => textsOf(content)[0] ?? ""

@@ -1,38 +1,41 @@
 /**
- * The tool calls of a run: when each is said to have begun, and closed by its result.
+ * Tool calls of a run: when each call is opened, and which result closes it.
  *
- * A call is reported once its input is known: with its first report that says so, when it is asked for, when it runs, at the latest when the agent turns
- * on to something else. A call that an agent never closes is closed here where it was denied, and by `Turn` at the end.
+ * A call is opened when a report has its subject, when a permission is requested for it, when it ends, or when the agent reports something else.
+ * Guarantees: a denied call that the agent never closes is closed here. `OutputCollector` closes any other at the end of the run.
  */
-import { defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import type * as Acp from "@agentclientprotocol/sdk"
+import { defined, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { filesTouchedBy } from "./Changes.ts"
-import { isClear, acpCallLabel } from "./Label.ts"
+import { hasSubject, acpCallLabel } from "./Label.ts"
 import {
   readExitCode,
   readFailedStatus,
   firstReport,
   mergeReport,
   readCallOutput,
-  type ToolCall
+  type ToolCall,
+  type ToolCallReport
 } from "./ToolCall.ts"
+import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
-/** Ids of calls that are over, to tell late reports from new calls; more of them are forgotten. */
+/** Ids of closed calls, to distinguish late reports from new calls. Beyond that, all are forgotten. */
 const MAX_CLOSED = 10_000
 
-interface Open {
+interface FollowedCall {
   call: ToolCall
-  told: boolean
-  denied: boolean
+  isOpened: boolean
+  isDenied: boolean
 }
 
 export class ToolCalls {
   readonly #collector: OutputCollector
   readonly #agent: AcpAgent
   readonly #relative: Relative
-  readonly #open = new Map<string, Open>()
+  readonly #followed = new Map<string, FollowedCall>()
   readonly #closed = new Set<string>()
   #cancelling = false
 
@@ -42,84 +45,84 @@ export class ToolCalls {
     this.#relative = relative
   }
 
-  /** A call has no result: the model has not been called with it. */
+  /** Whether a call has no result. Then the model was not called again. */
   get isAnyOpen(): boolean {
-    return this.#open.size > 0
+    return this.#followed.size > 0
   }
 
-  /** A `tool_call` or `tool_call_update`; false where it names no call. */
-  report(report: JsonObject): boolean {
-    const callId = textOf(report["toolCallId"])
+  /** Reads a `tool_call` or `tool_call_update`. Returns false if it has no id. */
+  report(report: UnverifiedFields<Acp.SessionUpdate>): boolean {
+    const callId = textOf(report.toolCallId)
     if (callId === undefined) return false
     if (this.#closed.has(callId)) return true
-    const open = this.#follow(callId, report)
-    const { call } = open
+    const followed = this.#follow(callId, report)
+    const { call } = followed
     switch (call.status) {
       case "completed":
       case "failed":
-        this.#close(open)
+        this.#close(followed)
         break
       case "in_progress":
-        if (isClear(call, this.#agent, this.#relative)) this.#tell(open)
+        if (hasSubject(call, this.#agent, this.#relative)) this.#openCall(followed)
         break
       default:
-        // Some agents send the input whole with the call, others piece by piece after it.
-        if (report["sessionUpdate"] === "tool_call" && isClear(call, this.#agent, this.#relative))
-          this.#tell(open)
+        // Some agents send the whole input with the call, others piece by piece after it.
+        if (report.sessionUpdate === "tool_call" && hasSubject(call, this.#agent, this.#relative))
+          this.#openCall(followed)
     }
     return true
   }
 
-  /** The call that a permission is asked for, with what the request adds. A request may say less of the input than the reports before it. */
-  asked(request: JsonObject): ToolCall | undefined {
-    const callId = textOf(request["toolCallId"])
+  /** The call of a permission request, merged with the request. The request may have less of the input than earlier reports. */
+  requestPermission(request: UnverifiedFields<Acp.ToolCallUpdate>): ToolCall | undefined {
+    const callId = textOf(request.toolCallId)
     if (callId === undefined || this.#closed.has(callId)) return undefined
-    const known = this.#open.get(callId)?.call.input ?? {}
-    const rawInput = { ...known, ...objectOf(request["rawInput"]) }
-    const open = this.#follow(callId, { ...request, rawInput })
-    this.#tell(open)
-    return open.call
+    const input = this.#followed.get(callId)?.call.input ?? {}
+    const rawInput = { ...input, ...objectOf(request.rawInput) }
+    const followed = this.#follow(callId, { ...request, rawInput })
+    this.#openCall(followed)
+    return followed.call
   }
 
-  /** Its permission was denied: it will not run, whether the agent says so or not. */
+  /** Records that the permission for a call was denied. The agent may not report that. */
   deny(callId: string): void {
-    const open = this.#open.get(callId)
-    if (open !== undefined) open.denied = true
+    const followed = this.#followed.get(callId)
+    if (followed !== undefined) followed.isDenied = true
   }
 
-  /** A cancel was sent. */
+  /** Records that a cancel was sent. */
   cancel(): void {
     this.#cancelling = true
   }
 
-  /** The agent reports something else than a call. */
-  settle(): void {
-    if (this.#open.size === 0) return
-    for (const open of this.#open.values()) this.#tell(open)
+  /** Opens every reported call, because the agent reports something other than a call. */
+  openAll(): void {
+    if (this.#followed.size === 0) return
+    for (const followed of this.#followed.values()) this.#openCall(followed)
   }
 
-  /** The agent speaks again, or its turn is over: what was denied is over too. */
+  /** Closes denied calls, because the agent writes text again or its turn has ended. */
   closeDenied(): void {
-    if (this.#open.size === 0) return
-    for (const open of this.#open.values()) if (open.denied) this.#close(open)
+    if (this.#followed.size === 0) return
+    for (const followed of this.#followed.values()) if (followed.isDenied) this.#close(followed)
   }
 
-  #follow(callId: string, report: JsonObject): Open {
-    const known = this.#open.get(callId)
+  #follow(callId: string, report: ToolCallReport): FollowedCall {
+    const known = this.#followed.get(callId)
     if (known !== undefined) {
       known.call = mergeReport(known.call, report, this.#agent)
       return known
     }
-    const open = { call: firstReport(callId, report, this.#agent), told: false, denied: false }
-    this.#open.set(callId, open)
-    return open
+    const followed = { call: firstReport(callId, report, this.#agent), isOpened: false, isDenied: false }
+    this.#followed.set(callId, followed)
+    return followed
   }
 
-  #tell(open: Open): void {
-    if (open.told) return
-    open.told = true
-    const { callId, input, tool } = open.call
-    const label = acpCallLabel(open.call, this.#agent, this.#relative)
+  #openCall(followed: FollowedCall): void {
+    if (followed.isOpened) return
+    followed.isOpened = true
+    const { callId, input, tool } = followed.call
+    const label = acpCallLabel(followed.call, this.#agent, this.#relative)
     this.#collector.openCall({
       callId,
       tool,
@@ -128,29 +131,30 @@ export class ToolCalls {
     })
   }
 
-  #close(open: Open): void {
-    this.#tell(open)
-    const { call, denied } = open
-    this.#open.delete(call.callId)
+  #close(followed: FollowedCall): void {
+    this.#openCall(followed)
+    const { call, isDenied } = followed
+    this.#followed.delete(call.callId)
     if (this.#closed.size >= MAX_CLOSED) this.#closed.clear()
     this.#closed.add(call.callId)
-    const stopped = this.#stopped(call)
-    const completed = call.status === "completed" && !stopped
-    if (completed) for (const event of filesTouchedBy(call, this.#relative)) this.#collector.emitEvent(event)
-    const status = completed
+    const wasStopped = this.#wasStopped(call)
+    const isCompleted = call.status === "completed" && !wasStopped
+    if (isCompleted)
+      for (const event of filesTouchedBy(call, this.#relative)) this.#collector.emitEvent(event)
+    const status = isCompleted
       ? "completed"
-      : stopped
+      : wasStopped
         ? "cancelled"
-        : denied
+        : isDenied
           ? "denied"
           : readFailedStatus(call)
-    // What was denied and never closed has no output: its content is what was asked.
+    // The content of a denied call without a result is the request, not an output.
     const output = call.status === "completed" || call.status === "failed" ? readCallOutput(call) : undefined
     this.#collector.closeCall(defined({ callId: call.callId, status, output, exitCode: readExitCode(call) }))
   }
 
-  #stopped(call: ToolCall): boolean {
-    const words = this.#agent.cancelsInWords
-    return this.#cancelling && words !== undefined && words.test(readCallOutput(call) ?? "")
+  #wasStopped(call: ToolCall): boolean {
+    const pattern = this.#agent.cancelsInWords
+    return this.#cancelling && pattern !== undefined && pattern.test(readCallOutput(call) ?? "")
   }
 }

@@ -1,8 +1,8 @@
 /**
- * What the lines of Claude Code mean, and how answers go back.
+ * One run's conversation with Claude Code: the meaning of its lines, and the lines that it reads.
  *
- * A run is over when every message it was given is answered. The runtime may fold a message that comes during a turn into that turn, with
- * one result for both; so further input waits here for the result, and the next turn begins with it: one result for each message.
+ * A run ends when every user message has a result. The runtime may merge a message into the turn in progress, with one result for both. So
+ * further messages wait for the result and start the next turn: one result per message.
  */
 import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
@@ -19,25 +19,25 @@ import { parseExitCode, fileEventsOfResult, readResultOutput, statusOf } from ".
 import { ClaudeUsage } from "./ClaudeUsage.ts"
 import { toClaudeApproval, claudeCallLabel } from "./ToolUse.ts"
 
-/** A conversation id that may stand in a command line: never an option, never a path. */
+/** A conversation id that is safe in a command line: not an option and not a path. */
 const sessionIdOf = (value: unknown): string | undefined =>
   typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(value) ? value : undefined
 
 export class ClaudeCodeProtocol implements Protocol {
   readonly open: string
-  readonly #resumed: boolean
+  readonly #isResumed: boolean
   readonly #lines = new JsonLines()
   readonly #collector = new OutputCollector()
   readonly #messages = new ClaudeMessages()
-  readonly #spending = new ClaudeUsage()
+  readonly #turnUsage = new ClaudeUsage()
   readonly #workspacePath: string
-  /** Left out of paths: the workspace, and what the runtime calls its folder. */
+  /** Removes the workspace from paths, also under the name that the runtime uses for it. */
   #relative: Relative
-  /** Tool inputs of the approvals that wait, by request id. */
-  readonly #asked = new Map<string, JsonObject>()
-  /** Messages that wait for the end of the turn. */
+  /** Tool inputs of the waiting approvals, by request id. */
+  readonly #waitingInputs = new Map<string, JsonObject>()
+  /** User messages that wait for the end of the turn. */
   readonly #queued: Array<string> = []
-  #noCredentials = false
+  #hasNoCredentials = false
   #lastError: string | undefined
   #cancelling = false
   #usage: Usage | undefined
@@ -45,16 +45,16 @@ export class ClaudeCodeProtocol implements Protocol {
   constructor(start: RunStart) {
     this.#workspacePath = start.workspacePath
     this.#relative = relativeTo(start.workspacePath)
-    this.#resumed = start.resumeSessionId !== undefined
+    this.#isResumed = start.resumeSessionId !== undefined
     this.open = controlRequest("initialize", "initialize") + userMessage(start.prompt)
   }
 
   readonly step: Protocol["step"] = (chunk) =>
-    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
+    this.#readLines(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
     if (this.#collector.isOver) return []
-    const outputs = this.#read(this.#lines.end())
+    const outputs = this.#readLines(this.#lines.end())
     const failure = claudeFailureAtExit(end)
     if (failure === undefined) this.#collector.concludeAtExit("Claude Code", end)
     else this.#collector.fail(failure)
@@ -62,16 +62,16 @@ export class ClaudeCodeProtocol implements Protocol {
   }
 
   readonly answer: Protocol["answer"] = (key, { decision, reason, updatedInput }) => {
-    const input = this.#asked.get(key)
+    const input = this.#waitingInputs.get(key)
     if (input === undefined) return undefined
-    this.#asked.delete(key)
+    this.#waitingInputs.delete(key)
     return controlResponse(
       key,
       decision === "allow"
         ? { behavior: "allow", updatedInput: updatedInput ?? input }
         : {
             behavior: "deny",
-            message: reason ?? "This was not allowed. Go on without it.",
+            message: reason ?? "This was not allowed. Continue without it.",
             interrupt: decision === "cancel"
           }
     )
@@ -90,42 +90,42 @@ export class ClaudeCodeProtocol implements Protocol {
     return controlRequest("interrupt", "interrupt")
   }
 
-  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#collector.readLines(lines, (said) => this.#said(said))
+  #readLines(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    return this.#collector.readLines(lines, (line) => this.#readLine(line))
   }
 
-  #said(said: JsonObject): void {
-    switch (said["type"]) {
+  #readLine(line: JsonObject): void {
+    switch (line["type"]) {
       case "stream_event":
-        return this.#streamed(said)
+        return this.#readDelta(line)
       case "assistant":
-        return this.#assistant(said)
+        return this.#readAssistant(line)
       case "user":
-        return this.#user(said)
+        return this.#readUser(line)
       case "system":
-        return this.#system(said)
+        return this.#readSystem(line)
       case "control_request":
-        return this.#asks(said)
+        return this.#readRequest(line)
       case "control_cancel_request":
-        return this.#withdraws(said)
+        return this.#withdrawApproval(line)
       case "control_response":
         return
       case "result":
-        return this.#result(said)
+        return this.#readResult(line)
       default:
-        return this.#unknown(said["type"])
+        return this.#countUnknown(line["type"])
     }
   }
 
-  #unknown(what: unknown): void {
+  #countUnknown(what: unknown): void {
     this.#collector.countUnknown(textOf(what) ?? "untyped")
   }
 
   /** The hot path: most lines of a run are deltas. */
-  #streamed(said: JsonObject): void {
-    const event = objectOf(said["event"])
-    const parent = textOf(said["parent_tool_use_id"])
-    if (event["type"] !== "content_block_delta") return this.#framed(event, parent)
+  #readDelta(line: JsonObject): void {
+    const event = objectOf(line["event"])
+    const parent = textOf(line["parent_tool_use_id"])
+    if (event["type"] !== "content_block_delta") return this.#readFrame(event, parent)
     const delta = objectOf(event["delta"])
     const [channel, text] =
       delta["type"] === "text_delta"
@@ -145,44 +145,44 @@ export class ClaudeCodeProtocol implements Protocol {
     )
   }
 
-  #framed(event: JsonObject, parent: string | undefined): void {
+  #readFrame(event: JsonObject, parent: string | undefined): void {
     this.#messages.follow(event, parent ?? "")
-    const spent = this.#spending.follow(event, parent !== undefined)
-    if (spent !== undefined) this.#collector.emit({ _tag: "Usage", usage: addUsage(this.#usage, spent) })
+    const usage = this.#turnUsage.follow(event, parent !== undefined)
+    if (usage !== undefined) this.#collector.emit({ _tag: "Usage", usage: addUsage(this.#usage, usage) })
   }
 
-  #assistant(said: JsonObject): void {
-    const message = objectOf(said["message"])
-    const error = textOf(said["error"])
+  #readAssistant(line: JsonObject): void {
+    const message = objectOf(line["message"])
+    const error = textOf(line["error"])
     if (error !== undefined || message["model"] === "<synthetic>") {
-      // Words of the program, not of the model: they tell why the result will be an error.
-      this.#lastError = textOf(said["api_error"]) ?? error
+      // Text of the program, not of the model: it says why the result will be an error.
+      this.#lastError = textOf(line["api_error"]) ?? error
       return
     }
     this.#lastError = undefined
-    const parent = textOf(said["parent_tool_use_id"])
+    const parent = textOf(line["parent_tool_use_id"])
     for (const block of arrayOf(message["content"]).filter(isJsonObject)) {
       const messageId = this.#messages.ofBlock(textOf(message["id"]) ?? "message", parent ?? "")
-      this.#block(block, messageId, parent)
+      this.#readBlock(block, messageId, parent)
     }
   }
 
-  #block(block: JsonObject, messageId: string, parent: string | undefined): void {
+  #readBlock(block: JsonObject, messageId: string, parent: string | undefined): void {
     const parentCallId = parent === undefined ? {} : { parentCallId: parent }
-    const whole = (channel: "text" | "reasoning", text: string) =>
+    const emitMessage = (channel: "text" | "reasoning", text: string) =>
       this.#collector.emitEvent(
         draft("run.message.completed", { messageId, role: "assistant", channel, text, ...parentCallId })
       )
     switch (block["type"]) {
       case "text":
-        return whole("text", textOf(block["text"]) ?? "")
+        return emitMessage("text", textOf(block["text"]) ?? "")
       case "thinking":
-        return whole("reasoning", textOf(block["thinking"]) ?? "")
+        return emitMessage("reasoning", textOf(block["thinking"]) ?? "")
       case "redacted_thinking":
         return
       case "tool_use": {
         const [callId, tool] = [textOf(block["id"]), textOf(block["name"])]
-        if (callId === undefined || tool === undefined) return this.#unknown("tool_use")
+        if (callId === undefined || tool === undefined) return this.#countUnknown("tool_use")
         const input = objectOf(block["input"])
         return this.#collector.openCall({
           callId,
@@ -193,110 +193,110 @@ export class ClaudeCodeProtocol implements Protocol {
         })
       }
       default:
-        return this.#unknown(block["type"])
+        return this.#countUnknown(block["type"])
     }
   }
 
-  #user(said: JsonObject): void {
-    const metas = arrayOf(said["tool_result_meta"]).filter(isJsonObject)
-    for (const block of arrayOf(objectOf(said["message"])["content"]).filter(isJsonObject)) {
-      // Text here is ours or a notice like "interrupted": the result says it better.
+  #readUser(line: JsonObject): void {
+    const metas = arrayOf(line["tool_result_meta"]).filter(isJsonObject)
+    for (const block of arrayOf(objectOf(line["message"])["content"]).filter(isJsonObject)) {
+      // Text is ours or a notice like "interrupted", which the result also reports.
       if (block["type"] !== "tool_result") continue
       const callId = textOf(block["tool_use_id"])
       const tool = callId === undefined ? undefined : this.#collector.toolOf(callId)
       if (callId === undefined || tool === undefined) {
-        this.#unknown("tool_result")
+        this.#countUnknown("tool_result")
         continue
       }
-      const failed = block["is_error"] === true
+      const isFailed = block["is_error"] === true
       const output = readResultOutput(block["content"])
-      if (!failed) {
-        for (const event of fileEventsOfResult(tool, said["tool_use_result"], callId, this.#relative))
+      if (!isFailed) {
+        for (const event of fileEventsOfResult(tool, line["tool_use_result"], callId, this.#relative))
           this.#collector.emitEvent(event)
       }
-      const exitCode = failed && tool === "Bash" ? parseExitCode(output) : undefined
-      const status = statusOf(failed, metas.find((meta) => meta["id"] === callId) ?? {})
+      const exitCode = isFailed && tool === "Bash" ? parseExitCode(output) : undefined
+      const status = statusOf(isFailed, metas.find((meta) => meta["id"] === callId) ?? {})
       this.#collector.closeCall({ callId, status, ...defined({ output, exitCode }) })
     }
   }
 
-  #system(said: JsonObject): void {
-    switch (said["subtype"]) {
+  #readSystem(line: JsonObject): void {
+    switch (line["subtype"]) {
       case "init":
-        return this.#init(said)
+        return this.#readInit(line)
       case "api_retry":
-        this.#lastError = textOf(said["error"])
+        this.#lastError = textOf(line["error"])
         this.#collector.emitEvent(
           toRetryEvent({
-            attempt: said["attempt"],
-            maxAttempts: said["max_retries"],
-            delayMs: said["retry_delay_ms"],
-            failure: failureOfCall(countOf(said["error_status"]), this.#lastError)
+            attempt: line["attempt"],
+            maxAttempts: line["max_retries"],
+            delayMs: line["retry_delay_ms"],
+            failure: failureOfCall(countOf(line["error_status"]), this.#lastError)
           })
         )
         return
-      // Signs of life, and a refusal that the tool's result tells again.
+      // Progress, and a denial that the tool's result repeats.
       case "status":
       case "thinking_tokens":
       case "permission_denied":
         return
       default:
-        return this.#unknown(`system/${textOf(said["subtype"]) ?? ""}`)
+        return this.#countUnknown(`system/${textOf(line["subtype"]) ?? ""}`)
     }
   }
 
-  /** Printed once a turn; the first one starts the run. */
-  #init(said: JsonObject): void {
-    this.#noCredentials = said["apiKeySource"] === "none"
-    const cwd = textOf(said["cwd"])
+  /** Reads `init`, which is printed once per turn. The first one starts the run. */
+  #readInit(line: JsonObject): void {
+    this.#hasNoCredentials = line["apiKeySource"] === "none"
+    const cwd = textOf(line["cwd"])
     if (cwd !== undefined && cwd !== "" && cwd !== this.#workspacePath)
       this.#relative = relativeTo(this.#workspacePath, cwd)
     this.#collector.start(
       defined({
-        runtimeSessionId: sessionIdOf(said["session_id"]),
-        runtimeVersion: textOf(said["claude_code_version"]),
-        model: textOf(said["model"]),
-        mode: textOf(said["permissionMode"])
+        runtimeSessionId: sessionIdOf(line["session_id"]),
+        runtimeVersion: textOf(line["claude_code_version"]),
+        model: textOf(line["model"]),
+        mode: textOf(line["permissionMode"])
       })
     )
   }
 
-  #asks(said: JsonObject): void {
-    const key = textOf(said["request_id"])
-    const request = objectOf(said["request"])
+  #readRequest(line: JsonObject): void {
+    const key = textOf(line["request_id"])
+    const request = objectOf(line["request"])
     const subtype = textOf(request["subtype"])
-    if (key === undefined || subtype === undefined) return this.#unknown("control_request")
+    if (key === undefined || subtype === undefined) return this.#countUnknown("control_request")
     if (subtype === "can_use_tool") {
       if (this.#collector.requestApproval(key, toClaudeApproval(request, this.#relative)))
-        this.#asked.set(key, objectOf(request["input"]))
+        this.#waitingInputs.set(key, objectOf(request["input"]))
       return
     }
-    // No answer is possible here. Without a refusal the runtime would wait for ever.
-    this.#unknown(`control_request/${subtype}`)
+    // The runtime would wait forever without a response.
+    this.#countUnknown(`control_request/${subtype}`)
     this.#collector.emit({ _tag: "Reply", text: controlRefusal(key, `${subtype} is not supported`) })
   }
 
-  #withdraws(said: JsonObject): void {
-    const key = textOf(said["request_id"])
+  #withdrawApproval(line: JsonObject): void {
+    const key = textOf(line["request_id"])
     const withdrawn =
       key !== undefined && this.#collector.withdrawApproval(key, "the runtime no longer waits for it")
-    if (withdrawn) this.#asked.delete(key)
-    else this.#unknown("control_cancel_request")
+    if (withdrawn) this.#waitingInputs.delete(key)
+    else this.#countUnknown("control_cancel_request")
   }
 
-  #result(said: JsonObject): void {
-    const { costUsd, ...tokens } = addUsage(this.#usage, usageOf(said))
-    // A resumed conversation's cost counts the runs before this one, and nothing tells them apart.
-    const usage: Usage = costUsd === undefined || this.#resumed ? tokens : { ...tokens, costUsd }
+  #readResult(line: JsonObject): void {
+    const { costUsd, ...tokens } = addUsage(this.#usage, usageOf(line))
+    // The cost of a resumed conversation includes earlier runs, and cannot be separated.
+    const usage: Usage = costUsd === undefined || this.#isResumed ? tokens : { ...tokens, costUsd }
     this.#usage = usage
-    this.#spending.reset()
-    const next = said["is_error"] === true ? undefined : this.#queued.shift()
+    this.#turnUsage.reset()
+    const next = line["is_error"] === true ? undefined : this.#queued.shift()
     if (next !== undefined) return this.#collector.emit({ _tag: "Reply", text: userMessage(next) })
     this.#collector.conclude(
-      toClaudeOutcome(said, usage, {
-        noCredentials: this.#noCredentials,
+      toClaudeOutcome(line, usage, {
+        hasNoCredentials: this.#hasNoCredentials,
         lastError: this.#lastError,
-        cancelling: this.#cancelling
+        isCancelling: this.#cancelling
       })
     )
   }

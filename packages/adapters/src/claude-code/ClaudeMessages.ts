@@ -1,8 +1,8 @@
 /**
- * Names for the messages of Claude Code: a delta and the whole text it belongs to get the same id.
+ * Message ids for Claude Code: the deltas of a text and its completed message have the same id.
  *
- * The runtime prints one `assistant` line for each content block, all under one message id, and streams the blocks by index. Sub-agents
- * stream beside their parent, told apart by the call that started them.
+ * The runtime prints one `assistant` line per content block, all with one message id, and streams the blocks by index. Sub-agents stream at
+ * the same time as their parent, identified by the call that started them.
  */
 import { countOf, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 
@@ -12,12 +12,12 @@ interface Streaming {
 }
 
 export class ClaudeMessages {
-  /** What streams now, by the call of the sub-agent (`""` for the agent itself). */
+  /** Messages that are streamed now, by the call of the sub-agent (`""` for the agent itself). */
   readonly #streaming = new Map<string, Streaming>()
-  /** Blocks printed of the last message that did not stream, by the same key. */
-  readonly #printed = new Map<string, { readonly messageId: string; blocks: number }>()
+  /** Number of printed blocks of the last message without a stream, by the same key. */
+  readonly #unstreamed = new Map<string, { readonly messageId: string; blocks: number }>()
 
-  /** Follows the frame of a stream: which message, which block. */
+  /** Follows a frame of the stream: the current message and block. */
   follow(event: JsonObject, parent: string): void {
     switch (event["type"]) {
       case "message_start":
@@ -37,19 +37,19 @@ export class ClaudeMessages {
     }
   }
 
-  /** The id of the block that a delta belongs to. */
+  /** Id of the block that a delta belongs to. */
   ofDelta(event: JsonObject, parent: string): string {
     const streaming = this.#streaming.get(parent)
     return `${streaming?.messageId ?? "message"}:${countOf(event["index"]) ?? streaming?.index ?? 0}`
   }
 
-  /** The id of a block that is printed whole. */
+  /** Id of a completed block. */
   ofBlock(messageId: string, parent: string): string {
     const streaming = this.#streaming.get(parent)
     if (streaming?.messageId === messageId) return `${messageId}:${streaming.index}`
-    const printed = this.#printed.get(parent)
+    const printed = this.#unstreamed.get(parent)
     const blocks = printed?.messageId === messageId ? printed.blocks : 0
-    this.#printed.set(parent, { messageId, blocks: blocks + 1 })
+    this.#unstreamed.set(parent, { messageId, blocks: blocks + 1 })
     return `${messageId}:${blocks}`
   }
 }

@@ -1,8 +1,8 @@
 /**
- * How a run of Claude Code ended: from its `result` line, or from what is left when there is none.
+ * Outcome of a run of Claude Code, from its `result` line, or from stderr without one.
  *
- * Judged by `is_error`, `api_error_status` and `terminal_reason` alone: `subtype` says "success" when no account is signed in, and exit codes
- * differ between versions.
+ * Only `is_error`, `api_error_status` and `terminal_reason` count: `subtype` is "success" without a sign-in, and exit codes differ between
+ * versions.
  */
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
 import type { Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
@@ -10,14 +10,14 @@ import { endingOf } from "../text/Excerpt.ts"
 import { arrayOf, countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { runtimeFailure } from "../output/OutputCollector.ts"
 
-/** What earlier lines told that a result is judged with. */
+/** Facts of earlier lines that a result is interpreted with. */
 export interface ClaudeEvidence {
   /** `init` found no credentials of any kind. */
-  readonly noCredentials: boolean
-  /** The error word of the last failed request: `authentication_failed`, `rate_limit`, `server_error` … */
+  readonly hasNoCredentials: boolean
+  /** Error of the last failed request: `authentication_failed`, `rate_limit`, `server_error` … */
   readonly lastError?: string | undefined
   /** A cancel was sent. */
-  readonly cancelling: boolean
+  readonly isCancelling: boolean
 }
 
 const sentences: Readonly<Record<string, string>> = {
@@ -25,12 +25,12 @@ const sentences: Readonly<Record<string, string>> = {
     "Claude Code is not signed in. Run `claude` on this machine and use /login, or set ANTHROPIC_API_KEY.",
   bad_credentials: "Claude Code's credentials were refused. Sign in again, or correct the API key.",
   rate_limited:
-    "The model service refused the request because of its rate limit. Wait a little, then start again.",
+    "The model service refused the request because of its rate limit. Wait a moment, then start the run again.",
   overloaded: "The model service is overloaded. Try again in a moment.",
   server_error: "The model service failed. Try again in a moment.",
   unreachable: "Claude Code could not reach the model service. Check the network, proxy and base URL.",
   request_refused: "The model service refused the request.",
-  unknown_session: "Claude Code does not know the conversation to go on with. Start a new run instead.",
+  unknown_session: "Claude Code can't find the conversation to resume. Start a new run instead.",
   bad_option: "Claude Code refused an option that it was started with. Check its version.",
   command_missing: "Claude Code was not found on this machine. Install it, or correct its path.",
   crashed: "Claude Code ended before it gave a result."
@@ -46,7 +46,7 @@ const byStatus = (status: number): string => {
   return status >= 500 ? "server_error" : "request_refused"
 }
 
-const byError = new Map([
+const reasonByError = new Map([
   ["authentication_failed", "bad_credentials"],
   ["rate_limit", "rate_limited"],
   ["overloaded", "overloaded"],
@@ -55,11 +55,11 @@ const byError = new Map([
   ["invalid_request", "request_refused"]
 ])
 
-/** What a failed call to the model would end a run with. */
+/** Failure that a failed call to the model would end the run with. */
 export const failureOfCall = (status: number | undefined, error: string | undefined): RunFailure =>
-  failure(status === undefined ? (byError.get(error ?? "") ?? "unknown") : byStatus(status))
+  failure(status === undefined ? (reasonByError.get(error ?? "") ?? "unknown") : byStatus(status))
 
-/** Tokens as the model's service counts them, cached ones included in the input. */
+/** Tokens as the model service counts them. The input includes cached tokens. */
 export const tokensOf = (usage: JsonObject): Usage => {
   const cached = countOf(usage["cache_read_input_tokens"])
   const input = countOf(usage["input_tokens"])
@@ -74,7 +74,7 @@ export const tokensOf = (usage: JsonObject): Usage => {
   })
 }
 
-/** What this turn used; the cost is the process's so far. */
+/** Usage of this turn. The cost is the process's total so far. */
 export const usageOf = (result: JsonObject): Usage => {
   const cost = result["total_cost_usd"]
   return defined({
@@ -84,7 +84,7 @@ export const usageOf = (result: JsonObject): Usage => {
   })
 }
 
-/** Tokens of two turns together; the later cost includes the earlier one. */
+/** Sum of two turns. The later cost includes the earlier one. */
 export const addUsage = (earlier: Usage | undefined, later: Usage): Usage => {
   if (earlier === undefined) return later
   const sum = (a: number | undefined, b: number | undefined) =>
@@ -101,13 +101,13 @@ export const addUsage = (earlier: Usage | undefined, later: Usage): Usage => {
 
 const isUnknownSession = (text: string): boolean => text.includes("No conversation found with session ID")
 
-/** What a `result` line says of the end. */
+/** Outcome from a `result` line. */
 export const toClaudeOutcome = (result: JsonObject, usage: Usage, evidence: ClaudeEvidence): Outcome => {
-  const told = textOf(result["result"])
-  if (result["is_error"] !== true) return { _tag: "Completed", usage, ...defined({ text: told }) }
+  const text = textOf(result["result"])
+  if (result["is_error"] !== true) return { _tag: "Completed", usage, ...defined({ text: text }) }
   const terminal = textOf(result["terminal_reason"]) ?? ""
   const status = countOf(result["api_error_status"])
-  if (terminal.startsWith("aborted") || (evidence.cancelling && status === undefined)) {
+  if (terminal.startsWith("aborted") || (evidence.isCancelling && status === undefined)) {
     return { _tag: "Cancelled", reason: "interrupted", usage }
   }
   return { _tag: "Failed", error: errorOf(result, status, terminal, evidence), usage }
@@ -117,7 +117,7 @@ const errorOf = (
   result: JsonObject,
   status: number | undefined,
   terminal: string,
-  { noCredentials, lastError }: ClaudeEvidence
+  { hasNoCredentials, lastError }: ClaudeEvidence
 ): RunFailure => {
   const said =
     textOf(result["result"]) ??
@@ -128,18 +128,18 @@ const errorOf = (
   if (isUnknownSession(said)) return failure("unknown_session", details)
   if (status !== undefined) return failure(byStatus(status), { status, ...details })
   if (lastError === "authentication_failed") {
-    return failure(noCredentials ? "not_signed_in" : "bad_credentials", details)
+    return failure(hasNoCredentials ? "not_signed_in" : "bad_credentials", details)
   }
-  const reason = lastError === undefined ? undefined : byError.get(lastError)
+  const reason = lastError === undefined ? undefined : reasonByError.get(lastError)
   if (reason !== undefined) return failure(reason, details)
   if (terminal === "api_error") return failure("server_error", details)
-  // A reason of the runtime's own, like a limit of turns: its words say more than ours.
+  // A reason of the runtime, such as a limit of turns. Its text explains more than ours.
   const message =
     said === "" ? `Claude Code stopped: ${terminal === "" ? "no reason given" : terminal}.` : said
   return runtimeFailure(terminal === "" ? "runtime_error" : terminal, message)
 }
 
-/** Why there is no result, as far as the process's last words tell; `undefined` where they do not. */
+/** Failure from stderr of a process without a result; `undefined` if it gives no reason. */
 export const claudeFailureAtExit = ({ code, signal, stderr }: ProcessEnd): RunFailure | undefined => {
   const said = stderr.trim() === "" ? {} : { said: endingOf(stderr.trim(), 1_000) }
   if (code === null && signal === null && /\b(ENOENT|EACCES)\b/.test(stderr))

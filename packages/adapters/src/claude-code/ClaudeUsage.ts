@@ -1,7 +1,7 @@
 /**
- * What a turn of Claude Code has used so far, from the frames of its stream: the result tells the whole only when the turn is over.
+ * Usage of a turn of Claude Code so far, from the frames of its stream. The result has the total only at the end of the turn.
  *
- * Sub-agents spend too; only the agent's own replies count as turns, as in the result.
+ * Includes the tokens of sub-agents. Only the agent's own replies count as turns, as in the result.
  */
 import type { Usage } from "@corral/domain/run/Run"
 import { countOf, objectOf, type JsonObject } from "../text/Json.ts"
@@ -13,7 +13,7 @@ export class ClaudeUsage {
   #cached = 0
   #turns = 0
 
-  /** Follows a frame of a stream; gives what the turn has used where the frame closes a reply. */
+  /** Follows a frame of the stream. Returns the turn's usage if the frame ends a reply. */
   follow(event: JsonObject, ofSubAgent: boolean): Usage | undefined {
     switch (event["type"]) {
       case "message_start": {
@@ -38,7 +38,7 @@ export class ClaudeUsage {
     }
   }
 
-  /** The turn is over and its result has told the whole. */
+  /** Starts the next turn. */
   reset(): void {
     this.#input = this.#output = this.#cached = this.#turns = 0
   }

@@ -1,5 +1,5 @@
 /**
- * The lines that Claude Code reads: a user's message, our requests, our responses.
+ * Lines that Claude Code reads: user messages, our requests, our responses.
  */
 
 const line = (value: object): string => `${JSON.stringify(value)}\n`
@@ -17,6 +17,6 @@ export const controlRequest = (requestId: string, subtype: "initialize" | "inter
 export const controlResponse = (requestId: string, response: object): string =>
   line({ type: "control_response", response: { subtype: "success", request_id: requestId, response } })
 
-/** The answer to a question that the host has no answer to. */
+/** Error response to an unsupported request. */
 export const controlRefusal = (requestId: string, error: string): string =>
   line({ type: "control_response", response: { subtype: "error", request_id: requestId, error } })

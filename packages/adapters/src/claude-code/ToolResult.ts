@@ -1,5 +1,5 @@
 /**
- * What a tool of Claude Code left behind: the status and text of its result, and the files it read or changed.
+ * Result of a tool call of Claude Code: its status and text, and the files that it read or changed.
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
@@ -19,15 +19,15 @@ export const readResultOutput = (content: unknown): string | undefined => {
     .join("\n")
 }
 
-/** `meta` is the runtime's note about the call: whether and why it was not carried out. */
-export const statusOf = (failed: boolean, meta: JsonObject): PayloadOf<"run.tool.result">["status"] => {
-  if (!failed) return "completed"
+/** Status of a result. `meta` says whether and why the call was not executed. */
+export const statusOf = (isFailed: boolean, meta: JsonObject): PayloadOf<"run.tool.result">["status"] => {
+  if (!isFailed) return "completed"
   if (objectOf(meta["permission_decision"])["decision"] === "reject") return "denied"
-  // Rejected without anybody's decision: the turn was interrupted.
+  // Rejected without a decision: the turn was interrupted.
   return meta["non_execution_kind"] === "user-rejected" ? "cancelled" : "failed"
 }
 
-/** The exit code that a failed command's text begins with. */
+/** Exit code at the start of a failed command's output. */
 export const parseExitCode = (output: string | undefined): number | undefined => {
   const code = /^Exit code (\d{1,3})\b/.exec(output ?? "")?.[1]
   return code === undefined ? undefined : Number(code)
@@ -38,7 +38,7 @@ const isHunk = (value: unknown): value is Hunk =>
   ["oldStart", "oldLines", "newStart", "newLines"].every((key) => countOf(value[key]) !== undefined) &&
   arrayOf(value["lines"]).every((line) => typeof line === "string")
 
-/** Files that a call read or changed, from the structured half of its result. A failed call has none. */
+/** Files that a call read or changed, from the structured part of its result. */
 export const fileEventsOfResult = (
   tool: string | undefined,
   structured: unknown,
@@ -51,12 +51,13 @@ export const fileEventsOfResult = (
   const changed = textOf(structured["filePath"])
   if (changed === undefined || !Array.isArray(structured["structuredPatch"])) return []
   const path = relative(changed)
-  const created = structured["type"] === "create"
-  const told = structured["structuredPatch"].filter(isHunk)
+  const isNew = structured["type"] === "create"
+  const reported = structured["structuredPatch"].filter(isHunk)
   // A new file comes with no hunks: all of its text is new.
-  const hunks = told.length === 0 && created ? [replacement("", textOf(structured["content"]) ?? "")] : told
+  const hunks =
+    reported.length === 0 && isNew ? [replacement("", textOf(structured["content"]) ?? "")] : reported
   return [
-    draft("run.patch.proposed", { path, patch: unifiedDiff(path, hunks, created), callId }),
-    draft("run.file.changed", { path, change: created ? "created" : "modified", callId })
+    draft("run.patch.proposed", { path, patch: unifiedDiff(path, hunks, isNew), callId }),
+    draft("run.file.changed", { path, change: isNew ? "created" : "modified", callId })
   ]
 }

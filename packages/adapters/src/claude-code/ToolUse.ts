@@ -1,5 +1,5 @@
 /**
- * Claude Code's tools as a person meets them: one line for a list, and exactly what an approval would let happen.
+ * Tools of Claude Code for users: one-line labels, and approvals with the exact action.
  */
 import type { ActionClass, ApprovalRequest, DecisionScope, Risk } from "@corral/domain/approval/Approval"
 import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
@@ -9,7 +9,7 @@ import type { Relative } from "../files/RelativePath.ts"
 import { hasOnlyKnownReadFields, hasOnlyKnownWriteFields } from "../files/KnownFields.ts"
 import { replacement, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
 
-/** The field that names what a tool reads or writes, where it is not `file_path`. */
+/** Input field with the file of a tool, if it is not `file_path`. */
 const targets: Readonly<Record<string, string>> = {
   NotebookEdit: "notebook_path",
   NotebookRead: "notebook_path",
@@ -18,7 +18,7 @@ const targets: Readonly<Record<string, string>> = {
   LS: "path"
 }
 
-/** Every path that a call names, the one that the tool acts on first. */
+/** Every path of a call's input, the tool's target first. */
 const pathsOf = (tool: string, input: JsonObject): ReadonlyArray<string> => {
   const target = Object.hasOwn(targets, tool) ? targets[tool] : undefined
   const paths = pathsIn(input, textOf(input[target ?? "file_path"]))
@@ -26,7 +26,7 @@ const pathsOf = (tool: string, input: JsonObject): ReadonlyArray<string> => {
   return folder === undefined ? paths : [...paths, folder]
 }
 
-/** `mcp__server__tool` → its server and tool. */
+/** Server and tool of the name `mcp__server__tool`. */
 const mcp = (tool: string): { readonly server: string; readonly name: string } | undefined => {
   const [prefix, server, ...name] = tool.split("__")
   return prefix === "mcp" && server !== undefined && name.length > 0
@@ -92,7 +92,7 @@ const classOf = (tool: string): readonly [ActionClass, Risk] => {
 }
 
 /** Whether the input names all files of a call. Only writes are checked. */
-const isTold = (tool: string, input: JsonObject): boolean => {
+const namesAllFiles = (tool: string, input: JsonObject): boolean => {
   switch (tool) {
     case "Write":
     case "Edit":
@@ -105,7 +105,7 @@ const isTold = (tool: string, input: JsonObject): boolean => {
       return hasOnlyKnownReadFields(input)
     case "AskUserQuestion":
     case "ExitPlanMode":
-      // They are about no file: what names one is something else.
+      // They have no file. A call that names one does something else.
       return pathsOf(tool, input).length === 0
     default:
       return true
@@ -118,9 +118,7 @@ const hunksOf = (tool: string, input: JsonObject): ReadonlyArray<Hunk> => {
   return edits.map((edit) => replacement(textOf(edit["old_string"]) ?? "", textOf(edit["new_string"]) ?? ""))
 }
 
-/**
- * The exact text that goes and comes. A `Write` replaces the whole file; what stood there only the disk knows, so it reads as a new one.
- */
+/** Patch with the removed and added text. A `Write` shows a new file, because the earlier content is unknown. */
 const patchOf = (tool: string, input: JsonObject, path: string): string | undefined => {
   const content = textOf(input["content"])
   if (tool === "Write" && content !== undefined) return unifiedDiff(path, [replacement("", content)], true)
@@ -129,8 +127,8 @@ const patchOf = (tool: string, input: JsonObject, path: string): string | undefi
 }
 
 /**
- * What may be remembered, as the runtime's own suggestions allow: with none, a decision is for this run at most. The memory itself is the
- * Edge's: the runtime is never told to remember, so that a grant taken back is gone at once and nothing happens unrecorded.
+ * Scopes of a decision, as the runtime's suggestions allow. Without suggestions a decision applies to this run at most. Only the Edge
+ * remembers decisions: a revoked grant ends immediately, and every action is recorded.
  */
 const scopesOf = (suggestions: ReadonlyArray<unknown>): ReadonlyArray<DecisionScope> => [
   "once",
@@ -141,36 +139,36 @@ const scopesOf = (suggestions: ReadonlyArray<unknown>): ReadonlyArray<DecisionSc
     : [])
 ]
 
-/** A `can_use_tool` request as an approval. */
+/** The approval for a `can_use_tool` request. */
 export const toClaudeApproval = (request: JsonObject, relative: Relative): ApprovalRequest => {
   const tool = textOf(request["tool_name"]) ?? "unknown"
   const input = objectOf(request["input"])
-  const told = isTold(tool, input)
+  const isComplete = namesAllFiles(tool, input)
   const [action, risk] = classOf(tool)
   const files = [...new Set(pathsOf(tool, input).map(relative))]
   const [file] = files
   const command = tool === "Bash" ? textOf(input["command"]) : undefined
   return {
     action,
-    risk: told ? risk : "high",
+    risk: isComplete ? risk : "high",
     title: claudeCallLabel(tool, input, relative),
     tool,
     ...defined({
       callId: textOf(request["tool_use_id"]),
       command,
-      // Its shell may have moved since; the runtime does not tell.
+      // The shell's current folder is unknown.
       cwd: command === undefined ? undefined : ".",
       files: file === undefined ? undefined : files,
       patch: file === undefined ? undefined : patchOf(tool, input, file),
-      // What another tool does with an address, only its input says.
+      // Other tools may do anything with an address.
       url: tool === "WebFetch" ? textOf(input["url"]) : undefined,
       reason: textOf(request["decision_reason"]) ?? textOf(input["description"]) ?? textOf(input["plan"])
     }),
     input,
     editable: true,
-    // Outside the runtime's own sandbox the same words are another action.
+    // The same command outside the runtime's sandbox is another action.
     scopes:
-      !told || input["dangerouslyDisableSandbox"] === true
+      !isComplete || input["dangerouslyDisableSandbox"] === true
         ? ["once"]
         : scopesOf(arrayOf(request["permission_suggestions"]))
   }

@@ -1,8 +1,8 @@
 /**
- * A conversation with `codex app-server`: requests and their answers both ways, and what its notifications mean.
+ * One run's conversation with `codex app-server`: requests and responses in both directions, and the meaning of its notifications.
  *
- * The handshake goes step by step: initialize, then a thread (a new one, or one to go on with), then a turn for each message. A run is
- * over when every message it was given has had its turn; a further one waits here for the end of the turn before it.
+ * The handshake has steps: initialize, then a thread (new or resumed), then one turn per user message. A run ends when every message has
+ * had its turn. A further message waits for the end of the turn before it.
  */
 import { draft } from "@corral/domain/run/RunEvent"
 import type { Decision } from "@corral/domain/approval/Approval"
@@ -14,7 +14,7 @@ import { OutputCollector } from "../output/OutputCollector.ts"
 import { toCodexQuestion } from "./Approvals.ts"
 import { toCodexFailure, toRequestFailure, codexFailureAtExit } from "./CodexFailure.ts"
 import { toCodexRetry } from "./Retries.ts"
-import { measured } from "./FileChanges.ts"
+import { measureDiff } from "./FileChanges.ts"
 import {
   codexNotification,
   codexRefusal,
@@ -31,16 +31,16 @@ import { CodexUsage } from "./CodexUsage.ts"
 
 const clientInfo = { name: "corral", title: "Corral", version: "1" }
 
-type Sent = "initialize" | "thread" | "turn"
+type Purpose = "initialize" | "thread" | "turn"
 
-interface Asked {
+interface PendingQuestion {
   readonly id: CodexRequestId
-  /** Of the agent itself, not of a sub-agent. */
+  /** From the agent itself, not from a sub-agent. */
   readonly own: boolean
   readonly result: (decision: Decision) => object
 }
 
-/** The message of one part of the reasoning. */
+/** Message id of one part of the reasoning. */
 const partOf = (params: JsonObject, part: "summary" | "content"): string | undefined => {
   const [item, index] = [textOf(params["itemId"]), countOf(params[`${part}Index`])]
   return item === undefined || index === undefined ? undefined : `${item}:${part}:${index}`
@@ -54,12 +54,12 @@ export class AppServerProtocol implements Protocol {
   readonly #lines = new JsonLines()
   readonly #collector = new OutputCollector()
   readonly #items: Items
-  readonly #spending = new CodexUsage()
-  /** Requests of ours that matter and are not answered yet. */
-  readonly #sent = new Map<unknown, Sent>()
-  /** Requests of theirs that wait, by key. */
-  readonly #asked = new Map<string, Asked>()
-  /** Messages that wait for the end of the turn. */
+  readonly #usage = new CodexUsage()
+  /** Our requests without a response. */
+  readonly #pending = new Map<unknown, Purpose>()
+  /** Codex's requests that wait for a decision, by key. */
+  readonly #questions = new Map<string, PendingQuestion>()
+  /** User messages that wait for the end of the turn. */
   readonly #queued: Array<string> = []
   #relative: Relative
   #nextId = 0
@@ -77,25 +77,25 @@ export class AppServerProtocol implements Protocol {
   }
 
   readonly step: Protocol["step"] = (chunk) =>
-    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
+    this.#readLines(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
     if (this.#collector.isOver) return []
-    const outputs = this.#read(this.#lines.end())
+    const outputs = this.#readLines(this.#lines.end())
     const failure =
       codexFailureAtExit(end) ?? (this.#lastError === undefined ? undefined : toCodexFailure(this.#lastError))
     if (failure === undefined) this.#collector.concludeAtExit("Codex", end)
-    else this.#collector.fail(failure, this.#spending.usage)
+    else this.#collector.fail(failure, this.#usage.usage)
     return [...outputs, ...this.#collector.takeOutputs()]
   }
 
   readonly answer: Protocol["answer"] = (key, { decision, reason }) => {
-    const asked = this.#asked.get(key)
-    if (asked === undefined) return undefined
-    this.#asked.delete(key)
-    const said = codexResponse(asked.id, asked.result(decision))
-    // A refusal has no text. The text follows as a message to the turn, which continues.
-    return decision === "deny" && reason !== undefined && asked.own ? said + this.#steer(reason) : said
+    const question = this.#questions.get(key)
+    if (question === undefined) return undefined
+    this.#questions.delete(key)
+    const said = codexResponse(question.id, question.result(decision))
+    // A denial has no text. The reason follows as a message to the turn, which continues.
+    return decision === "deny" && reason !== undefined && question.own ? said + this.#steer(reason) : said
   }
 
   readonly input: Protocol["input"] = (text) => {
@@ -112,13 +112,13 @@ export class AppServerProtocol implements Protocol {
     return this.#request("turn/interrupt", { threadId, turnId })
   }
 
-  #request(method: string, params: object, sent?: Sent): string {
+  #request(method: string, params: object, purpose?: Purpose): string {
     const id = this.#nextId++
-    if (sent !== undefined) this.#sent.set(id, sent)
+    if (purpose !== undefined) this.#pending.set(id, purpose)
     return codexRequest(id, method, params)
   }
 
-  /** Words to the turn that is under way; none where there is no such turn. */
+  /** The line that adds a message to the turn in progress; empty without such a turn. */
   #steer(text: string): string {
     const [threadId, expectedTurnId] = [this.#threadId, this.#turnId]
     if (threadId === undefined || expectedTurnId === undefined) return ""
@@ -129,32 +129,32 @@ export class AppServerProtocol implements Protocol {
     this.#collector.emit({ _tag: "Reply", text })
   }
 
-  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#collector.readLines(lines, (said) => this.#said(said))
+  #readLines(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    return this.#collector.readLines(lines, (said) => this.#readMessage(said))
   }
 
-  #said(said: JsonObject): void {
+  #readMessage(said: JsonObject): void {
     const method = textOf(said["method"])
     const params = objectOf(said["params"])
     const { id } = said
     if (method === undefined)
-      return isRequestId(id) ? this.#answered(id, said) : this.#collector.countUnknown("untyped")
-    if (isRequestId(id)) return this.#asks(id, method, params)
-    return this.#notified(method, params)
+      return isRequestId(id) ? this.#readResponse(id, said) : this.#collector.countUnknown("untyped")
+    if (isRequestId(id)) return this.#readRequest(id, method, params)
+    return this.#readNotification(method, params)
   }
 
-  #answered(id: CodexRequestId, said: JsonObject): void {
-    const sent = this.#sent.get(id)
-    if (sent === undefined) return
-    this.#sent.delete(id)
+  #readResponse(id: CodexRequestId, said: JsonObject): void {
+    const purpose = this.#pending.get(id)
+    if (purpose === undefined) return
+    this.#pending.delete(id)
     if (isJsonObject(said["error"]))
-      return this.#collector.fail(toRequestFailure(said["error"]), this.#spending.usage)
+      return this.#collector.fail(toRequestFailure(said["error"]), this.#usage.usage)
     const result = objectOf(said["result"])
-    switch (sent) {
+    switch (purpose) {
       case "initialize":
         return this.#reply(codexNotification("initialized") + this.#openThread())
       case "thread":
-        return this.#threadOpened(result)
+        return this.#readThread(result)
       case "turn":
         this.#turnId ??= textOf(objectOf(result["turn"])["id"])
     }
@@ -165,7 +165,7 @@ export class AppServerProtocol implements Protocol {
     const settings = {
       cwd: workspacePath,
       approvalPolicy: approvalPolicyOf(mode),
-      // A person, whatever the configuration says: a model of Codex's own may be set to answer instead.
+      // A user, regardless of the configuration, which can set a model of Codex to decide.
       approvalsReviewer: "user",
       sandbox: sandboxOf(mode),
       ...defined({ model })
@@ -175,7 +175,7 @@ export class AppServerProtocol implements Protocol {
       : this.#request("thread/resume", { threadId: resumeSessionId, ...settings }, "thread")
   }
 
-  #threadOpened(result: JsonObject): void {
+  #readThread(result: JsonObject): void {
     const thread = objectOf(result["thread"])
     this.#threadId = textOf(thread["id"])
     const cwd = textOf(result["cwd"]) ?? textOf(thread["cwd"])
@@ -191,35 +191,35 @@ export class AppServerProtocol implements Protocol {
         mode: textOf(result["approvalPolicy"])
       })
     )
-    this.#say(this.#start.prompt)
+    this.#startTurn(this.#start.prompt)
   }
 
-  /** A message, and the turn that it begins. */
-  #say(text: string): void {
+  /** Starts a turn with a user message. */
+  #startTurn(text: string): void {
     const params = { threadId: this.#threadId ?? "", input: textInput(text) }
     this.#reply(this.#request("turn/start", params, "turn"))
   }
 
-  #asks(id: CodexRequestId, method: string, params: JsonObject): void {
+  #readRequest(id: CodexRequestId, method: string, params: JsonObject): void {
     const question = toCodexQuestion(method, params, this.#relative, this.#items)
     if (question === undefined) {
-      // No answer is possible here. Without a refusal the runtime would wait for ever.
+      // The runtime would wait forever without a response.
       this.#collector.countUnknown(method)
       return this.#reply(codexRefusal(id, `${method} is not supported`))
     }
     const key = JSON.stringify(id)
     if (this.#collector.requestApproval(key, question.request))
-      this.#asked.set(key, { id, own: this.#isOwn(params), result: question.result })
+      this.#questions.set(key, { id, own: this.#isOwn(params), result: question.result })
   }
 
-  #notified(method: string, params: JsonObject): void {
+  #readNotification(method: string, params: JsonObject): void {
     switch (method) {
       case "item/agentMessage/delta":
-        return this.#streamed("text", textOf(params["itemId"]), params)
+        return this.#readDelta("text", textOf(params["itemId"]), params)
       case "item/reasoning/summaryTextDelta":
-        return this.#streamed("reasoning", partOf(params, "summary"), params)
+        return this.#readDelta("reasoning", partOf(params, "summary"), params)
       case "item/reasoning/textDelta":
-        return this.#streamed("reasoning", partOf(params, "content"), params)
+        return this.#readDelta("reasoning", partOf(params, "content"), params)
       case "item/started":
         return this.#items.started(objectOf(params["item"]), this.#parentOf(params))
       case "item/completed":
@@ -227,29 +227,29 @@ export class AppServerProtocol implements Protocol {
       case "item/fileChange/patchUpdated":
         return this.#items.revise(textOf(params["itemId"]) ?? "", params["changes"])
       case "thread/tokenUsage/updated":
-        return this.#spent(params)
+        return this.#readUsage(params)
       case "turn/started":
         if (this.#isOwn(params)) this.#turnId ??= textOf(objectOf(params["turn"])["id"])
         return
       case "turn/diff/updated":
-        return this.#diffed(params)
+        return this.#readDiff(params)
       case "turn/completed":
-        return this.#isOwn(params) ? this.#turnEnded(objectOf(params["turn"])) : undefined
+        return this.#isOwn(params) ? this.#endTurn(objectOf(params["turn"])) : undefined
       case "error":
-        // One that is tried again is no failure; one of a sub-agent is its parent's business.
+        // A retried error is not a failure, and the parent reports errors of a sub-agent.
         if (!this.#isOwn(params)) return
         if (params["willRetry"] === true) this.#collector.emitEvent(toCodexRetry(objectOf(params["error"])))
         else this.#lastError = objectOf(params["error"])
         return
       case "serverRequest/resolved":
-        return this.#resolved(params["requestId"])
+        return this.#withdrawApproval(params["requestId"])
       default:
         if (!isSilent(method)) this.#collector.countUnknown(method)
     }
   }
 
   /** The hot path: most lines of a run are deltas. */
-  #streamed(channel: "text" | "reasoning", messageId: string | undefined, params: JsonObject): void {
+  #readDelta(channel: "text" | "reasoning", messageId: string | undefined, params: JsonObject): void {
     const text = params["delta"]
     if (messageId === undefined || typeof text !== "string" || text === "") return
     const parentCallId = this.#parentOf(params)
@@ -269,11 +269,11 @@ export class AppServerProtocol implements Protocol {
     return typeof thread !== "string" || this.#isOwn(params) ? undefined : this.#items.parentOf(thread)
   }
 
-  #spent(params: JsonObject): void {
+  #readUsage(params: JsonObject): void {
     const thread = textOf(params["threadId"]) ?? ""
     const own = this.#isOwn(params)
     const since = !own || this.#start.resumeSessionId === undefined
-    const usage = this.#spending.follow(
+    const usage = this.#usage.follow(
       thread,
       objectOf(params["tokenUsage"]),
       since,
@@ -282,37 +282,38 @@ export class AppServerProtocol implements Protocol {
     if (usage !== undefined) this.#collector.emit({ _tag: "Usage", usage })
   }
 
-  /** The changes of the whole turn so far, printed again with each change: the last of them is said, once. */
-  #diffed(params: JsonObject): void {
+  /** Reads the changes of the whole turn so far, which are printed again with each change. Only the last is emitted. */
+  #readDiff(params: JsonObject): void {
     if (this.#isOwn(params)) this.#diff = textOf(params["diff"]) ?? ""
   }
 
-  #sayDiff(): void {
+  #emitDiff(): void {
     const patch = this.#diff
     this.#diff = ""
-    if (patch !== "") this.#collector.emitEvent(draft("run.diff.ready", { ...measured(patch), patch }))
+    if (patch !== "") this.#collector.emitEvent(draft("run.diff.ready", { ...measureDiff(patch), patch }))
   }
 
-  #resolved(id: unknown): void {
+  #withdrawApproval(id: unknown): void {
     if (!isRequestId(id)) return
     const key = JSON.stringify(id)
     // Codex reports the answered requests, too.
-    if (this.#asked.delete(key)) this.#collector.withdrawApproval(key, "the runtime no longer waits for it")
+    if (this.#questions.delete(key))
+      this.#collector.withdrawApproval(key, "the runtime no longer waits for it")
   }
 
-  #turnEnded(turn: JsonObject): void {
+  #endTurn(turn: JsonObject): void {
     const id = textOf(turn["id"])
-    // Not another turn than the one that was begun, and none twice.
+    // Ignore other turns, and a repeated end of this one.
     if (id !== undefined && (id === this.#endedTurnId || id !== (this.#turnId ?? id))) return
     this.#endedTurnId = id
-    this.#sayDiff()
+    this.#emitDiff()
     this.#turnId = undefined
-    const { usage } = this.#spending
+    const { usage } = this.#usage
     const used = defined({ usage })
     switch (turn["status"]) {
       case "completed": {
         const next = this.#queued.shift()
-        if (next !== undefined) return this.#say(next)
+        if (next !== undefined) return this.#startTurn(next)
         const { lastText: text } = this.#items
         return this.#collector.conclude({ _tag: "Completed", ...used, ...defined({ text }) })
       }

@@ -1,9 +1,9 @@
 /**
- * Codex's questions as approvals: exactly what would happen, and how a decision goes back.
+ * Codex's permission requests as approvals with the exact action, and the responses to them.
  *
- * What a decision is remembered for is offered as far as the runtime itself would remember it: its `acceptForSession` ends with the
- * process, which is a run's. The memory is the Edge's: the runtime is only ever told yes for once, so that a grant taken back is gone at
- * once and nothing happens unrecorded.
+ * An approval offers the scopes that the runtime itself could remember. Its `acceptForSession` ends with the process, so that is one run.
+ * Codex always receives a decision for once. Only the Edge remembers decisions: a revoked grant ends immediately, and every action is
+ * recorded.
  */
 import type { ApprovalRequest, Decision, DecisionScope } from "@corral/domain/approval/Approval"
 import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
@@ -14,14 +14,18 @@ import type { Items } from "./Items.ts"
 import { scriptOf } from "./ShellScript.ts"
 import { labelOfChanges, PATCH, SHELL, toolOfServer } from "./Tools.ts"
 
-/** A question, and the result that a decision on it is answered with. */
+/** A permission request, and the response to it for each decision. */
 export interface CodexQuestion {
   readonly request: ApprovalRequest
   readonly result: (decision: Decision) => object
 }
 
-const words: Readonly<Record<Decision, string>> = { allow: "accept", deny: "decline", cancel: "cancel" }
-const decided = (decision: Decision): object => ({ decision: words[decision] })
+const decisionNames: Readonly<Record<Decision, string>> = {
+  allow: "accept",
+  deny: "decline",
+  cancel: "cancel"
+}
+const toDecision = (decision: Decision): object => ({ decision: decisionNames[decision] })
 
 const once: ReadonlyArray<DecisionScope> = ["once"]
 
@@ -30,20 +34,20 @@ const scopesOf = (forSession: boolean, forAlways: boolean): ReadonlyArray<Decisi
   return forSession ? ["once", "run"] : once
 }
 
-const says = (decisions: unknown, name: string): boolean =>
+const includesDecision = (decisions: unknown, name: string): boolean =>
   arrayOf(decisions).some((one) => one === name || (isJsonObject(one) && Object.hasOwn(one, name)))
 
-const callOf = (params: JsonObject): { readonly callId?: string } =>
+const callIdOf = (params: JsonObject): { readonly callId?: string } =>
   defined({ callId: textOf(params["itemId"]) })
 
-const commandOf = (params: JsonObject, relative: Relative): CodexQuestion => {
-  const [told, folder] = [textOf(params["command"]), textOf(params["cwd"])]
+const commandQuestion = (params: JsonObject, relative: Relative): CodexQuestion => {
+  const [commandLine, folder] = [textOf(params["command"]), textOf(params["cwd"])]
   const rights = params["additionalPermissions"]
-  const command = told === undefined ? undefined : scriptOf(told)
+  const command = commandLine === undefined ? undefined : scriptOf(commandLine)
   const decisions = params["availableDecisions"]
   const environment = textOf(params["environmentId"]) ?? "local"
-  // The same words with more rights, in another place or in an unnamed folder are another action.
-  const plain =
+  // The same command with more permissions, in another environment or in an unknown folder is another action.
+  const isPlain =
     command !== undefined && folder !== undefined && !isJsonObject(rights) && environment === "local"
   return {
     request: {
@@ -51,56 +55,59 @@ const commandOf = (params: JsonObject, relative: Relative): CodexQuestion => {
       risk: isJsonObject(rights) ? "high" : "medium",
       title: titleLine(`Run ${command ?? "a command"}`),
       tool: SHELL,
-      ...callOf(params),
+      ...callIdOf(params),
       ...defined({
         command,
         cwd: folder === undefined ? undefined : relative(folder),
         reason: textOf(params["reason"]),
-        input: isJsonObject(rights) ? { command: told, additionalPermissions: rights } : undefined
+        input: isJsonObject(rights) ? { command: commandLine, additionalPermissions: rights } : undefined
       }),
       editable: false,
-      scopes: plain
-        ? scopesOf(says(decisions, "acceptForSession"), says(decisions, "acceptWithExecpolicyAmendment"))
+      scopes: isPlain
+        ? scopesOf(
+            includesDecision(decisions, "acceptForSession"),
+            includesDecision(decisions, "acceptWithExecpolicyAmendment")
+          )
         : once
     },
-    result: decided
+    result: toDecision
   }
 }
 
-/** A command that runs already wants to reach a host: that is asked, and not whether it may run. */
-const reachOf = (params: JsonObject, host: string, protocol: string): CodexQuestion => ({
+/** Request for network access of a running command, not for the command. */
+const networkQuestion = (params: JsonObject, host: string, protocol: string): CodexQuestion => ({
   request: {
     action: "network",
     risk: "medium",
     title: titleLine(`Reach ${host}`),
     tool: SHELL,
-    ...callOf(params),
+    ...callIdOf(params),
     url: `${protocol}://${host}`,
     ...defined({ reason: textOf(params["reason"]) }),
     input: defined({ command: textOf(params["command"]), host, protocol }),
     editable: false,
     scopes: scopesOf(
-      says(params["availableDecisions"], "acceptForSession"),
-      says(params["availableDecisions"], "applyNetworkPolicyAmendment")
+      includesDecision(params["availableDecisions"], "acceptForSession"),
+      includesDecision(params["availableDecisions"], "applyNetworkPolicyAmendment")
     )
   },
-  result: decided
+  result: toDecision
 })
 
-const patchOf = (params: JsonObject, relative: Relative, items: Items): CodexQuestion => {
+const patchQuestion = (params: JsonObject, relative: Relative, items: Items): CodexQuestion => {
   const item = textOf(params["itemId"]) ?? ""
   const changes = items.changesOf(item)
   const root = textOf(params["grantRoot"])
   const patches = changes.flatMap(({ patch }) => patch ?? [])
-  // A whole folder from now on, or unnamed files: more than a patch of files.
-  const plain = root === undefined && changes.length > 0 && items.tellsAll(item)
+  // A whole folder from now on, or files without a name, are more than a patch.
+  const isPlain = root === undefined && changes.length > 0 && items.namesAllFiles(item)
   return {
     request: {
       action: "write",
-      risk: plain ? "low" : "high",
+      risk: isPlain ? "low" : "high",
       title: root === undefined ? labelOfChanges(changes) : titleLine(`Write anything in ${relative(root)}`),
       tool: PATCH,
-      ...callOf(params),
+      ...callIdOf(params),
       ...defined({
         files: changes.length === 0 ? undefined : filesInChanges(changes),
         patch: patches.length === 0 ? undefined : patches.join(""),
@@ -108,22 +115,22 @@ const patchOf = (params: JsonObject, relative: Relative, items: Items): CodexQue
         input: root === undefined ? undefined : { grantRoot: root }
       }),
       editable: false,
-      // A yes for the session is offered with every patch, though only its documentation says so.
-      scopes: plain ? scopesOf(true, false) : once
+      // According to its documentation, Codex accepts a session scope for every patch.
+      scopes: isPlain ? scopesOf(true, false) : once
     },
-    result: decided
+    result: toDecision
   }
 }
 
-const rightsOf = (params: JsonObject): CodexQuestion => {
+const permissionsQuestion = (params: JsonObject): CodexQuestion => {
   const permissions = objectOf(params["permissions"])
   return {
     request: {
       action: isJsonObject(permissions["network"]) ? "network" : "write",
       risk: "high",
-      title: "Give Codex more rights for this turn",
+      title: "Give Codex more permissions for this turn",
       tool: "request_permissions",
-      ...callOf(params),
+      ...callIdOf(params),
       ...defined({ reason: textOf(params["reason"]) }),
       input: permissions,
       editable: false,
@@ -133,8 +140,8 @@ const rightsOf = (params: JsonObject): CodexQuestion => {
   }
 }
 
-/** A request of a server for consent. Requests for other information are refused. */
-const serverOf = (params: JsonObject): CodexQuestion | undefined => {
+/** Request for a tool call of an MCP server. Requests for other information are refused. */
+const serverQuestion = (params: JsonObject): CodexQuestion | undefined => {
   const meta = objectOf(params["_meta"])
   if (meta["codex_approval_kind"] !== "mcp_tool_call") return undefined
   const server = textOf(params["serverName"]) ?? "a server"
@@ -148,16 +155,16 @@ const serverOf = (params: JsonObject): CodexQuestion | undefined => {
       title: titleLine(message ?? `Use ${name ?? "a tool"} of ${server}`),
       tool: toolOfServer(server, name ?? "tool"),
       ...defined({ reason: textOf(meta["tool_description"]) }),
-      // The tool's name may stand in the sentence alone.
+      // The message may be the only place with the tool's name.
       input: { ...defined({ message }), arguments: meta["tool_params"] ?? null },
       editable: false,
       scopes: scopesOf(persist.includes("session"), persist.includes("always"))
     },
-    result: (decision) => ({ action: words[decision], content: decision === "allow" ? {} : null })
+    result: (decision) => ({ action: decisionNames[decision], content: decision === "allow" ? {} : null })
   }
 }
 
-/** A request of the server as a question for a person; `undefined` where it is none that a yes or no answers. */
+/** The question for a request; `undefined` if a decision cannot answer it. */
 export const toCodexQuestion = (
   method: string,
   params: JsonObject,
@@ -168,15 +175,15 @@ export const toCodexQuestion = (
     case "item/commandExecution/requestApproval": {
       const { host, protocol } = objectOf(params["networkApprovalContext"])
       return typeof host === "string"
-        ? reachOf(params, host, textOf(protocol) ?? "https")
-        : commandOf(params, relative)
+        ? networkQuestion(params, host, textOf(protocol) ?? "https")
+        : commandQuestion(params, relative)
     }
     case "item/fileChange/requestApproval":
-      return patchOf(params, relative, items)
+      return patchQuestion(params, relative, items)
     case "item/permissions/requestApproval":
-      return rightsOf(params)
+      return permissionsQuestion(params)
     case "mcpServer/elicitation/request":
-      return serverOf(params)
+      return serverQuestion(params)
     default:
       return undefined
   }

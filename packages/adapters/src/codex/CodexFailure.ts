@@ -1,8 +1,7 @@
 /**
- * How a run of Codex failed: from its typed error, else from its words, else from what the process left behind.
+ * Failure of a run of Codex, from its typed error, from the error's text, or from stderr at the exit.
  *
- * The two ways to drive it tell the same failures, `app-server` with a type and `exec` in words alone. Exit codes tell nothing: the
- * app-server leaves with 0 whatever happened.
+ * `app-server` reports a type and a text, `exec` only the text. Exit codes are ignored: the app-server always exits with 0.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import type { RunFailure } from "@corral/domain/run/Run"
@@ -19,36 +18,35 @@ const sentences: Readonly<Record<string, string>> = {
   bad_credentials:
     "Codex's credentials were refused. Run `codex login` on this machine, or correct the API key.",
   rate_limited:
-    "The model service refused the request because of its rate limit. Wait a little, then start again.",
+    "The model service refused the request because of its rate limit. Wait a moment, then start the run again.",
   usage_limit:
     "The usage limit of Codex's account is reached. Wait until it is reset, or use another account.",
   overloaded: "The model service is overloaded. Try again in a moment.",
   server_error: "The model service failed. Try again in a moment.",
   unreachable: "Codex could not reach the model service. Check the network, proxy and base URL.",
-  connection_lost:
-    "The connection to the model service broke in the middle of an answer. Start the run again.",
+  connection_lost: "Lost the connection to the model service during an answer. Start the run again.",
   request_refused: "The model service refused the request.",
   unknown_model: "The model service does not know the model. Choose another one.",
   context_window: "The conversation is longer than the model can read. Start a new run instead.",
   sandbox_failed: "Codex's sandbox does not work on this machine.",
-  unknown_session: "Codex does not know the conversation to go on with. Start a new run instead.",
+  unknown_session: "Codex can't find the conversation to resume. Start a new run instead.",
   protocol_refused: "Codex refused a request of its protocol. Check its version.",
   bad_option: "Codex refused an option that it was started with. Check its version.",
   bad_config: "Codex cannot read its configuration. Correct its config.toml.",
-  untrusted_workspace: "Codex does not work in this folder: it is no git repository that it trusts.",
+  untrusted_workspace: "Codex doesn't run in this folder: it isn't a trusted git repository.",
   command_missing: "Codex was not found on this machine. Install it, or correct its path."
 }
 
 const MAX_SAID = 1_000
 
 /** Codex prints the whole URL of a request. Parts that may be secret are removed. */
-const shown = (said: string): string =>
+const withoutUrls = (said: string): string =>
   beginningOf(said, MAX_SAID).replaceAll(/\b(https?|wss?):\/\/(?:[^\s/@]*@)?([^\s/?#]*)\S*/g, "$1://$2")
 
 const failure = (reason: string, said: string, details: Readonly<Record<string, unknown>> = {}): RunFailure =>
   runtimeFailure(reason, sentences[reason] ?? "Codex failed.", {
     ...details,
-    ...(said === "" ? {} : { said: shown(said) })
+    ...(said === "" ? {} : { said: withoutUrls(said) })
   })
 
 const byStatus = (status: number): string => {
@@ -58,7 +56,7 @@ const byStatus = (status: number): string => {
   return status >= 500 ? "server_error" : "request_refused"
 }
 
-const byType = new Map([
+const reasonByType = new Map([
   ["unauthorized", "bad_credentials"],
   ["usageLimitExceeded", "usage_limit"],
   ["rateLimitExceeded", "rate_limited"],
@@ -73,7 +71,7 @@ const byType = new Map([
   ["responseStreamDisconnected", "connection_lost"]
 ])
 
-const byWords: ReadonlyArray<readonly [RegExp, string]> = [
+const reasonPatterns: ReadonlyArray<readonly [RegExp, string]> = [
   [/Missing environment variable|not (logged|signed) in|run `?codex login/i, "not_signed_in"],
   [/no rollout found for thread id|thread not found/i, "unknown_session"],
   [/usage limit/i, "usage_limit"],
@@ -84,65 +82,65 @@ const byWords: ReadonlyArray<readonly [RegExp, string]> = [
   [/stream disconnected/i, "connection_lost"]
 ]
 
-/** The words of the model service's own error, where Codex passes it on. */
+/** Whether a text is an error of the model service that Codex passes on. */
 const isServiceError = (said: string): boolean => isJsonObject(parseObject(said)?.["error"])
 
-/** From what Codex says of an error, in words. */
+/** Failure from the text of an error. */
 export const parseFailure = (said: string): RunFailure => {
   const status = Number(/\bstatus:? (\d{3})\b/.exec(said)?.[1] ?? Number.NaN)
   if (!Number.isNaN(status)) return failure(byStatus(status), said, { status })
   const missing = missingVariable("Codex", said, codexEnvironment)
   if (missing !== undefined) return missing
-  const reason = byWords.find(([words]) => words.test(said))?.[1]
+  const reason = reasonPatterns.find(([pattern]) => pattern.test(said))?.[1]
   if (reason !== undefined) return failure(reason, said)
   if (isServiceError(said)) return failure("request_refused", said)
-  // A reason of the runtime's own: its words say more than ours.
-  return runtimeFailure("runtime_error", said === "" ? "Codex failed and gave no reason." : shown(said))
+  // A reason of the runtime. Its text explains more than ours.
+  return runtimeFailure("runtime_error", said === "" ? "Codex failed and gave no reason." : withoutUrls(said))
 }
 
-/** From a typed error of the app-server: `{message, codexErrorInfo}`. */
+/** Failure from a typed error of the app-server: `{message, codexErrorInfo}`. */
 export const toCodexFailure = (error: JsonObject): RunFailure => {
   const said = textOf(error["message"]) ?? ""
   const info = error["codexErrorInfo"]
   const [type = "", fields] = isJsonObject(info) ? (Object.entries(info)[0] ?? []) : [textOf(info)]
   const status = countOf(objectOf(fields)["httpStatusCode"])
   if (status !== undefined) return failure(byStatus(status), said, { status })
-  const reason = byType.get(type)
+  const reason = reasonByType.get(type)
   return reason === undefined ? parseFailure(said) : failure(reason, said)
 }
 
-/** From the answer to a request of ours that was refused. */
+/** Failure from an error response to our request. */
 export const toRequestFailure = (error: JsonObject): RunFailure => {
   const said = textOf(error["message"]) ?? ""
-  const told = parseFailure(said)
-  return told.details?.["reason"] === "runtime_error" ? failure("protocol_refused", said) : told
+  const parsed = parseFailure(said)
+  return parsed.details?.["reason"] === "runtime_error" ? failure("protocol_refused", said) : parsed
 }
 
-const byLastWords: ReadonlyArray<readonly [RegExp, string]> = [
+const exitPatterns: ReadonlyArray<readonly [RegExp, string]> = [
   [/no rollout found for thread id/, "unknown_session"],
   [/Not inside a trusted directory/, "untrusted_workspace"],
   [/^error: (unexpected argument|unrecognized subcommand|invalid value|a value is required)/m, "bad_option"]
 ]
 
-/** Its last words without what it always says. */
-const lastWords = (stderr: string): string =>
+/** Stderr without lines that Codex always prints, and without stack traces. */
+const trimStderr = (stderr: string): string =>
   stderr
     .replace(/^Reading .* from stdin\.\.\.$/m, "")
     .replace(/\n\nStack backtrace:[\s\S]*/, "")
     .trim()
 
-/** Where a configuration is wrong, at the beginning of a line. The tail of stderr is shorter. */
+/** Place of an error in a configuration, at the start of a line. Our part of stderr is shorter than the cap. */
 const place = capped(32_768, /^\S+:\d+:\d+(?=: )/m)
 
-/** Why there is no result, as far as the process's last words tell; `undefined` where they do not. */
+/** Failure from stderr of a process without a result; `undefined` if it gives no reason. */
 export const codexFailureAtExit = ({ code, signal, stderr }: ProcessEnd): RunFailure | undefined => {
   if (signal !== null) return undefined
   if (code === null && /\b(ENOENT|EACCES)\b/.test(stderr))
-    return failure("command_missing", lastWords(stderr))
-  // The words after it quote the file, with whatever is secret in it: only the place is reported.
+    return failure("command_missing", trimStderr(stderr))
+  // The text after the place quotes the file, which may have secrets. Only the place is reported.
   if (stderr.includes("Error loading config")) {
     return failure("bad_config", place.exec(stderr)?.[0] ?? "")
   }
-  const reason = byLastWords.find(([words]) => words.test(stderr))?.[1]
-  return reason === undefined ? undefined : failure(reason, lastWords(stderr))
+  const reason = exitPatterns.find(([pattern]) => pattern.test(stderr))?.[1]
+  return reason === undefined ? undefined : failure(reason, trimStderr(stderr))
 }

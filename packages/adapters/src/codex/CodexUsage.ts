@@ -1,7 +1,7 @@
 /**
- * What a run of Codex has used, from the totals per conversation after each reply of the model.
+ * Usage of a run of Codex, from the totals per thread after each reply of the model.
  *
- * A resumed conversation's total counts the runs before this one. Sub-agents have conversations of their own, and count.
+ * The total of a resumed thread includes earlier runs. Sub-agents have their own threads, which count too.
  */
 import type { Usage } from "@corral/domain/run/Run"
 import { countOf, defined, objectOf, type JsonObject } from "../text/Json.ts"
@@ -15,11 +15,11 @@ interface Tokens {
 
 const none: Tokens = { input: 0, output: 0, cached: 0, reasoning: 0 }
 
-const tokensOf = (told: JsonObject): Tokens => ({
-  input: countOf(told["inputTokens"]) ?? 0,
-  output: countOf(told["outputTokens"]) ?? 0,
-  cached: countOf(told["cachedInputTokens"]) ?? 0,
-  reasoning: countOf(told["reasoningOutputTokens"]) ?? 0
+const tokensOf = (tokens: JsonObject): Tokens => ({
+  input: countOf(tokens["inputTokens"]) ?? 0,
+  output: countOf(tokens["outputTokens"]) ?? 0,
+  cached: countOf(tokens["cachedInputTokens"]) ?? 0,
+  reasoning: countOf(tokens["reasoningOutputTokens"]) ?? 0
 })
 
 const plus = (a: Tokens, b: Tokens, sign: 1 | -1): Tokens => ({
@@ -30,23 +30,23 @@ const plus = (a: Tokens, b: Tokens, sign: 1 | -1): Tokens => ({
 })
 
 export class CodexUsage {
-  /** What a conversation had used before this run. */
+  /** Tokens of a thread before this run. */
   readonly #before = new Map<string, Tokens>()
   readonly #total = new Map<string, Tokens>()
   #replies = 0
 
   /**
-   * Follows `{total, last}` of a conversation; gives what the run has used where that is more than before. `since` says whether the
-   * conversation began with this run; `ours`, whether a reply to this run is counted in it.
+   * Reads `{total, last}` of a thread. Returns the run's usage if it has grown. `isNewThread`: this run started the thread. `isOurReply`: the
+   * total includes a reply to this run.
    */
-  follow(thread: string, usage: JsonObject, since: boolean, ours: boolean): Usage | undefined {
+  follow(thread: string, usage: JsonObject, isNewThread: boolean, isOurReply: boolean): Usage | undefined {
     const total = tokensOf(objectOf(usage["total"]))
-    if (!ours) {
+    if (!isOurReply) {
       if (!this.#total.has(thread)) this.#before.set(thread, total)
       return undefined
     }
     if (!this.#before.has(thread))
-      this.#before.set(thread, since ? none : plus(total, tokensOf(objectOf(usage["last"])), -1))
+      this.#before.set(thread, isNewThread ? none : plus(total, tokensOf(objectOf(usage["last"])), -1))
     const known = this.#total.get(thread)
     if (known?.input === total.input && known.output === total.output) return undefined
     this.#total.set(thread, total)
@@ -54,7 +54,7 @@ export class CodexUsage {
     return this.usage
   }
 
-  /** So far; `undefined` before the first reply. */
+  /** Usage so far; `undefined` before the first reply. */
   get usage(): Usage | undefined {
     if (this.#replies === 0) return undefined
     let sum = none
@@ -71,11 +71,11 @@ export class CodexUsage {
   }
 }
 
-/** The counts of an `exec` turn. */
-export const usageOfTurn = (told: JsonObject): Usage =>
+/** Usage of an `exec` turn. */
+export const usageOfTurn = (tokens: JsonObject): Usage =>
   defined({
-    inputTokens: countOf(told["input_tokens"]),
-    outputTokens: countOf(told["output_tokens"]),
-    cachedInputTokens: countOf(told["cached_input_tokens"]),
-    reasoningTokens: countOf(told["reasoning_output_tokens"])
+    inputTokens: countOf(tokens["input_tokens"]),
+    outputTokens: countOf(tokens["output_tokens"]),
+    cachedInputTokens: countOf(tokens["cached_input_tokens"]),
+    reasoningTokens: countOf(tokens["reasoning_output_tokens"])
   })

@@ -1,8 +1,4 @@
-/**
- * Part of the Edge's environment that every Codex adapter passes on.
- */
-
-/** Its own settings, keys of model services, and the way to them. */
+/** Variables of the Edge's environment that every Codex adapter passes on: settings of Codex, keys of model services, proxies. */
 export const codexEnvironment: ReadonlyArray<string> = [
   "CODEX_*",
   "OPENAI_*",

@@ -1,7 +1,7 @@
 /**
- * What `codex exec --json` prints: the items of one turn, and how it ended. It takes nothing on stdin but the prompt.
+ * One run's conversation with `codex exec --json`, which prints the items of one turn and its outcome. Stdin has only the prompt.
  *
- * It says less than happened: what its sandbox refused, an unknown tool and a command that was still running are not in it.
+ * Does not: report what its sandbox refused, unknown tools, and commands that were still running.
  */
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
@@ -14,11 +14,11 @@ import { parseRetry } from "./Retries.ts"
 import { readCodexSessionId } from "./SessionId.ts"
 import { usageOfTurn } from "./CodexUsage.ts"
 
-const camel = (name: string): string =>
+const toCamelCase = (name: string): string =>
   name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** Types and statuses that repeat. */
-const known = new Map(
+/** Frequent types and statuses. */
+const knownNames = new Map(
   [
     "agent_message",
     "reasoning",
@@ -32,19 +32,19 @@ const known = new Map(
     "completed",
     "failed",
     "declined"
-  ].map((name) => [name, camel(name)])
+  ].map((name) => [name, toCamelCase(name)])
 )
 
-const camelOf = (value: unknown): unknown =>
-  typeof value === "string" ? (known.get(value) ?? camel(value)) : value
+const toKnownName = (value: unknown): unknown =>
+  typeof value === "string" ? (knownNames.get(value) ?? toCamelCase(value)) : value
 
-/** An item under the names of the app-server: its type, its status, and those of its fields that mean something. */
-const itemOf = (told: unknown): JsonObject => {
-  const item = objectOf(told)
+/** An item with the app-server's names of its type, its status and the fields that `Items` reads. */
+const itemOf = (reported: unknown): JsonObject => {
+  const item = objectOf(reported)
   return {
     ...item,
-    type: camelOf(item["type"]),
-    status: camelOf(item["status"]),
+    type: toKnownName(item["type"]),
+    status: toKnownName(item["status"]),
     aggregatedOutput: item["aggregated_output"],
     commandActions: item["command_actions"],
     contentItems: item["content_items"],
@@ -55,23 +55,23 @@ const itemOf = (told: unknown): JsonObject => {
 
 export class ExecProtocol implements Protocol {
   readonly open: string
-  readonly #resumed: boolean
+  readonly #isResumed: boolean
   readonly #lines = new JsonLines()
   readonly #collector = new OutputCollector()
   readonly #items: Items
 
   constructor(start: RunStart) {
-    this.#resumed = start.resumeSessionId !== undefined
+    this.#isResumed = start.resumeSessionId !== undefined
     this.#items = new Items(this.#collector, relativeTo(start.workspacePath))
     this.open = start.prompt
   }
 
   readonly step: Protocol["step"] = (chunk) =>
-    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
+    this.#readLines(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
     if (this.#collector.isOver) return []
-    const outputs = this.#read(this.#lines.end())
+    const outputs = this.#readLines(this.#lines.end())
     const failure = codexFailureAtExit(end)
     if (failure === undefined) this.#collector.concludeAtExit("Codex", end)
     else this.#collector.fail(failure)
@@ -85,31 +85,31 @@ export class ExecProtocol implements Protocol {
     return undefined
   }
 
-  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#collector.readLines(lines, (said) => this.#said(said))
+  #readLines(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    return this.#collector.readLines(lines, (line) => this.#readLine(line))
   }
 
-  #said(said: JsonObject): void {
-    const type = textOf(said["type"])
+  #readLine(line: JsonObject): void {
+    const type = textOf(line["type"])
     switch (type) {
       case "thread.started":
-        return this.#collector.start(defined({ runtimeSessionId: readCodexSessionId(said["thread_id"]) }))
+        return this.#collector.start(defined({ runtimeSessionId: readCodexSessionId(line["thread_id"]) }))
       case "item.started":
-        return this.#items.started(itemOf(said["item"]), undefined)
+        return this.#items.started(itemOf(line["item"]), undefined)
       case "item.completed":
-        return this.#items.completed(itemOf(said["item"]), undefined)
+        return this.#items.completed(itemOf(line["item"]), undefined)
       case "turn.started":
       case "item.updated":
         return
       case "error": {
-        // Attempts to come through; the last word on it is the turn's.
-        const retry = parseRetry(textOf(said["message"]) ?? "")
+        // Retries. The turn reports the final failure.
+        const retry = parseRetry(textOf(line["message"]) ?? "")
         return retry === undefined ? undefined : this.#collector.emitEvent(retry)
       }
       case "turn.completed":
-        return this.#completed(objectOf(said["usage"]))
+        return this.#conclude(objectOf(line["usage"]))
       case "turn.failed": {
-        const error = said["error"]
+        const error = line["error"]
         return this.#collector.fail(
           parseFailure(textOf(isJsonObject(error) ? error["message"] : error) ?? "")
         )
@@ -119,10 +119,10 @@ export class ExecProtocol implements Protocol {
     }
   }
 
-  #completed(told: JsonObject): void {
+  #conclude(tokens: JsonObject): void {
     const { lastText: text } = this.#items
-    // A resumed conversation's counts include the runs before this one, and nothing tells them apart.
-    const usage = this.#resumed ? undefined : usageOfTurn(told)
+    // Tokens of a resumed conversation include earlier runs, and cannot be separated.
+    const usage = this.#isResumed ? undefined : usageOfTurn(tokens)
     this.#collector.conclude({ _tag: "Completed", ...defined({ text, usage }) })
   }
 }

@@ -45,7 +45,7 @@ const changeOf = (told: JsonObject, relative: Relative): FileChange | undefined 
   }
 }
 
-/** The changes of a list; what names no file is none. */
+/** Changes of a list. Entries without a file are ignored. */
 export const changesOf = (value: unknown, relative: Relative): ReadonlyArray<FileChange> => {
   const changes: Array<FileChange> = []
   for (const entry of arrayOf(value)) {
@@ -58,7 +58,7 @@ export const changesOf = (value: unknown, relative: Relative): ReadonlyArray<Fil
 const KNOWN = new Set(["path", "kind", "diff"])
 const KINDS = ["add", "delete", "update"]
 
-const isTold = (told: JsonObject): boolean => {
+const isFullyNamed = (told: JsonObject): boolean => {
   const kind: JsonObject = isJsonObject(told["kind"]) ? told["kind"] : { type: told["kind"] ?? "update" }
   const { move_path: move = null, type, ...more } = kind
   const diff = told["diff"] ?? ""
@@ -75,14 +75,14 @@ const isTold = (told: JsonObject): boolean => {
 
 /** Whether a list of changes names every file that it touches. */
 export const areChangesComplete = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((told) => isJsonObject(told) && isTold(told))
+  Array.isArray(value) && value.every((told) => isJsonObject(told) && isFullyNamed(told))
 
-/** Both names of a file that moves. */
+/** Files of the changes, with both names of a moved file. */
 export const filesInChanges = (changes: ReadonlyArray<FileChange>): ReadonlyArray<string> => [
   ...new Set(changes.flatMap(({ fromPath, path }) => (fromPath === undefined ? [path] : [fromPath, path])))
 ]
 
-/** What a patch that was applied did. */
+/** Events of an applied patch. */
 export const appliedEvents = (
   changes: ReadonlyArray<FileChange>,
   callId: string
@@ -92,8 +92,8 @@ export const appliedEvents = (
     draft("run.file.changed", { path, change, ...defined({ fromPath }), callId })
   ])
 
-/** How much a unified diff changes, as its hunks count. */
-export const measured = (
+/** Number of files, added and deleted lines of a unified diff, counted by its hunks. */
+export const measureDiff = (
   diff: string
 ): { readonly files: number; readonly additions: number; readonly deletions: number } => {
   let [files, additions, deletions, before, after] = [0, 0, 0, 0, 0]

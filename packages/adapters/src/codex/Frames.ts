@@ -1,10 +1,10 @@
 /**
- * The lines that a Codex app-server reads: JSON-RPC without its version key, one object a line.
+ * Lines that the Codex app-server reads: JSON-RPC without the version field, one object per line.
  *
- * Ids count from 0 on each side: an id of ours and one of theirs are never compared.
+ * Ids of each side count from 0: ours and Codex's are never compared.
  */
 
-/** The runtime's own id of a request; it goes back as it came. */
+/** Codex's id of a request, which the response returns unchanged. */
 export type CodexRequestId = string | number
 
 const line = (value: object): string => `${JSON.stringify(value)}\n`
@@ -18,9 +18,9 @@ export const codexResponse = (id: CodexRequestId, result: object): string => lin
 
 const METHOD_NOT_FOUND = -32_601
 
-/** The answer to a question that the host has no answer to. */
+/** Error response to an unsupported request. */
 export const codexRefusal = (id: CodexRequestId, message: string): string =>
   line({ id, error: { code: METHOD_NOT_FOUND, message } })
 
-/** A person's words, as the input of a turn. */
+/** A user message as the input of a turn. */
 export const textInput = (text: string): ReadonlyArray<object> => [{ type: "text", text, text_elements: [] }]

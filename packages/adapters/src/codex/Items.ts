@@ -1,8 +1,8 @@
 /**
- * What the items of a Codex conversation mean: messages, reasoning, tool calls with their results, files.
+ * Items of a Codex thread as events: messages, reasoning, tool calls with their results, files.
  *
- * An item is reported when it starts and again, whole, when it is done; some only when they are done, and a command that outlives its turn
- * never. `exec` tells the same items under other names (`command_execution`, `exit_code`), which `Exec` puts right before.
+ * An item is reported at its start and, complete, at its end. Some items are reported only at their end, and a command that outlives its
+ * turn never is. `exec` has other names for the same items (`command_execution`, `exit_code`), which `Exec` converts.
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
@@ -11,7 +11,7 @@ import type { OutputCollector } from "../output/OutputCollector.ts"
 import { appliedEvents, changesOf, areChangesComplete, type FileChange } from "./FileChanges.ts"
 import { readCodexCall, isCall, type CodexCall } from "./Tools.ts"
 
-/** They mean nothing to a run: what was sent, signs of life, what another event says better. */
+/** Items without an event: user messages, progress, and what another item reports. */
 const silent = new Set([
   "userMessage",
   "hookPrompt",
@@ -33,7 +33,7 @@ const statusOf = (status: unknown): PayloadOf<"run.tool.result">["status"] => {
   return status === "failed" ? "failed" : "completed"
 }
 
-/** The text blocks of a tool's answer; of others, their kind. */
+/** Output of a tool: its text blocks, and the types of other blocks. */
 const outputOf = (item: JsonObject): string | undefined => {
   const error = textOf(objectOf(item["error"])["message"])
   if (error !== undefined) return error
@@ -50,10 +50,10 @@ const outputOf = (item: JsonObject): string | undefined => {
 export class Items {
   readonly #collector: OutputCollector
   #relative: Relative
-  /** Patches that are not done yet, by item. */
+  /** Changes of patches in progress, by item. */
   readonly #changes = new Map<string, unknown>()
   readonly #done = new Set<string>()
-  /** Calls that started a sub-agent, by its conversation. */
+  /** Calls that started a sub-agent, by its thread. */
   readonly #spawned = new Map<string, string>()
   #lastText: string | undefined
 
@@ -62,32 +62,32 @@ export class Items {
     this.#relative = relative
   }
 
-  /** From now on paths are relative to other roots. */
+  /** Replaces the roots that paths are relative to. */
   root(relative: Relative): void {
     this.#relative = relative
   }
 
-  /** The last whole message of the agent itself. */
+  /** The last message of the agent itself. */
   get lastText(): string | undefined {
     return this.#lastText
   }
 
-  /** The call that started the agent of that conversation, or its name where none did. */
+  /** Call that started the sub-agent of a thread, or the thread's id if unknown. */
   parentOf(thread: string): string {
     return this.#spawned.get(thread) ?? thread
   }
 
-  /** What a patch would change, while it is not done. */
+  /** Changes of a patch in progress. */
   changesOf(item: string): ReadonlyArray<FileChange> {
     return changesOf(this.#changes.get(item), this.#relative)
   }
 
-  /** Whether that is all that it would change. */
-  tellsAll(item: string): boolean {
+  /** Whether these changes name all files of the patch. */
+  namesAllFiles(item: string): boolean {
     return areChangesComplete(this.#changes.get(item))
   }
 
-  /** A patch that is not done yet changes something else. */
+  /** Replaces the changes of a patch in progress. */
   revise(item: string, changes: unknown): void {
     if (this.#changes.has(item)) this.#changes.set(item, changes)
   }
@@ -96,10 +96,10 @@ export class Items {
     const id = textOf(item["id"])
     if (id === undefined || this.#done.has(id)) return
     if (item["type"] === "fileChange") this.#changes.set(id, item["changes"])
-    // What is searched for is often known only when it was found.
+    // The query is often known only at the end.
     if (item["type"] === "webSearch" && item["query"] === "") return
     const call = readCodexCall(item, this.#relative)
-    if (call !== undefined) this.#open(id, call, item, parent)
+    if (call !== undefined) this.#openCall(id, call, item, parent)
   }
 
   completed(item: JsonObject, parent: string | undefined): void {
@@ -110,48 +110,48 @@ export class Items {
       case "agentMessage": {
         const text = textOf(item["text"]) ?? ""
         if (parent === undefined) this.#lastText = text
-        return this.#whole(id, "text", text, parent)
+        return this.#emitMessage(id, "text", text, parent)
       }
       case "plan":
-        return this.#whole(id, "text", textOf(item["text"]) ?? "", parent)
+        return this.#emitMessage(id, "text", textOf(item["text"]) ?? "", parent)
       case "reasoning":
-        return this.#reasoned(id, item, parent)
+        return this.#emitReasoning(id, item, parent)
     }
     if (!isCall(type)) return this.#collector.countUnknown(`item/${type}`)
     if (this.#done.has(id)) return
     this.#done.add(id)
-    // A call that is open has its input and its label.
+    // An open call already has its input and label.
     const call = this.#collector.toolOf(id) === undefined ? readCodexCall(item, this.#relative) : undefined
-    if (call === undefined) this.#spawns(id, item)
-    else this.#open(id, call, item, parent)
-    this.#result(id, type, item)
+    if (call === undefined) this.#recordSpawned(id, item)
+    else this.#openCall(id, call, item, parent)
+    this.#closeCall(id, type, item)
   }
 
-  #open(
+  #openCall(
     callId: string,
     { input, label, tool }: CodexCall,
     item: JsonObject,
     parent: string | undefined
   ): void {
-    this.#spawns(callId, item)
+    this.#recordSpawned(callId, item)
     this.#collector.openCall(defined({ callId, tool, label, input, parentCallId: parent }))
   }
 
-  /** Only who started an agent is its parent: others wait for it, or talk to it. */
-  #spawns(callId: string, item: JsonObject): void {
+  /** Records the call that started a sub-agent. Later calls only wait for it, or send it messages. */
+  #recordSpawned(callId: string, item: JsonObject): void {
     for (const thread of arrayOf(item["receiverThreadIds"]))
       if (typeof thread === "string" && !this.#spawned.has(thread)) this.#spawned.set(thread, callId)
   }
 
-  #result(callId: string, type: string, item: JsonObject): void {
+  #closeCall(callId: string, type: string, item: JsonObject): void {
     const status = statusOf(item["status"])
-    if (status === "completed") this.#files(callId, type, item)
+    if (status === "completed") this.#emitFiles(callId, type, item)
     this.#changes.delete(callId)
     const exitCode = integerOf(item["exitCode"])
     this.#collector.closeCall(defined({ callId, status, output: outputOf(item), exitCode }))
   }
 
-  #files(callId: string, type: string, item: JsonObject): void {
+  #emitFiles(callId: string, type: string, item: JsonObject): void {
     if (type === "fileChange")
       for (const event of appliedEvents(changesOf(item["changes"], this.#relative), callId))
         this.#collector.emitEvent(event)
@@ -166,16 +166,21 @@ export class Items {
         this.#collector.emitEvent(draft("run.file.read", { path: this.#relative(path), callId }))
   }
 
-  /** Each part of it streams and ends as a separate message. */
-  #reasoned(id: string, item: JsonObject, parent: string | undefined): void {
+  /** Each part of the reasoning is a separate message. */
+  #emitReasoning(id: string, item: JsonObject, parent: string | undefined): void {
     for (const part of ["summary", "content"])
       for (const [index, text] of arrayOf(item[part]).entries())
-        if (typeof text === "string") this.#whole(`${id}:${part}:${index}`, "reasoning", text, parent)
+        if (typeof text === "string") this.#emitMessage(`${id}:${part}:${index}`, "reasoning", text, parent)
     const text = textOf(item["text"])
-    if (text !== undefined) this.#whole(id, "reasoning", text, parent)
+    if (text !== undefined) this.#emitMessage(id, "reasoning", text, parent)
   }
 
-  #whole(messageId: string, channel: "text" | "reasoning", text: string, parent: string | undefined): void {
+  #emitMessage(
+    messageId: string,
+    channel: "text" | "reasoning",
+    text: string,
+    parent: string | undefined
+  ): void {
     if (text === "") return
     this.#collector.emitEvent(
       draft(

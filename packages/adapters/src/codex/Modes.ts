@@ -1,9 +1,9 @@
 /**
- * Corral's modes in Codex's words: what its sandbox lets a command do, and when it asks.
+ * Codex's sandbox and approval policy for each mode of a run.
  *
- * `untrusted` asks before each patch and each command, plain reads among them. So the Edge answers in every mode that changes something, and
- * leaves a record; what was allowed runs in the sandbox first, and outside of it where it fails there. Where nothing may change Codex
- * never asks: its sandbox refuses.
+ * With `untrusted`, Codex requests permission for each patch and each command, also for reads. So the Edge decides in every mode that may
+ * change something, and records it. An allowed command runs in the sandbox first, and outside of it if it fails there. In read-only modes
+ * Codex never requests permission, and its sandbox refuses changes.
  */
 import type { RunMode } from "@corral/domain/run/Run"
 

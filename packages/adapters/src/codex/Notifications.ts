@@ -1,6 +1,5 @@
 /**
- * Notifications of the app-server that are known and mean nothing to a run: signs of life, settings, progress of what is reported whole later,
- * and a plan and warnings, which have no event.
+ * Notifications of the app-server without an event: status, settings, plans, warnings, and progress that a later notification repeats.
  */
 const silent = new Set([
   "account/rateLimits/updated",
@@ -31,5 +30,5 @@ const silent = new Set([
   "warning"
 ])
 
-/** Whether it is known, and nothing is to be said of it. */
+/** Whether a notification is known and has no event. */
 export const isSilent = (method: string): boolean => silent.has(method)

@@ -1,5 +1,5 @@
 /**
- * Failed model calls that Codex tries again: "Reconnecting... 1/5", with a type from the app-server, in words alone from `exec`.
+ * Failed model calls that Codex retries: "Reconnecting... 1/5". The app-server also reports a type, `exec` only the text.
  */
 import type { DraftOf } from "@corral/domain/run/RunEvent"
 import { capped } from "@corral/domain/text/CappedPattern"
@@ -12,25 +12,25 @@ const ATTEMPT = capped(8_000, /^Reconnecting\.{3}(?: (\d+)\/(\d+))?(?: waiting f
 const numberIn = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : Number(text)
 
-/** A typed error of the app-server that will be tried again. */
+/** Retry from a typed error of the app-server. */
 export const toCodexRetry = (error: JsonObject): DraftOf<"runtime.retrying"> => {
   const message = textOf(error["message"]) ?? ""
   const [, attempt, maxAttempts] = ATTEMPT.exec(message) ?? []
   const said = textOf(error["additionalDetails"]) ?? message
-  // The type of a retry says only that the stream ended; the details say why.
-  const byWords = parseFailure(said)
-  const isVague = byWords.details?.["reason"] === "runtime_error"
+  // The type says only that the stream ended. The details say why.
+  const fromText = parseFailure(said)
+  const isVague = fromText.details?.["reason"] === "runtime_error"
   return toRetryEvent({
     attempt: numberIn(attempt),
     maxAttempts: numberIn(maxAttempts),
-    failure: isVague ? toCodexFailure({ ...error, message: said }) : byWords
+    failure: isVague ? toCodexFailure({ ...error, message: said }) : fromText
   })
 }
 
-/** A line of `exec` about an attempt; `undefined` for any other error. */
+/** Retry from an error line of `exec`; `undefined` for other errors. */
 export const parseRetry = (said: string): DraftOf<"runtime.retrying"> | undefined => {
-  const [told, attempt, maxAttempts, words = ""] = ATTEMPT.exec(said) ?? []
-  if (told === undefined) return undefined
-  const failure = parseFailure(words)
+  const [match, attempt, maxAttempts, text = ""] = ATTEMPT.exec(said) ?? []
+  if (match === undefined) return undefined
+  const failure = parseFailure(text)
   return toRetryEvent({ attempt: numberIn(attempt), maxAttempts: numberIn(maxAttempts), failure })
 }

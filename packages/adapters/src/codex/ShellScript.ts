@@ -1,12 +1,11 @@
 /**
- * The command that is meant where Codex says `/bin/bash -lc '…'`: it runs each command through the person's login shell and quotes it
- * as one word.
+ * Script in a command like `/bin/bash -lc '…'`: Codex runs each command in the user's login shell, quoted as one word.
  *
  * A line that is not exactly three plain words is returned unchanged.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 
-/** Commands are shorter; a pattern that is given more may run out of memory. */
+/** Maximum length of a command. On a longer text a pattern may run out of memory. */
 const MAX_CHARACTERS = 100_000
 
 const DOUBLE = capped(MAX_CHARACTERS, /"([^"\\$`]*(?:\\["\\$`][^"\\$`]*)*)"/).source
@@ -16,9 +15,9 @@ const WORD = capped(
 )
 const PART = capped(MAX_CHARACTERS, new RegExp(`'([^']*)'|${DOUBLE}|[^'"]+`, "g"))
 
-const unquoted = (word: string): string => {
+const unquote = (word: string): string => {
   if (!/['"]/.test(word)) return word
-  // One pair around it all is how Codex writes nearly every script.
+  // Codex puts nearly every script into one pair of single quotes.
   if (word.startsWith("'") && word.indexOf("'", 1) === word.length - 1) return word.slice(1, -1)
   return word.replaceAll(PART, (part: string, single?: string, double?: string) => {
     if (single !== undefined) return single
@@ -26,14 +25,14 @@ const unquoted = (word: string): string => {
   })
 }
 
-/** The words of a line in which a shell would expand nothing; `undefined` for any other. */
-const plainWords = (line: string): ReadonlyArray<string> | undefined => {
+/** Words of a line in which a shell expands nothing; `undefined` for other lines. */
+const splitPlainWords = (line: string): ReadonlyArray<string> | undefined => {
   const words: Array<string> = []
   for (let at = 0; at < line.length;) {
     WORD.lastIndex = at
     const [word] = WORD.exec(line) ?? []
     if (word === undefined || word === "") return undefined
-    words.push(unquoted(word))
+    words.push(unquote(word))
     at += word.length
     if (at === line.length) return words
     if (line[at] !== " ") return undefined
@@ -42,10 +41,10 @@ const plainWords = (line: string): ReadonlyArray<string> | undefined => {
   return undefined
 }
 
-/** The script of a shell's `-c`, and any other command as it is. */
+/** Script of a shell's `-c`. Any other command is returned unchanged. */
 export const scriptOf = (command: string): string => {
   if (command.length > MAX_CHARACTERS) return command
-  const [shell = "", option = "", script, ...more] = plainWords(command) ?? []
+  const [shell = "", option = "", script, ...more] = splitPlainWords(command) ?? []
   const runs = /^(?:\/.*\/)?(?:bash|zsh|sh)$/.test(shell) && (option === "-lc" || option === "-c")
   return runs && script !== undefined && more.length === 0 ? script : command
 }

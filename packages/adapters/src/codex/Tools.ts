@@ -1,5 +1,5 @@
 /**
- * Codex's tools as a person meets them: their names, and one line for a list.
+ * Tools of Codex for users: names and one-line labels.
  */
 import { defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { titleLine } from "../text/FirstLine.ts"
@@ -16,7 +16,7 @@ export interface CodexCall {
 export const SHELL = "shell"
 export const PATCH = "apply_patch"
 
-/** A tool of a connected server, as the model calls it. */
+/** Name of an MCP server's tool, as the model uses it. */
 export const toolOfServer = (server: string, tool: string): string => `mcp__${server}__${tool}`
 
 const verbs = { created: "Write", modified: "Edit", deleted: "Delete", renamed: "Move" } as const
@@ -30,7 +30,7 @@ export const labelOfChanges = (changes: ReadonlyArray<FileChange>): string => {
   return titleLine(`${verbs[change]} ${fromPath === undefined ? path : `${fromPath} to ${path}`}`)
 }
 
-/** The types of items that `callOf` knows. */
+/** Types of items that are tool calls. */
 const calls = new Set([
   "commandExecution",
   "fileChange",
@@ -47,7 +47,7 @@ const calls = new Set([
 /** Whether items of that type are tool calls. */
 export const isCall = (type: string): boolean => calls.has(type)
 
-/** An item that is a tool call; `undefined` for any other. */
+/** The tool call of an item; `undefined` for other items. */
 export const readCodexCall = (item: JsonObject, relative: Relative): CodexCall | undefined => {
   switch (item["type"]) {
     case "commandExecution": {

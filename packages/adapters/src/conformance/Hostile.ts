@@ -1,11 +1,11 @@
 /**
- * Ways to spoil a recording: what versions change, what pipes lose, what a broken or hostile program prints.
+ * Corruptions of a recording: changes of later versions, losses in pipes, output of broken and hostile programs.
  */
 import { Buffer } from "node:buffer"
 import { isJsonObject, parseObject } from "../text/Json.ts"
 import { randomNumbers } from "./Replay.ts"
 
-/** Lines that mean nothing, or try to mean too much. None of them ends a run. */
+/** Meaningless and hostile lines. None of them ends a run. */
 export const noise: ReadonlyArray<Uint8Array> = [
   Buffer.from(""),
   Buffer.from("   "),
@@ -47,14 +47,23 @@ export const joinLines = (lines: ReadonlyArray<Uint8Array>): Uint8Array =>
 export const withNoise = (bytes: Uint8Array): Uint8Array =>
   joinLines(splitLines(bytes).flatMap((line, at) => [line, noise[at % noise.length] ?? line]))
 
-/** One line of that many bytes, of valid JSON, before the last. */
-export const withHugeLine = (bytes: Uint8Array, size: number): Uint8Array => {
+/** Last huge line with its line end, kept because filling megabytes for each recording takes longer than decoding them. */
+let hugeLine: Buffer = Buffer.alloc(0)
+
+const hugeLineOf = (size: number): Buffer => {
+  if (hugeLine.length !== size + 1) {
+    hugeLine = Buffer.alloc(size + 1, "x")
+    hugeLine.write('{"type":"huge","x":"')
+    hugeLine.write('"}\n', size - 2)
+  }
+  return hugeLine
+}
+
+/** One line of valid JSON with `size` bytes before the last line, in reads: joining them would copy the megabytes for each recording. */
+export const withHugeLine = (bytes: Uint8Array, size: number): ReadonlyArray<Uint8Array> => {
   const lines = splitLines(bytes)
-  const huge = Buffer.alloc(size, "x")
-  huge.write('{"type":"huge","x":"')
-  huge.write('"}', size - 2)
-  lines.splice(Math.max(0, lines.length - 1), 0, huge)
-  return joinLines(lines)
+  const before = Math.max(0, lines.length - 1)
+  return [joinLines(lines.slice(0, before)), hugeLineOf(size), joinLines(lines.slice(before))]
 }
 
 const reversed = (value: unknown): unknown => {
@@ -67,7 +76,7 @@ const reversed = (value: unknown): unknown => {
   )
 }
 
-/** The same objects with every key where no reader of prefixes expects it, and one unknown key. What no reader takes stays as it is. */
+/** The same objects with their keys in reverse order and one unknown key. Other lines stay unchanged. */
 export const withReorderedKeys = (bytes: Uint8Array): Uint8Array => {
   const reordered = joinLines(
     splitLines(bytes).map((line) => {
@@ -78,18 +87,18 @@ export const withReorderedKeys = (bytes: Uint8Array): Uint8Array => {
       )
     })
   )
-  // A last line that was cut stays cut.
+  // A last line without a line end stays without one.
   return bytes.at(-1) === NEWLINE ? reordered : reordered.subarray(0, -1)
 }
 
-/** Every line twice: terminals, calls, results and requests too. */
+/** Every line twice, also outcomes, calls, results and requests. */
 export const withEveryLineTwice = (bytes: Uint8Array): Uint8Array =>
   joinLines(splitLines(bytes).flatMap((line) => [line, line]))
 
-/** Without its last line, which is where a runtime says how it ended. */
+/** The recording without its last line, where a runtime reports its outcome. */
 export const withoutLastLine = (bytes: Uint8Array): Uint8Array => joinLines(splitLines(bytes).slice(0, -1))
 
-/** A few bytes changed, left out, repeated or put elsewhere, by seed. */
+/** The recording with a few bytes changed, removed, repeated or moved, by seed. */
 export const mutated = (bytes: Uint8Array, seed: number): Uint8Array => {
   const random = randomNumbers(seed)
   let result = Buffer.from(bytes)

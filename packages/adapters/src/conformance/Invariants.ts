@@ -1,5 +1,5 @@
 /**
- * What holds for the outputs of every adapter on any input. Each function answers with sentences about what does not hold; none is good.
+ * Invariants of the outputs of every adapter on any input. Each function returns sentences about violations; empty if the invariant holds.
  */
 import { Buffer } from "node:buffer"
 import {
@@ -20,7 +20,7 @@ import { objectOf } from "../text/Json.ts"
 
 type Problems = ReadonlyArray<string>
 
-const runId = `run_${encodeUlid(0, new Uint8Array(10))}` as RunId // made by the one function that makes them
+const runId = `run_${encodeUlid(0, new Uint8Array(10))}` as RunId // made by the function that makes all ids
 
 const events = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<EventDraft> =>
   outputs.flatMap((output) => (output._tag === "Event" ? [output.event] : []))
@@ -79,10 +79,10 @@ export const messagesCompleted = (outputs: ReadonlyArray<AdapterOutput>): Proble
   return [...open].map((messageId) => `message ${messageId} is never completed`)
 }
 
-/** JSON bytes of a text that one event holds whole. */
+/** Maximum JSON bytes of a text in one event. */
 const TEXT_BYTES = 196_608
 
-/** Each text that does not fit into one event was streamed before, so the deltas have it whole. */
+/** Each text that does not fit into one event was streamed before, so its deltas have the whole text. */
 export const longTextsStreamed = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
   const problems: Array<string> = []
   const streamed = new Set<string>()
@@ -112,7 +112,7 @@ export const diffsOnce = (outputs: ReadonlyArray<AdapterOutput>, turns: number):
   return diffs <= turns ? [] : [`${diffs} times run.diff.ready in ${turns} turns`]
 }
 
-/** Every event survives its own encoding and is one that readers know. */
+/** Every event is unchanged by encoding and decoding, and has a known type. */
 export const eventsKnown = (outputs: ReadonlyArray<AdapterOutput>): Problems =>
   events(outputs).flatMap((event, at) => {
     const encoded = JSON.stringify({
@@ -136,7 +136,7 @@ const artifactReady = draft("run.artifact.ready", {
   sha256: ""
 })
 
-/** The run machine takes every event as it comes, with each approval allowed at once, and ends in one terminal event. */
+/** The run machine accepts every event in order, with each approval allowed immediately, and ends with one terminal event. */
 export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
   const problems: Array<string> = []
   const appended: Array<EventDraft> = []
@@ -157,7 +157,7 @@ export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems 
   for (const output of outputs) {
     switch (output._tag) {
       case "Event": {
-        take(transition(state, { _tag: "Said", event: output.event }))
+        take(transition(state, { _tag: "EventEmitted", event: output.event }))
         if (appended.at(-1) !== output.event) problems.push(`the machine refuses ${output.event.type}`)
         break
       }
@@ -165,24 +165,37 @@ export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems 
         const approvalId = `apr_${encodeUlid(approvals.size, new Uint8Array(10))}` as ApprovalId // made as ids are made
         approvals.set(output.key, approvalId)
         const { request } = output
-        take(transition(state, { _tag: "Asked", approvalId, request, expiresAt: "2026-01-01T00:30:00.000Z" }))
+        take(
+          transition(state, {
+            _tag: "ApprovalRequested",
+            approvalId,
+            request,
+            expiresAt: "2026-01-01T00:30:00.000Z"
+          })
+        )
         if (!state.pending.includes(approvalId)) problems.push(`the machine refuses approval ${output.key}`)
-        take(transition(state, { _tag: "Decided", approvalId, answer: { decision: "allow", scope: "once" } }))
+        take(
+          transition(state, {
+            _tag: "ApprovalDecided",
+            approvalId,
+            answer: { decision: "allow", scope: "once" }
+          })
+        )
         break
       }
       case "ApprovalWithdrawn": {
         const approvalId = approvals.get(output.key)
         if (approvalId === undefined) problems.push(`approval ${output.key} was withdrawn and never asked`)
-        else take(transition(state, { _tag: "Withdrawn", approvalId, reason: output.reason }))
+        else take(transition(state, { _tag: "ApprovalWithdrawn", approvalId, reason: output.reason }))
         break
       }
       // A separate event in the log, which may come at any position.
       case "Artifact":
-        take(transition(state, { _tag: "Said", event: artifactReady }))
+        take(transition(state, { _tag: "EventEmitted", event: artifactReady }))
         if (appended.at(-1) !== artifactReady) problems.push(`the machine refuses artifact ${output.name}`)
         break
       case "Outcome":
-        take(transition(state, { _tag: "Concluded", outcome: output.outcome }))
+        take(transition(state, { _tag: "OutcomeReported", outcome: output.outcome }))
         break
     }
   }
@@ -192,7 +205,7 @@ export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems 
   return terminals === 1 ? problems : [...problems, `${terminals} terminal events`]
 }
 
-/** An approval of a write names every path that the tool's input names: policy judges `files` and nothing else. */
+/** An approval of a write names every path of the tool's input, because policy checks only `files`. */
 export const approvalsNameFiles = (outputs: ReadonlyArray<AdapterOutput>): Problems =>
   outputs.flatMap((output) => {
     if (output._tag !== "Approval" || output.request.action !== "write") return []
@@ -204,8 +217,8 @@ export const approvalsNameFiles = (outputs: ReadonlyArray<AdapterOutput>): Probl
     )
   })
 
-/** What holds on any input whatever. */
-export const always = (outputs: ReadonlyArray<AdapterOutput>): Problems => [
+/** Invariants for any input. */
+export const invariantProblems = (outputs: ReadonlyArray<AdapterOutput>): Problems => [
   ...oneOutcome(outputs),
   ...callsClosed(outputs),
   ...messagesCompleted(outputs),

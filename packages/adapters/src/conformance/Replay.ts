@@ -1,5 +1,5 @@
 /**
- * A recorded run of a runtime, and what an adapter makes of it when it is read in one way or another.
+ * Recorded run of a runtime, and its replay through an adapter with any chunking.
  */
 import type {
   AdapterOutput,
@@ -9,20 +9,20 @@ import type {
   RuntimeAdapter
 } from "@corral/domain/run/RuntimeAdapter"
 
-/** What a real program printed, read by read, and how it ended. */
+/** Output of a real program with the sizes of its reads, and its end. */
 export interface Recording {
   readonly name: string
   readonly start: RunStart
-  /** Further messages of a person, all told before the first read. */
+  /** Further user messages, all sent before the first read. */
   readonly inputs?: ReadonlyArray<string> | undefined
   readonly stdout: Uint8Array
-  /** Bytes of each read, in order; together the whole of stdout. */
+  /** Bytes of each read, in order. Their sum is the length of stdout. */
   readonly chunkSizes: ReadonlyArray<number>
   readonly exit: ProcessEnd
   readonly expected: { readonly outcome: Outcome["_tag"]; readonly reason?: string | undefined }
 }
 
-/** Cuts bytes into reads of these sizes; what is left over is the last read. */
+/** Cuts bytes into reads of these sizes. The rest is the last read. */
 export const cut = (bytes: Uint8Array, sizes: Iterable<number>): ReadonlyArray<Uint8Array> => {
   const reads: Array<Uint8Array> = []
   let at = 0
@@ -35,7 +35,7 @@ export const cut = (bytes: Uint8Array, sizes: Iterable<number>): ReadonlyArray<U
   return reads
 }
 
-/** One conversation over these reads, and its end. */
+/** Outputs of one conversation over these reads and the recorded end. */
 export const replay = (
   adapter: RuntimeAdapter,
   { start, exit, inputs = [] }: Pick<Recording, "start" | "exit" | "inputs">,
@@ -49,7 +49,7 @@ export const replay = (
   return outputs
 }
 
-/** Small numbers that look random and come again with the same seed. */
+/** Generator of pseudo-random numbers below a limit, reproducible by seed. */
 export const randomNumbers = (seed: number): ((below: number) => number) => {
   let state = (seed ^ 0x9e3779b9) >>> 0
   return (below) => {
@@ -58,7 +58,7 @@ export const randomNumbers = (seed: number): ((below: number) => number) => {
   }
 }
 
-/** Read sizes of 1 to 700 bytes, as many as these bytes need. */
+/** Read sizes of 1 to 700 bytes that cover these bytes. */
 export const randomSizes = (bytes: Uint8Array, seed: number): ReadonlyArray<number> => {
   const random = randomNumbers(seed)
   const sizes: Array<number> = []

@@ -1,18 +1,18 @@
 /**
- * The paths that a tool's input names, as far as names of fields tell them: an approval shows all of them, and policy judges all of them.
+ * Paths in a tool's input, found by the names of fields. An approval shows all of them, and policy checks all of them.
  *
- * It does not promise to find every path. An input with an unknown field is not told, and asks: see `ToldInput`.
+ * Does not: find every path. An input with an unknown field needs a decision of a user: see `KnownFields`.
  */
 import { arrayOf, isJsonObject, textOf, type JsonObject } from "../text/Json.ts"
 
-/** The last words of names of fields that hold paths: `file_path`, `targetFile`, `paths`. */
-const endings =
+/** Last words of field names with paths: `file_path`, `targetFile`, `paths`. */
+const pathFieldNames =
   /(^|[_-])(paths?|files?|file_?names?|file_?paths?|notebooks?|dirs?|directory|directories|folders?|destinations?|dest)$/
 
 const holdsPaths = (field: string): boolean =>
-  endings.test(field.replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, "_").toLowerCase())
+  pathFieldNames.test(field.replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, "_").toLowerCase())
 
-/** Policy asks for an action with fewer files than that. */
+/** Maximum number of paths. Policy requests a decision for far fewer files. */
 const MAX_PATHS = 300
 const MAX_DEPTH = 4
 
@@ -24,14 +24,14 @@ const collect = (value: unknown, isPath: boolean, depth: number, found: Set<stri
     for (const [key, each] of Object.entries(value)) collect(each, holdsPaths(key), depth + 1, found)
 }
 
-/** All paths of an input, the tool's `target` first where it is known. */
+/** All paths of an input, the tool's `target` first if it is known. */
 export const pathsIn = (input: JsonObject, target?: string): ReadonlyArray<string> => {
   const found = new Set<string>(target === undefined ? [] : [target])
   collect(input, false, 0, found)
   return [...found]
 }
 
-/** The folder from which a pattern of files is looked up, where it may be another one than the tool's: `/etc/*`, `../*`. */
+/** Start folder of a file pattern, if it may be outside of the tool's folder: `/etc/*`, `../*`. */
 export const folderOfPattern = (pattern: unknown): string | undefined => {
   const fixed = /^[^*?[{]*\//.exec(textOf(pattern) ?? "")?.[0]
   return fixed !== undefined && /^[/~\\]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)/.test(fixed) ? fixed : undefined

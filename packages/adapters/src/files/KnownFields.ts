@@ -1,9 +1,9 @@
 /**
- * Whether the input of a tool that writes or reads says everything that the tool would touch: an allowlist of fields, from the recordings and the
- * documentation of the runtimes.
+ * Allowlist of input fields of tools that read or write, from the recordings and the documentation of the runtimes. An input with only known
+ * fields names every file that the tool would touch.
  *
- * Policy judges the files that an approval names. An unknown field may name another one under any name, as a key, in a patch or deep in
- * a list. So an input with such a field is not told, whatever the field holds, and a person is asked. `InputPaths` says which files are named.
+ * Policy checks the files that an approval names. An unknown field may name another file: as a key, in a patch or deep in a list. So an
+ * input with an unknown field always needs a decision of a user. `InputPaths` finds the named files.
  */
 import { namesOnly } from "../text/DiffNames.ts"
 import { folderOfPattern } from "./InputPaths.ts"
@@ -24,7 +24,7 @@ const fieldsOf = (names: string, field: Field): ReadonlyArray<readonly [string, 
 
 const TARGETS = "file_path filePath filepath path absolute_path notebook_path fileName"
 
-/** What stands in a file, before and after. */
+/** Text of a file, before and after. */
 const texts = fieldsOf("old_string new_string old_str new_str oldString newString oldText newText", isText)
 const flags = fieldsOf("replace_all replaceAll", isPlain)
 
@@ -38,7 +38,7 @@ const edit = new Map([...texts, ...flags])
 const isEdits: Field = (value) =>
   Array.isArray(value) && value.every((one) => isJsonObject(one) && areKnown(one, edit))
 
-/** A diff that an agent shows of the file that it names. */
+/** A diff of the named file only. */
 const isDiff: Field = (value, input) =>
   typeof value === "string" &&
   namesOnly(
@@ -59,7 +59,7 @@ const writing: ReadonlyMap<string, Field> = new Map([
   ["edit_mode", isOneOf("replace", "insert", "delete")]
 ])
 
-/** A pattern of files that is looked up below the folder of the search, and nowhere else. */
+/** A file pattern that stays below the folder of the search. */
 const staysBelow: Field = (value) => typeof value === "string" && folderOfPattern(value) === undefined
 
 const reading: ReadonlyMap<string, Field> = new Map([
@@ -73,14 +73,14 @@ const reading: ReadonlyMap<string, Field> = new Map([
   ["view_range", (value) => Array.isArray(value) && value.every((one) => typeof one === "number")]
 ])
 
-/** What a tool that moves calls the two ends. */
+/** Field names for source and destination of a move. */
 const ENDS = [
   ["source", "destination"],
   ["source_path", "destination_path"],
   ["old_path", "new_path"]
 ] as const
 
-/** Both ends of a move, where the input says them and nothing else. */
+/** Source and destination of a move, if the input has no unknown field. */
 export const endsOfMove = (input: JsonObject): readonly [string, string] | undefined => {
   for (const [source, destination] of ENDS) {
     const [from, to] = [textOf(input[source]), textOf(input[destination])]
@@ -94,8 +94,8 @@ export const endsOfMove = (input: JsonObject): readonly [string, string] | undef
   return undefined
 }
 
-/** Whether every field is known of a tool that writes the files that it names. */
+/** Whether a writing tool's input has only known fields. */
 export const hasOnlyKnownWriteFields = (input: JsonObject): boolean => areKnown(input, writing)
 
-/** Whether every field is known of a tool that reads or searches the files that it names. */
+/** Whether a reading or searching tool's input has only known fields. */
 export const hasOnlyKnownReadFields = (input: JsonObject): boolean => areKnown(input, reading)

@@ -1,11 +1,11 @@
 /**
- * Paths as a person meets them: without the workspace that they are in.
+ * Paths relative to the workspace.
  */
 
-/** Absolute to workspace-relative; a path outside stays absolute. */
+/** Converts an absolute path. A path outside of the roots stays absolute. */
 export type Relative = (path: string) => string
 
-/** Paths without the first of these roots that they are in. */
+/** Converter that removes the first of these roots that contains a path. The root itself becomes `.`. */
 export const relativeTo = (...roots: ReadonlyArray<string>): Relative => {
   const folders = roots.map((root) => ({ root, inside: root.endsWith("/") ? root : `${root}/` }))
   return (path) => {

@@ -1,5 +1,5 @@
 /**
- * Tool calls of a run with their inputs, so that a result can say which file was read or changed: these programs tell that in the call alone.
+ * Open tool calls of a run with their inputs. These programs name the file in the call only, so its result needs the input.
  */
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
@@ -29,11 +29,11 @@ export class Calls {
     this.relative = relativeTo(workspacePath)
   }
 
-  /** Opens a call. Without an id or a name it is none. */
-  call(callId: string | undefined, tool: string | undefined, told: unknown, parentCallId?: string): void {
+  /** Opens a call. A call without an id or a name is counted as unknown. */
+  call(callId: string | undefined, tool: string | undefined, reported: unknown, parentCallId?: string): void {
     if (callId === undefined || tool === undefined) return this.#collector.countUnknown("tool call")
     if (this.#collector.isOver || this.#open.has(callId)) return
-    const input = objectOf(told)
+    const input = objectOf(reported)
     this.#open.set(callId, { tool, input })
     const label = toolLabel(tool, input, this.relative)
     this.#collector.openCall(defined({ callId, tool, label, input, parentCallId }))
@@ -43,7 +43,7 @@ export class Calls {
     return this.#open.get(callId)
   }
 
-  /** Closes a call, after the files that it touched where it succeeded: those given, or what its input names. */
+  /** Closes a call. If it succeeded, emits its files first: `files`, or the file that its input names. */
   result(callId: string | undefined, result: CallResult, files?: ReadonlyArray<AdapterEvent>): void {
     const call = callId === undefined ? undefined : this.#open.get(callId)
     if (callId === undefined || call === undefined) return this.#collector.countUnknown("tool result")

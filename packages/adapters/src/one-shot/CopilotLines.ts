@@ -1,8 +1,8 @@
 /**
- * What the lines of Copilot CLI mean (`--output-format json`): events with a `type` and their `data`, and one `result` at the end.
+ * Reader of Copilot CLI's lines (`--output-format json`): events with a `type` and `data`, and one `result` at the end.
  *
- * The id of its conversation is in the last line alone, so no later run can go on with it. Tokens are not told. A file that was read
- * carries a patch without changes, which is none.
+ * Only the last line has the id of the conversation, too late to resume it. Tokens are not reported. A file that was read has a patch
+ * without changes, which is ignored.
  */
 import type { RunFailure } from "@corral/domain/run/Run"
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
@@ -15,7 +15,7 @@ import { toProgramFailure, serviceFailure, type ProgramInfo } from "./Failure.ts
 import type { Reader } from "./OneShot.ts"
 import { toolKindOf } from "./Tools.ts"
 
-/** Signs of life, what a person said, and what another line tells again. */
+/** Lines without an event: progress, user messages, and what another line repeats. */
 const silent = new Set([
   "user.message",
   "assistant.turn_start",
@@ -42,11 +42,11 @@ const changes: ReadonlyMap<string, PayloadOf<"run.file.changed">["change"]> = ne
   ["delete", "deleted"]
 ])
 
-/** The patch of one file with the workspace's own path in it; `undefined` where no line is added or taken away. */
-const patchOf = (told: string | undefined, absolute: string, path: string): string | undefined => {
-  const from = told?.indexOf("\n--- ") ?? -1
-  if (told === undefined || from === -1) return undefined
-  const patch = told
+/** The patch of one file with its path in the workspace; `undefined` if no line is added or removed. */
+const patchOf = (diffText: string | undefined, absolute: string, path: string): string | undefined => {
+  const from = diffText?.indexOf("\n--- ") ?? -1
+  if (diffText === undefined || from === -1) return undefined
+  const patch = diffText
     .slice(from + 1)
     .replace("--- a/dev/null", "--- /dev/null")
     .replace("+++ b/dev/null", "+++ /dev/null")
@@ -56,16 +56,16 @@ const patchOf = (told: string | undefined, absolute: string, path: string): stri
 }
 
 export class CopilotLines implements Reader {
-  readonly #words: ProgramInfo
+  readonly #program: ProgramInfo
   readonly #collector: OutputCollector
   readonly #calls: Calls
-  #last: string | undefined
+  #lastText: string | undefined
   #turns = 0
   #error: RunFailure | undefined
   #failedCall: JsonObject = {}
 
-  constructor(words: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
-    this.#words = words
+  constructor(program: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
+    this.#program = program
     this.#collector = collector
     this.#calls = new Calls(collector, workspacePath)
   }
@@ -75,13 +75,13 @@ export class CopilotLines implements Reader {
     const data = objectOf(line["data"])
     switch (type) {
       case "assistant.message_delta":
-        return this.#piece("text", data["messageId"], data["deltaContent"])
+        return this.#emitDelta("text", data["messageId"], data["deltaContent"])
       case "assistant.reasoning_delta":
-        return this.#piece("reasoning", data["reasoningId"], data["deltaContent"])
+        return this.#emitDelta("reasoning", data["reasoningId"], data["deltaContent"])
       case "assistant.message":
-        return this.#message(data)
+        return this.#readMessage(data)
       case "assistant.reasoning":
-        return this.#whole("reasoning", data["reasoningId"], data["content"])
+        return this.#emitMessage("reasoning", data["reasoningId"], data["content"])
       case "session.tools_updated":
         return this.#collector.start(defined({ model: textOf(data["model"]) }))
       case "tool.execution_start":
@@ -92,17 +92,17 @@ export class CopilotLines implements Reader {
           textOf(data["parentToolCallId"])
         )
       case "tool.execution_complete":
-        return this.#toolResult(data)
+        return this.#readToolResult(data)
       case "model.call_failure":
         this.#failedCall = data
         return
       case "assistant.turn_retry":
-        return this.#retry(textOf(data["reason"]) ?? "")
+        return this.#emitRetry(textOf(data["reason"]) ?? "")
       case "session.error":
         this.#error = this.#failureOf(data)
         return
       case "result":
-        return this.#result(line)
+        return this.#readResult(line)
       default:
         if (!silent.has(type)) this.#collector.countUnknown(type)
     }
@@ -111,33 +111,33 @@ export class CopilotLines implements Reader {
   readonly onEnd: Reader["onEnd"] = ({ code, stderr }: ProcessEnd) => {
     if (this.#error !== undefined) this.#collector.fail(this.#error)
     else if (/No authentication information found/.test(stderr))
-      this.#collector.fail(toProgramFailure(this.#words, "not_signed_in", stderr))
+      this.#collector.fail(toProgramFailure(this.#program, "not_signed_in", stderr))
     else if (code !== 0 && /error: (?:unknown option|option )/.test(stderr))
-      this.#collector.fail(toProgramFailure(this.#words, "bad_option", stderr))
+      this.#collector.fail(toProgramFailure(this.#program, "bad_option", stderr))
   }
 
-  #piece(channel: "text" | "reasoning", id: unknown, text: unknown): void {
+  #emitDelta(channel: "text" | "reasoning", id: unknown, text: unknown): void {
     if (typeof text !== "string" || text === "") return
     const messageId = textOf(id) ?? channel
     this.#collector.emitEvent(draft("run.message.delta", { messageId, channel, text }))
   }
 
-  #whole(channel: "text" | "reasoning", id: unknown, content: unknown): void {
+  #emitMessage(channel: "text" | "reasoning", id: unknown, content: unknown): void {
     const text = textOf(content) ?? ""
     if (text === "") return
     const messageId = textOf(id) ?? channel
     this.#collector.emitEvent(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
   }
 
-  #message(data: JsonObject): void {
+  #readMessage(data: JsonObject): void {
     this.#error = undefined
     this.#turns++
-    this.#last = textOf(data["content"]) ?? this.#last
-    this.#whole("text", data["messageId"], data["content"])
+    this.#lastText = textOf(data["content"]) ?? this.#lastText
+    this.#emitMessage("text", data["messageId"], data["content"])
     this.#collector.emit({ _tag: "Usage", usage: { turns: this.#turns } })
   }
 
-  #toolResult(data: JsonObject): void {
+  #readToolResult(data: JsonObject): void {
     const callId = textOf(data["toolCallId"])
     const error = objectOf(data["error"])
     const result = objectOf(data["result"])
@@ -153,37 +153,37 @@ export class CopilotLines implements Reader {
 
   #filesOf(data: JsonObject, callId: string): ReadonlyArray<AdapterEvent> {
     const edits = arrayOf(data["fileEdits"]).filter(isJsonObject)
-    const told = textOf(objectOf(data["result"])["detailedContent"])
+    const diffText = textOf(objectOf(data["result"])["detailedContent"])
     return edits.flatMap((edit) => {
       const absolute = textOf(edit["path"])
       if (absolute === undefined) return []
       const path = this.#calls.relative(absolute)
-      const patch = edits.length === 1 ? patchOf(told, absolute, path) : undefined
+      const patch = edits.length === 1 ? patchOf(diffText, absolute, path) : undefined
       const change = changes.get(textOf(edit["kind"]) ?? "") ?? "modified"
       const changed = draft("run.file.changed", { path, change, callId })
       return patch === undefined ? [changed] : [draft("run.patch.proposed", { path, patch, callId }), changed]
     })
   }
 
-  /** A call is tried again: the one whose failure was told before. */
-  #retry(reason: string): void {
+  /** Emits a retry of the call whose failure was reported before. */
+  #emitRetry(reason: string): void {
     const { errorMessage, retryAttempt, statusCode } = this.#failedCall
     this.#failedCall = {}
-    const failure = serviceFailure(this.#words, textOf(errorMessage) ?? reason, countOf(statusCode))
+    const failure = serviceFailure(this.#program, textOf(errorMessage) ?? reason, countOf(statusCode))
     const attempt = (countOf(retryAttempt) ?? 0) + 1
     this.#collector.emitEvent(toRetryEvent({ attempt, failure }))
   }
 
   #failureOf(data: JsonObject): RunFailure {
     const said = textOf(data["message"]) ?? ""
-    return serviceFailure(this.#words, said, countOf(data["statusCode"]))
+    return serviceFailure(this.#program, said, countOf(data["statusCode"]))
   }
 
-  #result(line: JsonObject): void {
+  #readResult(line: JsonObject): void {
     const usage = { turns: this.#turns }
     if (this.#error === undefined && line["exitCode"] === 0) {
-      return this.#collector.conclude({ _tag: "Completed", usage, ...defined({ text: this.#last }) })
+      return this.#collector.conclude({ _tag: "Completed", usage, ...defined({ text: this.#lastText }) })
     }
-    this.#collector.fail(this.#error ?? toProgramFailure(this.#words, "runtime_error", ""), usage)
+    this.#collector.fail(this.#error ?? toProgramFailure(this.#program, "runtime_error", ""), usage)
   }
 }

@@ -1,4 +1,4 @@
-/** Names of the Edge's own environment that runtimes read: proxies, and the keys and addresses of model services. */
+/** Variables of the Edge's environment that runtimes read: proxies, and keys and addresses of model services. */
 
 export const proxies: ReadonlyArray<string> = [
   "HTTP_PROXY",
@@ -9,7 +9,7 @@ export const proxies: ReadonlyArray<string> = [
   "no_proxy"
 ]
 
-/** For programs that talk to whichever model service there is a key for. */
+/** For programs that use any model service with a key. */
 export const modelServices: ReadonlyArray<string> = [
   "ANTHROPIC_API_KEY",
   "OPENAI_API_KEY",

@@ -1,8 +1,8 @@
 /**
- * Why a run of a one-shot program failed: a reason that tells kinds of failure apart, and a sentence for a person who can act on it.
+ * Failures of one-shot programs: a reason for each kind, and a sentence for the user who can act on it.
  *
- * These programs say what a model's service answered in their own words, most with the HTTP status in them. A status is looked for where
- * such words put it, never anywhere in a text.
+ * These programs report the response of a model service as text, most with the HTTP status at a known position. Only these positions are
+ * searched for a status.
  */
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
@@ -10,10 +10,11 @@ import { stripVTControlCharacters } from "node:util"
 import { endingOf } from "../text/Excerpt.ts"
 import { runtimeFailure } from "../output/OutputCollector.ts"
 
-/** What sentences about a program are made of. */
+/** Parts of sentences about a program. */
 export interface ProgramInfo {
+  /** Name of the program. */
   readonly label: string
-  /** What to do to sign in, as a sentence. */
+  /** Sentence that says how to sign in. */
   readonly signIn: string
 }
 
@@ -21,39 +22,39 @@ const sentences = {
   not_signed_in: ({ label, signIn }: ProgramInfo) => `${label} is not signed in. ${signIn}`,
   bad_credentials: ({ label, signIn }: ProgramInfo) => `${label}'s credentials were refused. ${signIn}`,
   rate_limited: () =>
-    "The model service refused the request because of its rate limit. Wait a little, then start again.",
+    "The model service refused the request because of its rate limit. Wait a moment, then start the run again.",
   overloaded: () => "The model service is overloaded. Try again in a moment.",
   server_error: () => "The model service failed. Try again in a moment.",
   request_refused: () => "The model service refused the request.",
   unreachable: ({ label }: ProgramInfo) =>
     `${label} could not reach the model service. Check the network, proxy and base URL.`,
-  connection_lost: () => "The connection to the model service broke in the middle. Start the run again.",
+  connection_lost: () => "Lost the connection to the model service. Start the run again.",
   unknown_session: ({ label }: ProgramInfo) =>
-    `${label} does not know the conversation to go on with. Start a new run instead.`,
+    `${label} can't find the conversation to resume. Start a new run instead.`,
   untrusted_folder: ({ label }: ProgramInfo) => `${label} does not trust this folder. Trust it there first.`,
   needs_permission: ({ label }: ProgramInfo) =>
     `${label} stopped because it needed a permission that can't be given in this mode.`,
   bad_option: ({ label }: ProgramInfo) =>
-    `${label} refused how it was started. Check its version and configuration.`,
-  turn_limit: ({ label }: ProgramInfo) => `${label} reached its limit of turns.`,
+    `${label} refused its start options. Check its version and configuration.`,
+  turn_limit: ({ label }: ProgramInfo) => `${label} reached its turn limit.`,
   command_missing: ({ label }: ProgramInfo) =>
     `${label} was not found on this machine. Install it, or correct its path.`,
   runtime_error: ({ label }: ProgramInfo) => `${label} failed.`
-} satisfies Record<string, (words: ProgramInfo) => string>
+} satisfies Record<string, (program: ProgramInfo) => string>
 
 export type Reason = keyof typeof sentences
 
 const MAX_SAID = 1_000
 
-/** A failure for that reason. `said` is what the program itself told about it. */
+/** Failure with a reason. `said` is the program's own text about it. */
 export const toProgramFailure = (
-  words: ProgramInfo,
+  program: ProgramInfo,
   reason: Reason,
   said: string,
   details: Readonly<Record<string, unknown>> = {}
 ): RunFailure => {
   const text = endingOf(stripVTControlCharacters(said).trim(), MAX_SAID)
-  return runtimeFailure(reason, sentences[reason](words), {
+  return runtimeFailure(reason, sentences[reason](program), {
     ...details,
     ...(text === "" ? {} : { said: text })
   })
@@ -66,24 +67,24 @@ export const reasonOfStatus = (status: number): Reason => {
   return status >= 500 ? "server_error" : "request_refused"
 }
 
-/** `429 rate limited`, `[API Error: 401 …]`, `{"error":{"code":400,…`: the status where such words put it. */
+/** HTTP status in `429 rate limited`, `[API Error: 401 …]` or `{"error":{"code":400,…`. */
 const statusIn = (said: string): number | undefined => {
   const found = /^(?:\[API Error: )?([45]\d\d)\b|"(?:code|status|statusCode)":\s*([45]\d\d)\b/.exec(said)
   const status = found?.[1] ?? found?.[2]
   return status === undefined ? undefined : Number(status)
 }
 
-/** What a program's words about a failed request tell. */
-export const serviceFailure = (words: ProgramInfo, said: string, told?: number): RunFailure => {
-  const status = told ?? statusIn(said)
-  if (status !== undefined) return toProgramFailure(words, reasonOfStatus(status), said, { status })
+/** Failure from a program's text about a failed request to a model service. */
+export const serviceFailure = (program: ProgramInfo, said: string, reportedStatus?: number): RunFailure => {
+  const status = reportedStatus ?? statusIn(said)
+  if (status !== undefined) return toProgramFailure(program, reasonOfStatus(status), said, { status })
   if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|fetch failed|[Cc]onnection (?:error|refused)/.test(said))
-    return toProgramFailure(words, "unreachable", said)
+    return toProgramFailure(program, "unreachable", said)
   if (/\bterminated\b|other side closed|unexpected EOF|ECONNRESET|socket hang up/.test(said))
-    return toProgramFailure(words, "connection_lost", said)
-  return toProgramFailure(words, "runtime_error", said)
+    return toProgramFailure(program, "connection_lost", said)
+  return toProgramFailure(program, "runtime_error", said)
 }
 
-/** Why the program did not even start, where the end tells. */
+/** Why the program did not start; `undefined` if it did. */
 export const startFailure = ({ code, signal, stderr }: ProcessEnd): Reason | undefined =>
   code === null && signal === null && /\b(?:ENOENT|EACCES)\b/.test(stderr) ? "command_missing" : undefined

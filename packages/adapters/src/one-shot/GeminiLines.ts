@@ -1,8 +1,8 @@
 /**
- * What the lines of Gemini CLI mean (`--output-format stream-json`).
+ * Reader of Gemini CLI's lines (`--output-format stream-json`).
  *
- * It streams text and never says a message whole; it prints no thoughts. Its results of file tools carry no diff, and a command's exit code
- * is not in them. A refused request ends with an exit code that is the HTTP status modulo 256, so the words of the result are judged.
+ * Gemini streams text without completed messages, and prints no thoughts. Tool results have no diff and no exit code. After a refused
+ * request the exit code is the HTTP status modulo 256, so the text of the result decides.
  */
 import type { Usage } from "@corral/domain/run/Run"
 import type { ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
@@ -13,8 +13,8 @@ import { toProgramFailure, serviceFailure, type Reason, type ProgramInfo } from 
 import { readSessionId, type Reader } from "./OneShot.ts"
 import { StreamedText } from "./StreamedText.ts"
 
-/** Its own exit codes, where it ends without a result. */
-const byExitCode: ReadonlyMap<number, Reason> = new Map([
+/** Gemini's exit codes without a result. */
+const reasonByExitCode: ReadonlyMap<number, Reason> = new Map([
   [41, "not_signed_in"],
   [42, "bad_option"],
   [52, "bad_option"],
@@ -30,22 +30,22 @@ const usageOf = (stats: JsonObject): Usage =>
   })
 
 export class GeminiLines implements Reader {
-  readonly #words: ProgramInfo
+  readonly #program: ProgramInfo
   readonly #collector: OutputCollector
   readonly #text: StreamedText
   readonly #calls: Calls
-  /** The last error that a line told by itself. */
+  /** The last error line. */
   #error = ""
 
-  constructor(words: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
-    this.#words = words
+  constructor(program: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
+    this.#program = program
     this.#collector = collector
     this.#text = new StreamedText(collector)
     this.#calls = new Calls(collector, workspacePath)
   }
 
   readonly onLine: Reader["onLine"] = (line) => {
-    if (line["type"] === "message") return this.#message(line)
+    if (line["type"] === "message") return this.#readMessage(line)
     switch (line["type"]) {
       case "init":
         return this.#collector.start(
@@ -55,12 +55,12 @@ export class GeminiLines implements Reader {
         this.#text.close()
         return this.#calls.call(textOf(line["tool_id"]), textOf(line["tool_name"]), line["parameters"])
       case "tool_result":
-        return this.#toolResult(line)
+        return this.#readToolResult(line)
       case "error":
         if (line["severity"] === "error") this.#error = textOf(line["message"]) ?? ""
         return
       case "result":
-        return this.#result(line)
+        return this.#readResult(line)
       default:
         this.#collector.countUnknown(textOf(line["type"]) ?? "untyped")
     }
@@ -69,33 +69,33 @@ export class GeminiLines implements Reader {
   readonly onEnd: Reader["onEnd"] = ({ code, stderr }: ProcessEnd) => {
     this.#text.close()
     if (/Invalid session identifier|No previous sessions found/.test(stderr))
-      return this.#collector.fail(toProgramFailure(this.#words, "unknown_session", stderr))
-    const reason = code === null ? undefined : byExitCode.get(code)
-    if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#words, reason, stderr))
-    else if (this.#error !== "") this.#collector.fail(serviceFailure(this.#words, this.#error))
+      return this.#collector.fail(toProgramFailure(this.#program, "unknown_session", stderr))
+    const reason = code === null ? undefined : reasonByExitCode.get(code)
+    if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#program, reason, stderr))
+    else if (this.#error !== "") this.#collector.fail(serviceFailure(this.#program, this.#error))
   }
 
-  #message(line: JsonObject): void {
-    // What a person said is in the run already.
+  #readMessage(line: JsonObject): void {
+    // The run already has the user's message.
     if (line["role"] !== "assistant") return
     const content = textOf(line["content"]) ?? ""
     if (line["delta"] === true) this.#text.piece("text", content)
     else this.#text.whole("text", content)
   }
 
-  #toolResult(line: JsonObject): void {
+  #readToolResult(line: JsonObject): void {
     const status = line["status"] === "success" ? "completed" : "failed"
     const output = textOf(line["output"]) ?? textOf(objectOf(line["error"])["message"])
     this.#calls.result(textOf(line["tool_id"]), { status, output })
   }
 
-  #result(line: JsonObject): void {
+  #readResult(line: JsonObject): void {
     this.#text.close()
     const usage = usageOf(objectOf(line["stats"]))
     if (line["status"] === "success") {
       return this.#collector.conclude({ _tag: "Completed", usage, ...defined({ text: this.#text.last }) })
     }
     const said = textOf(objectOf(line["error"])["message"]) ?? this.#error
-    this.#collector.fail(serviceFailure(this.#words, said), usage)
+    this.#collector.fail(serviceFailure(this.#program, said), usage)
   }
 }

@@ -1,26 +1,26 @@
 /**
- * Map of a program's JSON lines: which field holds the type of a line, what each type means, and where text, ids and paths are.
+ * Map of a program's JSON lines: the field with the type of a line, the meaning of each type, and the fields with text, ids and paths.
  *
- * A line may mean more than one thing. Lines of other types are counted as unknown and mean nothing.
+ * A line may have more than one meaning. Lines of other types are counted as unknown and have none.
  */
 
-/** Names of fields with dots between them, from the line inwards: `data.item.text`. A number is a place in a list. */
+/** Names of fields with dots between them, from the outermost: `data.item.text`. A number is an index of a list. */
 export type FieldPath = string
 
-/** The types of lines that mean it. */
+/** Types of lines with this meaning. */
 export interface When {
   readonly when: ReadonlyArray<string>
 }
 
-/** What the lines of a program mean. What it never says is left out. */
+/** Meanings of a program's lines. Meanings that it never prints are left out. */
 export interface JsonMap {
-  /** The field that says what a line is; of several fields, their values with `/` between them, without those that are missing. */
+  /** Field with the type of a line. For several fields, the type is their values with `/` between them, without missing ones. */
   readonly type: FieldPath | ReadonlyArray<FieldPath>
-  /** A piece of a message; the message ends with the next line that means something else. */
+  /** Piece of a message. The message ends at the next line with another meaning. */
   readonly delta?: (When & { readonly text: FieldPath }) | undefined
-  /** A piece of what the model thinks. */
+  /** Piece of the model's reasoning. */
   readonly reasoning?: (When & { readonly text: FieldPath }) | undefined
-  /** A whole message. After pieces that say the same it is their end. */
+  /** Whole message. After pieces with the same text it completes them. */
   readonly message?: (When & { readonly text: FieldPath }) | undefined
   readonly toolCall?:
     | (When & { readonly id: FieldPath; readonly name: FieldPath; readonly input?: FieldPath | undefined })
@@ -30,7 +30,7 @@ export interface JsonMap {
         readonly id: FieldPath
         readonly output?: FieldPath | undefined
         readonly exitCode?: FieldPath | undefined
-        /** The call failed where this holds something that is neither false nor empty. */
+        /** The call failed if this field is neither false nor empty. */
         readonly failed?: FieldPath | undefined
       })
     | undefined
@@ -41,7 +41,7 @@ export interface JsonMap {
         readonly change?: FieldPath | undefined
       })
     | undefined
-  /** What the run has used so far. */
+  /** Usage so far. */
   readonly usage?:
     | (When & {
         readonly inputTokens?: FieldPath | undefined
@@ -49,9 +49,9 @@ export interface JsonMap {
         readonly costUsd?: FieldPath | undefined
       })
     | undefined
-  /** The run has succeeded. Where no type is named, exit code 0 says so. */
+  /** Success of the run. Without this entry, exit code 0 is a success. */
   readonly completed?: (When & { readonly text?: FieldPath | undefined }) | undefined
   readonly failed?: (When & { readonly message?: FieldPath | undefined }) | undefined
-  /** Types that mean nothing, and are not counted as unknown. */
+  /** Types without a meaning that are not counted as unknown. */
   readonly ignore?: ReadonlyArray<string> | undefined
 }

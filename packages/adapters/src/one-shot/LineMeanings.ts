@@ -76,7 +76,7 @@ const compileToolResult = (entry: Entry<"toolResult">): Meaning => {
     run.text.close()
     const status = isTruthy(failed(line)) ? "failed" : "completed"
     const result = { status, output: toText(output(line)), exitCode: countOf(exitCode(line)) } as const
-    // Files come from the map only, whatever the names of the tools.
+    // Files come from the map only, regardless of the tools' names.
     run.calls.result(callId, result, [])
   }
 }

@@ -1,5 +1,5 @@
 /**
- * A diff for people, with a line number before each line, as a unified diff: ` 1 same`, `-2 before`, `+2 after`, `   ...` between parts.
+ * Unified diff from a diff with a line number before each line: ` 1 same`, `-2 before`, `+2 after`, `   ...` between parts.
  */
 import { unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
 
@@ -13,8 +13,8 @@ interface Part {
   readonly lines: Array<string>
 }
 
-/** The hunk that begins with a line. `shift`: how many more lines the new file has so far. */
-const begin = (sign: string, number: number, shift: number): Part => ({
+/** Hunk that begins with a line. `shift`: number of lines that the new file has more, so far. */
+const beginPart = (sign: string, number: number, shift: number): Part => ({
   oldStart: sign === "+" ? number - shift : number,
   newStart: sign === "+" ? number : number + shift,
   oldLines: 0,
@@ -33,7 +33,7 @@ const hunksOf = (text: string): ReadonlyArray<Hunk> => {
       part = undefined
       continue
     }
-    if (part === undefined) parts.push((part = begin(sign, Number(number), shift)))
+    if (part === undefined) parts.push((part = beginPart(sign, Number(number), shift)))
     part.lines.push(sign + content)
     if (sign !== "+") part.oldLines++
     if (sign !== "-") part.newLines++
@@ -48,7 +48,7 @@ const hunksOf = (text: string): ReadonlyArray<Hunk> => {
   }))
 }
 
-/** The patch of one file; `undefined` where no line is added or removed. */
+/** The patch of one file; `undefined` if no line is added or removed. */
 export const patchOfNumbered = (text: string, path: string): string | undefined => {
   const hunks = hunksOf(text)
   const changes = hunks.some(({ lines }) => lines.some((line) => !line.startsWith(" ")))

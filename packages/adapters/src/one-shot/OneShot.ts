@@ -1,6 +1,6 @@
 /**
- * Protocol of a program that takes one prompt, prints JSON lines and exits. It takes no answers and no further input. It is cancelled by
- * signals. What its lines mean is its reader's; this keeps the order of reading and of ending.
+ * Protocol of a program that reads one prompt, prints JSON lines and exits. It supports no approvals and no further input, and signals
+ * cancel it. A `Reader` interprets its lines.
  */
 import type { AdapterOutput, Capabilities, ProcessEnd, Protocol } from "@corral/domain/run/RuntimeAdapter"
 import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
@@ -8,37 +8,38 @@ import type { JsonObject } from "../text/Json.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
 import { toProgramFailure, startFailure, type ProgramInfo } from "./Failure.ts"
 
-/** Reader of one program's lines. It reports to the collector that it was made with. */
+/** Reader of one program's lines. It reports to the collector that it was created with. */
 export interface Reader {
+  /** Reads one line. Never throws. */
   readonly onLine: (line: JsonObject) => void
-  /** The process is gone and no line told an outcome: concludes the turn where the rest tells one. */
+  /** Called when the process has ended without an outcome. Concludes the turn if `end` or earlier lines have one. */
   readonly onEnd: (end: ProcessEnd) => void
 }
 
 export class OneShotProtocol implements Protocol {
   readonly open: string
-  readonly #words: ProgramInfo
+  readonly #program: ProgramInfo
   readonly #collector = new OutputCollector()
   readonly #lines = new JsonLines()
   readonly #reader: Reader
 
-  constructor(words: ProgramInfo, reader: (collector: OutputCollector) => Reader, open = "") {
+  constructor(program: ProgramInfo, reader: (collector: OutputCollector) => Reader, open = "") {
     this.open = open
-    this.#words = words
+    this.#program = program
     this.#reader = reader(this.#collector)
   }
 
   readonly step: Protocol["step"] = (chunk) =>
-    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
+    this.#readLines(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
     if (this.#collector.isOver) return []
-    const outputs = this.#read(this.#lines.end())
+    const outputs = this.#readLines(this.#lines.end())
     const reason = startFailure(end)
-    if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#words, reason, end.stderr))
-    // An output that was cut may have lost what it would be judged by.
+    if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#program, reason, end.stderr))
+    // Truncated output may have lost the lines that decide.
     else if (!this.#collector.isOver && !this.#collector.isCut) this.#reader.onEnd(end)
-    this.#collector.concludeAtExit(this.#words.label, end)
+    this.#collector.concludeAtExit(this.#program.label, end)
     return [...outputs, ...this.#collector.takeOutputs()]
   }
 
@@ -49,13 +50,13 @@ export class OneShotProtocol implements Protocol {
     return undefined
   }
 
-  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#collector.readLines(lines, (said) => this.#reader.onLine(said))
+  #readLines(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    return this.#collector.readLines(lines, (line) => this.#reader.onLine(line))
   }
 }
 
-/** Maximum capabilities of such a program. It does not ask, so it runs in `full_access` and in the modes that it can lock. */
-export const oneShotCapabilities = (own: Partial<Capabilities>): Capabilities => ({
+/** Capabilities of such a program. Without approvals it runs in `full_access`, and in read-only modes that it enforces itself. */
+export const oneShotCapabilities = (supported: Partial<Capabilities>): Capabilities => ({
   deltas: true,
   approvals: false,
   editInput: false,
@@ -63,12 +64,12 @@ export const oneShotCapabilities = (own: Partial<Capabilities>): Capabilities =>
   readOnly: false,
   cancel: false,
   input: false,
-  ...own
+  ...supported
 })
 
-/** A prompt as an argument that is no option and names no file to include, whatever it starts with. */
+/** A prompt as an argument that is neither an option nor a file to include. */
 export const toArgument = (prompt: string): string => (/^[-@]/.test(prompt) ? ` ${prompt}` : prompt)
 
-/** A conversation id that may stand in a command line: never an option, never a path. */
+/** A conversation id that is safe in a command line: not an option and not a path. */
 export const readSessionId = (value: unknown): string | undefined =>
   typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(value) ? value : undefined

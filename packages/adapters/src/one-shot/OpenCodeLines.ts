@@ -1,9 +1,9 @@
 /**
- * What the lines of `opencode run --format json` mean.
+ * Reader of the lines of `opencode run --format json`.
  *
- * Everything comes whole: texts without pieces, a tool when it has ended. There is no line for the end. A run has succeeded if its last
- * step finished with `stop`, no error was reported, and the process left with code 0; after a permission that it did not get it leaves with
- * code 0 too, and its last step then finished with `tool-calls`.
+ * Texts come without pieces, and a tool call at its end. There is no line for the end of the run: it has succeeded if the last step
+ * finished with `stop`, no error was reported, and the exit code is 0. After a denied permission the exit code is 0 too, but the last step
+ * finished with `tool-calls`.
  */
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
@@ -38,17 +38,17 @@ const patchOf = (metadata: JsonObject, absolute: string, path: string): string |
     .replace(/^Index: .*\n=+\n/, "")
 
 export class OpenCodeLines implements Reader {
-  readonly #words: ProgramInfo
+  readonly #program: ProgramInfo
   readonly #collector: OutputCollector
   readonly #text: StreamedText
   readonly #calls: Calls
   #usage: Usage = {}
-  /** Why the last step finished; `undefined` while one is open. */
-  #finished: string | undefined
+  /** Why the last step finished; `undefined` during a step. */
+  #finishReason: string | undefined
   #error: RunFailure | undefined
 
-  constructor(words: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
-    this.#words = words
+  constructor(program: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
+    this.#program = program
     this.#collector = collector
     this.#text = new StreamedText(collector)
     this.#calls = new Calls(collector, workspacePath)
@@ -58,25 +58,25 @@ export class OpenCodeLines implements Reader {
     const part = objectOf(line["part"])
     switch (line["type"]) {
       case "step_start":
-        this.#finished = undefined
-        return this.#started(line)
+        this.#finishReason = undefined
+        return this.#startRun(line)
       case "text":
       case "reasoning":
-        this.#started(line)
+        this.#startRun(line)
         return this.#text.whole(
           line["type"] === "text" ? "text" : "reasoning",
           textOf(part["text"]) ?? "",
           textOf(part["id"])
         )
       case "tool_use":
-        this.#started(line)
-        return this.#tool(part)
+        this.#startRun(line)
+        return this.#readTool(part)
       case "step_finish":
-        this.#started(line)
-        this.#finished = textOf(part["reason"])
-        return this.#spend(part)
+        this.#startRun(line)
+        this.#finishReason = textOf(part["reason"])
+        return this.#addUsage(part)
       case "error":
-        this.#started(line)
+        this.#startRun(line)
         this.#error = this.#failureOf(objectOf(line["error"]))
         return
       default:
@@ -88,38 +88,38 @@ export class OpenCodeLines implements Reader {
     const { stderr } = end
     if (this.#error !== undefined) return this.#collector.fail(this.#error, this.#usage)
     if (/Session not found/.test(stderr)) {
-      return this.#collector.fail(toProgramFailure(this.#words, "unknown_session", stderr))
+      return this.#collector.fail(toProgramFailure(this.#program, "unknown_session", stderr))
     }
     if (end.code !== 0) return
-    if (this.#finished === "stop") {
+    if (this.#finishReason === "stop") {
       const text = defined({ text: this.#text.last })
       return this.#collector.conclude({ _tag: "Completed", usage: this.#usage, ...text })
     }
-    const asked = stderr.indexOf("permission requested: ")
-    if (asked !== -1 && stderr.includes("; auto-rejecting", asked)) {
-      this.#collector.fail(toProgramFailure(this.#words, "needs_permission", stderr), this.#usage)
+    const requestAt = stderr.indexOf("permission requested: ")
+    if (requestAt !== -1 && stderr.includes("; auto-rejecting", requestAt)) {
+      this.#collector.fail(toProgramFailure(this.#program, "needs_permission", stderr), this.#usage)
     }
   }
 
-  #started(line: JsonObject): void {
+  #startRun(line: JsonObject): void {
     this.#collector.start(defined({ runtimeSessionId: readSessionId(line["sessionID"]) }))
   }
 
-  #tool(part: JsonObject): void {
+  #readTool(part: JsonObject): void {
     const callId = textOf(part["callID"])
     const state = objectOf(part["state"])
-    const failed = state["status"] !== "completed"
-    const told = textOf(part["tool"])
+    const isFailed = state["status"] !== "completed"
+    const reportedTool = textOf(part["tool"])
     const input = objectOf(state["input"])
     // A tool that does not exist is reported as a completed call.
-    const invalid = told === "invalid"
-    const tool = invalid ? (textOf(input["tool"]) ?? told) : told
+    const isInvalid = reportedTool === "invalid"
+    const tool = isInvalid ? (textOf(input["tool"]) ?? reportedTool) : reportedTool
     this.#calls.call(callId, tool, input)
     if (callId === undefined || tool === undefined) return
     const metadata = objectOf(state["metadata"])
     const error = textOf(state["error"])
-    const denied = error !== undefined && /rejected permission|rule which prevents/.test(error)
-    const status = denied ? "denied" : failed || invalid ? "failed" : "completed"
+    const isDenied = error !== undefined && /rejected permission|rule which prevents/.test(error)
+    const status = isDenied ? "denied" : isFailed || isInvalid ? "failed" : "completed"
     this.#calls.result(
       callId,
       { status, output: error ?? textOf(state["output"]), exitCode: countOf(metadata["exit"]) },
@@ -144,16 +144,16 @@ export class OpenCodeLines implements Reader {
       : [draft("run.patch.proposed", { path, patch, callId }), ...files]
   }
 
-  #spend(part: JsonObject): void {
-    const spent = tokensOf(part)
-    const so = this.#usage
+  #addUsage(part: JsonObject): void {
+    const tokens = tokensOf(part)
+    const usage = this.#usage
     this.#usage = {
-      inputTokens: (so.inputTokens ?? 0) + spent.input,
-      outputTokens: (so.outputTokens ?? 0) + spent.output,
-      cachedInputTokens: (so.cachedInputTokens ?? 0) + spent.cached,
-      reasoningTokens: (so.reasoningTokens ?? 0) + spent.reasoning,
-      turns: (so.turns ?? 0) + 1,
-      costUsd: (so.costUsd ?? 0) + spent.cost
+      inputTokens: (usage.inputTokens ?? 0) + tokens.input,
+      outputTokens: (usage.outputTokens ?? 0) + tokens.output,
+      cachedInputTokens: (usage.cachedInputTokens ?? 0) + tokens.cached,
+      reasoningTokens: (usage.reasoningTokens ?? 0) + tokens.reasoning,
+      turns: (usage.turns ?? 0) + 1,
+      costUsd: (usage.costUsd ?? 0) + tokens.cost
     }
     this.#collector.emit({ _tag: "Usage", usage: this.#usage })
   }
@@ -163,7 +163,7 @@ export class OpenCodeLines implements Reader {
     const name = textOf(error["name"]) ?? ""
     const said = textOf(data["message"]) ?? name
     return name === "ProviderAuthError"
-      ? toProgramFailure(this.#words, "not_signed_in", said)
-      : serviceFailure(this.#words, said, countOf(data["statusCode"]))
+      ? toProgramFailure(this.#program, "not_signed_in", said)
+      : serviceFailure(this.#program, said, countOf(data["statusCode"]))
   }
 }

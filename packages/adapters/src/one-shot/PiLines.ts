@@ -1,9 +1,8 @@
 /**
- * What the lines of Pi mean (`--mode json`).
+ * Reader of Pi's lines (`--mode json`).
  *
- * Each piece of text comes with the whole message so far beside it, which is not looked at. A refused request is a message that stopped with
- * `error`, and the program leaves with code 0 all the same. `agent_end` comes once for each try: one that stopped well is the end, one
- * that did not may be tried again.
+ * Each piece of text comes with the whole message so far, which is ignored. A refused request is a message with the stop reason `error`, and
+ * the exit code is 0. `agent_end` is printed once per attempt: a successful one ends the run, another may be retried.
  */
 import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
@@ -17,7 +16,7 @@ import { patchOfNumbered } from "./NumberedDiff.ts"
 import { readSessionId, type Reader } from "./OneShot.ts"
 import { fileEventsOfCall, toolPathOf } from "./Tools.ts"
 
-/** Frames, and what another line tells again. */
+/** Lines without an event, and lines that another one repeats. */
 const silent = new Set([
   "agent_start",
   "turn_start",
@@ -27,17 +26,17 @@ const silent = new Set([
   "response"
 ])
 
-/** A reply that broke off has its tokens, and counts as none. */
-const addUsage = (so: Usage, told: JsonObject, replies: 0 | 1): Usage => {
-  const cached = countOf(told["cacheRead"]) ?? 0
-  const cost = objectOf(told["cost"])["total"]
-  const input = (countOf(told["input"]) ?? 0) + cached + (countOf(told["cacheWrite"]) ?? 0)
+/** Adds the tokens of a reply. A broken reply has tokens but does not count as a turn. */
+const addUsage = (usage: Usage, reported: JsonObject, replies: 0 | 1): Usage => {
+  const cached = countOf(reported["cacheRead"]) ?? 0
+  const cost = objectOf(reported["cost"])["total"]
+  const input = (countOf(reported["input"]) ?? 0) + cached + (countOf(reported["cacheWrite"]) ?? 0)
   return {
-    inputTokens: (so.inputTokens ?? 0) + input,
-    outputTokens: (so.outputTokens ?? 0) + (countOf(told["output"]) ?? 0),
-    cachedInputTokens: (so.cachedInputTokens ?? 0) + cached,
-    turns: (so.turns ?? 0) + replies,
-    costUsd: (so.costUsd ?? 0) + (typeof cost === "number" && Number.isFinite(cost) && cost > 0 ? cost : 0)
+    inputTokens: (usage.inputTokens ?? 0) + input,
+    outputTokens: (usage.outputTokens ?? 0) + (countOf(reported["output"]) ?? 0),
+    cachedInputTokens: (usage.cachedInputTokens ?? 0) + cached,
+    turns: (usage.turns ?? 0) + replies,
+    costUsd: (usage.costUsd ?? 0) + (typeof cost === "number" && Number.isFinite(cost) && cost > 0 ? cost : 0)
   }
 }
 
@@ -48,13 +47,13 @@ const outputOf = (result: unknown): string | undefined => {
   return content.flatMap((block) => textOf(objectOf(block)["text"]) ?? []).join("\n")
 }
 
-/** The exit code that a failed command's text ends with. */
+/** Exit code at the end of a failed command's output. */
 const exitCodeOf = (output: string | undefined): number | undefined => {
   const code = /Command exited with code (\d{1,3})$/.exec(output ?? "")?.[1]
   return code === undefined ? undefined : Number(code)
 }
 
-/** The text of a message that stopped well. */
+/** Text of a complete message. */
 const textIn = (message: JsonObject): string =>
   arrayOf(message["content"])
     .filter(isJsonObject)
@@ -62,16 +61,16 @@ const textIn = (message: JsonObject): string =>
     .join("")
 
 export class PiLines implements Reader {
-  readonly #words: ProgramInfo
+  readonly #program: ProgramInfo
   readonly #collector: OutputCollector
   readonly #calls: Calls
   #number = 0
   #usage: Usage = {}
-  /** Why the last try failed, in the program's words. */
+  /** Error of the last attempt, as the program reported it. */
   #error: string | undefined
 
-  constructor(words: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
-    this.#words = words
+  constructor(program: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
+    this.#program = program
     this.#collector = collector
     this.#calls = new Calls(collector, workspacePath)
   }
@@ -79,29 +78,29 @@ export class PiLines implements Reader {
   readonly onLine: Reader["onLine"] = (line) => {
     switch (line["type"]) {
       case "message_update":
-        return this.#piece(objectOf(line["assistantMessageEvent"]))
+        return this.#emitDelta(objectOf(line["assistantMessageEvent"]))
       case "session":
         return this.#collector.start(defined({ runtimeSessionId: readSessionId(line["id"]) }))
       case "message_start":
         if (objectOf(line["message"])["role"] === "assistant") this.#number++
         return
       case "message_end":
-        return this.#message(objectOf(line["message"]))
+        return this.#readMessage(objectOf(line["message"]))
       case "tool_execution_start":
         return this.#calls.call(textOf(line["toolCallId"]), textOf(line["toolName"]), line["args"])
       case "tool_execution_end":
-        return this.#toolResult(line)
+        return this.#readToolResult(line)
       case "agent_end":
-        return this.#tryEnded(line)
+        return this.#endAttempt(line)
       case "auto_retry_start": {
         const { attempt, delayMs, maxAttempts } = line
-        const failure = serviceFailure(this.#words, textOf(line["errorMessage"]) ?? "")
+        const failure = serviceFailure(this.#program, textOf(line["errorMessage"]) ?? "")
         return this.#collector.emitEvent(toRetryEvent({ attempt, maxAttempts, delayMs, failure }))
       }
       case "auto_retry_end":
         if (line["success"] === false) {
           const said = textOf(line["finalError"]) ?? this.#error ?? ""
-          this.#collector.fail(serviceFailure(this.#words, said), this.#usage)
+          this.#collector.fail(serviceFailure(this.#program, said), this.#usage)
         }
         return
       default: {
@@ -112,12 +111,13 @@ export class PiLines implements Reader {
   }
 
   readonly onEnd: Reader["onEnd"] = ({ stderr }: ProcessEnd) => {
-    if (this.#error !== undefined) this.#collector.fail(serviceFailure(this.#words, this.#error), this.#usage)
+    if (this.#error !== undefined)
+      this.#collector.fail(serviceFailure(this.#program, this.#error), this.#usage)
     else if (/No API key found|No models available/.test(stderr))
-      this.#collector.fail(toProgramFailure(this.#words, "not_signed_in", stderr))
+      this.#collector.fail(toProgramFailure(this.#program, "not_signed_in", stderr))
   }
 
-  #piece(event: JsonObject): void {
+  #emitDelta(event: JsonObject): void {
     const type = event["type"]
     if (type !== "text_delta" && type !== "thinking_delta") return
     const text = textOf(event["delta"]) ?? ""
@@ -132,15 +132,15 @@ export class PiLines implements Reader {
     return `message-${this.#number}:${countOf(index) ?? 0}`
   }
 
-  #message(message: JsonObject): void {
+  #readMessage(message: JsonObject): void {
     if (message["role"] !== "assistant") return
-    const brokeOff = message["stopReason"] === "error" || message["stopReason"] === "aborted"
-    this.#usage = addUsage(this.#usage, objectOf(message["usage"]), brokeOff ? 0 : 1)
+    const isBroken = message["stopReason"] === "error" || message["stopReason"] === "aborted"
+    this.#usage = addUsage(this.#usage, objectOf(message["usage"]), isBroken ? 0 : 1)
     this.#collector.emit({ _tag: "Usage", usage: this.#usage })
-    // It is no whole message: it may be tried again.
-    if (brokeOff) return
-    arrayOf(message["content"]).forEach((told, index) => {
-      const block = objectOf(told)
+    // The message is incomplete, and its request may be retried.
+    if (isBroken) return
+    arrayOf(message["content"]).forEach((reported, index) => {
+      const block = objectOf(reported)
       const channel = block["type"] === "thinking" ? "reasoning" : "text"
       const text = textOf(block[block["type"] === "thinking" ? "thinking" : "text"])
       if (text === undefined) return
@@ -151,16 +151,16 @@ export class PiLines implements Reader {
     })
   }
 
-  #toolResult(line: JsonObject): void {
+  #readToolResult(line: JsonObject): void {
     const output = outputOf(line["result"])
-    const failed = line["isError"] !== false
+    const isFailed = line["isError"] !== false
     const callId = textOf(line["toolCallId"])
-    const exitCode = failed && line["toolName"] === "bash" ? exitCodeOf(output) : undefined
-    const result = { status: failed ? "failed" : "completed", output, exitCode } as const
+    const exitCode = isFailed && line["toolName"] === "bash" ? exitCodeOf(output) : undefined
+    const result = { status: isFailed ? "failed" : "completed", output, exitCode } as const
     this.#calls.result(callId, result, callId === undefined ? undefined : this.#filesOf(line, callId))
   }
 
-  /** The file that a call edited, with its patch; `undefined` where the result tells none. */
+  /** Events of the file that a call edited, with its patch; `undefined` if the result has none. */
   #filesOf(line: JsonObject, callId: string): ReadonlyArray<AdapterEvent> | undefined {
     const call = this.#calls.get(callId)
     const diff = textOf(objectOf(objectOf(line["result"])["details"])["diff"])
@@ -172,7 +172,7 @@ export class PiLines implements Reader {
     return patch === undefined ? files : [draft("run.patch.proposed", { path, patch, callId }), ...files]
   }
 
-  #tryEnded(line: JsonObject): void {
+  #endAttempt(line: JsonObject): void {
     const last = arrayOf(line["messages"])
       .filter(isJsonObject)
       .findLast((message) => message["role"] === "assistant")

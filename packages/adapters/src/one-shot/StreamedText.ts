@@ -1,28 +1,28 @@
 /**
- * Messages of a program that prints pieces and never the whole: a message is open while pieces of one channel come, and is closed by
- * whatever else comes.
+ * Messages of a program that prints pieces without completed messages. A message ends when a piece of another channel or any other line
+ * follows.
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 
 type Channel = PayloadOf<"run.message.delta">["channel"]
 
-/** A message is closed after this many characters, and the next piece opens another: nothing grows without bound. */
+/** Maximum length of a message. The next piece starts another, so that memory is bounded. */
 const MESSAGE_CHARACTERS = 1_000_000
 
 export class StreamedText {
   readonly #collector: OutputCollector
   #number = 0
   #open: { readonly messageId: string; readonly channel: Channel; text: string } | undefined
-  #last: string | undefined
+  #lastText: string | undefined
 
   constructor(collector: OutputCollector) {
     this.#collector = collector
   }
 
-  /** The last whole message of text. */
+  /** The last completed message with text. */
   get last(): string | undefined {
-    return this.#last
+    return this.#lastText
   }
 
   piece(channel: Channel, text: string): void {
@@ -34,7 +34,7 @@ export class StreamedText {
     if (this.#open.text.length > MESSAGE_CHARACTERS) this.close()
   }
 
-  /** A message that came whole: the end of the one that streamed where both say the same. */
+  /** Adds a whole message. It completes the open message if both have the same text. */
   whole(channel: Channel, text: string, messageId?: string): void {
     const streamed = this.#open
     this.close()
@@ -55,7 +55,7 @@ export class StreamedText {
   }
 
   #complete(messageId: string, channel: Channel, text: string): void {
-    if (channel === "text") this.#last = text
+    if (channel === "text") this.#lastText = text
     this.#collector.emitEvent(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
   }
 }

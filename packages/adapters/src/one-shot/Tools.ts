@@ -1,6 +1,6 @@
 /**
- * The built-in tools of these programs, as a person meets them: what kind of thing a call does, in one line, and which file it touches. Names are
- * the programs' own; no name means two kinds.
+ * Built-in tools of these programs: the kind of a tool, its one-line label, and the file that a call reads or changes. Names are the
+ * programs' own. No name has two kinds.
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
@@ -31,7 +31,7 @@ export const toolPathOf = (tool: string, input: JsonObject): string | undefined 
   textOf(input["path"]) ??
   textOf(input["absolute_path"])
 
-/** Every path that a call names, the one that the tool acts on first. */
+/** Every path of a call's input, the tool's target first. */
 export const toolPathsOf = (tool: string, input: JsonObject): ReadonlyArray<string> => {
   const paths = pathsIn(input, toolPathOf(tool, input))
   const folder = tool === "glob" ? folderOfPattern(input["pattern"]) : undefined
@@ -63,8 +63,8 @@ export const toolLabel = (tool: string, input: JsonObject, relative: Relative): 
 }
 
 /**
- * The file that a call which succeeded read or changed, from its input. What stood there before only the disk knows: without a word of the
- * program a written file counts as modified.
+ * Event of the file that a successful call read or changed, from its input. Unless the program reports a new file, a written file counts as
+ * modified.
  */
 export const fileEventsOfCall = (
   tool: string,

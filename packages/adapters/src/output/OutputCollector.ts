@@ -1,10 +1,9 @@
 /**
- * What every protocol keeps while a run talks: its outputs of this step, the tool calls without a result, the approvals, and whether the outcome is out.
+ * Outputs of one run, as its protocol reports them, with the open tool calls, the approvals and the outcome.
  *
- * Guarantees for all adapters: a tool call is closed by exactly one result; a streamed message is completed; a long message that was not
- * streamed is, and one that was streamed in part is streamed to its end, so that no reader's limit loses it; what a cancel stops is
- * `cancelled`; there is exactly one outcome, and nothing after it.
- * Does not: contain anything about one runtime.
+ * Guarantees for every adapter: each tool call is closed by exactly one result. A streamed message is completed. A message that one event
+ * cannot hold is streamed in full. Work that a cancel stopped is `cancelled`. There is exactly one outcome, and no output after it.
+ * Does not: contain anything about a single runtime, or throw.
  */
 import { Buffer } from "node:buffer"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
@@ -18,17 +17,18 @@ import { OpenMessages } from "./OpenMessages.ts"
 
 type ToolResult = Omit<PayloadOf<"run.tool.result">, "tool" | "parentCallId">
 
-/** A failure of the runtime, told apart by `reason`; the message is for a person who can act on it. */
+/** Failure of a runtime with the code `runtime_unavailable`. `reason` is its kind in `details`, `message` a sentence for the user who can act on it. */
 export const runtimeFailure = (
   reason: string,
   message: string,
   details: Readonly<Record<string, unknown>> = {}
 ): RunFailure => ({ code: "runtime_unavailable", message, details: { reason, ...details } })
 
-/** More of them tell nothing new. */
+/** Maximum number of invalid lines before the start that are reported. */
 const MAX_EARLY = 100
+/** Maximum number of unknown kinds that are reported as printed. */
 const MAX_KINDS = 100
-/** So much of something unknown tells what it is. */
+/** Maximum length of an unknown output in the report. */
 const RAW_CHARACTERS = 1_000
 
 /** Length up to which any text fits into one event as JSON. */
@@ -39,52 +39,54 @@ const EVENT_BYTES = 190_000
 const isLong = (text: string): boolean =>
   text.length > SHORT_CHARACTERS && Buffer.byteLength(JSON.stringify(text)) > EVENT_BYTES
 
-const nothing: ReadonlyArray<AdapterOutput> = []
+const noOutputs: ReadonlyArray<AdapterOutput> = []
 
-/** Whether a runtime that gives this has said something. */
-const speaks = ({ _tag }: AdapterOutput): boolean =>
+/** Whether an output shows that the runtime has started. */
+const startsRun = ({ _tag }: AdapterOutput): boolean =>
   _tag !== "Unknown" && _tag !== "Reply" && _tag !== "Usage"
 
 export class OutputCollector {
   readonly #calls = new Map<string, { readonly tool: string; readonly parentCallId?: string }>()
-  readonly #asked = new Map<string, "waiting" | "withdrawn">()
+  readonly #approvals = new Map<string, "waiting" | "withdrawn">()
   readonly #messages = new OpenMessages()
   #outputs: Array<AdapterOutput> = []
-  /** What was wrong with the output before the runtime said that it started: told after that, for a run's first word starts it. */
-  #early: Array<AdapterOutput> = []
-  /** The object that is being read, and the kinds of which one was told as it was printed. */
-  #reading: JsonObject | undefined
-  readonly #shown = new Set<string>()
+  /** Invalid lines before the runtime has started. They are emitted after its start, because a run's first event has to be its start. */
+  #beforeStart: Array<AdapterOutput> = []
+  /** The object that is read now, and the unknown kinds that were reported as printed. */
+  #currentObject: JsonObject | undefined
+  readonly #reportedKinds = new Set<string>()
   #started = false
   #over = false
   #cut = false
   #cancelling = false
 
-  /** The outcome is out. */
+  /** Whether the outcome was emitted. */
   get isOver(): boolean {
     return this.#over
   }
 
-  /** The output ended in the middle of a line. */
+  /** Whether the output ended in the middle of a line. */
   get isCut(): boolean {
     return this.#cut
   }
 
+  /** Emits an output, unless the outcome was emitted. */
   emit(output: AdapterOutput): void {
     if (this.#over) return
-    if (!this.#started && speaks(output)) this.#begin()
+    if (!this.#started && startsRun(output)) this.#releaseEarly()
     this.#outputs.push(output)
   }
 
+  /** Emits an event, and follows streamed messages. */
   emitEvent(event: AdapterEvent): void {
     if (event.type === "run.message.delta") {
       if (!this.#over) this.#messages.streamed(event.payload)
-    } else if (event.type === "run.message.completed") this.#complete(event.payload)
+    } else if (event.type === "run.message.completed") this.#streamRest(event.payload)
     this.emit({ _tag: "Event", event })
   }
 
-  /** One event holds so much text; streamed text may be of any length. Its last pieces are missing where their lines were too long. */
-  #complete({ channel, messageId, parentCallId, text: whole }: PayloadOf<"run.message.completed">): void {
+  /** Streams what the deltas of a completed message lack: pieces in invalid lines, or all of a text that one event cannot hold. */
+  #streamRest({ channel, messageId, parentCallId, text: whole }: PayloadOf<"run.message.completed">): void {
     const text = this.#messages.completed(messageId, whole) ?? (isLong(whole) ? whole : "")
     if (text === "") return
     this.emit({
@@ -93,31 +95,31 @@ export class OutputCollector {
     })
   }
 
-  /** A cancel was sent: what fails from now on was stopped by it. */
+  /** Records that a cancel was sent. Later failures of calls become `cancelled`. */
   markCancelled(): void {
     this.#cancelling = true
   }
 
-  /** Completes the messages that were streamed in part. */
+  /** Completes the streamed messages that are still open. */
   closeMessages(): void {
     for (const event of this.#messages.takeAll()) this.emit({ _tag: "Event", event })
   }
 
-  /** The runtime has started. Once, and not after it has said anything else: then it had started already. */
+  /** Emits `run.started`. Ignored after the first time, and after any other output of the runtime. */
   start(payload: PayloadOf<"run.started">): void {
     if (this.#started || this.#over) return
     this.#started = true
     this.emitEvent(draft("run.started", payload))
-    this.#begin()
+    this.#releaseEarly()
   }
 
-  #begin(): void {
+  #releaseEarly(): void {
     this.#started = true
-    this.#outputs.push(...this.#early)
-    this.#early = []
+    this.#outputs.push(...this.#beforeStart)
+    this.#beforeStart = []
   }
 
-  /** Opens a call; one that is open already is not opened again. */
+  /** Opens a call. Ignored if the call is open. */
   openCall(payload: Omit<PayloadOf<"run.tool.call">, "status">): void {
     if (this.#over || this.#calls.has(payload.callId)) return
     const { callId, tool, parentCallId } = payload
@@ -125,12 +127,12 @@ export class OutputCollector {
     this.emitEvent(draft("run.tool.call", { ...payload, status: "started" }))
   }
 
-  /** The tool of an open call. */
+  /** Tool of an open call; `undefined` if there is none with this id. */
   toolOf(callId: string): string | undefined {
     return this.#calls.get(callId)?.tool
   }
 
-  /** Closes an open call; false where there is none. */
+  /** Closes an open call. Returns false if there is none with this id. */
   closeCall(payload: ToolResult): boolean {
     const call = this.#calls.get(payload.callId)
     if (call === undefined) return false
@@ -140,39 +142,42 @@ export class OutputCollector {
     return true
   }
 
-  /** Asks for an approval; a key is asked for once a run. */
+  /** Requests an approval. Returns false if the key was used before in this run. */
   requestApproval(key: string, request: ApprovalRequest): boolean {
-    if (this.#asked.has(key)) return false
-    this.#asked.set(key, "waiting")
+    if (this.#approvals.has(key)) return false
+    this.#approvals.set(key, "waiting")
     this.emit({ _tag: "Approval", key, request })
     return true
   }
 
-  /** The runtime no longer waits for it; false where it never did. */
+  /** Withdraws an approval that the runtime no longer waits for. Returns false if it was not waiting. */
   withdrawApproval(key: string, reason: string): boolean {
-    if (this.#asked.get(key) !== "waiting") return false
-    this.#asked.set(key, "withdrawn")
+    if (this.#approvals.get(key) !== "waiting") return false
+    this.#approvals.set(key, "withdrawn")
     this.emit({ _tag: "ApprovalWithdrawn", key, reason })
     return true
   }
 
-  /** Counts an unknown output. The first one of a kind is reported as printed. */
+  /** Counts an unknown output under a name. The first one of a kind is reported as printed. */
   countUnknown(what: string): void {
-    const reading = this.#shown.has(what) || this.#shown.size >= MAX_KINDS ? undefined : this.#reading
+    const reading =
+      this.#reportedKinds.has(what) || this.#reportedKinds.size >= MAX_KINDS ? undefined : this.#currentObject
     if (reading === undefined) return this.emit({ _tag: "Unknown", what })
-    this.#shown.add(what)
+    this.#reportedKinds.add(what)
     this.emit({ _tag: "Unknown", what, raw: beginningOf(JSON.stringify(reading), RAW_CHARACTERS) })
   }
 
+  /** Emits `schema.validation_failed` for a line, without its content. */
   reportInvalidLine(line: Extract<JsonLine, { _tag: "Invalid" }>): void {
     const { message, bytes, at } = line
     if (line.cut) this.#cut = true
     const event = draft("schema.validation_failed", { message, bytes, at })
     if (this.#started) this.emitEvent(event)
-    else if (!this.#over && this.#early.length < MAX_EARLY) this.#early.push({ _tag: "Event", event })
+    else if (!this.#over && this.#beforeStart.length < MAX_EARLY)
+      this.#beforeStart.push({ _tag: "Event", event })
   }
 
-  /** Closes what is open, then says how it ended. Later outcomes are absorbed. */
+  /** Closes open messages and calls, then emits the outcome. Later outcomes are ignored. */
   conclude(outcome: Outcome): void {
     if (this.#over) return
     const status = outcome._tag === "Cancelled" ? "cancelled" : "failed"
@@ -191,11 +196,12 @@ export class OutputCollector {
     this.#over = true
   }
 
+  /** Concludes with a failure. */
   fail(error: RunFailure, usage?: Usage): void {
     this.conclude({ _tag: "Failed", error, ...defined({ usage }) })
   }
 
-  /** The process is gone and its protocol said nothing of an end: what is left to tell. */
+  /** Concludes after the end of a process without an outcome: cancelled, truncated, crashed or without a result. `label` is the runtime's name. */
   concludeAtExit(label: string, end: ProcessEnd): void {
     if (this.#over) return
     if (this.#cancelling) return this.conclude({ _tag: "Cancelled", reason: "interrupted" })
@@ -215,22 +221,25 @@ export class OutputCollector {
     }
   }
 
-  /** Passes each object to `said`, and reports invalid lines. Returns the outputs since the last `takeOutputs`. */
-  readLines(lines: ReadonlyArray<JsonLine>, said: (value: JsonObject) => void): ReadonlyArray<AdapterOutput> {
+  /** Passes each object to `onObject`, and reports invalid lines. Returns the outputs since the last `takeOutputs`. */
+  readLines(
+    lines: ReadonlyArray<JsonLine>,
+    onObject: (value: JsonObject) => void
+  ): ReadonlyArray<AdapterOutput> {
     for (const line of lines) {
       if (line._tag === "Invalid") this.reportInvalidLine(line)
       else {
-        this.#reading = line.value
-        said(line.value)
+        this.#currentObject = line.value
+        onObject(line.value)
       }
     }
-    this.#reading = undefined
+    this.#currentObject = undefined
     return this.takeOutputs()
   }
 
-  /** The outputs since the last `take`. */
+  /** Takes the outputs since the last call. */
   takeOutputs(): ReadonlyArray<AdapterOutput> {
-    if (this.#outputs.length === 0) return nothing
+    if (this.#outputs.length === 0) return noOutputs
     const outputs = this.#outputs
     this.#outputs = []
     return outputs

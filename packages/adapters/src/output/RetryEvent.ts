@@ -1,7 +1,7 @@
 /**
- * A model call that failed and is tried again, as the runtime reports it: `runtime.retrying`.
+ * The event `runtime.retrying`: a runtime retries a failed model call.
  *
- * The reasons are those of failures, so that a retry and the failure that may follow it are named alike.
+ * The reasons are those of failures, so that a retry and a later failure have the same name.
  */
 import type { RunFailure } from "@corral/domain/run/Run"
 import { draft, type DraftOf } from "@corral/domain/run/RunEvent"
@@ -12,7 +12,7 @@ const MAX_MESSAGE = 500
 /** Reasons that say only that something failed. */
 const VAGUE = new Set(["runtime_error", "agent_failed", "unknown"])
 
-/** Unchecked report of a retry by a runtime. Values that are not counts are left out. */
+/** A runtime's unchecked report of a retry. Values that are not counts are left out. */
 interface Retry {
   readonly attempt?: unknown
   readonly maxAttempts?: unknown

@@ -23,7 +23,7 @@ const classOf = (tool: string): readonly [ActionClass, Risk] => {
 }
 
 /** Whether the input names all files of a call. Only writes are checked. */
-const isTold = (tool: string, input: JsonObject): boolean => {
+const namesAllFiles = (tool: string, input: JsonObject): boolean => {
   switch (toolKindOf(tool)) {
     case "write":
     case "edit":
@@ -36,7 +36,7 @@ const isTold = (tool: string, input: JsonObject): boolean => {
   }
 }
 
-/** The exact text that goes and comes. A whole file that is written reads as a new one: what stood there only the disk knows. */
+/** Patch with the removed and added text. A written file is shown as new, because the earlier content is unknown. */
 const patchOf = (tool: string, input: JsonObject, path: string): string | undefined => {
   const content = textOf(input["content"])
   if (toolKindOf(tool) === "write" && content !== undefined)
@@ -47,18 +47,18 @@ const patchOf = (tool: string, input: JsonObject, path: string): string | undefi
     : undefined
 }
 
-/** A `can_use_tool` request as an approval. The runtime knows nothing of remembering: a decision is for this run at most. */
+/** The approval for a `can_use_tool` request. The runtime cannot remember decisions, so a decision applies to this run at most. */
 export const toQwenApproval = (request: JsonObject, relative: (path: string) => string): ApprovalRequest => {
   const tool = textOf(request["tool_name"]) ?? "unknown"
   const input = objectOf(request["input"])
-  const told = isTold(tool, input)
+  const isComplete = namesAllFiles(tool, input)
   const [action, risk] = classOf(tool)
   const command = toolKindOf(tool) === "shell" ? textOf(input["command"]) : undefined
   const files = command === undefined ? [...new Set(toolPathsOf(tool, input).map(relative))] : []
   const [file] = files
   return {
     action,
-    risk: told ? risk : "high",
+    risk: isComplete ? risk : "high",
     title: toolLabel(tool, input, relative),
     tool,
     ...defined({
@@ -72,6 +72,6 @@ export const toQwenApproval = (request: JsonObject, relative: (path: string) => 
     }),
     input,
     editable: false,
-    scopes: told ? ["once", "run"] : ["once"]
+    scopes: isComplete ? ["once", "run"] : ["once"]
   }
 }

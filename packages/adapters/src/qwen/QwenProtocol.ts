@@ -1,9 +1,8 @@
 /**
- * What the lines of Qwen Code mean, and how answers go back. The frames are Claude Code's; what stands in them is not: ids of messages, tools,
- * results, errors and the words for them are its own.
+ * One run's conversation with Qwen Code. Its frames are Claude Code's, with its own ids of messages, tools, results and errors.
  *
- * Each block of a message is printed under its own id and streams under index 0, so blocks are counted. The result counts
- * tokens of earlier runs of a conversation, so those of the messages are added up instead.
+ * Each block of a message is printed with its own id and streamed with index 0, so blocks are counted here. The result includes tokens of
+ * earlier runs of a conversation, so the tokens of messages are added up instead.
  */
 import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
@@ -19,7 +18,7 @@ import { toRetryEvent } from "../output/RetryEvent.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
 import { toQwenApproval } from "./Approval.ts"
 
-/** The message that streams now, and how many of its blocks have begun. */
+/** The message that is streamed now, and the number of its blocks so far. */
 interface Streaming {
   readonly messageId: string
   blocks: number
@@ -40,44 +39,44 @@ const outputOf = (content: unknown): string | undefined =>
 
 export class QwenProtocol implements Protocol {
   readonly open: string
-  readonly #words: ProgramInfo
+  readonly #program: ProgramInfo
   readonly #lines = new JsonLines()
   readonly #collector = new OutputCollector()
   readonly #calls: Calls
-  /** By the call of the sub-agent, `""` for the agent itself. */
+  /** Messages that are streamed now, by the call of the sub-agent (`""` for the agent itself). */
   readonly #streaming = new Map<string, Streaming>()
-  /** Tool inputs of the approvals that wait, by request id. */
-  readonly #asked = new Map<string, JsonObject>()
+  /** Tool inputs of the waiting approvals, by request id. */
+  readonly #waitingInputs = new Map<string, JsonObject>()
   #usage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 }
   #cancelling = false
 
-  constructor(words: ProgramInfo, { prompt, workspacePath }: RunStart) {
-    this.#words = words
+  constructor(program: ProgramInfo, { prompt, workspacePath }: RunStart) {
+    this.#program = program
     this.#calls = new Calls(this.#collector, workspacePath)
     this.open = controlRequest("initialize", "initialize") + userMessage(prompt)
   }
 
   readonly step: Protocol["step"] = (chunk) =>
-    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
+    this.#readLines(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
     if (this.#collector.isOver) return []
-    const outputs = this.#read(this.#lines.end())
+    const outputs = this.#readLines(this.#lines.end())
     const reason = startFailure(end) ?? (/Unknown argument/.test(end.stderr) ? "bad_option" : undefined)
-    if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#words, reason, end.stderr))
-    this.#collector.concludeAtExit(this.#words.label, end)
+    if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#program, reason, end.stderr))
+    this.#collector.concludeAtExit(this.#program.label, end)
     return [...outputs, ...this.#collector.takeOutputs()]
   }
 
   readonly answer: Protocol["answer"] = (key, { decision, reason, updatedInput }) => {
-    const input = this.#asked.get(key)
+    const input = this.#waitingInputs.get(key)
     if (input === undefined) return undefined
-    this.#asked.delete(key)
-    // Edited input is not verified: the runtime might do something else than what was allowed.
+    this.#waitingInputs.delete(key)
+    // Edited input is not verified: the runtime might execute something else.
     if (decision === "allow" && updatedInput === undefined)
       return controlResponse(key, { behavior: "allow", updatedInput: input })
-    const edited = updatedInput === undefined ? undefined : "An edited input cannot be carried out."
-    const message = edited ?? reason ?? "This was not allowed. Go on without it."
+    const edited = updatedInput === undefined ? undefined : "An edited input is not supported."
+    const message = edited ?? reason ?? "This was not allowed. Continue without it."
     return controlResponse(key, { behavior: "deny", message })
   }
 
@@ -89,38 +88,38 @@ export class QwenProtocol implements Protocol {
     return controlRequest("interrupt", "interrupt")
   }
 
-  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#collector.readLines(lines, (said) => this.#said(said))
+  #readLines(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    return this.#collector.readLines(lines, (line) => this.#readLine(line))
   }
 
-  #said(said: JsonObject): void {
-    switch (said["type"]) {
+  #readLine(line: JsonObject): void {
+    switch (line["type"]) {
       case "stream_event":
-        return this.#streamed(objectOf(said["event"]), textOf(said["parent_tool_use_id"]))
+        return this.#readFrame(objectOf(line["event"]), textOf(line["parent_tool_use_id"]))
       case "assistant":
-        return this.#assistant(objectOf(said["message"]), textOf(said["parent_tool_use_id"]))
+        return this.#readAssistant(objectOf(line["message"]), textOf(line["parent_tool_use_id"]))
       case "user":
-        return this.#user(said)
+        return this.#readUser(line)
       case "system":
-        return this.#system(said)
+        return this.#readSystem(line)
       case "control_request":
-        return this.#asks(said)
+        return this.#readRequest(line)
       case "control_cancel_request": {
-        const key = textOf(said["request_id"])
+        const key = textOf(line["request_id"])
         if (key !== undefined && this.#collector.withdrawApproval(key, "the runtime no longer waits for it"))
-          this.#asked.delete(key)
+          this.#waitingInputs.delete(key)
         return
       }
       case "control_response":
         return
       case "result":
-        return this.#result(said)
+        return this.#readResult(line)
       default:
-        this.#collector.countUnknown(textOf(said["type"]) ?? "untyped")
+        this.#collector.countUnknown(textOf(line["type"]) ?? "untyped")
     }
   }
 
-  #streamed(event: JsonObject, parentCallId: string | undefined): void {
+  #readFrame(event: JsonObject, parentCallId: string | undefined): void {
     const key = parentCallId ?? ""
     switch (event["type"]) {
       case "content_block_delta": {
@@ -150,13 +149,13 @@ export class QwenProtocol implements Protocol {
     }
   }
 
-  /** The block that streams now, or the one of a message that does not stream. */
+  /** Id of the block that is streamed now, or of a message without a stream. */
   #blockId(key: string, messageId: string): string {
     const streaming = this.#streaming.get(key)
     return streaming === undefined ? messageId : `${streaming.messageId}:${streaming.blocks}`
   }
 
-  #assistant(message: JsonObject, parentCallId: string | undefined): void {
+  #readAssistant(message: JsonObject, parentCallId: string | undefined): void {
     const messageId = this.#blockId(parentCallId ?? "", textOf(message["id"]) ?? "message")
     for (const block of arrayOf(message["content"]).filter(isJsonObject)) {
       switch (block["type"]) {
@@ -177,96 +176,102 @@ export class QwenProtocol implements Protocol {
           this.#collector.countUnknown(textOf(block["type"]) ?? "block")
       }
     }
-    this.#spend(objectOf(message["usage"]))
+    this.#addUsage(objectOf(message["usage"]))
   }
 
-  #spend(told: JsonObject): void {
-    const output = countOf(told["output_tokens"]) ?? 0
+  #addUsage(usage: JsonObject): void {
+    const output = countOf(usage["output_tokens"]) ?? 0
     if (output === 0) return
     const { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0 } = this.#usage
     this.#usage = {
-      inputTokens: inputTokens + (countOf(told["input_tokens"]) ?? 0),
+      inputTokens: inputTokens + (countOf(usage["input_tokens"]) ?? 0),
       outputTokens: outputTokens + output,
-      cachedInputTokens: cachedInputTokens + (countOf(told["cache_read_input_tokens"]) ?? 0)
+      cachedInputTokens: cachedInputTokens + (countOf(usage["cache_read_input_tokens"]) ?? 0)
     }
     this.#collector.emit({ _tag: "Usage", usage: this.#usage })
   }
 
-  #user(said: JsonObject): void {
-    for (const block of arrayOf(objectOf(said["message"])["content"]).filter(isJsonObject)) {
+  #readUser(line: JsonObject): void {
+    for (const block of arrayOf(objectOf(line["message"])["content"]).filter(isJsonObject)) {
       if (block["type"] !== "tool_result") continue
       const output = outputOf(block["content"])
-      const failed = block["is_error"] === true
-      const refused = output?.startsWith("[Operation Cancelled]") === true
-      const status = !failed ? "completed" : !refused ? "failed" : this.#cancelling ? "cancelled" : "denied"
-      const exitCode = failed ? exitCodeOf(output) : undefined
+      const isFailed = block["is_error"] === true
+      const isRefused = output?.startsWith("[Operation Cancelled]") === true
+      const status = !isFailed
+        ? "completed"
+        : !isRefused
+          ? "failed"
+          : this.#cancelling
+            ? "cancelled"
+            : "denied"
+      const exitCode = isFailed ? exitCodeOf(output) : undefined
       const callId = textOf(block["tool_use_id"])
-      this.#calls.result(callId, { status, output, exitCode }, this.#created(callId, output))
+      this.#calls.result(callId, { status, output, exitCode }, this.#newFile(callId, output))
     }
   }
 
-  /** The file that a call made, where its text says that it did; otherwise its input tells enough. */
-  #created(callId: string | undefined, output: string | undefined): ReadonlyArray<AdapterEvent> | undefined {
+  /** Events of a new file if the output reports one; `undefined` if the input is enough. */
+  #newFile(callId: string | undefined, output: string | undefined): ReadonlyArray<AdapterEvent> | undefined {
     const call = callId === undefined ? undefined : this.#calls.get(callId)
     if (callId === undefined || call === undefined || output?.startsWith(CREATED) !== true) return undefined
     return fileEventsOfCall(call.tool, call.input, callId, this.#calls.relative, "created")
   }
 
-  #system(said: JsonObject): void {
-    switch (said["subtype"]) {
+  #readSystem(line: JsonObject): void {
+    switch (line["subtype"]) {
       case "init":
         return this.#collector.start(
           defined({
-            runtimeSessionId: readSessionId(said["session_id"]),
-            runtimeVersion: textOf(said["qwen_code_version"]),
-            model: textOf(said["model"]),
-            mode: textOf(said["permission_mode"])
+            runtimeSessionId: readSessionId(line["session_id"]),
+            runtimeVersion: textOf(line["qwen_code_version"]),
+            model: textOf(line["model"]),
+            mode: textOf(line["permission_mode"])
           })
         )
       case "retry":
-        return this.#retry(objectOf(said["data"]))
+        return this.#emitRetry(objectOf(line["data"]))
       default:
-        this.#collector.countUnknown(`system/${textOf(said["subtype"]) ?? ""}`)
+        this.#collector.countUnknown(`system/${textOf(line["subtype"]) ?? ""}`)
     }
   }
 
-  /** It does not say why: words about that are only in its own log. */
-  #retry({ attempt, delayMs, maxRetries: maxAttempts, reason }: JsonObject): void {
-    const failure = serviceFailure(this.#words, textOf(reason) === "retry" ? "" : (textOf(reason) ?? ""))
+  /** Emits a retry. The report may have no reason, which is only in the program's log. */
+  #emitRetry({ attempt, delayMs, maxRetries: maxAttempts, reason }: JsonObject): void {
+    const failure = serviceFailure(this.#program, textOf(reason) === "retry" ? "" : (textOf(reason) ?? ""))
     this.#collector.emitEvent(toRetryEvent({ attempt, maxAttempts, delayMs, failure }))
   }
 
-  #asks(said: JsonObject): void {
-    const key = textOf(said["request_id"])
-    const request = objectOf(said["request"])
+  #readRequest(line: JsonObject): void {
+    const key = textOf(line["request_id"])
+    const request = objectOf(line["request"])
     const subtype = textOf(request["subtype"])
     if (key === undefined || subtype === undefined) return this.#collector.countUnknown("control_request")
     if (subtype === "can_use_tool") {
       if (this.#collector.requestApproval(key, toQwenApproval(request, this.#calls.relative)))
-        this.#asked.set(key, objectOf(request["input"]))
+        this.#waitingInputs.set(key, objectOf(request["input"]))
       return
     }
-    // No answer is possible here. Without a refusal the runtime would wait for ever.
+    // The runtime would wait forever without a response.
     this.#collector.countUnknown(`control_request/${subtype}`)
     this.#collector.emit({ _tag: "Reply", text: controlRefusal(key, `${subtype} is not supported`) })
   }
 
-  #result(said: JsonObject): void {
-    const usage: Usage = { ...this.#usage, ...defined({ turns: countOf(said["num_turns"]) }) }
-    if (said["is_error"] !== true) {
+  #readResult(line: JsonObject): void {
+    const usage: Usage = { ...this.#usage, ...defined({ turns: countOf(line["num_turns"]) }) }
+    if (line["is_error"] !== true) {
       return this.#collector.conclude({
         _tag: "Completed",
         usage,
-        ...defined({ text: textOf(said["result"]) })
+        ...defined({ text: textOf(line["result"]) })
       })
     }
-    const told = textOf(objectOf(said["error"])["message"]) ?? textOf(said["result"]) ?? ""
-    if (this.#cancelling || told === "Operation cancelled.") {
+    const said = textOf(objectOf(line["error"])["message"]) ?? textOf(line["result"]) ?? ""
+    if (this.#cancelling || said === "Operation cancelled.") {
       return this.#collector.conclude({ _tag: "Cancelled", reason: "interrupted", usage })
     }
-    const failure = /No auth type is selected/.test(told)
-      ? toProgramFailure(this.#words, "not_signed_in", told)
-      : serviceFailure(this.#words, told)
+    const failure = /No auth type is selected/.test(said)
+      ? toProgramFailure(this.#program, "not_signed_in", said)
+      : serviceFailure(this.#program, said)
     this.#collector.fail(failure, usage)
   }
 }

@@ -1,15 +1,15 @@
 /**
- * Whether a diff in words is of certain files alone. What stands in a hunk is content, as the hunk counts its lines; every other line must be one
- * that a diff of one file has.
+ * Check that a diff contains only certain files. Lines inside a hunk, by the hunk's own counts, are content. Every other line must be a
+ * known line of a diff.
  */
 
 const LINES =
   /^(?:|={3,}|index [\da-f]+\.\.[\da-f]+(?: \d+)?|(?:new|create|deleted) file mode \d+|\\ No newline at end of file)$/
 
-/** A name as a diff spells it: without the root, or behind a letter. */
+/** A path without leading slashes, as diffs have it after `a/`. */
 const bare = (name: string): string => name.replace(/^\/+/, "")
 
-/** The lines that name files, and no others. */
+/** All header lines that name one of these files. */
 const headersOf = (paths: ReadonlyArray<string>): ReadonlySet<string> => {
   const lines = new Set<string>()
   for (const side of ["---", "+++"])
@@ -17,13 +17,13 @@ const headersOf = (paths: ReadonlyArray<string>): ReadonlySet<string> => {
   for (const path of paths) {
     const name = bare(path)
     lines.add(`diff --git a/${name} b/${name}`)
-    for (const one of [path, name, `a/${name}`, `b/${name}`, `a/${path}`, `b/${path}`])
-      for (const prefix of ["---", "+++", "Index:"]) lines.add(`${prefix} ${one}`)
+    for (const spelling of [path, name, `a/${name}`, `b/${name}`, `a/${path}`, `b/${path}`])
+      for (const prefix of ["---", "+++", "Index:"]) lines.add(`${prefix} ${spelling}`)
   }
   return lines
 }
 
-/** Whether a diff names those files and no other. What is not a diff of one file may name any. */
+/** Whether a diff names only these files. False if it has a line that is not of a diff. */
 export const namesOnly = (diff: string, paths: ReadonlyArray<string>): boolean => {
   const headers = headersOf(paths)
   let [before, after] = [0, 0]

@@ -3,10 +3,10 @@
  * looks there. After a mark at the beginning comes a whole word, because a secret is not recognized by its end.
  */
 
-/** Its first characters. */
-export const beginningOf = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, most)}…`
+/** The first characters of a text. */
+export const beginningOf = (text: string, maxCharacters: number): string =>
+  text.length <= maxCharacters ? text : `${text.slice(0, maxCharacters)}…`
 
-/** Its last characters. */
-export const endingOf = (text: string, most: number): string =>
-  text.length <= most ? text : `…${text.slice(-most).replace(/^\S+/, "")}`
+/** The last characters of a text. */
+export const endingOf = (text: string, maxCharacters: number): string =>
+  text.length <= maxCharacters ? text : `…${text.slice(-maxCharacters).replace(/^\S+/, "")}`

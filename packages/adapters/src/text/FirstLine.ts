@@ -1,11 +1,11 @@
 /**
- * What a list shows of a text: its first line, and no more of it than fits.
+ * First line of a text, cut to the width of a list.
  */
 
-/** Characters of a title or a label; longer ones are cut. */
+/** Maximum number of characters of a title or a label. */
 export const MAX_TITLE = 120
 
-/** The first line, cut; `…` says that there is more. */
+/** The first line, cut at the maximum. `…` marks a cut. */
 export const titleLine = (text: string): string => {
   const whole = text.trim()
   const end = whole.indexOf("\n")

@@ -1,5 +1,5 @@
 /**
- * Plain checks on parsed JSON: cheaper than a schema where a runtime prints thousands of lines a second, and as strict as needed there.
+ * Readers of parsed JSON. They cost less than a schema when a runtime prints thousands of lines a second. None of them throws.
  */
 import { isTooDeep, MAX_DEPTH } from "@corral/domain/text/Depth"
 
@@ -8,42 +8,42 @@ export type JsonObject = { readonly [key: string]: unknown }
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** An object, or an empty one. */
+/** The value if it is an object; otherwise an empty object. */
 export const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {})
 
-/** An array, or an empty one. */
+/** The value if it is an array; otherwise an empty array. */
 export const arrayOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
 export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
-/** The texts under that name, of those in a list that have one. */
+/** The strings in a field of each entry of a list. Entries without one are skipped. */
 export const textsIn = (list: ReadonlyArray<unknown>, name: string): ReadonlyArray<string> => {
   const texts: Array<string> = []
-  for (const one of list) {
-    const text = textOf(objectOf(one)[name])
+  for (const entry of list) {
+    const text = textOf(objectOf(entry)[name])
     if (text !== undefined) texts.push(text)
   }
   return texts
 }
 
-/** A non-negative whole number. */
+/** The value if it is a non-negative integer. */
 export const countOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 
 /**
- * A record without its undefined fields, as `exactOptionalPropertyTypes` wants it: itself where it has none, so hand over one of your own.
+ * A record without its undefined fields, as `exactOptionalPropertyTypes` requires. Returns the record itself if it has none.
  */
 export const defined = <T extends object>(record: T): { [K in keyof T]: Exclude<T[K], undefined> } => {
   const fields = record as Readonly<Record<string, unknown>>
-  let lacks = false
-  for (const key in fields) if (fields[key] === undefined) lacks = true
-  if (!lacks) return record as { [K in keyof T]: Exclude<T[K], undefined> } // every field is defined
-  const kept: Record<string, unknown> = {}
-  for (const key in fields) if (fields[key] !== undefined) kept[key] = fields[key]
-  return kept as { [K in keyof T]: Exclude<T[K], undefined> } // every field that is left is defined
+  let hasUndefined = false
+  for (const key in fields) if (fields[key] === undefined) hasUndefined = true
+  if (!hasUndefined) return record as { [K in keyof T]: Exclude<T[K], undefined> } // every field is defined
+  const present: Record<string, unknown> = {}
+  for (const key in fields) if (fields[key] !== undefined) present[key] = fields[key]
+  return present as { [K in keyof T]: Exclude<T[K], undefined> } // every field that is left is defined
 }
 
-/** Whether a text has brackets enough to nest too deep; few have, and to count them costs a tenth of walking what they hold. */
+/** Whether a text has enough brackets to nest too deep. Counting them costs a tenth of walking the value. */
 const mayBeTooDeep = (text: string): boolean => {
   if (text.length <= MAX_DEPTH * 2) return false
   let levels = 0
@@ -56,12 +56,12 @@ const mayBeTooDeep = (text: string): boolean => {
 const OPENING_BRACE = 123
 const CLOSING_BRACE = 125
 
-/** What a parser refuses costs it an error with its stack, some seventy times the price of looking at both ends. */
+/** Whether a text starts and ends with braces. A parser's error with its stack costs about seventy times as much. */
 const hasBraces = (text: string): boolean =>
   (text.charCodeAt(0) === OPENING_BRACE && text.charCodeAt(text.length - 1) === CLOSING_BRACE) ||
   (/^[ \t\r\n]*\{/.test(text) && text.trimEnd().endsWith("}"))
 
-/** The object that a text spells, or `undefined` for anything else. Never throws. */
+/** The object in a JSON text; `undefined` for any other text, and for an object that is nested too deep. */
 export const parseObject = (text: string): JsonObject | undefined => {
   if (!hasBraces(text)) return undefined
   let value: unknown

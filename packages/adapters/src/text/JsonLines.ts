@@ -1,14 +1,14 @@
 /**
- * Bytes → JSON objects, one a line: what every runtime here prints. An invalid line is reported, never thrown.
+ * JSON objects from bytes, one object per line. An invalid line is reported, never thrown.
  *
- * Blank lines are skipped. A last line without its newline counts if it is whole, and is `cut` if it is not.
+ * Blank lines are skipped. A last line without its newline is read if it is a complete object, and is `cut` otherwise.
  */
 import { parseObject, type JsonObject } from "./Json.ts"
 import { Lines, type Line } from "./Lines.ts"
 
 export type JsonLine =
   | { readonly _tag: "Object"; readonly value: JsonObject }
-  /** `at` is the line's number, from 1. `cut`: the output ended inside it. */
+  /** `bytes` is the line's length. `at` is `line` and its number, from 1. `cut`: the output ended inside the line. */
   | {
       readonly _tag: "Invalid"
       readonly message: string
@@ -17,6 +17,7 @@ export type JsonLine =
       readonly cut: boolean
     }
 
+/** Decoder of one output. `maxLineBytes` is 8 MiB by default; a longer line is invalid. */
 export class JsonLines {
   readonly #lines: Lines
   #number = 0
@@ -25,10 +26,12 @@ export class JsonLines {
     this.#lines = new Lines(maxLineBytes)
   }
 
+  /** Decodes one read. Returns the lines that it completes. */
   push(chunk: Uint8Array): ReadonlyArray<JsonLine> {
     return this.#read(this.#lines.push(chunk), false)
   }
 
+  /** Decodes the rest after the last read. */
   end(): ReadonlyArray<JsonLine> {
     return this.#read(this.#lines.end(), true)
   }

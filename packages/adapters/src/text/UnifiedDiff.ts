@@ -1,5 +1,5 @@
 /**
- * Unified diff text from a runtime's report of a change. It computes no differences.
+ * Unified diff from a runtime's report of a change. Does not compute differences.
  */
 
 export interface Hunk {
@@ -7,15 +7,15 @@ export interface Hunk {
   readonly oldLines: number
   readonly newStart: number
   readonly newLines: number
-  /** Each with its leading ` `, `-` or `+`. */
+  /** Lines with their leading ` `, `-` or `+`. */
   readonly lines: ReadonlyArray<string>
 }
 
-/** Lines without the last newline; an empty text has none. */
+/** Lines of a text, without the last newline. An empty text has no lines. */
 export const textLinesOf = (text: string): ReadonlyArray<string> =>
   text === "" ? [] : (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n")
 
-/** One hunk that replaces `before` by `after`, counted from line 1 if the position is unknown. */
+/** One hunk that replaces `before` by `after`, numbered from line 1 because the position is unknown. */
 export const replacement = (before: string, after: string): Hunk => {
   const [old, now] = [textLinesOf(before), textLinesOf(after)]
   return {
@@ -27,9 +27,9 @@ export const replacement = (before: string, after: string): Hunk => {
   }
 }
 
-/** The patch of one file; `created` says that it was not there before. */
-export const unifiedDiff = (path: string, hunks: ReadonlyArray<Hunk>, created: boolean): string => {
-  let patch = `${created ? "--- /dev/null" : `--- a/${path}`}\n+++ b/${path}\n`
+/** The patch of one file. `isNew`: the file did not exist. */
+export const unifiedDiff = (path: string, hunks: ReadonlyArray<Hunk>, isNew: boolean): string => {
+  let patch = `${isNew ? "--- /dev/null" : `--- a/${path}`}\n+++ b/${path}\n`
   for (const { lines, newLines, newStart, oldLines, oldStart } of hunks) {
     patch += `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@\n`
     for (const line of lines) patch += `${line}\n`

@@ -74,7 +74,7 @@ describe("Lines", () => {
     assert.deepStrictEqual(lines.push(Buffer.from("!\n")), [{ _tag: "Line", text: "first half!", bytes: 11 }])
   })
 
-  it("reads a line of 100 MB in linear time, whatever the reads", () => {
+  it("reads a line of 100 MB in linear time at any size of reads", () => {
     const size = 100 * 1024 * 1024
     const piece = Buffer.alloc(64 * 1024, "x")
     const kept = new Lines(size)
@@ -101,7 +101,7 @@ describe("Lines", () => {
   })
 
   it.prop(
-    "gives the same lines whatever the chunking",
+    "gives the same lines for every chunking",
     [Schema.Int, Schema.Int],
     ([content, reading]) => {
       const bytes = hardBytes(content)

@@ -38,7 +38,7 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List the artifacts of a run"))
 
-/** File name that stays in the folder, whatever name the run chose. */
+/** File name that stays in the folder, regardless of the name that the run chose. */
 const fileNameOf = ({ id, name }: Artifact): string => {
   const plain = basename(name.replaceAll("\\", "/")).replaceAll(/[\p{Cc}\p{Cf}]/gu, "_")
   return plain === "" || plain === "." || plain === ".." ? id : plain

@@ -1,7 +1,7 @@
 /** `corral completions`: completion script for a shell. */
 import { capped } from "@corral/domain/text/CappedPattern"
 import { builtIn } from "@corral/adapters/Registry"
-import { scriptedProgram } from "@corral/edge/scriptedProgram"
+import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { Effect } from "effect"
 import { Argument, Command, Completions } from "effect/cli"
 import { Host } from "../terminal/Host.ts"

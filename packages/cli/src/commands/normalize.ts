@@ -2,7 +2,7 @@
 import { builtIn } from "@corral/adapters/Registry"
 import { WorkspaceId } from "@corral/domain/identity/Ids"
 import { RunInput, RunMode } from "@corral/domain/run/Run"
-import { scriptedProgram } from "@corral/edge/scriptedProgram"
+import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { NodeStream } from "@effect/platform-node"
 import { Effect, Option, Schema, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"

@@ -7,13 +7,13 @@ import type {
   HealthProblem,
   LinkReadiness
 } from "@corral/domain/http/Health"
-import { edgeDefaults, type EdgeConfig } from "@corral/edge/config/EdgeConfig"
+import { edgeDefaults, EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import { VERSION } from "@corral/service/Version"
 import { readEdgeConfig } from "@corral/edge/EdgeSettings"
 import { Containment } from "@corral/edge/process/Containment"
 import { diskOf, findGit, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
-import { scriptedProgram } from "@corral/edge/scriptedProgram"
+import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { examineStore } from "@corral/edge/store/StoreExamination"
 import { Effect, Layer, Result } from "effect"
 import { statSync } from "node:fs"
@@ -182,7 +182,13 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
   })
   const adapters = builtIn({ node: process.execPath, scriptedProgram })
   const inspectWith = (config: EdgeConfig) =>
-    Effect.provide(inspect, Layer.merge(Runtimes.layer(config, adapters), Containment.layer(config)))
+    Effect.provide(
+      inspect,
+      Layer.provide(
+        Layer.merge(Runtimes.layer(adapters), Containment.layer),
+        Layer.succeed(EdgeConfig, config)
+      )
+    )
   return yield* inspectWith(config).pipe(
     // Without the invalid file, the built-in agents can still be inspected.
     Effect.catch(({ message: problem }) =>

@@ -1,17 +1,15 @@
 /**
  * Typed client of the Edge. Every failure is a `CommandFailed` with the message of the Edge.
  */
-import {
-  EdgeAgents,
-  EdgeApi,
-  EdgeArtifacts,
-  EdgeDiffs,
-  EdgeHubLink,
-  EdgePermissions,
-  EdgePreviews,
-  EdgeRuns,
-  EdgeWorkspaces
-} from "@corral/domain/edge-api/EdgeApi"
+import { EdgeAgents } from "@corral/domain/edge-api/Agents"
+import { EdgeArtifacts } from "@corral/domain/edge-api/Artifacts"
+import { EdgeDiffs } from "@corral/domain/edge-api/Diffs"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { EdgeHubLink } from "@corral/domain/edge-api/HubLink"
+import { EdgePermissions } from "@corral/domain/edge-api/Permissions"
+import { EdgePreviews } from "@corral/domain/edge-api/Previews"
+import { EdgeRuns } from "@corral/domain/edge-api/Runs"
+import { EdgeWorkspaces } from "@corral/domain/edge-api/Workspaces"
 import { ErrorObject } from "@corral/domain/errors/ErrorTable"
 import { EdgeReadiness } from "@corral/domain/http/Health"
 import { Effect, Option, Redacted, Schema } from "effect"

@@ -14,11 +14,11 @@ import type {
   RunStart
 } from "@corral/domain/run/RuntimeAdapter"
 import { PAYLOAD_VERSION, type EventDraft } from "@corral/domain/run/RunEvent"
-import { transition, type Input } from "@corral/domain/run/RunMachine"
+import { transition, type RunMachineInput } from "@corral/domain/run/RunMachine"
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import { decodeRun } from "@corral/adapters/OutputDecoder"
 import { OutputRedaction } from "@corral/edge/run/OutputRedaction"
-import { fit, mayExceed } from "@corral/edge/run/PayloadLimit"
+import { fitPayload, mayExceed } from "@corral/edge/run/PayloadLimit"
 import { Stream } from "effect"
 
 export interface RecordedRun {
@@ -35,7 +35,7 @@ class RecordedLog {
   #approvalCount = 0
   readonly #approvals = new Map<string, ApprovalId>()
 
-  apply(input: Input): ReadonlyArray<string> {
+  apply(input: RunMachineInput): ReadonlyArray<string> {
     const [state, actions] = transition(this.#state, input)
     this.#state = state
     return actions.flatMap((action) => (action._tag === "Append" ? this.#lines(action.event) : []))
@@ -44,22 +44,22 @@ class RecordedLog {
   read(output: AdapterOutput): ReadonlyArray<string> {
     switch (output._tag) {
       case "Event":
-        return this.apply({ _tag: "Said", event: output.event })
+        return this.apply({ _tag: "EventEmitted", event: output.event })
       case "Approval": {
         const approvalId = `apr_${encodeUlid(++this.#approvalCount, new Uint8Array(10))}` as ApprovalId // shaped by encodeUlid
         this.#approvals.set(output.key, approvalId)
-        return this.apply({ _tag: "Asked", approvalId, request: output.request, expiresAt: "" })
+        return this.apply({ _tag: "ApprovalRequested", approvalId, request: output.request, expiresAt: "" })
       }
       case "ApprovalWithdrawn": {
         const approvalId = this.#approvals.get(output.key)
         return approvalId === undefined
           ? []
-          : this.apply({ _tag: "Withdrawn", approvalId, reason: output.reason })
+          : this.apply({ _tag: "ApprovalWithdrawn", approvalId, reason: output.reason })
       }
       case "Outcome":
-        return this.apply({ _tag: "Concluded", outcome: output.outcome })
+        return this.apply({ _tag: "OutcomeReported", outcome: output.outcome })
       case "Usage":
-        return this.apply({ _tag: "Used", usage: output.usage })
+        return this.apply({ _tag: "UsageReported", usage: output.usage })
       // Only the device of the run knows the stored artifacts and their ids.
       case "Artifact":
       case "Reply":
@@ -69,7 +69,7 @@ class RecordedLog {
   }
 
   #lines(event: EventDraft): ReadonlyArray<string> {
-    const events = mayExceed(JSON.stringify(event)) ? fit(event) : [event]
+    const events = mayExceed(JSON.stringify(event)) ? fitPayload(event) : [event]
     return events.map(({ type, payload }) => {
       const { expiresAt: _, ...rest } = { expiresAt: "", ...payload }
       return JSON.stringify({ seq: ++this.#seq, type, payload: { v: PAYLOAD_VERSION, ...rest } })
@@ -90,8 +90,8 @@ export const normalizeRecording =
         Stream.concat(
           bytes.pipe(
             decodeRun(adapter, start, exit),
-            Stream.flatMap((output) => Stream.fromIterable(redaction.seams([output]))),
-            Stream.concat(Stream.suspend(() => Stream.fromIterable(redaction.rest()))),
+            Stream.flatMap((output) => Stream.fromIterable(redaction.redactStream([output]))),
+            Stream.concat(Stream.suspend(() => Stream.fromIterable(redaction.flush()))),
             Stream.flatMap((output) =>
               Stream.fromIterable(log.read(output._tag === "Artifact" ? output : redaction.value(output)))
             )

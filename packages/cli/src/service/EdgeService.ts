@@ -4,7 +4,7 @@ import * as Edge from "@corral/edge/Edge"
 import type { EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import { readEdgeConfig } from "@corral/edge/EdgeSettings"
 import { EdgeServer } from "@corral/edge/http/Server"
-import { scriptedProgram } from "@corral/edge/scriptedProgram"
+import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { Context, Effect, Layer } from "effect"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 

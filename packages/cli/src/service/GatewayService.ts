@@ -1,8 +1,9 @@
 /** Gateway in this process, on the database of the Hub. Loaded only by `corral up` with a configured bot. */
 import * as Gateway from "@corral/gateway/Gateway"
-import { gatewayConfigFrom } from "@corral/gateway/GatewaySettings"
+import { GatewayConfig } from "@corral/gateway/GatewayConfig"
+import { readGatewayConfig } from "@corral/gateway/GatewaySettings"
 import { GatewayServer } from "@corral/gateway/http/Server"
-import { checkVariables } from "@corral/service/UnknownVariables"
+import { checkVariables } from "@corral/service/settings/UnknownVariables"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 
@@ -27,14 +28,15 @@ export interface GatewayHub {
 }
 
 /** Serves until the scope closes. Returns the server. */
-export const startGateway = (environment: Readonly<Record<string, string>>, hub: GatewayHub) =>
-  gatewayConfigFrom({
+export const startGateway = (environment: Readonly<Record<string, string>>, hub: GatewayHub) => {
+  const config = readGatewayConfig({
     ...environment,
     CORRAL_DATABASE_URL: Redacted.value(hub.databaseUrl),
     CORRAL_HUB_URL: hub.url,
     CORRAL_GATEWAY_HUB_TOKEN: Redacted.value(hub.token)
-  }).pipe(
-    Effect.flatMap((config) => Layer.build(Gateway.gatewayLayer(config))),
+  })
+  return Layer.build(Layer.provide(Gateway.gatewayLayer, Layer.effect(GatewayConfig, config))).pipe(
     Effect.map((services) => Context.get(services, GatewayServer)),
     Effect.mapError(startFailed)
   )
+}

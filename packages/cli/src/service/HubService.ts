@@ -4,8 +4,8 @@
  * Without a configured identity provider it uses the development sign-in, which accepts every name.
  */
 import * as Hub from "@corral/hub/Hub"
-import type { HubConfig } from "@corral/hub/config/HubConfig"
-import { hubConfigFromEnvironment } from "@corral/hub/HubSettings"
+import { HubConfig } from "@corral/hub/config/HubConfig"
+import { readHubConfig } from "@corral/hub/HubSettings"
 import { HubServer } from "@corral/hub/http/Server"
 import { DEVELOPMENT_ISSUER } from "@corral/hub/signin/DevelopmentProvider"
 import { SignInStore } from "@corral/hub/signin/SignInStore"
@@ -36,7 +36,7 @@ export const configureHub = Effect.fnUntraced(function* (
   port: number | undefined
 ) {
   const chosenPort = port === undefined ? environment["CORRAL_HUB_PORT"] : String(port)
-  const configured = yield* hubConfigFromEnvironment({
+  const configured = yield* readHubConfig({
     ...(environment["CORRAL_OIDC_ISSUER"] === undefined ? { CORRAL_HUB_DEV_SIGN_IN: "1" } : {}),
     ...environment,
     ...(chosenPort === undefined ? {} : { CORRAL_HUB_PORT: chosenPort })
@@ -47,7 +47,8 @@ export const configureHub = Effect.fnUntraced(function* (
 
 /** Serves until the scope closes. Returns its URLs, its database URL and the owner's sign-in. */
 export const startHub = Effect.fnUntraced(function* (config: HubConfig) {
-  const services = yield* Effect.mapError(Layer.build(Hub.hubLayer(config)), startFailed)
+  const hub = Layer.provide(Hub.hubLayer, Layer.succeed(HubConfig, config))
+  const services = yield* Effect.mapError(Layer.build(hub), startFailed)
   const { publicUrl, url } = Context.get(services, HubServer)
   const owner = config.devSignInAs ?? ""
   /** Sign-in of the user who runs this process. Needs no confirmation, because it is the user's machine. */

@@ -1,5 +1,6 @@
 /** Migration of a Hub database without starting the Hub. Loaded only by `corral hub`. */
-import { hubConfigFromEnvironment } from "@corral/hub/HubSettings"
+import { readHubConfig } from "@corral/hub/HubSettings"
+import { HubConfig } from "@corral/hub/config/HubConfig"
 import { hubDatabaseLayer } from "@corral/hub/store/Database"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,8 +13,8 @@ const migrationFailed = ({ message }: { readonly message: string }) =>
 export const migrateHubStore = (environment: Readonly<Record<string, string>>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const config = yield* hubConfigFromEnvironment(environment)
-      const services = yield* Layer.build(hubDatabaseLayer(config))
+      const config = Layer.effect(HubConfig, readHubConfig(environment))
+      const services = yield* Layer.build(Layer.provide(hubDatabaseLayer, config))
       const sql = Context.get(services, SqlClient.SqlClient)
       const steps = yield* sql<{
         readonly name: string

@@ -1,6 +1,6 @@
 /** Completions of each installed shell. Tests of zsh and fish are skipped if the shell is not installed. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { execFileSync, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -28,7 +28,8 @@ const isHere = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).st
 
 describe("corral completions", () => {
   const corral = new Corral()
-  const folder = join(corral.home, "completions")
+  // A path that contains what looks like an option of zsh's `compadd`.
+  const folder = join(corral.home, "completions-A")
   beforeAll(async () => {
     const written = Object.keys(shells).map(async (shell) => {
       const { exit, out } = await corral.run("completions", shell)
@@ -44,10 +45,14 @@ describe("corral completions", () => {
   for (const [shell, asking] of Object.entries(shells)) {
     const here = isHere(shell)
     it.skipIf(!here)(here ? `work in ${shell}` : `are untried in ${shell}, which is not installed`, () => {
-      const listed = (line: string): ReadonlyArray<string> =>
-        execFileSync(shell, asking(folder, line), { encoding: "utf8", env: corral.environment })
-          .split("\n")
-          .map((match) => match.split("\t")[0]?.trim() ?? "")
+      let shown = ""
+      const listed = (line: string): ReadonlyArray<string> => {
+        const options = { encoding: "utf8", env: corral.environment } as const
+        const { status, stderr, stdout } = spawnSync(shell, asking(folder, line), options)
+        assert.strictEqual(status, 0, stderr)
+        shown = stderr
+        return stdout.split("\n").map((match) => match.split("\t")[0]?.trim() ?? "")
+      }
       const commands = listed("corral a")
       assert.includeMembers([...commands], ["approve", "attach", "artifacts", "audit"])
       assert.notInclude(commands, "run")
@@ -57,7 +62,7 @@ describe("corral completions", () => {
       assert.includeMembers([...listed("corral artifacts ")], ["list", "save"])
       assert.includeMembers([...listed("corral run --mode ")], ["ask", "read_only"])
       assert.includeMembers([...listed("corral run --agent ")], ["scripted", "claude-code"])
-      assert.match(listed(`corral artifacts save a b --output ${folder}/sav`).join(), /saved\.txt/)
+      assert.match(listed(`corral artifacts save a b --output ${folder}/sav`).join(), /saved\.txt/, shown)
       if (shell !== "bash") assert.match(listed("corral run --mode=re").join(), /read_only/)
     })
   }

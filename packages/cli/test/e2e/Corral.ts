@@ -11,6 +11,8 @@ const dist = fileURLToPath(new URL("../../../../dist/", import.meta.url))
 /** The built command. */
 export const program = join(dist, "corral/main.mjs")
 const players = fileURLToPath(new URL("../../../adapters/test/fixtures/bin", import.meta.url))
+/** Compiled code of all commands: without it, each start compiles the program again. */
+const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-compile", import.meta.url))
 
 if (!existsSync(program)) throw new Error("dist/corral is missing: npm run build")
 
@@ -89,7 +91,7 @@ export class Corral {
 
   get environment(): NodeJS.ProcessEnv {
     const path = [players, dirname(process.execPath), process.env.PATH].join(":")
-    return { PATH: path, HOME: dirname(this.home), CORRAL_HOME: this.home }
+    return { PATH: path, HOME: dirname(this.home), CORRAL_HOME: this.home, NODE_COMPILE_CACHE: compiled }
   }
 
   start(...args: ReadonlyArray<string>): Running {

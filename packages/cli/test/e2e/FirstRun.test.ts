@@ -50,7 +50,7 @@ describe("corral up", () => {
   })
 })
 
-describe("corral run", () => {
+describe("corral run", { timeout: 60_000 }, () => {
   it("executes an action approved from a second terminal", async () => {
     const run = start("/say before\n/write approved.txt hello\n/say after")
     const decided = await corral.run("approve", await askedFor(run))
@@ -178,7 +178,7 @@ describe("corral run", () => {
   })
 })
 
-describe("the other commands", () => {
+describe("the other commands", { timeout: 60_000 }, () => {
   it("explain invalid arguments and the next step", async () => {
     const id = "00000000000000000000000000"
     const told = async (...args: ReadonlyArray<string>) => {

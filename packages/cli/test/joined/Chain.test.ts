@@ -249,13 +249,16 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
     assert.strictEqual((await joined.edge.stop()).code, 0)
     assert.strictEqual((await joined.hub.end("SIGTERM")).code, 0)
     const chain = collector.spans.filter((span) => span.traceId === traceId)
-    const byParent = new Map(chain.map((span) => [span.parentSpanId, span]))
+    const bySpan = new Map(chain.map((span) => [span.spanId, span]))
+    const last = chain.find(({ name }) => name === "run")?.spanId
     const names: Array<string> = []
-    let last = "b7ad6b7169203331"
-    for (let span = byParent.get(last); span !== undefined; span = byParent.get(last)) {
-      names.push(`${span.service} ${span.name}`)
-      last = span.spanId
+    // From the end: the Hub may send a start twice, and the Edge executes it once.
+    let parent = last
+    for (let span = bySpan.get(parent ?? ""); span !== undefined; span = bySpan.get(parent ?? "")) {
+      names.unshift(`${span.service} ${span.name}`)
+      parent = span.parentSpanId
     }
+    assert.strictEqual(parent, "b7ad6b7169203331")
     assert.deepStrictEqual(names, [
       "corral-hub POST /web/agent-tasks",
       "corral-hub command StartRun",

@@ -4,7 +4,7 @@ import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import type { Task } from "@corral/domain/task/Task"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { BOT, envelope, pushed } from "@corral/testing/gateway/FakeFeishu"
+import { BOT, envelope, encryptedPush } from "@corral/testing/gateway/FakeFeishu"
 import { until } from "@corral/testing/time/Until"
 import { type Chatter, Chats } from "./Chats.ts"
 
@@ -270,7 +270,7 @@ describe("a bot", { timeout: 120_000 }, () => {
 
   it("reports an event that failed", async () => {
     const before = chats.fake.said(owner.chat).length
-    const broken = pushed(
+    const broken = encryptedPush(
       envelope({ event_id: "ev_broken" }, { sender: {}, message: { chat_id: owner.chat, content: 1 } })
     )
     assert.strictEqual((await chats.gateway.send(broken)).status, 200)

@@ -1,7 +1,7 @@
 /** Answers of a bot: each is sent once, or the person receives the reason. Links, refusals, lost direct chats, attachments, numbers. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Task } from "@corral/domain/task/Task"
-import { BOT, envelope, pushed } from "@corral/testing/gateway/FakeFeishu"
+import { BOT, envelope, encryptedPush } from "@corral/testing/gateway/FakeFeishu"
 import { type Chatter, Chats } from "./Chats.ts"
 
 describe("a bot's answers", { timeout: 180_000 }, () => {
@@ -63,7 +63,9 @@ describe("a bot's answers", { timeout: 180_000 }, () => {
       const before = chats.fake.said(owner.chat).length
       chats.fake.fail("send", status === 500 ? { status, times: 3 } : { code: 230_002, times: 1 })
       const id = `ev_broken_${status}`
-      const broken = pushed(envelope({ event_id: id }, { sender: {}, message: { chat_id: owner.chat } }))
+      const broken = encryptedPush(
+        envelope({ event_id: id }, { sender: {}, message: { chat_id: owner.chat } })
+      )
       assert.strictEqual((await chats.gateway.send(broken)).status, 200)
       await chats.settled()
       if (status === 500) await chats.told(owner.chat, /^This failed after several attempts/, before)

@@ -55,7 +55,7 @@ export class Chats {
     this.gateway = gateway
   }
 
-  /** Starts the Gateway again, after whatever ended it. */
+  /** Starts the Gateway again after it ended. */
   async restartGateway(): Promise<void> {
     await this.gateway.start()
     this.fake.gateway = this.gateway.url

@@ -1,6 +1,5 @@
 /**
- * A client that follows one run at the Hub through whatever happens: it connects again after every break, from the last event that it has,
- * and keeps account of what came.
+ * Client that follows one run at the Hub: it reconnects after every break, from the last event that it has, and counts what it received.
  */
 import { WebSocket } from "ws"
 import { within } from "@corral/testing/time/Within"

@@ -136,7 +136,7 @@ describe("Render", () => {
     )
   })
 
-  it("shows an approval as what it is, whatever it contains", () => {
+  it("shows an approval as an approval, regardless of its content", () => {
     const hostile = {
       ...request,
       title: "ls\u001b[1A\u001b[2K",

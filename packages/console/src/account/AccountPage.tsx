@@ -1,5 +1,5 @@
 /** Account page: profile, API keys, chat accounts and sign-ins of the user. */
-import { usePerson } from "../api/Person.ts"
+import { useCurrentUser } from "../api/CurrentUser.ts"
 import { useMessages } from "../text/Language.tsx"
 import { CopyLine } from "../ui/CopyLine.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
@@ -10,7 +10,7 @@ import { accountMessages } from "./messages.ts"
 
 export const AccountPage = () => {
   const messages = useMessages(accountMessages)
-  const { user } = usePerson()
+  const { user } = useCurrentUser()
   return (
     <PageFrame title={messages.title}>
       <dl className="facts">

@@ -10,6 +10,7 @@ import { CopyLine } from "../ui/CopyLine.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
+import { RowMain } from "../ui/RowMain.tsx"
 import { Time } from "../ui/Time.tsx"
 import { accountMessages } from "./messages.ts"
 
@@ -24,22 +25,16 @@ const KeyRow = ({
   const { expiresAt, lastUsedAt, name, scopes } = apiKey
   return (
     <li className="row">
-      <div className="row-main">
-        <strong>
-          <bdi>{name}</bdi>
-        </strong>
-        <br />
-        <span className="quiet">
-          {scopes.map((scope) => messages[scope]).join(" · ")}, {messages.ends} <Time at={expiresAt} />,{" "}
-          {lastUsedAt === undefined ? (
-            messages.neverUsed
-          ) : (
-            <>
-              {messages.used} <Time at={lastUsedAt} />
-            </>
-          )}
-        </span>
-      </div>
+      <RowMain name={name}>
+        {scopes.map((scope) => messages[scope]).join(" · ")}, {messages.ends} <Time at={expiresAt} />,{" "}
+        {lastUsedAt === undefined ? (
+          messages.neverUsed
+        ) : (
+          <>
+            {messages.used} <Time at={lastUsedAt} />
+          </>
+        )}
+      </RowMain>
       <ConfirmDialog
         trigger={messages.revoke}
         title={messages.revokeTitle(name)}

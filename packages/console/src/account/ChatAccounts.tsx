@@ -6,6 +6,7 @@ import { useList } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
+import { RowMain } from "../ui/RowMain.tsx"
 import { Time } from "../ui/Time.tsx"
 import { accountMessages } from "./messages.ts"
 
@@ -26,15 +27,9 @@ export const ChatAccountList = () => {
         <ul className="rows" aria-label={messages.chats}>
           {list.items.map((binding) => (
             <li key={binding.id} className="row">
-              <div className="row-main">
-                <strong>
-                  <bdi>{binding.name ?? binding.account}</bdi>
-                </strong>
-                <br />
-                <span className="quiet">
-                  {binding.platform} · {binding.tenant} · {messages.linked} <Time at={binding.createdAt} />
-                </span>
-              </div>
+              <RowMain name={binding.name ?? binding.account}>
+                {binding.platform} · {binding.tenant} · {messages.linked} <Time at={binding.createdAt} />
+              </RowMain>
               <ConfirmDialog
                 trigger={messages.unlink}
                 title={messages.unlinkTitle(binding.name ?? binding.account)}

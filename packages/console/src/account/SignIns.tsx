@@ -7,6 +7,7 @@ import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
+import { RowMain } from "../ui/RowMain.tsx"
 import { Time } from "../ui/Time.tsx"
 import { accountMessages } from "./messages.ts"
 
@@ -21,18 +22,14 @@ const SignInRow = ({ onEnd, signIn }: RowProps) => {
   const name = clientName === undefined ? messages.kinds[kind] : visibleLine(clientName, 100)
   return (
     <li className="row">
-      <div className="row-main">
-        <strong>
-          <bdi>{name}</bdi>
-        </strong>{" "}
-        {current && <span className="badge good">{messages.thisOne}</span>}
-        <br />
-        <span className="quiet">
-          {clientName !== undefined && `${messages.kinds[kind]} · `}
-          {messages.begun} <Time at={createdAt} /> · {messages.used} <Time at={lastUsedAt} /> ·{" "}
-          {messages.signInUntil} <Time at={expiresAt} />
-        </span>
-      </div>
+      <RowMain
+        name={name}
+        suffix={current ? <span className="badge good">{messages.thisOne}</span> : undefined}
+      >
+        {clientName !== undefined && `${messages.kinds[kind]} · `}
+        {messages.begun} <Time at={createdAt} /> · {messages.used} <Time at={lastUsedAt} /> ·{" "}
+        {messages.signInUntil} <Time at={expiresAt} />
+      </RowMain>
       {!current && (
         <ConfirmDialog
           trigger={messages.end}

@@ -1,11 +1,11 @@
 /** App shell: navigation, pending approvals, user menu. On a phone the navigation is at the bottom. */
 import { Link, Outlet } from "@tanstack/react-router"
-import { useNews } from "../api/News.ts"
-import { useWaiting } from "../api/Waiting.ts"
+import { useChangeFeed } from "../api/ChangeFeed.ts"
+import { usePendingCount } from "../api/PendingCount.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Mark } from "../ui/Mark.tsx"
-import { PersonMenu } from "./PersonMenu.tsx"
+import { UserMenu } from "./UserMenu.tsx"
 import { appMessages } from "./messages.ts"
 
 const navItems = [
@@ -19,7 +19,7 @@ const navItems = [
 
 const Bell = () => {
   const messages = useMessages(appMessages)
-  const waiting = useWaiting()
+  const waiting = usePendingCount()
   return (
     <>
       <Link to="/approvals" className="icon-button" title={messages.waiting(waiting)}>
@@ -40,7 +40,7 @@ const Bell = () => {
 
 export const Shell = () => {
   const messages = useMessages(appMessages)
-  const live = useNews()
+  const live = useChangeFeed()
   return (
     <div className="shell">
       <a className="skip" href="#content">
@@ -59,7 +59,7 @@ export const Shell = () => {
           <span>{messages.start}</span>
         </Link>
         <Bell />
-        <PersonMenu />
+        <UserMenu />
       </header>
       <nav className="ways" aria-label={messages.navigation}>
         {navItems.map(({ name, to }) => (

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { HubRefusal } from "../api/Hub.ts"
-import { personQuery } from "../api/Person.ts"
+import { currentUserQuery } from "../api/CurrentUser.ts"
 import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { SignInPage } from "./SignInPage.tsx"
@@ -10,7 +10,7 @@ import { appMessages } from "./messages.ts"
 
 export const SignInGate = ({ children }: { readonly children: ReactNode }) => {
   const messages = useMessages(appMessages)
-  const { data, error, refetch } = useQuery(personQuery)
+  const { data, error, refetch } = useQuery(currentUserQuery)
   if (error instanceof HubRefusal && error.code === "unauthorized") return <SignInPage />
   if (data !== undefined) return children
   return (

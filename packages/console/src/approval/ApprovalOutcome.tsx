@@ -4,7 +4,7 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
-import { PersonName } from "./PersonName.tsx"
+import { UserName } from "./UserName.tsx"
 import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
@@ -29,7 +29,7 @@ export const ApprovalOutcome = ({ projectId, resolution }: Props) => {
       {by !== undefined && (
         <>
           {state === "approved" && scope !== undefined ? ", " : " "}
-          {messages.by} <PersonName by={by} projectId={projectId} />
+          {messages.by} <UserName by={by} projectId={projectId} />
         </>
       )}
       {origin !== undefined && origin !== "policy" && <> {messages.origins[origin]}</>}

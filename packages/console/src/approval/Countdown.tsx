@@ -5,7 +5,7 @@ import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
 /** `1:05`, `59:59`, `2 h 05 min`. */
-export const leftText = (ms: number): string => {
+export const formatRemaining = (ms: number): string => {
   const seconds = Math.max(0, Math.ceil(ms / 1_000))
   const pad = (n: number) => String(n).padStart(2, "0")
   return seconds < 3_600
@@ -14,7 +14,7 @@ export const leftText = (ms: number): string => {
 }
 
 /** Milliseconds until `until`, updated every second. */
-export const useLeft = (until: string): number => {
+export const useRemainingTime = (until: string): number => {
   const end = Date.parse(until)
   const [now, setNow] = useState(Date.now)
   useEffect(() => {
@@ -26,11 +26,11 @@ export const useLeft = (until: string): number => {
 
 export const Countdown = ({ until }: { readonly until: string }) => {
   const messages = useMessages(approvalMessages)
-  const left = useLeft(until)
+  const left = useRemainingTime(until)
   const soon = left < 120_000
   return (
     <span className={`countdown ${soon ? "countdown-soon" : ""}`} title={new Date(until).toLocaleString()}>
-      {left > 0 ? messages.expiresIn(leftText(left)) : messages.expired}
+      {left > 0 ? messages.expiresIn(formatRemaining(left)) : messages.expired}
     </span>
   )
 }

@@ -6,10 +6,10 @@
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { type FormEvent, useState } from "react"
-import { useMayDecide } from "../api/Known.ts"
+import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
-import { useLeft } from "./Countdown.tsx"
+import { useRemainingTime } from "./Countdown.tsx"
 import { EditForm, isEditable } from "./EditForm.tsx"
 import type { DecisionMutation } from "./useDecide.ts"
 import { approvalMessages } from "./messages.ts"
@@ -119,10 +119,10 @@ interface Props {
 
 export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) => {
   const messages = useMessages(approvalMessages)
-  const mayDecide = useMayDecide(projectId)
+  const mayDecide = useCanDecide(projectId)
   const [step, setStep] = useState<"choose" | "deny" | "edit">("choose")
   const [reason, setReason] = useState("")
-  const isExpired = useLeft(expiresAt) <= 0
+  const isExpired = useRemainingTime(expiresAt) <= 0
   const isBusy = decide.isPending || decide.isSuccess
   const back = () => setStep("choose")
   if (isExpired && !decide.isPending) return null

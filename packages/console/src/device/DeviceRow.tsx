@@ -2,11 +2,12 @@
 import type { Device, UpdateDevice } from "@corral/domain/device/Device"
 import { useQueryClient } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
-import { usePerson } from "../api/Person.ts"
+import { useCurrentUser } from "../api/CurrentUser.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
+import { RowMain } from "../ui/RowMain.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
@@ -64,27 +65,20 @@ const OwnerActions = ({ device: { id, name, sharedWith, state } }: { readonly de
 
 export const DeviceRow = ({ device }: { readonly device: Device }) => {
   const messages = useMessages(deviceMessages)
-  const { user } = usePerson()
+  const { user } = useCurrentUser()
   const { id, lastSeenAt, name, ownerId, sharedWith, state, version } = device
   const isOwn = ownerId === user.id
   return (
     <li className="row">
-      <div className="row-main">
-        <strong>
-          <bdi>{name}</bdi>
-        </strong>{" "}
-        <ShortId id={id} />
-        <br />
-        <span className="quiet">
-          {[
-            isOwn ? messages.yours : undefined,
-            version,
-            sharedWith.length > 0 ? messages.shared(sharedWith.length) : undefined
-          ]
-            .filter((part) => part !== undefined)
-            .join(" · ")}
-        </span>
-      </div>
+      <RowMain name={name} suffix={<ShortId id={id} />}>
+        {[
+          isOwn ? messages.yours : undefined,
+          version,
+          sharedWith.length > 0 ? messages.shared(sharedWith.length) : undefined
+        ]
+          .filter((part) => part !== undefined)
+          .join(" · ")}
+      </RowMain>
       <div className="row-side">
         <StateBadge state={state} />
         {state !== "online" && (

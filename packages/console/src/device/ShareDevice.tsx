@@ -1,6 +1,6 @@
 /** Dialog that selects the projects whose members can use a device. */
 import type { ProjectId } from "@corral/domain/identity/Ids"
-import { useProjects } from "../api/Known.ts"
+import { useProjects } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { deviceMessages } from "./messages.ts"

@@ -13,7 +13,7 @@ const COLOURED = 500
 const Line = ({ language, text }: { readonly text: string; readonly language: string | undefined }) => {
   const highlighter = useHighlighter(language !== undefined && text.length <= COLOURED)
   const line = visibleText(text.slice(0, LONGEST))
-  const tokens = language === undefined ? undefined : highlighter?.tokens(line, language)
+  const tokens = language === undefined ? undefined : highlighter?.tokenize(line, language)
   return (
     <>
       {tokens === undefined ? line : <Tokens tokens={tokens} />}

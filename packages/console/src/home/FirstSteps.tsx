@@ -3,7 +3,7 @@ import type { Project } from "@corral/domain/project/Project"
 import { useQueries } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
-import { useProjects, useTargets } from "../api/Known.ts"
+import { useProjects, useTargets } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { homeMessages } from "./messages.ts"
 

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
-import { waitingQuery } from "../api/Waiting.ts"
+import { pendingCountQuery } from "../api/PendingCount.ts"
 import { RunRows } from "../runs/RunRows.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
@@ -17,7 +17,7 @@ const terminalStates: ReadonlyArray<string> = ["completed", "failed", "cancelled
 
 const Waiting = () => {
   const messages = useMessages(homeMessages)
-  const waiting = useQuery(waitingQuery).data?.items ?? []
+  const waiting = useQuery(pendingCountQuery).data?.items ?? []
   if (waiting.length === 0) return null
   return (
     <>

@@ -13,7 +13,7 @@ const STEP = 200_000
 const PIECE = 8_192
 
 /** Returns the first `most` characters and `lines` lines, cut at a line end if possible. */
-export const beginning = (text: string, most = FIRST, lines = FIRST_LINES): string => {
+export const clipText = (text: string, most = FIRST, lines = FIRST_LINES): string => {
   let end = -1
   for (let line = 0; line < lines; line++) {
     const next = text.indexOf("\n", end + 1)
@@ -39,7 +39,7 @@ export interface ClippedProps {
 export const Clipped = ({ children = (part) => part, className = "", text }: ClippedProps) => {
   const messages = useMessages(markdownMessages)
   const [most, setMost] = useState(0)
-  const first = beginning(text)
+  const first = clipText(text)
   const whole = first.length >= text.length
   const shown = most === 0 ? first : text.slice(0, most)
   return (

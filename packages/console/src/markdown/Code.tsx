@@ -28,7 +28,7 @@ export const Code = memo(
     return (
       <Clipped text={visibleText(text)} className="code">
         {(part) => {
-          const tokens = language === undefined ? undefined : highlighter?.tokens(part, language)
+          const tokens = language === undefined ? undefined : highlighter?.tokenize(part, language)
           return tokens === undefined ? part : <Tokens tokens={tokens} />
         }}
       </Clipped>

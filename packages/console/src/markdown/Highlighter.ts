@@ -105,7 +105,7 @@ hljs.registerAliases(["jsonc", "jsonl"], { languageName: "json" })
 hljs.configure({ __emitter: Collector })
 
 /** Returns `undefined` for an unknown language or unreadable code. */
-export const tokens = (code: string, language: string): ReadonlyArray<Token> | undefined => {
+export const tokenize = (code: string, language: string): ReadonlyArray<Token> | undefined => {
   if (hljs.getLanguage(language) === undefined) return undefined
   const { _emitter } = hljs.highlight(code, { language, ignoreIllegals: true })
   return _emitter instanceof Collector ? _emitter.root.children : undefined

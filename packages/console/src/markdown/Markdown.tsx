@@ -7,7 +7,7 @@ import { Component, memo, type ReactNode } from "react"
 import ReactMarkdown, { type Components } from "react-markdown"
 import remarkGfm from "remark-gfm"
 import { Code } from "./Code.tsx"
-import { isTame } from "./segments.ts"
+import { isSafeToParse } from "./segments.ts"
 import { visibleText } from "./visible.ts"
 import "./markdown.css"
 
@@ -79,7 +79,7 @@ class Plain extends Component<{ readonly text: string; readonly children: ReactN
 
 export const Markdown = memo(({ text }: { readonly text: string }) => {
   const honest = visibleText(text)
-  if (!isTame(honest)) return <p className="md-plain">{honest}</p>
+  if (!isSafeToParse(honest)) return <p className="md-plain">{honest}</p>
   return (
     <Plain text={honest}>
       <div className="md">

@@ -3,7 +3,7 @@
  *
  * *Guarantees:* class names only, never styles, so that a program can only use the console's colours.
  */
-import { escapeSequence, shown } from "./visible.ts"
+import { escapeSequence, visibleControls } from "./visible.ts"
 
 export interface AnsiPiece {
   readonly text: string
@@ -39,13 +39,13 @@ const after = (look: Look, codes: ReadonlyArray<number>): Look => {
 const classOf = ({ bold, colour, dim }: Look): string =>
   [colour && `ansi-${colour}`, bold && "ansi-bold", dim && "ansi-dim"].filter(Boolean).join(" ")
 
-/** Pieces in order; joined, their texts are what `visible` makes of the whole, but for a line end that a sequence cuts in two. */
+/** Segments in order. Their joined texts equal `visible` of the whole text, except for a line end inside an escape sequence. */
 export const ansiPieces = (text: string): ReadonlyArray<AnsiPiece> => {
   const pieces: Array<AnsiPiece> = []
   let look: Look = {}
   let from = 0
   const push = (piece: string) => {
-    if (piece !== "") pieces.push({ text: shown(piece), className: classOf(look) })
+    if (piece !== "") pieces.push({ text: visibleControls(piece), className: classOf(look) })
   }
   for (const found of text.matchAll(escapeSequence)) {
     push(text.slice(from, found.index))

@@ -11,7 +11,7 @@ export interface MarkdownSegment {
 const fence = /^ {0,3}(`{3,}|~{3,})/
 
 /** Splits at blank lines outside of fenced code, into segments of at least `least` characters. The last one is the open end. */
-export const segments = (text: string, least = 600): ReadonlyArray<MarkdownSegment> => {
+export const splitMarkdown = (text: string, least = 600): ReadonlyArray<MarkdownSegment> => {
   const cut: Array<MarkdownSegment> = []
   let start = 0
   let open: string | undefined
@@ -46,7 +46,7 @@ const beginsBlock = /^ {0,3}(?:[-*+] +\S|1[.)] +\S|#{1,6} )/
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
 
 /** Whether the Markdown parser can process a text in bounded time. */
-export const isTame = (text: string): boolean => {
+export const isSafeToParse = (text: string): boolean => {
   if (text.length > LONGEST || count(text, /[`<&|!]/g) > MOST_OTHERS) return false
   const lines = text.split("\n")
   let inBlock = 0

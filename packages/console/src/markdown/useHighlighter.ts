@@ -9,14 +9,14 @@ export const useHighlighter = (wanted: boolean): typeof Highlighter | undefined 
   const [highlighter, setHighlighter] = useState(loaded)
   useEffect(() => {
     if (!wanted || highlighter !== undefined) return undefined
-    let gone = false
+    let isUnmounted = false
     const load = async () => {
       loaded = await import("./Highlighter.ts")
-      if (!gone) setHighlighter(loaded)
+      if (!isUnmounted) setHighlighter(loaded)
     }
     load().catch(() => undefined)
     return () => {
-      gone = true
+      isUnmounted = true
     }
   }, [wanted, highlighter])
   return wanted ? highlighter : undefined

@@ -8,8 +8,8 @@ const ESC = "\u001b"
 const END = String.raw`(?:\u0007|${ESC}\\|\u009c|$)`
 
 /**
- * CSI (its parameters and its last letter are groups), OSC, DCS and the like, and the short escapes; also those that the end of the text
- * cuts off.
+ * Escape sequences: CSI with its parameters and its last letter as groups, OSC, DCS and similar ones, and short escapes. Includes sequences that
+ * the end of the text cuts off.
  */
 export const escapeSequence = new RegExp(
   String.raw`${ESC}(?:\[([0-?]*)[ -/]*([@-~]|$)|[\]PX^_][^\u0007${ESC}\u009c]{0,4096}${END}|[ -/]*[0-~])`,
@@ -30,10 +30,10 @@ const symbolOf = (found: string): string => {
 
 /** Removes escape sequences, shows other control characters and replaces lone surrogates. */
 export const visibleText = (text: string): string =>
-  shown(text.includes(ESC) ? text.replaceAll(escapeSequence, "") : text)
+  visibleControls(text.includes(ESC) ? text.replaceAll(escapeSequence, "") : text)
 
 /** As `visibleText`, for text without escape sequences. */
-export const shown = (text: string): string =>
+export const visibleControls = (text: string): string =>
   text
     .toWellFormed()
     .replaceAll(/\r+\n|\r/g, "\n")

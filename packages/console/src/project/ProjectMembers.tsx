@@ -3,9 +3,9 @@ import type { UserId } from "@corral/domain/identity/Ids"
 import type { Project, ProjectMember, ProjectRole } from "@corral/domain/project/Project"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
-import { isAtLeast, roles } from "../api/Known.ts"
+import { isAtLeast, projectRoles } from "../api/ProjectsAndTargets.ts"
 import { useList } from "../api/Lists.ts"
-import { usePerson } from "../api/Person.ts"
+import { useCurrentUser } from "../api/CurrentUser.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
@@ -15,11 +15,11 @@ import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { projectMessages } from "./messages.ts"
 
-const roleIn = (text: string): ProjectRole => roles.find((role) => role === text) ?? "viewer"
+const roleIn = (text: string): ProjectRole => projectRoles.find((role) => role === text) ?? "viewer"
 
 const RoleOptions = () => {
   const messages = useMessages(projectMessages)
-  return roles.map((role) => (
+  return projectRoles.map((role) => (
     <option key={role} value={role}>
       {messages.roles[role]}
     </option>
@@ -73,7 +73,7 @@ interface MemberRowProps {
 
 const MemberRow = ({ isAdmin, member, onRemove, onRole }: MemberRowProps) => {
   const messages = useMessages(projectMessages)
-  const { user } = usePerson()
+  const { user } = useCurrentUser()
   return (
     <li className="row">
       <span className="row-main">

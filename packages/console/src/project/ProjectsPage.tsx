@@ -1,4 +1,4 @@
-/** The projects that a person may see. */
+/** Page of the user's projects. */
 import type { ProjectVisibility } from "@corral/domain/project/Project"
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"

@@ -1,4 +1,4 @@
-/** An approval where it was asked for, in the timeline: open while it waits, folded once it is decided. */
+/** Approval in the timeline: expanded while it is pending, collapsed once it is decided. */
 import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import { Countdown } from "../approval/Countdown.tsx"
@@ -20,14 +20,14 @@ interface Props {
 }
 
 export const ApprovalView = ({ block, isOver, projectId }: Props) => {
-  const words = useMessages(runMessages)
+  const messages = useMessages(runMessages)
   const { approvalId, expiresAt, request, resolution, state } = block
-  // The event has checked it: ids of approvals are what the Hub calls them by.
+  // The event was validated, and the Hub uses the same approval ids.
   const decide = useDecide(approvalId as HubApproval["id"])
   const title = visibleLine(request.title)
   if (state === "pending" && !isOver)
     return (
-      <section className="approval approval-pending" aria-label={`${words.approval}: ${title}`}>
+      <section className="approval approval-pending" aria-label={`${messages.approval}: ${title}`}>
         <h2>
           {title} <Countdown until={expiresAt} />
         </h2>
@@ -39,7 +39,7 @@ export const ApprovalView = ({ block, isOver, projectId }: Props) => {
   return (
     <details className="approval">
       <summary>
-        {words.approval}: {title}
+        {messages.approval}: {title}
         {resolution !== undefined && (
           <>
             {" · "}
@@ -50,7 +50,7 @@ export const ApprovalView = ({ block, isOver, projectId }: Props) => {
       <DecisionNote error={decide.error} />
       <p>
         <Link to="/approvals/$approvalId" params={{ approvalId }}>
-          {words.toApproval}
+          {messages.toApproval}
         </Link>
       </p>
       <DecidedRequest request={request} allowedInput={resolution?.allowedInput} />

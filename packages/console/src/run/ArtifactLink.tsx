@@ -1,4 +1,4 @@
-/** A link that downloads an artifact: the Hub sends it as an attachment, whatever it says of itself. */
+/** Link that downloads an artifact. The Hub sends every type as an attachment. */
 import type { ReactNode } from "react"
 import { addressOf } from "../api/Hub.ts"
 import { hubRoutes } from "../api/routes.ts"

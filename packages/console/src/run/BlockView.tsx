@@ -3,7 +3,7 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { isClipped } from "@corral/domain/run/BoundedText"
 import type { EndBlock, PatchBlock, RunBlock, StartBlock } from "@corral/domain/run/RunBlock"
 import { memo, type ReactNode } from "react"
-import { PersonName } from "../approval/PersonName.tsx"
+import { UserName } from "../approval/UserName.tsx"
 import { Patch } from "../diff/Patch.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -28,13 +28,13 @@ interface Props {
 
 type ViewProps<B extends RunBlock> = Omit<Props, "block"> & {
   readonly block: B
-  readonly words: (typeof runMessages)["en"]
+  readonly messages: (typeof runMessages)["en"]
 }
 
-const PatchDetails = ({ block: { patch, path, seq }, runId, words }: ViewProps<PatchBlock>) => (
+const PatchDetails = ({ block: { patch, path, seq }, runId, messages }: ViewProps<PatchBlock>) => (
   <details className="patch">
     <summary>
-      {words.proposes} <code>{visibleLine(path, 400)}</code>
+      {messages.proposes} <code>{visibleLine(path, 400)}</code>
     </summary>
     <Patch patch={patch.text} path={path} />
     {isClipped(patch) && (
@@ -43,20 +43,20 @@ const PatchDetails = ({ block: { patch, path, seq }, runId, words }: ViewProps<P
   </details>
 )
 
-const StartLine = ({ block: { model, projectSettings, version }, words }: ViewProps<StartBlock>) => (
+const StartLine = ({ block: { model, projectSettings, version }, messages }: ViewProps<StartBlock>) => (
   <p className="line quiet">
-    {words.started}
+    {messages.started}
     {model !== undefined && ` · ${visibleLine(model, 100)}`}
     {version !== undefined && ` · ${visibleLine(version, 100)}`}
     {projectSettings !== undefined &&
-      ` · ${words.projectSettings[projectSettings.use]} ${visibleLine(projectSettings.files.join(", "), 500)}`}
+      ` · ${messages.projectSettings[projectSettings.use]} ${visibleLine(projectSettings.files.join(", "), 500)}`}
   </p>
 )
 
-const RunEnd = ({ block, projectId, words }: ViewProps<EndBlock>) => (
+const RunEnd = ({ block, projectId, messages }: ViewProps<EndBlock>) => (
   <div className={`end end-${block.state}`}>
     <p>
-      <strong>{words.endings[block.state]}</strong>
+      <strong>{messages.endings[block.state]}</strong>
       {block.error !== undefined && (
         <>
           {" "}
@@ -68,7 +68,7 @@ const RunEnd = ({ block, projectId, words }: ViewProps<EndBlock>) => (
       {block.by !== undefined && (
         <>
           {" "}
-          (<PersonName by={block.by} projectId={projectId} />)
+          (<UserName by={block.by} projectId={projectId} />)
         </>
       )}
     </p>
@@ -88,9 +88,9 @@ const views: {
   approval: ({ block, isOver, projectId }) => (
     <ApprovalView block={block} projectId={projectId} isOver={isOver} />
   ),
-  file: ({ block, words }) => (
+  file: ({ block, messages }) => (
     <p className="line">
-      <span className="quiet">{words.fileChanges[block.change]}</span>{" "}
+      <span className="quiet">{messages.fileChanges[block.change]}</span>{" "}
       <code>
         {block.fromPath !== undefined && `${visibleLine(block.fromPath, 400)} → `}
         {visibleLine(block.path, 400)}
@@ -98,50 +98,50 @@ const views: {
     </p>
   ),
   patch: (props) => <PatchDetails {...props} />,
-  diff: ({ block, onDiff, words }) => (
+  diff: ({ block, onDiff, messages }) => (
     <p className="line">
-      {words.diffReady(block.files)} <ins className="diff-plus">+{block.additions}</ins>{" "}
+      {messages.diffReady(block.files)} <ins className="diff-plus">+{block.additions}</ins>{" "}
       <del className="diff-minus">−{block.deletions}</del>{" "}
       <button type="button" className="clipped-more" onClick={onDiff}>
-        {words.seeDiff}
+        {messages.seeDiff}
       </button>
     </p>
   ),
-  artifact: ({ block, runId, words }) => (
+  artifact: ({ block, runId, messages }) => (
     <p className="line">
-      <span className="quiet">{words.artifact}</span>{" "}
+      <span className="quiet">{messages.artifact}</span>{" "}
       <ArtifactLink runId={runId} artifactId={block.artifactId}>
         {visibleLine(block.name)}
       </ArtifactLink>{" "}
       <span className="quiet">
-        {visibleLine(block.mediaType, 60)}, {words.bytes(block.size)}
+        {visibleLine(block.mediaType, 60)}, {messages.bytes(block.size)}
       </span>
     </p>
   ),
   preview: ({ block, projectId, runId, targetId }) => (
     <PreviewView {...{ block, projectId, runId, targetId }} />
   ),
-  warning: ({ block, words }) =>
+  warning: ({ block, messages }) =>
     block.isRepeated ? null : (
       <p className="line warning">
-        <strong>{words.warning}</strong> {visibleLine(block.message, 2_000)}{" "}
+        <strong>{messages.warning}</strong> {visibleLine(block.message, 2_000)}{" "}
         <code className="quiet">{block.code}</code>
       </p>
     ),
-  retry: ({ block, words }) => (
+  retry: ({ block, messages }) => (
     <p className="line quiet">
-      {words.retrying(block.retry)}
+      {messages.retrying(block.retry)}
       {block.retry.message !== undefined && ` · ${visibleLine(block.retry.message, 500)}`}
     </p>
   ),
   start: (props) => <StartLine {...props} />,
-  gap: ({ block, words }) => <p className="line warning">{words.gap(block.from, block.to)}</p>,
+  gap: ({ block, messages }) => <p className="line warning">{messages.gap(block.from, block.to)}</p>,
   end: (props) => <RunEnd {...props} />
 }
 
 export const BlockView = memo((props: Props) => {
-  const words = useMessages(runMessages)
+  const messages = useMessages(runMessages)
   // The view and the block have the same kind; TypeScript does not follow the indexed union.
   const view = views[props.block.kind] as (props: ViewProps<RunBlock>) => ReactNode
-  return view({ ...props, words })
+  return view({ ...props, messages })
 })

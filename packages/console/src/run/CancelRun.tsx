@@ -1,4 +1,4 @@
-/** Ends a run, once that is confirmed. */
+/** Button that cancels a run, after a confirmation. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
@@ -7,7 +7,7 @@ import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { runMessages } from "./messages.ts"
 
 export const CancelRun = ({ id }: { readonly id: HubRun["id"] }) => {
-  const words = useMessages(runMessages)
+  const messages = useMessages(runMessages)
   const client = useQueryClient()
   const cancel = useMutation({
     mutationFn: () => hubApi.runs.cancel({ params: { id } }),
@@ -15,13 +15,13 @@ export const CancelRun = ({ id }: { readonly id: HubRun["id"] }) => {
   })
   return (
     <ConfirmDialog
-      trigger={words.cancel}
+      trigger={messages.cancel}
       triggerClass="button"
-      title={words.cancelTitle}
-      confirm={words.cancel}
+      title={messages.cancelTitle}
+      confirm={messages.cancel}
       onConfirm={() => cancel.mutateAsync()}
     >
-      {words.cancelText}
+      {messages.cancelText}
     </ConfirmDialog>
   )
 }

@@ -127,5 +127,5 @@ const decodeFields = (input: unknown): DecodedEvent | undefined => {
     : { _tag: "UnknownEvent", envelope: input }
 }
 
-/** The reader of one run's stream. */
+/** Reader of one run's event stream. */
 export const eventSequence = (): EventSequence => new EventSequence(decodeFields)

@@ -1,10 +1,10 @@
-/** A message: Markdown as it is written, drawn once for each piece that is done; reasoning folded. */
+/** Message of a run: streamed Markdown, in which each complete segment renders once. Reasoning is collapsed. */
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { memo } from "react"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { Markdown } from "../markdown/Markdown.tsx"
-import { segments } from "../markdown/segments.ts"
+import { splitMarkdown } from "../markdown/segments.ts"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import type { MessageBlock } from "@corral/domain/run/RunBlock"
@@ -13,15 +13,15 @@ import { WholeText } from "./WholeText.tsx"
 import { runMessages } from "./messages.ts"
 import "./run.css"
 
-/** An open end that is longer than this is drawn as plain text until it is done. */
+/** A longer open end is shown as plain text until it is complete. */
 const OPEN = 2_000
-/** Of a plain end so much is drawn; there is more of it than anybody reads at that speed. */
+/** Maximum number of characters of a plain end. More cannot be read at that speed. */
 const PLAIN = 6_000
 
 const plainEnd = (text: string): string => (text.length > PLAIN ? `…${text.slice(-PLAIN)}` : text)
 
 const Growing = ({ text, skipped }: { readonly text: string; readonly skipped: number }) => {
-  const pieces = segments(text)
+  const pieces = splitMarkdown(text)
   const end = pieces.at(-1)
   return (
     <>
@@ -36,12 +36,12 @@ const Growing = ({ text, skipped }: { readonly text: string; readonly skipped: n
   )
 }
 
-/** A whole that is very long is drawn in pieces too: each is small enough for the parser. */
+/** A very long text is also rendered in segments, each small enough for the parser. */
 const Finished = ({ text }: { readonly text: string }) =>
   text.length <= 16_000 ? (
     <Markdown text={text} />
   ) : (
-    segments(text, 4_000).map((piece) => <Markdown key={piece.start} text={piece.text} />)
+    splitMarkdown(text, 4_000).map((piece) => <Markdown key={piece.start} text={piece.text} />)
   )
 
 const textOf =
@@ -59,33 +59,33 @@ interface Props {
 }
 
 export const MessageView = memo(({ block, isOver, runId }: Props) => {
-  const words = useMessages(runMessages)
+  const messages = useMessages(runMessages)
   const { body, channel, partial, role } = block
-  const who = role === "user" ? words.you : role === "system" ? words.system : words.agentSays
+  const who = role === "user" ? messages.you : role === "system" ? messages.system : messages.agentSays
   const content = (
     <>
-      {body.skipped > 0 && <p className="quiet">{words.earlier}</p>}
+      {body.skipped > 0 && <p className="quiet">{messages.earlier}</p>}
       {role === "user" ? (
-        // As it was typed: a prompt is no document.
+        // A prompt is shown as typed, not as Markdown.
         <Clipped text={visibleText(body.text)} />
       ) : partial ? (
         <Growing text={body.text} skipped={body.skipped} />
       ) : (
         <Finished text={body.text} />
       )}
-      {!partial && isClipped(body) && <p className="quiet">{words.rest}</p>}
+      {!partial && isClipped(body) && <p className="quiet">{messages.rest}</p>}
       {isClipped(body) && (!partial || isOver) && (
         <WholeText runId={runId} bounded={body} name={`message ${block.seq}`} of={textOf(block)} />
       )}
-      {partial && <p className="partial">{isOver ? words.unfinished : `● ${words.writing}`}</p>}
+      {partial && <p className="partial">{isOver ? messages.unfinished : `● ${messages.writing}`}</p>}
     </>
   )
   if (channel === "reasoning")
     return (
       <details className="message message-reasoning">
         <summary>
-          {words.thinking}
-          {partial && !isOver && <span className="partial"> ● {words.writing}</span>}
+          {messages.thinking}
+          {partial && !isOver && <span className="partial"> ● {messages.writing}</span>}
         </summary>
         {content}
       </details>

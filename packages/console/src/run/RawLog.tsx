@@ -1,4 +1,4 @@
-/** The run's log as text, page after page as the Hub keeps it: what the timeline does not show is here. */
+/** Log of a run as text, page by page, including events that the timeline does not show. */
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useInfiniteQuery } from "@tanstack/react-query"
@@ -11,7 +11,7 @@ import { runMessages } from "./messages.ts"
 import "./run.css"
 import "../markdown/markdown.css"
 
-/** Characters of one event that are shown. */
+/** Maximum number of characters shown per event. */
 const LONGEST = 4_000
 
 const Line = memo(({ event }: { readonly event: Envelope }) => {
@@ -31,7 +31,7 @@ const Line = memo(({ event }: { readonly event: Envelope }) => {
 })
 
 export const RawLog = ({ runId, unknown }: { readonly runId: HubRun["id"]; readonly unknown: number }) => {
-  const words = useMessages(runMessages)
+  const messages = useMessages(runMessages)
   const query = useInfiniteQuery({
     queryKey: ["run-log", runId],
     queryFn: ({ pageParam, signal }) =>
@@ -44,13 +44,13 @@ export const RawLog = ({ runId, unknown }: { readonly runId: HubRun["id"]; reado
   return (
     <>
       <p className="quiet">
-        {words.rawHint} {unknown > 0 && <strong>{words.unknown(unknown)}.</strong>}
+        {messages.rawHint} {unknown > 0 && <strong>{messages.unknown(unknown)}.</strong>}
       </p>
       <RefusalNote error={query.error} again={() => void query.refetch()} />
       {query.isLoading ? (
-        <p role="status">{words.loading}</p>
+        <p role="status">{messages.loading}</p>
       ) : (
-        <ol className="raw" tabIndex={0} aria-label={words.raw}>
+        <ol className="raw" tabIndex={0} aria-label={messages.raw}>
           {events.map((event) => (
             <Line key={event.seq} event={event} />
           ))}
@@ -63,7 +63,7 @@ export const RawLog = ({ runId, unknown }: { readonly runId: HubRun["id"]; reado
           disabled={query.isFetchingNextPage}
           onClick={() => void query.fetchNextPage()}
         >
-          {words.more}
+          {messages.more}
         </button>
       )}
     </>

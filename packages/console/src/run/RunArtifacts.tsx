@@ -1,4 +1,4 @@
-/** What a run made to be kept. */
+/** Artifacts of a run. */
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { hubApi } from "../api/Hub.ts"
@@ -11,7 +11,7 @@ import { ArtifactLink } from "./ArtifactLink.tsx"
 import { runMessages } from "./messages.ts"
 
 export const RunArtifacts = ({ runId }: { readonly runId: HubRun["id"] }) => {
-  const words = useMessages(runMessages)
+  const messages = useMessages(runMessages)
   const list = useList<Artifact>(["runs", runId, "artifacts"], ({ page, signal }) =>
     hubApi.runs.artifacts({
       params: { id: runId },
@@ -30,12 +30,12 @@ export const RunArtifacts = ({ runId }: { readonly runId: HubRun["id"] }) => {
               </ArtifactLink>
             </span>
             <span className="row-side quiet" title={`SHA-256 ${sha256}`}>
-              {visibleLine(mediaType, 60)} · {words.bytes(size)} · <Time at={createdAt} />
+              {visibleLine(mediaType, 60)} · {messages.bytes(size)} · <Time at={createdAt} />
             </span>
           </li>
         ))}
       </ul>
-      <ListMore list={list} empty={words.noArtifacts} />
+      <ListMore list={list} empty={messages.noArtifacts} />
     </>
   )
 }

@@ -1,4 +1,4 @@
-/** The facts of a run, and the way to end it. */
+/** Details of a run, and a button that cancels it. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
@@ -12,9 +12,9 @@ import { UsageText } from "./UsageText.tsx"
 import { runMessages } from "./messages.ts"
 import "./run.css"
 
-/** `state` is what the events say, which may be ahead of the run as it was read. */
+/** `state` comes from the events, which may be newer than the run's data. */
 export const RunHead = ({ run, state }: { readonly run: HubRun; readonly state: HubRun["state"] }) => {
-  const words = useMessages(runMessages)
+  const messages = useMessages(runMessages)
   const ui = useMessages(uiMessages)
   const { agentId, createdAt, endedAt, id, isolation, mode, model, targetId, usage, workspace } = run
   const device = useQuery({
@@ -26,45 +26,45 @@ export const RunHead = ({ run, state }: { readonly run: HubRun; readonly state: 
   return (
     <dl className="run-facts">
       <div>
-        <dt className="hidden">{words.run}</dt>
+        <dt className="hidden">{messages.run}</dt>
         <dd>
           <StateBadge state={state} /> <ShortId id={id} />
         </dd>
       </div>
       <div>
-        <dt>{words.agent}</dt>
+        <dt>{messages.agent}</dt>
         <dd>{agentId}</dd>
       </div>
       <div>
-        <dt>{words.target}</dt>
+        <dt>{messages.target}</dt>
         <dd>{name === undefined ? <ShortId id={targetId} /> : visibleLine(name, 60)}</dd>
       </div>
       <div>
-        <dt>{words.workspace}</dt>
+        <dt>{messages.workspace}</dt>
         <dd>
           {workspace}
-          {isolation === "worktree" && <span className="quiet"> {words.worktree}</span>}
+          {isolation === "worktree" && <span className="quiet"> {messages.worktree}</span>}
         </dd>
       </div>
       <div>
-        <dt>{words.mode}</dt>
+        <dt>{messages.mode}</dt>
         <dd>{ui.modes[mode]}</dd>
       </div>
       {model !== undefined && (
         <div>
-          <dt>{words.model}</dt>
+          <dt>{messages.model}</dt>
           <dd>{visibleLine(model, 80)}</dd>
         </div>
       )}
       <div>
-        <dt>{endedAt === undefined ? words.since : words.ended}</dt>
+        <dt>{endedAt === undefined ? messages.since : messages.ended}</dt>
         <dd>
           <Time at={endedAt ?? createdAt} />
         </dd>
       </div>
       {usage !== undefined && Object.keys(usage).length > 0 && (
         <div>
-          <dt>{words.usage}</dt>
+          <dt>{messages.usage}</dt>
           <dd>
             <UsageText usage={usage} />
           </dd>

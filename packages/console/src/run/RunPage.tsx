@@ -1,11 +1,11 @@
-/** One run as it happens: its facts, what it does, what waits for a decision, what it has changed and made. */
+/** Page of a run: its details, live timeline, pending approvals, changes and artifacts. */
 import { Tabs } from "@base-ui/react/tabs"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useCallback, useEffect, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
-import { useMayWork } from "../api/Known.ts"
+import { useCanWork } from "../api/ProjectsAndTargets.ts"
 import { RunDiff } from "../diff/RunDiff.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -15,7 +15,7 @@ import { CancelRun } from "./CancelRun.tsx"
 import { RawLog } from "./RawLog.tsx"
 import { RunArtifacts } from "./RunArtifacts.tsx"
 import { RunHead } from "./RunHead.tsx"
-import { SayForm } from "./SayForm.tsx"
+import { RunMessageForm } from "./RunMessageForm.tsx"
 import { Timeline } from "./Timeline.tsx"
 import type { Connection } from "./RunFollower.ts"
 import { useFollowedRun } from "./useRunView.ts"
@@ -30,13 +30,13 @@ const ConnectionLine = ({
   readonly connection: Connection
   readonly onRetry: () => void
 }) => {
-  const words = useMessages(runMessages)
+  const messages = useMessages(runMessages)
   return (
     <p className={`connection connection-${connection}`} role="status">
-      {words.connection[connection]}
+      {messages.connection[connection]}
       {connection === "waiting" && (
         <button type="button" className="clipped-more" onClick={onRetry}>
-          {words.retry}
+          {messages.retry}
         </button>
       )}
     </p>
@@ -44,9 +44,9 @@ const ConnectionLine = ({
 }
 
 export const RunPage = ({ runId }: { readonly runId: string }) => {
-  // The address names it; the Hub looks at it.
+  // The id comes from the URL. The Hub validates it.
   const id = runId as HubRun["id"]
-  const words = useMessages(runMessages)
+  const messages = useMessages(runMessages)
   const client = useQueryClient()
   const [tab, setTab] = useState("timeline")
   const [{ connection, refusal, state, unknown, pending }, follower] = useFollowedRun(id)
@@ -56,19 +56,19 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
   })
   const current = state ?? run.data?.state
   const isOver = current === "completed" || current === "failed" || current === "cancelled"
-  // The events are ahead of whatever was read before.
+  // The events are newer than data that was read before.
   useEffect(() => {
     if (state === undefined) return
     void client.invalidateQueries({ queryKey: ["runs", id] })
     void client.invalidateQueries({ queryKey: ["approvals"] })
   }, [client, id, state, pending])
-  const mayWork = useMayWork(run.data?.projectId)
+  const mayWork = useCanWork(run.data?.projectId)
   const onDiff = useCallback(() => setTab("diff"), [])
 
   if (run.data === undefined)
     return (
-      <PageFrame title={words.run}>
-        {run.isLoading && <p role="status">{words.loading}</p>}
+      <PageFrame title={messages.run}>
+        {run.isLoading && <p role="status">{messages.loading}</p>}
         <RefusalNote error={run.error} again={() => void run.refetch()} />
       </PageFrame>
     )
@@ -76,15 +76,15 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
   return (
     <PageFrame
       title={title}
-      above={<Link to="/runs">{words.runs}</Link>}
+      above={<Link to="/runs">{messages.runs}</Link>}
       actions={mayWork && current !== undefined && !isOver && <CancelRun id={id} />}
     >
       <RunHead run={run.data} state={current ?? run.data.state} />
       <p className="hidden" role="status">
         {current === "waiting_approval"
-          ? words.announced.waiting_approval
+          ? messages.announced.waiting_approval
           : current === "completed" || current === "failed" || current === "cancelled"
-            ? words.endings[current]
+            ? messages.endings[current]
             : ""}
       </p>
       <ConnectionLine connection={connection} onRetry={follower.retryNow} />
@@ -93,7 +93,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
         <Tabs.List className="tabs">
           {(["timeline", "diff", "artifacts", "raw"] as const).map((name) => (
             <Tabs.Tab key={name} value={name} className="tab">
-              {words[name]}
+              {messages[name]}
             </Tabs.Tab>
           ))}
         </Tabs.List>
@@ -105,7 +105,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
             targetId={run.data.targetId}
             onDiff={onDiff}
           />
-          {mayWork && !isOver && <SayForm id={id} />}
+          {mayWork && !isOver && <RunMessageForm id={id} />}
         </Tabs.Panel>
         <Tabs.Panel value="diff">
           <RunDiff runId={id} />

@@ -9,7 +9,7 @@ import { useRunView } from "./useRunView.ts"
 import { runMessages } from "./messages.ts"
 import "./run.css"
 
-/** As tall as its blocks and its border, up to what the screen has; never so low that it cannot be read. */
+/** As tall as its blocks and its border, up to the height of the screen, with a minimum height. */
 const heightOf = (blocks: number): string =>
   `max(6rem, min(${blocks + 2}px, max(22rem, calc(100dvh - 23rem))))`
 
@@ -22,7 +22,7 @@ interface Props {
 }
 
 export const Timeline = ({ follower, onDiff, projectId, runId, targetId }: Props) => {
-  const words = useMessages(runMessages)
+  const messages = useMessages(runMessages)
   const { content, handlers, isFollowing, jumpToEnd, scroller } = useFollowEnd()
   const { blocks, dropped, state } = useRunView(follower).view
   const isOver = state === "completed" || state === "failed" || state === "cancelled"
@@ -37,17 +37,17 @@ export const Timeline = ({ follower, onDiff, projectId, runId, targetId }: Props
 
   return (
     <div className="timeline">
-      {dropped > 0 && <p className="quiet">{words.dropped(dropped)}</p>}
+      {dropped > 0 && <p className="quiet">{messages.dropped(dropped)}</p>}
       <div
         ref={scroller}
         className="timeline-scroll"
         style={{ height: heightOf(virtual.getTotalSize()) }}
         tabIndex={0}
         role="group"
-        aria-label={words.timeline}
+        aria-label={messages.timeline}
         {...handlers}
       >
-        {blocks.length === 0 && <p className="empty">{words.empty}</p>}
+        {blocks.length === 0 && <p className="empty">{messages.empty}</p>}
         <div ref={content} className="timeline-all" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, key, start }) => {
             const block = blocks[index]
@@ -76,7 +76,7 @@ export const Timeline = ({ follower, onDiff, projectId, runId, targetId }: Props
       </div>
       {!isFollowing && (
         <button type="button" className="button timeline-latest" onClick={jumpToEnd}>
-          ↓ {words.latest}
+          ↓ {messages.latest}
         </button>
       )}
     </div>

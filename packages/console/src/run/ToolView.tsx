@@ -1,4 +1,4 @@
-/** A tool call: what was called, how it stands, what went in, what came out. */
+/** Tool call: name, state, input and output. */
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { memo } from "react"
@@ -34,7 +34,7 @@ const Output = ({ text }: { readonly text: string }) => (
 
 export const ToolView = memo(
   ({ block, runId }: { readonly block: ToolBlock; readonly runId: HubRun["id"] }) => {
-    const words = useMessages(runMessages)
+    const messages = useMessages(runMessages)
     const { allowedInput, artifactId, exitCode, input, isWaiting, label, output, status, tool } = block
     const state = isWaiting ? "waiting" : status
     return (
@@ -43,14 +43,14 @@ export const ToolView = memo(
           <span className="tool-name">{visibleLine(tool, 60)}</span>
           <code className="tool-label">{visibleLine(label)}</code>
           <span className={`tool-state tool-state-${state}`}>
-            {allowedInput !== undefined && <strong className="tool-edited">{words.inputEdited} · </strong>}
-            {words.toolStates[state]}
-            {exitCode !== undefined && exitCode !== 0 && `, ${words.exit(exitCode)}`}
+            {allowedInput !== undefined && <strong className="tool-edited">{messages.inputEdited} · </strong>}
+            {messages.toolStates[state]}
+            {exitCode !== undefined && exitCode !== 0 && `, ${messages.exit(exitCode)}`}
           </span>
         </summary>
         {allowedInput !== undefined && (
           <>
-            <h3>{words.allowedInput}</h3>
+            <h3>{messages.allowedInput}</h3>
             <Clipped text={visibleText(allowedInput.text)} className="code" />
             {isClipped(allowedInput) && (
               <WholeText
@@ -64,30 +64,30 @@ export const ToolView = memo(
         )}
         {input !== undefined && (
           <>
-            <h3>{allowedInput === undefined ? words.input : words.requestedInput}</h3>
+            <h3>{allowedInput === undefined ? messages.input : messages.requestedInput}</h3>
             <Clipped text={visibleText(input.text)} className="code" />
             {isClipped(input) && (
               <WholeText runId={runId} bounded={input} name={`in ${block.seq}`} of={inputOf} />
             )}
           </>
         )}
-        {status !== "started" && <h3>{words.output}</h3>}
+        {status !== "started" && <h3>{messages.output}</h3>}
         {output !== undefined && output.text !== "" ? (
           <>
-            {/* What a pause in the middle of an escape sequence left is taken out with the rest. */}
+            {/* Removes remains of an escape sequence that was split between two parts. */}
             <Output text={output.text.includes("\u001b") ? output.text : visibleText(output.text)} />
-            {isClipped(output) && <p className="quiet">{words.rest}</p>}
+            {isClipped(output) && <p className="quiet">{messages.rest}</p>}
             {isClipped(output) && artifactId === undefined && (
               <WholeText runId={runId} bounded={output} name={`out ${block.seq}`} of={outputOf} />
             )}
             {artifactId !== undefined && (
               <ArtifactLink runId={runId} artifactId={artifactId}>
-                {words.download}
+                {messages.download}
               </ArtifactLink>
             )}
           </>
         ) : (
-          status !== "started" && <p className="quiet">{words.noOutput}</p>
+          status !== "started" && <p className="quiet">{messages.noOutput}</p>
         )}
       </details>
     )

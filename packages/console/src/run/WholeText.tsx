@@ -8,24 +8,24 @@ import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import type { BoundedText } from "@corral/domain/run/BoundedText"
-import { readWhole } from "./readWhole.ts"
+import { readFullText } from "./readFullText.ts"
 import { runMessages } from "./messages.ts"
 import "../markdown/markdown.css"
 
 interface Props {
   readonly runId: HubRun["id"]
   readonly bounded: BoundedText
-  /** Names the text among those of its events. */
+  /** Key of the text among those of its events. */
   readonly name: string
   readonly of: (event: Envelope) => unknown
 }
 
 export const WholeText = ({ bounded, name, of, runId }: Props) => {
-  const words = useMessages(runMessages)
+  const messages = useMessages(runMessages)
   const [open, setOpen] = useState(false)
   const query = useQuery({
     queryKey: ["run-texts", runId, name, bounded.from],
-    queryFn: ({ signal }) => readWhole(runId, bounded, of, signal),
+    queryFn: ({ signal }) => readFullText(runId, bounded, of, signal),
     enabled: open,
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY
@@ -33,14 +33,14 @@ export const WholeText = ({ bounded, name, of, runId }: Props) => {
   return (
     <div className="whole">
       <button type="button" className="clipped-more" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {open ? words.hide : words.showWhole(bounded.size)}
+        {open ? messages.hide : messages.showWhole(bounded.size)}
       </button>
-      {open && query.isLoading && <p role="status">{words.loading}</p>}
+      {open && query.isLoading && <p role="status">{messages.loading}</p>}
       {open && <RefusalNote error={query.error} again={() => void query.refetch()} />}
       {open && query.data !== undefined && (
-        <section aria-label={words.wholeTitle}>
+        <section aria-label={messages.wholeTitle}>
           <Clipped text={visibleText(query.data.text)} className="code" />
-          {query.data.cut && <p className="quiet">{words.wholeCut}</p>}
+          {query.data.cut && <p className="quiet">{messages.wholeCut}</p>}
         </section>
       )}
     </div>

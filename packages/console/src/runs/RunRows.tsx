@@ -1,7 +1,7 @@
 /** Rows of runs: prompt, state, agent and device. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
-import { useProjectName, useTargetName } from "../api/Known.ts"
+import { useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"

@@ -7,7 +7,7 @@ import { useMutation } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { useList } from "../api/Lists.ts"
-import { usePerson } from "../api/Person.ts"
+import { useCurrentUser } from "../api/CurrentUser.ts"
 import { useMessages } from "../text/Language.tsx"
 import { textIn } from "../ui/Field.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
@@ -18,7 +18,7 @@ import "./session.css"
 /** Returns a function that names the author of a message. */
 const useNames = ({ agents, projectId }: Session) => {
   const messages = useMessages(sessionMessages)
-  const { user } = usePerson()
+  const { user } = useCurrentUser()
   const { data } = useQuery({
     queryKey: ["projects", "members", projectId, "known"],
     queryFn: ({ signal }) =>

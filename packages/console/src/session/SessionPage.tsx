@@ -4,7 +4,7 @@ import type { Session, UpdateSession } from "@corral/domain/session/Session"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
-import { useMayWork, useProjectName } from "../api/Known.ts"
+import { useCanWork, useProjectName } from "../api/ProjectsAndTargets.ts"
 import { RunList } from "../runs/RunList.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
@@ -12,7 +12,7 @@ import { FormDialog } from "../ui/FormDialog.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
-import { SessionAgentList } from "./SessionAgents.tsx"
+import { SessionAgentList } from "./SessionAgentList.tsx"
 import { SessionMessageLog } from "./SessionMessages.tsx"
 import { sessionMessages } from "./messages.ts"
 import "./session.css"
@@ -97,7 +97,7 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
     onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
   })
   const project = useProjectName(session?.projectId)
-  const mayWork = useMayWork(session?.projectId)
+  const mayWork = useCanWork(session?.projectId)
   if (session === undefined)
     return (
       <PageFrame title={messages.title}>

@@ -2,7 +2,7 @@
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
-import { isAtLeast, projectsQuery } from "../api/Known.ts"
+import { isAtLeast, projectsQuery } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"

@@ -4,7 +4,7 @@ import type { RunMode } from "@corral/domain/run/Run"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { hubApi } from "../api/Hub.ts"
-import { targetsQuery } from "../api/Known.ts"
+import { targetsQuery } from "../api/ProjectsAndTargets.ts"
 import { agentsOn, startModes, targetsFor, usualMode, workspacesOn } from "./Offer.ts"
 import type { StartSearch } from "./StartPage.tsx"
 

@@ -1,7 +1,8 @@
 /** Confirmation dialog. The cancel button has the focus. An error is shown in the dialog. */
 import { AlertDialog } from "@base-ui/react/alert-dialog"
-import { type ReactNode, useRef } from "react"
+import type { ReactNode } from "react"
 import { useMessages } from "../text/Language.tsx"
+import { focusAtOnce } from "./InitialFocus.ts"
 import { RefusalNote } from "./RefusalNote.tsx"
 import { useAction } from "./useAction.ts"
 import { uiMessages } from "./messages.ts"
@@ -20,19 +21,18 @@ interface Props {
 
 export const ConfirmDialog = ({ children, confirm, onConfirm, title, trigger, triggerClass }: Props) => {
   const messages = useMessages(uiMessages)
-  const cancelButton = useRef<HTMLButtonElement>(null)
   const { busy, error, open, run, setOpen } = useAction()
   return (
     <AlertDialog.Root open={open} onOpenChange={setOpen}>
       <AlertDialog.Trigger className={triggerClass ?? "button small"}>{trigger}</AlertDialog.Trigger>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
-        <AlertDialog.Popup className="dialog" initialFocus={cancelButton}>
+        <AlertDialog.Popup className="dialog">
           <AlertDialog.Title className="dialog-title">{title}</AlertDialog.Title>
           <AlertDialog.Description>{children}</AlertDialog.Description>
           <RefusalNote error={error} />
           <div className="dialog-actions">
-            <AlertDialog.Close ref={cancelButton} className="button">
+            <AlertDialog.Close ref={focusAtOnce} className="button">
               {messages.cancel}
             </AlertDialog.Close>
             <button

@@ -2,6 +2,7 @@
 import { Dialog } from "@base-ui/react/dialog"
 import type { ReactNode } from "react"
 import { useMessages } from "../text/Language.tsx"
+import { focusFirstField } from "./InitialFocus.ts"
 import { RefusalNote } from "./RefusalNote.tsx"
 import { useAction } from "./useAction.ts"
 import { uiMessages } from "./messages.ts"
@@ -28,6 +29,7 @@ export const FormDialog = ({ children, onSubmit, submit, title, trigger, trigger
           <Dialog.Title className="dialog-title">{title}</Dialog.Title>
           <form
             className="form"
+            ref={focusFirstField}
             onSubmit={(event) => {
               event.preventDefault()
               const form = new FormData(event.currentTarget)

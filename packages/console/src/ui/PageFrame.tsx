@@ -1,6 +1,6 @@
 /** Frame of a page: heading, browser tab title and actions. */
 import { type ReactNode, useEffect, useRef } from "react"
-import { useWaiting } from "../api/Waiting.ts"
+import { usePendingCount } from "../api/PendingCount.ts"
 
 /** `(2) Runs · Corral`: shows pending approvals in the tab title. */
 export const tabTitle = (title: string, waiting: number): string =>
@@ -18,7 +18,7 @@ interface Props {
 }
 
 export const PageFrame = ({ above, actions, children, title }: Props) => {
-  const waiting = useWaiting()
+  const waiting = usePendingCount()
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = tabTitle(title, waiting)

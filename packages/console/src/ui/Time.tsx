@@ -17,7 +17,7 @@ const formats = {
 }
 
 /** Formats `at` relative to `now`, both in milliseconds since 1970. */
-export const relative = (at: number, now: number, language: Language): string => {
+export const formatRelativeTime = (at: number, now: number, language: Language): string => {
   let amount = Math.round((at - now) / 1_000)
   for (const [unit, size] of steps) {
     if (Math.abs(amount) < size) return formats[language].format(amount, unit)
@@ -63,7 +63,7 @@ export const Time = ({ at }: { readonly at: string }) => {
   })
   return (
     <time dateTime={at} title={exact}>
-      {relative(seen, current, language)}
+      {formatRelativeTime(seen, current, language)}
     </time>
   )
 }

@@ -47,6 +47,21 @@ describe("rows of a diff", () => {
     )
   })
 
+  it("pair removals with the additions after them, and never with the additions before them", () => {
+    const hunks = [
+      { oldStart: 1, newStart: 1, oldLines: 3, newLines: 3, lines: ["+a", "-b", "-c", "+d", "+e", "-f"] }
+    ]
+    const pairs = rowsOf(hunks, "split").flatMap((row) =>
+      row.kind === "pair" ? [[row.old?.text, row.new?.text]] : []
+    )
+    assert.deepStrictEqual(pairs, [
+      [undefined, "a"],
+      ["b", "d"],
+      ["c", "e"],
+      ["f", undefined]
+    ])
+  })
+
   it("are the same from the text of a patch and from its hunks", () => {
     fc.assert(
       fc.property(fc.array(hunk, { minLength: 1, maxLength: 3 }), (hunks) => {
@@ -62,6 +77,33 @@ describe("rows of a diff", () => {
       "+a",
       "\\ No newline at end of file"
     ])
+  })
+
+  it("contain what there is of a patch that was cut or has wrong counts", () => {
+    const linesOf = (patch: string) => parsePatch(patch)?.map(({ lines }) => lines)
+    assert.deepStrictEqual(linesOf("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n+c"), [[" a", "-b", "+c"]])
+    const wrong = "@@ -1,1 +1,1 @@\n-a\n-b\n+c\n--- a/y\n+++ b/y\n@@ -5 +5 @@\n-d\n+e\n"
+    assert.deepStrictEqual(linesOf(`--- a/x\n+++ b/x\n${wrong}`), [
+      ["-a", "-b", "+c"],
+      ["-d", "+e"]
+    ])
+    assert.deepStrictEqual(linesOf("@@ -1 +1 @@\n\\ No newline at end of file\n-a\n+b\n"), [
+      ["\\ No newline at end of file", "-a", "+b"]
+    ])
+  })
+
+  it("handles a megabyte of hostile patch quickly", () => {
+    for (const patch of [
+      `diff ${"a/".repeat(524_288)}`,
+      `diff --git a/${" b/".repeat(349_525)}`,
+      `@@ -${"1".repeat(1_048_576)}`,
+      "@@ -1 +1 @@\n".repeat(80_000),
+      `@@ -1,999999999 +1 @@\n${" \n".repeat(524_288)}`
+    ]) {
+      const begin = performance.now()
+      parsePatch(patch)
+      assert.isBelow(performance.now() - begin, 2_000)
+    }
   })
 
   it("handles ten thousand lines quickly", () => {

@@ -92,6 +92,27 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await closing(page)
   })
 
+  it("focuses the first field of a dialog before the next key, and returns the focus", async () => {
+    const page = await at("/projects")
+    const button = page.getByRole("button", { name: "New project" })
+    const focused = await button.evaluate(async (element: HTMLElement) => {
+      // A frame that comes late, as on a busy machine.
+      const nextFrame = window.requestAnimationFrame
+      window.requestAnimationFrame = (work) => window.setTimeout(() => nextFrame(work), 200)
+      element.focus()
+      element.click()
+      await new Promise((done) => setTimeout(done))
+      window.requestAnimationFrame = nextFrame
+      return document.activeElement?.getAttribute("name")
+    })
+    assert.strictEqual(focused, "name")
+    await page.getByRole("dialog", { name: "New project" }).waitFor()
+    await page.keyboard.press("Escape")
+    await page.getByRole("dialog", { name: "New project" }).waitFor({ state: "hidden" })
+    await page.waitForFunction(() => document.activeElement?.textContent === "New project")
+    await closing(page)
+  })
+
   it("shows how to add a device and when it has joined", async () => {
     const page = await at("/devices")
     await page.getByText("online", { exact: true }).waitFor()

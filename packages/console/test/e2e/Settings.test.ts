@@ -8,8 +8,8 @@ import type { Locator, Page } from "playwright-core"
 import { confirmedLink, GATEWAY_TOKEN, gatewayEnv, newAccount } from "@corral/testing/hub/Chats"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { createdRun, Mirror, newId, resolved, started } from "@corral/testing/hub/Mirror"
-import { registerDevice, report } from "@corral/testing/hub/Offers"
+import { createdRun, Mirror, newId, approvalResolved, runStarted } from "@corral/testing/hub/Mirror"
+import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 
@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     token = (await hub.people.signIn("owner", "web")).token
     projectId = (await makeProject(owner)).id
     deviceId = (await registerDevice(owner, { sharedWith: [projectId] })).id
-    await report(hub, deviceId, { workspaces: ["site", "docs"] })
+    await reportOffer(hub, deviceId, { workspaces: ["site", "docs"] })
   }, 120_000)
   afterAll(async () => {
     await browser?.close()
@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     const runId = await mirror.run(
       projectId,
       createdRun,
-      started,
+      runStarted,
       draft("run.approval.requested", { approvalId: id, request, expiresAt }),
       ...after.map((state) => draft("run.approval.resolved", { approvalId: id, state }))
     )
@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await page.reload()
     await page.getByText("The device was removed, or it is no longer shared with this project.").waitFor()
     // Another user decides while the page is open.
-    await pending.mirror.append(pending.runId, 4, resolved(pending.id, "denied"))
+    await pending.mirror.append(pending.runId, 4, approvalResolved(pending.id, "denied"))
     await page.getByText("Denied by someone").waitFor()
   })
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { ansiPieces } from "../../src/markdown/ansi.ts"
-import { isTame, segments } from "../../src/markdown/segments.ts"
+import { isSafeToParse, splitMarkdown } from "../../src/markdown/segments.ts"
 import { visibleLine, visibleText } from "../../src/markdown/visible.ts"
 
 const hostile = fc
@@ -75,6 +75,25 @@ describe("visible text", () => {
     )
   })
 
+  it("keeps the text around sequences that are not colours", () => {
+    const texts = (text: string) => ansiPieces(text).map((piece) => `${piece.className}:${piece.text}`)
+    assert.deepStrictEqual(texts("\u001b[2Khello memory"), [":hello memory"])
+    assert.deepStrictEqual(texts("a\u001b]8;;https://x\u0007b\u001b(B\u001b[31mred"), [
+      ":a",
+      ":b",
+      "ansi-red:red"
+    ])
+    assert.deepStrictEqual(texts("\u001b[31;0mplain\u001b[38:2::1:2:3mx\u001b[3"), [":plain", ":x"])
+  })
+
+  it("converts a sequence of any length in linear time", () => {
+    for (const text of [`\u001b[${"1;".repeat(320_000)}mx`, "\u001b[1m".repeat(160_000)]) {
+      const begin = performance.now()
+      ansiPieces(text)
+      assert.isBelow(performance.now() - begin, 2_000)
+    }
+  })
+
   it("handles a megabyte quickly", () => {
     for (const text of [
       "x".repeat(1_048_576),
@@ -99,9 +118,9 @@ describe("segments", () => {
       fc.property(lines, fc.nat({ max: 60 }), (all, some) => {
         const whole = `${all.join("\n")}\n`
         const part = `${all.slice(0, some).join("\n")}\n`
-        const pieces = segments(whole, 10)
+        const pieces = splitMarkdown(whole, 10)
         assert.strictEqual(pieces.map(({ text }) => text).join(""), whole)
-        const before = whole.startsWith(part) ? segments(part, 10).slice(0, -1) : []
+        const before = whole.startsWith(part) ? splitMarkdown(part, 10).slice(0, -1) : []
         assert.deepStrictEqual(pieces.slice(0, before.length), before)
       })
     )
@@ -109,22 +128,22 @@ describe("segments", () => {
 
   it("do not split fenced code", () => {
     const code = "```js\na\n\nb\n\nc\n```\n"
-    assert.deepStrictEqual(segments(`${code}\nafter`, 1), [
+    assert.deepStrictEqual(splitMarkdown(`${code}\nafter`, 1), [
       { start: 0, text: `${code}\n` },
       { start: code.length + 1, text: "after" }
     ])
   })
 
   it("keep text from the parser that it can't handle", () => {
-    assert.isFalse(isTame(">".repeat(1_000)))
-    assert.isFalse(isTame("[".repeat(1_000)))
-    assert.isFalse(isTame("x".repeat(10_000)))
+    assert.isFalse(isSafeToParse(">".repeat(1_000)))
+    assert.isFalse(isSafeToParse("[".repeat(1_000)))
+    assert.isFalse(isSafeToParse("x".repeat(10_000)))
     // Short lines of one paragraph are one block to the parser.
     for (const line of ["]", "a*", "](", "**a*", "~~a"])
-      assert.isFalse(isTame(`${line}\n`.repeat(1_000)), line)
-    assert.isFalse(isTame("2. ]\n".repeat(1_000)), "only 1. begins a list in a paragraph")
-    assert.isTrue(isTame("- **name** of [it](https://x.test)\n".repeat(300)))
-    assert.isFalse(isTame("- ".repeat(500) + "x"))
-    assert.isTrue(isTame("# A\n\n- b\n  - c\n\n> d\n\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"))
+      assert.isFalse(isSafeToParse(`${line}\n`.repeat(1_000)), line)
+    assert.isFalse(isSafeToParse("2. ]\n".repeat(1_000)), "only 1. begins a list in a paragraph")
+    assert.isTrue(isSafeToParse("- **name** of [it](https://x.test)\n".repeat(300)))
+    assert.isFalse(isSafeToParse("- ".repeat(500) + "x"))
+    assert.isTrue(isSafeToParse("# A\n\n- b\n  - c\n\n> d\n\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"))
   })
 })

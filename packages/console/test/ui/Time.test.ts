@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { relative } from "../../src/ui/Time.tsx"
+import { formatRelativeTime } from "../../src/ui/Time.tsx"
 
 describe("relative", () => {
   it("uses the largest unit that fits, past and future, in both languages", () => {
     const now = Date.parse("2026-06-09T12:00:00Z")
     const said = (seconds: number, language: "en" | "zh" = "en") =>
-      relative(now + seconds * 1_000, now, language)
+      formatRelativeTime(now + seconds * 1_000, now, language)
     assert.deepStrictEqual(
       [0, -59, -60, -3_599, -3_600, -86_400, 90].map((seconds) => said(seconds)),
       ["now", "59 sec. ago", "1 min. ago", "59 min. ago", "1 hr. ago", "yesterday", "in 1 min."]

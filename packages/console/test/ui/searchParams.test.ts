@@ -3,7 +3,7 @@ import { pickSearchParams } from "../../src/ui/searchParams.ts"
 import { promptTitle } from "../../src/runs/RunRows.tsx"
 import { uiLanguageOf } from "../../src/text/Language.tsx"
 import { tabTitle } from "../../src/ui/PageFrame.tsx"
-import { shortened } from "../../src/ui/ShortId.tsx"
+import { shortenId } from "../../src/ui/ShortId.tsx"
 
 describe("pickSearchParams", () => {
   it("returns known names as text and ignores others", () => {
@@ -18,8 +18,8 @@ describe("pickSearchParams", () => {
 
 describe("short texts", () => {
   it("keep the prefix and the end of an id", () => {
-    assert.strictEqual(shortened("run_01JZ0000000000000000ABCDEF"), "run_…ABCDEF")
-    assert.strictEqual(shortened("system"), "system")
+    assert.strictEqual(shortenId("run_01JZ0000000000000000ABCDEF"), "run_…ABCDEF")
+    assert.strictEqual(shortenId("system"), "system")
   })
 
   it("take the first non-empty line of a prompt", () => {

@@ -1,12 +1,12 @@
 /**
- * The closed list of audited actions: each with what a record of it says happened.
+ * Closed list of audited actions, each with a description for people.
  *
- * The contract, the documentation and the console's filter read this table. An action that is not here cannot be recorded.
+ * The contract, the documentation and the console's filter read this table. Other actions cannot be recorded.
  */
 import { Schema } from "effect"
 
 export const auditActions = {
-  // A project, by the role that the person holds in it.
+  // Projects: the user's role decides.
   "project.create": "create a project",
   "project.read": "read a project; recorded when refused",
   "project.update": "change a project or its workspaces",
@@ -15,7 +15,7 @@ export const auditActions = {
   "policy.manage": "change who decides approvals",
   "audit.read": "read the audit of a project; recorded when refused",
   "session.write": "create or change a session, or write in it",
-  // Work.
+  // Tasks, runs and approvals.
   "task.create": "create a task",
   "task.route": "send a task to a device; recorded when refused",
   "run.cancel": "cancel a task or a run",
@@ -40,16 +40,16 @@ export const auditActions = {
   "api_key.create": "create an API key",
   "api_key.remove": "remove an API key",
   // Chat accounts.
-  "chat.start": "ask for a link between a chat account and a person",
+  "chat.start": "request a link between a chat account and a user",
   "chat.confirm": "confirm a link to a chat account",
   "chat.refuse": "refuse a link to a chat account",
-  "chat.bind": "link a chat account to a person",
+  "chat.bind": "link a chat account to a user",
   "chat.unbind": "unlink a chat account"
 } as const satisfies Record<string, string>
 
 export type AuditAction = keyof typeof auditActions
 
-/** `Object.keys` does not keep the literal types. */
+/** Names of all audited actions. The cast restores the literal types, which `Object.keys` loses. */
 export const auditActionNames = Object.keys(auditActions) as ReadonlyArray<AuditAction>
 
 export const AuditAction = Schema.Literals(auditActionNames).annotate({ identifier: "AuditAction" })

@@ -1,46 +1,49 @@
 /**
- * Who may do what: the contract's matrix and the project roles, as data, and the proof that a check was made.
+ * Authorization rules: the contract's matrix and the project roles as data, and the proof that a check was made.
  *
- * A service method that acts takes a `Proof` of its action. Proofs come from `prove` alone, so a handler that forgets its check does not
- * compile. A proof says that the check passed when it was made; it is not kept and not sent.
+ * Guarantees: a service method that acts takes a `Proof` of its action. Only `prove` creates proofs, so a handler without a check does not
+ * compile.
+ * Does not: store or send proofs. A proof shows that the check passed when it was made.
  */
 import { Result } from "effect"
 import type { ErrorCode } from "../errors/ErrorTable.ts"
 import { PermissionDenied, type FailureOf } from "../errors/Failures.ts"
 import { type ApprovalPolicy, ProjectRole } from "../project/Project.ts"
 
+/** Kind of authority that an action requires. */
 export type Authority =
   /** Anyone. */
   | "public"
-  /** A subject of the identity provider and a Hub product session. */
+  /** A valid sign-in of a user at the Hub. */
   | "hub_session"
-  /** Membership of the project, in the row's role at least. */
+  /** Membership of the project with at least the row's role. */
   | "project_member"
-  /** The Hub lets this session route to the target, and the target is present. */
+  /** The caller may route to the target, and the target is online. */
   | "target_route"
   /** The workspace is on the Edge's allowlist. */
   | "workspace_allowlist"
   /** The Edge's policy allows it and the runtime is available. */
   | "edge_policy"
-  /** A person approved it, or a policy grants it. */
+  /** A user approved the action, or a policy grants it. */
   | "approval"
-  /** A verified event of the gateway whose sender is bound to a person. */
+  /** A verified event of the Gateway whose sender is linked to a user. */
   | "gateway_binding"
 
 interface Row {
   readonly authority: Authority
-  /** The weakest role that may; only with `project_member`. */
+  /** The weakest role that is allowed; only with `project_member`. */
   readonly role?: ProjectRole
-  /** The codes of a refusal. */
+  /** Error codes of a refusal. */
   readonly rejections: readonly [ErrorCode, ...Array<ErrorCode>]
-  /** The row of the contract's matrix that this action stands for. */
+  /** The corresponding row of the contract's matrix. */
   readonly contract?: string
 }
 
 const role = <R extends ProjectRole>(role: R) =>
   ({ authority: "project_member", role, rejections: ["permission_denied"] }) as const
 
-export const matrix = {
+/** Required authority of every action. */
+export const authorityMatrix = {
   "public.read": {
     authority: "public",
     rejections: ["not_found"],
@@ -89,59 +92,61 @@ export const matrix = {
   "project.delete": role("owner")
 } as const satisfies Record<string, Row>
 
-export type Action = keyof typeof matrix
-export type RejectionOf<A extends Action> = (typeof matrix)[A]["rejections"][number]
+export type Action = keyof typeof authorityMatrix
+export type RejectionOf<A extends Action> = (typeof authorityMatrix)[A]["rejections"][number]
 /** Actions that a project role decides. */
 export type RoleAction = {
-  readonly [A in Action]: (typeof matrix)[A] extends { role: string } ? A : never
+  readonly [A in Action]: (typeof authorityMatrix)[A] extends { role: string } ? A : never
 }[Action]
 
 type RefusalOf<A extends Action> = { readonly [C in RejectionOf<A>]: FailureOf<C> }[RejectionOf<A>]
 
 declare const proven: unique symbol
-/** Who acts, and on what: a project, run or workspace id. */
+/** A caller and the resource of its action: the id of a project, run or workspace. */
 export interface Claim {
   readonly principal: string
   readonly subject: string
 }
 
-/** That `principal` may do `action` to `subject`, checked. */
+/** Proof of a check: `principal` may do `action` to `subject`. */
 export interface Proof<A extends Action> extends Claim {
   readonly [proven]: true
   readonly action: A
 }
 
-/** The proof, or the refusal that the check came to. */
+/** Creates the proof of a passed check, or fails with the refusal of the check. */
 export const prove = <A extends Action>(
   action: A,
   claim: Claim,
   refusal: RefusalOf<A> | undefined
 ): Result.Result<Proof<A>, RefusalOf<A>> =>
-  // `proven` exists in types alone: it keeps anyone else from writing a proof down.
+  // `proven` exists only in types: no other module can create a proof.
   refusal === undefined ? Result.succeed({ ...claim, action } as Proof<A>) : Result.fail(refusal)
 
 const rank = (role: ProjectRole) => ProjectRole.literals.indexOf(role)
 
-/** Why a person with that role, or none, may not do it; undefined where they may. */
+/** Reason why a user with the role `memberRole` (undefined: not a member) may not do the action; undefined if the action is allowed. */
 export const roleRefusal = (
   action: RoleAction,
-  held: ProjectRole | undefined
+  memberRole: ProjectRole | undefined
 ): PermissionDenied | undefined =>
-  held !== undefined && rank(held) >= rank(matrix[action].role) ? undefined : new PermissionDenied()
+  memberRole !== undefined && rank(memberRole) >= rank(authorityMatrix[action].role)
+    ? undefined
+    : new PermissionDenied()
 
-/** Reason why a person may not decide an approval under a policy. `own`: a message of the person reached the run. */
+/** Reason why a user may not decide an approval under a policy; undefined if they may. `own`: a message of the user reached the run. */
 export const decisionRefusal = (
   { approvers, ownRequests }: ApprovalPolicy,
-  held: ProjectRole | undefined,
+  memberRole: ProjectRole | undefined,
   own: boolean
 ): PermissionDenied | undefined => {
-  const refusal = roleRefusal("approval.decide", held)
-  if (refusal !== undefined || held === undefined) return refusal ?? new PermissionDenied()
-  if (rank(held) < rank(approvers))
+  const refusal = roleRefusal("approval.decide", memberRole)
+  if (refusal !== undefined || memberRole === undefined) return refusal ?? new PermissionDenied()
+  if (rank(memberRole) < rank(approvers))
     return new PermissionDenied({
-      message: `In this project an approval is decided by the role ${approvers} or a stronger one.`
+      message: `Only the role ${approvers} or a stronger one can decide approvals in this project.`
     })
   return own && !ownRequests
-    ? new PermissionDenied({ message: "In this project an approval is for others than who asked." })
+    ? new PermissionDenied({ message: "You can't decide the approval of your own request in this project." })
     : undefined
 }

@@ -2,22 +2,24 @@
 import { Context } from "effect"
 import type { Action } from "./Authorization.ts"
 
+/** An action of the matrix, or an authority that only the Hub's endpoints use. */
 export type EndpointAuthority =
   | Action
   /** The owner of the device. */
   | "device.own"
-  /** The owner of the device, and the members of a project that it is shared with. */
+  /** The owner of the device, or a member of a project that the device is shared with. */
   | "device.read"
   /** A join token, or a sign-in. */
   | "device.join"
-  /** A Gateway's token. */
+  /** The token of a Gateway. */
   | "gateway"
   /** The user whose chat account is linked. */
   | "binding.own"
 
 /**
- * A list requires a sign-in and shows what its caller may read. `docs/authorization.md` is generated from these annotations, and the Hub is
- * tested against them.
+ * Annotation with the authority of an endpoint. A list requires a sign-in and contains what its caller may read.
+ *
+ * `docs/authorization.md` is generated from these annotations. Tests compare the Hub with them.
  */
 export class RequiredAuthority extends Context.Service<RequiredAuthority, EndpointAuthority>()(
   "corral/domain/RequiredAuthority"

@@ -1,8 +1,8 @@
 /**
- * A grant: an action that is allowed in advance and needs no approval. A user's grant covers exactly the action that the user saw. Only a grant
+ * Grant: an action that is allowed in advance and needs no approval. A user's grant covers exactly the action that the user saw. Only a grant
  * from the Edge's configuration covers more, by `prefix` or by a pattern of files.
  *
- * Owns the shapes. What a rule covers is the Edge's `GrantRules`.
+ * Does not: match actions. `GrantRules` of the Edge does.
  */
 import { Schema } from "effect"
 import { AgentId, ApprovalId, GrantId, SessionId, WorkspaceId } from "../identity/Ids.ts"
@@ -18,25 +18,25 @@ export const RedirectedFile = Schema.Struct({
   append: Schema.optionalKey(Schema.Literal(true))
 })
 
-/** One simple command: assignments before it, program, arguments, each as the program gets it. */
+/** Rule for one simple command: its assignments, program and arguments, as the program receives them. */
 export const ShellRule = Schema.Struct({
   action: Schema.Literal("shell"),
   command: Schema.Array(text).check(Schema.isMinLength(1), Schema.isMaxLength(1_024)),
-  /** The folder it runs in, relative to the workspace; its root where absent. */
+  /** Working directory, relative to the workspace. Default: the root of the workspace. */
   cwd: Schema.optionalKey(path),
-  /** Whether more arguments may follow: words that are not options, and that name nothing outside of the workspace. */
+  /** Whether more arguments may follow. They must not be options or name a path outside of the workspace. */
   prefix: Schema.optionalKey(Schema.Boolean),
-  /** With `prefix`: words that may follow too, each exactly as written, such as options. */
+  /** With `prefix`: further arguments that may follow, such as options, exactly as written. */
   options: Schema.optionalKey(Schema.Array(text.check(Schema.isMinLength(1))).check(Schema.isMaxLength(256))),
-  /** With `prefix`: whether it may be fed a pipe, a here-document or a file of the workspace. */
+  /** With `prefix`: whether stdin may be a pipe, a here-document or a file of the workspace. */
   stdin: Schema.optionalKey(Schema.Literal(true)),
-  /** What it is fed: the commands before it in its pipe, a here-document, a file. */
+  /** Source of stdin: the commands before it in the pipe, a here-document, or a file. */
   input: Schema.optionalKey(text),
   writes: Schema.optionalKey(Schema.Array(RedirectedFile).check(Schema.isMaxLength(64)))
 })
 export type ShellRule = typeof ShellRule.Type
 
-/** Files, relative to the workspace. In a configuration `*`, `**` and `?` stand for parts of a path; absent `tool` means any. */
+/** Rule for written files, relative to the workspace. `*`, `**` and `?` are patterns in a configuration. Without `tool`: any tool. */
 export const WriteRule = Schema.Struct({
   action: Schema.Literal("write"),
   files: Schema.Array(path).check(Schema.isMinLength(1), Schema.isMaxLength(256)),
@@ -44,7 +44,7 @@ export const WriteRule = Schema.Struct({
 })
 export type WriteRule = typeof WriteRule.Type
 
-/** A host, with its port where that is not the scheme's own: `example.com`, `127.0.0.1:8080`. */
+/** Rule for a host, with its port unless it is the default port of the scheme: `example.com`, `127.0.0.1:8080`. */
 export const NetworkRule = Schema.Struct({
   action: Schema.Literal("network"),
   host: Schema.String.check(Schema.isPattern(/^[a-z0-9.[\]:_-]{1,255}$/u)),
@@ -52,14 +52,15 @@ export const NetworkRule = Schema.Struct({
 })
 export type NetworkRule = typeof NetworkRule.Type
 
-/** A tool that names no command, file or address: exactly this input, as JSON. */
+/** Rule for a tool without a command, file or address. It covers exactly this input, as JSON text. */
 export const ToolRule = Schema.Struct({ action: Schema.Literal("tool"), tool: toolName, input: text })
 export type ToolRule = typeof ToolRule.Type
 
+/** What a grant covers. */
 export const GrantRule = Schema.Union([ShellRule, WriteRule, NetworkRule, ToolRule])
 export type GrantRule = typeof GrantRule.Type
 
-/** A remembered decision. `session`: for later runs of that session; `always`: for all runs of its agent in the workspace. */
+/** A remembered decision. `session`: for later runs of the session. `always`: for all runs of the agent in the workspace. */
 export const Grant = Schema.Struct({
   id: GrantId,
   workspace: WorkspaceId,
@@ -68,9 +69,9 @@ export const Grant = Schema.Struct({
   agentId: AgentId,
   rule: GrantRule,
   createdAt: Schema.String,
-  /** Who allowed it. */
+  /** The user who allowed the action, or `local` for the owner of the Edge's token. */
   by: Schema.String,
-  /** The approval in which it was allowed. */
+  /** The approval that created the grant. */
   approvalId: Schema.optionalKey(ApprovalId)
 }).annotate({ identifier: "Grant" })
 export type Grant = typeof Grant.Type

@@ -1,11 +1,11 @@
 /**
- * Comparison of the input that an approval requested with the input that was allowed: which fields a person changed, added or removed.
+ * Comparison of the requested input of an approval with the allowed input: the fields that a user changed, added or removed.
  */
 import { Equal } from "effect"
 
 /** One changed field. `undefined` on a side where the field is absent. */
 export interface InputChange {
-  /** Empty where the inputs are not both objects: then the whole input changed. */
+  /** Name of the field. Empty if the whole input changed, because an input is not an object. */
   readonly name: string
   readonly requested: unknown
   readonly allowed: unknown
@@ -19,7 +19,7 @@ const isFields = (input: unknown): input is Fields =>
 const own = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? fields[name] : undefined
 
-/** The changed fields, in the order of the requested input; added fields last. Empty where both inputs are equal. */
+/** Changed fields in the order of the requested input, added fields last. Empty if both inputs are equal. */
 export const inputChanges = (requested: unknown, allowed: unknown): ReadonlyArray<InputChange> => {
   if (!isFields(requested) || !isFields(allowed))
     return Equal.equals(requested, allowed) ? [] : [{ name: "", requested, allowed }]
@@ -29,6 +29,6 @@ export const inputChanges = (requested: unknown, allowed: unknown): ReadonlyArra
   })
 }
 
-/** An input, or a field of an input, as text: strings as they are, anything else as JSON. */
+/** Text of an input or of one of its fields: strings unchanged, other values as JSON. */
 export const inputText = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value, undefined, 2) ?? "")

@@ -1,8 +1,8 @@
 /**
- * What a Gateway tells the Hub of a chat: normalized events, without a word of the platform's own.
+ * Integration events: chat messages and card actions that a Gateway sends to the Hub, in one format for all platforms.
  *
- * The envelope is that of every event but for the run, which no message has yet. `seq` is dense from 1 for one chat. `key` is derived from
- * the platform's event: who acts on one key once acts on one event once, however often it is delivered.
+ * The envelope is that of a run event without a run. `seq` is dense from 1 for each chat. `key` is derived from the platform's event. A
+ * reader that processes each key once processes each event once, even if the platform delivers the event again.
  */
 import { Schema } from "effect"
 import { EventId } from "../identity/Ids.ts"
@@ -19,7 +19,7 @@ const envelope = <const T extends IntegrationType>(type: T) => ({
   id: EventId,
   seq: Envelope.fields.seq,
   type: Schema.Literal(type),
-  /** 1 to 255 printable characters: an idempotency key. */
+  /** Idempotency key: 1 to 255 printable characters. */
   key: Schema.String.check(Schema.isPattern(/^[\x20-\x7e]{1,255}$/u)),
   createdAt: Schema.String
 })
@@ -47,7 +47,7 @@ export type BindingRequiredEvent = typeof BindingRequiredEvent.Type
 export const IntegrationEvent = Schema.Union([MessageReceived, CardAction, BindingRequiredEvent])
 export type IntegrationEvent = typeof IntegrationEvent.Type
 
-/** What an integration event says, without its envelope. */
+/** Type and payload of an integration event, without its envelope. */
 export type IntegrationDraft = {
   readonly [T in IntegrationType]: { readonly type: T; readonly payload: PayloadOf<T> }
 }[IntegrationType]

@@ -1,13 +1,13 @@
 /**
- * A device: a machine with an Edge or a desktop client, known by its Ed25519 key. Seen as a place where runs may go, it is a target.
+ * Devices: machines with an Edge or a desktop client, identified by an Ed25519 key. A device that runs can be sent to is a target.
  */
 import { Schema } from "effect"
 import { Agent } from "../run/Agent.ts"
 import { DeviceId, ProjectId, UserId } from "../identity/Ids.ts"
-import { storable } from "../text/Text.ts"
+import { isStorableText } from "../text/Text.ts"
 import { Workspace } from "./Workspace.ts"
 
-/** Presence is a lease: renewed by heartbeats, lost when they stop. A revoked device never comes back. */
+/** Presence of a device: a lease that heartbeats renew and that expires without them. `revoked` is final. */
 export const DeviceState = Schema.Literals(["online", "offline", "revoked"])
 export type DeviceState = typeof DeviceState.Type
 
@@ -17,22 +17,23 @@ export const OFFLINE_AFTER_SECONDS = 45
 export const DeviceKind = Schema.Literals(["edge", "desktop"])
 export type DeviceKind = typeof DeviceKind.Type
 
-/** 32 bytes as base64url, in its one spelling: the last character has two bits to spare. */
+/** Ed25519 public key: 32 bytes as base64url. Only the canonical spelling is valid: the two unused bits of the last character are 0. */
 export const PublicKey = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/u, {
     expected: "an Ed25519 public key as base64url"
   })
 )
 
-const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100), storable)
+const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100), isStorableText)
 
+/** A device, as its owner and the members of its projects see it. Times are ISO 8601. */
 export const Device = Schema.Struct({
   id: DeviceId,
   name: Schema.String,
   kind: DeviceKind,
   state: DeviceState,
   ownerId: UserId,
-  /** Projects whose members may route to it. */
+  /** Projects whose members may send tasks to the device. */
   sharedWith: Schema.Array(ProjectId),
   publicKey: PublicKey,
   version: Schema.optionalKey(Schema.String),
@@ -41,10 +42,10 @@ export const Device = Schema.Struct({
 }).annotate({ identifier: "Device" })
 export type Device = typeof Device.Type
 
-/** Seconds for which a join token may be used, and when nothing is said. */
+/** Longest and default lifetime of a join token, in seconds. */
 export const MAX_JOIN_SECONDS = 3_600
 
-/** POST /client/devices/join-tokens. */
+/** Body of POST /client/devices/join-tokens. */
 export const CreateJoinToken = Schema.Struct({
   expiresInSeconds: Schema.optionalKey(
     Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_JOIN_SECONDS }))
@@ -52,13 +53,13 @@ export const CreateJoinToken = Schema.Struct({
 }).annotate({ identifier: "CreateJoinToken" })
 export type CreateJoinToken = typeof CreateJoinToken.Type
 
-/** Registers one device as its maker's. The token is shown this once. */
+/** Token that registers one device for the user who created the token. Only this response contains it. */
 export const JoinToken = Schema.Struct({ token: Schema.String, expiresAt: Schema.String }).annotate({
   identifier: "JoinToken"
 })
 export type JoinToken = typeof JoinToken.Type
 
-/** POST /client/devices/register. With a join token no sign-in is needed; without one the signed-in person becomes the owner. */
+/** Body of POST /client/devices/register. Requires a join token or a sign-in, whose user becomes the owner. */
 export const RegisterDevice = Schema.Struct({
   name,
   kind: DeviceKind,
@@ -67,6 +68,7 @@ export const RegisterDevice = Schema.Struct({
 }).annotate({ identifier: "RegisterDevice" })
 export type RegisterDevice = typeof RegisterDevice.Type
 
+/** Body of PATCH /client/devices/{id}. Absent fields do not change. */
 export const UpdateDevice = Schema.Struct({
   name: Schema.optionalKey(name),
   sharedWith: Schema.optionalKey(Schema.Array(ProjectId).check(Schema.isMaxLength(200))),
@@ -74,7 +76,7 @@ export const UpdateDevice = Schema.Struct({
 }).annotate({ identifier: "UpdateDevice" })
 export type UpdateDevice = typeof UpdateDevice.Type
 
-/** A device that the caller may route to, with what it reported last. */
+/** A device that the caller may send tasks to, with the workspaces and agents that it last reported. */
 export const Target = Schema.Struct({
   id: DeviceId,
   name: Schema.String,

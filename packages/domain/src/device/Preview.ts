@@ -1,5 +1,5 @@
 /**
- * A preview: a local dev server or a static folder of a workspace, proxied on loopback behind a one-use ticket.
+ * Preview: a local development server or a static folder of a workspace, proxied on loopback. A one-use ticket opens it.
  */
 import { Schema } from "effect"
 import { PreviewId, RunId, WorkspaceId } from "../identity/Ids.ts"
@@ -15,6 +15,7 @@ export const PreviewSource = Schema.Union([
 ])
 export type PreviewSource = typeof PreviewSource.Type
 
+/** A preview and its state. `unreachable`: its port or folder cannot be reached. Times are ISO 8601. */
 export const Preview = Schema.Struct({
   id: PreviewId,
   runId: Schema.optionalKey(RunId),
@@ -27,7 +28,7 @@ export const Preview = Schema.Struct({
 }).annotate({ identifier: "Preview" })
 export type Preview = typeof Preview.Type
 
-/** POST /v1/previews. */
+/** Body of POST /v1/previews. */
 export const CreatePreview = Schema.Struct({
   workspace: WorkspaceId,
   runId: Schema.optionalKey(RunId),
@@ -36,14 +37,14 @@ export const CreatePreview = Schema.Struct({
 }).annotate({ identifier: "CreatePreview" })
 export type CreatePreview = typeof CreatePreview.Type
 
-/** An address of a preview: a port of the machine itself and a ticket, and nothing that leads anywhere else. */
+/** Address of a preview: a port on loopback and a ticket. No other host or path is valid. */
 export const PreviewUrl = Schema.String.check(
   Schema.isPattern(/^http:\/\/127\.0\.0\.1:[1-9][0-9]{0,4}\/\?ticket=[A-Za-z0-9_-]{43}$/u, {
     expected: "an address of a preview"
   })
 )
 
-/** A preview with the address that opens it once. */
+/** A preview with an address that opens it once. */
 export const OpenedPreview = Schema.Struct({ ...Preview.fields, url: PreviewUrl }).annotate({
   identifier: "OpenedPreview"
 })

@@ -1,13 +1,14 @@
 /**
- * Allowlisted folders as a client sees them. All paths are relative to the workspace and use `/`.
+ * Workspaces and their files, as a client sees them. All paths are relative to the workspace and use `/`.
  */
 import { Schema } from "effect"
 import { WorkspaceId } from "../identity/Ids.ts"
 import { RunMode } from "../run/Run.ts"
 
+/** A folder on the allowlist of an Edge. */
 export const Workspace = Schema.Struct({
   id: WorkspaceId,
-  /** The folder's own name; its absolute path stays on the Edge. */
+  /** Name of the folder. Its absolute path stays on the Edge. */
   name: Schema.String,
   /** Modes that the Edge's policy allows here. */
   modes: Schema.Array(RunMode),
@@ -17,9 +18,10 @@ export const Workspace = Schema.Struct({
 }).annotate({ identifier: "Workspace" })
 export type Workspace = typeof Workspace.Type
 
-/** Where to look inside a workspace; empty is its root. A path that leaves it is `workspace_outside_allowlist`. */
+/** Path inside a workspace, empty for its root. A path outside of it fails with `workspace_outside_allowlist`. */
 export const WorkspacePath = Schema.String.check(Schema.isMaxLength(4_096))
 
+/** One entry of a folder. */
 export const FileEntry = Schema.Struct({
   path: WorkspacePath,
   name: Schema.String,
@@ -30,7 +32,7 @@ export const FileEntry = Schema.Struct({
 }).annotate({ identifier: "FileEntry" })
 export type FileEntry = typeof FileEntry.Type
 
-/** The first 1 MiB of a file: `utf8` where it is text, else `base64`. */
+/** The first 1 MiB of a file. `encoding` is `utf8` for text and `base64` for other content. `size` is the whole file in bytes. */
 export const FilePreview = Schema.Struct({
   path: WorkspacePath,
   mediaType: Schema.String,

@@ -1,11 +1,11 @@
 /**
- * What a run changed in its workspace, against the workspace as it was when the run started. Needs no git.
+ * Changes of a run, compared with the workspace at its start. Works without git.
  */
 import { Schema } from "effect"
 import { RunId } from "../identity/Ids.ts"
 import { page } from "../http/Page.ts"
 
-/** One hunk of a unified diff; every line starts with a space, `+`, `-` or `\`. */
+/** One hunk of a unified diff. Every line starts with a space, `+`, `-` or `\`. */
 export const DiffHunk = Schema.Struct({
   oldStart: Schema.Int,
   oldLines: Schema.Int,
@@ -15,7 +15,7 @@ export const DiffHunk = Schema.Struct({
 })
 export type DiffHunk = typeof DiffHunk.Type
 
-/** `untracked` is a new file that git does not track; a binary file has no hunks. */
+/** Changes of one file. `untracked`: a new file that git does not track. A binary file has no hunks. */
 export const FileDiff = Schema.Struct({
   path: Schema.String,
   fromPath: Schema.optionalKey(Schema.String),
@@ -23,13 +23,13 @@ export const FileDiff = Schema.Struct({
   binary: Schema.Boolean,
   additions: Schema.Int,
   deletions: Schema.Int,
-  /** Whole hunks only; `truncated` where some were left out. */
+  /** Whole hunks only. `truncated` if the last ones are missing. */
   hunks: Schema.Array(DiffHunk),
   truncated: Schema.optionalKey(Schema.Literal(true))
 }).annotate({ identifier: "FileDiff" })
 export type FileDiff = typeof FileDiff.Type
 
-/** A page of files by path; the counts are those of the whole diff. */
+/** A page of changed files, ordered by path. `additions` and `deletions` count the lines of the whole diff. */
 export const Diff = Schema.Struct({
   ...page(FileDiff).fields,
   runId: RunId,

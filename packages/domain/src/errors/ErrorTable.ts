@@ -1,23 +1,23 @@
 /**
- * The one table of refusals: code → HTTP status and the sentence a person reads.
+ * Error table: the HTTP status and the default message of each error code, and the response schemas derived from it.
  *
- * Owns the codes, the error object on the wire and the response schemas derived from them. `replay_gap` is not here: it is a WebSocket
- * close (`EventStream`), never an HTTP answer.
+ * Does not: contain `replay_gap`, which is a close code of WebSockets (`EventStream`).
  */
 import { Schema } from "effect"
 import { ApprovalState } from "../approval/Approval.ts"
 import { ApprovalId, RequestId } from "../identity/Ids.ts"
 
+/** Status and default message of each code. Codes are stable; messages are for people. */
 export const errorTable = {
   invalid_agent_id: { status: 400, message: "There is no agent with this id." },
   unauthorized: { status: 401, message: "Sign in first." },
-  unauthorized_target: { status: 403, message: "This session may not use that target." },
+  unauthorized_target: { status: 403, message: "You may not use this target." },
   workspace_outside_allowlist: { status: 403, message: "The workspace is not on this Edge's allowlist." },
   permission_denied: { status: 403, message: "You may not do this." },
   approval_rejected: { status: 403, message: "The action was not approved." },
   binding_required: { status: 403, message: "Link your chat account to your sign-in first." },
-  not_found: { status: 404, message: "There is nothing here." },
-  method_not_allowed: { status: 405, message: "This address does not take that method." },
+  not_found: { status: 404, message: "This resource does not exist, or you may not see it." },
+  method_not_allowed: { status: 405, message: "This address does not support this method." },
   conflict: { status: 409, message: "Someone changed this in the meantime." },
   run_cancelled: { status: 409, message: "The run was cancelled." },
   run_not_cancellable: { status: 409, message: "The run has already ended." },
@@ -41,7 +41,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable
 export const errorCodes = Object.keys(errorTable) as ReadonlyArray<ErrorCode>
-/** Seconds after which the same request may fare better: the `Retry-After` header, unless the details say `retryAfterSeconds`. */
+/** `Retry-After` header in seconds, for errors after which a retry can succeed. `retryAfterSeconds` in the details overrides it. */
 export const retryAfterSeconds: { readonly [C in ErrorCode]?: number } = {
   idempotency_in_flight: 1,
   rate_limited: 5,
@@ -51,19 +51,19 @@ export const retryAfterSeconds: { readonly [C in ErrorCode]?: number } = {
 
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(errorTable, code)
 
-/** One field that does not fit: where (`input.text`, empty for the whole) and what was expected; never what was sent. */
+/** One invalid field: its path (`input.text`, empty for the whole value) and the expected value. Never contains the value that was sent. */
 export const ValidationIssue = Schema.Struct({ path: Schema.String, message: Schema.String })
 export type ValidationIssue = typeof ValidationIssue.Type
 
 const approvalDetails = Schema.Struct({ approvalId: ApprovalId, state: ApprovalState })
 
-/** Codes whose `details` have a fixed shape; all others may carry any object that the caller may see. */
+/** Codes whose `details` have a fixed shape. Details of other codes are any object that the caller may see. */
 const fixedDetails = {
   schema_validation_failed: Schema.Struct({ issues: Schema.Array(ValidationIssue) }),
   target_offline: Schema.Struct({
     targetId: Schema.String,
     lastSeenAt: Schema.optionalKey(Schema.String),
-    /** It was sent and may have been done: the run's events will tell. Absent where it surely was not. */
+    /** The command was sent and may have been executed: the run's events show whether. Absent if it was not executed. */
     outcome: Schema.optionalKey(Schema.Literal("unknown"))
   }),
   approval_already_resolved: approvalDetails,
@@ -87,11 +87,11 @@ const errorObject = <Code extends Schema.Top, Details extends Schema.Top>(code: 
     details: Schema.optionalKey(details)
   })
 
-/** The error object as a client may read it, whatever the code. */
+/** Error object of any code, for clients. */
 export const ErrorObject = errorObject(Schema.String, freeDetails)
 export type ErrorObject = typeof ErrorObject.Type
 
-/** The wire schema of one code: its `code` is a literal, its status an `httpApiStatus` annotation. */
+/** Response schema of one code. `code` is a literal, and the annotation `httpApiStatus` has the status. */
 export type ErrorResponse<C extends ErrorCode> = C extends ErrorCode
   ? ReturnType<typeof errorObject<Schema.Literal<C>, DetailsSchema<C>>>
   : never
@@ -109,21 +109,21 @@ const response = (code: ErrorCode) =>
 
 const responseByCode = new Map(errorCodes.map((code) => [code, response(code)]))
 
-/** What an endpoint's `error` takes: one schema per code it may refuse with. */
+/** Response schemas of the codes that an endpoint can fail with, for its `error`. */
 export const responses = <const Codes extends ReadonlyArray<ErrorCode>>(
   ...codes: Codes
 ): ReadonlyArray<ErrorResponse<Codes[number]>> =>
   // Every code has its schema in the map; the literal of each is its key.
   codes.map((code) => responseByCode.get(code)) as unknown as ReadonlyArray<ErrorResponse<Codes[number]>>
 
-/** What `toErrorObject` needs of a failure. The failures of `Failures` are such. */
+/** Failure with a code of the error table. The failures of `Failures` implement it. */
 export interface Coded<C extends ErrorCode> {
   readonly code: C
   readonly message: string
   readonly details?: DetailsOf<C> | undefined
 }
 
-/** The body of a refusal: exactly `{code, message, requestId, details?}`. */
+/** Body of an error response: exactly `{code, message, requestId, details?}`. */
 export const toErrorObject = <C extends ErrorCode>(
   failure: Coded<C>,
   requestId: RequestId

@@ -1,23 +1,24 @@
 /**
- * One failure per code of the error table: `RunTimeout` is `run_timeout`. What services fail with.
+ * Failures of services: one class for each code of the error table, such as `RunTimeout` for `run_timeout`.
  *
- * They know no HTTP and no request: a handler turns them into the error object once, at its edge. `details` reach the caller as they
- * are, so only what the caller may see belongs there.
+ * Failures do not depend on HTTP or on a request: a handler converts them to error objects (`withErrorObject`). The caller receives
+ * `details` unchanged, so they contain only what the caller may see.
  */
 import { Data } from "effect"
 import type { YieldableError } from "effect/Cause"
 import { errorTable, type DetailsOf, type ErrorCode, type FixedDetails } from "./ErrorTable.ts"
 
-/** `run_timeout` → `RunTimeout`. */
+/** Class name of a code: `run_timeout` → `RunTimeout`. */
 export type FailureName<Code extends string> = Code extends `${infer Head}_${infer Tail}`
   ? `${Capitalize<Head>}${FailureName<Tail>}`
   : Capitalize<Code>
 
-/** `details` may be left out unless the table fixes their shape; `message` replaces the table's sentence. */
+/** Arguments of a failure. `details` are required if the table fixes their shape. `message` replaces the message of the table. */
 export type FailureOptions<C extends ErrorCode> = C extends keyof FixedDetails
   ? [options: { readonly message?: string; readonly details: FixedDetails[C] }]
   : [options?: { readonly message?: string; readonly details?: DetailsOf<C> }]
 
+/** Failure with a given code. */
 export interface FailureOf<C extends ErrorCode> extends YieldableError {
   readonly _tag: FailureName<C>
   readonly code: C
@@ -68,5 +69,5 @@ export class TargetOffline extends failure("target_offline") {}
 export class Overloaded extends failure("overloaded") {}
 export class RunTimeout extends failure("run_timeout") {}
 
-/** Any failure; `code` tells which. */
+/** Any failure, distinguished by `code`. */
 export type Failure = { readonly [C in ErrorCode]: FailureOf<C> }[ErrorCode]

@@ -1,18 +1,18 @@
 /**
- * What a schema refused, as issues that a caller may see: where and what was expected.
+ * Validation issues of a schema error: paths and expected values, for the caller.
  *
- * Nothing of the input is repeated. Messages come from the schema alone, and a path names only keys that the schema declares: the key
- * of a free-form record shows as `*`.
+ * Guarantees: no issue contains input. Messages come from the schema. Paths contain only keys that the schema declares; keys of records
+ * are `*`.
  */
 import { SchemaAST, SchemaIssue } from "effect"
 import type { ValidationIssue } from "./ErrorTable.ts"
 
 const expected = (what: unknown) => (typeof what === "string" ? `Expected ${what}` : "Expected a valid value")
 
-/** Written by `HttpApiBuilder` for a body that is no JSON at all; the only free message that is let through. */
+/** Message of `HttpApiBuilder` for a body that is not JSON: the only message that is passed on unchanged. */
 const invalidJson = "Expected a valid JSON body"
 
-// Built again without the input, so that the message never repeats an input that a parser retains.
+// A new issue without the input: the original message can contain it.
 const typeMessage = (ast: SchemaAST.AST) => SchemaIssue.defaultLeafHook(new SchemaIssue.InvalidType(ast))
 
 const declares = (ast: SchemaAST.AST, key: PropertyKey): boolean =>
@@ -25,48 +25,48 @@ const walk = (
   issue: SchemaIssue.Issue,
   path: ReadonlyArray<string>,
   within: SchemaAST.AST | undefined,
-  out: Array<ValidationIssue>
+  issues: Array<ValidationIssue>
 ): void => {
-  const say = (message: string) => out.push({ path: path.join("."), message })
+  const report = (message: string) => issues.push({ path: path.join("."), message })
   switch (issue._tag) {
     case "Pointer": {
       const segments = issue.path.map((key) =>
         within !== undefined && declares(within, key) ? String(key) : "*"
       )
-      return walk(issue.issue, [...path, ...segments], undefined, out)
+      return walk(issue.issue, [...path, ...segments], undefined, issues)
     }
     case "Encoding":
-      return walk(issue.issue, path, within, out)
+      return walk(issue.issue, path, within, issues)
     case "Filter":
       return issue.issue._tag === "Pointer" || issue.issue._tag === "Composite"
-        ? walk(issue.issue, path, within, out)
-        : void say(expected(issue.filter.annotations?.["expected"]))
+        ? walk(issue.issue, path, within, issues)
+        : void report(expected(issue.filter.annotations?.["expected"]))
     case "Composite":
-      return issue.issues.forEach((inner) => walk(inner, path, issue.ast, out))
+      return issue.issues.forEach((inner) => walk(inner, path, issue.ast, issues))
     case "AnyOf":
       return issue.issues.length === 0
-        ? void say(typeMessage(issue.ast))
-        : issue.issues.forEach((inner) => walk(inner, path, issue.ast, out))
+        ? void report(typeMessage(issue.ast))
+        : issue.issues.forEach((inner) => walk(inner, path, issue.ast, issues))
     case "InvalidType":
-      return void say(typeMessage(issue.ast))
+      return void report(typeMessage(issue.ast))
     case "InvalidValue":
-      return void say(
+      return void report(
         issue.annotations?.message === invalidJson ? invalidJson : expected(issue.annotations?.["expected"])
       )
     case "MissingKey":
-      return void say("Required")
+      return void report("Required")
     case "UnexpectedKey":
-      return void say("Not a field of this object")
+      return void report("Not a field of this object")
     case "OneOf":
-      return void say("Expected exactly one of the alternatives")
+      return void report("Expected exactly one of the alternatives")
     case "Forbidden":
-      return void say("Not allowed")
+      return void report("Not allowed")
   }
 }
 
-/** The issues of one refused input, at most 32 of them. Paths are dotted (`input.text`), empty for the whole. */
+/** The first 32 issues of an invalid input. Paths are dotted (`input.text`), empty for the whole value. */
 export const issuesOf = (issue: SchemaIssue.Issue): ReadonlyArray<ValidationIssue> => {
-  const out: Array<ValidationIssue> = []
-  walk(issue, [], undefined, out)
-  return out.slice(0, 32)
+  const issues: Array<ValidationIssue> = []
+  walk(issue, [], undefined, issues)
+  return issues.slice(0, 32)
 }

@@ -1,7 +1,8 @@
 /**
- * The HTTP contract of a Gateway: what the chat platform calls. Answers come within the platform's 3 seconds; work comes after them.
+ * HTTP contract of a Gateway: webhooks of chat platforms. The Gateway responds within the platform's limit of 3 seconds and processes events
+ * afterwards.
  *
- * Bodies belong to the platform and are verified over their raw bytes before anything is decoded, so the contract takes them as they are.
+ * The platforms define the bodies. The Gateway verifies the raw bytes before it decodes them, so the contract accepts any body.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -9,29 +10,29 @@ import { responses } from "../errors/ErrorTable.ts"
 import { Liveness, PublicHealth, PublicNotReady } from "../http/Health.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 
-/** A JSON object of the platform, signed or encrypted. */
+/** JSON object of a chat platform, signed or encrypted. */
 export const PlatformBody = Schema.Record(Schema.String, Schema.Unknown).annotate({
   identifier: "PlatformBody"
 })
 
-/** The platform's handshake is answered with its challenge; everything else with an empty object, or with no body. */
-export const EventAnswer = Schema.Struct({ challenge: Schema.optionalKey(Schema.String) }).annotate({
+/** Response to an event: the challenge of the platform's handshake, or an empty object. */
+export const WebhookResponse = Schema.Struct({ challenge: Schema.optionalKey(Schema.String) }).annotate({
   identifier: "EventAnswer"
 })
 
-/** What the person who clicked sees at once. */
-export const CardAnswer = Schema.Struct({
+/** Response to a card action: the message that the user sees immediately after the click. */
+export const CardActionResponse = Schema.Struct({
   challenge: Schema.optionalKey(Schema.String),
   toast: Schema.optionalKey(
     Schema.Struct({
       type: Schema.Literals(["success", "info", "warning", "error"]),
       content: Schema.String,
-      /** By the platform's name of a language, such as `zh_cn`. */
+      /** Translations of `content`. Keys are the platform's names of languages, such as `zh_cn`. */
       i18n: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
     })
   )
 }).annotate({ identifier: "CardAnswer" })
-export type CardAnswer = typeof CardAnswer.Type
+export type CardActionResponse = typeof CardActionResponse.Type
 
 const refusals = responses(
   "unauthorized",
@@ -42,6 +43,7 @@ const refusals = responses(
   "overloaded"
 )
 
+/** Readiness and liveness of a Gateway. */
 export class GatewayHealth extends HttpApiGroup.make("health")
   .add(
     HttpApiEndpoint.get("health", "/health", {
@@ -49,48 +51,50 @@ export class GatewayHealth extends HttpApiGroup.make("health")
       error: PublicNotReady
     }).annotate(
       OpenApi.Description,
-      "503 while the store cannot be written: what is sent meanwhile is not taken."
+      "503 while the Gateway cannot write to its store. It refuses events during that time."
     ),
     HttpApiEndpoint.get("live", "/health/live", { success: Liveness })
   )
   .middleware(RequestIds) {}
 
+/** Webhooks of Feishu. */
 export class GatewayFeishu extends HttpApiGroup.make("feishu")
   .add(
     HttpApiEndpoint.post("events", "/integrations/feishu/events", {
       payload: PlatformBody,
-      success: EventAnswer,
+      success: WebhookResponse,
       error: refusals
     }).annotate(
       OpenApi.Description,
-      "Stored before it is answered; 503 where it cannot be, so that the platform sends it again."
+      "The Gateway stores the event before it responds. If it cannot, it returns 503, and the platform sends the event again."
     ),
     HttpApiEndpoint.post("cardActions", "/integrations/feishu/card-actions", {
       payload: PlatformBody,
-      success: CardAnswer,
+      success: CardActionResponse,
       error: refusals
     }).annotate(
       OpenApi.Description,
-      "Stored before it is answered; an error toast where it cannot be, because the platform does not retry."
+      "The Gateway stores the action before it responds. If it cannot, the response is an error toast, because Feishu does not retry."
     )
   )
   .middleware(SchemaErrors)
   .middleware(RequestIds) {}
 
-/** One field of a form: JSON, signed. */
+/** Form with one field, which contains signed JSON. */
 const SlackForm = Schema.Struct({ payload: Schema.String })
   .annotate({ identifier: "SlackForm" })
   .pipe(HttpApiSchema.asFormUrlEncoded())
 
+/** Webhooks of Slack. */
 export class GatewaySlack extends HttpApiGroup.make("slack")
   .add(
     HttpApiEndpoint.post("events", "/integrations/slack/events", {
       payload: PlatformBody,
-      success: [EventAnswer, HttpApiSchema.Empty(200)],
+      success: [WebhookResponse, HttpApiSchema.Empty(200)],
       error: refusals
     }).annotate(
       OpenApi.Description,
-      "Stored before it is answered; 503 where it cannot be, so that the platform sends it again."
+      "The Gateway stores the event before it responds. If it cannot, it returns 503, and the platform sends the event again."
     ),
     HttpApiEndpoint.post("cardActions", "/integrations/slack/card-actions", {
       payload: SlackForm,
@@ -98,12 +102,13 @@ export class GatewaySlack extends HttpApiGroup.make("slack")
       error: refusals
     }).annotate(
       OpenApi.Description,
-      "Stored before it is answered; 503 where it cannot be, so that the platform tells who clicked: it does not retry, and reads no body."
+      "The Gateway stores the action before it responds. If it cannot, it returns 503, and Slack shows an error: Slack does not retry and ignores the body."
     )
   )
   .middleware(SchemaErrors)
   .middleware(RequestIds) {}
 
+/** All endpoints of a Gateway. */
 export class GatewayApi extends HttpApi.make("gateway")
   .add(GatewayHealth, GatewayFeishu, GatewaySlack)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
@@ -112,6 +117,6 @@ export class GatewayApi extends HttpApi.make("gateway")
       title: "Corral Gateway",
       version: "1",
       description:
-        "Chat platforms come in here. Every answer carries `X-Request-Id` and `X-Contract-Version`."
+        "Receives events of chat platforms. Every response has the headers `X-Request-Id` and `X-Contract-Version`."
     })
   ) {}

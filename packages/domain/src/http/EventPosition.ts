@@ -1,4 +1,4 @@
-/** Where a reader of a run's log starts: one rule for pages, event streams and WebSockets of every service. */
+/** Start position of a reader in a run's log. The same rule for pages, event streams and WebSockets of every service. */
 import { type After } from "./EventStream.ts"
 import { SchemaValidationFailed } from "../errors/Failures.ts"
 import type { ValidationIssue } from "../errors/ErrorTable.ts"
@@ -9,7 +9,10 @@ export const beyondEnd = (path: "after" | "last-event-id"): ValidationIssue => (
   message: "is beyond the last event of the run"
 })
 
-/** The first position that was sent; `Last-Event-ID` wins, because a reader that reconnects repeats the address it began with. */
+/**
+ * The `seq` after which the reader starts, or the failure for an invalid position. `Last-Event-ID` overrides `after`, because a reader that
+ * reconnects repeats its first address.
+ */
 export const startAfter = (
   after: typeof After.Type | undefined,
   lastEventId: string | undefined,
@@ -17,8 +20,8 @@ export const startAfter = (
 ): number | SchemaValidationFailed => {
   const isResumed = lastEventId !== undefined && lastEventId !== ""
   const path = isResumed ? "last-event-id" : "after"
-  const refused = (issue: ValidationIssue) => new SchemaValidationFailed({ details: { issues: [issue] } })
-  if (isResumed && !/^\d{1,15}$/.test(lastEventId)) return refused({ path, message: "Expected a seq" })
+  const invalid = (issue: ValidationIssue) => new SchemaValidationFailed({ details: { issues: [issue] } })
+  if (isResumed && !/^\d{1,15}$/.test(lastEventId)) return invalid({ path, message: "Expected a seq" })
   const start = isResumed ? Number(lastEventId) : (after ?? 0)
-  return start > lastSeq ? refused(beyondEnd(path)) : start
+  return start > lastSeq ? invalid(beyondEnd(path)) : start
 }

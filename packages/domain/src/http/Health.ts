@@ -1,15 +1,15 @@
 /**
- * Health answers. `/health` is readiness: 200 while the service does its work, 503 while it cannot. `/health/live` is liveness: 200 while
- * the process answers. Everyone may read the status; details are for authorized callers.
+ * Health responses. `/health` is readiness: 200 if the service can do its work, 503 if it cannot. `/health/live` is liveness: 200 while the
+ * process responds. Every caller may read the status. Details require authorization.
  */
 import { Schema } from "effect"
 import { DeviceId } from "../identity/Ids.ts"
 
-/** `degraded`: a part of the service does not work. With 503 that part is one the service cannot work without. */
+/** Status of a service. `degraded`: a part does not work. With 503, the service cannot work without that part. */
 export const HealthStatus = Schema.Literals(["ok", "degraded"])
 export type HealthStatus = typeof HealthStatus.Type
 
-/** A fault: the part that does not work, what happened, and what to do next. For authorized callers. */
+/** A problem of a service: the failing part, what happened (`message`), and what to do next (`hint`). For authorized callers. */
 export const HealthProblem = Schema.Struct({
   part: Schema.Literals(["config", "database", "disk", "sign_in", "store"]),
   message: Schema.String,
@@ -17,57 +17,57 @@ export const HealthProblem = Schema.Struct({
 }).annotate({ identifier: "HealthProblem" })
 export type HealthProblem = typeof HealthProblem.Type
 
-/** Answer of `GET /health/live`. */
+/** Response of `GET /health/live`. */
 export const Liveness = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ identifier: "Liveness" })
 export type Liveness = typeof Liveness.Type
-export const alive: Liveness = { status: "ok" }
+export const livenessOk: Liveness = { status: "ok" }
 
-/** The answer while the service cannot do its work: the same body, with 503. */
+/** Response with 503: the same body as with 200. */
 const notReady = <S extends Schema.Top>(body: S, identifier: string) =>
   body.annotate({
     identifier,
-    description: "The service cannot do its work: the same body as with 200.",
+    description: "The service cannot do its work. The body is the same as with 200.",
     httpApiStatus: 503
   })
 
 const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** What an adapter had no name for since the Edge started: how often, of which kind, and which versions of the program were seen. */
+/** Runtime output that an adapter did not recognize since the Edge started: counts by kind, and the versions of the program. */
 export const RuntimeDrift = Schema.Struct({
   unknown: count,
-  /** The most frequent, 20 at most. `what` is a name of the runtime's protocol, `raw` one of them as it was printed, cut and without secrets. */
+  /** The 20 most frequent kinds. `what` is a name in the runtime's protocol, `raw` one example of the output, truncated and redacted. */
   kinds: Schema.Array(Schema.Struct({ what: Schema.String, count, raw: Schema.optionalKey(Schema.String) })),
   versionsSeen: Schema.Array(Schema.String)
 }).annotate({ identifier: "RuntimeDrift" })
 export type RuntimeDrift = typeof RuntimeDrift.Type
 
-/** One runtime's or profile's readiness; `reason` and `hint` tell a person what is missing and what to do. */
+/** Readiness of one runtime or profile. `reason` says what is missing, `hint` what to do. */
 export const RuntimeReadiness = Schema.Struct({
   id: Schema.String,
   label: Schema.String,
-  /** The adapter that runs it: equal to `id` unless this is a profile. */
+  /** Id of its adapter: equal to `id` unless this is a profile. */
   runtime: Schema.optionalKey(Schema.String),
   installed: Schema.Boolean,
-  /** Absolute path of its program. */
+  /** Absolute path of the program. */
   path: Schema.optionalKey(Schema.String),
   version: Schema.optionalKey(Schema.String),
-  /** Absent if it is not known before a run, or not yet probed. */
+  /** Absent if the runtime does not report it before a run, or was not probed yet. */
   signedIn: Schema.optionalKey(Schema.Boolean),
-  /** Of an adapter; its profiles count there. */
+  /** Only for adapters. Includes the output of their profiles. */
   drift: Schema.optionalKey(RuntimeDrift),
   reason: Schema.optionalKey(Schema.String),
   hint: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "RuntimeReadiness" })
 export type RuntimeReadiness = typeof RuntimeReadiness.Type
 
-/** The git of this machine. */
+/** Whether git is installed on this machine, and its version. */
 export const GitFound = Schema.Struct({
   found: Schema.Boolean,
   version: Schema.optionalKey(Schema.String)
 })
 export type GitFound = typeof GitFound.Type
 
-/** The file of profiles and runners. `problem` is a sentence: what it says now is not in use, what it said before is. */
+/** Status of the file with profiles and runners. With a `problem` the Edge uses the last valid version of the file. */
 export const ConfigReadiness = Schema.Struct({
   status: HealthStatus,
   path: Schema.String,
@@ -75,13 +75,13 @@ export const ConfigReadiness = Schema.Struct({
 })
 export type ConfigReadiness = typeof ConfigReadiness.Type
 
-/** How what a run leaves behind is found and ended on this machine, the strongest means first. */
+/** How the Edge finds and ends remaining processes of a run on this machine, strongest first. */
 export const ContainmentKind = Schema.Literals(["cgroup", "environment_mark", "process_group"])
 export type ContainmentKind = typeof ContainmentKind.Type
 
 /**
- * The link to a Hub. `none`: the Edge has not joined a Hub. `connecting`: the Edge connects, or waits before the next attempt. `refused`: the
- * Edge does not connect until an operator has fixed `problem`. `since`: the start of this state.
+ * State of the link to a Hub. `none`: the Edge has not joined a Hub. `connecting`: the Edge connects, or waits before the next attempt.
+ * `refused`: the Edge does not connect until an operator has fixed `problem`. `since`: start of this state, ISO 8601.
  */
 export const LinkReadiness = Schema.Struct({
   state: Schema.Literals(["none", "connecting", "linked", "refused"]),
@@ -92,7 +92,7 @@ export const LinkReadiness = Schema.Struct({
 }).annotate({ identifier: "LinkReadiness" })
 export type LinkReadiness = typeof LinkReadiness.Type
 
-/** GET /health and /v1/health of an Edge: without a token only `status` and `instanceId`. */
+/** Response of GET /health and /v1/health of an Edge. Without a token it has only `status` and `instanceId`. */
 export const EdgeReadiness = Schema.Struct({
   status: HealthStatus,
   instanceId: Schema.String,
@@ -105,9 +105,9 @@ export const EdgeReadiness = Schema.Struct({
       uptimeMs: count
     })
   ),
-  /** `queued`: admitted, and waiting for a live one to end. */
+  /** Numbers of runs. `queued` runs wait until a live run ends. */
   runs: Schema.optionalKey(Schema.Struct({ live: count, queued: count })),
-  /** `message` says why it takes no writes; `freeBytes` is what its disk has left for this user. */
+  /** `message` says why writes fail. `freeBytes`: free space on its disk for this user. */
   store: Schema.optionalKey(
     Schema.Struct({
       status: HealthStatus,
@@ -119,7 +119,7 @@ export const EdgeReadiness = Schema.Struct({
   runtimes: Schema.optionalKey(Schema.Array(RuntimeReadiness)),
   workspaces: Schema.optionalKey(Schema.Struct({ count })),
   containment: Schema.optionalKey(Schema.Struct({ kind: ContainmentKind })),
-  /** Bytes that are free where the Edge keeps its files. */
+  /** Free bytes on the disk with the Edge's files. */
   disk: Schema.optionalKey(Schema.Struct({ freeBytes: count })),
   git: Schema.optionalKey(GitFound),
   config: Schema.optionalKey(ConfigReadiness),
@@ -128,7 +128,7 @@ export const EdgeReadiness = Schema.Struct({
 export type EdgeReadiness = typeof EdgeReadiness.Type
 export const EdgeNotReady = notReady(EdgeReadiness, "EdgeNotReady")
 
-/** Readiness of a Hub or a Gateway. `problems` are for authorized callers: a user of the Hub, or the holder of the metrics token. */
+/** Readiness of a Hub or a Gateway. `problems` require a sign-in at the Hub or the metrics token. */
 export const PublicHealth = Schema.Struct({
   status: HealthStatus,
   problems: Schema.optionalKey(Schema.Array(HealthProblem))
@@ -136,7 +136,7 @@ export const PublicHealth = Schema.Struct({
 export type PublicHealth = typeof PublicHealth.Type
 export const PublicNotReady = notReady(PublicHealth, "PublicNotReady")
 
-/** Public counts, and nothing but counts. */
+/** Public counts of a Hub. */
 export const PublicStats = Schema.Struct({
   projects: count,
   devicesOnline: count,

@@ -1,6 +1,6 @@
 /**
- * The idempotency key of writes that a caller may retry. The answer to the first request with a key is kept for 24 hours and given again,
- * with `Idempotency-Replayed: true`, to the same request; another request with that key is a conflict.
+ * Idempotency keys of writes that a caller may retry. The response to the first request with a key is stored for 24 hours. The same request
+ * with the key receives that response again, with `Idempotency-Replayed: true`. Another request with the key is a conflict.
  */
 import { Schema } from "effect"
 
@@ -9,5 +9,5 @@ export const IdempotencyKey = Schema.String.check(
   Schema.isPattern(/^[ -~]{1,255}$/u, { expected: "1 to 255 printable characters" })
 )
 
-/** The request headers of such a write. */
+/** Request headers of a write that a caller may retry. */
 export const idempotencyHeaders = { "idempotency-key": Schema.optionalKey(IdempotencyKey) }

@@ -1,8 +1,7 @@
 /**
- * What every endpoint of the HTTP contracts shares: a request id, the 422 answer, and the bearer token.
+ * Middleware of all endpoints of the HTTP contracts: request ids, validation errors and bearer tokens.
  *
- * Declares the middleware; each server implements `RequestIds` and `BearerAuthority`, because only it knows where a request id comes
- * from and what a token is worth.
+ * Does not: implement `RequestIds` and `BearerAuthority`. Each server has its own source of request ids and its own tokens.
  */
 import { Context, Effect, type Layer } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
@@ -19,18 +18,18 @@ import { SchemaValidationFailed } from "../errors/Failures.ts"
 import type { RequestId } from "../identity/Ids.ts"
 import { issuesOf } from "../errors/ValidationIssues.ts"
 
-/** The id of the request at hand: the same in the response header, the error object and the logs. */
+/** Id of the current request: equal in the response header, the error object and the logs. */
 export class CurrentRequestId extends Context.Service<CurrentRequestId, RequestId>()(
   "corral/domain/CurrentRequestId"
 ) {}
 
 const retryAfterOf = ({ code, details }: Coded<ErrorCode>): number | undefined => {
-  const told =
+  const seconds =
     details !== undefined && "retryAfterSeconds" in details ? details["retryAfterSeconds"] : undefined
-  return typeof told === "number" ? told : retryAfterSeconds[code]
+  return typeof seconds === "number" ? seconds : retryAfterSeconds[code]
 }
 
-/** Ends a handler: its failures become error objects that carry the request id, with `Retry-After` where trying again may help. */
+/** Converts failures of a handler to error objects with the request id. Sets `Retry-After` if a retry can succeed. */
 export const withErrorObject = <A, E extends Coded<ErrorCode>, R>(
   self: Effect.Effect<A, E, R>
 ): Effect.Effect<A, ErrorObjectOf<E["code"]>, R | CurrentRequestId> =>
@@ -49,12 +48,12 @@ export const withErrorObject = <A, E extends Coded<ErrorCode>, R>(
     )
   )
 
-/** Answers 422 with the issues where a parameter, header or body does not fit its schema. */
+/** Responds with 422 and the issues if a parameter, header or body does not match its schema. */
 export class SchemaErrors extends HttpApiMiddleware.Service<SchemaErrors, { requires: CurrentRequestId }>()(
   "corral/domain/SchemaErrors",
   { error: responses("schema_validation_failed") }
 ) {
-  /** A response of ours that does not fit its own schema stays a defect. */
+  /** A response that does not match its own schema stays a defect. */
   static readonly layer: Layer.Layer<SchemaErrors> = HttpApiMiddleware.layerSchemaErrorTransform(
     SchemaErrors,
     (error) =>
@@ -66,12 +65,12 @@ export class SchemaErrors extends HttpApiMiddleware.Service<SchemaErrors, { requ
   )
 }
 
-/** Provides the request id to handlers and to the middleware above. */
+/** Provides the request id to handlers and to `SchemaErrors`. */
 export class RequestIds extends HttpApiMiddleware.Service<RequestIds, { provides: CurrentRequestId }>()(
   "corral/domain/RequestIds"
 ) {}
 
-/** `Authorization: Bearer …`: on Edge the local Edge token, on the Hub a session token. */
+/** Requires `Authorization: Bearer …`: the local token at an Edge. Fails with `unauthorized`. */
 export class BearerAuthority extends HttpApiMiddleware.Service<
   BearerAuthority,
   { requires: CurrentRequestId }

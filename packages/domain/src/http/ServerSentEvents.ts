@@ -1,5 +1,5 @@
 /**
- * Parser of `text/event-stream`: the `id` and the `data` of each event, from text in pieces of any size.
+ * Parser of `text/event-stream`. Returns `id` and `data` of each event, from pieces of text of any size.
  *
  * Guarantees: an event that spans pieces is parsed once it is complete. Buffered text is bounded by `MAX_BUFFERED`.
  * Does not: connect, decode bytes or interpret `data`.
@@ -11,7 +11,7 @@ export interface ServerSentEvent {
   readonly data: string
 }
 
-/** Characters. A longer event is dropped: the contract has no event of that size. */
+/** Limit of buffered text in characters. A longer event is dropped; the contract has no event of that size. */
 export const MAX_BUFFERED = 4_194_304
 
 export class ServerSentEventParser {

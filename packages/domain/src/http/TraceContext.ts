@@ -1,6 +1,10 @@
-/** W3C Trace Context, as far as it is passed on: one `traceparent` from a request to what it starts. Nothing is made or recorded here. */
+/**
+ * W3C Trace Context: the `traceparent` header that a request passes on to the work that it starts.
+ *
+ * Does not: create or record spans.
+ */
 
-/** What a `traceparent` says. */
+/** Content of a `traceparent`. */
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string
@@ -9,11 +13,11 @@ export interface TraceContext {
 
 const shape = /^(?!ff)[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})$/
 
-/** The header where it is a good one. One that is not counts as none, as the recommendation has it. */
+/** The header if it is valid, else `undefined`: the recommendation ignores invalid headers. */
 export const traceparentOf = (header: string | undefined): string | undefined =>
   header !== undefined && shape.test(header) ? header : undefined
 
-/** What a header says; `undefined` where it is not a good one. */
+/** Content of a header; `undefined` if it is invalid. */
 export const contextOf = (header: string): TraceContext | undefined => {
   const [, traceId, spanId, flags] = shape.exec(header) ?? []
   return traceId === undefined || spanId === undefined || flags === undefined
@@ -21,6 +25,6 @@ export const contextOf = (header: string): TraceContext | undefined => {
     : { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }
 
-/** As a header. */
+/** Header with the given content. */
 export const traceparentFor = ({ sampled, spanId, traceId }: TraceContext): string =>
   `00-${traceId}-${spanId}-0${sampled ? 1 : 0}`

@@ -1,5 +1,5 @@
 /**
- * Approvals of all runs that the caller may see. The first decision wins across web, desktop, chat and Edge.
+ * Approvals of all runs that the caller may see. The first valid decision wins, wherever it is made.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"

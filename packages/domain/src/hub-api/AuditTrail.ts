@@ -1,5 +1,5 @@
 /**
- * Reading the audit trail and checking its chain.
+ * Audit trail: list, export and verification of its chain.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -10,10 +10,10 @@ import { responses } from "../errors/ErrorTable.ts"
 import { ProjectId } from "../identity/Ids.ts"
 import { listQuery, page } from "../http/Page.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
-import { storable } from "../text/Text.ts"
+import { isStorableText } from "../text/Text.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
-const text = Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200), storable))
+const text = Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200), isStorableText))
 const projectId = Schema.optionalKey(ProjectId)
 
 export class HubAudit extends HttpApiGroup.make("audit")
@@ -33,9 +33,9 @@ export class HubAudit extends HttpApiGroup.make("audit")
       .annotate(RequiredAuthority, "audit.read")
       .annotate(
         OpenApi.Description,
-        "The trail of a project, for its admins; that of a deleted project stays readable for those who could read it. Without `projectId`: what the " +
-          "caller did, in every project and outside of them, and what happened to their devices, sign-ins, keys and chat accounts. `from` and `to` " +
-          "are ISO 8601 times, `to` exclusive."
+        "Records of a project, for its admins. They can read the records of a deleted project too. Without `projectId`: all actions of the " +
+          "caller, and all actions on their devices, sign-ins, API keys and chat accounts. `from` and `to` are ISO 8601 times; `to` is " +
+          "exclusive."
       ),
     HttpApiEndpoint.get("export", "/client/audit/export", {
       query: { projectId },
@@ -45,8 +45,8 @@ export class HubAudit extends HttpApiGroup.make("audit")
       .annotate(RequiredAuthority, "audit.read")
       .annotate(
         OpenApi.Description,
-        "The whole trail of a project, the first record first, one as JSON on each line: enough to follow the chain without this Hub. " +
-          "Without `projectId`, the caller's own records of no project: their chain has other users' records in between."
+        "All records of a project, oldest first, as one JSON object per line. The chain can be verified from them without this Hub. Without " +
+          "`projectId`: the caller's records without a project. Their chain also contains records of other users, which are not exported."
       ),
     HttpApiEndpoint.get("verify", "/client/audit/verify", {
       query: { projectId },
@@ -56,7 +56,7 @@ export class HubAudit extends HttpApiGroup.make("audit")
       .annotate(RequiredAuthority, "audit.read")
       .annotate(
         OpenApi.Description,
-        "Without `projectId`, the chain of all records that belong to no project."
+        "Verifies the chain of a project. Without `projectId`: the chain of all records without a project."
       )
   )
   .middleware(SchemaErrors)

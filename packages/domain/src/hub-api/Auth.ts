@@ -6,6 +6,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { ApiKey, CreateApiKey, IssuedApiKey } from "../identity/ApiKey.ts"
 import { responses } from "../errors/ErrorTable.ts"
+import { createdResponse } from "../http/Created.ts"
 import { ApiKeyId, SignInId } from "../identity/Ids.ts"
 import { listQuery, page } from "../http/Page.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
@@ -13,12 +14,12 @@ import { oneLine } from "../text/OneLine.ts"
 import { OpenSignIn, SignedIn, SignInKind } from "../identity/User.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
-/** A received token or code. Longer than any valid one, but bounded. */
+/** Token or code from a caller. The limit is above the length of any valid one. */
 const secret = Schema.String.check(Schema.isMaxLength(4_096))
 
 const redirect = HttpApiSchema.WithHeaders(HttpApiSchema.Empty(302), { location: Schema.String })
 
-/** A product session; the token is shown this once. */
+/** Token of a new or renewed sign-in. Only this response contains it. */
 export const IssuedToken = Schema.Struct({
   token: Schema.String,
   tokenType: Schema.Literal("Bearer"),
@@ -27,6 +28,7 @@ export const IssuedToken = Schema.Struct({
 }).annotate({ identifier: "IssuedToken" })
 export type IssuedToken = typeof IssuedToken.Type
 
+/** Codes of a started device flow. Durations are in seconds. */
 export const DeviceAuthorization = Schema.Struct({
   deviceCode: Schema.String,
   userCode: Schema.String,
@@ -37,14 +39,14 @@ export const DeviceAuthorization = Schema.Struct({
 }).annotate({ identifier: "DeviceAuthorization" })
 export type DeviceAuthorization = typeof DeviceAuthorization.Type
 
-/** The person has not answered yet; ask again after `intervalSeconds`, which grows for those who ask too often. */
+/** The user has not decided yet. Poll again after `intervalSeconds`, which grows if the caller polls too often. */
 export const DevicePending = Schema.Struct({
   state: Schema.Literal("pending"),
   intervalSeconds: Schema.Int
 }).annotate({ identifier: "DevicePending" })
 export type DevicePending = typeof DevicePending.Type
 
-/** What asks to be signed in: shown to the person before they answer, to be compared with what they see there. */
+/** Client that waits for a sign-in. The user compares it with their device before they decide. */
 export const WaitingDevice = Schema.Struct({
   kind: SignInKind,
   clientName: Schema.optionalKey(Schema.String),
@@ -54,7 +56,7 @@ export type WaitingDevice = typeof WaitingDevice.Type
 
 const userCode = Schema.String.check(Schema.isMaxLength(32))
 
-/** Without a sign-in. */
+/** Endpoints that do not require a sign-in. */
 export class HubSignIn extends HttpApiGroup.make("signIn")
   .add(
     HttpApiEndpoint.get("login", "/client/auth/login", {
@@ -68,7 +70,7 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
       .annotate(RequiredAuthority, "public.read")
       .annotate(
         OpenApi.Description,
-        "Redirects to the identity provider. `returnTo` is a path of this Hub; anything else counts as `/`. With `fresh` the provider asks for a sign-in even if it has a session. `not_found` if no provider is configured."
+        "Redirects to the identity provider. `returnTo` is a path of this Hub; other values mean `/`. With `fresh` the provider asks for a sign-in even if it has a session. `not_found` if no provider is configured."
       ),
     HttpApiEndpoint.get("callback", "/client/auth/callback", {
       query: {
@@ -80,7 +82,7 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
       error: responses("unauthorized", "permission_denied", "not_found", "rate_limited", "overloaded")
     })
       .annotate(RequiredAuthority, "public.read")
-      .annotate(OpenApi.Description, "Sets the session cookie and goes back to where the sign-in began."),
+      .annotate(OpenApi.Description, "Sets the session cookie and redirects to `returnTo` of the sign-in."),
     HttpApiEndpoint.post("deviceStart", "/client/auth/device/start", {
       payload: Schema.Struct({
         kind: Schema.Literals(["desktop", "cli"]),
@@ -95,10 +97,7 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
       error: responses("unauthorized", "permission_denied", "rate_limited")
     })
       .annotate(RequiredAuthority, "public.read")
-      .annotate(
-        OpenApi.Description,
-        "202 while the person has not answered; `permission_denied` when they refused."
-      ),
+      .annotate(OpenApi.Description, "202 until the user decides. `permission_denied` if the user refused."),
     HttpApiEndpoint.post("backchannelLogout", "/client/auth/backchannel-logout", {
       payload: Schema.Struct({ logout_token: Schema.String.check(Schema.isMaxLength(16_384)) }).pipe(
         HttpApiSchema.asFormUrlEncoded()
@@ -109,13 +108,13 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
       .annotate(RequiredAuthority, "public.read")
       .annotate(
         OpenApi.Description,
-        "Called by the identity provider: ends the sign-ins that the logout token names."
+        "Called by the identity provider. Ends the sign-ins that the logout token names."
       )
   )
   .middleware(SchemaErrors)
   .middleware(RequestIds) {}
 
-/** With one. */
+/** Endpoints that require a sign-in. */
 export class HubAuth extends HttpApiGroup.make("auth")
   .add(
     HttpApiEndpoint.get("me", "/client/auth/me", { success: SignedIn }).annotate(
@@ -129,8 +128,8 @@ export class HubAuth extends HttpApiGroup.make("auth")
       .annotate(RequiredAuthority, "session.open")
       .annotate(
         OpenApi.Description,
-        "Exchanges the bearer token for a new one of the same sign-in. The old one is good for another 30 s; used after that, it ends the " +
-          "sign-in. A browser's cookie is not exchanged: it lasts as long as it is used."
+        "Exchanges the bearer token for a new token of the same sign-in. The old token is valid for another 30 s. Using it later ends the " +
+          "sign-in. A browser's cookie is not exchanged: using it renews it."
       ),
     HttpApiEndpoint.post("logout", "/client/auth/logout", { success: HttpApiSchema.NoContent }).annotate(
       RequiredAuthority,
@@ -142,27 +141,27 @@ export class HubAuth extends HttpApiGroup.make("auth")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "session.open")
-      .annotate(OpenApi.Description, "One's own sign-ins that are worth something now, the latest first."),
+      .annotate(OpenApi.Description, "Valid sign-ins of the caller, newest first."),
     HttpApiEndpoint.delete("endSession", "/client/auth/sessions/:id", {
       params: { id: SignInId },
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied")
     })
       .annotate(RequiredAuthority, "session.open")
-      .annotate(OpenApi.Description, "Ends a sign-in of one's own, this one too."),
+      .annotate(OpenApi.Description, "Ends a sign-in of the caller. It can be the one of this request."),
     HttpApiEndpoint.delete("endOtherSessions", "/client/auth/sessions", {
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied")
     })
       .annotate(RequiredAuthority, "session.open")
-      .annotate(OpenApi.Description, "Ends every sign-in of one's own but this one."),
+      .annotate(OpenApi.Description, "Ends all sign-ins of the caller except the one of this request."),
     HttpApiEndpoint.get("deviceWaiting", "/client/auth/device", {
       query: { userCode },
       success: WaitingDevice,
       error: responses("permission_denied", "rate_limited")
     })
       .annotate(RequiredAuthority, "session.open")
-      .annotate(OpenApi.Description, "What waits for an answer to a user code."),
+      .annotate(OpenApi.Description, "Client that waits for a decision on this user code."),
     HttpApiEndpoint.post("deviceApprove", "/client/auth/device/approve", {
       payload: Schema.Struct({ userCode, decision: Schema.Literals(["allow", "deny"]) }),
       success: HttpApiSchema.NoContent,
@@ -171,7 +170,7 @@ export class HubAuth extends HttpApiGroup.make("auth")
       .annotate(RequiredAuthority, "session.open")
       .annotate(
         OpenApi.Description,
-        "The user's answer to a user code. `allow` needs the browser's cookie and a sign-in at most 15 minutes old: `permission_denied` " +
+        "Decision on a user code. `allow` requires the browser's cookie and a sign-in at most 15 minutes old: `permission_denied` " +
           "for a bearer token, `conflict` with `details.reason` `sign_in_old` for an older sign-in (`/client/auth/login?fresh=1`)."
       )
   )
@@ -179,7 +178,7 @@ export class HubAuth extends HttpApiGroup.make("auth")
   .middleware(SessionAuthority)
   .middleware(RequestIds) {}
 
-/** API keys of the signed-in person. A key may not call these. */
+/** API keys of the signed-in user. An API key cannot call these endpoints. */
 export class HubApiKeys extends HttpApiGroup.make("apiKeys")
   .add(
     HttpApiEndpoint.get("list", "/client/auth/keys", {
@@ -189,13 +188,13 @@ export class HubApiKeys extends HttpApiGroup.make("apiKeys")
     }).annotate(RequiredAuthority, "session.open"),
     HttpApiEndpoint.post("create", "/client/auth/keys", {
       payload: CreateApiKey,
-      success: IssuedApiKey.pipe(HttpApiSchema.status(201)),
+      success: IssuedApiKey.pipe(createdResponse),
       error: responses("permission_denied", "conflict")
     })
       .annotate(RequiredAuthority, "session.open")
       .annotate(
         OpenApi.Description,
-        "The token is in this answer and nowhere else. Needs the browser's cookie and a sign-in at most 15 minutes old, as the answer to a user code does."
+        "Only this response contains the token. Requires the browser's cookie and a sign-in at most 15 minutes old."
       ),
     HttpApiEndpoint.delete("remove", "/client/auth/keys/:id", {
       params: { id: ApiKeyId },

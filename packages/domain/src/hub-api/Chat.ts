@@ -1,8 +1,8 @@
 /**
- * Chat: what a Gateway tells the Hub, and how a person links a chat account to themselves.
+ * Chat: integration events from a Gateway, and the binding of chat accounts to users.
  *
- * For everything else a Gateway calls the same endpoints as a person's client, with its own token and the header
- * `X-Corral-Chat-Account`: the Hub looks up the user of that account on each request, and refuses with `binding_required` if the account is not linked.
+ * For everything else a Gateway calls the same endpoints as other clients, with its own token and the header `X-Corral-Chat-Account`. On each
+ * request the Hub looks up the user of that account. It refuses with `binding_required` if the account is not linked.
  */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
@@ -16,6 +16,7 @@ import {
 } from "../chat/ChatAccount.ts"
 import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
+import { createdResponse } from "../http/Created.ts"
 import { ChatBindingId } from "../identity/Ids.ts"
 import { IntegrationEvent } from "../chat/Integration.ts"
 import { listQuery, page } from "../http/Page.ts"
@@ -23,6 +24,7 @@ import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { GatewayAuthority } from "./GatewayAuthority.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
+/** Endpoints for Gateways only. */
 export class HubIntegrations extends HttpApiGroup.make("integrations")
   .add(
     HttpApiEndpoint.post("event", "/integrations/events", {
@@ -33,20 +35,20 @@ export class HubIntegrations extends HttpApiGroup.make("integrations")
       .annotate(RequiredAuthority, "gateway")
       .annotate(
         OpenApi.Description,
-        "A message or a click is answered with the person as whom its account acts, or with `binding_required`. `identity.binding.required` is " +
-          "answered with the address at which the account can be linked, good for ten minutes and once; the one before it is worth nothing " +
-          "then. `conflict` where the account is linked already; `rate_limited` after five in an hour."
+        "For a message or a card action: returns the user that the account acts as, or `binding_required`. For `identity.binding.required`: " +
+          "returns the address of a page where the account can be linked, once and within ten minutes. The previous address is no longer " +
+          "valid. `conflict` if the account is already linked; `rate_limited` after five addresses in an hour."
       ),
     HttpApiEndpoint.post("bind", "/integrations/bindings", {
       payload: BindChatAccount,
-      success: ChatBinding.pipe(HttpApiSchema.status(201)),
+      success: ChatBinding.pipe(createdResponse),
       error: responses("binding_required", "conflict", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "gateway")
       .annotate(
         OpenApi.Description,
-        "The number that was typed in the chat. `binding_required` where it is wrong, with `triesLeft` in its details, or where no link of " +
-          "this account waits for one. After the fifth wrong number the link is closed."
+        "Links the account with the number that the user typed in the chat. `binding_required` if the number is wrong, with `triesLeft` in the " +
+          "details, or if this account has no confirmed link. The link is closed after five wrong numbers."
       ),
     HttpApiEndpoint.post("unbind", "/integrations/bindings/unbind", {
       payload: ChatAccount,
@@ -58,6 +60,7 @@ export class HubIntegrations extends HttpApiGroup.make("integrations")
   .middleware(GatewayAuthority)
   .middleware(RequestIds) {}
 
+/** Bindings of the caller, and the page that creates one. */
 export class HubChatBindings extends HttpApiGroup.make("chatBindings")
   .add(
     HttpApiEndpoint.get("list", "/client/chat-bindings", {
@@ -66,7 +69,7 @@ export class HubChatBindings extends HttpApiGroup.make("chatBindings")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "session.open")
-      .annotate(OpenApi.Description, "The caller's own."),
+      .annotate(OpenApi.Description, "Linked chat accounts of the caller."),
     HttpApiEndpoint.delete("remove", "/client/chat-bindings/:id", {
       params: { id: ChatBindingId },
       success: HttpApiSchema.NoContent,
@@ -78,7 +81,7 @@ export class HubChatBindings extends HttpApiGroup.make("chatBindings")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "session.open")
-      .annotate(OpenApi.Description, "Changes nothing."),
+      .annotate(OpenApi.Description, "Returns the link of a code. Changes nothing."),
     HttpApiEndpoint.post("confirm", "/client/chat-links/confirm", {
       payload: ChatLinkCode,
       success: ConfirmedChatLink,
@@ -87,8 +90,8 @@ export class HubChatBindings extends HttpApiGroup.make("chatBindings")
       .annotate(RequiredAuthority, "session.open")
       .annotate(
         OpenApi.Description,
-        "With a browser's sign-in alone, not older than 15 minutes, in the browser that opened the link's page. Gives the number that is to be " +
-          "typed in the chat. `conflict` with the reason `sign_in_old` where one must sign in again."
+        "Returns the number that the user types in the chat. Requires the cookie of the browser that opened the link's page, and a sign-in at " +
+          "most 15 minutes old. `conflict` with the reason `sign_in_old` if the user must sign in again."
       ),
     HttpApiEndpoint.post("refuse", "/client/chat-links/refuse", {
       payload: ChatLinkCode,

@@ -1,5 +1,5 @@
 /**
- * Devices and, as places where runs may go, targets.
+ * Devices, and the devices that the caller may send tasks to (targets).
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -14,6 +14,7 @@ import {
 } from "../device/Device.ts"
 import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
+import { createdResponse } from "../http/Created.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
 import { DeviceId, ProjectId } from "../identity/Ids.ts"
 import { listQuery, page } from "../http/Page.ts"
@@ -24,13 +25,13 @@ const params = { id: DeviceId }
 const denied = responses("permission_denied")
 const list = responses("permission_denied", "schema_validation_failed")
 
-/** Without a sign-in: the join token is the authority. With one, `Authorization` names the owner. */
+/** Registration of a device. Requires a join token, or a sign-in, whose user becomes the owner. */
 export class HubDeviceRegistration extends HttpApiGroup.make("deviceRegistration")
   .add(
     HttpApiEndpoint.post("register", "/client/devices/register", {
       headers: idempotencyHeaders,
       payload: RegisterDevice,
-      success: Device.pipe(HttpApiSchema.status(201)),
+      success: Device.pipe(createdResponse),
       error: responses(
         "unauthorized",
         "permission_denied",
@@ -53,12 +54,12 @@ export class HubDevices extends HttpApiGroup.make("devices")
     }).annotate(RequiredAuthority, "session.open"),
     HttpApiEndpoint.post("createJoinToken", "/client/devices/join-tokens", {
       payload: CreateJoinToken,
-      success: JoinToken.pipe(HttpApiSchema.status(201))
+      success: JoinToken.pipe(createdResponse)
     })
       .annotate(RequiredAuthority, "session.open")
       .annotate(
         OpenApi.Description,
-        "A token with which one device may be registered as the caller's; an hour when nothing is said, used once, shown once."
+        "Creates a token that registers one device for the caller. Valid once, for one hour by default. Only this response contains it."
       ),
     HttpApiEndpoint.get("get", "/client/devices/:id", { params, success: Device, error: denied }).annotate(
       RequiredAuthority,
@@ -81,7 +82,7 @@ export class HubDevices extends HttpApiGroup.make("devices")
       error: list
     })
       .annotate(RequiredAuthority, "session.open")
-      .annotate(OpenApi.Description, "What this caller may route to.")
+      .annotate(OpenApi.Description, "Devices that the caller may send tasks to.")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

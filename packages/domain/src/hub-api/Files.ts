@@ -1,5 +1,5 @@
 /**
- * What lies in a workspace that is linked to a project, read from the Edge that has it.
+ * Files of workspaces that are linked to a project, read from their Edge.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
@@ -8,12 +8,12 @@ import { responses } from "../errors/ErrorTable.ts"
 import { DeviceId, ProjectId, WorkspaceId } from "../identity/Ids.ts"
 import { listQuery, page } from "../http/Page.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
-import { storable } from "../text/Text.ts"
+import { isStorableText } from "../text/Text.ts"
 import { FileEntry, FilePreview, WorkspacePath } from "../device/Workspace.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
-const params = { id: DeviceId, workspace: WorkspaceId.check(storable) }
-const path = WorkspacePath.check(storable)
+const params = { id: DeviceId, workspace: WorkspaceId.check(isStorableText) }
+const path = WorkspacePath.check(isStorableText)
 const error = responses(
   "permission_denied",
   "unauthorized_target",
@@ -36,8 +36,8 @@ export class HubFiles extends HttpApiGroup.make("files")
       .annotate(RequiredAuthority, "task.create")
       .annotate(
         OpenApi.Description,
-        "A folder of a workspace that is linked to the project; without `path` its root. For the project's members, on their own targets and " +
-          "those shared with it."
+        "Entries of a folder in a workspace that is linked to the project. Without `path`: its root. For members of the project, on their own " +
+          "targets and targets shared with the project."
       ),
     HttpApiEndpoint.get("file", "/client/targets/:id/workspaces/:workspace/file", {
       params,
@@ -46,7 +46,10 @@ export class HubFiles extends HttpApiGroup.make("files")
       error
     })
       .annotate(RequiredAuthority, "task.create")
-      .annotate(OpenApi.Description, "The first 1 MiB of a file there.")
+      .annotate(
+        OpenApi.Description,
+        "The first 1 MiB of a file in a workspace that is linked to the project."
+      )
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

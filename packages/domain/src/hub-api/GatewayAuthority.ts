@@ -1,14 +1,14 @@
 /**
- * Gateway identity at the endpoints of the Hub: a service with its own token, which names chat accounts and never a user.
+ * Authentication of Gateways at the Hub. A Gateway has its own token. It names chat accounts, never users.
  *
- * Declares the middleware; the Hub implements it.
+ * Does not: implement the middleware. The Hub does.
  */
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { responses } from "../errors/ErrorTable.ts"
 import type { CurrentRequestId } from "../http/RequestContext.ts"
 
 /**
- * Wraps every endpoint that only a Gateway may call.
+ * Middleware of endpoints that only a Gateway may call.
  *
  * @effect-expect-leaking CurrentRequestId | HttpServerRequest | ParsedSearchParams | RouteContext
  */

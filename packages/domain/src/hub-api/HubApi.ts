@@ -1,7 +1,7 @@
 /**
- * The HTTP contract of a Hub, one group a file under `hub-api/`. The event stream `/client/events` stands beside it (`EventStream`).
+ * HTTP contract of a Hub, with one module per group. The event stream `/client/events` is separate (`EventStream`).
  *
- * What a caller may not read and what does not exist get the same answer: `permission_denied`.
+ * Missing and forbidden resources are indistinguishable: both are `permission_denied`.
  */
 import { HttpApi, OpenApi } from "effect/http-api"
 import { HubApprovals } from "./Approvals.ts"
@@ -10,7 +10,7 @@ import { HubApiKeys, HubAuth, HubSignIn } from "./Auth.ts"
 import { HubChatBindings, HubIntegrations } from "./Chat.ts"
 import { HubDeviceRegistration, HubDevices } from "./Devices.ts"
 import { HubFiles } from "./Files.ts"
-import { HubNewsStream } from "./News.ts"
+import { HubChangeFeed } from "./ChangeFeed.ts"
 import { HubProjects } from "./Projects.ts"
 import { HubPublic } from "./Public.ts"
 import { HubRuns } from "./Runs.ts"
@@ -31,7 +31,7 @@ export class HubApi extends HttpApi.make("hub")
     HubTasks,
     HubRuns,
     HubApprovals,
-    HubNewsStream,
+    HubChangeFeed,
     HubIntegrations,
     HubChatBindings,
     HubAudit
@@ -42,13 +42,13 @@ export class HubApi extends HttpApi.make("hub")
       title: "Corral Hub",
       version: "1",
       description:
-        "People, projects, devices and the runs they share. Beside this API stands the WebSocket `/client/events?runId=&after=` (or " +
-        "`sessionId=`): envelopes as JSON text, every stored event after `after`, then live; closed with 1000 after the run's last event, " +
-        "1013 when the reader stalls, 4401 when the sign-in ends, 4403 when access to the project is lost, 4410 when a gap cannot be " +
-        "filled. Every answer carries `X-Request-Id` and `X-Contract-Version`. Any " +
-        "request may also be refused with 400 to 431, 500 (`internal`) or 503 (`overloaded`), always as an error object."
+        "Users, projects, devices and the runs they share. The WebSocket `/client/events?runId=&after=` (or `sessionId=`) is not part of this " +
+        "document. It sends events as JSON text: stored events after `after`, then live ones. Close codes: 1000 after the last event of the " +
+        "run, 1013 if the reader stalls, 4401 if the sign-in ends, 4403 if access to the project is lost, 4410 if events after `after` were " +
+        "deleted. Every response has the headers `X-Request-Id` and `X-Contract-Version`. Any request can also fail with a status from 400 " +
+        "to 431, 500 (`internal`) or 503 (`overloaded`). Every error is an error object."
     })
   ) {}
 
-/** One of the groups of endpoints. */
+/** Group of endpoints of the Hub. */
 export type HubGroup = typeof HubApi extends HttpApi.HttpApi<string, infer Groups> ? Groups : never

@@ -1,11 +1,11 @@
 /**
- * Which caller may call which endpoint of the Hub, derived from the endpoints' annotations: the content of `docs/authorization.md`, and what
- * the Hub is tested against.
+ * Authorization table of the Hub: the callers of each endpoint, derived from the endpoints' annotations. `docs/authorization.md` is generated
+ * from it. Tests compare the Hub with it.
  */
 import { Context } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
 import { type EndpointAuthority, RequiredAuthority } from "../access/EndpointAuthority.ts"
-import { type Action, matrix, roleRefusal, type RoleAction } from "../access/Authorization.ts"
+import { type Action, authorityMatrix, roleRefusal, type RoleAction } from "../access/Authorization.ts"
 import type { ErrorCode } from "../errors/ErrorTable.ts"
 import { ProjectRole } from "../project/Project.ts"
 import { HubApi, type HubGroup } from "./HubApi.ts"
@@ -14,7 +14,7 @@ type NameIn<Group extends HubGroup> = Group extends HubGroup
   ? `${Group["identifier"]}.${HttpApiEndpoint.Identifier<HttpApiGroup.Endpoints<Group>>}`
   : never
 
-/** Group and name of an endpoint, such as `runs.cancel`. */
+/** Name of an endpoint with its group, such as `runs.cancel`. */
 export type EndpointName = NameIn<HubGroup>
 
 /** Authority of an endpoint; `undefined` if the endpoint declares none. */
@@ -37,10 +37,10 @@ const collect = (): Readonly<Record<EndpointName, EndpointAuthority>> => {
   return found as Record<EndpointName, EndpointAuthority>
 }
 
-/** By name of the endpoint, in the order of the API. */
+/** Required authority by name of the endpoint, in the order of the API. */
 export const endpointAuthority = collect()
 
-/** Callers that the table tells apart: without a valid sign-in, as a Gateway, with a sign-in and no role in the project, with each role. */
+/** Callers that the table distinguishes: without a valid sign-in, a Gateway, a signed-in user without a role, and one with each role. */
 export const callers = [
   "no sign-in",
   "an expired sign-in",
@@ -58,11 +58,11 @@ const roleOf = (caller: Caller): ProjectRole | undefined =>
   ProjectRole.literals.find((role) => role === caller)
 
 const isRoleAction = (authority: EndpointAuthority): authority is RoleAction =>
-  authority in matrix && "role" in matrix[authority as Action]
+  authority in authorityMatrix && "role" in authorityMatrix[authority as Action]
 
 /**
- * The code by which an endpoint refuses a caller; undefined where it does not for want of authority. The project is private, its owner is
- * the device's and the linked account's, the device is shared with it, and the Gateway names no account.
+ * Error code of an endpoint for a caller; undefined if the caller has the required authority. Assumes a private project, whose owner also owns
+ * the device and the linked account. The device is shared with the project, and the Gateway names no account.
  */
 export const refusalOf = (endpoint: EndpointName, caller: Caller): ErrorCode | undefined => {
   const authority = endpointAuthority[endpoint]

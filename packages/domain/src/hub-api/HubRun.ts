@@ -1,38 +1,40 @@
 /**
- * Runs and approvals as a Hub mirrors them: the Edge's own, and where they belong.
+ * Runs and approvals as the Hub mirrors them: those of the Edge, with their project and target.
  */
 import { Schema } from "effect"
 import { Approval, DecideApproval } from "../approval/Approval.ts"
 import { DeviceId, ProjectId, TaskId } from "../identity/Ids.ts"
 import { Run, RunStatus } from "../run/Run.ts"
-import { storable } from "../text/Text.ts"
+import { isStorableText } from "../text/Text.ts"
 
-/** `queued` comes before an Edge has the run. */
+/** State of a run at the Hub. `queued`: no Edge has the run yet. */
 export const HubRunStatus = Schema.Literals(["queued", ...RunStatus.literals])
 export type HubRunStatus = typeof HubRunStatus.Type
 
-const belonging = { projectId: ProjectId, targetId: DeviceId }
+const placement = { projectId: ProjectId, targetId: DeviceId }
 
+/** A run with its project, target and task. */
 export const HubRun = Schema.Struct({
   ...Run.fields,
-  ...belonging,
+  ...placement,
   taskId: Schema.optionalKey(TaskId),
   state: HubRunStatus
 }).annotate({ identifier: "HubRun" })
 export type HubRun = typeof HubRun.Type
 
-export const HubApproval = Schema.Struct({ ...Approval.fields, ...belonging }).annotate({
+/** An approval with the project and target of its run. */
+export const HubApproval = Schema.Struct({ ...Approval.fields, ...placement }).annotate({
   identifier: "HubApproval"
 })
 export type HubApproval = typeof HubApproval.Type
 
 const { decision, scope, updatedInput } = DecideApproval.fields
 
-/** POST /client/approvals/{id}/decide: the path names the approval. */
+/** Body of POST /client/approvals/{id}/decide. */
 export const DecideHubApproval = Schema.Struct({
   decision,
   scope,
-  reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(4_096), storable)),
+  reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(4_096), isStorableText)),
   updatedInput
 }).annotate({
   identifier: "DecideHubApproval"

@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
+import { createdResponse } from "../http/Created.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "../identity/Ids.ts"
 import { listQuery, page } from "../http/Page.ts"
@@ -19,7 +20,7 @@ import {
   WorkspaceLink
 } from "../project/Project.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
-import { storable } from "../text/Text.ts"
+import { isStorableText } from "../text/Text.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 const params = { id: ProjectId }
@@ -27,7 +28,6 @@ const member = { id: ProjectId, userId: UserId }
 const denied = responses("permission_denied")
 const list = responses("permission_denied", "schema_validation_failed")
 const change = responses("permission_denied", "conflict")
-const created = HttpApiSchema.status(201)
 
 export class HubProjects extends HttpApiGroup.make("projects")
   .add(
@@ -39,7 +39,7 @@ export class HubProjects extends HttpApiGroup.make("projects")
     HttpApiEndpoint.post("create", "/client/projects", {
       headers: idempotencyHeaders,
       payload: CreateProject,
-      success: Project.pipe(created),
+      success: Project.pipe(createdResponse),
       error: responses("permission_denied", "idempotency_conflict", "idempotency_in_flight")
     }).annotate(RequiredAuthority, "session.open"),
     HttpApiEndpoint.get("get", "/client/projects/:id", { params, success: Project, error: denied }).annotate(
@@ -60,7 +60,7 @@ export class HubProjects extends HttpApiGroup.make("projects")
       .annotate(RequiredAuthority, "project.delete")
       .annotate(
         OpenApi.Description,
-        "Refused with `conflict` while runs are in progress; `details.runs` names up to 20 of them. The audit trail stays."
+        "`conflict` while runs are in progress; `details.runs` has up to 20 of them. The audit trail of the project is kept."
       ),
     HttpApiEndpoint.get("members", "/client/projects/:id/members", {
       params,
@@ -71,7 +71,7 @@ export class HubProjects extends HttpApiGroup.make("projects")
     HttpApiEndpoint.post("addMember", "/client/projects/:id/members", {
       params,
       payload: AddMember,
-      success: ProjectMember.pipe(created),
+      success: ProjectMember.pipe(createdResponse),
       error: change
     }).annotate(RequiredAuthority, "member.manage"),
     HttpApiEndpoint.patch("updateMember", "/client/projects/:id/members/:userId", {
@@ -94,11 +94,11 @@ export class HubProjects extends HttpApiGroup.make("projects")
     HttpApiEndpoint.post("linkWorkspace", "/client/projects/:id/workspaces", {
       params,
       payload: LinkWorkspace,
-      success: WorkspaceLink.pipe(created),
+      success: WorkspaceLink.pipe(createdResponse),
       error: responses("permission_denied", "unauthorized_target", "conflict")
     }).annotate(RequiredAuthority, "device.manage"),
     HttpApiEndpoint.delete("unlinkWorkspace", "/client/projects/:id/workspaces/:targetId/:workspace", {
-      params: { id: ProjectId, targetId: DeviceId, workspace: WorkspaceId.check(storable) },
+      params: { id: ProjectId, targetId: DeviceId, workspace: WorkspaceId.check(isStorableText) },
       success: HttpApiSchema.NoContent,
       error: denied
     }).annotate(RequiredAuthority, "device.manage")

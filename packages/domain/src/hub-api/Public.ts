@@ -1,5 +1,5 @@
 /**
- * Public reads of a Hub: readiness, liveness and counts.
+ * Public endpoints of a Hub: readiness, liveness and counts.
  */
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { RequiredAuthority } from "../access/EndpointAuthority.ts"

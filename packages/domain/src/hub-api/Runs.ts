@@ -1,5 +1,5 @@
 /**
- * Runs as the Hub mirrors them. Events come from its own log; diff, artifacts and cancel are routed to the Edge, authorised each time.
+ * Runs as the Hub mirrors them. Events come from the Hub's log. Other reads and commands are sent to the Edge and authorized each time.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -16,7 +16,7 @@ import { OpenedPreview } from "../device/Preview.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { RunInput } from "../run/Run.ts"
 import { EventPage } from "../edge-api/RunViews.ts"
-import { storable } from "../text/Text.ts"
+import { isStorableText } from "../text/Text.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 const params = { id: RunId }
@@ -56,8 +56,8 @@ export class HubRuns extends HttpApiGroup.make("runs")
       .annotate(RequiredAuthority, "project.read")
       .annotate(
         OpenApi.Description,
-        "The mirrored log after `after`; as on Edge, `text/event-stream` follows it live. `conflict` with the reason `replay_gap` where " +
-          "retention has dropped what was asked for: the run says how it ended."
+        "Mirrored events after `after`. With `Accept: text/event-stream` the response is a live stream, as at an Edge. `conflict` with the " +
+          "reason `replay_gap` if retention has deleted these events; the run still has its outcome."
       ),
     HttpApiEndpoint.post("cancel", "/client/runs/:id/cancel", {
       params,
@@ -73,7 +73,7 @@ export class HubRuns extends HttpApiGroup.make("runs")
     HttpApiEndpoint.post("input", "/client/runs/:id/input", {
       params,
       headers: idempotencyHeaders,
-      payload: Schema.Struct({ text: RunInput.fields.text.check(storable) }),
+      payload: Schema.Struct({ text: RunInput.fields.text.check(isStorableText) }),
       success: HubRun,
       error: responses(
         "permission_denied",
@@ -88,8 +88,8 @@ export class HubRuns extends HttpApiGroup.make("runs")
       .annotate(RequiredAuthority, "task.create")
       .annotate(
         OpenApi.Description,
-        "A further user message. `conflict` where the run has ended or takes none. With an `Idempotency-Key` it is sent once. If the " +
-          "delivery is uncertain, the key stays `idempotency_in_flight`."
+        "Sends a further user message. `conflict` if the run has ended or its runtime does not accept messages. With an `Idempotency-Key` " +
+          "it is sent once. If the delivery is uncertain, the key stays `idempotency_in_flight`."
       ),
     HttpApiEndpoint.get("approvals", "/client/runs/:id/approvals", {
       params,
@@ -123,7 +123,7 @@ export class HubRuns extends HttpApiGroup.make("runs")
       .annotate(RequiredAuthority, "project.read")
       .annotate(
         OpenApi.Description,
-        "The bytes, always as an attachment, in the artifact's own media type; at most 50 MiB. A body that is cut is not the artifact."
+        "The content as an attachment with the artifact's media type, at most 50 MiB. The artifact is incomplete if the response is cut off."
       ),
     HttpApiEndpoint.post("openPreview", "/client/runs/:id/previews/:previewId/open", {
       params: { id: RunId, previewId: PreviewId },
@@ -141,8 +141,8 @@ export class HubRuns extends HttpApiGroup.make("runs")
       .annotate(RequiredAuthority, "task.create")
       .annotate(
         OpenApi.Description,
-        "A fresh address for a browser on the device itself, good once within a minute; nothing that the preview shows goes through the Hub. " +
-          "`not_found` where it is closed, `conflict` where the device's Edge is of a version that does not take this."
+        "Returns an address for a browser on the device, valid once and for one minute. The content of the preview does not pass through the " +
+          "Hub. `not_found` if the preview is closed; `conflict` if the version of the device's Edge does not support this."
       )
   )
   .middleware(SchemaErrors)

@@ -1,7 +1,7 @@
 /**
- * The Hub's sign-in as endpoints see it: a session token as bearer, or the browser's cookie with a CSRF header, never both.
+ * Authentication of users at the Hub: a bearer token, or the browser's cookie with a CSRF header. A request with both is refused.
  *
- * Declares the middleware; the Hub implements it.
+ * Does not: implement the middleware. The Hub does.
  */
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
@@ -10,30 +10,31 @@ import type { UserId } from "../identity/Ids.ts"
 import type { CurrentRequestId } from "../http/RequestContext.ts"
 import type { PrincipalKind } from "../identity/User.ts"
 
-/** Sent by browsers only over HTTPS, only to this host, never by script. */
+/** Name of the session cookie. Browsers send it only over HTTPS and only to this host. Scripts cannot read it. */
 export const SESSION_COOKIE = "__Host-corral"
-/** Must repeat the token that came with the sign-in on every write made with the cookie. */
+/** Header that every write with the cookie requires. Its value is that of `CSRF_COOKIE`. */
 export const CSRF_HEADER = "x-csrf-token"
 
+/** Authenticated user of a request. */
 export interface Principal {
   readonly userId: UserId
-  /** Names the sign-in or the API key, not its token: what revoking addresses. */
+  /** Id of the sign-in or the API key, by which it can be revoked. Not the token. */
   readonly signInId: string
   readonly kind: PrincipalKind
-  /** When it ends unless it is used before. */
+  /** Expiry, unless a use renews the sign-in. */
   readonly expiresAt: Date
 }
 
-/** Repeats itself to the pages of the Hub, which send it as `CSRF_HEADER`. */
+/** Cookie that the pages of the Hub read and send as `CSRF_HEADER`. */
 export const CSRF_COOKIE = "__Host-corral-csrf"
 
-/** Who is signed in. */
+/** Principal of the current request. */
 export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principal>()(
   "corral/domain/CurrentPrincipal"
 ) {}
 
 /**
- * Wraps every endpoint that needs a sign-in.
+ * Middleware of endpoints that require a sign-in.
  *
  * @effect-expect-leaking CurrentRequestId | HttpServerRequest | ParsedSearchParams | RouteContext
  */

@@ -1,11 +1,12 @@
 /**
- * Sessions, their messages and their agents, and the inventory of agents.
+ * Sessions with their messages and agents, and the agents that targets offer.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { AddAgent, AgentInstance, AgentProfile } from "../run/AgentProfile.ts"
 import { responses } from "../errors/ErrorTable.ts"
+import { createdResponse } from "../http/Created.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
 import { AgentInstanceId, ProjectId, SessionId } from "../identity/Ids.ts"
 import { CreateMessage, Message } from "../session/Message.ts"
@@ -18,7 +19,6 @@ const params = { id: SessionId }
 const denied = responses("permission_denied")
 const list = responses("permission_denied", "schema_validation_failed")
 const write = responses("permission_denied", "conflict", "idempotency_conflict", "idempotency_in_flight")
-const created = HttpApiSchema.status(201)
 
 export class HubSessions extends HttpApiGroup.make("sessions")
   .add(
@@ -34,7 +34,7 @@ export class HubSessions extends HttpApiGroup.make("sessions")
     HttpApiEndpoint.post("create", "/client/sessions", {
       headers: idempotencyHeaders,
       payload: CreateSession,
-      success: Session.pipe(created),
+      success: Session.pipe(createdResponse),
       error: write
     }).annotate(RequiredAuthority, "session.write"),
     HttpApiEndpoint.get("get", "/client/sessions/:id", { params, success: Session, error: denied }).annotate(
@@ -57,7 +57,7 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       params,
       headers: idempotencyHeaders,
       payload: CreateMessage,
-      success: Message.pipe(created),
+      success: Message.pipe(createdResponse),
       error: write
     }).annotate(RequiredAuthority, "session.write"),
     HttpApiEndpoint.get("agents", "/client/sessions/:id/agents", {
@@ -70,7 +70,7 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       params,
       headers: idempotencyHeaders,
       payload: AddAgent,
-      success: AgentInstance.pipe(created),
+      success: AgentInstance.pipe(createdResponse),
       error: responses(
         "permission_denied",
         "invalid_agent_id",
@@ -93,7 +93,7 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       error: list
     })
       .annotate(RequiredAuthority, "session.open")
-      .annotate(OpenApi.Description, "Runtimes and profiles that this caller's targets offer.")
+      .annotate(OpenApi.Description, "Runtimes and profiles that the caller's targets offer.")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

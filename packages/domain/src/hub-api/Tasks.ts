@@ -1,10 +1,11 @@
 /**
- * Tasks: made by web and chat, routed to the exact target that they name.
+ * Tasks, created from the console, chats and programs. Each is sent to exactly the target that it names.
  */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
+import { createdWithLocation } from "../http/Created.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
 import { ProjectId, SessionId, TaskId } from "../identity/Ids.ts"
 import { listQuery, page } from "../http/Page.ts"
@@ -19,7 +20,7 @@ export class HubTasks extends HttpApiGroup.make("tasks")
     HttpApiEndpoint.post("create", "/web/agent-tasks", {
       headers: idempotencyHeaders,
       payload: CreateTask,
-      success: HttpApiSchema.WithHeaders(Task.pipe(HttpApiSchema.status(201)), { location: Schema.String }),
+      success: createdWithLocation(Task),
       error: responses(
         "permission_denied",
         "binding_required",
@@ -35,7 +36,7 @@ export class HubTasks extends HttpApiGroup.make("tasks")
       .annotate(RequiredAuthority, "task.create")
       .annotate(
         OpenApi.Description,
-        "`onOffline: queue` waits for the target; otherwise an offline one is refused."
+        "With `onOffline: queue` the task waits for an offline target. Otherwise it is refused with `target_offline`."
       ),
     HttpApiEndpoint.get("list", "/client/tasks", {
       query: {

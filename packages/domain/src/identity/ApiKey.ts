@@ -6,31 +6,33 @@ import { Effect, Schema } from "effect"
 import { ApiKeyId } from "./Ids.ts"
 import { oneLine } from "../text/OneLine.ts"
 
-/** `read` looks; `write` also changes things. */
+/** Scope of an API key. `read` allows reads, `write` allows changes. */
 export const ApiKeyScope = Schema.Literals(["read", "write"])
 export type ApiKeyScope = typeof ApiKeyScope.Type
 
+/** An API key without its token. Times are ISO 8601. */
 export const ApiKey = Schema.Struct({
   id: ApiKeyId,
   name: Schema.String,
   scopes: Schema.Array(ApiKeyScope),
   createdAt: Schema.String,
   expiresAt: Schema.String,
-  /** To the minute; absent where it was never used. */
+  /** Rounded to the minute. Absent if the key was never used. */
   lastUsedAt: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
 
-/** A new key; its token is shown this once. */
+/** A new API key with its token. Only this response contains the token. */
 export const IssuedApiKey = Schema.Struct({ ...ApiKey.fields, token: Schema.String }).annotate({
   identifier: "IssuedApiKey"
 })
 export type IssuedApiKey = typeof IssuedApiKey.Type
 
+/** Body of POST /client/auth/keys. */
 export const CreateApiKey = Schema.Struct({
   name: oneLine(100),
   scopes: Schema.NonEmptyArray(ApiKeyScope).check(Schema.isMaxLength(ApiKeyScope.literals.length)),
-  /** Days until it is worth nothing, 1 to 366. */
+  /** Lifetime in days: 1 to 366, 90 by default. */
   expiresInDays: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 366 })).pipe(
     Schema.withDecodingDefaultKey(Effect.succeed(90))
   )

@@ -1,7 +1,7 @@
 /**
- * Ids: a three-letter prefix, `_`, and a 26-character ULID (Crockford base32, time-sortable, URL-safe).
+ * Ids: a three-letter prefix, `_`, and a ULID of 26 characters (Crockford base32, sortable by time, safe in URLs).
  *
- * Owns the brands and their shape. Making one needs a clock and randomness, which belong to the caller: `make` takes both.
+ * Does not: read a clock or create randomness. `encodeUlid` receives both.
  */
 import { Schema } from "effect"
 
@@ -42,28 +42,28 @@ export const UserId = id("usr").pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
 export const ApiKeyId = id("key").pipe(Schema.brand("ApiKeyId"))
 export type ApiKeyId = typeof ApiKeyId.Type
-/** Names a sign-in, not its token. */
+/** Id of a sign-in. Not its token. */
 export const SignInId = id("sin").pipe(Schema.brand("SignInId"))
 export type SignInId = typeof SignInId.Type
 export const ChatBindingId = id("cbd").pipe(Schema.brand("ChatBindingId"))
 export type ChatBindingId = typeof ChatBindingId.Type
 
-/** Correlation id: a caller may bring its own, so it is wider than our own `req_…`. */
+/** Id of a request. Callers can send their own, so its format is wider than that of generated ids (`req_…`). */
 export const RequestId = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9._-]{1,128}$/u, { expected: "a request id" })
 ).pipe(Schema.brand("RequestId"))
 export type RequestId = typeof RequestId.Type
 
-/** The name of an allowlisted folder. Any text may be asked for: what is not on the list is `workspace_outside_allowlist`. */
+/** Id of a workspace. Any text is valid in a request; an id that is not on the allowlist fails with `workspace_outside_allowlist`. */
 export const WorkspaceId = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1_024)).pipe(
   Schema.brand("WorkspaceId")
 )
 export type WorkspaceId = typeof WorkspaceId.Type
 
-/** What an allowlist may call a folder: short, and plain in a command line and a path. */
+/** Workspace id that an allowlist can contain: at most 128 characters that need no quoting in a command line or a path. */
 export const WorkspaceName = WorkspaceId.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/u))
 
-/** A runtime adapter or a profile: `claude-code`, `acp:goose`. Any text may be asked for: what does not exist is `invalid_agent_id`. */
+/** Id of an adapter or a profile, such as `claude-code`. Any text is valid in a request; an unknown id fails with `invalid_agent_id`. */
 export const AgentId = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256)).pipe(
   Schema.brand("AgentId")
 )
@@ -71,7 +71,7 @@ export type AgentId = typeof AgentId.Type
 
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-/** 128 bits as 26 base32 characters: 48 of Unix milliseconds, then 80 random ones (10 bytes). */
+/** ULID of 26 base32 characters: 48 bits of Unix milliseconds, then 80 random bits (10 bytes). */
 export const encodeUlid = (unixMillis: number, random: Uint8Array): string => {
   let time = unixMillis
   let head = ""
@@ -81,15 +81,15 @@ export const encodeUlid = (unixMillis: number, random: Uint8Array): string => {
   }
   let tail = ""
   let bits = 0
-  let held = 0
+  let buffer = 0
   for (let i = 0; i < 10; i++) {
-    held = (held << 8) | (random[i] ?? 0)
+    buffer = (buffer << 8) | (random[i] ?? 0)
     bits += 8
     while (bits >= 5) {
       bits -= 5
-      tail += alphabet.charAt((held >>> bits) & 31)
+      tail += alphabet.charAt((buffer >>> bits) & 31)
     }
-    held &= (1 << bits) - 1
+    buffer &= (1 << bits) - 1
   }
   return head + tail
 }
@@ -106,9 +106,8 @@ const digits = (n: number): string => {
 }
 
 /**
- * The ids of one run's events, by seq. Derived, not drawn: the same event has the same id wherever its log is copied. They are the run's
- * own 26 characters with the last eight replaced by the seq: unique per run, sortable by seq. The part that changes every 1,024 events
- * only is kept.
+ * Ids of the events of a run, by `seq`. An id is the ULID of the run with its last eight characters replaced by `seq`. Copies of a log
+ * therefore have equal ids. Ids are unique per run and sortable by `seq`. The function caches the part that changes every 1,024 events.
  */
 export const eventIds = (runId: RunId): ((seq: number) => EventId) => {
   const start = `evt_${runId.slice(4, 22)}`
@@ -124,5 +123,5 @@ export const eventIds = (runId: RunId): ((seq: number) => EventId) => {
   }
 }
 
-/** The id of one event. */
+/** Id of one event. For many events of a run, use `eventIds`. */
 export const eventIdOf = (runId: RunId, seq: number): EventId => eventIds(runId)(seq)

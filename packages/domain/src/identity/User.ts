@@ -1,9 +1,10 @@
 /**
- * A person, as the identity provider named them. Corral keeps no password and no profile beyond this.
+ * Users and their sign-ins. Names and addresses come from the identity provider. Corral stores no passwords.
  */
 import { Schema } from "effect"
 import { SignInId, UserId } from "./Ids.ts"
 
+/** A user of the Hub. */
 export const User = Schema.Struct({
   id: UserId,
   name: Schema.String,
@@ -12,32 +13,32 @@ export const User = Schema.Struct({
 }).annotate({ identifier: "User" })
 export type User = typeof User.Type
 
-/** Where a sign-in lives: it decides how long it lasts. */
+/** Kind of client that is signed in. The kind determines the lifetime of the sign-in. */
 export const SignInKind = Schema.Literals(["web", "desktop", "cli"])
 export type SignInKind = typeof SignInKind.Type
 
-/** What a request came with: a sign-in of that kind, an API key, or the word of a Gateway for an account that is bound. */
+/** Authentication of a request: a sign-in of that kind, an API key (`key`), or a Gateway for a linked chat account (`chat`). */
 export const PrincipalKind = Schema.Literals([...SignInKind.literals, "key", "chat"])
 export type PrincipalKind = typeof PrincipalKind.Type
 
-/** GET /client/auth/me: who is signed in, and until when. */
+/** Response of GET /client/auth/me: the signed-in user and the expiry of the sign-in. */
 export const SignedIn = Schema.Struct({ user: User, kind: PrincipalKind, expiresAt: Schema.String }).annotate(
   { identifier: "SignedIn" }
 )
 export type SignedIn = typeof SignedIn.Type
 
-/** A sign-in of one's own that is worth something now. */
+/** A valid sign-in of the caller. */
 export const OpenSignIn = Schema.Struct({
   id: SignInId,
   kind: SignInKind,
-  /** What a program called itself when it asked to be signed in. */
+  /** Name that the client gave when it requested the sign-in. */
   clientName: Schema.optionalKey(Schema.String),
   createdAt: Schema.String,
-  /** To the minute. */
+  /** Rounded to the minute. */
   lastUsedAt: Schema.String,
-  /** Unless it is used before. */
+  /** Expiry, unless a use renews the sign-in. */
   expiresAt: Schema.String,
-  /** Whether this request came with it. */
+  /** Whether this request uses the sign-in. */
   current: Schema.Boolean
 }).annotate({ identifier: "OpenSignIn" })
 export type OpenSignIn = typeof OpenSignIn.Type

@@ -1,5 +1,5 @@
 /**
- * What a Hub asks of an Edge, and what each command answers. A command has an id and is executed once, however often it arrives.
+ * Commands of a Hub to an Edge, and their results. A command has an id. The Edge executes it once, even if it arrives again.
  */
 import { Schema } from "effect"
 import { Approval, DecideApproval, DecisionOrigin } from "../approval/Approval.ts"
@@ -12,14 +12,14 @@ import { FileEntry, FilePreview, WorkspacePath } from "../device/Workspace.ts"
 
 const workspacePath = { workspace: WorkspaceId, path: WorkspacePath }
 
-/** Bytes of one answer at most. */
+/** Largest chunk of an artifact in one result, in bytes. */
 export const MAX_CHUNK_BYTES = 512 * 1024
 const ByteOffset = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** Bytes of an artifact from `offset`; `size` is that of the whole. */
+/** Chunk of an artifact from `offset`. `size` is the whole artifact in bytes. */
 const ArtifactChunk = Schema.Struct({ artifact: Artifact, base64: Schema.String, size: Schema.Int })
 
-/** Name → what it takes and what it answers. */
+/** Payload and result of each command, by name. */
 export const edgeCommands = {
   StartRun: { payload: Schema.Struct({ runId: RunId, create: CreateRun }), success: Run },
   CancelRun: {
@@ -28,7 +28,7 @@ export const edgeCommands = {
   },
   SendInput: { payload: Schema.Struct({ runId: RunId, input: RunInput, by: Schema.String }), success: Run },
   DecideApproval: {
-    /** A Hub of before does not say the origin. */
+    /** Early versions of the Hub do not send `origin`. */
     payload: Schema.Struct({
       ...DecideApproval.fields,
       by: Schema.String,
@@ -39,11 +39,11 @@ export const edgeCommands = {
   ReadDiff: { payload: Schema.Struct({ runId: RunId }), success: Diff },
   ListArtifacts: { payload: Schema.Struct({ runId: RunId }), success: Schema.Array(Artifact) },
   ReadArtifact: {
-    /** An artifact of that run, and of no other. */
+    /** The artifact must belong to the run. */
     payload: Schema.Struct({ runId: RunId, artifactId: ArtifactId, offset: ByteOffset }),
     success: ArtifactChunk
   },
-  /** A preview of that run, and of no other, with a fresh address for a browser on the Edge's machine. */
+  /** Creates a new address of a preview for a browser on the Edge's machine. The preview must belong to the run. */
   OpenPreview: { payload: Schema.Struct({ runId: RunId, previewId: PreviewId }), success: OpenedPreview },
   ListFiles: { payload: Schema.Struct(workspacePath), success: Schema.Array(FileEntry) },
   ReadFile: { payload: Schema.Struct(workspacePath), success: FilePreview }
@@ -53,7 +53,7 @@ export type CommandName = keyof typeof edgeCommands
 export type CommandPayload<N extends CommandName> = (typeof edgeCommands)[N]["payload"]["Type"]
 export type CommandSuccess<N extends CommandName> = (typeof edgeCommands)[N]["success"]["Type"]
 
-/** The Hub's own name of one command: what makes executing it twice impossible. */
+/** Id of a command, chosen by the Hub. The Edge executes each id once. */
 export const CommandId = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9._-]{1,128}$/u, { expected: "a command id" })
 ).pipe(Schema.brand("CommandId"))
@@ -66,13 +66,13 @@ const command = <N extends CommandName, P extends Schema.Top>(
   Schema.Struct({
     name: Schema.Literal(name),
     commandId: CommandId,
-    /** Correlation with the request that caused it. */
+    /** Id of the request that caused the command. */
     requestId: Schema.optionalKey(Schema.String),
     traceparent: Schema.optionalKey(Schema.String),
     payload
   })
 
-/** One command on its way to an Edge. */
+/** A command as the link carries it. */
 export const EdgeCommand = Schema.Union([
   command("StartRun", edgeCommands.StartRun),
   command("CancelRun", edgeCommands.CancelRun),
@@ -87,7 +87,7 @@ export const EdgeCommand = Schema.Union([
 ])
 export type EdgeCommand = typeof EdgeCommand.Type
 
-/** What came of it. `value` is decoded by the command's own `success`; `error.code` is a code of the error table. */
+/** Outcome of a command. The `success` schema of the command decodes `value`. `error.code` is a code of the error table. */
 export const CommandOutcome = Schema.Union([
   Schema.TaggedStruct("Done", { value: Schema.Unknown }),
   Schema.TaggedStruct("Refused", { error: RunFailure })

@@ -1,10 +1,10 @@
 /**
- * The link between an Edge and its Hub: one WebSocket that the Edge dials, carrying RPC as JSON frames.
+ * Link between an Edge and its Hub: one WebSocket that the Edge opens, with RPC as JSON frames.
  *
- * Order: `Hello` → sign the challenge → `Prove` → then `Commands` (a stream that stays open), `Heartbeat`, `PushEvents` and `CommandDone`, each
- * with the generation that `Prove` gave. What a proof gives lasts `ACCESS_SECONDS`: before that is over the Edge proves itself again on the
- * same socket and keeps its generation. A newer link of the same device has a higher generation and fences the older one: its calls
- * fail with `conflict`. Nothing is kept of a broken link: the Edge pushes again from the acknowledged seq, the Hub sends unanswered
+ * Order: `Hello` → sign the challenge → `Prove` → then `Commands` (a stream that stays open), `Heartbeat`, `PushEvents` and `CommandDone`,
+ * each with the generation from `Prove`. A proof is valid for `ACCESS_SECONDS`. The Edge proves itself again on the same socket before it
+ * expires, and keeps its generation. A newer link of the same device has a higher generation and fences the older one: calls of the older
+ * link fail with `conflict`. A broken link leaves no state: the Edge pushes again from the acknowledged `seq`, and the Hub sends unanswered
  * commands again.
  */
 import { Schema } from "effect"
@@ -15,35 +15,37 @@ import { PublicKey } from "../device/Device.ts"
 import { DeviceId, RunId } from "../identity/Ids.ts"
 import { Workspace } from "../device/Workspace.ts"
 
+/** Version of the protocol. */
 export const LINK_VERSION = 1
-/** Where a Hub takes links, as a path of its URL. */
+/** Path of the link in the URL of a Hub. */
 export const LINK_PATH = "/edge/link"
-/** How long a proof is worth something. */
+/** Seconds that a proof is valid. */
 export const ACCESS_SECONDS = 900
-/** Limits of one push. A single event may exceed the limit of characters. */
+/** Largest number of events in one push. */
 export const MAX_PUSH_EVENTS = 500
+/** Largest number of characters in one push. A single event may exceed it. */
 export const MAX_PUSH_CHARACTERS = 1_048_576
-/** Pushes of one link that wait for their acknowledgement. */
+/** Largest number of pushes of one link that wait for their acknowledgement. */
 export const MAX_PUSHES_IN_FLIGHT = 4
-/** The largest frame in either direction, in bytes; a larger answer to a command is refused as `payload_too_large`. */
+/** Largest frame in either direction, in bytes. A command with a larger result fails with `payload_too_large`. */
 export const MAX_FRAME_BYTES = 8 * 1_048_576
-/** How long a challenge may be answered, and how long a socket may be there without a proof. */
+/** Seconds that a challenge is valid, and that a socket may stay open without a proof. */
 export const PROVE_WITHIN_SECONDS = 30
 
-/** Why a Hub closes a link. */
+/** Close codes of a link. */
 export const linkCloseCodes = {
-  /** More was sent than the link takes at once. */
+  /** The Edge exceeded a limit of the link. */
   tooMuch: 1008,
-  /** The Hub stops: dial again at once. */
+  /** The Hub is stopping. The Edge reconnects immediately. */
   restart: 1012,
-  /** There was no proof in time, or what it gave is over, or the device was revoked. */
+  /** The proof is missing or has expired, or the device was revoked. */
   unproved: 4401,
-  /** A newer link of the device has taken over. */
+  /** A newer link of the device replaced this one. */
   fenced: 4409
 } as const
 export type LinkCloseCode = (typeof linkCloseCodes)[keyof typeof linkCloseCodes]
 
-/** `unauthorized`: unknown or revoked device, or a wrong signature. `conflict`: fenced by a newer link. */
+/** Failure of a call. `unauthorized`: unknown or revoked device, or an invalid signature. `conflict`: fenced by a newer link. */
 export const LinkFailure = Schema.Struct({
   code: Schema.Literals(["unauthorized", "conflict", "schema_validation_failed", "overloaded"]),
   message: Schema.String
@@ -51,17 +53,17 @@ export const LinkFailure = Schema.Struct({
 export type LinkFailure = typeof LinkFailure.Type
 
 const generation = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
-/** Seconds that an Edge waits because a Hub says so: never without a pause, and never for more than a day. */
+/** Interval in seconds that a Hub sets for an Edge: at least one second, at most a day. */
 const pause = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))
 const seq = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** The last seq of a run that is durable at the Hub; 0 for none. */
+/** Acknowledgement: the last `seq` of a run that is durable at the Hub; 0 for none. */
 export const Ack = Schema.Struct({ runId: RunId, seq })
 export type Ack = typeof Ack.Type
 
 /**
- * The same after a push. `refused`: `permission_denied` where the run is not this device's, `conflict` where events before these are
- * missing, `schema_validation_failed` where they are no events or cannot follow. What stood before it was taken.
+ * Acknowledgement of a push. `refused`: `permission_denied` if the run belongs to another device, `conflict` if earlier events are missing,
+ * `schema_validation_failed` if an event is invalid or cannot follow. Events up to `seq` are stored even then.
  */
 export const PushAck = Schema.Struct({
   ...Ack.fields,
@@ -69,7 +71,7 @@ export const PushAck = Schema.Struct({
 })
 export type PushAck = typeof PushAck.Type
 
-/** Events of one run in order and without gaps, each the JSON text that the Edge has stored. */
+/** Consecutive events of one run, each as the JSON text that the Edge has stored. */
 export const EventBatch = Schema.Struct({
   runId: RunId,
   firstSeq: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
@@ -77,24 +79,24 @@ export const EventBatch = Schema.Struct({
 })
 export type EventBatch = typeof EventBatch.Type
 
-/** What an Edge offers now; sent whole when it has changed. */
+/** Workspaces, agents and commands that an Edge offers now. Sent completely after a change. */
 export const Offer = Schema.Struct({
   version: Schema.String,
   workspaces: Schema.Array(Workspace),
   agents: Schema.Array(Agent),
-  /** Names of the commands that it takes, which are all that it may be sent. Absent: those of before they were told. */
+  /** Names of the commands that the Edge accepts. The Hub sends no others. Early versions of the Edge do not send the names. */
   commands: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type Offer = typeof Offer.Type
 
-/** The bytes that a device signs, as text: bound to this protocol, this Hub, this device and this challenge. */
+/** Text that a device signs to prove itself: bound to the protocol, the Hub, the device and the challenge. */
 export const challengeText = (proof: {
   readonly hub: string
   readonly deviceId: DeviceId
   readonly challenge: string
 }): string => JSON.stringify(["corral-edge-link", LINK_VERSION, proof.hub, proof.deviceId, proof.challenge])
 
-/** What the next key of a device signs: that it is meant to follow, here and now. */
+/** Text that the new key of a device signs for a rotation: bound to the protocol, the Hub, the device, the key and the generation. */
 export const rotationText = (proof: {
   readonly hub: string
   readonly deviceId: DeviceId
@@ -110,26 +112,27 @@ export const rotationText = (proof: {
     proof.generation
   ])
 
+/** Calls of the link. */
 export class EdgeLink extends RpcGroup.make(
   Rpc.make("Hello", {
     payload: { linkVersion: Schema.Int, deviceId: DeviceId, instanceId: Schema.String },
-    /** `hub` is the Hub's public URL; the challenge is used once, on this socket, within 30 s. */
+    /** `hub` is the public URL of the Hub. The challenge is valid once, on this socket, for 30 s. */
     success: Schema.Struct({ challenge: Schema.String, hub: Schema.String }),
     error: LinkFailure
   }),
   Rpc.make("Prove", {
-    /** Ed25519 over `challengeText`, as base64url. */
+    /** `signature`: Ed25519 signature of `challengeText`, as base64url. */
     payload: { deviceId: DeviceId, challenge: Schema.String, signature: Schema.String, offer: Offer },
     success: Schema.Struct({ generation, heartbeatSeconds: pause, accessSeconds: pause }),
     error: LinkFailure
   }),
   Rpc.make("Rotate", {
-    /** From now on the device is known by this key alone. The new key's signature over `rotationText`, as base64url. */
+    /** Replaces the key of the device. `signature`: signature of `rotationText` by the new key, as base64url. */
     payload: { generation, publicKey: PublicKey, signature: Schema.String },
     error: LinkFailure
   }),
   Rpc.make("Acks", {
-    /** Where to go on after a break: asked for the runs that the Edge still has. */
+    /** Acknowledgements of the runs that the Edge still has, to continue after a disconnect. */
     payload: { generation, runIds: Schema.Array(RunId) },
     success: Schema.Array(Ack),
     error: LinkFailure

@@ -1,30 +1,30 @@
 /**
- * A project: who works together, and on which workspaces of which targets.
+ * Projects: users who work together, and the workspaces of targets that they share.
  */
 import { Schema } from "effect"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "../identity/Ids.ts"
 import { oneLine } from "../text/OneLine.ts"
-import { storable } from "../text/Text.ts"
+import { isStorableText } from "../text/Text.ts"
 
-/** Weakest first; each may do what the ones before it may. `Authorization` says what. */
+/** Role of a member, weakest first. A role includes the rights of the weaker ones. `Authorization` has the rights. */
 export const ProjectRole = Schema.Literals(["viewer", "member", "admin", "owner"])
 export type ProjectRole = typeof ProjectRole.Type
 
-/** `private`: members only. `internal`: everyone who can sign in may read. */
+/** Readers of a project. `private`: only members. `internal`: all users who can sign in. */
 export const ProjectVisibility = Schema.Literals(["private", "internal"])
 export type ProjectVisibility = typeof ProjectVisibility.Type
 
-const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), storable)
-const description = Schema.String.check(Schema.isMaxLength(4_096), storable)
+const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), isStorableText)
+const description = Schema.String.check(Schema.isMaxLength(4_096), isStorableText)
 
-/** The weakest role whose holders decide approvals. */
+/** Weakest role that can decide approvals. */
 export const Approvers = Schema.Literals(["member", "admin", "owner"])
 export type Approvers = typeof Approvers.Type
 
-/** Who decides the approvals of a project's runs. */
+/** Users who can decide approvals of a project's runs. */
 export const ApprovalPolicy = Schema.Struct({
   approvers: Approvers,
-  /** Whether a person may decide what a task of their own asks for. */
+  /** Whether a user can decide approvals of their own tasks. */
   ownRequests: Schema.Boolean
 }).annotate({ identifier: "ApprovalPolicy" })
 export type ApprovalPolicy = typeof ApprovalPolicy.Type
@@ -32,19 +32,21 @@ export type ApprovalPolicy = typeof ApprovalPolicy.Type
 /** Default policy of a project. */
 export const defaultApprovals: ApprovalPolicy = { approvers: "member", ownRequests: true }
 
+/** A project, as one caller sees it. Times are ISO 8601. */
 export const Project = Schema.Struct({
   id: ProjectId,
   name: Schema.String,
   description: Schema.optionalKey(Schema.String),
   visibility: ProjectVisibility,
   approvals: ApprovalPolicy,
-  /** The caller's own role. */
+  /** Role of the caller. */
   role: ProjectRole,
   createdAt: Schema.String,
   updatedAt: Schema.String
 }).annotate({ identifier: "Project" })
 export type Project = typeof Project.Type
 
+/** Body of POST /client/projects. */
 export const CreateProject = Schema.Struct({
   name,
   description: Schema.optionalKey(description),
@@ -52,11 +54,12 @@ export const CreateProject = Schema.Struct({
 }).annotate({ identifier: "CreateProject" })
 export type CreateProject = typeof CreateProject.Type
 
+/** Body of PATCH /client/projects/{id}. Absent fields do not change. */
 export const UpdateProject = Schema.Struct({
   name: Schema.optionalKey(name),
   description: Schema.optionalKey(description),
   visibility: Schema.optionalKey(ProjectVisibility),
-  /** What is left out stays as it is. */
+  /** Absent fields do not change. */
   approvals: Schema.optionalKey(
     Schema.Struct({
       approvers: Schema.optionalKey(Approvers),
@@ -66,6 +69,7 @@ export const UpdateProject = Schema.Struct({
 }).annotate({ identifier: "UpdateProject" })
 export type UpdateProject = typeof UpdateProject.Type
 
+/** A member of a project. */
 export const ProjectMember = Schema.Struct({
   userId: UserId,
   name: Schema.String,
@@ -75,8 +79,8 @@ export const ProjectMember = Schema.Struct({
 export type ProjectMember = typeof ProjectMember.Type
 
 /**
- * POST /client/projects/{id}/members: who, by the id that they see of themselves or by the address that the identity provider vouches
- * for, and as what.
+ * Body of POST /client/projects/{id}/members: the role, and the user by id or by an email address that the identity provider has verified.
+ * Exactly one of the two is required.
  */
 export const AddMember = Schema.Struct({
   userId: Schema.optionalKey(UserId),
@@ -93,7 +97,7 @@ export const AddMember = Schema.Struct({
   .annotate({ identifier: "AddMember" })
 export type AddMember = typeof AddMember.Type
 
-/** A workspace of a target that the project may use. */
+/** A workspace of a target that members of the project may use. */
 export const WorkspaceLink = Schema.Struct({
   targetId: DeviceId,
   workspace: WorkspaceId,
@@ -102,9 +106,9 @@ export const WorkspaceLink = Schema.Struct({
 }).annotate({ identifier: "WorkspaceLink" })
 export type WorkspaceLink = typeof WorkspaceLink.Type
 
-/** POST /client/projects/{id}/workspaces. */
+/** Body of POST /client/projects/{id}/workspaces. */
 export const LinkWorkspace = Schema.Struct({
   targetId: DeviceId,
-  workspace: WorkspaceId.check(storable)
+  workspace: WorkspaceId.check(isStorableText)
 }).annotate({ identifier: "LinkWorkspace" })
 export type LinkWorkspace = typeof LinkWorkspace.Type

@@ -1,18 +1,18 @@
 /**
- * Search for many keywords at once, regardless of case. One pass over the text, whatever the number of keywords.
+ * Search for many keywords in one pass over the text, regardless of case.
  *
- * A table of the hashes of three characters answers for almost every position that no keyword begins there.
+ * A table with the hashes of three characters rules out almost every position.
  */
 
 const TABLE_BITS = 15
 const MASK = (1 << TABLE_BITS) - 1
 const FIRST = 3
-/** Characters that are searched together, as bytes where they are ASCII. */
+/** Characters that are searched together, as bytes if they are ASCII. */
 const WINDOW = 65_536
 const scratch = new Uint8Array(WINDOW)
 const encoder = new TextEncoder()
 
-/** Lowercase code of a character; 0 for everything that is in no keyword. */
+/** Lowercase code of each ASCII character, by its code. */
 const lowercase = Uint8Array.from({ length: 128 }, (_, code) =>
   String.fromCharCode(code).toLowerCase().charCodeAt(0)
 )
@@ -25,7 +25,7 @@ interface Keyword {
 }
 
 export class KeywordSearch {
-  /** By hash: which of `#groups` begins with such characters; 0 for almost every hash. */
+  /** By hash: index in `#groups` of the keywords that begin with these characters; 0 for almost every hash. */
   readonly #groupOf = new Uint16Array(MASK + 1)
   readonly #groups: Array<Array<Keyword>> = [[]]
 
@@ -41,12 +41,12 @@ export class KeywordSearch {
   }
 
   /**
-   * Each keyword in the text, in the order of their places: place and index of the keyword in turn. Where the text ends within a keyword,
-   * after three characters or more, the index is inverted (`~index`).
+   * Keywords in the text by position, as alternating positions and keyword indexes. If the text ends within a keyword, after at least three
+   * characters, the index is inverted (`~index`).
    */
   hits(text: string): ReadonlyArray<number> {
     let hits: Array<number> | undefined
-    // Windows overlap: the first characters of a keyword are always together in one of them.
+    // Windows overlap, so that one of them contains the first characters of each keyword.
     for (let from = 0; from + FIRST <= text.length; from += WINDOW - FIRST + 1) {
       const part = text.length <= WINDOW ? text : text.slice(from, from + WINDOW)
       const { read, written } = encoder.encodeInto(part, scratch)
@@ -63,7 +63,7 @@ export class KeywordSearch {
     let hits = before
     let hash = 0
     for (let at = from; at < to; at++) {
-      // What is no ASCII hashes to something too; `#found` compares.
+      // Other characters than ASCII can collide with a hash. `#found` compares.
       hash = ((hash << 5) ^ (lowercase[text.charCodeAt(at) & 127] ?? 0)) & MASK
       const group = groupOf[hash] ?? 0
       if (group !== 0 && at >= from + FIRST - 1) hits = this.#found(text, at - FIRST + 1, group, hits)
@@ -71,7 +71,7 @@ export class KeywordSearch {
     return hits
   }
 
-  /** The same over the bytes of an ASCII text: reading characters of a string that is a part of another one takes ten times as long. */
+  /** The same search in the bytes of an ASCII text. Reading characters of a sliced string takes ten times as long. */
   #hitsInBytes(text: string, from: number, bytes: Uint8Array, length: number, before: Hits): Hits {
     const groupOf = this.#groupOf
     let hits = before

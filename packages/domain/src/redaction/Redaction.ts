@@ -1,95 +1,97 @@
 /**
- * Secrets taken out of text: keys that are known by their form, values that are named as secrets, and values that are known to be secret.
+ * Redaction of secrets in text: keys with a known format, values with a secret name, and known secret values.
  *
- * Pure, and linear in the text. The rules are those of gitleaks and our own (`redaction/`). Does not find a secret that is encoded (base64,
- * percent, hex), split over lines (private keys excepted), glued to a word before it, or of a form that no rule describes.
+ * Guarantees: pure and linear in the text. The rules are those of gitleaks (`gitleaksRules`) and our own (`ownRules`).
+ * Does not: find secrets that are encoded (base64, percent, hex), split over lines (except private keys), attached to a preceding word, or in
+ * a format without a rule.
  */
 import { gitleaksRules, placeholders } from "./gitleaksRules.ts"
 import { ownRules } from "./ownRules.ts"
 import { SecretFinder, type Span } from "./SecretFinder.ts"
 
-/** What stands where a secret stood. */
+/** Text that replaces a secret. */
 export const REDACTED = "[redacted]"
 
-let made: SecretFinder | undefined
-/** Made when the first text is read, not when a service starts. */
+let sharedFinder: SecretFinder | undefined
+/** Created for the first text, not at the start of a service. */
 const finder = (): SecretFinder =>
-  (made ??= new SecretFinder([...ownRules, ...gitleaksRules()], placeholders()))
+  (sharedFinder ??= new SecretFinder([...ownRules, ...gitleaksRules()], placeholders()))
 
-/** Also with line numbers or marks of a patch before its lines, and with the headers of PGP. */
+/** Private keys, also with line numbers or patch markers before their lines, and with PGP headers. */
 const privateKey =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s\\:,.()@<>|→]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g
 const KEY_BEGIN = "-----BEGIN "
 const KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/
-/** Of something else that begins as a key does. */
+/** Other text that begins like a private key. */
 const OTHER_BEGIN = /^(?![A-Z0-9 ]{0,40}PRIVATE KEY)(?:[A-Z0-9 ]*[^A-Z0-9 ]|[A-Z0-9 ]{54})/
 
-/** By character code: characters of keys. */
+/** By character code: whether the character can be part of a key. */
 const inTokens = Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9_./+~=@-]/.test(String.fromCharCode(code))
 )
 
-/** Characters of names, and separators in addresses. */
+/** By character code: whether the character can be part of a name or is a separator in an address. */
 const inNames = Array.from({ length: 128 }, (_, code) => /[\w.:/-]/.test(String.fromCharCode(code)))
 
-/** A text that runs into the next one is looked at this far back; a token that is longer is none. */
+/** Longest token, in characters, that can continue in the next text. A longer one is not a secret. */
 const LONGEST_TOKEN = 4_096
-/** A private key that has no end by then is taken out as far as it goes. */
+/** Longest wait for the end of a private key, in characters. A longer key is redacted as far as it was read. */
 const LONGEST_KEY = 16_384
 
-/** A value that is shorter tells nothing apart: it would be taken out of ordinary words. */
+/** Shortest known value that is redacted, in characters. Shorter values occur in ordinary words. */
 const SHORTEST_VALUE = 8
-/** No rule finds anything in less: `PWD_=` and four characters. */
+/** Shortest text in which a rule can match: `PWD_=` and four characters. */
 const SHORTEST_TEXT = 8
 
-/** The name of a secret is at most this far before it. */
+/** Longest distance between the name of a secret and the secret, in characters. */
 const CONTEXT = 128
-/** Where no keyword has begun: two characters of one, and what stands before it. */
+/** Length of the context without a keyword: two characters of a possible keyword and the character before it. */
 const SHORT_CONTEXT = 3
 
-/** What a text ends with that was cut, and how much of a secret before it tells something. */
+/** End of a truncated text. */
 const CUT = "…"
+/** Shortest part of a secret before `CUT` that is redacted, in characters. */
 const SHORTEST_PIECE = 4
 
-/** A piece of streamed text as it is shown. */
+/** A redacted piece of streamed text. */
 export interface Piece {
-  /** The beginning of the piece, without secrets. */
+  /** Redacted beginning of the piece. */
   readonly shown: string
-  /** Its end, where that may be the beginning of a secret: it comes before the next piece. */
+  /** End of the piece that may be the beginning of a secret. The caller prepends it to the next piece. */
   readonly rest: string
-  /** The end of what was shown, as it was, where the name of a secret may be: the next piece is read after it. */
+  /** Original text at the end of `shown` that may contain the name of a secret. Context of the next piece. */
   readonly context: string
 }
 
 export class Redaction {
   readonly #values: ReadonlyArray<string>
 
-  /** `values` are secret wherever they stand; those under eight characters are left alone. */
+  /** `values` are redacted everywhere, except those with fewer than eight characters. */
   constructor(values: Iterable<string> = []) {
     this.#values = [...new Set(values)]
       .filter((value) => value.length >= SHORTEST_VALUE)
       .toSorted((a, b) => b.length - a.length)
   }
 
-  /** The text without its secrets; the very same where there is none. Before a `…` at its end, half a secret is one too. */
+  /** The redacted text; the same string if it has no secrets. Before a `…` at its end, a part of a secret is redacted too. */
   text(text: string): string {
     if (text.length < SHORTEST_TEXT) return text
     return text.endsWith(CUT) ? this.#withoutPiece(text) : this.after("", text)
   }
 
-  /** The text without its secrets, where `context` came right before it: a secret may be named there. */
+  /** The redacted text. `context` is the text directly before it, which may contain the name of a secret. */
   after(context: string, text: string): string {
     const whole = context + text
     const spans = this.#spans(whole, finder().hits(whole))
     return spans.length === 0 ? text : without(whole, spans, context.length)
   }
 
-  /** The value with every text in it, and every name of a field, without secrets; the very same where there is none. */
+  /** The value with all texts and field names redacted; the same value if it has no secrets. */
   value<A>(value: A): A {
-    return this.#within(value) as A // texts stay texts, objects keep their shape
+    return this.#within(value) as A // redaction keeps the types of texts and the shapes of objects
   }
 
-  /** Reads a piece of streamed text that came right after `context`. */
+  /** Redacts a piece of streamed text that directly follows `context`. */
   piece(context: string, text: string): Piece {
     const whole = context === "" ? text : context + text
     const hits = finder().hits(whole)
@@ -103,11 +105,11 @@ export class Redaction {
     }
   }
 
-  /** Where an unfinished secret may begin at the end of the text; the length of the text if there is none. */
+  /** Position of a possible unfinished secret at the end of the text; the length of the text if there is none. */
   #unfinished(text: string, hits: ReadonlyArray<number>): number {
     const place = Math.min(this.#unfinishedValue(text), unfinishedKey(text), unfinishedToken(text, hits))
     if (place >= text.length) return text.length
-    // It must not cut a secret that is whole.
+    // The position must not split a complete secret.
     const cut = this.#spans(text, hits).filter(({ start, end }) => start < place && end > place)
     return Math.min(place, ...cut.map(({ start }) => start))
   }
@@ -150,14 +152,14 @@ export class Redaction {
     }
     let changed = false
     const entries = Object.entries(value).map(([name, inner]: [string, unknown]) => {
-      const [kept, within] = [this.text(name), this.#field(name, inner)]
-      changed ||= kept !== name || within !== inner
-      return [kept, within] as const
+      const [redactedName, redactedValue] = [this.text(name), this.#field(name, inner)]
+      changed ||= redactedName !== name || redactedValue !== inner
+      return [redactedName, redactedValue] as const
     })
     return changed ? Object.fromEntries(entries) : value
   }
 
-  /** A field's name may say that its text is secret. */
+  /** Redacts a field whose name may mark its text as secret. */
   #field(name: string, value: unknown): unknown {
     if (typeof value !== "string" || !mayNameSecret(name)) return this.#within(value)
     const context = `"${name}":"`
@@ -181,35 +183,35 @@ export class Redaction {
 
 const none: ReadonlyArray<Span> = []
 
-/** Names of fields come again and again: whether one may name a secret is remembered. */
+/** Cache by field name, because the same names recur: whether the name may mark a secret. */
 const namesSecret = new Map<string, boolean>()
-const MOST_NAMES = 1_024
+const MAX_NAMES = 1_024
 const mayNameSecret = (name: string): boolean => {
   const known = namesSecret.get(name)
   if (known !== undefined) return known
-  if (namesSecret.size >= MOST_NAMES) namesSecret.clear()
+  if (namesSecret.size >= MAX_NAMES) namesSecret.clear()
   const may = name.length <= 64 && finder().hits(name).length > 0
   namesSecret.set(name, may)
   return may
 }
 
-/** The text from `from` on, with `REDACTED` for each place. */
+/** The text after `from`, with `REDACTED` instead of each span. */
 const without = (text: string, spans: ReadonlyArray<Span>, from: number): string => {
-  let kept = ""
+  let redacted = ""
   let at = from
   for (const { start, end } of [...spans].toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     if (end <= at || start >= text.length) continue
-    // What overlaps with the place before is part of it.
-    if (start >= at) kept += text.slice(at, start) + REDACTED
-    else if (at === from) kept += REDACTED
-    // The end of a sentence is none of a key's.
+    // A span that overlaps with the previous one extends it.
+    if (start >= at) redacted += text.slice(at, start) + REDACTED
+    else if (at === from) redacted += REDACTED
+    // A period at the end of a sentence is not part of a key.
     at =
       end === text.length || /\s/.test(text.charAt(end)) ? end - (text.charAt(end - 1) === "." ? 1 : 0) : end
   }
-  return kept + text.slice(at)
+  return redacted + text.slice(at)
 }
 
-/** What the text after `place` must be read with: from a keyword on, or the last characters of what may become one. */
+/** Context of the text after `place`: the text around the last keyword, or the last characters that may become a keyword. */
 const contextAt = (text: string, place: number, hits: ReadonlyArray<number>): string => {
   if ((hits.at(-2) ?? -1) >= place - CONTEXT) return text.slice(Math.max(0, place - CONTEXT), place)
   let from = place
@@ -218,10 +220,10 @@ const contextAt = (text: string, place: number, hits: ReadonlyArray<number>): st
 }
 
 const unfinishedKey = (text: string): number => {
-  // Almost no text has it, and a search forwards costs less than one backwards.
+  // Almost no text contains it, and searching forwards is cheaper than backwards.
   const at = text.includes(KEY_BEGIN) ? text.lastIndexOf(KEY_BEGIN) : -1
   if (at === -1) {
-    // The first characters of a key's first line.
+    // The text may end with the first characters of a key.
     if (!"-BEGIN".includes(text.charAt(text.length - 1))) return text.length
     for (let length = Math.min(KEY_BEGIN.length - 1, text.length); length > 0; length--)
       if (text.endsWith(KEY_BEGIN.slice(0, length))) return text.length - length
@@ -240,7 +242,7 @@ const unfinishedToken = (text: string, hits: ReadonlyArray<number>): number => {
   return end - token > LONGEST_TOKEN ? end : finder().unfinished(text, token, hits)
 }
 
-/** Values of an environment that its names call secret, and passwords in its addresses. */
+/** Secrets in environment variables: values with a secret name, and passwords in URLs. */
 export const secretsOf = (environment: Readonly<Record<string, string>>): ReadonlyArray<string> =>
   Object.entries(environment).flatMap(([name, value]) => {
     if (/KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH(?!OR)|COOKIE/i.test(name)) return [value]

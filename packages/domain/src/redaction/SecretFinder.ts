@@ -1,7 +1,7 @@
 /**
- * Finds secrets by rules: places of secrets in a text, and from where the end of a text may be the beginning of one.
+ * Search for secrets by rules: spans of secrets in a text, and the position of a possible unfinished secret at its end.
  *
- * A rule is compiled when one of its keywords is seen for the first time. Work is linear in the text: every keyword costs one bounded try.
+ * Guarantees: linear in the text. Every keyword costs one bounded attempt. A rule is compiled when one of its keywords first occurs.
  */
 import { KeywordSearch } from "./KeywordSearch.ts"
 import type { SecretRule } from "./SecretRule.ts"
@@ -11,13 +11,13 @@ export interface Span {
   readonly end: number
 }
 
-/** Between a name and its secret, as in gitleaks; and after the secret, where gitleaks wants a delimiter for all of them. */
+/** Patterns between a name and its secret, as in gitleaks, and after the secret. Gitleaks requires a delimiter after all secrets. */
 const ASSIGNMENT = String.raw`(?:[ \t\w.-]{0,20})[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}`
 const DELIMITED = String.raw`(?=[\x60'"\s;]|\\[nr]|$)`
 const END = String.raw`(?![\w(=+/-])`
 const ASSIGNED_TAIL = String.raw`[\w.-]{0,40}${ASSIGNMENT}(?<secret>[^\s'"\x60;]{0,300})$`
 
-/** Around a keyword that may be in the middle of a match. */
+/** Characters before and after a keyword that may be in the middle of a match. */
 const BEFORE = 300
 const AFTER = 700
 /** Distance from the end of the text within which a name can announce a secret. */
@@ -57,7 +57,7 @@ class CompiledRule {
     this.#stopwords = rule.stopwords?.split(" ") ?? []
   }
 
-  holds(secret: string, match: string): boolean {
+  accepts(secret: string, match: string): boolean {
     const { entropy, isSecret } = this.rule
     if (isSecret !== undefined && !isSecret(secret)) return false
     if (entropy !== undefined && entropyOf(secret) < entropy) return false
@@ -68,26 +68,26 @@ class CompiledRule {
   }
 }
 
-/** Where the secret of a match is. */
+/** Span of the secret in a match. */
 const spanOf = (match: RegExpExecArray, offset: number): Span => {
   const [start, end] = match.indices?.groups?.["secret"] ?? [match.index, match.index + match[0].length]
-  // Quotes are none of a secret's.
+  // Quotes are not part of a secret.
   const quoted = /^(["']).*\1$/s.test(match.groups?.["secret"] ?? "") ? 1 : 0
   return { start: start + offset + quoted, end: end + offset - quoted }
 }
 
 export class SecretFinder {
   readonly #search: KeywordSearch
-  /** By keyword: its rules. */
+  /** Indexes of rules, by keyword. */
   readonly #rulesOf: ReadonlyArray<ReadonlyArray<number>>
   readonly #rules: ReadonlyArray<SecretRule>
   readonly #compiled: Array<CompiledRule | undefined> = []
   readonly #placeholders: ReadonlyArray<string>
   #placeholder: RegExp | undefined
-  /** The first characters, and the first two, of keys that are known by their beginning; lowercase. */
+  /** The first one and the first two characters of keys with a known beginning, in lowercase. */
   readonly #beginnings: ReadonlySet<string>
 
-  /** `placeholders` are patterns of what is never a secret. */
+  /** `placeholders` are patterns of text that is never a secret. */
   constructor(rules: ReadonlyArray<SecretRule>, placeholders: ReadonlyArray<string>) {
     const byKeyword = new Map<string, Array<number>>()
     rules.forEach(({ keywords }, index) => {
@@ -107,17 +107,17 @@ export class SecretFinder {
     this.#beginnings = new Set(beginning.flatMap((keyword) => [keyword.slice(0, 1), keyword.slice(0, 2)]))
   }
 
-  /** Keywords of rules in a text, and the beginning of one at its end: what `find` and `unfinished` begin with. Empty for most texts. */
+  /** Keywords in a text and a partial keyword at its end, as input of `find` and `unfinished`. Empty for most texts. */
   hits(text: string): ReadonlyArray<number> {
     return this.#search.hits(text)
   }
 
-  /** Places of the secrets in a text; they may overlap, in any order. */
+  /** Spans of the secrets in a text, in any order. Spans may overlap. */
   find(text: string, hits: ReadonlyArray<number>): ReadonlyArray<Span> {
     if (hits.length === 0) return none
     const spans: Array<Span> = []
     const around = new Map<number, Array<{ from: number; to: number }>>()
-    /** By rule: where its last match ended. A try within it would only see the same characters again. */
+    /** End of the last match, by rule. An attempt within it would only see the same characters again. */
     const matched = new Map<number, number>()
     for (const [at, index, isWhole] of this.#tries(hits)) {
       if (!isWhole) continue
@@ -143,8 +143,8 @@ export class SecretFinder {
   }
 
   /**
-   * From where the end of a text may be the beginning of a secret; its length where it is not. `token`: where the last run of characters
-   * that keys are made of begins.
+   * Position of a possible unfinished secret at the end of a text; the length of the text if there is none. `token`: start of the last
+   * sequence of key characters.
    */
   unfinished(text: string, token: number, hits: ReadonlyArray<number>): number {
     let place = this.beginning(text)
@@ -166,7 +166,7 @@ export class SecretFinder {
     return place
   }
 
-  /** Where the last one or two characters are the first of a key; the text's length where they are not. */
+  /** Position of the last one or two characters if a key can begin with them; else the length of the text. */
   beginning(text: string): number {
     for (let at = Math.max(0, text.length - 2); at < text.length; at++) {
       if (at > 0 && isWord(text.charCodeAt(at)) && isWord(text.charCodeAt(at - 1))) continue
@@ -186,7 +186,8 @@ export class SecretFinder {
   #add(spans: Array<Span>, compiled: CompiledRule, match: RegExpExecArray, offset: number): void {
     const secret = match.groups?.["secret"] ?? match[0]
     this.#placeholder ??= new RegExp(this.#placeholders.map((source) => `(?:${source})`).join("|"))
-    if (!this.#placeholder.test(secret) && compiled.holds(secret, match[0])) spans.push(spanOf(match, offset))
+    if (!this.#placeholder.test(secret) && compiled.accepts(secret, match[0]))
+      spans.push(spanOf(match, offset))
   }
 
   #compile(index: number): CompiledRule {
@@ -200,14 +201,14 @@ export class SecretFinder {
 
 const none: ReadonlyArray<Span> = []
 
-/** A key that is known by its form; the others follow a name that is not secret. */
+/** Whether the rule matches a key by its format. Other rules match a value after a name. */
 const isForm = ({ name, pattern, tail }: SecretRule): boolean =>
   name === undefined && tail === undefined && pattern !== undefined
 
 const isWord = (code: number): boolean =>
   (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
 
-/** The places around keywords, joined where they overlap. */
+/** Adds the surroundings of a keyword. Joins overlapping ones. */
 const widen = (
   around: Map<number, Array<{ from: number; to: number }>>,
   index: number,

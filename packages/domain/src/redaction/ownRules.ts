@@ -15,12 +15,12 @@ const isServiceKey = (secret: string): boolean =>
 
 const isWebToken = (secret: string): boolean => /^[\w-]{11,}\.[\w-]{8,}\.[\w-]{8,}/.test(secret)
 
-/** Values of documents that describe a password instead of holding one. */
+/** Values in documents that describe a password and are not one. */
 const isNoDescription = (secret: string): boolean =>
   !/\s/.test(secret) &&
   !/^(?:string|password|passwd|secret|token|required|optional|redacted|undefined|hidden)$/i.test(secret)
 
-/** A key is known by how it begins. */
+/** Keys with a recognizable beginning. */
 const form = (prefix: string, rest: string, isSecret?: (secret: string) => boolean): SecretRule => ({
   id: prefix,
   keywords: [prefix.toLowerCase()],
@@ -66,12 +66,12 @@ const forms: ReadonlyArray<SecretRule> = [
   form("open.larksuite.com/open-apis/bot/v2/hook/", "[A-Za-z0-9-]{16,}")
 ]
 
-/** Names whose value is a secret. */
+/** Names of secret values. */
 const names = String.raw`(?:pass(?:word|wd|phrase)|(?<=_)pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|encryption[_-]?key|credentials?)`
 const keywords = ["passw", "passphrase", "pwd", "secret", "token", "apikey", "api_key", "api-key"]
   .concat(["access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey"])
   .concat(["encryption_key", "encryption-key", "encryptionkey", "credential"])
-/** What may follow in a name: `SECRET_ACCESS_KEY`, but not what says something else about the secret. */
+/** Allowed continuation of a name, as in `SECRET_ACCESS_KEY`. Excludes words that make the value something other than the secret. */
 const more = String.raw`(?!_?(?:file|path|url|uri|name|id|type|length|size|count|limit|ttl|expir\w{0,12}|endpoint))(?:_[A-Za-z0-9]{1,20}){0,3}`
 const unquoted = String.raw`[^\s'"\x60$<>(){}\[\]*,;&|\\]`
 

@@ -1,12 +1,12 @@
 /**
- * Agents as a Hub knows them: the inventory that its targets report, and the agents taken into one session.
+ * Agents at a Hub: those that targets offer, and those that were added to a session.
  */
 import { Schema } from "effect"
 import { AgentCapabilities } from "./Agent.ts"
 import { AgentId, AgentInstanceId, DeviceId, SessionId, UserId, WorkspaceId } from "../identity/Ids.ts"
-import { storable } from "../text/Text.ts"
+import { isStorableText } from "../text/Text.ts"
 
-/** A runtime or profile, and the targets that offer it to this caller. */
+/** A runtime or profile, and the targets that offer it to the caller. */
 export const AgentProfile = Schema.Struct({
   id: AgentId,
   label: Schema.String,
@@ -16,7 +16,7 @@ export const AgentProfile = Schema.Struct({
 }).annotate({ identifier: "AgentProfile" })
 export type AgentProfile = typeof AgentProfile.Type
 
-/** An agent of one session: a profile bound to the target and workspace where it works. */
+/** An agent of one session: a runtime or profile, with the target and the workspace of its runs. */
 export const AgentInstance = Schema.Struct({
   id: AgentInstanceId,
   sessionId: SessionId,
@@ -29,11 +29,13 @@ export const AgentInstance = Schema.Struct({
 }).annotate({ identifier: "AgentInstance" })
 export type AgentInstance = typeof AgentInstance.Type
 
-/** POST /client/sessions/{id}/agents. `label` is the agent's own where it is absent. */
+/** Body of POST /client/sessions/{id}/agents. `label` is that of the agent by default. */
 export const AddAgent = Schema.Struct({
-  agentId: AgentId.check(storable),
+  agentId: AgentId.check(isStorableText),
   targetId: DeviceId,
-  workspace: WorkspaceId.check(storable),
-  label: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100), storable))
+  workspace: WorkspaceId.check(isStorableText),
+  label: Schema.optionalKey(
+    Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100), isStorableText)
+  )
 }).annotate({ identifier: "AddAgent" })
 export type AddAgent = typeof AddAgent.Type

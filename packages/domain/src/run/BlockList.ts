@@ -50,7 +50,7 @@ export class BlockList {
     this.blocks.pop()
   }
 
-  /** Makes room where a bound is exceeded. */
+  /** Shortens or drops the oldest blocks if a limit is exceeded. */
   trim(): void {
     if (this.textSize <= MAX_TEXT && this.blocks.length <= MAX_BLOCKS) return
     if (this.blocks.length > MAX_BLOCKS) this.dropOldest(MAX_BLOCKS / 10)
@@ -82,7 +82,7 @@ const isOfKind = <K extends RunBlock["kind"]>(
   kind: K
 ): block is Extract<RunBlock, { kind: K }> => block.kind === kind
 
-/** Characters that a block holds, roughly. */
+/** Approximate number of characters in a block. */
 const textSizeOf = (block: RunBlock): number => {
   switch (block.kind) {
     case "message":

@@ -1,11 +1,11 @@
 /**
- * Text of a display block, bounded: the part that is kept, and where the rest is in the log.
+ * Bounded text of a display block: the stored part, and the events that contain the rest.
  */
 
 export interface BoundedText {
-  /** The kept part. */
+  /** The stored part. */
   readonly text: string
-  /** Characters of the whole text. */
+  /** Length of the whole text in characters. */
   readonly size: number
   /** `seq` of the first and the last event that contain the whole text. */
   readonly from: number
@@ -14,7 +14,7 @@ export interface BoundedText {
   readonly skipped: number
 }
 
-/** Characters kept of one text. A growing text may be half as long again. */
+/** Stored characters of one text. A growing text can have up to 50 % more. */
 export const MAX_KEPT_TEXT = 32_768
 
 export const boundText = (text: string, seq: number, size = text.length): BoundedText => ({

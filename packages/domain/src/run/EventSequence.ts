@@ -2,7 +2,7 @@
  * Reader of one run's event stream, the same in every client: frames in, decoded events out.
  *
  * Guarantees: events come out once and in order of `seq`. A jump of `seq` is reported as `MissingEvents`. A client that reconnects resumes
- * with `after=lastSeq`. Text that is not an envelope is ignored, as the contract asks.
+ * with `after=lastSeq`. Text that is not an envelope is ignored, as the contract requires.
  * Does not: connect, parse `text/event-stream` or retry. Each client owns its transport and its decoder.
  */
 import type { KnownEvent, UnknownEvent } from "./RunEvent.ts"

@@ -1,7 +1,7 @@
 /**
- * Tables with one entry for each event type. A type without an entry is a type error, so that no reader forgets one.
+ * Tables of handlers with one entry for each event type. A missing entry is a type error.
  *
- * Each client has one such table. `scripts/newEventType.soak.test.ts` checks that the compiler names all of them, and nothing else.
+ * Each client has one such table. `scripts/newEventType.soak.test.ts` checks that a new type causes errors in all tables and nowhere else.
  */
 import type { EventOf, EventType, RunEvent } from "./RunEvent.ts"
 

@@ -1,7 +1,8 @@
 /**
- * Project files that can make a runtime execute something, and how an adapter prevents it. The Edge searches for the files.
+ * Project settings: files of a project that can make a runtime execute something, and how an adapter prevents it. The Edge searches for the
+ * files.
  *
- * Does not: name every such file. A list covers the recorded versions of a program.
+ * Does not: list every such file. The lists cover the recorded versions of each program.
  */
 import { Schema } from "effect"
 
@@ -9,42 +10,44 @@ import { Schema } from "effect"
 export interface ProjectFile {
   /** Relative to the workspace, `/`-separated. */
   readonly path: string
-  /** What it can execute: `hooks, MCP servers`. */
+  /** What the file can execute, such as `hooks, MCP servers`. */
   readonly runs: string
-  /** The runtime reads it in any case. Without the grant the Edge does not start the runtime where it exists. */
+  /** The runtime always reads the file. If the file exists, the Edge starts the runtime only with the grant. */
   readonly unavoidable?: true | undefined
 }
 
-/** Rules of the project that forbid. They hold where everything else in the file is ignored. */
+/** Deny rules of the project. They apply even if the rest of the file is ignored. */
 export interface DenyRules {
   readonly files: ReadonlyArray<string>
-  /** The rules in one file's text; `undefined` where the text is not readable. */
+  /** Rules in the text of one file; `undefined` if the text is invalid. */
   readonly read: (text: string) => ReadonlyArray<string> | undefined
 }
 
-/** A file of the person in which a runtime remembers the folders that it trusts. No flag takes such a trust back. */
+/** A file of the user in which a runtime stores the folders that it trusts. No flag of the runtime overrides it. */
 export interface RememberedTrust {
-  /** Names the runtime's folder of settings; `defaultHome`, relative to the person's home, where it is absent. */
+  /** Environment variable with the runtime's settings folder. Default: `defaultHome`, relative to the user's home directory. */
   readonly homeVariable: string
   readonly defaultHome: string
-  /** In that folder. */
+  /** Name of the file in that folder. */
   readonly file: string
+  /** Whether the file with this text trusts the workspace. */
   readonly trusts: (text: string, workspacePath: string) => boolean
 }
 
+/** What an adapter declares about the project settings of its runtime. */
 export interface ProjectSettings {
   readonly files: ReadonlyArray<ProjectFile>
-  /** Instruction files that the runtime does not read once it ignores the rest. The Edge puts their text before the first prompt. */
+  /** Instruction files that the runtime ignores along with the settings. The Edge adds their text before the first prompt. */
   readonly instructions?: ReadonlyArray<string> | undefined
   readonly denyRules?: DenyRules | undefined
-  /** Where the folder is trusted there, every file counts as unavoidable. */
+  /** If the runtime trusts the folder, every file counts as unavoidable. */
   readonly trust?: RememberedTrust | undefined
 }
 
-/** Whether project files may execute something: only the workspace's grant `project_settings` enables them. */
+/** Whether project files may execute something. Only the workspace's grant `project_settings` enables them. */
 export type ProjectSettingsUse = "ignored" | "enabled"
 
-/** What a run reports: the files that were there, relative to the workspace. */
+/** Report of a run: the project files that exist, relative to the workspace, and whether they were enabled. */
 export const ProjectSettingsReport = Schema.Struct({
   use: Schema.Literals(["ignored", "enabled"]),
   files: Schema.Array(Schema.String)

@@ -1,10 +1,10 @@
 /**
- * The end of an approval as its event tells it: the fields that the event adds to the approval. Every store and every view takes them from
- * here, so that none of them forgets one.
+ * Resolution of an approval: the fields that `run.approval.resolved` adds to the approval. All stores and views use this conversion.
  */
 import type { Approval } from "../approval/Approval.ts"
 import type { PayloadOf } from "./RunEvent.ts"
 
+/** Fields of a resolved approval. */
 export type ApprovalResolution = Pick<
   Approval,
   | "state"
@@ -18,7 +18,7 @@ export type ApprovalResolution = Pick<
   | "allowedInput"
 >
 
-/** `resolvedAt` is the time of the event, ISO 8601. */
+/** Resolution from an event. `resolvedAt` is the time of the event, ISO 8601. */
 export const approvalResolution = (
   payload: PayloadOf<"run.approval.resolved">,
   resolvedAt: string

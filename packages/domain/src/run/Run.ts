@@ -1,10 +1,10 @@
 /**
- * A run: one execution of a runtime in a workspace, as clients see it. Its history is the event log; this is the snapshot.
+ * Runs: executions of a runtime in a workspace, as clients see them. `Run` is a snapshot; the event log has the history.
  */
 import { Schema } from "effect"
 import { AgentId, ApprovalId, RunId, SessionId, WorkspaceId } from "../identity/Ids.ts"
 
-/** Edge states; a Hub adds `queued` before an Edge has the run. */
+/** State of a run at an Edge. A Hub adds `queued`: no Edge has the run yet. */
 export const RunStatus = Schema.Literals([
   "created",
   "starting",
@@ -21,11 +21,11 @@ export type TerminalStatus = "completed" | "failed" | "cancelled"
 export const isTerminal = (status: RunStatus): status is TerminalStatus =>
   status === "completed" || status === "failed" || status === "cancelled"
 
-/** What a run may do without an approval. Clients use `ask` by default; `full_access` needs a workspace grant. */
+/** What a run may do without an approval. Clients use `ask` by default. `full_access` requires a grant of the workspace. */
 export const RunMode = Schema.Literals(["read_only", "plan", "ask", "auto_edit", "full_access"])
 export type RunMode = typeof RunMode.Type
 
-/** Tokens of this run, counted by the runtime. `costUsd` is present if the runtime reports it. */
+/** Token counts of a run, from the runtime. `costUsd` is present if the runtime reports it. */
 export const Usage = Schema.Struct({
   inputTokens: Schema.optionalKey(Schema.Int),
   outputTokens: Schema.optionalKey(Schema.Int),
@@ -36,7 +36,7 @@ export const Usage = Schema.Struct({
 }).annotate({ identifier: "Usage" })
 export type Usage = typeof Usage.Type
 
-/** Why a run failed: a code of the error table, a sentence, and details that the caller may see. */
+/** Reason of a failed run: a code of the error table, a message, and details that the caller may see. */
 export const RunFailure = Schema.Struct({
   code: Schema.String.annotate({
     description:
@@ -71,12 +71,12 @@ export const Budget = Schema.Struct({
   tokens: limit,
   /** Replies of the model. */
   turns: limit,
-  /** Milliseconds from the start of the runtime, waiting for people included. 1 s to 24 h. */
+  /** Milliseconds from the start of the runtime, including the time that approvals are pending. 1 s to 24 h. */
   wallMs: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 })))
 }).annotate({ identifier: "Budget" })
 export type Budget = typeof Budget.Type
 
-/** POST /v1/runs. The contract's four fields, then the optional ones of DECISIONS. */
+/** Body of POST /v1/runs: the four fields of the contract, and optional ones. */
 export const CreateRun = Schema.Struct({
   workspace: WorkspaceId,
   agentId: AgentId,
@@ -92,12 +92,12 @@ export const CreateRun = Schema.Struct({
   ),
   isolation: Schema.optionalKey(Isolation),
   budget: Schema.optionalKey(Budget),
-  /** Extra environment; only names that the Edge's policy lists are accepted. */
+  /** Additional environment variables. The Edge accepts only names that its policy lists. */
   env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
 }).annotate({ identifier: "CreateRun" })
 export type CreateRun = typeof CreateRun.Type
 
-/** GET /v1/runs/{id}. `lastSeq` makes snapshot + `after=lastSeq` free of races. */
+/** Response of GET /v1/runs/{id}. A reader that continues with `after=lastSeq` misses no event. Times are ISO 8601. */
 export const Run = Schema.Struct({
   id: RunId,
   workspace: WorkspaceId,
@@ -118,7 +118,7 @@ export const Run = Schema.Struct({
   lastSeq: Schema.Int,
   pendingApprovals: Schema.Array(ApprovalId),
   usage: Schema.optionalKey(Usage),
-  /** Final text of a completed run, at most 64 KiB of it. */
+  /** Final text of a completed run, truncated to 64 KiB. */
   resultText: Schema.optionalKey(Schema.String),
   error: Schema.optionalKey(RunFailure),
   createdAt: Schema.String,

@@ -1,7 +1,7 @@
 /**
  * Display blocks of a run: one for each message, tool call, file, decision and so on, in the order in which they began.
  *
- * `RunView` makes them from events. Texts are bounded: `BoundedText` says how much is missing and which events contain the whole.
+ * `RunView` creates them from events. Texts are bounded: `BoundedText` says how much is missing and which events contain the whole.
  */
 import type { ApprovalRequest, ApprovalState } from "../approval/Approval.ts"
 import type { BoundedText } from "./BoundedText.ts"
@@ -23,7 +23,7 @@ export interface MessageBlock extends BlockStart {
   readonly role: "assistant" | "user" | "system"
   readonly channel: "text" | "reasoning"
   readonly body: BoundedText
-  /** The message is still being written, or its end never came. */
+  /** Whether the message is incomplete: still being written, or interrupted. */
   readonly partial: boolean
 }
 
@@ -35,7 +35,7 @@ export interface ToolBlock extends BlockStart {
   /** JSON text. */
   readonly input: BoundedText | undefined
   readonly status: "started" | "completed" | "failed" | "denied" | "cancelled"
-  /** The call has not run: its approval is pending. */
+  /** Whether the call waits for a pending approval. */
   readonly isWaiting: boolean
   /** JSON text of the input that ran instead of `input`, if a user edited it. */
   readonly allowedInput: BoundedText | undefined
@@ -96,7 +96,7 @@ export interface WarningBlock extends BlockStart {
   readonly kind: "warning"
   readonly code: string
   readonly message: string
-  /** The end of the run has the same message. */
+  /** Whether the end of the run has the same message. */
   readonly isRepeated: boolean
 }
 

@@ -1,8 +1,8 @@
 /**
- * Event envelope and vocabulary, one typed payload per event type (payload version 1).
+ * Run events: the envelope, and one typed payload per event type (payload version 1).
  *
- * The envelope is closed; payloads grow. Unknown types, unknown payload versions and unknown fields survive `decodeEvent`. `EventDraft`
- * types what is written; the owner of the log adds ids, times and `seq`.
+ * The envelope is closed. Payloads can gain fields. `decodeEvent` keeps unknown types, payload versions and fields. An `EventDraft` has type
+ * and payload only; the log adds ids, times and `seq`.
  */
 import { Option, Result, Schema } from "effect"
 import { ApprovalRequest, ApprovalState, decisionRecord } from "../approval/Approval.ts"
@@ -39,6 +39,7 @@ const cut = {
   totalBytes: Schema.optionalKey(count)
 }
 
+/** Payload fields of each event type. */
 export const payloads = {
   "run.created": {
     workspace: WorkspaceId,
@@ -190,7 +191,7 @@ export type DraftOf<T extends EventType> = Extract<EventDraft, { readonly type: 
 
 /** An event draft. The compiler checks that payload and type fit. */
 export const draft = <T extends EventType>(type: T, payload: PayloadOf<T>): DraftOf<T> =>
-  ({ type, payload }) as unknown as DraftOf<T> // the pair is what DraftOf<T> says; TypeScript does not follow the indexed union
+  ({ type, payload }) as unknown as DraftOf<T> // the parameters tie the payload to the type; TypeScript does not follow the indexed union
 
 export const terminalTypes = ["run.completed", "run.failed", "run.cancelled"] as const
 export type TerminalType = (typeof terminalTypes)[number]
@@ -201,7 +202,7 @@ export const PAYLOAD_VERSION = 1
 /** Largest payload of an event as JSON, in bytes. */
 export const MAX_PAYLOAD_BYTES = 262_144
 
-/** Envelope fields that every reader can rely on. */
+/** Envelope of every event. `seq` is dense from 1 for each run; `createdAt` is ISO 8601. */
 export const Envelope = Schema.Struct({
   id: EventId,
   seq: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
@@ -250,7 +251,7 @@ const decoders = new Map<string, (u: unknown) => Option.Option<unknown>>(
 )
 
 /**
- * Decodes one envelope. Fails only if the envelope is invalid. A known type whose payload does not fit its version-1 schema is an
+ * Decodes one envelope. Fails only if the envelope is invalid. A known type whose payload does not match its version-1 schema is an
  * `UnknownEvent`, so that a newer writer never breaks an older reader.
  */
 export const decodeEvent = (input: unknown): Result.Result<KnownEvent | UnknownEvent, Schema.SchemaError> =>
@@ -261,7 +262,7 @@ export const decodeEvent = (input: unknown): Result.Result<KnownEvent | UnknownE
       : { _tag: "UnknownEvent", envelope }
   })
 
-/** `decodeEvent` for `EventSequence`: `undefined` where the input is not an envelope. */
+/** `decodeEvent` for `EventSequence`: `undefined` if the input is not an envelope. */
 export const decodeReceivedEvent = (input: unknown): KnownEvent | UnknownEvent | undefined =>
   Result.getOrUndefined(decodeEvent(input))
 

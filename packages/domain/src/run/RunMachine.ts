@@ -25,31 +25,32 @@ export interface InputEdit {
   readonly allowedInput: unknown
 }
 
-export type Input =
+/** Input of the state machine. */
+export type RunMachineInput =
   | { readonly _tag: "Created"; readonly payload: PayloadOf<"run.created"> }
   | { readonly _tag: "Spawned" }
-  | { readonly _tag: "Said"; readonly event: AdapterEvent }
+  | { readonly _tag: "EventEmitted"; readonly event: AdapterEvent }
   | {
-      readonly _tag: "Asked"
+      readonly _tag: "ApprovalRequested"
       readonly approvalId: ApprovalId
       readonly request: ApprovalRequest
       readonly expiresAt: string
     }
-  | { readonly _tag: "Withdrawn"; readonly approvalId: ApprovalId; readonly reason: string }
+  | { readonly _tag: "ApprovalWithdrawn"; readonly approvalId: ApprovalId; readonly reason: string }
   | ({
-      readonly _tag: "Decided"
+      readonly _tag: "ApprovalDecided"
       readonly approvalId: ApprovalId
       readonly answer: ApprovalAnswer
       readonly origin?: DecisionOrigin | undefined
       readonly edit?: InputEdit | undefined
     } & DecidedBy)
-  | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
+  | { readonly _tag: "ApprovalExpired"; readonly approvalId: ApprovalId }
   /** The runtime reported its outcome. The process is still running. */
-  | { readonly _tag: "Concluded"; readonly outcome: Outcome; readonly reason?: string | undefined }
+  | { readonly _tag: "OutcomeReported"; readonly outcome: Outcome; readonly reason?: string | undefined }
   /** Usage so far. The terminal event contains it if the outcome has no usage. */
-  | { readonly _tag: "Used"; readonly usage: Usage }
+  | { readonly _tag: "UsageReported"; readonly usage: Usage }
   /** The Edge fails the run regardless of the runtime: a limit was reached, or its mode was violated. */
-  | { readonly _tag: "Overruled"; readonly error: RunFailure }
+  | { readonly _tag: "FailureImposed"; readonly error: RunFailure }
   | ({ readonly _tag: "CancelRequested"; readonly reason?: string | undefined } & DecidedBy)
   | {
       readonly _tag: "TimedOut"
@@ -139,14 +140,14 @@ class Step {
 const nothing: ReadonlyArray<TransitionAction> = []
 const leave: ReadonlyArray<TransitionAction> = [{ _tag: "Leave" }]
 
-/** The hot path: streamed text of a started run. `accept` gives the same result with more checks. */
-const movesNothing = (state: RunState, event: EventDraft): boolean =>
+/** Whether the event keeps the state. The hot path: streamed text of a started run. `accept` gives the same result with more checks. */
+const keepsState = (state: RunState, event: EventDraft): boolean =>
   event.type === "run.message.delta" && state.started && state.rejection === undefined
 
-/** The state and the actions after an input. Terminal states absorb every input, but still answer commands. */
-export const transition = (state: RunState, input: Input): Transition => {
+/** The state and the actions after an input. Terminal states ignore every input except commands, which they answer. */
+export const transition = (state: RunState, input: RunMachineInput): Transition => {
   if (state.status !== undefined && isTerminal(state.status)) {
-    return input._tag === "Decided" || input._tag === "Expired"
+    return input._tag === "ApprovalDecided" || input._tag === "ApprovalExpired"
       ? decideSettled(state, input)
       : [state, nothing]
   }
@@ -157,14 +158,14 @@ export const transition = (state: RunState, input: Input): Transition => {
       return step.done()
     case "Spawned":
       return state.status === "created" ? [{ ...state, status: "starting" }, nothing] : [state, nothing]
-    case "Said":
-      if (movesNothing(state, input.event)) return [state, [{ _tag: "Append", event: input.event }]]
+    case "EventEmitted":
+      if (keepsState(state, input.event)) return [state, [{ _tag: "Append", event: input.event }]]
       if (input.event.type !== "run.started" && !input.event.type.startsWith("runtime.")) step.ensureStarted()
       if (step.append(input.event) && isContinuation(input.event)) step.proceed()
       return step.done()
-    case "Asked":
+    case "ApprovalRequested":
       return requestApproval(step, input)
-    case "Withdrawn":
+    case "ApprovalWithdrawn":
       step.append(
         draft("run.approval.resolved", {
           approvalId: input.approvalId,
@@ -173,20 +174,20 @@ export const transition = (state: RunState, input: Input): Transition => {
         })
       )
       return step.done()
-    case "Decided":
+    case "ApprovalDecided":
       return decide(step, input)
-    case "Expired":
+    case "ApprovalExpired":
       return expire(step, input.approvalId)
-    case "Concluded":
+    case "OutcomeReported":
       // The run is being stopped and the runtime has finished: give the process time to exit.
       if (state.verdict !== undefined) return [state, leave]
       step.conclude(outcomeAfter(step.state.rejection, input.outcome))
       step.resolveAll(input.reason ?? "the runtime ended its turn")
       step.act({ _tag: "Leave" })
       return step.done()
-    case "Used":
+    case "UsageReported":
       return [{ ...state, used: input.usage }, nothing]
-    case "Overruled":
+    case "FailureImposed":
       return overrule(step, input.error)
     case "CancelRequested":
       if (state.verdict === undefined) {
@@ -204,7 +205,7 @@ export const transition = (state: RunState, input: Input): Transition => {
 
 const requestApproval = (
   step: Step,
-  { approvalId, expiresAt, request }: Extract<Input, { _tag: "Asked" }>
+  { approvalId, expiresAt, request }: Extract<RunMachineInput, { _tag: "ApprovalRequested" }>
 ): Transition => {
   // A run that is already ending requests no approvals.
   if (step.state.verdict !== undefined) {
@@ -226,7 +227,10 @@ const expire = (step: Step, approvalId: ApprovalId): Transition => {
   return step.done()
 }
 
-const timeOut = (step: Step, { afterMs, kind }: Extract<Input, { _tag: "TimedOut" }>): Transition => {
+const timeOut = (
+  step: Step,
+  { afterMs, kind }: Extract<RunMachineInput, { _tag: "TimedOut" }>
+): Transition => {
   if (step.state.verdict === undefined) {
     step.append(draft("runtime.timeout", { kind, afterMs }))
     step.conclude({ _tag: "Failed", error: timeoutFailure(kind, afterMs) })
@@ -236,7 +240,7 @@ const timeOut = (step: Step, { afterMs, kind }: Extract<Input, { _tag: "TimedOut
   return step.done()
 }
 
-const decide = (step: Step, input: Extract<Input, { _tag: "Decided" }>): Transition => {
+const decide = (step: Step, input: Extract<RunMachineInput, { _tag: "ApprovalDecided" }>): Transition => {
   const { approvalId, answer, by, edit, origin } = input
   if (!step.state.pending.includes(approvalId)) return decideSettled(step.state, input)
   step.append(
@@ -265,9 +269,9 @@ const decide = (step: Step, input: Extract<Input, { _tag: "Decided" }>): Transit
  */
 const decideSettled = (
   state: RunState,
-  input: Extract<Input, { _tag: "Decided" | "Expired" }>
+  input: Extract<RunMachineInput, { _tag: "ApprovalDecided" | "ApprovalExpired" }>
 ): Transition => {
-  if (input._tag === "Expired") return [state, nothing]
+  if (input._tag === "ApprovalExpired") return [state, nothing]
   const resolution = state.resolved.get(input.approvalId)
   if (resolution === undefined) return [state, [{ _tag: "Refuse", code: "not_found" }]]
   const isEdited = input.answer.updatedInput !== undefined || state.edited?.has(input.approvalId) === true

@@ -2,7 +2,7 @@
  * State of a run, folded from its events, and the transition table: the one place that says which event may follow which.
  *
  * The Edge writes its log through the table, the Hub checks each mirrored log with it. Terminal states absorb everything. `RunMachine` says
- * what a run does about an input. `RunView` adds what people see.
+ * what a run does about an input. `RunView` adds the display.
  */
 import type { ApprovalId, RunId } from "../identity/Ids.ts"
 import type { Rejection } from "./Rejection.ts"
@@ -10,6 +10,7 @@ import { isTerminal, type RunFailure, type RunStatus, type Usage } from "./Run.t
 import type { DraftOf, EventDraft, PayloadOf, TerminalType } from "./RunEvent.ts"
 import type { Outcome } from "./RuntimeAdapter.ts"
 
+/** State of one run. */
 export interface RunState {
   /** `undefined` until `run.created`. */
   readonly status: RunStatus | undefined
@@ -94,8 +95,8 @@ export type Refusal =
 export type Accepted = { readonly ok: true; readonly state: RunState }
 export type Refused = { readonly ok: false; readonly refusal: Refusal }
 
-const ok = (state: RunState): Accepted => ({ ok: true, state })
-const no = (refusal: Refusal): Refused => ({ ok: false, refusal })
+const accepted = (state: RunState): Accepted => ({ ok: true, state })
+const refused = (refusal: Refusal): Refused => ({ ok: false, refusal })
 
 const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> => {
   const next = new Map(map)
@@ -108,16 +109,16 @@ const requestApproval = (
   { approvalId }: PayloadOf<"run.approval.requested">
 ): Accepted | Refused =>
   state.pending.includes(approvalId) || state.resolved.has(approvalId)
-    ? no("approval_already_asked")
-    : ok({ ...state, status: "waiting_approval", pending: [...state.pending, approvalId] })
+    ? refused("approval_already_asked")
+    : accepted({ ...state, status: "waiting_approval", pending: [...state.pending, approvalId] })
 
 const resolveApproval = (
   state: RunState,
   { approvalId, edited, state: resolution }: PayloadOf<"run.approval.resolved">
 ): Accepted | Refused => {
-  if (!state.pending.includes(approvalId)) return no("unknown_approval")
+  if (!state.pending.includes(approvalId)) return refused("unknown_approval")
   const pending = state.pending.filter((id) => id !== approvalId)
-  return ok({
+  return accepted({
     ...state,
     status: pending.length > 0 ? "waiting_approval" : state.started ? "running" : "starting",
     pending,
@@ -127,38 +128,38 @@ const resolveApproval = (
 }
 
 const end = (state: RunState, event: DraftOf<TerminalType>): Accepted | Refused => {
-  if (state.pending.length > 0) return no("approvals_pending")
-  if (state.openCalls.size > 0) return no("calls_open")
+  if (state.pending.length > 0) return refused("approvals_pending")
+  if (state.openCalls.size > 0) return refused("calls_open")
   const usage = event.payload.usage ?? state.usage
   switch (event.type) {
     case "run.completed":
-      return ok({ ...state, status: "completed", usage, resultText: event.payload.text })
+      return accepted({ ...state, status: "completed", usage, resultText: event.payload.text })
     case "run.failed":
-      return ok({ ...state, status: "failed", usage, error: event.payload.error })
+      return accepted({ ...state, status: "failed", usage, error: event.payload.error })
     case "run.cancelled":
-      return ok({ ...state, status: "cancelled", usage })
+      return accepted({ ...state, status: "cancelled", usage })
   }
 }
 
 /** The transition table: the state after `event`, or why the event cannot follow. Has a case for every event type. */
 export const accept = (state: RunState, event: EventDraft): Accepted | Refused => {
   if (state.status === undefined) {
-    if (event.type !== "run.created") return no("not_created")
+    if (event.type !== "run.created") return refused("not_created")
     const { worktree } = event.payload
-    return ok({
+    return accepted({
       ...state,
       status: "created",
       ...(worktree === undefined ? {} : { worktree: worktree.runId })
     })
   }
-  if (isTerminal(state.status)) return no("already_terminal")
+  if (isTerminal(state.status)) return refused("already_terminal")
   switch (event.type) {
     case "run.created":
-      return no("already_created")
+      return refused("already_created")
     case "run.started":
       return state.started
-        ? no("already_started")
-        : ok({
+        ? refused("already_started")
+        : accepted({
             ...state,
             status: state.pending.length > 0 ? "waiting_approval" : "running",
             started: true,
@@ -167,13 +168,13 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
           })
     case "run.tool.call": {
       const { callId, tool } = event.payload
-      if (state.openCalls.has(callId)) return no("call_already_open")
-      return ok({ ...state, openCalls: new Map(state.openCalls).set(callId, tool) })
+      if (state.openCalls.has(callId)) return refused("call_already_open")
+      return accepted({ ...state, openCalls: new Map(state.openCalls).set(callId, tool) })
     }
     case "run.tool.result":
       return state.openCalls.has(event.payload.callId)
-        ? ok({ ...state, openCalls: without(state.openCalls, event.payload.callId) })
-        : no("call_not_open")
+        ? accepted({ ...state, openCalls: without(state.openCalls, event.payload.callId) })
+        : refused("call_not_open")
     case "run.approval.requested":
       return requestApproval(state, event.payload)
     case "run.approval.resolved":
@@ -198,7 +199,7 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
     case "integration.message.received":
     case "integration.card.action":
     case "identity.binding.required":
-      return ok(state)
+      return accepted(state)
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The view of a run that people follow: its state, its pending approvals and its display blocks, folded from events.
+ * View of a run for display: its state, its pending approvals and its display blocks, folded from events.
  *
  * Guarantees: incremental, each event in constant time; the result does not depend on how the events are grouped. Memory is bounded by
  * `BlockList` and `BoundedText`.
@@ -20,7 +20,7 @@ const MAX_UNKNOWN_EVENTS = 200
 const MAX_LABEL = 4_096
 
 export class RunView {
-  /** Of the run; `queued` only where a Hub says so. */
+  /** State of the run. `queued` comes only from a Hub. */
   state: RunStatus | "queued" | undefined
   /** The last `seq` in the view. */
   lastSeq = 0
@@ -277,7 +277,7 @@ const messageKey = ({ channel, messageId }: PayloadOf<"run.message.delta">): str
 const callKey = (callId: string): string => `call ${callId}`
 const approvalKey = (approvalId: string): string => `approval ${approvalId}`
 
-/** A text that the event itself may have cut. */
+/** A text that may already be truncated in the event. */
 const payloadText = (text: string, seq: number, totalBytes = 0): BoundedText =>
   boundText(text, seq, Math.max(text.length, totalBytes))
 

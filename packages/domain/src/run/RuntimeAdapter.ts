@@ -1,8 +1,9 @@
 /**
- * The adapter specification, version 1: what a coding-agent runtime must tell Corral to be run by it.
+ * Adapter specification, version 1: what Corral needs to run a coding-agent runtime.
  *
- * An adapter is a value. It says how its program is started, turns raw output into outputs, and turns decisions, inputs and cancels
- * into bytes for stdin. It has no lifecycle, no clock, no ids and does no I/O: the run's actor owns all of those.
+ * An adapter is a value. It describes how its program is started, decodes stdout into outputs, and encodes decisions, messages and cancels
+ * for stdin.
+ * Does not: have a lifecycle, a clock, ids or I/O. The run's actor owns these.
  */
 import type { Effect, Stream } from "effect"
 import type { ApprovalRequest, Decision, DecisionScope } from "../approval/Approval.ts"
@@ -10,46 +11,47 @@ import type { EventDraft } from "./RunEvent.ts"
 import type { ProjectSettings, ProjectSettingsUse } from "./ProjectSettings.ts"
 import type { RunFailure, RunMode, Usage } from "./Run.ts"
 
+/** Features of a runtime. */
 export interface Capabilities {
-  /** Prints text as it is made. */
+  /** Streams text while the model writes it. */
   readonly deltas: boolean
-  /** Asks before it acts and takes the answer on stdin. */
+  /** Requests approvals and accepts decisions on stdin. */
   readonly approvals: boolean
-  /** Takes an edited tool input with an approval. */
+  /** Accepts an edited tool input with a decision. */
   readonly editInput: boolean
   readonly resume: boolean
   /** The runtime has a read-only mode. The Edge enforces it too. */
   readonly readOnly: boolean
-  /** Has a protocol message that cancels. */
+  /** The protocol has a message that cancels the run. */
   readonly cancel: boolean
-  /** Takes further user messages while it runs. */
+  /** Accepts further user messages during a run. */
   readonly input: boolean
 }
 
-/** What a run asks of an adapter. */
+/** Parameters of a run for its adapter. */
 export interface RunStart {
   readonly prompt: string
   readonly mode: RunMode
-  /** Absolute real path of the workspace, which is the child's working directory. */
+  /** Absolute real path of the workspace: the working directory of the program. */
   readonly workspacePath: string
   readonly model?: string | undefined
-  /** The runtime's own conversation id of the run that is resumed. */
+  /** The runtime's conversation id of the resumed run. */
   readonly resumeSessionId?: string | undefined
-  /** Whether files of the project may execute something. Absent means `ignored`. */
+  /** Whether files of the project may execute something. Default: `ignored`. */
   readonly projectSettings?: ProjectSettingsUse | undefined
-  /** Rules of the project that forbid, as `denyRules` read them. Empty where project settings are enabled. */
+  /** Deny rules of the project, as `denyRules` read them. Empty if project settings are enabled. */
   readonly denyRules?: ReadonlyArray<string> | undefined
 }
 
 /** A settings file of one run, which the Edge writes into the run's temporary folder before the start. */
 export interface SettingsFile {
-  /** The variable that names the file to the runtime. */
+  /** Environment variable that receives the path of the file. */
   readonly env: string
   readonly name: string
   readonly content: string
 }
 
-/** How the program is started. The Edge adds its scrubbed environment, PWD, HOME and TMPDIR. */
+/** Command that starts the program. The Edge adds its filtered environment, PWD, HOME and TMPDIR. */
 export interface RuntimeCommand {
   /** A program name looked up on PATH, or an absolute path. */
   readonly file: string
@@ -57,19 +59,19 @@ export interface RuntimeCommand {
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly settingsFiles?: ReadonlyArray<SettingsFile> | undefined
   /**
-   * `ignore`: the child reads end-of-file at once. `once`: it reads the protocol's `open`, then end-of-file. `pipe`: the protocol
-   * continues to write, and the outcome closes it.
+   * `ignore`: stdin is empty. `once`: stdin has the protocol's `open`, then ends. `pipe`: stdin stays open for further input until the
+   * outcome.
    */
   readonly stdin: "ignore" | "once" | "pipe"
 }
 
-/** How a run ended, as the runtime tells it. The actor may know better: a run that we cancelled is cancelled. */
+/** Outcome of a run as the runtime reports it. The actor can override it: a run that the user cancelled is cancelled. */
 export type Outcome =
   | { readonly _tag: "Completed"; readonly text?: string | undefined; readonly usage?: Usage | undefined }
   | { readonly _tag: "Failed"; readonly error: RunFailure; readonly usage?: Usage | undefined }
   | { readonly _tag: "Cancelled"; readonly reason?: string | undefined; readonly usage?: Usage | undefined }
 
-/** Events that an adapter may say; approvals, creation and the terminal event are made by the actor. */
+/** Events that an adapter can emit. The actor creates the others: creation, approvals and the terminal event. */
 export type AdapterEvent = Exclude<
   EventDraft,
   {
@@ -85,36 +87,37 @@ export type AdapterEvent = Exclude<
   }
 >
 
-/** One thing a runtime's output means, in the order it was printed. */
+/** Decoded output of a runtime. Outputs keep the order of the raw output. */
 export type AdapterOutput =
   | { readonly _tag: "Event"; readonly event: AdapterEvent }
-  /** The runtime waits for a decision. `key` is the runtime's own name for the request. */
+  /** The runtime waits for a decision. `key` is the runtime's id of the request. */
   | { readonly _tag: "Approval"; readonly key: string; readonly request: ApprovalRequest }
   /** The runtime no longer waits for that request. */
   | { readonly _tag: "ApprovalWithdrawn"; readonly key: string; readonly reason: string }
-  /** Something the runtime made to be kept: a report, a screenshot. `mediaType` as in `Content-Type`; at most 50 MiB. */
+  /** A file that the runtime produced, such as a report or a screenshot. `mediaType` as in `Content-Type`; at most 50 MiB. */
   | {
       readonly _tag: "Artifact"
       readonly name: string
       readonly mediaType: string
       readonly content: string | Uint8Array
     }
-  /** Bytes the protocol must send back by itself. */
+  /** Text that the protocol requires as an immediate reply on stdin. */
   | { readonly _tag: "Reply"; readonly text: string }
-  /** What the run has used so far, where the runtime tells it before the end. Counts only grow. */
+  /** Usage so far, if the runtime reports it before the end. Counts never decrease. */
   | { readonly _tag: "Usage"; readonly usage: Usage }
-  /** The turn is over. The first one counts; the process is then asked to leave. */
+  /** The turn has ended. The first outcome counts; the process is then asked to exit. */
   | { readonly _tag: "Outcome"; readonly outcome: Outcome }
-  /** Something this adapter has no name for; counted, never fatal. `raw` is what was printed, cut, where it is the first of its kind. */
+  /** Output that the adapter does not recognize. Counted, never fatal. `raw` is the truncated output of the first one of its kind. */
   | { readonly _tag: "Unknown"; readonly what: string; readonly raw?: string | undefined }
 
-/** How the process ended, when it did. `stderr` is the last 16 KiB. */
+/** Exit of the process. `stderr` has its last 16 KiB. */
 export interface ProcessEnd {
   readonly code: number | null
   readonly signal: string | null
   readonly stderr: string
 }
 
+/** Decision on an approval, as it is sent to the runtime. */
 export interface ApprovalAnswer {
   readonly decision: Decision
   readonly scope: DecisionScope
@@ -124,29 +127,30 @@ export interface ApprovalAnswer {
 
 /** What Corral writes to the runtime's stdin during one run. No function throws on any input. */
 export interface ProtocolInput {
-  /** Written to stdin as soon as the process runs. */
+  /** Written to stdin when the process has started. */
   readonly open: string
-  /** The answer to an approval, or `undefined` if the runtime does not accept one. */
+  /** The decision on an approval as text, or `undefined` if the runtime does not accept one. */
   readonly answer: (key: string, answer: ApprovalAnswer) => string | undefined
-  /** A further user message, or `undefined` if the runtime does not accept one. */
+  /** A further user message as text, or `undefined` if the runtime does not accept one. */
   readonly input: (text: string) => string | undefined
-  /** The protocol's own cancel, or `undefined` if it has none: then only signals end the run. */
+  /** The cancel message of the protocol, or `undefined` if it has none. Only signals end the run then. */
   readonly cancel: () => string | undefined
 }
 
 /**
  * Synchronous decoder of one run's stdout. It never throws on any input.
  *
- * The same bytes give the same outputs, however they are cut into chunks. `outputDecoder` of `@corral/adapters` makes it a `Stream`.
+ * The same bytes give the same outputs, regardless of their division into chunks. `outputDecoder` of `@corral/adapters` converts it to a
+ * `Stream`.
  */
 export interface StepDecoder {
-  /** Decodes one read of stdout. Copy the bytes you keep: their memory is released when this returns. */
+  /** Decodes one read of stdout. Copy bytes that you keep: their memory is released when the call returns. */
   readonly step: (chunk: Uint8Array) => ReadonlyArray<AdapterOutput>
   /** Decodes the rest after stdout and the process have ended. Returns an Outcome unless `step` returned one before. */
   readonly end: (end: ProcessEnd) => ReadonlyArray<AdapterOutput>
 }
 
-/** Why a decoder cannot continue. The run fails with `message`. */
+/** Reason why a decoder cannot continue. The run fails with `message`. */
 export interface DecodeFailure {
   readonly _tag: "DecodeFailure"
   readonly message: string
@@ -163,17 +167,17 @@ export type OutputDecoder = <E, R>(
   exit: Effect.Effect<ProcessEnd, E, R>
 ) => Stream.Stream<AdapterOutput, E | DecodeFailure, R>
 
-/** Decoder that is a Stream transformer itself. */
+/** Decoder that is a Stream transformer. */
 export interface StreamDecoder {
   readonly decode: OutputDecoder
 }
 
-/** One run's conversation with its runtime, decoded by synchronous steps. The adapters of this repository are of this kind. */
+/** Protocol of one run with a synchronous decoder. All adapters of this repository have one. */
 export interface Protocol extends ProtocolInput, StepDecoder {
   readonly decode?: undefined
 }
 
-/** One run's conversation with its runtime, decoded by a Stream transformer. */
+/** Protocol of one run with a Stream transformer as decoder. */
 export interface StreamProtocol extends ProtocolInput, StreamDecoder {
   readonly step?: undefined
   readonly end?: undefined
@@ -182,7 +186,7 @@ export interface StreamProtocol extends ProtocolInput, StreamDecoder {
 /** A protocol has exactly one decoder: either `step` with `end`, or `decode`. */
 export type AnyProtocol = Protocol | StreamProtocol
 
-/** What a probe's call printed, each at most 64 KiB. `code` is `null` where a signal ended it. */
+/** Result of a probe. Outputs are at most 64 KiB each. `code` is `null` if a signal ended the process. */
 export interface ProbeResult {
   readonly code: number | null
   readonly stdout: string
@@ -192,19 +196,19 @@ export interface ProbeResult {
 /** A command that reports whether the user is signed in, without a model call. It must finish within 10 s. */
 export interface SignInProbe {
   readonly args: ReadonlyArray<string>
-  /** `undefined` where the answer tells neither: an older version that does not know the call. */
+  /** Whether the user is signed in; `undefined` if the result does not show it, such as from an older version. */
   readonly read: (result: ProbeResult) => boolean | undefined
 }
 
-/** How an installed program is found and recognised. `versionArgs` must answer within 10 s. */
+/** How the Edge detects an installed program. The command with `versionArgs` must finish within 10 s. */
 export interface Probe {
   readonly command: string
   readonly versionArgs: ReadonlyArray<string>
-  /** Runs in the environment of a run. Without a probe the sign-in is unknown before a run. */
+  /** Runs in the environment of a run. Without it the sign-in is unknown before a run. */
   readonly signedIn?: SignInProbe | undefined
-  /** What to tell a person whose machine lacks the program. */
+  /** Hint for a user whose machine does not have the program. */
   readonly install: string
-  /** What to tell a person who is not signed in. */
+  /** Hint for a user who is not signed in. */
   readonly signIn?: string | undefined
 }
 
@@ -215,13 +219,13 @@ export interface RuntimeAdapter<P extends AnyProtocol = Protocol> {
   readonly label: string
   readonly capabilities: Capabilities
   readonly probe: Probe
-  /** Names of the Edge's own environment that this runtime may see, `*` at the end for a prefix. Nothing else of it reaches the child. */
+  /** Environment variables of the Edge that the runtime receives; `*` at the end matches a prefix. It receives no others. */
   readonly passEnv?: ReadonlyArray<string> | undefined
-  /** Files of a project that execute something. `command` starts the runtime without them unless `start.projectSettings` is `enabled`. */
+  /** Project files that can execute something. `command` starts the runtime without them unless `start.projectSettings` is `enabled`. */
   readonly projectSettings?: ProjectSettings | undefined
   readonly command: (start: RunStart) => RuntimeCommand
   readonly protocol: (start: RunStart) => P
 }
 
-/** An adapter with either kind of decoder, as the Edge runs it. */
+/** An adapter with either kind of decoder. */
 export type AnyRuntimeAdapter = RuntimeAdapter<AnyProtocol>

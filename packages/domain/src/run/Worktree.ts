@@ -1,49 +1,50 @@
 /**
- * Checkout of a run with `isolation: "worktree"`, shared with the runs that resume it. Its path stays on the Edge.
+ * Worktrees: checkouts of runs with `isolation: "worktree"`, shared with the runs that resume them. Their paths stay on the Edge.
  */
 import { Schema } from "effect"
 import { RunId, WorkspaceId } from "../identity/Ids.ts"
 
-/** What the workspace had that is in no commit, and so is not in the worktree. A folder that is wholly new counts as one. */
+/** Uncommitted files of the workspace, which the worktree does not contain. A new folder counts as one. */
 export const LeftOut = Schema.Struct({
   count: Schema.Int,
-  /** Relative to the workspace; 100 at most. */
+  /** The first 100 paths, relative to the workspace. */
   paths: Schema.Array(Schema.String)
 }).annotate({ identifier: "LeftOut" })
 export type LeftOut = typeof LeftOut.Type
 
-/** Where a run in a worktree begins. */
+/** Start of a run in a worktree. */
 export const WorktreeStart = Schema.Struct({
-  /** The run that it was made for. */
+  /** The run that owns the worktree. */
   runId: RunId,
   branch: Schema.String,
-  /** The commit that it was made from. */
+  /** The commit that the worktree started from. */
   base: Schema.String,
   leftOut: Schema.optionalKey(LeftOut)
 }).annotate({ identifier: "WorktreeStart" })
 export type WorktreeStart = typeof WorktreeStart.Type
 
+/** A worktree and its state. */
 export const Worktree = Schema.Struct({
   ...WorktreeStart.fields,
   workspace: WorkspaceId,
   /** `active` while a run uses it, then `kept` until a user removes it. */
   state: Schema.Literals(["active", "kept", "removed"]),
-  /** Absent where it is gone with the worktree. */
+  /** Absent if the branch was removed with the worktree. */
   branch: Schema.optionalKey(Schema.String),
-  /** The ref in the workspace's repository that holds what a forced removal found. */
+  /** Ref in the workspace's repository with the work that a forced removal saved. */
   ref: Schema.optionalKey(Schema.String),
   createdAt: Schema.String
 }).annotate({ identifier: "Worktree" })
 export type Worktree = typeof Worktree.Type
 
-/** A worktree that was looked through for work. */
+/** A worktree, checked for work that its removal would lose. */
 export const ExaminedWorktree = Schema.Struct({
   ...Worktree.fields,
-  /** The commit that is checked out, or was when it was removed. */
+  /** The commit that is checked out, or was at the removal. */
   head: Schema.String,
-  /** Whether it holds files, or staged ones, that are in no commit. Ignored files do not count. */
+  /** Whether it has uncommitted changes, staged or not. Ignored files do not count. */
   uncommitted: Schema.Boolean,
-  /** Whether it or its branch holds commits that no other branch or tag has. */
+  /** Whether it or its branch has commits that no other branch or tag contains. */
   unmerged: Schema.Boolean
 }).annotate({ identifier: "ExaminedWorktree" })
 export type ExaminedWorktree = typeof ExaminedWorktree.Type

@@ -1,18 +1,18 @@
 /**
- * A Hub session: one conversation of people and agents inside a project. (The sign-in of a person is `User`'s `SignedIn`.)
+ * Sessions: conversations of users and agents in a project. Not sign-ins, which are in `User`.
  */
 import { Schema } from "effect"
 import { AgentInstance } from "../run/AgentProfile.ts"
 import { ProjectId, RunId, SessionId, UserId } from "../identity/Ids.ts"
-import { storable } from "../text/Text.ts"
+import { isStorableText } from "../text/Text.ts"
 
-/** An archived session can be opened again; a closed one stays closed. Both are read-only. */
+/** State of a session. `archived` and `closed` sessions are read-only. An archived session can be reopened, a closed one cannot. */
 export const SessionState = Schema.Literals(["active", "archived", "closed"])
 export type SessionState = typeof SessionState.Type
 
-const title = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), storable)
+const title = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), isStorableText)
 
-/** The contract's element of a session list. */
+/** Element of a session list, as the contract defines it. */
 export const SessionItem = Schema.Struct({
   id: SessionId,
   projectId: ProjectId,
@@ -22,7 +22,7 @@ export const SessionItem = Schema.Struct({
 }).annotate({ identifier: "SessionItem" })
 export type SessionItem = typeof SessionItem.Type
 
-/** The collaboration state of one session: its agents and the runs that are not over. */
+/** A session with its agents and its runs in progress. */
 export const Session = Schema.Struct({
   ...SessionItem.fields,
   createdBy: UserId,
@@ -32,11 +32,13 @@ export const Session = Schema.Struct({
 }).annotate({ identifier: "Session" })
 export type Session = typeof Session.Type
 
+/** Body of POST /client/sessions. */
 export const CreateSession = Schema.Struct({ projectId: ProjectId, title }).annotate({
   identifier: "CreateSession"
 })
 export type CreateSession = typeof CreateSession.Type
 
+/** Body of PATCH /client/sessions/{id}. Absent fields do not change. */
 export const UpdateSession = Schema.Struct({
   title: Schema.optionalKey(title),
   state: Schema.optionalKey(SessionState)

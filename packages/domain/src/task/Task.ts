@@ -1,5 +1,5 @@
 /**
- * A task: a work request that names its exact target. It becomes one run, there and nowhere else.
+ * Tasks: requests for a run on exactly one target. A task becomes at most one run, on that target.
  */
 import { Schema } from "effect"
 import {
@@ -13,9 +13,9 @@ import {
   WorkspaceId
 } from "../identity/Ids.ts"
 import { CreateRun, RunFailure, RunInput, RunMode } from "../run/Run.ts"
-import { storable } from "../text/Text.ts"
+import { isStorableText } from "../text/Text.ts"
 
-/** `queued`: the target is offline and the caller chose to wait. `expired`: it waited longer than `expiresAt`. */
+/** State of a task. `queued`: waits for its offline target. `expired`: the target was offline until `expiresAt`. */
 export const TaskState = Schema.Literals([
   "pending",
   "queued",
@@ -28,10 +28,11 @@ export const TaskState = Schema.Literals([
 ])
 export type TaskState = typeof TaskState.Type
 
-/** What to do while the target is offline: refuse with `target_offline`, or wait. */
+/** Behavior if the target is offline: refuse the task with `target_offline`, or wait. */
 export const OnOffline = Schema.Literals(["fail", "queue"])
 export type OnOffline = typeof OnOffline.Type
 
+/** A task and its run. Times are ISO 8601. */
 export const Task = Schema.Struct({
   id: TaskId,
   projectId: ProjectId,
@@ -54,13 +55,13 @@ export type Task = typeof Task.Type
 
 const { mode, timeoutMs, sessionId, resume, model, isolation } = CreateRun.fields
 
-/** POST /web/agent-tasks. `onOffline` is `fail` when absent; `expiresAt` bounds the wait of `queue`. */
+/** Body of POST /web/agent-tasks. `onOffline` is `fail` by default. `expiresAt` limits the wait of `queue`. */
 export const CreateTask = Schema.Struct({
   projectId: ProjectId,
   targetId: DeviceId,
-  workspace: WorkspaceId.check(storable),
-  agentId: AgentId.check(storable),
-  input: Schema.Struct({ text: RunInput.fields.text.check(storable) }),
+  workspace: WorkspaceId.check(isStorableText),
+  agentId: AgentId.check(isStorableText),
+  input: Schema.Struct({ text: RunInput.fields.text.check(isStorableText) }),
   mode,
   timeoutMs,
   sessionId,
@@ -68,6 +69,6 @@ export const CreateTask = Schema.Struct({
   model,
   isolation,
   onOffline: Schema.optionalKey(OnOffline),
-  expiresAt: Schema.optionalKey(Schema.String.check(storable))
+  expiresAt: Schema.optionalKey(Schema.String.check(isStorableText))
 }).annotate({ identifier: "CreateTask" })
 export type CreateTask = typeof CreateTask.Type

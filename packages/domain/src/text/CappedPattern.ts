@@ -1,12 +1,12 @@
 /**
- * Regular expression without a proof of linear time. It matches nothing in a text over a limit.
+ * Regular expression without a proof of linear time. It never matches in a text that is longer than its limit.
  *
- * Every other expression of the sources is proven linear: `scripts/patterns.test.ts`.
+ * All other regular expressions of the sources are proven linear, by `scripts/patterns.test.ts`.
  */
 class CappedPattern extends RegExp {
   readonly #limit: number
 
-  /** `split` and `matchAll` make copies with other flags: a copy has the limit of its pattern. */
+  /** `split` and `matchAll` copy the pattern with other flags. A copy keeps the limit. */
   constructor(
     pattern: RegExp,
     flags?: string,
@@ -16,7 +16,7 @@ class CappedPattern extends RegExp {
     this.#limit = limit
   }
 
-  /** `test`, `match`, `replace` and `search` are this too. */
+  /** `test`, `match`, `replace` and `search` call this method. */
   override exec(text: string): RegExpExecArray | null {
     if (text.length <= this.#limit) return super.exec(text)
     this.lastIndex = 0
@@ -24,6 +24,6 @@ class CappedPattern extends RegExp {
   }
 }
 
-/** The pattern, which matches nothing in a text over `limit` characters. */
+/** Copy of a pattern that never matches in a text with more than `limit` UTF-16 units. */
 export const capped = (limit: number, pattern: RegExp): RegExp =>
   new CappedPattern(pattern, pattern.flags, limit)

@@ -1,9 +1,9 @@
-/** How deep JSON may nest. Encoders and walks further on recurse, and a deeper value would end them. */
+/** Limit of nesting in JSON values. Encoders and other functions recurse, and deeper values can overflow their stack. */
 import { Schema } from "effect"
 
 export const MAX_DEPTH = 200
 
-/** Whether a value nests deeper than `MAX_DEPTH`. Level by level, without recursion. */
+/** Whether a value nests deeper than `MAX_DEPTH`. Does not recurse itself. */
 export const isTooDeep = (root: unknown): boolean => {
   let level: Array<unknown> = [root]
   for (let depth = 0; level.length > 0; depth++) {
@@ -19,7 +19,7 @@ export const isTooDeep = (root: unknown): boolean => {
   return false
 }
 
-/** For values of any shape that a caller sends. */
+/** Check for values of any shape from callers. */
 export const shallow = Schema.makeFilter((value: unknown) => !isTooDeep(value), {
   expected: `at most ${MAX_DEPTH} levels of objects and arrays`
 })

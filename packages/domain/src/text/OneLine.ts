@@ -1,11 +1,11 @@
 /**
- * A name that people read in one line: no control characters, and text that every store and encoding can hold.
+ * Text for one line of display: without control characters, line separators and unpaired surrogates.
  */
 import { Schema } from "effect"
 
 const plain = /^[^\p{Cc}\p{Cs}\u2028\u2029]*$/u
 
-/** 1 to `max` UTF-16 units. */
+/** Schema of one line with 1 to `max` UTF-16 units. */
 export const oneLine = (max: number) =>
   Schema.String.check(
     Schema.isMinLength(1),

@@ -1,7 +1,10 @@
-/** Text that every store here can keep and give back as it was. */
+/** Text that every store returns unchanged. */
 import { Schema } from "effect"
 
-/** PostgreSQL keeps no U+0000, and half of a surrogate pair is no character. */
-export const storable = Schema.makeFilter((text: string) => !text.includes("\0") && text.isWellFormed(), {
-  expected: "text without U+0000 and without half of a surrogate pair"
-})
+/** Check for storable text: PostgreSQL rejects U+0000, and an unpaired surrogate cannot be encoded. */
+export const isStorableText = Schema.makeFilter(
+  (text: string) => !text.includes("\0") && text.isWellFormed(),
+  {
+    expected: "text without U+0000 and without half of a surrogate pair"
+  }
+)

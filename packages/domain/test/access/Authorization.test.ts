@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import {
   decisionRefusal,
-  matrix,
+  authorityMatrix,
   prove,
   roleRefusal,
   type Proof,
@@ -19,12 +19,12 @@ const cancelRun = (proof: Proof<"run.cancel">) => `${proof.principal} cancels in
 
 describe("Authorization", () => {
   it("gives a proof to those whose role is strong enough, and only to them", () => {
-    const roleActions = Object.entries(matrix).flatMap(([action, row]) =>
+    const roleActions = Object.entries(authorityMatrix).flatMap(([action, row]) =>
       "role" in row ? [action as RoleAction] : []
     )
     for (const action of roleActions) {
       for (const [rank, held] of ProjectRole.literals.entries()) {
-        const enough = rank >= ProjectRole.literals.indexOf(matrix[action].role)
+        const enough = rank >= ProjectRole.literals.indexOf(authorityMatrix[action].role)
         assert.strictEqual(roleRefusal(action, held) === undefined, enough, `${held} may ${action}`)
       }
       assert.instanceOf(roleRefusal(action, undefined), PermissionDenied)

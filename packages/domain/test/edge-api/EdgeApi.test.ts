@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApi, HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { EdgePermissions, EdgeRuns } from "../../src/edge-api/EdgeApi.ts"
+import { EdgePermissions } from "../../src/edge-api/Permissions.ts"
+import { EdgeRuns } from "../../src/edge-api/Runs.ts"
 import { ErrorObject } from "../../src/errors/ErrorTable.ts"
 import { ApprovalAlreadyResolved, InvalidAgentId, NotFound, Overloaded } from "../../src/errors/Failures.ts"
 import { encodeUlid, type RequestId, type RunId } from "../../src/identity/Ids.ts"
@@ -139,7 +140,11 @@ describe("EdgeApi", () => {
       status: 404,
       location: null,
       retryAfter: null,
-      body: { code: "not_found", message: "There is nothing here.", requestId: "req-1" }
+      body: {
+        code: "not_found",
+        message: "This resource does not exist, or you may not see it.",
+        requestId: "req-1"
+      }
     })
   })
 

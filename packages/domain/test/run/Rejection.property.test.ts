@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { draft, type EventDraft } from "../../src/run/RunEvent.ts"
-import { transition, type Input } from "../../src/run/RunMachine.ts"
+import { transition, type RunMachineInput } from "../../src/run/RunMachine.ts"
 import { initial, type RunState } from "../../src/run/RunState.ts"
 import type { Outcome } from "../../src/run/RuntimeAdapter.ts"
 import { anyInput, created } from "@corral/testing/recordings/RunInputs"
@@ -42,21 +42,23 @@ const anyOutcome = Arbitrary.map(
   (at) => outcomes[at] ?? { _tag: "Completed" as const }
 )
 
-const system: Input = {
-  _tag: "Said",
+const system: RunMachineInput = {
+  _tag: "EventEmitted",
   event: draft("run.message.completed", { messageId: "s", role: "system", channel: "text", text: "Info" })
 }
 
 /** Inputs of a run that neither ends nor is stopped from outside. */
-const live = Arbitrary.map(Arbitrary.array(anyInput, { maxLength: 40 }), (inputs): ReadonlyArray<Input> =>
-  inputs.filter(
-    (input) =>
-      !["Ended", "Concluded", "CancelRequested", "Overruled", "TimedOut"].includes(input._tag) &&
-      !(input._tag === "Decided" && input.answer.decision === "cancel")
-  )
+const live = Arbitrary.map(
+  Arbitrary.array(anyInput, { maxLength: 40 }),
+  (inputs): ReadonlyArray<RunMachineInput> =>
+    inputs.filter(
+      (input) =>
+        !["Ended", "OutcomeReported", "CancelRequested", "FailureImposed", "TimedOut"].includes(input._tag) &&
+        !(input._tag === "ApprovalDecided" && input.answer.decision === "cancel")
+    )
 )
 
-const eventsOf = (inputs: ReadonlyArray<Input>): ReadonlyArray<EventDraft> => {
+const eventsOf = (inputs: ReadonlyArray<RunMachineInput>): ReadonlyArray<EventDraft> => {
   let state: RunState = initial
   const events: Array<EventDraft> = []
   for (const input of [{ _tag: "Created", payload: created } as const, ...inputs]) {
@@ -86,7 +88,7 @@ describe("a run whose runtime stops", () => {
     ([inputs, outcome]) => {
       const before = eventsOf(inputs)
       const rejection = rejectionIn(before)
-      const events = eventsOf([...inputs, system, { _tag: "Concluded", outcome }, { _tag: "Ended" }])
+      const events = eventsOf([...inputs, system, { _tag: "OutcomeReported", outcome }, { _tag: "Ended" }])
       const last = events.at(-1)
       if (rejection === undefined || explained.includes(outcome)) {
         assert.strictEqual(last?.type, `run.${outcome._tag.toLowerCase()}`)
@@ -102,7 +104,7 @@ describe("a run whose runtime stops", () => {
   )
 
   it.prop(
-    "is cancelled where the decision was to cancel, whatever the runtime makes of it",
+    "ends cancelled when the decision was to cancel, regardless of the runtime's outcome",
     [live, anyOutcome],
     ([inputs, outcome]) => {
       const pending = eventsOf(inputs).reduce<ReadonlyArray<string>>((open, event) => {
@@ -111,14 +113,16 @@ describe("a run whose runtime stops", () => {
           ? open.filter((id) => id !== event.payload.approvalId)
           : open
       }, [])
-      const asked = inputs.find((input) => input._tag === "Asked" && input.approvalId === pending[0])
-      if (asked?._tag !== "Asked") return
-      const cancel: Input = {
-        _tag: "Decided",
+      const asked = inputs.find(
+        (input) => input._tag === "ApprovalRequested" && input.approvalId === pending[0]
+      )
+      if (asked?._tag !== "ApprovalRequested") return
+      const cancel: RunMachineInput = {
+        _tag: "ApprovalDecided",
         approvalId: asked.approvalId,
         answer: { decision: "cancel", scope: "once" }
       }
-      const events = eventsOf([...inputs, cancel, { _tag: "Concluded", outcome }, { _tag: "Ended" }])
+      const events = eventsOf([...inputs, cancel, { _tag: "OutcomeReported", outcome }, { _tag: "Ended" }])
       assert.strictEqual(events.at(-1)?.type, "run.cancelled")
     },
     runs
@@ -130,10 +134,10 @@ describe("run.approval.resolved", () => {
     "carries what was decided, where, for how long and with which edit",
     [live],
     ([inputs]) => {
-      const decided = new Map<string, Extract<Input, { readonly _tag: "Decided" }>>()
+      const decided = new Map<string, Extract<RunMachineInput, { readonly _tag: "ApprovalDecided" }>>()
       let state: RunState = initial
       for (const input of [{ _tag: "Created", payload: created } as const, ...inputs]) {
-        if (input._tag === "Decided" && state.pending.includes(input.approvalId))
+        if (input._tag === "ApprovalDecided" && state.pending.includes(input.approvalId))
           decided.set(input.approvalId, input)
         state = transition(state, input)[0]
       }

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Decision, DecisionScope } from "../../src/approval/Approval.ts"
-import { transition, type Input } from "../../src/run/RunMachine.ts"
+import { transition, type RunMachineInput } from "../../src/run/RunMachine.ts"
 import { initial, type RunState } from "../../src/run/RunState.ts"
 import { approvalIds, created, edit, request } from "@corral/testing/recordings/RunInputs"
 import { tries } from "@corral/testing/time/Effort"
@@ -10,8 +10,8 @@ import { tries } from "@corral/testing/time/Effort"
 const [approvalId = assert.fail("no id")] = approvalIds
 const Answer = Schema.Struct({ decision: Decision, scope: DecisionScope, isEdited: Schema.Boolean })
 
-const decided = ({ decision, isEdited, scope }: typeof Answer.Type): Input => ({
-  _tag: "Decided",
+const decided = ({ decision, isEdited, scope }: typeof Answer.Type): RunMachineInput => ({
+  _tag: "ApprovalDecided",
   approvalId,
   by: "someone",
   answer: { decision, scope, ...(isEdited ? { updatedInput: edit.allowedInput } : {}) },
@@ -19,10 +19,15 @@ const decided = ({ decision, isEdited, scope }: typeof Answer.Type): Input => ({
 })
 
 const asked = (): RunState => {
-  const inputs: ReadonlyArray<Input> = [
+  const inputs: ReadonlyArray<RunMachineInput> = [
     { _tag: "Created", payload: created },
     { _tag: "Spawned" },
-    { _tag: "Asked", approvalId, request: request({ editable: true }), expiresAt: "2026-11-22T00:00:00.000Z" }
+    {
+      _tag: "ApprovalRequested",
+      approvalId,
+      request: request({ editable: true }),
+      expiresAt: "2026-11-22T00:00:00.000Z"
+    }
   ]
   return inputs.reduce((state, input) => transition(state, input)[0], initial)
 }

@@ -3,7 +3,7 @@ import { Arbitrary, Schema } from "effect"
 import { Decision, DecisionScope } from "../../src/approval/Approval.ts"
 import { isTerminal } from "../../src/run/Run.ts"
 import { isTerminalType, type EventDraft } from "../../src/run/RunEvent.ts"
-import { transition, type TransitionAction, type Input } from "../../src/run/RunMachine.ts"
+import { transition, type TransitionAction, type RunMachineInput } from "../../src/run/RunMachine.ts"
 import { accept, fold, initial, type RunState } from "../../src/run/RunState.ts"
 import { anyInput, approvalIds, created, request, underWay } from "@corral/testing/recordings/RunInputs"
 import { effort } from "@corral/testing/time/Effort"
@@ -20,10 +20,13 @@ const eventsOf = (actions: ReadonlyArray<TransitionAction>): ReadonlyArray<Event
   actions.flatMap((action) => (action._tag === "Append" ? [action.event] : []))
 
 /** A created run and what came of the inputs; `each` sees the state after every one. */
-const play = (inputs: ReadonlyArray<Input>, each: (state: RunState) => void = () => undefined): Played => {
+const play = (
+  inputs: ReadonlyArray<RunMachineInput>,
+  each: (state: RunState) => void = () => undefined
+): Played => {
   let state = initial
   const actions: Array<TransitionAction> = []
-  const start: Input = { _tag: "Created", payload: created }
+  const start: RunMachineInput = { _tag: "Created", payload: created }
   for (const input of [start, ...inputs]) {
     const [next, more] = transition(state, input)
     state = next
@@ -33,7 +36,7 @@ const play = (inputs: ReadonlyArray<Input>, each: (state: RunState) => void = ()
   return { state, actions, events: eventsOf(actions) }
 }
 
-const ended: Input = { _tag: "Ended" }
+const ended: RunMachineInput = { _tag: "Ended" }
 const inputs = Arbitrary.array(anyInput, { maxLength: 60 })
 
 const countOf = (events: ReadonlyArray<EventDraft>, belongs: (event: EventDraft) => boolean): number =>
@@ -217,13 +220,13 @@ describe("RunMachine", () => {
   )
 
   it.prop(
-    "ends cancelled when the cancel comes before the conclusion, whatever the runtime says then",
+    "ends cancelled when the cancel comes before the conclusion, regardless of what the runtime says then",
     [underWay, inputs],
     ([before, after]) => {
       const undecided = before.filter(
-        ({ _tag }) => !["Concluded", "TimedOut", "Overruled", "Decided"].includes(_tag)
+        ({ _tag }) => !["OutcomeReported", "TimedOut", "FailureImposed", "ApprovalDecided"].includes(_tag)
       )
-      const cancel: Input = { _tag: "CancelRequested", reason: "enough", by: "someone" }
+      const cancel: RunMachineInput = { _tag: "CancelRequested", reason: "enough", by: "someone" }
       const withCancels = undecided.filter(({ _tag }) => _tag !== "CancelRequested")
       const { events } = play([...withCancels, cancel, ...after, ended])
       const last = events.at(-1)
@@ -242,7 +245,8 @@ describe("RunMachine", () => {
       if (state.verdict === undefined) return
       const end = after.findIndex(({ _tag }) => _tag === "Ended")
       const live = end === -1 ? after : after.slice(0, end)
-      const overruled = live.some(({ _tag }) => _tag === "Overruled") && state.verdict._tag !== "Cancelled"
+      const overruled =
+        live.some(({ _tag }) => _tag === "FailureImposed") && state.verdict._tag !== "Cancelled"
       if (overruled) return assert.strictEqual(events.at(-1)?.type, "run.failed")
       assert.strictEqual(events.at(-1)?.type, `run.${state.verdict._tag.toLowerCase()}`)
     },
@@ -277,14 +281,23 @@ describe("RunMachine", () => {
       assert(approvalId !== undefined)
       const free = before.filter(
         (input) =>
-          !(input._tag === "Asked" && input.approvalId === approvalId) &&
-          !["Concluded", "CancelRequested", "Overruled", "TimedOut"].includes(input._tag) &&
-          !(input._tag === "Decided" && input.answer.decision === "cancel")
+          !(input._tag === "ApprovalRequested" && input.approvalId === approvalId) &&
+          !["OutcomeReported", "CancelRequested", "FailureImposed", "TimedOut"].includes(input._tag) &&
+          !(input._tag === "ApprovalDecided" && input.answer.decision === "cancel")
       )
-      const ask: Input = { _tag: "Asked", approvalId, request: request(), expiresAt: "" }
-      const one: Input = { _tag: "Decided", approvalId, answer: { decision: first, scope } }
+      const ask: RunMachineInput = {
+        _tag: "ApprovalRequested",
+        approvalId,
+        request: request(),
+        expiresAt: ""
+      }
+      const one: RunMachineInput = { _tag: "ApprovalDecided", approvalId, answer: { decision: first, scope } }
       const { state } = play([...free, ask, one])
-      const again: Input = { _tag: "Decided", approvalId, answer: { decision: second, scope: other } }
+      const again: RunMachineInput = {
+        _tag: "ApprovalDecided",
+        approvalId,
+        answer: { decision: second, scope: other }
+      }
       const [after, actions] = transition(state, again)
       assert.strictEqual(after, state)
       assert.deepStrictEqual(
@@ -302,11 +315,15 @@ describe("RunMachine", () => {
       const [approvalId] = approvalIds
       assert(approvalId !== undefined)
       const { state } = play([
-        { _tag: "Asked", approvalId, request: request(), expiresAt: "" },
-        { _tag: "Expired", approvalId }
+        { _tag: "ApprovalRequested", approvalId, request: request(), expiresAt: "" },
+        { _tag: "ApprovalExpired", approvalId }
       ])
       for (const at of [state, transition(state, ended)[0]]) {
-        const [after, actions] = transition(at, { _tag: "Decided", approvalId, answer: { decision, scope } })
+        const [after, actions] = transition(at, {
+          _tag: "ApprovalDecided",
+          approvalId,
+          answer: { decision, scope }
+        })
         assert.strictEqual(after, at)
         assert.deepStrictEqual(actions, [{ _tag: "Refuse", code: "approval_expired" }])
       }
@@ -320,7 +337,7 @@ describe("RunMachine", () => {
       const unknown = "apr_00000000000000000000000000" as (typeof approvalIds)[number]
       const { state } = play(sequence)
       const answer = { decision, scope: "once" } as const
-      assert.deepStrictEqual(transition(state, { _tag: "Decided", approvalId: unknown, answer }), [
+      assert.deepStrictEqual(transition(state, { _tag: "ApprovalDecided", approvalId: unknown, answer }), [
         state,
         [{ _tag: "Refuse", code: "not_found" }]
       ])

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { isTerminalType, draft, type EventDraft } from "../../src/run/RunEvent.ts"
-import { transition, type TransitionAction, type Input } from "../../src/run/RunMachine.ts"
+import { transition, type TransitionAction, type RunMachineInput } from "../../src/run/RunMachine.ts"
 import { accept, initial, type Refusal, type RunState } from "../../src/run/RunState.ts"
 import type { ApprovalAnswer, Outcome } from "../../src/run/RuntimeAdapter.ts"
 import { approvalIds, created, request } from "@corral/testing/recordings/RunInputs"
@@ -11,30 +11,40 @@ function never(): never {
 }
 
 const expiresAt = "2026-01-01T00:30:00.000Z"
-const create: Input = { _tag: "Created", payload: created }
-const ask = (approvalId: typeof a): Input => ({ _tag: "Asked", approvalId, request: request(), expiresAt })
-const say = (event: Extract<Input, { _tag: "Said" }>["event"]): Input => ({ _tag: "Said", event })
-const decide = (approvalId: typeof a, answer: Partial<ApprovalAnswer> = {}): Input => ({
-  _tag: "Decided",
+const create: RunMachineInput = { _tag: "Created", payload: created }
+const ask = (approvalId: typeof a): RunMachineInput => ({
+  _tag: "ApprovalRequested",
+  approvalId,
+  request: request(),
+  expiresAt
+})
+const say = (event: Extract<RunMachineInput, { _tag: "EventEmitted" }>["event"]): RunMachineInput => ({
+  _tag: "EventEmitted",
+  event
+})
+const decide = (approvalId: typeof a, answer: Partial<ApprovalAnswer> = {}): RunMachineInput => ({
+  _tag: "ApprovalDecided",
   approvalId,
   answer: { decision: "allow", scope: "once", ...answer },
   by: "local"
 })
-const conclude = (outcome: Outcome = { _tag: "Completed", text: "Done." }): Input => ({
-  _tag: "Concluded",
+const conclude = (outcome: Outcome = { _tag: "Completed", text: "Done." }): RunMachineInput => ({
+  _tag: "OutcomeReported",
   outcome
 })
-const cancel: Input = { _tag: "CancelRequested", reason: "enough", by: "local" }
-const ended: Input = { _tag: "Ended" }
+const cancel: RunMachineInput = { _tag: "CancelRequested", reason: "enough", by: "local" }
+const ended: RunMachineInput = { _tag: "Ended" }
 const call = draft("run.tool.call", { callId: "c1", tool: "Bash", label: "Run ls", status: "started" })
 const result = draft("run.tool.result", { callId: "c1", tool: "Bash", status: "completed" })
 const delta = draft("run.message.delta", { messageId: "m1", channel: "text", text: "Hi" })
 
-const after = (...inputs: ReadonlyArray<Input>): RunState =>
+const after = (...inputs: ReadonlyArray<RunMachineInput>): RunState =>
   [create, ...inputs].reduce((state, input) => transition(state, input)[0], initial)
 
-const actionsOf = (input: Input, ...before: ReadonlyArray<Input>): ReadonlyArray<TransitionAction> =>
-  transition(after(...before), input)[1]
+const actionsOf = (
+  input: RunMachineInput,
+  ...before: ReadonlyArray<RunMachineInput>
+): ReadonlyArray<TransitionAction> => transition(after(...before), input)[1]
 
 /** Appended types and other actions, in order. */
 const told = (actions: ReadonlyArray<TransitionAction>): ReadonlyArray<string> =>
@@ -148,7 +158,7 @@ describe("transition", () => {
   })
 
   it("takes silence for a denial", () => {
-    assert.deepStrictEqual(actionsOf({ _tag: "Expired", approvalId: a }, ask(a)), [
+    assert.deepStrictEqual(actionsOf({ _tag: "ApprovalExpired", approvalId: a }, ask(a)), [
       {
         _tag: "Append",
         event: draft("run.approval.resolved", {
@@ -163,16 +173,16 @@ describe("transition", () => {
         answer: { decision: "deny", scope: "once", reason: "the approval expired" }
       }
     ])
-    assert.strictEqual(after(ask(a), { _tag: "Expired", approvalId: a }).status, "running")
+    assert.strictEqual(after(ask(a), { _tag: "ApprovalExpired", approvalId: a }).status, "running")
   })
 
   it("ignores the time-out of an approval that is settled", () => {
-    assert.deepStrictEqual(actionsOf({ _tag: "Expired", approvalId: a }, ask(a), decide(a)), [])
-    assert.deepStrictEqual(actionsOf({ _tag: "Expired", approvalId: a }), [])
+    assert.deepStrictEqual(actionsOf({ _tag: "ApprovalExpired", approvalId: a }, ask(a), decide(a)), [])
+    assert.deepStrictEqual(actionsOf({ _tag: "ApprovalExpired", approvalId: a }), [])
   })
 
   it("resolves a withdrawn approval as cancelled and tells the runtime nothing", () => {
-    const withdrawn: Input = { _tag: "Withdrawn", approvalId: a, reason: "it went on" }
+    const withdrawn: RunMachineInput = { _tag: "ApprovalWithdrawn", approvalId: a, reason: "it went on" }
     assert.deepStrictEqual(told(actionsOf(withdrawn, ask(a))), ["run.approval.resolved"])
     assert.strictEqual(after(ask(a), withdrawn).resolved.get(a), "cancelled")
     assert.deepStrictEqual(actionsOf(withdrawn, ask(a), decide(a)), [])
@@ -238,7 +248,7 @@ describe("transition", () => {
     ["first_event", "The runtime produced no output after the start."],
     ["silence", "The runtime stopped producing output."]
   ] as const)("times out (%s): first the time-out, then the failure", (kind, message) => {
-    const timedOut: Input = { _tag: "TimedOut", kind, afterMs: 1_000 }
+    const timedOut: RunMachineInput = { _tag: "TimedOut", kind, afterMs: 1_000 }
     assert.deepStrictEqual(told(actionsOf(timedOut, ask(a))), [
       "runtime.timeout",
       "run.approval.resolved",
@@ -253,7 +263,7 @@ describe("transition", () => {
 
   it("overrules the runtime: ends what is under way, and what it calls a success", () => {
     const error = { code: "permission_denied", message: "It went too far." }
-    const overruled: Input = { _tag: "Overruled", error }
+    const overruled: RunMachineInput = { _tag: "FailureImposed", error }
     assert.deepStrictEqual(told(actionsOf(overruled, ask(a))), ["run.approval.resolved", "Answer", "Stop"])
     assert.deepStrictEqual(appended(actionsOf(ended, overruled)), [draft("run.failed", { error })])
     assert.deepStrictEqual(told(actionsOf(overruled, conclude())), [])
@@ -266,7 +276,7 @@ describe("transition", () => {
   })
 
   it("tells at the end what was used, where the outcome does not", () => {
-    const used: Input = { _tag: "Used", usage: { outputTokens: 7 } }
+    const used: RunMachineInput = { _tag: "UsageReported", usage: { outputTokens: 7 } }
     assert.deepInclude(appended(actionsOf(ended, used, cancel))[0]?.payload, { usage: { outputTokens: 7 } })
     const outcome: Outcome = { _tag: "Completed", usage: { outputTokens: 9 } }
     assert.deepInclude(appended(actionsOf(ended, used, conclude(outcome)))[0]?.payload, {

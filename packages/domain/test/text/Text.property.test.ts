@@ -7,9 +7,9 @@ import { CreateMessage } from "../../src/session/Message.ts"
 import { CreateProject, LinkWorkspace, UpdateProject } from "../../src/project/Project.ts"
 import { CreateSession, UpdateSession } from "../../src/session/Session.ts"
 import { CreateTask } from "../../src/task/Task.ts"
-import { storable } from "../../src/text/Text.ts"
+import { isStorableText } from "../../src/text/Text.ts"
 
-const takes = Schema.is(Schema.String.check(storable))
+const takes = Schema.is(Schema.String.check(isStorableText))
 
 describe("storable", () => {
   it.prop("takes what comes back from UTF-8 as it was, but for U+0000", [Schema.String], ([text]) => {

@@ -1,6 +1,7 @@
 /**
- * The rows of approvals: durable, one per risky action that was ever asked, with how it ended. Written in the same transaction as the
- * events that ask and resolve; they outlive the run, the connection and the process.
+ * Rows of approvals: one per requested action, with its outcome.
+ *
+ * Guarantees: a row is written in the transaction of the events that request and resolve it. It outlives the run and the process.
  */
 import type { Approval, ApprovalState } from "@corral/domain/approval/Approval"
 import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
@@ -26,7 +27,7 @@ export const replaceApproval = (approval: Approval): Write => [
   approval.id
 ]
 
-// Rows are written by this program from values of type Approval and read back unchanged.
+// This program wrote the row from a value of type Approval.
 const parse = (row: Row): Approval => parseStored<Approval>(row.approval, "approval")
 
 export const findApproval = (store: Store["Service"], id: ApprovalId): Approval | undefined => {
@@ -34,7 +35,7 @@ export const findApproval = (store: Store["Service"], id: ApprovalId): Approval 
   return row === undefined ? undefined : parse(row)
 }
 
-/** Oldest first, those after `after`, at most `limit`. */
+/** Up to `limit` approvals after `after`, oldest first. */
 export const pageOfApprovals = (
   store: Store["Service"],
   options: {

@@ -1,13 +1,13 @@
 /**
  * Source text of a command line that counts how much of it is read, so that a parser stops after a number of steps.
  *
- * The parser reads the text character by character, whatever it does. A parser that reads a part again and again runs out of steps and
+ * The parser always reads the text character by character. A parser that reads a part again and again runs out of steps and
  * fails with `OutOfSteps`. The count depends on the line alone, not on the machine or its load.
  *
  * Does not: count work that reads no text. The parser has none that grows faster than what it has read.
  */
 
-/** The parser read more than its budget. */
+/** The parser exceeded its budget of steps. */
 export class OutOfSteps extends Error {}
 
 /** Characters that a native search or copy handles in the time of one step. */
@@ -22,7 +22,7 @@ export class CountedText extends String {
     this.#budget = budget
   }
 
-  /** How much was read so far. */
+  /** Number of steps so far. */
   get steps(): number {
     return this.#steps
   }
@@ -71,7 +71,7 @@ export class CountedText extends String {
     return part
   }
 
-  /** Counts work that reads no text. */
+  /** Counts work without reading. */
   count(steps: number): void {
     this.#steps += steps
     if (this.#steps > this.#budget) throw new OutOfSteps()

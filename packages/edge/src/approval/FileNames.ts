@@ -1,38 +1,38 @@
 /**
- * Types, folders and names of files, by what reads them. Data.
+ * Types, folders and names of files, by the programs that read them. Data.
  *
- * Names are compared in lower case. A type, a document or a folder for data that is missing here costs a question. A name that is missing
- * from `lookedUp` costs a write without one, so types that only tools read are not listed as sources at all.
+ * Names are compared in lower case. A missing type, document or data folder causes an unnecessary question. A name that is missing from
+ * `autoLoadedNames` allows a write without a question, so types that only tools read are not listed as sources.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 
 const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))
 
 /** Sources that run as part of the program or its tests. Snapshots are modules of test runners. */
-export const sources = named(
+export const sourceTypes = named(
   "ts tsx mts cts js jsx mjs cjs vue svelte astro css scss sass less html htm py pyi ipynb rb erb go rs java kt scala c h cc cpp cxx " +
     "hpp hh hxx m mm swift cs fs vb php dart ex heex erl hrl hs ml mli clj cljs cljc jl lua r zig f f90 pas d nim cr v sv vhd vhdl " +
     "sol wgsl glsl vert frag hlsl cu cuh metal sql graphql gql proto thrift fbs hbs ejs liquid njk pug mdx snap"
 )
 /** Sources of languages whose tools load files by their names: settings, tasks, plugins and tests in the language itself. */
-export const scripts = named(
+export const scriptTypes = named(
   "ts tsx mts cts js jsx mjs cjs py rb php lua r groovy clj cljs cljc ex scala swift hs lhs ml pl pm jl nim cr kts"
 )
-/** LaTeX is not among them: it runs programs. */
-export const documentation = named("md markdown rst adoc txt bib")
-export const data = named(
+/** Text formats, except LaTeX, which runs programs. */
+export const documentationTypes = named("md markdown rst adoc txt bib")
+export const dataTypes = named(
   "csv tsv jsonl ndjson geojson svg png jpg jpeg gif webp avif ico bmp woff woff2 ttf otf po pot ftl vtt srt xliff xlf"
 )
-/** Formats of settings and of data alike. */
+/** Formats of both settings and data. */
 export const settingsFiles = named("json json5 jsonc yaml yml toml xml ini properties")
 
 /** Folders in which files of those formats are data. */
 export const dataFolders = named(
   "fixtures __fixtures__ testdata test-data locales i18n l10n translations __snapshots__"
 )
-/** The same, below one of the others. */
+/** Data folders, if below one of `dataFolderParents`. */
 export const dataFoldersBelow = named("data locale lang messages mocks recordings cassettes")
-export const holders = named("test tests spec specs __tests__ src public static")
+export const dataFolderParents = named("test tests spec specs __tests__ src public static")
 
 /** Folders whose files other programs run: installed packages, and what builds, hooks and CI start. */
 export const runFolders = named(
@@ -41,31 +41,31 @@ export const runFolders = named(
     "renv packrat magefiles tuist site_scons build-scripts build_scripts ci-scripts ci_scripts eslint-local-rules eslint-rules __mocks__ " +
     "_plugins"
 )
-/** The same, but ordinary below a folder for sources: `src/actions`. */
+/** Folders whose files other programs run, but ordinary in a source folder: `src/actions`. */
 export const runFoldersOfProject = named(
   "hooks actions library external env config initializers turbo skills module_utils gulp grunt webpack alembic _ext _extensions _modules " +
     "_states _templates blueprints inventory ftplugin storybook"
 )
 export const sourceFolders = named("src app lib source sources components")
-/** The same, directly in a folder for tests. */
+/** Folders whose files other programs run, if directly in a test folder. */
 export const runFoldersOfTests = named("support _support setup plugins bootstrap")
 export const testFolders = named(
   "test tests spec specs features e2e cypress integration playwright __tests__ testthat"
 )
-/** Folders that tools of one language load whole. */
+/** Folders that tools of a language load completely. */
 export const runFoldersOfTypes: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["project", named("scala java")],
   ["initializers", named("rb js ts")]
 ])
 
-/** Folders of agents, where documents are instructions. Pages about such things are below `docs`. */
+/** Folders of agents, in which documents are instructions. Documentation about agents is in `docs`. */
 export const agentFolders = named(
   "agents agent rules skills skill commands command prompts prompt memory memories memory-bank memory_bank instructions steering modes " +
     "chatmodes personas subagents"
 )
 export const docFolders = named("docs doc documentation")
 
-/** What makes a folder a package: next to it, tools look for files by name. */
+/** Files that make a folder a package, in which tools look for files by name. */
 export const manifests = [
   ..."package.json pyproject.toml setup.py setup.cfg Gemfile composer.json mix.exs build.gradle build.gradle.kts pom.xml deno.json".split(
     " "
@@ -77,21 +77,21 @@ export const manifests = [
 ]
 
 /** Documents for people, by names in capitals. Files of agents are named so, too: `SOUL.md`, `TOOLS.md`. */
-export const documents = named(
+export const documentNames = named(
   "readme changelog changes contributing license licence copying notice authors maintainers security code_of_conduct support governance " +
     "history news roadmap todo notes faq install upgrading migration migrating architecture design development testing hacking glossary " +
     "benchmarks credits third_party_notices release_notes index api cli http sdk usage quickstart examples compatibility performance " +
     "troubleshooting"
 )
 
-/** No file system has longer names. */
+/** Maximum length of a name on common file systems. */
 const MAX_NAME = 255
 
 const any = (...names: ReadonlyArray<string>): RegExp =>
   capped(MAX_NAME, new RegExp(`^(${names.join("|")})$`))
 
-/** Instructions that agents load by themselves. */
-export const instructions = any(
+/** Instructions that agents load automatically. */
+export const instructionNames = any(
   String.raw`(claude|agents?|gemini|qwen|codex|copilot|cursor|crush|warp|jules|goose|opencode|kimi|conventions|skill|replit)(\..+)?\.(md|markdown|txt)`,
   String.raw`(copilot-)?instructions\.(md|markdown|txt)|.*\.(instructions|prompt|agent|chatmode|rules)\.md`
 )
@@ -106,7 +106,7 @@ const settingsOfTools =
   "commitlint|release-please|typedoc|cspell|knip|api-extractor|electron-builder|capacitor|tauri|detox|dprint|dvc|snakefile|procfile|kiro"
 
 /** Names that a build, a package manager, a test runner, an interpreter or an editor looks for, and then runs or obeys. */
-export const lookedUp = any(
+export const autoLoadedNames = any(
   // JavaScript and TypeScript.
   String.raw`.*[._-](config|conf|rc|setup|teardown|preset|workspace|plugins?)\.[a-z0-9.]+`,
   String.raw`(lighthouserc|(config|app|webpack)[-.]overrides|serverless|typedoc|wallaby|truffle(-config)?|testem|jasmine|pnpmfile|ember-cli-build|eslint-local-rules)\..+`,
@@ -124,23 +124,23 @@ export const lookedUp = any(
   String.raw`(init|xmake|premake\d*|config)\.lua|magefile\.go|(rector|ecs|castor|scoper\.inc|wp-config|autoload|artisan|phpstan-.+)\.php`,
   // Terraform in JSON.
   String.raw`.+\.(tf|tfvars|tftest|tfquery)\.json|config\.toml`,
-  // Without a type.
+  // Names without a type.
   String.raw`(gnu|bsd|common|make-)?makefile(\..+)?|(docker|container|jenkins|just|rake|gem|proc|vagrant|brew|pod|fast|app|earth|tilt|snake|guard|thor|cap|berks|puppet|cheese)file(\..+)?`,
   String.raw`sconstruct|sconscript|wscript|configure|gradlew|mvnw|artisan|workspace|pipfile|cartfile|jakefile|cakefile|moon|codeowners`,
-  // Settings by name, also in folders for data.
+  // Settings by name, also in data folders.
   String.raw`(package|composer|deno|bun|[jt]sconfig|nx|turbo|lerna|rush|project|workspace|angular|vercel|netlify|firebase|app|eas|${settingsOfTools})([._-].+)?\.(json[5c]?|toml|ya?ml|xml|ini|properties)`
 )
 
-/** Names of script sources that test runners load in folders for tests. */
-export const lookedUpInTests = any(
+/** Names of script sources that test runners load in test folders. */
+export const autoLoadedTestNames = any(
   String.raw`(.*[._-])?(helpers?|bootstrap|env|environment|hooks|setup|teardown|config|global|globals|support)\.[a-z]+`,
   String.raw`(helper|setup|teardown)[._-].+\.r`
 )
-/** Folders that an installation keeps its data in. */
-export const installedFolder = any(String.raw`.+\.(egg-info|dist-info|egg)|.+_plugins`)
+/** Folders with the data of an installation. */
+export const installationFolderNames = any(String.raw`.+\.(egg-info|dist-info|egg)|.+_plugins`)
 
-/** Characters that file systems, shells and tools read alike. */
+/** Characters that file systems, shells and tools read in the same way. */
 const plain = /^[\p{L}\p{M}\p{N}_@+#=,()[\]{}'&!^. -]+$/u
 
-/** Not the short name of another file (`PACKAG~1.JSO`), without what file systems drop, no option and no variable. */
+/** Excludes short names of other files (`PACKAG~1.JSO`), characters that file systems drop, options and variables. */
 export const isPlainName = (name: string): boolean => plain.test(name) && !/^[\s-]|[. ]$/.test(name)

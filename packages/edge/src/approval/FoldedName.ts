@@ -1,5 +1,5 @@
 /**
- * Names as file systems compare them. Some ignore case, compatible and invisible characters, trailing dots and spaces; a copy of the
+ * Names as file systems compare them. Some ignore case, compatible and invisible characters, and trailing dots and spaces. A copy of the
  * workspace may be on any of them.
  */
 
@@ -17,6 +17,6 @@ export const foldedName = (name: string): string => {
   return plain.slice(0, end)
 }
 
-/** Whether a path names what Git keeps for itself. File systems know it under several spellings. */
+/** Whether a path names a file of Git's own data. Some file systems have several spellings for it. */
 export const isRepositoryName = (path: string): boolean =>
   path.split(/[\\/]/).some((name) => /^(\.git|git~\d)$/.test(foldedName(name)))

@@ -1,22 +1,22 @@
 /**
- * Where a path really leads: every link of its existing part is followed, as the kernel does.
+ * Real target of a path: every link of its existing part is followed, as the kernel does.
  *
- * Guarantees: a bounded number of names and links for one path, with those of the folder it begins in.
+ * Guarantees: a bounded number of names and links per path, including those of its starting folder.
  */
 import type { Stats } from "node:fs"
 import { isAbsolute, join, parse, sep } from "node:path"
 import type { Lookups } from "./Lookups.ts"
 
-/** Characters of a link and names that wait behind it. */
+/** Maximum length of a link and of the remaining names. */
 const MAX_LENGTH = 4_096
 const MAX_LINKS = 40
-/** Names of one path, with those of links on its way. */
+/** Maximum number of names of a path, including those of its links. */
 const MAX_NAMES = 64
-/** Between the names of a path. */
+/** Separators of names. */
 export const separator = sep === "\\" ? /[\\/]/ : /\//
 
-/** How far a path was followed. */
-export interface Followed {
+/** State of a followed path. */
+export interface FollowedPath {
   readonly path: string
   readonly stats: Stats | undefined
   /** Names at its end that do not exist. */
@@ -26,11 +26,11 @@ export interface Followed {
 }
 
 /** A name in a folder. */
-export const below = (folder: string, name: string): string =>
+export const joinPath = (folder: string, name: string): string =>
   folder.endsWith(sep) ? folder + name : folder + sep + name
 
-/** Follows a path from a folder, component by component, as the kernel does; `undefined` where it cannot be followed. */
-export const followed = (lookups: Lookups, from: Followed, path: string): Followed | undefined => {
+/** Follows a path from a folder, component by component, as the kernel does; `undefined` if it cannot be followed. */
+export const followPath = (lookups: Lookups, from: FollowedPath, path: string): FollowedPath | undefined => {
   let { links, missing, names, path: at, stats } = from
   const pending = path.split(separator).toReversed()
   for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
@@ -43,11 +43,11 @@ export const followed = (lookups: Lookups, from: Followed, path: string): Follow
       continue
     }
     if (++names > MAX_NAMES) return undefined
-    at = below(at, name)
+    at = joinPath(at, name)
     stats = missing > 0 ? undefined : lookups.stats(at)
     if (stats === undefined) missing++
     else if (stats.isSymbolicLink()) {
-      // The links of /proc have no length: they lead elsewhere for each process.
+      // The links of /proc have no length, and lead to another place for each process.
       if (++links > MAX_LINKS || stats.size === 0) return undefined
       const to = lookups.linkAt(at)
       if (to.length + pending.length > MAX_LENGTH) return undefined

@@ -1,6 +1,5 @@
 /**
- * What git runs beside itself: aliases, and programs that its options and settings name. A subcommand that git does not have may be an
- * alias for anything.
+ * Programs that git runs: aliases, and programs in its options and settings. An unknown subcommand may be an alias for any program.
  */
 
 const subcommands = new Set(
@@ -14,7 +13,7 @@ const subcommands = new Set(
   ).split(" ")
 )
 
-/** Options before the subcommand that change nothing but what is shown. */
+/** Options before the subcommand that change only the output. */
 const quiet = new Set([
   "--no-pager",
   "-P",
@@ -42,7 +41,7 @@ const shorts: Readonly<Record<string, RegExp>> = {
   "ls-remote": /^-[a-zA-Z]*u/
 }
 
-/** A remote that is a command (`ext::sh …`) or smuggles an option of ssh (`ssh://-oProxyCommand=…`). */
+/** A remote that is a command (`ext::sh …`) or contains an option of ssh (`ssh://-oProxyCommand=…`). */
 const isRunningRemote = (word: string): boolean => /^[a-z0-9+.-]+::|:\/\/-/i.test(word)
 
 const namesProgram = (word: string): boolean => {
@@ -51,13 +50,13 @@ const namesProgram = (word: string): boolean => {
   return longs.some((long) => long.startsWith(name))
 }
 
-/** How git with these arguments may be granted. */
-export const gitHold = (args: ReadonlyArray<string>): "never" | "exact" | "prefix" => {
+/** How git with these arguments can be granted. */
+export const gitGrantability = (args: ReadonlyArray<string>): "never" | "exact" | "prefix" => {
   let at = 0
   let elsewhere = false
   for (; args[at]?.startsWith("-") === true; at++) {
     const option = args[at] ?? ""
-    // Another repository brings its own settings.
+    // Another repository has its own settings.
     if (option === "-C") {
       elsewhere = true
       at++

@@ -1,15 +1,15 @@
 /**
- * What a rule covers: itself, and, where the owner of the Edge configured it, what begins like it or fits its pattern.
+ * Coverage of grant rules: the rule itself, and for rules of the configuration, prefixes and patterns.
  */
 import type { GrantRule, ShellRule, WriteRule } from "@corral/domain/approval/Grant"
 import type { Need } from "./Needs.ts"
 import { matchesPath } from "./PathPattern.ts"
 import type { WorkspacePaths } from "./PathTarget.ts"
 import { coversByPrefix, prefixFault } from "./PrefixRule.ts"
-import { holdOf } from "./Interpreters.ts"
-import { isAssignment, unwrapped } from "./Wrappers.ts"
+import { grantabilityOf } from "./Interpreters.ts"
+import { isAssignment, unwrapCommand } from "./Wrappers.ts"
 
-/** The text of an exact rule: the same for the same one. */
+/** Key of an exact rule. Equal rules have equal keys. */
 export const ruleKey = (rule: GrantRule): string => {
   switch (rule.action) {
     case "shell": {
@@ -26,7 +26,7 @@ export const ruleKey = (rule: GrantRule): string => {
   }
 }
 
-/** A shell need without what it writes. */
+/** A shell need without its written files. */
 export const withoutWrites = ({ action, command, cwd, input }: ShellRule): ShellRule => ({
   action,
   command,
@@ -34,7 +34,7 @@ export const withoutWrites = ({ action, command, cwd, input }: ShellRule): Shell
   ...(input === undefined ? {} : { input })
 })
 
-/** Whether a rule of the configuration covers a need. What a command writes is not its matter: each file needs its own rule. */
+/** Whether a rule of the configuration covers a need. Written files are not part of it: each needs its own rule. */
 export const covers = (rule: GrantRule, need: Need, place: WorkspacePaths): boolean => {
   switch (need.action) {
     case "shell":
@@ -53,7 +53,7 @@ export const covers = (rule: GrantRule, need: Need, place: WorkspacePaths): bool
   }
 }
 
-/** Whether a rule of the configuration lets a redirection write that file. */
+/** Whether a rule of the configuration allows a redirection to write a file. */
 export const coversFile = (rule: GrantRule, file: string): boolean =>
   rule.action === "write" && rule.tool === undefined && namesFile(rule, file)
 
@@ -63,8 +63,8 @@ const namesFile = ({ files }: WriteRule, file: string): boolean =>
 const usesTool = (rule: { readonly tool?: string }, need: { readonly tool?: string }): boolean =>
   rule.tool === undefined || rule.tool === need.tool
 
-/** Why a rule of a configuration can never cover anything, as the end of `expected …`. */
-export const unusable = (rule: GrantRule): string | undefined => {
+/** Reason why a rule of the configuration can never cover anything, as the end of `expected …`. */
+export const unusableReason = (rule: GrantRule): string | undefined => {
   switch (rule.action) {
     case "write":
       return rule.files.some((file) => /^[/\\]|^[A-Za-z]:/.test(file) || file.split("/").includes(".."))
@@ -73,8 +73,8 @@ export const unusable = (rule: GrantRule): string | undefined => {
     case "shell": {
       const program = rule.command.findIndex((word) => !isAssignment(word))
       const words = program === -1 ? [] : rule.command.slice(program)
-      const inner = unwrapped(words) ?? []
-      const hold = holdOf(inner)
+      const inner = unwrapCommand(words) ?? []
+      const hold = grantabilityOf(inner)
       const said = JSON.stringify(words[0] ?? "")
       if (hold === "never") return `a grant to name a program, and ${said} runs another program or a script`
       const widens = hold === "exact" || program > 0 || inner.length < words.length

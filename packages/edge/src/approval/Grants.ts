@@ -1,8 +1,8 @@
 /**
- * What people allowed for longer than one run: rows that cover exactly what was shown, for one agent in one workspace.
+ * Grants that last longer than one run: rows that cover exactly the shown action, for one agent in one workspace.
  *
- * Every look is at what is on disk, so a grant counts once it is durable and not a moment after it was taken back. What it covers is
- * `GrantRules`'; who is asked, `RunPolicy`'s.
+ * Guarantees: every check reads the disk, so a grant takes effect once it is durable, and ends with its removal.
+ * Does not: define coverage (`GrantRules`), or decide whether to ask (`RunPolicy`).
  */
 import type { Grant, GrantRule } from "@corral/domain/approval/Grant"
 import { NotFound } from "@corral/domain/errors/Failures"
@@ -10,31 +10,31 @@ import type { AgentId, GrantId, RunId, WorkspaceId } from "@corral/domain/identi
 import type { Run } from "@corral/domain/run/Run"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findRun } from "../log/Runs.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { ruleKey } from "./GrantRules.ts"
-import { placeAt } from "./PathTarget.ts"
+import { workspacePathsAt } from "./PathTarget.ts"
 import { RunPolicy } from "./RunPolicy.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 
-/** As a configuration says it; `full_access` is a matter of modes, `project_settings` of how a runtime is started. */
+/** Rules of the configuration. `full_access` belongs to modes, and `project_settings` to the start of a runtime. */
 type ConfiguredGrant = "full_access" | "project_settings" | GrantRule
 
 export class Grants extends Context.Service<
   Grants,
   {
-    /** Oldest first, those after `after`, at most `limit`. */
+    /** Up to `limit` grants after `after`, oldest first. */
     readonly page: (options: {
       readonly after?: string | undefined
       readonly workspace?: WorkspaceId | undefined
       readonly limit: number
     }) => ReadonlyArray<Grant>
-    /** Succeeds when it is gone from disk; no run is covered by it from then on. */
+    /** Succeeds when the removal is durable. From then on the grant covers no run. */
     readonly remove: (id: GrantId) => Effect.Effect<void, NotFound>
-    /** With a run's log go the grants of its session, where no other run of that session is kept. */
+    /** Deletes the grants of a run's session, if no other run of the session has a log. */
     readonly forgetRun: (runId: RunId) => Effect.Effect<void, StoreFailed>
-    /** The policy of one run whose folder's real path is `root`. `ofAgent` is what the configuration grants its agent. */
+    /** The policy of one run whose folder has the real path `root`. `ofAgent` are the configuration's grants for its agent. */
     readonly forRun: (
       run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode">,
       root: string,
@@ -42,53 +42,52 @@ export class Grants extends Context.Service<
     ) => RunPolicy
   }
 >()("corral/edge/Grants") {
-  static readonly layer = (config: EdgeConfig) =>
-    Layer.effect(
-      Grants,
-      Effect.gen(function* () {
-        const store = yield* Store
-        const configured = new Map(config.workspaces.map(({ grants = [], id }) => [id, rulesOf(grants)]))
-        return Grants.of({
-          page: ({ after = "", limit, workspace }) =>
-            (workspace === undefined
-              ? store.all<Row>("SELECT body FROM grants WHERE id > ? ORDER BY id LIMIT ?", after, limit)
-              : store.all<Row>(
-                  "SELECT body FROM grants WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?",
-                  workspace,
-                  after,
-                  limit
-                )
-            ).map(parse),
-          remove: Effect.fnUntraced(function* (id) {
-            if (store.get("SELECT id FROM grants WHERE id = ?", id) === undefined)
-              return yield* new NotFound()
-            yield* Effect.orDie(store.commit([["DELETE FROM grants WHERE id = ?", id]]))
+  static readonly layer = Layer.effect(
+    Grants,
+    Effect.gen(function* () {
+      const store = yield* Store
+      const config = yield* EdgeConfig
+      const configured = new Map(config.workspaces.map(({ grants = [], id }) => [id, rulesOf(grants)]))
+      return Grants.of({
+        page: ({ after = "", limit, workspace }) =>
+          (workspace === undefined
+            ? store.all<Row>("SELECT body FROM grants WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+            : store.all<Row>(
+                "SELECT body FROM grants WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?",
+                workspace,
+                after,
+                limit
+              )
+          ).map(parse),
+        remove: Effect.fn("Grants.remove")(function* (id) {
+          if (store.get("SELECT id FROM grants WHERE id = ?", id) === undefined) return yield* new NotFound()
+          yield* Effect.orDie(store.commit([["DELETE FROM grants WHERE id = ?", id]]))
+        }),
+        forgetRun: (runId) =>
+          Effect.suspend(() => {
+            const sessionId = findRun(store, runId)?.sessionId
+            const grants = "SELECT id FROM grants WHERE session_id = ?"
+            if (sessionId === undefined || store.get(grants, sessionId) === undefined) return Effect.void
+            if (store.get(otherRunOf, runId, sessionId) !== undefined) return Effect.void
+            return store.commit([["DELETE FROM grants WHERE session_id = ?", sessionId]])
           }),
-          forgetRun: (runId) =>
-            Effect.suspend(() => {
-              const sessionId = findRun(store, runId)?.sessionId
-              const grants = "SELECT id FROM grants WHERE session_id = ?"
-              if (sessionId === undefined || store.get(grants, sessionId) === undefined) return Effect.void
-              if (store.get(otherRunOf, runId, sessionId) !== undefined) return Effect.void
-              return store.commit([["DELETE FROM grants WHERE session_id = ?", sessionId]])
-            }),
-          forRun: (run, root, ofAgent = []) =>
-            new RunPolicy({
-              run,
-              place: placeAt(root),
-              configured: [...(configured.get(run.workspace) ?? []), ...rulesOf(ofAgent)],
-              kept: (rule, sessionId) =>
-                store.get<{ readonly id: GrantId }>(
-                  "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",
-                  run.workspace,
-                  grantKey(run.agentId, rule),
-                  sessionId ?? ""
-                )?.id,
-              put: putGrant
-            })
-        })
+        forRun: (run, root, ofAgent = []) =>
+          new RunPolicy({
+            run,
+            place: workspacePathsAt(root),
+            configured: [...(configured.get(run.workspace) ?? []), ...rulesOf(ofAgent)],
+            kept: (rule, sessionId) =>
+              store.get<{ readonly id: GrantId }>(
+                "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",
+                run.workspace,
+                grantKey(run.agentId, rule),
+                sessionId ?? ""
+              )?.id,
+            put: putGrant
+          })
       })
-    )
+    })
+  )
 }
 
 const otherRunOf =
@@ -98,13 +97,13 @@ interface Row {
   readonly body: string
 }
 
-// Rows are written by this program from values of type Grant and read back unchanged.
+// This program wrote the row from a value of type Grant.
 const parse = ({ body }: Row): Grant => parseStored<Grant>(body, "grant")
 
 const rulesOf = (grants: ReadonlyArray<ConfiguredGrant>): ReadonlyArray<GrantRule> =>
   grants.filter((grant) => typeof grant !== "string")
 
-/** Short whatever the rule holds. Another agent's tools mean other things by the same names. */
+/** Short for any rule. Contains the agent, because tools of other agents may have the same names. */
 const grantKey = (agentId: AgentId, rule: GrantRule): string =>
   createHash("sha256")
     .update(JSON.stringify([agentId, ruleKey(rule)]))

@@ -1,34 +1,34 @@
 /**
- * What a grant cannot cover because it runs something else than what its words say: privilege, shells and interpreters with code in
- * their arguments or on stdin, launchers, options that name a program. Data, and how it is read.
+ * Commands that a grant cannot cover because they run more than their words: privilege, shells and interpreters with code in arguments or on
+ * stdin, launchers, and options that name a program. Data and its lookup.
  *
- * It errs towards asking. It knows names, and `CarriedCommand` what arguments look like that carry a command or code.
+ * In doubt, the user is asked. This module knows names; `CarriedCommand` recognizes arguments with a command or code.
  */
 import { carriesCommand, runsByScript } from "./CarriedCommand.ts"
-import { gitHold } from "./GitCommand.ts"
+import { gitGrantability } from "./GitCommand.ts"
 import { programOf } from "./ProgramName.ts"
-import { editsOnly } from "./SedScript.ts"
+import { changesTextOnly } from "./SedScript.ts"
 
-/** How a program may be granted: not at all, as exactly these words, or also with more arguments. */
-export type Hold = "never" | "exact" | "prefix"
+/** How a program can be granted: not at all, with exactly these words, or with more arguments. */
+export type Grantability = "never" | "exact" | "prefix"
 
 const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))
 
-/** They act with other rights. */
-export const privileged = named("sudo doas su pkexec run0 sudoedit runuser setpriv gosu su-exec")
+/** Programs that act with other rights. */
+export const privilegePrograms = named("sudo doas su pkexec run0 sudoedit runuser setpriv gosu su-exec")
 
 export const shells = named(
   "sh bash dash zsh ksh mksh ash fish csh tcsh rbash yash elvish nu xonsh pwsh powershell cmd osh ysh"
 )
 
-/** A script may be granted by its name; code in an argument or on stdin not. */
+/** Interpreters. A script can be granted by its name; code in an argument or on stdin cannot. */
 export const interpreters = named(
   "python pypy node nodejs iojs perl ruby jruby php lua luajit rscript julia tclsh wish osascript guile racket sbcl clisp groovy scala " +
     "kotlin swift ts-node tsx esno jshell ghci runghc raku elixir iex erl irb ipython scheme janet wscript cscript mshta " +
     "r clj clojure bb jrunscript jython gnuplot octave ocaml qjs vite-node zx crystal"
 )
 
-/** Their arguments are another command, or they are a place where one can be typed. */
+/** Programs whose arguments are a command, or that accept typed commands. */
 const launchers = named(
   "xargs parallel watch watchexec entr nodemon script expect unbuffer screen tmux dtach abduco at batch crontab flock start-stop-daemon " +
     "ssh rsh rlogin mosh autossh sshpass pssh pdsh sftp ftp lftp telnet socat nc ncat netcat wsl ansible salt " +
@@ -43,7 +43,7 @@ const launchers = named(
     "open xdg-open start explorer rundll regsvr msiexec certutil"
 )
 
-/** By program: a word among the arguments after which another program's words come, or by which it is set to run one. */
+/** By program: arguments that are followed by another program's words, or that configure the program to run one. */
 const launching: Readonly<Record<string, ReadonlySet<string>>> = {
   npm: named(
     "exec exe x explore explor explo expl init innit create creat crea edit config confi conf c set"
@@ -82,7 +82,7 @@ const launching: Readonly<Record<string, ReadonlySet<string>>> = {
   find: named("-delete")
 }
 
-/** By program: options that name a program, alone or at the end of a cluster (`-vI zstd`), and settings that do. */
+/** By program: options and settings that name a program, also at the end of a cluster (`-vI zstd`). */
 const starting: Readonly<Record<string, RegExp>> = {
   tar: /^-?[A-Za-z]*[IF]/,
   bsdtar: /^-?[A-Za-z]*[IF]/,
@@ -117,7 +117,7 @@ const starting: Readonly<Record<string, RegExp>> = {
   "nix-shell": /./
 }
 
-/** Long options that name a program, whatever takes them; most programs complete a beginning. */
+/** Long options that name a program, for any program. Most programs complete abbreviations. */
 const runningOptions = (
   "exec exec-batch execdir upload-pack receive-pack use-compress-program checkpoint-action to-command info-script new-volume-script " +
   "compress-program rsh rsh-command rsync-path ext-diff extcmd open-files-in-pager config-env exec-path init-file rcfile eval script-shell " +
@@ -129,11 +129,11 @@ const namesProgram = (word: string): boolean => {
   return word.startsWith("--") && name.length > 1 && runningOptions.some((option) => option.startsWith(name))
 }
 
-/** An option by which a reader writes a file. */
+/** An option with which a reader writes a file. */
 const writesOutput = (program: string, word: string): boolean =>
   word.startsWith("--out") || ((program === "sort" || program === "tree") && /^-[A-Za-z]*o/.test(word))
 
-/** A file of code as the first argument, and not a way to say stdin. */
+/** A code file as the first argument, and not a form of stdin. */
 const isScript = (word: string | undefined): boolean =>
   word !== undefined && word !== "" && !/^[-+/]?$|^[-+@]|^\/(c|k)$|^(\/dev|\/proc)\/|:\/\//i.test(word)
 
@@ -141,13 +141,13 @@ const asksVersion = (words: ReadonlyArray<string>): boolean =>
   words.length === 2 && (words[1] === "--version" || words[1] === "--help")
 
 const startsPrograms = (program: string): boolean =>
-  shells.has(program) || interpreters.has(program) || launchers.has(program) || privileged.has(program)
+  shells.has(program) || interpreters.has(program) || launchers.has(program) || privilegePrograms.has(program)
 
-/** What a grant may say about these words: a program and its arguments, wrappers looked through. */
-export const holdOf = (words: ReadonlyArray<string>): Hold => {
+/** How a program with these arguments can be granted. Wrappers are looked through. */
+export const grantabilityOf = (words: ReadonlyArray<string>): Grantability => {
   const program = programOf(words)
   const rest = words.slice(1)
-  if (program === "" || program.startsWith("ld-") || privileged.has(program)) return "never"
+  if (program === "" || program.startsWith("ld-") || privilegePrograms.has(program)) return "never"
   if (launchers.has(program)) return "never"
   if (shells.has(program) || interpreters.has(program)) {
     return asksVersion(words) || (isScript(rest[0]) && !runsByScript(rest.slice(1))) ? "exact" : "never"
@@ -157,8 +157,8 @@ export const holdOf = (words: ReadonlyArray<string>): Hold => {
   const runs = (word: string) =>
     launches?.has(word) === true || starts?.test(word) === true || namesProgram(word)
   if (rest.some(runs)) return "never"
-  if (program === "sed") return editsOnly(rest) ? "exact" : "never"
-  if (program === "git") return gitHold(rest)
+  if (program === "sed") return changesTextOnly(rest) ? "exact" : "never"
+  if (program === "git") return gitGrantability(rest)
   if (carriesCommand(words, startsPrograms)) return "never"
   if (rest.some((word) => writesOutput(program, word))) return "exact"
   return "prefix"

@@ -1,29 +1,29 @@
 /**
- * What the file system says about paths while one request is judged: each path is looked up once, and no more than a number of them.
+ * File system lookups for one request. Each path is read once, up to a maximum number of lookups.
  *
- * Does not: see what changes after the first look at a path. It lives as long as the judgement of one request.
+ * Does not: see changes after the first lookup of a path. A value lives as long as the check of one request.
  */
 import { lstatSync, readlinkSync, type Stats } from "node:fs"
 
-/** The calls that are made. */
+/** The calls that lookups make. */
 export interface FileSystem {
   readonly lstat: (path: string) => Stats | undefined
   readonly readlink: (path: string) => string
 }
 
-/** The one of this machine. */
+/** The file system of this machine. */
 export const fileSystem: FileSystem = {
   lstat: (path) => lstatSync(path, { throwIfNoEntry: false }),
   readlink: (path) => readlinkSync(path)
 }
 
-/** Calls for one request. */
+/** Maximum number of calls per request. */
 export const MAX_CALLS = 4_096
 
 export class Lookups {
-  /** A look was refused, because there were too many before it. */
+  /** Whether a lookup was refused because of the maximum. */
   isExhausted = false
-  /** Calls so far. */
+  /** Number of calls so far. */
   calls = 0
   readonly #files: FileSystem
   readonly #stats = new Map<string, Stats | undefined>()
@@ -33,7 +33,7 @@ export class Lookups {
     this.#files = files
   }
 
-  /** Throws where the path cannot be looked up, and beyond the limit. */
+  /** Throws if the path cannot be read, and beyond the maximum. */
   stats(path: string): Stats | undefined {
     const known = this.#stats.get(path)
     if (known !== undefined || this.#stats.has(path)) return known
@@ -43,12 +43,12 @@ export class Lookups {
     return found
   }
 
-  /** What an earlier look at a path found. */
+  /** Cached result of an earlier lookup. */
   known(path: string): Stats | undefined {
     return this.#stats.get(path)
   }
 
-  /** Where a link leads, as it is written. */
+  /** Target of a link, as written. */
   linkAt(path: string): string {
     const known = this.#links.get(path)
     if (known !== undefined) return known

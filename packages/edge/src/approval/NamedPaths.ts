@@ -1,15 +1,15 @@
 /**
- * The paths that the words of a command may name: each word, the values in it, and the files of folders next to which other files are named.
+ * Paths that the words of a command may name: each word, the values in it, and files next to named files in folders.
  *
- * Errs towards more: what is not a path leads to a file that does not exist. Addresses of the network are not paths.
+ * Returns too many rather than too few: text that is not a path leads to a file that does not exist. Network addresses are not paths.
  */
 import { basename } from "node:path"
 import { isGrantableTarget, type WorkspacePaths } from "./PathTarget.ts"
-import { scriptless } from "./SedScript.ts"
+import { withoutSedScripts } from "./SedScript.ts"
 import { programOf } from "./ProgramName.ts"
-import { isAssignment, unwrapped } from "./Wrappers.ts"
+import { isAssignment, unwrapCommand } from "./Wrappers.ts"
 
-/** Lookups for one command. */
+/** Maximum number of lookups per command. */
 const MAX_PATHS = 1_024
 
 const address = /\b(?:https?|wss?|ssh|git|s?ftp):\/\/[^\s"'=@]*/gi
@@ -21,7 +21,7 @@ const withoutLetters = (word: string): ReadonlyArray<string> => {
   return Array.from({ length: letters }, (_, i) => word.slice(i + 1))
 }
 
-/** Everything in a word that may be a path. */
+/** All parts of a word that may be paths. */
 export const namedPaths = (word: string): ReadonlyArray<string> => {
   const text = word.replaceAll(address, " ")
   return [...new Set([text.trim(), ...text.split(separators)])]
@@ -31,7 +31,7 @@ export const namedPaths = (word: string): ReadonlyArray<string> => {
 
 const isDevice = (path: string): boolean => path === "/dev/null"
 
-/** Whether every path that these texts may name, in a folder of the workspace, is a file in it that a grant may cover. */
+/** Whether every path in these texts, relative to a folder of the workspace, is a file in it that a grant may cover. */
 export const stayInside = (texts: ReadonlyArray<string>, folder: string, place: WorkspacePaths): boolean => {
   const paths = new Set(texts.flatMap(namedPaths))
   const folders: Array<string> = []
@@ -48,10 +48,10 @@ export const stayInside = (texts: ReadonlyArray<string>, folder: string, place: 
   return folders.every((each) => [...names].every((name) => isGrantableTarget(place.targetOf(name, each))))
 }
 
-/** Where programs of the system are. */
+/** Folders with programs of the system. */
 const ofSystem = /^\/(usr\/|usr\/local\/|opt\/[\w.-]+\/)?s?bin\/[^/]+$/
 
-/** Whether a command reads and writes nothing outside of the workspace that its words, or the text it is fed, name. */
+/** Whether all files that a command's words or input name are inside the workspace. */
 export const touchesInsideOnly = (
   command: ReadonlyArray<string>,
   input: string | undefined,
@@ -60,11 +60,11 @@ export const touchesInsideOnly = (
 ): boolean => {
   const start = command.findIndex((word) => !isAssignment(word))
   const words = command.slice(Math.max(0, start))
-  const inner = unwrapped(words) ?? words
+  const inner = unwrapCommand(words) ?? words
   const programs = new Set([start, command.length - inner.length])
   const isProgram = (word: string, at: number): boolean =>
     programs.has(at) && (!word.includes("/") || ofSystem.test(word))
-  const kept = programOf(inner) === "sed" ? scriptless(inner.slice(1)) : inner.slice(1)
+  const kept = programOf(inner) === "sed" ? withoutSedScripts(inner.slice(1)) : inner.slice(1)
   const named = [
     ...command.slice(0, command.length - inner.length + 1).filter((word, at) => !isProgram(word, at)),
     ...kept,

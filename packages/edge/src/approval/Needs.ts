@@ -1,26 +1,26 @@
 /**
- * What a request needs to be granted, rule by rule.
+ * Needs of a request: the rules that must be granted.
  *
- * A need is exact: the same words in the same folder, the same file for the same tool, the same host. Where something of a request cannot
- * be granted, nothing of it can. Pure but for the file system that `Place` asks.
+ * Guarantees: a need is exact: the same words in the same folder, the same file for the same tool, the same host. If a part of a request cannot
+ * be granted, the request cannot. Pure, except for the file system that `Place` reads.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { GrantRule } from "@corral/domain/approval/Grant"
 import { Schema } from "effect"
-import { holdOf } from "./Interpreters.ts"
+import { grantabilityOf } from "./Interpreters.ts"
 import { touchesInsideOnly } from "./NamedPaths.ts"
 import { isRepositoryName } from "./FoldedName.ts"
 import { isGrantableTarget, type WorkspacePaths } from "./PathTarget.ts"
 import type { ParsedSegment } from "./ParsedSegment.ts"
 import { inFolder } from "./ShellCommand.ts"
 
-/** A rule that covers one thing. */
+/** A rule that covers exactly one action. */
 export type Need = GrantRule
 
 const MAX_NEEDS = 64
 const areRules = Schema.is(Schema.Array(GrantRule).check(Schema.isMaxLength(MAX_NEEDS)))
 
-/** Everything that must be covered before the request is; `undefined` where a grant cannot. */
+/** All needs of a request; `undefined` if a grant cannot cover it. */
 export const needsOf = (
   request: ApprovalRequest,
   segments: ReadonlyArray<ParsedSegment>,
@@ -44,13 +44,13 @@ export const needsOf = (
     const named = tool !== undefined && input !== undefined
     needs.push(named ? { action: "tool", tool, input: JSON.stringify(input) } : undefined)
   }
-  // A line that only moves its shell needs nothing, so no grant can allow it. What does not fit a rule is too long for one.
+  // A line that only changes its folder needs nothing, so no grant can allow it. A need that exceeds a rule's length cannot be granted.
   return needs.length > 0 && areRules(needs) ? needs : undefined
 }
 
 /**
- * Whether command, files and address say what would happen. What is no plain write or fetch may do with them what only its input says: a
- * tool that names a file may run it.
+ * Whether the command, files and address describe the whole action. A tool other than a plain write or fetch may do more with them, as its
+ * input says: it may run a file that it names.
  */
 const saysAll = ({ action, command, files = [], url }: ApprovalRequest): boolean =>
   command !== undefined ||
@@ -64,13 +64,13 @@ const hostOf = (url: string): string | undefined => {
   return plain ? host : undefined
 }
 
-/** The real folder of a command, or `undefined` where it is not in the workspace or is Git's own. */
+/** The real folder of a command; `undefined` if it is outside the workspace or part of Git's data. */
 const folderOf = (path: string, place: WorkspacePaths): string | undefined => {
   const target = place.targetOf(path)
   return isGrantableTarget(target) && target.kind !== "file" ? target.path : undefined
 }
 
-/** A word that names git's own folder, as an option's value too: `-t.git/hooks`, `--output=.git/config`, `@.git/x`. */
+/** A word that names git's own folder, also as an option's value: `-t.git/hooks`, `--output=.git/config`, `@.git/x`. */
 const namesRepository = (word: string): boolean =>
   word
     .replace(/^-[A-Za-z0-9]+/, "")
@@ -86,7 +86,7 @@ const shellNeeds = (
     const { assignments, exact, input, opaque, words } = segment
     if (opaque !== undefined || !exact || segment.cwd === undefined) return [undefined]
     const folder = folderOf(inFolder(cwd, segment.cwd), place)
-    if (folder === undefined || holdOf(segment.inner) === "never") return [undefined]
+    if (folder === undefined || grantabilityOf(segment.inner) === "never") return [undefined]
     if (words.some(namesRepository)) return [undefined]
     const writes = segment.writes.map(({ append, file }) => {
       const target = place.targetOf(file, folder)
@@ -110,8 +110,7 @@ const shellNeeds = (
   })
 
 /**
- * Whether a person's decision may be remembered. A command that names a file outside of the workspace asks each time, because the file may
- * be another one by then.
+ * Whether a decision can be remembered. A command that names a file outside the workspace asks each time, because the file can be replaced.
  */
 export const isRememberable = (need: Need, place: WorkspacePaths): boolean =>
   need.action !== "shell" || touchesInsideOnly(need.command, need.input, need.cwd ?? ".", place)

@@ -1,16 +1,16 @@
 /**
- * The approvals of one live run that the runtime waits for: the runtime's key, what was asked, the Deferred of the answer. Durable rows are
- * written elsewhere; this is what dies with the process.
+ * Pending approvals of a live run: the runtime's key, the request, and the Deferred of the answer. Durable rows are written elsewhere; this
+ * state ends with the process.
  */
 import type { ApprovalId } from "@corral/domain/identity/Ids"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect } from "effect"
-import type { Assessed } from "./RunPolicy.ts"
+import type { AssessedRequest } from "./RunPolicy.ts"
 
 export interface OpenApproval {
   readonly id: ApprovalId
   readonly key: string
-  readonly assessed: Assessed
+  readonly assessed: AssessedRequest
   readonly answer: Deferred.Deferred<ApprovalAnswer>
 }
 
@@ -19,7 +19,7 @@ export class OpenApprovals {
   private readonly ids = new Map<string, ApprovalId>()
   private unwatched: Array<OpenApproval> = []
 
-  add(id: ApprovalId, key: string, assessed: Assessed): void {
+  add(id: ApprovalId, key: string, assessed: AssessedRequest): void {
     const approval = { id, key, assessed, answer: Deferred.makeUnsafe<ApprovalAnswer>() }
     this.open.set(id, approval)
     this.ids.set(key, id)
@@ -34,7 +34,7 @@ export class OpenApprovals {
     return this.ids.get(key)
   }
 
-  /** Those asked since the last call: each wants a fiber that waits for its answer. */
+  /** Approvals since the last call. Each needs a fiber that waits for its answer. */
   takeUnwatched(): ReadonlyArray<OpenApproval> {
     const taken = this.unwatched
     if (taken.length > 0) this.unwatched = []

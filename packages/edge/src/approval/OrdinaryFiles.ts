@@ -1,33 +1,33 @@
 /**
- * Which files `auto_edit` writes without asking: regular files of listed types, in folders and with names that no tool reads as commands,
- * settings or instructions. Everything else asks.
+ * Files that `auto_edit` writes without asking: regular files of listed types, in folders and with names that no tool reads as commands,
+ * settings or instructions. Every other file asks.
  *
- * A source file runs when a person runs the program or its tests. What asks is what another program runs or obeys by itself: a shell, Git,
- * an editor, a package manager, a build, a test runner, CI or an agent. ADR 26 gives the reasons, `docs/auto-edit.md` a table.
+ * A source file runs when a user runs the program or its tests. Files that ask are those that another program runs or obeys by itself: a
+ * shell, Git, an editor, a package manager, a build, a test runner, CI or an agent. ADR 26 gives the reasons, `docs/auto-edit.md` a table.
  */
 import type { Risk } from "@corral/domain/approval/Approval"
 import {
   agentFolders,
-  data,
+  dataTypes,
   dataFolders,
   dataFoldersBelow,
   docFolders,
-  documentation,
-  documents,
-  holders,
-  installedFolder,
-  instructions,
+  documentationTypes,
+  documentNames,
+  dataFolderParents,
+  installationFolderNames,
+  instructionNames,
   isPlainName,
-  lookedUp,
-  lookedUpInTests,
+  autoLoadedNames,
+  autoLoadedTestNames,
   runFolders,
   runFoldersOfProject,
   runFoldersOfTests,
   runFoldersOfTypes,
-  scripts,
+  scriptTypes,
   settingsFiles,
   sourceFolders,
-  sources,
+  sourceTypes,
   testFolders
 } from "./FileNames.ts"
 import { foldedName } from "./FoldedName.ts"
@@ -36,15 +36,15 @@ import type { InsideTarget, PathTarget } from "./PathTarget.ts"
 /** The answer of `auto_edit` for one file. */
 export interface EditAnswer {
   readonly answer: "allow" | "ask"
-  /** The lowest risk of a write there. */
+  /** Minimum risk of a write. */
   readonly risk: Risk
-  /** A sentence. */
+  /** Reason, as a sentence. */
   readonly reason: string
-  /** Whether other programs run or obey what is written there. */
+  /** Whether other programs run or obey the file. */
   readonly isDelicate: boolean
 }
 
-/** No file system has longer names. */
+/** Maximum length of a name on common file systems. */
 const MAX_NAME = 255
 
 const delicate = (reason: string): EditAnswer => ({ answer: "ask", risk: "high", reason, isDelicate: true })
@@ -63,50 +63,56 @@ const typeOf = (name: string): string => /\.([a-z0-9]+)$/.exec(name)?.[1] ?? ""
 const isBelow = (folders: Folders, at: number, above: ReadonlySet<string>): boolean =>
   folders.slice(0, at).some((folder) => above.has(folder))
 
-/** A file that agents read by its name, or by the folder it is in. */
+/** A file that agents read because of its name or folder. */
 const isInstruction = (name: string, folded: string, folders: Folders): boolean => {
-  if (instructions.test(folded) || folders.some((folder) => instructions.test(folder))) return true
+  if (instructionNames.test(folded) || folders.some((folder) => instructionNames.test(folder))) return true
   const type = typeOf(folded)
-  if (!documentation.has(type) && type !== "mdx") return false
+  if (!documentationTypes.has(type) && type !== "mdx") return false
   if (folders.some((folder, at) => agentFolders.has(folder) && !isBelow(folders, at, docFolders))) return true
   const [stem = ""] = name.split(".", 1)
-  return /^(md|markdown)$/.test(type) && /^[A-Z][A-Z0-9_-]+$/.test(stem) && !documents.has(stem.toLowerCase())
+  return (
+    /^(md|markdown)$/.test(type) && /^[A-Z][A-Z0-9_-]+$/.test(stem) && !documentNames.has(stem.toLowerCase())
+  )
 }
 
 /** React calls its own functions hooks. */
 const isComponentHook = (folder: string, type: string): boolean =>
   folder === "hooks" && /^[jt]sx?$/.test(type)
 
-/** Whether other programs run what is in a folder on the way. */
+/** Whether other programs run the files of a folder on the path. */
 const isRun = (folders: Folders, type: string): boolean =>
   folders.some((folder, at) => {
-    if (runFolders.has(folder) || installedFolder.test(folder)) return true
+    if (runFolders.has(folder) || installationFolderNames.test(folder)) return true
     if (runFoldersOfTypes.get(folder)?.has(type) === true) return true
-    if (!scripts.has(type)) return false
+    if (!scriptTypes.has(type)) return false
     const isOfTests = runFoldersOfTests.has(folder) && testFolders.has(folders[at - 1] ?? "")
     const isOfSources =
       isBelow(folders, at, sourceFolders) && (folder !== "hooks" || isComponentHook(folder, type))
     return isOfTests || (runFoldersOfProject.has(folder) && !isOfSources)
   })
 
-/** Whether a tool looks for a file of that name there. Some take a folder for the file. */
+/** Whether a tool looks for this name in this folder. Some tools accept a folder instead of the file. */
 const isLookedUp = (name: string, folders: Folders): boolean => {
-  if (lookedUp.test(name) || folders.some((folder) => folder.includes(".") && lookedUp.test(folder)))
+  if (
+    autoLoadedNames.test(name) ||
+    folders.some((folder) => folder.includes(".") && autoLoadedNames.test(folder))
+  )
     return true
-  if (!scripts.has(typeOf(name))) return false
-  if (name === "__init__.py" && lookedUp.test(`${folders.at(-1) ?? ""}.py`)) return true
-  return lookedUpInTests.test(name) && folders.some((folder) => testFolders.has(folder))
+  if (!scriptTypes.has(typeOf(name))) return false
+  if (name === "__init__.py" && autoLoadedNames.test(`${folders.at(-1) ?? ""}.py`)) return true
+  return autoLoadedTestNames.test(name) && folders.some((folder) => testFolders.has(folder))
 }
 
 const isData = (folders: Folders): boolean =>
   folders.some(
-    (folder, at) => dataFolders.has(folder) || (dataFoldersBelow.has(folder) && isBelow(folders, at, holders))
+    (folder, at) =>
+      dataFolders.has(folder) || (dataFoldersBelow.has(folder) && isBelow(folders, at, dataFolderParents))
   )
 
 const answerForType = (type: string, folders: Folders): EditAnswer => {
-  if (sources.has(type)) return allowed("Source code. It runs when you run the program or its tests.")
-  if (documentation.has(type)) return allowed("Documentation.")
-  if (data.has(type)) return allowed("Data.")
+  if (sourceTypes.has(type)) return allowed("Source code. It runs when you run the program or its tests.")
+  if (documentationTypes.has(type)) return allowed("Documentation.")
+  if (dataTypes.has(type)) return allowed("Data.")
   if (!settingsFiles.has(type)) return unusual("Its type is not on the list of ordinary types.")
   return isData(folders)
     ? allowed("Data.")
@@ -127,7 +133,7 @@ const answerForName = (target: InsideTarget): EditAnswer => {
   if (isLookedUp(last, folders))
     return delicate("A build, a package manager, a test runner or an editor runs or obeys it.")
   if (!names.every(isPlainName)) return unusual("File systems or tools read its name in different ways.")
-  if (scripts.has(type) && target.isAtTop)
+  if (scriptTypes.has(type) && target.isAtTop)
     return unusual("Tools look for files by name where a project or a package begins.", true)
   return answerForType(typeOf(name.toLowerCase()), folders)
 }
@@ -148,7 +154,7 @@ const answerOnDisk = ({
 export const editAnswer = (target: PathTarget): EditAnswer =>
   target._tag === "Outside" ? delicate(target.reason) : (answerOnDisk(target) ?? answerForName(target))
 
-/** The same for an operand of a command, which may be a folder. */
+/** The answer for an operand of a command, which may be a folder. */
 export const operandAnswer = (target: PathTarget): EditAnswer => {
   if (target._tag === "Outside" || target.kind !== "folder" || target.isRepository) return editAnswer(target)
   return target.path === "." ? allowed("The workspace.") : answerForName(target)

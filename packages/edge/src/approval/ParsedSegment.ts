@@ -1,33 +1,33 @@
 /**
- * One simple command of a line: its words as its program gets them, or why its effect is unknown.
+ * One simple command of a line: its words as the program receives them, or the reason why its effect is unknown.
  *
- * Where it stands in the line, and what else of the line runs, is `ShellCommand`'s.
+ * `ShellCommand` owns the position in the line and the other commands.
  */
 import type { Command } from "unbash"
-import { type Around, type Redirected, redirections } from "./Redirections.ts"
+import { type OuterRedirections, type WrittenFile, redirections } from "./Redirections.ts"
 import { MAX_WORDS } from "./RiskyWords.ts"
-import { changesShell, steersPrograms } from "./ShellState.ts"
+import { changesShell, affectsPrograms } from "./ShellState.ts"
 import { isLiteral } from "./ShellWord.ts"
-import { unwrapped } from "./Wrappers.ts"
+import { unwrapCommand } from "./Wrappers.ts"
 
 /** One simple command. */
 export interface ParsedSegment {
-  /** As it stands in the line. */
+  /** Its text in the line. */
   readonly text: string
   /** `NAME=value` before the program. */
   readonly assignments: ReadonlyArray<string>
-  /** Program and arguments as the shell would pass them. Holds only where `exact`. */
+  /** Program and arguments as the shell would pass them. Valid only if `exact`. */
   readonly words: ReadonlyArray<string>
   /** `words` without wrappers such as `timeout 10`. */
   readonly inner: ReadonlyArray<string>
-  /** Every word is known before it runs. */
+  /** Whether every word is known before it runs. */
   readonly exact: boolean
-  /** Where it runs: relative to the line's folder, or absolute. `undefined` where a `cd` before it may have failed. */
+  /** Its folder: relative to the line's folder, or absolute. `undefined` if an earlier `cd` may have failed. */
   readonly cwd: string | undefined
-  /** The text of what it is fed: the pipe before it, a here-document, a file. */
+  /** Text of its input: an earlier command of the pipe, a here-document, a file. */
   readonly input: string | undefined
-  readonly writes: ReadonlyArray<Redirected>
-  /** Why its effect is unknown. */
+  readonly writes: ReadonlyArray<WrittenFile>
+  /** Reason why its effect is unknown. */
   readonly opaque: string | undefined
 }
 
@@ -45,13 +45,17 @@ export const opaqueSegment = (text: string, opaque: string): ParsedSegment => ({
 })
 
 /** A simple command that runs in `cwd`. */
-export const segmentOf = (node: Command, around: Around, cwd: string | undefined): ParsedSegment => {
+export const segmentOf = (
+  node: Command,
+  around: OuterRedirections,
+  cwd: string | undefined
+): ParsedSegment => {
   const { args, name, prefix, redirects } = node
   const found = redirections(redirects, around)
   const assignments = prefix.filter((each) => each.type === "Assignment")
   const given = name === undefined ? [] : [name, ...args]
   const words = given.map((each) => (each.type === "Word" ? each.value : each.text))
-  const inner = unwrapped(words)
+  const inner = unwrapCommand(words)
   const isKnown =
     given.every((each) => each.type === "Word" && isLiteral(each)) &&
     assignments.every(
@@ -64,7 +68,7 @@ export const segmentOf = (node: Command, around: Around, cwd: string | undefined
     if (found.special) return "it opens a connection or a descriptor of the shell"
     if (splits(node)) return "shells differ in what it does"
     if (words.join(" ").length > MAX_WORDS) return "it is too long to be judged"
-    if (assignments.some((each) => steersPrograms(each.name)))
+    if (assignments.some((each) => affectsPrograms(each.name)))
       return "it sets a variable by which programs start others"
     return changesShell(words) ?? changesShell(inner)
   }
@@ -82,7 +86,7 @@ export const segmentOf = (node: Command, around: Around, cwd: string | undefined
   }
 }
 
-/** Where words follow `&>`, some shells run them as a command of their own. */
+/** If words follow `&>`, some shells run them as a separate command. */
 const splits = ({ args, name, prefix, redirects }: Command): boolean => {
   const both = redirects.find(({ operator }) => operator.startsWith("&>"))
   return (

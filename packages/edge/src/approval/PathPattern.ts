@@ -1,10 +1,10 @@
 /**
- * Patterns of files in a configured grant: `*` and `?` inside a name, `**` over folders. Names that begin with a dot are to be named.
+ * File patterns of a configured grant: `*` and `?` within a name, `**` across folders. Names that begin with a dot must be written out.
  *
  * Guarantees: matching takes at most the product of the lengths of pattern and path.
  */
 
-/** Whether `items` fits `pattern`. Where `isMany(part)`, the part stands for any number of items that `mayFill`. */
+/** Whether `items` match `pattern`. A part with `isMany(part)` matches any number of items that `mayFill`. */
 const fits = <P, I>(
   pattern: ReadonlyArray<P>,
   items: ReadonlyArray<I>,
@@ -27,7 +27,7 @@ const fits = <P, I>(
       part++
       item++
     } else {
-      // The last wildcard takes one item more. An earlier one need not: what lies between them fits already.
+      // The last wildcard takes one more item. Earlier wildcards need not, because the items between them match already.
       const next = items[retryItem]
       if (retryPart === -1 || next === undefined || !rules.mayFill(next)) return false
       part = retryPart + 1
@@ -39,7 +39,7 @@ const fits = <P, I>(
 
 const hides = (name: string): boolean => name.startsWith(".")
 
-/** Whether the name of a file or folder fits one name of a pattern. */
+/** Whether the name of a file or folder matches one name of a pattern. */
 const fitsName = (pattern: string, name: string): boolean =>
   name !== "" &&
   !(hides(name) && /^[*?]/.test(pattern)) &&
@@ -49,10 +49,10 @@ const fitsName = (pattern: string, name: string): boolean =>
     isOne: (part, character) => part === "?" || part === character
   })
 
-/** Whether a path, relative and normal, fits a pattern. */
+/** Whether a relative, normalized path matches a pattern. */
 export const matchesPath = (pattern: string, path: string): boolean => {
   const parts = pattern.split("/")
-  // A folder is not in itself: `**` at the end is at least one name.
+  // A folder is not inside itself: `**` at the end matches at least one name.
   if (parts.at(-1) === "**") parts.push("*")
   return fits(parts, path.split("/"), {
     isMany: (part) => part === "**",

@@ -10,7 +10,7 @@ import { basename, dirname, isAbsolute, normalize, parse, relative, sep } from "
 import { isWithin } from "../workspace/PathContainment.ts"
 import { manifests } from "./FileNames.ts"
 import { isRepositoryName } from "./FoldedName.ts"
-import { below, followed, type Followed, separator } from "./FollowedPath.ts"
+import { joinPath, followPath, type FollowedPath, separator } from "./FollowedPath.ts"
 import { type FileSystem, fileSystem, Lookups } from "./Lookups.ts"
 
 /** A target inside the workspace. */
@@ -19,16 +19,16 @@ export interface InsideTarget {
   /** Relative to the workspace's real root, with `/`; `.` is the root. */
   readonly path: string
   readonly kind: "missing" | "file" | "folder" | "special"
-  /** A regular file with hard links under other names, which may be anywhere. */
+  /** Whether a regular file has hard links under other names, which may be anywhere. */
   readonly hasOtherNames: boolean
   readonly isExecutable: boolean
-  /** Part of a Git repository's own data, by its name or by what its folder contains. */
+  /** Whether it is part of a Git repository's own data, by its name or by the content of its folder. */
   readonly isRepository: boolean
-  /** Directly in the workspace's folder, or in one that holds a package's manifest. Looked up when it is read. */
+  /** Whether it is directly in the workspace's root, or in a folder with a package's manifest. Read on demand. */
   readonly isAtTop: boolean
 }
 
-/** A target outside the workspace, or one that is not certain. The reason is a sentence. */
+/** A target that is outside the workspace or uncertain. The reason is a sentence. */
 export interface OutsideTarget {
   readonly _tag: "Outside"
   readonly reason: string
@@ -39,17 +39,17 @@ export type PathTarget = InsideTarget | OutsideTarget
 export interface WorkspacePaths {
   /** Its real path. */
   readonly root: string
-  /** The target of `path`, named in `folder`, which is relative to the root. */
+  /** The target of `path`, relative to `folder`, which is relative to the root. */
   readonly targetOf: (path: string, folder?: string) => PathTarget
-  /** The same for one request. */
+  /** A view of the workspace for one request. */
   readonly look: () => RequestPaths
 }
 
-/** A workspace for one request: each path is looked up once, up to a limit. */
+/** The workspace for one request: each path is read once, up to a maximum number of calls. */
 export interface RequestPaths extends WorkspacePaths {
-  /** Calls of the file system so far. */
+  /** File system calls so far. */
   readonly calls: number
-  /** There were too many: what was not looked up is not certain. */
+  /** Whether the maximum was reached. Further paths are uncertain. */
   readonly isExhausted: boolean
 }
 
@@ -73,12 +73,12 @@ const unreadable = (path: string): OutsideTarget | undefined => {
   return sep === "/" && /^[A-Za-z]:|\\/.test(path) ? uncertain : undefined
 }
 
-/** The workspace as it is looked at for one request: no folder is followed twice, and no path judged twice. */
+/** View of a workspace for one request: no folder is followed twice, and no path is resolved twice. */
 class LookAt implements RequestPaths {
   readonly root: string
   readonly #lookups: Lookups
   readonly #targets = new Map<string, Map<string, PathTarget>>()
-  readonly #folders = new Map<string, Followed | undefined>()
+  readonly #folders = new Map<string, FollowedPath | undefined>()
   readonly #repositories = new Map<string, boolean>()
   readonly #tops = new Map<string, boolean>()
 
@@ -124,22 +124,22 @@ class LookAt implements RequestPaths {
     }
   }
 
-  #follow(path: string, folder: string): Followed | undefined {
-    if (isAbsolute(path)) return followed(this.#lookups, this.#start(parse(path).root), path)
+  #follow(path: string, folder: string): FollowedPath | undefined {
+    if (isAbsolute(path)) return followPath(this.#lookups, this.#start(parse(path).root), path)
     const from = folder === "." ? this.#start(this.root) : this.#folder(folder)
-    return from === undefined ? undefined : followed(this.#lookups, from, path)
+    return from === undefined ? undefined : followPath(this.#lookups, from, path)
   }
 
-  #folder(folder: string): Followed | undefined {
+  #folder(folder: string): FollowedPath | undefined {
     if (!this.#folders.has(folder)) this.#folders.set(folder, this.#follow(folder, "."))
     return this.#folders.get(folder)
   }
 
-  #start(path: string): Followed {
+  #start(path: string): FollowedPath {
     return { path, stats: this.#lookups.stats(path), missing: 0, names: 0, links: 0 }
   }
 
-  #inside({ path, stats }: Followed): InsideTarget {
+  #inside({ path, stats }: FollowedPath): InsideTarget {
     const kind = kindOf(stats)
     const isAtTop = () => this.#isTop(dirname(path))
     return {
@@ -155,7 +155,7 @@ class LookAt implements RequestPaths {
     }
   }
 
-  /** Of a real path. Whatever exists of it was looked up when it was followed. */
+  /** Target of a real path, whose existing part was read when it was followed. */
   #isInRepository(path: string): boolean {
     const known = this.#repositories.get(path)
     if (known !== undefined) return known
@@ -173,32 +173,32 @@ class LookAt implements RequestPaths {
     return isTop
   }
 
-  /** Where that cannot be told, it may. */
+  /** Whether a file has other names; true if that is unknown. */
   #holdsManifest(folder: string): boolean {
     if (this.#lookups.known(folder)?.isDirectory() !== true) return false
     const names = [...manifests, `${basename(folder)}.gemspec`]
     try {
-      return names.some((name) => this.#lookups.stats(below(folder, name)) !== undefined)
+      return names.some((name) => this.#lookups.stats(joinPath(folder, name)) !== undefined)
     } catch {
       return true
     }
   }
 
-  /** Whether a folder holds a repository's data: its own `.git` moved elsewhere, a bare one, that of a submodule or a worktree. */
+  /** Whether a folder contains a repository's data: a moved `.git`, a bare repository, or that of a submodule or a worktree. */
   #holdsRepository(path: string): boolean {
     if (this.#lookups.known(path)?.isDirectory() !== true) return false
-    const holds = (name: string): boolean => this.#lookups.stats(below(path, name)) !== undefined
+    const holds = (name: string): boolean => this.#lookups.stats(joinPath(path, name)) !== undefined
     return holds("HEAD") && (holds("objects") || holds("commondir"))
   }
 }
 
-/** The workspace whose real root is `root`. */
-export const placeAt = (root: string, files: FileSystem = fileSystem): WorkspacePaths => ({
+/** The workspace with the real root `root`. */
+export const workspacePathsAt = (root: string, files: FileSystem = fileSystem): WorkspacePaths => ({
   root,
   targetOf: (path, folder) => new LookAt(root, files).targetOf(path, folder),
   look: () => new LookAt(root, files)
 })
 
-/** Whether a grant may cover a file that is written or read there. */
+/** Whether a grant may cover a file that is written or read at a target. */
 export const isGrantableTarget = (target: PathTarget): target is InsideTarget =>
   target._tag === "Inside" && !target.isRepository && !target.hasOtherNames && target.kind !== "special"

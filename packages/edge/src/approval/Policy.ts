@@ -1,16 +1,14 @@
 /**
- * What the Edge answers before it asks a person: the run's mode, then what its owner configured for the workspace, then what a person
- * already allowed.
+ * Decision without the user: by the run's mode, then the owner's configuration for the workspace, then earlier decisions.
  *
- * Pure. A mode is a ceiling: `read_only` and `plan` refuse every risky action, whatever was granted. `auto_edit` grants writes inside the
- * workspace to ordinary files, which `OrdinaryFiles` lists; `full_access` grants all. A grant counts only where it covers everything that
- * the request would do.
+ * Pure. A mode is a limit: `read_only` and `plan` refuse every risky action, also a granted one. `auto_edit` grants writes inside the
+ * workspace to ordinary files, which `OrdinaryFiles` lists; `full_access` grants all. A grant counts only if it covers the whole request.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Need } from "./Needs.ts"
 
-/** What allowed it. What was remembered is named: grants by their ids, the run's own memory by the approvals that it is of. */
+/** Reason for an allowed action: grants by their ids, earlier decisions of the run by their approvals. */
 type AllowedBy = "policy:mode" | "policy:workspace" | `policy:remembered:${string}`
 
 export type PolicyVerdict =
@@ -18,23 +16,23 @@ export type PolicyVerdict =
   | { readonly _tag: "Deny"; readonly by: "policy:mode" | "policy:size"; readonly reason: string }
   | { readonly _tag: "Ask" }
 
-/** What is granted in the run's workspace. */
-export interface Granted {
+/** Grants of the run's workspace. */
+export interface WorkspaceGrants {
   /** Whether the owner's configuration covers a need. */
   readonly configured: (need: Need) => boolean
-  /** The id of what a person allowed that covers it. */
+  /** Id of the decision that covers a need. */
   readonly remembered: (need: Need) => string | undefined
 }
 
-/** Files of one request that are looked at. */
+/** Maximum number of files of one request that are examined. */
 const MAX_FILES = 64
 
-/** `needs` is what a grant must cover; `undefined` where none can. `isOrdinary` says which files a mode lets write. */
-export const judge = (
+/** `needs` must all be covered; `undefined` if a grant cannot cover the request. `isOrdinary`: files that a mode allows to write. */
+export const decideByPolicy = (
   mode: RunMode,
   request: ApprovalRequest,
   needs: ReadonlyArray<Need> | undefined,
-  { configured, remembered }: Granted,
+  { configured, remembered }: WorkspaceGrants,
   isOrdinary: (path: string) => boolean
 ): PolicyVerdict => {
   const { action, command, files = [], risk, url } = request

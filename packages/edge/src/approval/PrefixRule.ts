@@ -1,31 +1,31 @@
 /**
- * What a configured command covers with more arguments after it.
+ * Coverage of a configured command with more arguments.
  *
- * Only programs of the allowlist in `PrefixPrograms` are widened. The further arguments are operands: no options, no assignments, nothing
- * outside of the workspace, and no file that other programs run or obey, because a program may write each file that it is given. Words
- * that a rule lists under `options` may follow too, exactly as written: many programs take code in an option, and complete its beginning.
- * A file that follows such an option asks, because it may be its value.
+ * Only programs of the allowlist in `PrefixPrograms` may have further arguments. These are operands: no options, no assignments, nothing outside
+ * the workspace, and no file that other programs run or obey, because a program may write its files. Words of the rule's `options` may follow
+ * too, exactly as written: many programs take code in an option, and complete its abbreviation. A file after such an option asks, because it
+ * may be its value.
  */
 import type { ShellRule } from "@corral/domain/approval/Grant"
 import { posix } from "node:path"
-import { holdOf } from "./Interpreters.ts"
+import { grantabilityOf } from "./Interpreters.ts"
 import { namedPaths, stayInside } from "./NamedPaths.ts"
 import { operandAnswer } from "./OrdinaryFiles.ts"
 import type { PathTarget, WorkspacePaths } from "./PathTarget.ts"
-import { widenedBy } from "./PrefixPrograms.ts"
-import { isAssignment, unwrapped } from "./Wrappers.ts"
+import { operandUseOf } from "./PrefixPrograms.ts"
+import { isAssignment, unwrapCommand } from "./Wrappers.ts"
 
-/** Options of programs begin with `-`, `+` or, in files of arguments, with `@`; `a=b` sets something. */
+/** Options begin with `-`, `+` or, in argument files, with `@`. `a=b` is an assignment. */
 const isOperand = (word: string): boolean => /^[^-+@]/.test(word) && !word.includes("=")
 
 /**
- * What programs that do more than read take as names: no pattern, no code of a shell that a recipe would run, no magic of a tool
+ * Names for programs that do more than read: without patterns, code of a shell that a recipe would run, or special syntax of a tool
  * (`:(glob)x`).
  */
 const isName = (word: string): boolean => /^[\w./@+,-][\w./@:+,-]*$/.test(word)
 
 /**
- * The operands that may be the value of an option, or one of its values. `--` ends them. `-f x` may run the file x, as `--setup a x` may.
+ * Operands that may be the value of an option. `--` ends them. `-f x` may run the file x, and so may `--setup a x`.
  */
 const valuesOf = (
   further: ReadonlyArray<string>,
@@ -42,23 +42,23 @@ const valuesOf = (
   return values
 }
 
-/** pytest runs the examples in texts that it is given. */
+/** pytest runs the examples in text files. */
 const holdsDoctests = (word: string): boolean => /\.(txt|rst)(::|$)/i.test(word)
 
-/** A file that is there, or a word that can be one. */
+/** An existing file, or a word that may be one. */
 const namesFile = (word: string, folder: string, place: WorkspacePaths): boolean => {
   if (/[./]/.test(word)) return true
   const target = place.targetOf(word, folder)
   return target._tag === "Outside" || (target.kind !== "missing" && target.kind !== "folder")
 }
 
-/** A text that names no path out of its folder, also where that is a part of it: `a:/b`, `a:~/b`, `https://…`. */
+/** A text that names no path outside its folder, also as a part: `a:/b`, `a:~/b`, `https://…`. */
 const staysBelow = (text: string): boolean =>
   text
     .split(/\s+/)
     .every((word) => !/(^|[^\w.^{}[\]-])[/\\~]/.test(word) && !word.split(/[^\w.-]/).includes(".."))
 
-/** A file of no ordinary type that is there, or would be made in a folder. A new name alone is a word: `npm run build`. */
+/** An existing or new file that is not ordinary, in a folder. A new name alone is a word: `npm run build`. */
 const isUnknownFile = (target: PathTarget, place: WorkspacePaths): boolean => {
   if (target._tag === "Outside" || target.kind === "folder") return false
   if (target.kind !== "missing") return true
@@ -74,7 +74,7 @@ const isDelicate = (word: string, folder: string, place: WorkspacePaths): boolea
     return isDelicate || (answer === "ask" && isUnknownFile(target, place))
   })
 
-/** Whether a program that writes these operands writes a delicate file: one of them, or one of that name in a folder among them. */
+/** Whether a program that writes these operands writes a delicate file: an operand, or a file with its name in a folder among them. */
 const areDelicate = (words: ReadonlyArray<string>, folder: string, place: WorkspacePaths): boolean => {
   if (words.some((word) => isDelicate(word, folder, place))) return true
   const folders: Array<string> = []
@@ -88,9 +88,9 @@ const areDelicate = (words: ReadonlyArray<string>, folder: string, place: Worksp
   return folders.some((each) => names.some((name) => isDelicate(name, each, place)))
 }
 
-/** Whether operands write or run no file that other programs run or obey, as far as the program is known. */
+/** Whether operands name no file that other programs run or obey, as far as the program is known. */
 const areHarmless = (rule: ShellRule, further: ReadonlyArray<string>, place: WorkspacePaths): boolean => {
-  const widened = widenedBy(rule.command)
+  const widened = operandUseOf(rule.command)
   const folder = rule.cwd ?? "."
   const operands = further.filter((word) => rule.options?.includes(word) !== true)
   if (widened === undefined) return false
@@ -103,7 +103,7 @@ const areHarmless = (rule: ShellRule, further: ReadonlyArray<string>, place: Wor
 
 /** Whether a rule with `prefix` covers a need. */
 export const coversByPrefix = (rule: ShellRule, need: ShellRule, place: WorkspacePaths): boolean => {
-  const inner = unwrapped(need.command) ?? []
+  const inner = unwrapCommand(need.command) ?? []
   const upToProgram = need.command.slice(0, need.command.length - inner.length + 1)
   const further = inner.slice(rule.command.length)
   const operands = further.filter((word) => rule.options?.includes(word) !== true)
@@ -111,19 +111,19 @@ export const coversByPrefix = (rule: ShellRule, need: ShellRule, place: Workspac
   if (need.writes !== undefined || upToProgram.some(isAssignment) || (rule.cwd ?? ".") !== folder)
     return false
   if (!rule.command.every((word, i) => inner[i] === word)) return false
-  if (holdOf([...rule.command, ...operands]) !== "prefix") return false
+  if (grantabilityOf([...rule.command, ...operands]) !== "prefix") return false
   if (need.input !== undefined && (rule.stdin !== true || !staysBelow(need.input))) return false
   if (!operands.every((word) => isOperand(word) && staysBelow(word))) return false
   return stayInside([...operands, need.input ?? ""], folder, place) && areHarmless(rule, further, place)
 }
 
-/** Why a rule with those fields can never cover anything, as the end of `expected …`. */
+/** Reason why a rule with these fields can never cover anything, as the end of `expected …`. */
 export const prefixFault = ({ command, options, prefix, stdin }: ShellRule): string | undefined => {
   if (prefix !== true)
     return options !== undefined || stdin !== undefined
       ? "options and stdin of a grant only with prefix"
       : undefined
-  return widenedBy(command) === undefined
+  return operandUseOf(command) === undefined
     ? `no prefix after ${JSON.stringify(command.join(" "))}, because its operands may be code: list whole commands`
     : undefined
 }

@@ -1,10 +1,10 @@
-/** GNU programs where another system has its own under the plain name: `gsed`, `gtimeout`. */
+/** GNU programs on systems that have their own version under the plain name: `gsed`, `gtimeout`. */
 const ofGnu =
   /^g(awk|sed|tar|find|xargs|env|timeout|nice|nohup|stdbuf|chroot|cat|cp|mv|rm|rmdir|ln|ls|dd|tee|touch|mkdir|install|split|csplit|sort|head|tail|wc|cut|uniq|tr|stat|du|df|date|echo|printf|shred|truncate|chmod|chown|chgrp|kill|mktemp|mknod|readlink|realpath)$/
 
 /**
- * The name by which a program is known here: `/usr/bin/Python3.12`, `python.exe`, `pythonw`, `python3-dbg` and `python` are the same one. A
- * link under another name is not found out.
+ * Canonical name of a program: `/usr/bin/Python3.12`, `python.exe`, `pythonw`, `python3-dbg` and `python` are the same. Does not resolve a link
+ * under another name.
  */
 export const programOf = ([word = ""]: ReadonlyArray<string>): string =>
   (word.split(/[\\/]/).at(-1) ?? "")

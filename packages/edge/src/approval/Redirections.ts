@@ -1,28 +1,28 @@
 /**
- * What a command reads and writes by redirection, its own and those around it. Devices and descriptors of the shell are `special`: a
- * connection is opened like a file.
+ * Files that a command reads and writes by redirection, including the redirections around it. Devices and descriptors of the shell are
+ * `special`, because a network connection is opened like a file.
  */
 import type { Command, Redirect } from "unbash"
 import { isLiteral, isPlainText } from "./ShellWord.ts"
 
-/** A file that a redirection writes, as it is named in the folder of its segment; as it is spelled where that is not `exact`. */
-export interface Redirected {
+/** A file that a redirection writes, relative to the folder of its segment. If not `exact`, its text is as written. */
+export interface WrittenFile {
   readonly file: string
   readonly append: boolean
 }
 
-/** What surrounds a command. */
-export interface Around {
-  /** The text that positions index: escaped backticks have their own. */
+/** Redirections around a command. */
+export interface OuterRedirections {
+  /** The text that positions refer to. Escaped backticks have their own. */
   readonly source: string
   readonly depth: number
   readonly input: string | undefined
-  readonly writes: ReadonlyArray<Redirected>
-  /** Every redirection around it is known before it runs. */
+  readonly writes: ReadonlyArray<WrittenFile>
+  /** Whether every redirection around it is known before it runs. */
   readonly exact: boolean
 }
 
-/** Texts under each other; `undefined` where there is none. */
+/** Joined texts; `undefined` without any. */
 export const joinTexts = (...texts: ReadonlyArray<string | undefined>): string | undefined => {
   const present = texts.filter((text) => text !== undefined)
   return present.length === 0 ? undefined : present.join("\n")
@@ -31,16 +31,16 @@ export const joinTexts = (...texts: ReadonlyArray<string | undefined>): string |
 const isDevice = (file: string): boolean =>
   /^\/dev\/(tcp|udp|fd)(\/|$)|^\/dev\/std(in|out|err)$|^\/proc\//.test(file)
 
-/** What surrounds a command once its own redirections are counted in. `special` ones are more than files. */
+/** Redirections around a command's parts, including its own. `special` ones are more than files. */
 export const redirections = (
   redirects: Command["redirects"],
-  around: Around
-): Around & { readonly special: boolean } => {
+  around: OuterRedirections
+): OuterRedirections & { readonly special: boolean } => {
   let { exact, input } = around
   let special = false
   const writes = [...around.writes]
   for (const redirect of redirects) {
-    // Shells differ in how long the number of a descriptor may be; a longer one is an argument.
+    // Shells differ in the maximum length of a descriptor's number. A longer number is an argument.
     if (
       redirect.descriptor !== undefined &&
       !/^\d$/.test(around.source.slice(redirect.descriptor.pos, redirect.descriptor.end))
@@ -72,10 +72,10 @@ export const redirections = (
 
 const isPlain = ({ type }: { readonly type: string }): boolean => type === "Literal"
 
-/** `>&-x` closes a descriptor and passes `x`; to zsh `>!x` and `>|x` are operators of their own. */
+/** `>&-x` closes a descriptor and passes `x`. In zsh, `>!x` and `>|x` are separate operators. */
 const isPlainTarget = ({ operator }: Redirect, target: string): boolean =>
   /^[<>]&$/.test(operator) ? /^(\d+-?|-|[^-\d].*)$/s.test(target) : !/^[!|&-]/.test(target)
 
-/** `2>&1` and the like name a descriptor; nothing is kept of what goes to /dev/null. */
+/** `2>&1` and similar ones name a descriptor. Output to /dev/null is discarded. */
 const writesFile = ({ operator }: Redirect, target: string): boolean =>
   target !== "/dev/null" && !(/^[<>]&$/.test(operator) && /^(\d+-?|-)$/.test(target))

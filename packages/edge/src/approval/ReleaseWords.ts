@@ -1,20 +1,20 @@
 /**
- * Words by which any program publishes or deploys: `nerdctl push`, `yarn workspace x publish`, `argocd app sync x`.
+ * Words with which any program publishes or deploys: `nerdctl push`, `yarn workspace x publish`, `argocd app sync x`.
  *
- * A word counts at any position. A file by that name does not exempt it, because an agent can make one. Programs whose operands are files
- * or names are exempt.
+ * A word counts at any position. An existing file with that name makes no difference, because an agent can create one. Programs whose operands
+ * are files or names are exempt.
  */
 import { takesFiles } from "./CarriedCommand.ts"
 import { runners } from "./RiskyWords.ts"
-import { widenedBy } from "./PrefixPrograms.ts"
+import { operandUseOf } from "./PrefixPrograms.ts"
 import { programOf } from "./ProgramName.ts"
 
 const publishes = new Set(["publish", "push", "upload", "release", "submit", "deliver", "trunk"])
 const deploys = new Set(["deploy", "apply", "sync", "reconcile", "promote", "rollout"])
 
-/** By program: where the word stays at home. */
+/** By program: words that stay local. */
 const local: Readonly<Record<string, RegExp>> = {
-  // `RiskyWords` lists what git sends.
+  // `RiskyWords` lists git's network commands.
   git: /^/,
   cd: /^/,
   gh: /^(release (list|view|download)|repo sync)\b/,
@@ -34,10 +34,10 @@ const staysLocal = (words: ReadonlyArray<string>, rest: string): boolean => {
   const program = programOf(words)
   if (Object.hasOwn(local, program) && local[program]?.test(rest) === true) return true
   if (takesFiles(words)) return true
-  return widenedBy(words) !== undefined && !runners.has(program)
+  return operandUseOf(words) !== undefined && !runners.has(program)
 }
 
-/** What the words of a command say that it does. `rest` are the words behind the program and its first options. */
+/** Actions of a command's words. `rest` are the words after the program and its first options. */
 export const releaseOf = (words: ReadonlyArray<string>, rest: string): "publish" | "deploy" | undefined => {
   const said = words.slice(1)
   const found = said.some((word) => deploys.has(word))

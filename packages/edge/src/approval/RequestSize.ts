@@ -1,21 +1,21 @@
 /**
- * The size of an approval request. What is too large to be shown whole is cut before anything else reads it; what is larger still is
- * denied, because a person would not see what the decision allows.
+ * Size limits of an approval request. A large request is shortened before any other code reads it. A larger one is denied, because a user would
+ * not see what the decision allows.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 
-/** Characters of a request that is shown whole, as far as the payload of one event allows. */
+/** Maximum characters of a request that is shown completely, within one event's payload. */
 const SHOWN_WHOLE = 262_144
-/** Characters above which no person is asked. */
+/** Maximum characters of a request; larger ones are denied. */
 export const MAX_REQUEST = 1_048_576
 const MAX_FILES = 256
-/** The command and the patch of a request that is cut, and every other text. */
+/** Maximum characters of a shortened request's command and patch, and of every other text. */
 const LONG_TEXT = 65_536
 const SHORT_TEXT = 4_096
-/** What a value takes beside its text. */
+/** Characters that a value counts in addition to its text. */
 const PER_VALUE = 8
 
-/** Characters of all texts in a value and a little for each value; stops counting beyond `most`. */
+/** Characters of all texts in a value, plus a constant per value. Stops counting beyond `most`. */
 export const sizeOf = (value: unknown, most: number): number => {
   let size = 0
   const open = [value]
@@ -32,19 +32,19 @@ export const sizeOf = (value: unknown, most: number): number => {
   return size
 }
 
-/** A request as it may be read and shown. */
+/** A request that may be read and shown. */
 export interface SizedRequest {
   readonly request: ApprovalRequest
-  /** Nothing of it was cut. */
+  /** Whether it is complete. */
   readonly isWhole: boolean
-  /** Why no person is asked for it. */
+  /** Reason for denying it without asking a user. */
   readonly refusal: string | undefined
 }
 
 const cut = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text
 
-/** Cut to what can be shown: of high risk, allowed at most once, and not to be edited. */
+/** The shortened request: of high risk, allowed at most once, and not editable. */
 const shortened = (request: ApprovalRequest): ApprovalRequest => {
   const { action, command, files, input: _input, patch, segments: _segments, ...texts } = request
   const rest = Object.fromEntries(
@@ -65,7 +65,7 @@ const shortened = (request: ApprovalRequest): ApprovalRequest => {
   }
 }
 
-export const sized = (request: ApprovalRequest): SizedRequest => {
+export const limitRequestSize = (request: ApprovalRequest): SizedRequest => {
   const size = sizeOf(request, MAX_REQUEST)
   const isWhole = size <= SHOWN_WHOLE && (request.files?.length ?? 0) <= MAX_FILES
   return {

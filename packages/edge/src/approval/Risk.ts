@@ -1,22 +1,23 @@
 /**
- * The class and the risk of a request from what it would do. The adapter's word is a first guess, and the least: both are only raised.
+ * Class and risk of a request, from its effects. The adapter's values are the minimum; both are only raised.
  *
- * An orientation for the person who decides, and what keeps publishing and deploying from being remembered. It promises no completeness.
+ * They guide the user who decides, and prevent remembered decisions for publishing and deploying.
+ * Does not: recognize every risk.
  */
 import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/approval/Approval"
-import { interpreters, privileged, shells, holdOf } from "./Interpreters.ts"
+import { interpreters, privilegePrograms, shells, grantabilityOf } from "./Interpreters.ts"
 import { programOf } from "./ProgramName.ts"
 import {
-  deploying,
+  deployCommands,
   MAX_WORDS,
-  destroying,
-  fetching,
-  networking,
-  publishing,
+  destructiveCommands,
+  fetchCommands,
+  networkCommands,
+  publishCommands,
   runners,
-  saysDeploy,
-  saysPublish,
-  type Table
+  deployName,
+  publishName,
+  type SubcommandTable
 } from "./RiskyWords.ts"
 import { editAnswer, operandAnswer } from "./OrdinaryFiles.ts"
 import type { WorkspacePaths } from "./PathTarget.ts"
@@ -30,24 +31,24 @@ const risks: ReadonlyArray<Risk> = ["low", "medium", "high"]
 const highest = <A>(order: ReadonlyArray<A>, found: ReadonlyArray<A>, least: A): A =>
   found.reduce((most, one) => (order.indexOf(one) > order.indexOf(most) ? one : most), least)
 
-/** Files of one request that are looked at. */
+/** Maximum number of files of one request that are examined. */
 const MAX_FILES = 64
 
-/** Whether writing there is more than editing the project. What stands for a path until it runs may be any. */
+/** Whether a write is more than editing the project. A path that is known only at run time may be any. */
 const isDelicate = (path: string, place: WorkspacePaths, folder: string): boolean =>
   /[$`]/.test(path) || operandAnswer(place.targetOf(path, folder)).risk === "high"
 
-/** They write the files that they name. */
+/** Programs that write the named files. */
 const writers = new Set(
   "cp mv ln install tee touch rm rmdir mkdir truncate dd sed chmod chown patch unzip tar rsync scp git".split(
     " "
   )
 )
 
-const does = (table: Table, program: string, rest: string): boolean =>
+const does = (table: SubcommandTable, program: string, rest: string): boolean =>
   Object.hasOwn(table, program) && table[program]?.test(rest) === true
 
-/** What a program's words say, `git -C x --no-pager push` as `push`. */
+/** A program's words without its options: `push` for `git -C x --no-pager push`. */
 const said = ([, ...args]: ReadonlyArray<string>): string => {
   let at = 0
   while (args[at]?.startsWith("-") === true && !/^--?[a-z-]*version$/.test(args[at] ?? "")) {
@@ -60,20 +61,21 @@ const said = ([, ...args]: ReadonlyArray<string>): string => {
   return args.slice(at).join(" ")
 }
 
-/** Places where the command behind a launcher may begin. */
+/** Positions at which the command of a launcher may begin. */
 const MAX_READINGS = 8
 
-/** The command behind privilege and launchers, as far as it shows: `sudo -u x rm -rf /` as `rm -rf /`. */
+/** The command after privilege and launchers, as far as is visible: `rm -rf /` for `sudo -u x rm -rf /`. */
 const readings = (inner: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<string>> => {
   const program = programOf(inner)
   const carries =
-    privileged.has(program) || ["xargs", "npx", "bunx", "pnpx", "watch", "parallel", "find"].includes(program)
+    privilegePrograms.has(program) ||
+    ["xargs", "npx", "bunx", "pnpx", "watch", "parallel", "find"].includes(program)
   if (!carries) return [inner]
   const starts = inner.flatMap((word, i) => (i > 0 && /^[a-z]/i.test(word) ? [i] : []))
   return [inner, ...starts.slice(0, MAX_READINGS).map((i) => inner.slice(i))]
 }
 
-/** What a script or a target calls itself. */
+/** Words in the name of a script or a target. */
 const nameOf = (words: ReadonlyArray<string>): string => {
   const program = programOf(words)
   if (shells.has(program) || interpreters.has(program)) return words[1] ?? ""
@@ -96,18 +98,20 @@ const judgeWords = (
     const rest = said(words)
     const all = words.slice(1).join(" ")
     const name = nameOf(words)
-    if (does(deploying, program, rest) || saysDeploy.test(name)) found.push(["deploy", "high"])
-    if (does(publishing, program, rest) || saysPublish.test(name))
+    if (does(deployCommands, program, rest) || deployName.test(name)) found.push(["deploy", "high"])
+    if (does(publishCommands, program, rest) || publishName.test(name))
       found.push(["publish", program === "git" ? "medium" : "high"])
     const release = releaseOf(words, rest)
     if (release !== undefined) found.push([release, "high"])
-    if (does(networking, program, rest) || does(fetching, program, rest)) found.push(["network", "medium"])
-    if (does(destroying, program, rest) || does(destroying, program, all)) found.push(["shell", "high"])
-    if (privileged.has(program) || program.startsWith("mkfs")) found.push(["shell", "high"])
+    if (does(networkCommands, program, rest) || does(fetchCommands, program, rest))
+      found.push(["network", "medium"])
+    if (does(destructiveCommands, program, rest) || does(destructiveCommands, program, all))
+      found.push(["shell", "high"])
+    if (privilegePrograms.has(program) || program.startsWith("mkfs")) found.push(["shell", "high"])
     if (program === "rm" || program === "rmdir") found.push(["shell", "medium"])
     const runsCode = shells.has(program) || interpreters.has(program)
-    if (runsCode && fed && holdOf(words) === "never") found.push(["shell", "high"])
-    if (holdOf(words) === "never") found.push(["shell", "medium"])
+    if (runsCode && fed && grantabilityOf(words) === "never") found.push(["shell", "high"])
+    if (grantabilityOf(words) === "never") found.push(["shell", "medium"])
     if (runsCode) found.push(["shell", "medium"])
     if (writers.has(program) && words.slice(1).some((word) => !word.startsWith("-") && writesDelicate(word)))
       found.push(["shell", "high"])
@@ -126,7 +130,7 @@ const judgeWords = (
   ]
 }
 
-/** As many of the words as are judged: a command with more of them is of high risk in any case. */
+/** The words that are examined. A command with more text is of high risk in any case. */
 const first = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
   words.join("\0").slice(0, MAX_WORDS).split("\0")
 
@@ -144,8 +148,8 @@ const judgeSegment = (
   return [action, delicate ? "high" : risk]
 }
 
-/** Class and risk, none lower than the adapter's. */
-export const assessed = (
+/** Class and risk, at least the adapter's. */
+export const assessRisk = (
   { action, command, cwd = ".", files = [], risk }: ApprovalRequest,
   segments: ReadonlyArray<ParsedSegment>,
   place: WorkspacePaths

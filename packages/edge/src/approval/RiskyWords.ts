@@ -1,28 +1,28 @@
-/** By program and words: what reaches the network, publishes, deploys or destroys. Data. A command that is missing here is not harmless. */
+/** Commands that use the network, publish, deploy or destroy, by program and words. Data. A command that is missing here may be harmful too. */
 
 import { capped } from "@corral/domain/text/CappedPattern"
 
-/** As many characters of words are judged. */
+/** Maximum number of characters that are examined. */
 export const MAX_WORDS = 2_048
 
-/** The subcommands of a program that do it; `*` where any use does. */
-export type Table = Readonly<Record<string, RegExp>>
+/** Subcommands of a program; `*` for any use. */
+export type SubcommandTable = Readonly<Record<string, RegExp>>
 
 const any = /^/
 
-/** Scripts and targets that say so by their names: `npm run release`, `make deploy-prod`, `./deploy.sh`. */
+/** Scripts and targets by their names: `npm run release`, `make deploy-prod`, `./deploy.sh`. */
 export const runners = new Set(
   "npm pnpm yarn bun make gmake just task rake invoke mise moon nx turbo gradle gradlew mvn".split(" ")
 )
-export const saysPublish = /(^|[-_.:/])(publish|release)/i
-export const saysDeploy = /(^|[-_.:/])deploy/i
+export const publishName = /(^|[-_.:/])(publish|release)/i
+export const deployName = /(^|[-_.:/])deploy/i
 
-/** Also as a part of a build: `--push`, `--output=type=registry`. */
+/** Options of a build: `--push`, `--output=type=registry`. */
 const toRegistry = /^(push|(image|manifest|compose) push)\b|--push\b|type=registry\b|push=true\b/
 
 const apiWrite = String.raw`^api\b.*\s(-[a-z]*[XfF]|--(method|field|raw-field|input)\b)`
 
-export const publishing: Table = {
+export const publishCommands: SubcommandTable = {
   npm: /^(publish|unpublish|dist-tag|deprecate|owner|access)\b/,
   pnpm: /^publish\b/,
   yarn: /^(npm )?publish\b/,
@@ -71,7 +71,7 @@ export const publishing: Table = {
   np: any
 }
 
-export const deploying: Table = {
+export const deployCommands: SubcommandTable = {
   kubectl:
     /\b(apply|create|delete|replace|patch|set|scale|rollout|drain|cordon|edit|run|expose|annotate|label|taint)\b/,
   oc: /\b(apply|create|delete|replace|patch|set|scale|rollout|new-app|start-build)\b/,
@@ -111,7 +111,7 @@ export const deploying: Table = {
   systemctl: /\b(start|stop|restart|enable|disable|mask)\b/
 }
 
-export const networking: Table = Object.fromEntries(
+export const networkCommands: SubcommandTable = Object.fromEntries(
   (
     "curl wget wget2 aria2c axel http https xh ssh scp sftp rsync mosh autossh sshpass nc ncat netcat socat telnet ftp lftp rclone nmap ping " +
     "dig host nslookup whois openssl npx pnpx bunx uvx pipx curlie grpcurl websocat ngrok cloudflared"
@@ -120,8 +120,8 @@ export const networking: Table = Object.fromEntries(
     .map((program) => [program, any])
 )
 
-/** Subcommands of programs that otherwise stay at home. */
-export const fetching: Table = {
+/** Network subcommands of programs that are otherwise local. */
+export const fetchCommands: SubcommandTable = {
   git: /^(clone|fetch|pull|ls-remote|remote (add|set-url|update)|submodule (update|add))\b/,
   gh: any,
   glab: any,
@@ -146,8 +146,8 @@ export const fetching: Table = {
   az: any
 }
 
-/** What is hard to undo, or gives rights away. */
-export const destroying: Table = {
+/** Commands that are hard to undo, or give rights away. */
+export const destructiveCommands: SubcommandTable = {
   rm: /(^|\s)(-[a-zA-Z]*[rRf]|--recursive|--force)|(^|\s)[/~]/,
   rmdir: /(^|\s)[/~]/,
   find: /-delete\b|-exec/,

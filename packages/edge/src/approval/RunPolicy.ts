@@ -1,8 +1,8 @@
 /**
- * The policy of one run: what is asked is read, judged, and remembered where a person says so.
+ * Policy of one run: reads a request, decides it, and remembers decisions if the user says so. Synchronous.
  *
- * Built once per run by `Grants.forRun`. Synchronous. What is remembered for the run dies with it; what lasts longer is given back as
- * rows, for the transaction that resolves the approval.
+ * `Grants.forRun` builds one per run. Decisions for the run end with it. Longer ones are returned as rows, for the transaction that resolves
+ * the approval.
  */
 import type { ApprovalRequest, DecisionScope } from "@corral/domain/approval/Approval"
 import type { Grant, GrantRule } from "@corral/domain/approval/Grant"
@@ -15,18 +15,18 @@ import { covers, coversFile, ruleKey, withoutWrites } from "./GrantRules.ts"
 import { isRememberable, type Need, needsOf } from "./Needs.ts"
 import { editAnswer } from "./OrdinaryFiles.ts"
 import type { RequestPaths, WorkspacePaths } from "./PathTarget.ts"
-import { judge, type Granted, type PolicyVerdict } from "./Policy.ts"
-import { assessed } from "./Risk.ts"
+import { decideByPolicy, type WorkspaceGrants, type PolicyVerdict } from "./Policy.ts"
+import { assessRisk } from "./Risk.ts"
 import { segmentsOf } from "./ShellCommand.ts"
 import { shownSegments } from "./ShownSegments.ts"
 
-/** A request as it is judged, as it is stored and shown, and what a grant would have to cover. */
-export interface Assessed {
+/** A request: for the decision, for storage and display, and with the needs of a grant. */
+export interface AssessedRequest {
   readonly request: ApprovalRequest
-  /** Without secrets. */
+  /** The request without secrets. */
   readonly shown: ApprovalRequest
   readonly needs: ReadonlyArray<Need> | undefined
-  /** Calls of the file system that it took. */
+  /** Number of file system calls for it. */
   readonly lookups: number
 }
 
@@ -35,12 +35,12 @@ export interface RunPolicyOptions {
   readonly place: WorkspacePaths
   /** Rules of the Edge's configuration for this workspace. */
   readonly configured: ReadonlyArray<GrantRule>
-  /** The grant that is kept now and covers exactly that: one for always, or one for that session. */
+  /** The stored grant that covers exactly this: a permanent one, or one for the session. */
   readonly kept: (rule: GrantRule, sessionId: SessionId | undefined) => GrantId | undefined
   readonly put: (grant: Grant) => Write
 }
 
-/** Who decided what, when. */
+/** A decision, with its user and time. */
 export interface GrantDecision {
   readonly approvalId: ApprovalId
   readonly by: string
@@ -50,8 +50,8 @@ export interface GrantDecision {
 
 const order: ReadonlyArray<DecisionScope> = ["once", "run", "session", "always"]
 
-/** What one request is judged by. */
-interface Judging extends Granted {
+/** State of the check of one request. */
+interface Judging extends WorkspaceGrants {
   readonly look: RequestPaths
   readonly isRememberable: (need: Need) => boolean
 }
@@ -67,9 +67,9 @@ const once = (answer: (need: Need) => boolean): ((need: Need) => boolean) => {
 
 export class RunPolicy {
   private readonly options: RunPolicyOptions
-  /** How the last request was judged: it is judged on by the same look at the workspace. */
-  private last: { readonly assessed: Assessed; readonly judging: Judging } | undefined
-  /** Rules by their text, with the approval in which each was allowed. */
+  /** State of the last request's check, so that further checks use the same lookups. */
+  private last: { readonly assessed: AssessedRequest; readonly judging: Judging } | undefined
+  /** Remembered rules by their key, with the approval that allowed each. */
   private readonly ofRun = new Map<string, ApprovalId>()
 
   constructor(options: RunPolicyOptions) {
@@ -77,21 +77,21 @@ export class RunPolicy {
   }
 
   /**
-   * Reads a request: every part of its command line, its class and risk, and what may be remembered of it. `redacted` is the request
-   * without secrets: the segments that are shown are read from its command, since a part of a secret is not recognized as one.
+   * Reads a request: its command line, class, risk and needs. `redacted` is the request without secrets. The shown segments are read from its
+   * command, since a part of a secret is not recognized as one.
    */
-  assess(request: ApprovalRequest, redacted: ApprovalRequest = request): Assessed {
+  assess(request: ApprovalRequest, redacted: ApprovalRequest = request): AssessedRequest {
     const judging = this.judging()
     const { look } = judging
     const segments = request.command === undefined ? [] : segmentsOf(request.command)
-    const guessed = assessed(request, segments, look)
-    // What the runtime offers for once alone, it asks for each time.
+    const guessed = assessRisk(request, segments, look)
+    // If the runtime offers only `once`, it asks each time.
     const repeats = request.scopes.some((scope) => scope !== "once")
     const wanted = repeats ? needsOf({ ...request, ...guessed }, segments, look) : undefined
     const offered = request.scopes.filter(
       (scope) => scope === "once" || this.remembers(scope, wanted, judging)
     )
-    // Where too much was to be looked up, the rest is not known.
+    // After too many lookups, the other paths are unknown.
     const { isExhausted } = look
     const assessment = isExhausted ? { ...guessed, risk: "high" as const } : guessed
     const needs = isExhausted ? undefined : wanted
@@ -108,24 +108,28 @@ export class RunPolicy {
     return result
   }
 
-  judge(assessed: Assessed): PolicyVerdict {
+  judge(assessed: AssessedRequest): PolicyVerdict {
     const { needs, request } = assessed
     const judging = this.last?.assessed === assessed ? this.last.judging : this.judging()
     this.last = undefined
     const isOrdinary = (file: string) => editAnswer(judging.look.targetOf(file)).answer === "allow"
-    return judge(this.options.run.mode, request, needs, judging, isOrdinary)
+    return decideByPolicy(this.options.run.mode, request, needs, judging, isOrdinary)
   }
 
-  /** The answer with the widest scope that is offered, up to the one that was said. An edited action is another one: it is allowed once. */
-  narrowed({ request: { scopes } }: Assessed, answer: ApprovalAnswer): ApprovalAnswer {
+  /** The answer with the widest offered scope, up to the chosen one. An edited action is allowed once, because it is another action. */
+  narrowed({ request: { scopes } }: AssessedRequest, answer: ApprovalAnswer): ApprovalAnswer {
     const most =
       answer.decision === "allow" && answer.updatedInput === undefined ? order.indexOf(answer.scope) : 0
     const scope = order.slice(0, most + 1).findLast((one) => one === "once" || scopes.includes(one)) ?? "once"
     return { ...answer, scope }
   }
 
-  /** Remembers what a narrowed answer allows; the rows of what outlives the run. */
-  remember({ needs = [] }: Assessed, answer: ApprovalAnswer, decided: GrantDecision): ReadonlyArray<Write> {
+  /** Remembers an allowed action. Returns the rows of decisions that outlive the run. */
+  remember(
+    { needs = [] }: AssessedRequest,
+    answer: ApprovalAnswer,
+    decided: GrantDecision
+  ): ReadonlyArray<Write> {
     const { decision, scope } = answer
     if (decision !== "allow" || scope === "once") return []
     const { configured } = this.judging()
@@ -134,7 +138,7 @@ export class RunPolicy {
       for (const need of missing) this.ofRun.set(ruleKey(need), decided.approvalId)
       return []
     }
-    // What is kept for the session alone is not kept for always.
+    // A grant for the session only does not count as a permanent one.
     const sessionId = scope === "session" ? this.options.run.sessionId : undefined
     const unkept = missing.filter((need) => this.options.kept(need, sessionId) === undefined)
     return unkept.map((rule) => this.grant(rule, scope, decided))
@@ -191,7 +195,7 @@ export class RunPolicy {
     return this.ofRun.get(ruleKey(need)) ?? this.options.kept(need, this.options.run.sessionId)
   }
 
-  /** A command whose words are granted may write where the configuration says so: the need without those files. */
+  /** The need of a granted command without the files that the configuration allows it to write. */
   #bare(need: Need): Need | undefined {
     if (need.action !== "shell" || need.writes === undefined) return undefined
     const { configured } = this.options

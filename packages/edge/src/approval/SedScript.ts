@@ -1,10 +1,10 @@
 /**
- * Scripts of `sed` that only print, delete and substitute. `e` runs commands, `w` and `r` reach other files, and there are many ways to
- * spell them: what is not plainly one of the three is not among them. Linear in the script's length.
+ * Scripts of `sed` that only print, delete and substitute. `e` runs commands, and `w` and `r` access other files, in many spellings, so only
+ * clear cases are accepted. Linear in the script's length.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 
-// Seds differ in whether a separator ends a part where it stands in brackets.
+// Versions of sed differ in whether a separator in brackets ends a part.
 const plain = String.raw`\[[\w ^-]+\]|\\.`
 const address = String.raw`(?:\d+|\$|/(?:${plain}|[^/\\[\n])+/)`
 const part = String.raw`(?:${plain}|(?!\1)[^\\[\n])*`
@@ -16,7 +16,7 @@ const statement = capped(
 
 const isHarmless = (script: string): boolean => {
   statement.lastIndex = 0
-  // A miss sets it back to the start.
+  // A failed match resets it to the start.
   while (statement.test(script)) if (statement.lastIndex === script.length) return true
   return false
 }
@@ -43,14 +43,14 @@ const wordsOf = (args: ReadonlyArray<string>): SedWords => {
   return { scripts, options: found, files }
 }
 
-/** Whether `sed` with these arguments does nothing but change the text of what it is given. */
-export const editsOnly = (args: ReadonlyArray<string>): boolean => {
+/** Whether `sed` with these arguments only changes the text of its input. */
+export const changesTextOnly = (args: ReadonlyArray<string>): boolean => {
   const words = wordsOf(args)
   return words.options.every((word) => options.test(word)) && words.scripts.every(isHarmless)
 }
 
-/** The arguments that are not scripts. */
-export const scriptless = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+/** Arguments that are not scripts. */
+export const withoutSedScripts = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
   const words = wordsOf(args)
   return [...words.options, ...words.files]
 }

@@ -1,35 +1,35 @@
 /**
- * A command line as the simple commands it would run, wherever they stand in it: chains, pipes, conditions, substitutions, functions.
+ * Parser of a command line into the simple commands that it would run: in chains, pipes, conditions, substitutions and functions.
  *
- * Bash is what is parsed; what other shells read differently is `opaque`, as is everything that is decided only when it runs. It never
- * throws and is bounded in length, depth, number and steps: a line that takes too many steps to read is `opaque`. It promises nothing about
- * what a program does with its arguments.
+ * Guarantees: never throws, and is bounded in length, depth, number and steps. It parses Bash. Parts that other shells read differently, or that
+ * are known only at run time, are `opaque`, and so is a line that takes too many steps.
+ * Does not: know what a program does with its arguments.
  */
 import { forEachChild, parse, type AndOr, type Command, type Statement, type SyntaxNode } from "unbash"
 import { posix } from "node:path"
 import { CountedText, OutOfSteps } from "./CountedText.ts"
-import { type Around, joinTexts, redirections } from "./Redirections.ts"
+import { type OuterRedirections, joinTexts, redirections } from "./Redirections.ts"
 import { opaqueSegment, type ParsedSegment, segmentOf } from "./ParsedSegment.ts"
 import { isLiteral, isPattern } from "./ShellWord.ts"
-import { steersPrograms } from "./ShellState.ts"
+import { affectsPrograms } from "./ShellState.ts"
 
 const MAX_LENGTH = 8_192
 const MAX_SEGMENTS = 64
 const MAX_DEPTH = 8
 const MAX_OPENED = 128
-/** Words and files of a line: each costs the policy a look at the file system. */
+/** Maximum number of words and files of a line. Each costs the policy a lookup in the file system. */
 const MAX_PARTS = 512
-/** An ordinary line takes up to four. */
+/** Steps per character. An ordinary line takes up to four. */
 const STEPS_PER_CHARACTER = 8
 const STEPS_AT_LEAST = 4_096
 
-/** Steps that reading a line of this length may take. */
+/** Maximum number of steps for a line of this length. */
 export const stepsFor = (length: number): number => STEPS_AT_LEAST + length * STEPS_PER_CHARACTER
 
-/** Control and format characters: what is shown would not be what runs, or shells disagree about it. */
+/** Control and format characters, which hide text or differ between shells. */
 const unshown = /[^\P{C}\n\t]|[^\P{Z} ]/u
 
-/** The segments of a line in the order they stand; none where it runs nothing. */
+/** The segments of a line in their order; none if it runs nothing. */
 export const segmentsOf = (line: string): ReadonlyArray<ParsedSegment> => {
   if (line.length > MAX_LENGTH) return [opaqueSegment(line, "it is too long to be judged")]
   if ((line.match(/\$[({]|`|\(\(|<<|[<>]\(/g)?.length ?? 0) > MAX_OPENED)
@@ -38,7 +38,7 @@ export const segmentsOf = (line: string): ReadonlyArray<ParsedSegment> => {
   const text = new CountedText(line, stepsFor(line.length))
   const reader = new Reader(text, line)
   try {
-    // The parser calls methods of String and reads a length and indices, all of which a CountedText has.
+    // The parser uses methods of String, a length and indices, all of which a CountedText has.
     const source = text as unknown as string
     reader.read(parse(source), { source, depth: 0, input: undefined, writes: [], exact: true })
   } catch (error) {
@@ -57,7 +57,7 @@ class Reader {
   readonly segments: Array<ParsedSegment> = []
   private readonly text: CountedText
   private readonly line: string
-  /** The folder of what comes next, and whether the statement that is read has moved. */
+  /** Folder of the next command, and whether the current statement has changed it. */
   private cwd: string | undefined = "."
   private moved = false
 
@@ -66,7 +66,7 @@ class Reader {
     this.line = line
   }
 
-  read(node: SyntaxNode, around: Around): void {
+  read(node: SyntaxNode, around: OuterRedirections): void {
     if (this.segments.length > MAX_SEGMENTS) return
     this.text.count(1)
     switch (node.type) {
@@ -118,13 +118,16 @@ class Reader {
     this.children(node, around)
   }
 
-  private children(node: SyntaxNode, around: Around): void {
+  private children(node: SyntaxNode, around: OuterRedirections): void {
     if (around.depth > MAX_DEPTH) return this.push(this.line, "it is nested too deeply to be judged", around)
     forEachChild(node, (child) => this.read(child, around))
   }
 
-  /** Each part is fed by those before it. Some shells run the last part themselves: if it changes the folder, the folder is unknown. */
-  private pipeline({ commands, pos }: Extract<SyntaxNode, { type: "Pipeline" }>, around: Around): void {
+  /** Each part is the input of the next. Some shells run the last part themselves: if it changes the folder, the folder is unknown. */
+  private pipeline(
+    { commands, pos }: Extract<SyntaxNode, { type: "Pipeline" }>,
+    around: OuterRedirections
+  ): void {
     let moves = false
     commands.forEach((command, i) => {
       if (this.segments.length > MAX_SEGMENTS) return
@@ -141,25 +144,25 @@ class Reader {
     this.moved = true
   }
 
-  private script(node: Extract<SyntaxNode, { type: "Script" }>, around: Around): void {
+  private script(node: Extract<SyntaxNode, { type: "Script" }>, around: OuterRedirections): void {
     const source = node.source ?? around.source
     if (node.errors !== undefined && node.errors.length > 0)
       this.push(this.line, "it cannot be parsed", around)
     this.children(node, { ...around, source, depth: around.depth + 1 })
   }
 
-  private statement(node: Statement, around: Around): void {
+  private statement(node: Statement, around: OuterRedirections): void {
     if (node.background === true) return this.apart(() => this.read(node.command, around))
     const { moved } = this
     this.moved = false
     this.read(node.command, around)
-    // The next statement runs even where the `cd` of this one failed.
+    // The next statement runs even if the `cd` of this one failed.
     if (this.moved) this.cwd = undefined
     this.moved ||= moved
   }
 
-  /** `cd a && b` is certain; after an `||` it is unknown whether the `cd` ran. */
-  private andOr({ commands, operators }: AndOr, around: Around): void {
+  /** `cd a && b` is certain. After an `||` it is unknown whether the `cd` ran. */
+  private andOr({ commands, operators }: AndOr, around: OuterRedirections): void {
     let mayBeSkipped = false
     commands.forEach((command, i) => {
       this.read(command, around)
@@ -168,7 +171,7 @@ class Reader {
     })
   }
 
-  /** A part that runs in a separate process, or perhaps not at all, leaves the folder of the next parts unchanged or uncertain. */
+  /** A part in a separate process does not change the folder of the next parts. A part that may not run makes it uncertain. */
   private apart(run: () => void): void {
     const { cwd, moved } = this
     run()
@@ -176,14 +179,14 @@ class Reader {
     this.moved = moved
   }
 
-  private branching(node: Branching, around: Around): void {
+  private branching(node: Branching, around: OuterRedirections): void {
     const { cwd } = this
     const first = this.segments.length
     if (!isCertain(node))
       this.push(around.source.slice(node.pos, node.end), "what it does is decided when it runs", around)
     this.children(node, around)
     if (this.cwd === cwd) return
-    // A loop comes round to a place that the reading has not seen.
+    // A loop returns to a state that the parser has not seen.
     this.cwd = undefined
     this.segments.splice(
       first,
@@ -192,7 +195,7 @@ class Reader {
     )
   }
 
-  private command(node: Command, around: Around): void {
+  private command(node: Command, around: OuterRedirections): void {
     const segment = segmentOf(node, around, this.cwd)
     this.segments.push(segment)
     const { input, inner } = segment
@@ -207,16 +210,16 @@ class Reader {
     this.moved = true
   }
 
-  private push(text: string, opaque: string, { input, writes }: Around): void {
+  private push(text: string, opaque: string, { input, writes }: OuterRedirections): void {
     this.segments.push({ ...opaqueSegment(text, opaque), input, writes })
   }
 }
 
-/** What is looped over and chosen by is known before it runs; a case's patterns choose among what is shown anyway. */
+/** Values of loops and conditions must be known before they run. A case's patterns only select among shown commands. */
 const isCertain = (node: Branching): boolean => {
   switch (node.type) {
     case "For":
-      return !steersPrograms(node.name.value) && node.wordlist?.every(isLiteral) === true
+      return !affectsPrograms(node.name.value) && node.wordlist?.every(isLiteral) === true
     case "Case":
       return isLiteral(node.word) && node.items.every(({ pattern }) => pattern.every(isPattern))
     default:
@@ -224,6 +227,6 @@ const isCertain = (node: Branching): boolean => {
   }
 }
 
-/** A path as it is named in a folder. */
+/** A path relative to a folder. */
 export const inFolder = (folder: string, path: string): string =>
   posix.isAbsolute(path) ? posix.normalize(path) : posix.join(folder, path)

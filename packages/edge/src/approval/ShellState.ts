@@ -1,4 +1,4 @@
-/** What changes the shell itself, so that the commands after it are no longer what they look like. Data. */
+/** Commands that change the shell, so that later commands may have another meaning. Data. */
 
 /** Builtins that define, redirect, evaluate or set. */
 const state = new Set(
@@ -10,7 +10,7 @@ const state = new Set(
   ).split(" ")
 )
 
-/** Builtins that take the name of a variable, or a number that shells work out. */
+/** Builtins that take the name of a variable, or a number that the shell evaluates. */
 const names = new Set("printf print wait test [ exit return break continue shift kill".split(" "))
 
 const evaluatesIndex = (word: string): boolean => {
@@ -18,17 +18,17 @@ const evaluatesIndex = (word: string): boolean => {
   return bracket !== -1 && /[$`]/.test(word.slice(bracket))
 }
 
-/** Why a command with these words makes the rest of its line uncertain. */
+/** Reason why a command with these words makes the rest of its line uncertain. */
 export const changesShell = (words: ReadonlyArray<string>): string | undefined => {
   const [program = ""] = words
   if (state.has(program)) return "it changes the shell itself"
-  // What stands in a variable's brackets is evaluated, quoted or not.
+  // Text in a variable's brackets is evaluated, quoted or not.
   return names.has(program) && words.some((word) => /^-[vp]/.test(word) || evaluatesIndex(word))
     ? "it names a variable of the shell"
     : undefined
 }
 
-/** Variables by which programs find, load or start others. */
+/** Variables with which programs find, load or start others. */
 const steering = new Set(
   "PATH FPATH CDPATH IFS ENV SHELL HOME ZDOTDIR SHELLOPTS GCONV_PATH CLASSPATH RUSTFLAGS CC CXX CPP LD AR AS CFLAGS LDFLAGS EDITOR VISUAL PAGER BROWSER TAR_OPTIONS POSIXLY_CORRECT TMPDIR WGETRC".split(
     " "
@@ -38,9 +38,9 @@ const steeringStart =
   /^(?:PROMPT|BASH|LD_|DYLD_|GIT_|SSH_|NODE_|npm_|NPM_|YARN_|PNPM_|BUN_|DENO_|PYTHON|PIP_|UV_|PERL|RUBY|BUNDLE_|GEM_|PHP|LUA_|JAVA|JDK_|_JAVA|MAVEN_|GRADLE_|GO|CGO_|CARGO|RUSTC|MAKE|DOTNET_|DOCKER_|KUBE|AWS_|LESS|RSYNC_|OPENSSL_|SSL_|CURL_|TERMINFO|XDG_|CORRAL_|PS\d$)/
 const steeringEnd = /(?:_EDITOR|PAGER|_COMMAND|_ASKPASS|_PROXY|_proxy)$/
 
-/** Named like those, and they steer nothing. */
+/** Harmless variables with similar names. */
 const harmless = new Set(["NODE_ENV", "GODEBUG"])
 
-/** Whether a variable of that name may make another program run, or the same one elsewhere. */
-export const steersPrograms = (name: string): boolean =>
+/** Whether a variable with that name may make another program run, or the same one in another place. */
+export const affectsPrograms = (name: string): boolean =>
   !harmless.has(name) && (steering.has(name) || steeringStart.test(name) || steeringEnd.test(name))

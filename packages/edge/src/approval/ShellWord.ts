@@ -1,10 +1,10 @@
-/** Whether a word of a command line is the same for every shell, whatever is there when it runs. */
+/** Whether a word of a command line has the same value in every shell, independent of the files and variables at run time. */
 import type { Word, WordPart } from "unbash"
 
 /** A home folder (`~`, `a=~/b`), and what zsh looks up (`=ls`). */
 const expands = /(^|[=:])~|^=./
 
-/** What means something to a shell where it is not quoted. The parser names most of it; what it takes for text is not believed. */
+/** Unquoted characters with a meaning in a shell. The parser reports most of them, and this check covers the rest. */
 const active = /[()<>|&;`$"'\s*?\\]/
 
 /** `[a]`, `{a,b}` and `{1..3}`, with anything in between. */
@@ -30,22 +30,22 @@ const isFixed = (part: WordPart): boolean => {
   }
 }
 
-/** Whether the text of a here-document, or between double quotes, is what it says. */
+/** Whether the text of a here-document, or between double quotes, is literal. */
 export const isPlainText = (text: string): boolean => !/[$`]/.test(unescaped(text))
 
-/** The word with a letter in the place of each quoted part. */
+/** The word with a letter instead of each quoted part. */
 const bare = ({ parts, text }: Word): string =>
   parts === undefined
     ? unescaped(text)
     : parts.map((part) => (part.type === "Literal" ? unescaped(part.text) : "x")).join("")
 
-/** No variable, substitution, pattern, brace, home folder or quoting that shells read differently. */
+/** Whether a word has no variable, substitution, pattern, brace, home folder, or quoting that shells read differently. */
 export const isLiteral = (word: Word): boolean => {
   if (!(word.parts ?? []).every(isFixed)) return false
   const text = bare(word)
   return !expands.test(text) && !active.test(text) && !expandsInside(text)
 }
 
-/** What a word is compared with: text, and signs for any text. */
+/** Whether a word is a pattern to compare with: literal text and wildcards. */
 export const isPattern = (word: Word): boolean =>
   (word.parts ?? []).every((part) => isFixed(part) || part.type === "Glob") && !/[()<>|&;`$]/.test(bare(word))

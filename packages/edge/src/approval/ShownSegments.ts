@@ -1,7 +1,7 @@
 /**
- * The parts of a command line as people see them before they decide.
+ * Segments of a command line as users see them before they decide.
  *
- * Read from the request without secrets, since a part of a secret is not recognized as one.
+ * They are read from the request without secrets, since a part of a secret is not recognized as one.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { programOf } from "./ProgramName.ts"
@@ -10,7 +10,7 @@ import { segmentsOf } from "./ShellCommand.ts"
 
 const SHOWN = 500
 
-/** `segments` are those of the request itself. */
+/** `segments` are those of the original request. */
 export const shownSegments = (
   { command }: ApprovalRequest,
   redacted: ApprovalRequest,

@@ -1,16 +1,16 @@
-/** Programs that only start another one: `timeout 10 npm test` is `npm test`. Looked through where that is certain. */
+/** Programs that only start another one: `timeout 10 npm test` is `npm test`. Looked through if that is certain. */
 import { programOf } from "./ProgramName.ts"
-import { steersPrograms } from "./ShellState.ts"
+import { affectsPrograms } from "./ShellState.ts"
 
 /** `NAME=value`, as it may stand before a program. */
 export const isAssignment = (word: string): boolean => /^\w+=/.test(word)
 
-/** The rest after a wrapper's own words, or `undefined` where it is not certain where they end. */
+/** The words after a wrapper's own, or `undefined` if their position is uncertain. */
 type Look = (rest: ReadonlyArray<string>) => ReadonlyArray<string> | undefined
 
 const plain: Look = (rest) => (rest[0]?.startsWith("-") === false ? rest : undefined)
 
-/** Skips options: those of `flags` stand alone, those of `valued` take the next word. */
+/** Skips options: those of `flags` have no value, those of `valued` take the next word. */
 const options =
   (flags: RegExp, valued: RegExp): Look =>
   (rest) => {
@@ -40,7 +40,7 @@ const env: Look = (rest) => {
   if (after === undefined) return undefined
   const program = after.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word))
   const assigned = program === -1 ? after : after.slice(0, program)
-  if (assigned.some((word) => steersPrograms(word.split("=", 1)[0] ?? ""))) return undefined
+  if (assigned.some((word) => affectsPrograms(word.split("=", 1)[0] ?? ""))) return undefined
   return program === -1 ? undefined : plain(after.slice(program))
 }
 
@@ -59,11 +59,11 @@ const wrappers = new Map<string, Look>([
 const startsNothing = ([program = "", first]: ReadonlyArray<string>): boolean =>
   (program === "env" && first === undefined) || (program === "command" && /^-[vV]$/.test(first ?? ""))
 
-/** Looked up on the path or from the system's folders: `./timeout` may be anything. */
+/** A name on PATH or a path of the system's folders: `./timeout` may be any program. */
 const ofSystem = /^((\/usr)?\/bin\/)?[^/\\]+$/
 
-/** The words of the program that really runs, or `undefined` where that is not certain. */
-export const unwrapped = (words: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
+/** The words of the program that runs, or `undefined` if that is uncertain. */
+export const unwrapCommand = (words: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
   let inner: ReadonlyArray<string> = words
   for (let layers = 0; layers < 8; layers++) {
     const look =

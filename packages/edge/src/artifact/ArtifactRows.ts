@@ -1,5 +1,5 @@
 /**
- * The rows of artifacts: what is known of each, without its content. Written in the same transaction as the events that name them.
+ * Rows of artifacts: their descriptions without the content. Written in the transaction of the events that name them.
  */
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { ArtifactId, RunId } from "@corral/domain/identity/Ids"
@@ -20,7 +20,7 @@ export const insertArtifact = (artifact: Artifact): Write => [
 
 export const deleteArtifactsOf = (runId: RunId): Write => ["DELETE FROM artifacts WHERE run_id = ?", runId]
 
-// Rows are written by this program from values of type Artifact and read back unchanged.
+// This program wrote the row from a value of type Artifact.
 const parse = (row: Row): Artifact => parseStored<Artifact>(row.artifact, "artifact")
 
 export const findArtifact = (store: Store["Service"], id: ArtifactId): Artifact | undefined => {
@@ -28,7 +28,7 @@ export const findArtifact = (store: Store["Service"], id: ArtifactId): Artifact 
   return row === undefined ? undefined : parse(row)
 }
 
-/** Oldest first, those after `after`, at most `limit`. */
+/** Up to `limit` artifacts after `after`, oldest first. */
 export const pageOfArtifacts = (
   store: Store["Service"],
   runId: RunId,
@@ -44,7 +44,7 @@ export const pageOfArtifacts = (
     )
     .map(parse)
 
-/** The hashes of a run's contents, each once. */
+/** The distinct hashes of a run's contents. */
 export const contentsOf = (store: Store["Service"], runId: RunId): ReadonlyArray<string> =>
   store
     .all<{ readonly sha256: string }>("SELECT DISTINCT sha256 FROM artifacts WHERE run_id = ?", runId)

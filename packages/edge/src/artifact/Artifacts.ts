@@ -30,7 +30,7 @@ import { ContentFiles } from "./ContentFiles.ts"
 export interface NewArtifact {
   readonly runId: RunId
   readonly name: string
-  /** As in `Content-Type`; anything else becomes `application/octet-stream`. */
+  /** The `Content-Type`; an invalid one becomes `application/octet-stream`. */
   readonly mediaType: string
   readonly content: string | Uint8Array
   /** ISO 8601. */
@@ -38,18 +38,18 @@ export interface NewArtifact {
 }
 
 /** An artifact whose content is on disk. It is visible once `row` is committed. */
-export interface KeptArtifact {
+export interface StoredArtifact {
   readonly artifact: Artifact
   readonly row: Write
 }
 
 /** The artifact could not be stored. The run continues without it. */
-export class ArtifactNotKept extends Data.TaggedError("ArtifactNotKept")<{
+export class ArtifactNotStored extends Data.TaggedError("ArtifactNotKept")<{
   readonly reason: "too_large" | "disk_full" | "failed"
   readonly message: string
 }> {}
 
-/** Bytes from `start` to `end`, both included. */
+/** Bytes from `start` to `end`, inclusive. */
 export interface Part {
   readonly start: number
   readonly end: number
@@ -57,33 +57,33 @@ export interface Part {
 
 export interface ReadableArtifact {
   readonly artifact: Artifact
-  /** Read at the reader's pace: 64 KiB are held for one that is slow. */
+  /** Reads at the reader's pace, with up to 64 KiB in memory. */
   readonly bytes: (range?: Part) => Stream.Stream<Uint8Array>
 }
 
-export const MAX_KEPT_ARTIFACT_BYTES = 52_428_800
-/** Left on the disk for the log and for everybody else. */
+export const MAX_ARTIFACT_BYTES = 52_428_800
+/** Free space that stays for the log and other programs. */
 const MIN_FREE_BYTES = 268_435_456
 
-/** Longer than a row takes from its content to its commit, by far. */
-const ON_ITS_WAY_MS = 600_000
+/** Time after which an unnamed content is deleted: much longer than from the content to the commit of its row. */
+const PENDING_ROW_MS = 600_000
 
 export interface ArtifactOptions {
   readonly home: string
-  /** Bytes that stay free on the disk. */
+  /** Minimum free space of the disk, in bytes. */
   readonly minFreeBytes?: number
 }
 
 export class Artifacts extends Context.Service<
   Artifacts,
   {
-    /** Succeeds when the content is on disk. The caller commits `row` together with the events that name the artifact. */
-    readonly keep: (made: NewArtifact) => Effect.Effect<KeptArtifact, ArtifactNotKept>
+    /** Succeeds when the content is durable. The caller commits `row` together with the events that name the artifact. */
+    readonly store: (artifact: NewArtifact) => Effect.Effect<StoredArtifact, ArtifactNotStored>
     readonly get: (id: ArtifactId) => Effect.Effect<Artifact, NotFound>
-    /** Oldest first, those after `after`, at most `limit`. */
+    /** Up to `limit` artifacts of a run after `after`, oldest first. */
     readonly page: (runId: RunId, after: string | undefined, limit: number) => ReadonlyArray<Artifact>
     readonly open: (id: ArtifactId) => Effect.Effect<ReadableArtifact, NotFound>
-    /** Forgets a run's artifacts, then removes the contents that no other run has. */
+    /** Deletes a run's artifacts, then the contents that no other run has. */
     readonly forgetRun: (runId: RunId) => Effect.Effect<void, StoreFailed>
   }
 >()("corral/edge/artifact/Artifacts") {
@@ -96,7 +96,7 @@ const make = Effect.fnUntraced(function* ({ home, minFreeBytes = MIN_FREE_BYTES 
   const files = new ContentFiles(join(home, "artifacts"), () => clock.currentTimeMillisUnsafe())
   const named = (sha256: string): boolean => isNamed(store, sha256)
 
-  // Nothing that was asked for before this start has a row on its way.
+  // Contents from before this start have no pending row.
   const start = clock.currentTimeMillisUnsafe()
   const sweep = Effect.forEach(
     files.prefixes(),
@@ -113,7 +113,7 @@ const make = Effect.fnUntraced(function* ({ home, minFreeBytes = MIN_FREE_BYTES 
     Effect.catchCause(sweep, (cause) => Effect.logWarning("failed to remove unused artifacts", cause))
   )
 
-  const keep = Effect.fn("Artifacts.keep")(function* ({
+  const storeArtifact = Effect.fn("Artifacts.store")(function* ({
     runId,
     name,
     mediaType,
@@ -121,10 +121,9 @@ const make = Effect.fnUntraced(function* ({ home, minFreeBytes = MIN_FREE_BYTES 
     createdAt
   }: NewArtifact) {
     const bytes = typeof content === "string" ? Buffer.from(content, "utf8") : content
-    if (bytes.length > MAX_KEPT_ARTIFACT_BYTES)
-      return yield* notKept("too_large", "It is larger than 50 MiB.")
+    if (bytes.length > MAX_ARTIFACT_BYTES) return yield* notStored("too_large", "It is larger than 50 MiB.")
     const free = yield* attempt(() => files.free())
-    if (free - bytes.length < minFreeBytes) return yield* notKept("disk_full", "The disk is nearly full.")
+    if (free - bytes.length < minFreeBytes) return yield* notStored("disk_full", "The disk is nearly full.")
     const { sha256, size } = yield* attempt(() => files.write(bytes))
     const artifact: Artifact = {
       id: mint<ArtifactId>("art", clock.currentTimeMillisUnsafe()),
@@ -145,10 +144,10 @@ const make = Effect.fnUntraced(function* ({ home, minFreeBytes = MIN_FREE_BYTES 
     })
 
   return Artifacts.of({
-    keep,
+    store: storeArtifact,
     get,
     page: (runId, after, limit) => pageOfArtifacts(store, runId, after, limit),
-    open: Effect.fnUntraced(function* (id) {
+    open: Effect.fn("Artifacts.open")(function* (id) {
       const artifact = yield* get(id)
       const path = files.path(artifact.sha256)
       // A missing file is reported before the response starts.
@@ -158,38 +157,38 @@ const make = Effect.fnUntraced(function* ({ home, minFreeBytes = MIN_FREE_BYTES 
     forgetRun: Effect.fn("Artifacts.forgetRun")(function* (runId) {
       const contents = contentsOf(store, runId)
       if (contents.length === 0) return
-      // Rows first: what a crash leaves then is contents without rows, which the next start sweeps.
+      // Rows first: after a crash there are contents without rows, which the next start deletes.
       yield* store.commit([deleteArtifactsOf(runId)])
-      const since = clock.currentTimeMillisUnsafe() - ON_ITS_WAY_MS
+      const since = clock.currentTimeMillisUnsafe() - PENDING_ROW_MS
       yield* Effect.sync(() => contents.forEach((sha256) => files.removeUnnamed(sha256, since, named)))
     })
   })
 })
 
-const notKept = (reason: ArtifactNotKept["reason"], message: string) =>
-  Effect.fail(new ArtifactNotKept({ reason, message }))
+const notStored = (reason: ArtifactNotStored["reason"], message: string) =>
+  Effect.fail(new ArtifactNotStored({ reason, message }))
 
-const attempt = <A>(io: () => Promise<A>): Effect.Effect<A, ArtifactNotKept> =>
+const attempt = <A>(io: () => Promise<A>): Effect.Effect<A, ArtifactNotStored> =>
   Effect.tryPromise({
     try: io,
     catch: (cause) => {
       const { code, message } = cause as NodeJS.ErrnoException
-      return new ArtifactNotKept({ reason: code === "ENOSPC" ? "disk_full" : "failed", message })
+      return new ArtifactNotStored({ reason: code === "ENOSPC" ? "disk_full" : "failed", message })
     }
   }).pipe(
-    // A write that was begun is seen through: what it leaves is swept, but not what it holds open.
+    // A started write is completed: the sweep removes files, but does not close them.
     Effect.uninterruptible
   )
 
 const read = (path: string, size: number, range?: Part): Stream.Stream<Uint8Array> =>
-  // Nothing to read: a stream to the byte before the first would read the first.
+  // An empty range has no bytes: a stream to the byte before the first would read the first.
   size === 0
     ? Stream.empty
     : NodeStream.fromReadable<Uint8Array>({ evaluate: () => createReadStream(path, { ...range }) }).pipe(
         Stream.orDie
       )
 
-/** RFC 9110 §8.3.1, with parameters in their plainest form. */
+/** RFC 9110 §8.3.1, with a simplified form of parameters. */
 const mediaTypeShape = capped(
   2_048,
   /^[A-Za-z0-9!#$&^_.+-]{1,127}\/[A-Za-z0-9!#$&^_.+-]{1,127}( *; *[A-Za-z0-9!#$&^_.+-]{1,64}=[A-Za-z0-9!#$&^_.+-]{1,127}){0,4}$/
@@ -197,7 +196,7 @@ const mediaTypeShape = capped(
 
 const MAX_NAME = 200
 
-/** One line, no path, no direction marks that would make a name look like another. */
+/** Valid name: one line, no path, no direction marks that would make it look like another name. */
 const plainName = (name: string): string => {
   const plain = name
     .toWellFormed()

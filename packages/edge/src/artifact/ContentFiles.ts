@@ -1,9 +1,9 @@
 /**
- * Contents as files, named by their hash: `ab/<sha256>` below one folder, 0600, each content once.
+ * Contents as files named by their hash: `ab/<sha256>` in one folder, mode 0600, each content once.
  *
  * Guarantees: a content is written under a temporary name, made durable, then renamed. A name has its whole content or does not exist.
  *
- * Does not: know rows. The caller of `removeUnnamed` says which contents are named, and since when a content may have a row in preparation.
+ * Does not: read rows. The caller of `removeUnnamed` provides the hashes that rows name, and the earliest time of pending rows.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { mkdirSync, readdirSync, rmSync, statSync, unlinkSync, utimesSync } from "node:fs"
@@ -15,7 +15,7 @@ export interface StoredContent {
   readonly size: number
 }
 
-/** What is hashed and written in one go: the event loop is never held for longer. */
+/** Chunk that is hashed and written at a time, so that the event loop is not blocked for longer. */
 const PIECE = 1_048_576
 
 const contentName = /^[0-9a-f]{64}$/
@@ -27,7 +27,7 @@ export class ContentFiles {
   constructor(folder: string, now: () => number) {
     this.#folder = folder
     this.#now = now
-    // What a predecessor was writing when it died.
+    // Temporary files of an earlier process.
     rmSync(this.#incoming, { recursive: true, force: true })
     mkdirSync(this.#incoming, { recursive: true, mode: 0o700 })
   }
@@ -40,13 +40,13 @@ export class ContentFiles {
     return join(this.#folder, sha256.slice(0, 2), sha256)
   }
 
-  /** Bytes that the disk has left for an ordinary user. */
+  /** Free space of the disk for an ordinary user, in bytes. */
   async free(): Promise<number> {
     const { bavail, bsize } = await statfs(this.#folder)
     return bavail * bsize
   }
 
-  /** Succeeds when the content is on disk under its hash. */
+  /** Succeeds when the content is durable under its hash. */
   async write(bytes: Uint8Array): Promise<StoredContent> {
     const incoming = join(this.#incoming, randomUUID())
     try {
@@ -58,7 +58,7 @@ export class ContentFiles {
     }
   }
 
-  /** Removes that content unless it is named, or was asked for at `since` (Unix milliseconds) or later. */
+  /** Deletes a content unless rows name it, or it was written at `since` (Unix milliseconds) or later. */
   removeUnnamed(sha256: string, since: number, isNamed: (sha256: string) => boolean): void {
     const path = this.path(sha256)
     const stats = statSync(path, { throwIfNoEntry: false })
@@ -66,7 +66,7 @@ export class ContentFiles {
     if (stats !== undefined && stats.mtimeMs < since && !isNamed(sha256)) unlinkSync(path)
   }
 
-  /** The first two digits of the contents that are there. */
+  /** The first two digits of the stored contents' hashes. */
   prefixes(): ReadonlyArray<string> {
     return readdirSync(this.#folder).filter((name) => /^[0-9a-f]{2}$/.test(name))
   }
@@ -91,7 +91,7 @@ export class ContentFiles {
     return hash.digest("hex")
   }
 
-  /** Marks a content that is there as asked for; false where it is not there whole. */
+  /** Updates the time of a stored content; false if it is not stored completely. */
   #touch({ sha256, size }: StoredContent): boolean {
     const path = this.path(sha256)
     if (statSync(path, { throwIfNoEntry: false })?.size !== size) return false
@@ -105,7 +105,7 @@ export class ContentFiles {
     const now = new Date(this.#now())
     utimesSync(incoming, now, now)
     await rename(incoming, path)
-    // The name, too, is on disk: in its folder, and its folder in ours.
+    // Makes the name durable too: in its folder, and the folder in its parent.
     await syncFolder(dirname(path))
     await syncFolder(this.#folder)
   }

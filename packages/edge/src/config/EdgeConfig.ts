@@ -1,9 +1,11 @@
 /**
- * Configuration of an Edge: a plain value. `readEdgeConfig` reads it from variables; an embedding program writes it.
+ * Configuration of an Edge: a plain value, and the service by which layers receive it. `readEdgeConfig` reads it from variables; an
+ * embedding program writes it.
  */
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
 import type { StreamTimesOptions } from "@corral/service/stream/StreamTimes"
+import { Context } from "effect"
 import type { RunTimes } from "./RunTimes.ts"
 import type { RetentionLimits } from "./RetentionLimits.ts"
 
@@ -22,36 +24,39 @@ export interface EdgeConfig {
   /** 0: any free port. */
   readonly port: number
   readonly tokenFile: string
-  /** JSON file of profiles and runners; it may be missing. Without this there are none but the built-in ones. */
+  /** JSON file of profiles and runners. Optional; without it the Edge offers only its adapters and presets. */
   readonly configFile?: string | undefined
   readonly workspaces: ReadonlyArray<WorkspaceEntry>
-  /** Origins of desktop shells that may reach the Edge; browsers never do. */
+  /** Origins of desktop shells that may call the Edge. Browsers are always refused. */
   readonly allowedOrigins: ReadonlyArray<string>
   /** Names that a run's `env` may set. */
   readonly allowedEnv: ReadonlyArray<string>
-  /** Milliseconds of active time where a run names none. */
+  /** Milliseconds of active time for runs without their own timeout. */
   readonly runTimeoutMs: number
   readonly times: RunTimes
-  /** `auto`: the strongest means that this machine has. `environment_mark`: no control groups. */
+  /** `auto`: the strongest method that works on this machine. `environment_mark`: no control groups. */
   readonly containment: "auto" | "environment_mark"
-  /** Live runs at once; more wait for their turn. */
+  /** Maximum number of live runs. Further runs are queued. */
   readonly maxRuns: number
-  /** Runs that wait at once; one more is `overloaded`. */
+  /** Maximum number of queued runs. Further runs are refused with `overloaded`. */
   readonly maxQueued: number
-  /** Requests in a second: of the token's holder, and of all others together. */
+  /** Requests per second: with the token, and of all other callers together. */
   readonly requestsPerSecond: number
   readonly retention: RetentionLimits
   /** Ping and stall times of event streams; the contract's by default. */
   readonly streamTimes?: StreamTimesOptions | undefined
-  /** Which device this Edge is at a Hub; `device.json` in `home` where it is not said. It may be missing, and may come and go. */
+  /** File of the device that this Edge is at a Hub; `device.json` in `home` by default. It may be created or removed at any time. */
   readonly deviceFile?: string | undefined
-  /** Where that Hub is dialled, one after the other; else where the device file says. As `hubUrlOf` gives them. */
+  /** Addresses of that Hub, tried in order; by default the address in the device file. As `hubUrlOf` returns them. */
   readonly hubAddresses?: ReadonlyArray<string> | undefined
   /** Receiver of traces and metrics. They are not sent without one. */
   readonly telemetry?: TelemetryConfig | undefined
-  /** The Edge's own environment, of which a child sees an allowlisted part. */
+  /** The Edge's own environment. Child processes receive an allowlisted part of it. */
   readonly environment: Readonly<Record<string, string>>
 }
+
+/** Configuration of the Edge that a layer is part of. */
+export const EdgeConfig = Context.Service<EdgeConfig>("corral/edge/EdgeConfig")
 
 export const edgeDefaults = {
   host: "127.0.0.1",

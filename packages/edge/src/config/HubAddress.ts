@@ -11,7 +11,7 @@ export const hubUrlOf = (text: string): { readonly url: string } | { readonly pr
   const protocol = url?.protocol.replace(/^ws/, "http")
   if (url === undefined || (protocol !== "http:" && protocol !== "https:") || url.host === "")
     return { problem: `"${text.slice(0, 200)}" is no address of a Hub such as https://corral.example` }
-  // Never repeated: what stands there may be a password.
+  // The message never repeats this part, because it may be a password.
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     return { problem: `the address of the Hub at ${url.host} may hold no sign-in and no query` }
   if (protocol === "http:" && !isLoopback(url.hostname))

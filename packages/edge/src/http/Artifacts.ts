@@ -8,8 +8,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Artifacts, type ReadableArtifact } from "../artifact/Artifacts.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { byteRange } from "../preview/ByteRange.ts"
-import { LOCAL } from "./Principal.ts"
-import { byId, pageOf } from "@corral/service/http/Paged"
+import { LOCAL_PRINCIPAL } from "./Principal.ts"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
 
 export const artifacts = HttpApiBuilder.group(
   EdgeApi,
@@ -21,8 +21,8 @@ export const artifacts = HttpApiBuilder.group(
       list: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
         const { id } = yield* runs.get(params.id)
         return yield* pageOf(
-          { principal: LOCAL, filter: `artifacts ${id}`, cursor, limit },
-          byId,
+          { principal: LOCAL_PRINCIPAL, filter: `artifacts ${id}`, cursor, limit },
+          idPosition,
           (after, limit) => Effect.sync(() => artifacts.page(id, after, limit))
         )
       }, withErrorObject),

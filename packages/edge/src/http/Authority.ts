@@ -1,6 +1,6 @@
 /**
- * The token of a request, verified by the routes themselves: they keep their authentication in any server that mounts them. The guard of
- * the Edge's own server has compared it before, together with what else it asks of a request.
+ * Verification of a request's token by the endpoints, which a contract declares. The guard has compared the token before, together with the
+ * rest of its checks.
  */
 import { Unauthorized } from "@corral/domain/errors/Failures"
 import { BearerAuthority, withErrorObject } from "@corral/domain/http/RequestContext"

@@ -9,7 +9,7 @@ import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { pageOf } from "@corral/service/http/Paged"
-import { LOCAL } from "./Principal.ts"
+import { LOCAL_PRINCIPAL } from "./Principal.ts"
 
 const byPath = ({ path }: FileDiff): string => path
 
@@ -27,7 +27,7 @@ export const diffs = HttpApiBuilder.group(
         const workspace = yield* workspaces.open(run.workspace)
         const root = run.worktree === undefined ? workspace.path : worktrees.pathOf(run.worktree)
         const totals = { additions: 0, deletions: 0 }
-        const list = { principal: LOCAL, filter: `diff ${run.id}`, cursor, limit }
+        const list = { principal: LOCAL_PRINCIPAL, filter: `diff ${run.id}`, cursor, limit }
         const page = yield* pageOf(list, byPath, (position, limit) =>
           Effect.map(snapshots.diff(run.id, root, position, limit), ({ additions, deletions, items }) => {
             Object.assign(totals, { additions, deletions })

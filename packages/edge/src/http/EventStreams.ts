@@ -13,7 +13,7 @@ import { allRunsSource, edgeRunSource } from "../log/EdgeLogSource.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import type { StoreDamaged } from "../store/StoreDamage.ts"
-import { EDGE_STREAM_PATH } from "./Guard.ts"
+import { EDGE_STREAM_PATH } from "./EdgeRequestPolicy.ts"
 
 export interface EdgeSubscription extends Start {
   /** `undefined`: all runs, each in its own order. */

@@ -7,7 +7,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { pageOf } from "@corral/service/http/Paged"
-import { LOCAL } from "./Principal.ts"
+import { LOCAL_PRINCIPAL } from "./Principal.ts"
 
 const byName = ({ name }: FileEntry): string => name
 
@@ -19,7 +19,7 @@ export const edgeFiles = HttpApiBuilder.group(
     return handlers.handleAll({
       files: Effect.fnUntraced(function* ({ params, query: { cursor, limit, path = "" } }) {
         const root = yield* workspaces.open(params.id)
-        const list = { principal: LOCAL, filter: `files ${params.id} ${path}`, cursor, limit }
+        const list = { principal: LOCAL_PRINCIPAL, filter: `files ${params.id} ${path}`, cursor, limit }
         const read = (after: string | undefined, limit: number) => listFolder(root.path, path, after, limit)
         return yield* pageOf(list, byName, read)
       }, withErrorObject),

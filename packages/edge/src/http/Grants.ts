@@ -4,8 +4,8 @@ import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Grants } from "../approval/Grants.ts"
-import { LOCAL } from "./Principal.ts"
-import { byId, pageOf } from "@corral/service/http/Paged"
+import { LOCAL_PRINCIPAL } from "./Principal.ts"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
 
 export const grants = HttpApiBuilder.group(
   EdgeApi,
@@ -15,8 +15,8 @@ export const grants = HttpApiBuilder.group(
     return handlers.handleAll({
       list: ({ query: { cursor, limit, workspace } }) =>
         pageOf(
-          { principal: LOCAL, filter: `grants ${workspace ?? ""}`, cursor, limit },
-          byId,
+          { principal: LOCAL_PRINCIPAL, filter: `grants ${workspace ?? ""}`, cursor, limit },
+          idPosition,
           (after, limit) => Effect.sync(() => kept.page({ after, workspace, limit }))
         ).pipe(withErrorObject),
 

@@ -3,7 +3,7 @@ import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { alive, type EdgeReadiness, type HealthProblem } from "@corral/domain/http/Health"
+import { livenessOk, type EdgeReadiness, type HealthProblem } from "@corral/domain/http/Health"
 import { Containment } from "../process/Containment.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EdgeInstance } from "../EdgeInstance.ts"
@@ -76,7 +76,7 @@ export const edgeHealth = (config: EdgeConfig) =>
       return handlers.handleAll({
         health: readiness,
         v1Health: readiness,
-        live: () => Effect.succeed(alive)
+        live: () => Effect.succeed(livenessOk)
       })
     })
   )

@@ -9,9 +9,9 @@ import { findApproval, pageOfApprovals } from "../approval/Approvals.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
-import { byId, pageOf } from "@corral/service/http/Paged"
-import { LOCAL } from "./Principal.ts"
-import { replayed } from "@corral/service/http/Replayed"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
+import { LOCAL_PRINCIPAL } from "./Principal.ts"
+import { markReplayed } from "@corral/service/http/Replayed"
 
 export const permissions = HttpApiBuilder.group(
   EdgeApi,
@@ -24,8 +24,8 @@ export const permissions = HttpApiBuilder.group(
     return handlers.handleAll({
       list: ({ query: { cursor, limit, runId, state } }) =>
         pageOf(
-          { principal: LOCAL, filter: `permissions ${runId ?? ""} ${state ?? ""}`, cursor, limit },
-          byId,
+          { principal: LOCAL_PRINCIPAL, filter: `permissions ${runId ?? ""} ${state ?? ""}`, cursor, limit },
+          idPosition,
           (after, limit) => Effect.sync(() => pageOfApprovals(store, { after, runId, state, limit }))
         ).pipe(withErrorObject),
 
@@ -38,16 +38,16 @@ export const permissions = HttpApiBuilder.group(
         const { [ORIGIN_HEADER]: origin = "terminal" } = headers
         const answer = { decision, scope, reason, updatedInput }
         const request = {
-          scope: `${LOCAL} POST /v1/permissions/decide`,
+          scope: `${LOCAL_PRINCIPAL} POST /v1/permissions/decide`,
           key: headers["idempotency-key"],
           request: payload
         }
         const decide = (keep: ResultRows<Approval>) =>
           runs
-            .decide(runId, approvalId, answer, { by: LOCAL, origin })
+            .decide(runId, approvalId, answer, { by: LOCAL_PRINCIPAL, origin })
             .pipe(Effect.tap((approval) => Effect.orDie(store.commit(keep(approval)))))
         const { body, replayed: again } = yield* idempotency.once(request, decide)
-        return yield* replayed(body, again)
+        return yield* markReplayed(body, again)
       }, withErrorObject)
     })
   })

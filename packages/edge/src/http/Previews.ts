@@ -17,9 +17,9 @@ import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
-import { byId, pageOf } from "@corral/service/http/Paged"
-import { LOCAL } from "./Principal.ts"
-import { replayed } from "@corral/service/http/Replayed"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
+import { LOCAL_PRINCIPAL } from "./Principal.ts"
+import { markReplayed } from "@corral/service/http/Replayed"
 
 export const previews = HttpApiBuilder.group(
   EdgeApi,
@@ -49,15 +49,15 @@ export const previews = HttpApiBuilder.group(
       list: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
         const { id } = yield* runs.get(params.id)
         return yield* pageOf(
-          { principal: LOCAL, filter: `previews ${id}`, cursor, limit },
-          byId,
+          { principal: LOCAL_PRINCIPAL, filter: `previews ${id}`, cursor, limit },
+          idPosition,
           (after, limit) => previews.list(id, after, limit)
         )
       }, withErrorObject),
 
       create: Effect.fnUntraced(function* ({ headers, payload }) {
         const request = {
-          scope: `${LOCAL} POST /v1/previews`,
+          scope: `${LOCAL_PRINCIPAL} POST /v1/previews`,
           key: headers["idempotency-key"],
           request: payload
         }
@@ -67,7 +67,7 @@ export const previews = HttpApiBuilder.group(
         )
         const body = yield* previews.open(preview.id)
         const location = `/v1/previews/${preview.id}`
-        return yield* replayed(HttpApiSchema.withHeaders({ body, headers: { location } }), again)
+        return yield* markReplayed(HttpApiSchema.withHeaders({ body, headers: { location } }), again)
       }, withErrorObject),
 
       get: ({ params }) => withErrorObject(previews.open(params.id)),

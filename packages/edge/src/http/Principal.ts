@@ -1,2 +1,2 @@
 /** Principal of requests to a local Edge: the holder of its token. */
-export const LOCAL = "local"
+export const LOCAL_PRINCIPAL = "local"

@@ -9,7 +9,7 @@ import { RequestRateLimit as Buckets } from "@corral/service/http/RequestRateLim
 export class RateLimit {
   private readonly buckets: Buckets
 
-  /** `now` in milliseconds. A second's worth may come at once. */
+  /** `now` in milliseconds. Allows all requests of a second together. */
   constructor(perSecond: number, now: () => number) {
     this.buckets = new Buckets(perSecond, now)
   }

@@ -22,7 +22,7 @@ export interface EventsRequest {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-/** Fails when the position is beyond the log, or when retention has dropped what follows it. */
+/** Fails if the position is beyond the log, or if retention has dropped later events. */
 export const runEvents = Effect.fn("runEvents")(
   function* (log: EdgeEventLog["Service"], { after, limit, request, runId }: EventsRequest) {
     const isStream = acceptsEventStream(request)
@@ -40,6 +40,6 @@ export const runEvents = Effect.fn("runEvents")(
     const text = yield* gapToConflict(lastSeq)(events)
     return eventStreamResponse(text)
   },
-  // The server responds to a read of damaged data, wherever it happens.
+  // The server handles reads of damaged data for all endpoints.
   Effect.catchTag("StoreDamaged", (damage) => Effect.die(damage))
 )

@@ -1,4 +1,4 @@
-/** `/v1/runs`: create, list, read, cancel, further input, the awaited result, the log. */
+/** Endpoints of `/v1/runs`: create, list, read, cancel, further input, result and log. */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import {
   ApprovalRejected,
@@ -19,9 +19,9 @@ import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { runEvents } from "./RunEvents.ts"
-import { byId, pageOf } from "@corral/service/http/Paged"
-import { LOCAL } from "./Principal.ts"
-import { replayed } from "@corral/service/http/Replayed"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
+import { LOCAL_PRINCIPAL } from "./Principal.ts"
+import { markReplayed } from "@corral/service/http/Replayed"
 
 export const edgeRuns = HttpApiBuilder.group(
   EdgeApi,
@@ -34,16 +34,22 @@ export const edgeRuns = HttpApiBuilder.group(
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit, state } }) =>
-        pageOf({ principal: LOCAL, filter: `runs ${state ?? ""}`, cursor, limit }, byId, (before, limit) =>
-          Effect.sync(() => supervisor.list({ before, state, limit }))
+        pageOf(
+          { principal: LOCAL_PRINCIPAL, filter: `runs ${state ?? ""}`, cursor, limit },
+          idPosition,
+          (before, limit) => Effect.sync(() => supervisor.list({ before, state, limit }))
         ).pipe(withErrorObject),
 
       create: Effect.fnUntraced(function* ({ headers, payload }) {
-        const request = { scope: `${LOCAL} POST /v1/runs`, key: headers["idempotency-key"], request: payload }
+        const request = {
+          scope: `${LOCAL_PRINCIPAL} POST /v1/runs`,
+          key: headers["idempotency-key"],
+          request: payload
+        }
         const { traceparent } = (yield* HttpServerRequest.HttpServerRequest).headers
         const start = (keep: ResultRows<Run>) => supervisor.start(payload, keep, traceparentOf(traceparent))
         const { body: run, replayed: again } = yield* idempotency.once(request, start)
-        return yield* replayed(
+        return yield* markReplayed(
           HttpApiSchema.withHeaders({ body: run, headers: { location: `/v1/runs/${run.id}` } }),
           again
         )
@@ -51,20 +57,21 @@ export const edgeRuns = HttpApiBuilder.group(
 
       get: ({ params }) => withErrorObject(supervisor.get(params.id)),
 
-      cancel: ({ params }) => withErrorObject(supervisor.cancel(params.id, "cancelled by the user", LOCAL)),
+      cancel: ({ params }) =>
+        withErrorObject(supervisor.cancel(params.id, "cancelled by the user", LOCAL_PRINCIPAL)),
 
       input: Effect.fnUntraced(function* ({ headers, params, payload }) {
         const request = {
-          scope: `${LOCAL} POST /v1/runs/${params.id}/input`,
+          scope: `${LOCAL_PRINCIPAL} POST /v1/runs/${params.id}/input`,
           key: headers["idempotency-key"],
           request: payload
         }
-        const say = (keep: ResultRows<Run>) =>
+        const sendInput = (keep: ResultRows<Run>) =>
           supervisor
             .input(params.id, payload.text)
             .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))
-        const { body, replayed: again } = yield* idempotency.once(request, say)
-        return yield* replayed(body, again)
+        const { body, replayed: again } = yield* idempotency.once(request, sendInput)
+        return yield* markReplayed(body, again)
       }, withErrorObject),
 
       result: Effect.fnUntraced(function* ({ params, query }) {
@@ -81,7 +88,7 @@ export const edgeRuns = HttpApiBuilder.group(
   })
 )
 
-/** The error table's rows for runs: a run that did not complete is an error here, and nowhere else. */
+/** Result of a run. Only here, a run that did not complete is an error. */
 const resultOf = Effect.fnUntraced(function* (run: Run) {
   switch (run.state) {
     case "completed":
@@ -90,11 +97,11 @@ const resultOf = Effect.fnUntraced(function* (run: Run) {
       return yield* new RunCancelled({ details: { runId: run.id } })
     case "failed": {
       const { code = "internal", message = "The run failed.", details = {} } = run.error ?? {}
-      const told = { message, details: { ...details, runId: run.id } }
-      if (code === "run_timeout") return yield* new RunTimeout(told)
-      if (code === "runtime_unavailable") return yield* new RuntimeUnavailable(told)
-      if (code === "permission_denied") return yield* new PermissionDenied(told)
-      if (code === "approval_rejected") return yield* new ApprovalRejected(told)
+      const options = { message, details: { ...details, runId: run.id } }
+      if (code === "run_timeout") return yield* new RunTimeout(options)
+      if (code === "runtime_unavailable") return yield* new RuntimeUnavailable(options)
+      if (code === "permission_denied") return yield* new PermissionDenied(options)
+      if (code === "approval_rejected") return yield* new ApprovalRejected(options)
       return yield* new Internal({
         message: "The run failed; its error is in the run.",
         details: { runId: run.id }

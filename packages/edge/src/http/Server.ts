@@ -1,114 +1,95 @@
 /**
- * The Edge's loopback server: one Node server whose requests and upgrades pass the same guard, then go to the routes or the stream.
+ * HTTP server of the Edge, on loopback. Requests and upgrades pass the guard and the rate limit, then reach the routes or the event stream.
  *
- * It owns the last word on errors: whatever comes out of the routes that is not an answer becomes an error object here, and a defect is
- * `internal` with nothing of its cause.
+ * Guarantees: a defect is answered as `internal` without its cause, a damaged store as `overloaded`.
  */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
-import { type ConnectionHandlers, listen, urlOf } from "@corral/service/http/Listener"
+import type { ConnectionHandlers } from "@corral/service/http/Connections"
 import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
-import { answerUnanswered } from "@corral/service/http/Unanswered"
+import { loopbackHosts, RequestGuard } from "@corral/service/http/RequestGuard"
+import { ServiceAddress, serviceServerLayer } from "@corral/service/http/ServiceServer"
 import { endpointPaths } from "@corral/service/telemetry/RouteNames"
-import { NodeHttpServer } from "@effect/platform-node"
-import { ByteSize, Cause, Clock, Context, Effect, Fiber, Layer, Scope } from "effect"
-import { HttpIncomingMessage, HttpRouter } from "effect/http"
-import type { IncomingMessage } from "node:http"
+import { Cause, Clock, Context, Effect, FiberSet, Layer } from "effect"
+import { HttpRouter } from "effect/http"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { LocalToken } from "../LocalToken.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { damageOptions, StoreDamaged } from "../store/StoreDamage.ts"
+import { carriesEdgeToken, edgeRequestPolicy } from "./EdgeRequestPolicy.ts"
 import { EventStreams } from "./EventStreams.ts"
-import {
-  guardEdgeRequest,
-  type GuardedEdgeRequest,
-  type EdgeGuardOptions,
-  MAX_EDGE_BODY_BYTES
-} from "./Guard.ts"
 import { RateLimit } from "./RateLimit.ts"
 import { edgeRoutes } from "./routes.ts"
 
-/** Where the Edge is reached. */
+/** Address of the Edge. */
 export class EdgeServer extends Context.Service<
   EdgeServer,
   { readonly url: string; readonly port: number }
 >()("corral/edge/EdgeServer") {
-  static readonly layer = (config: EdgeConfig) => Layer.effect(EdgeServer, serve(config))
+  static readonly layer = (config: EdgeConfig) =>
+    Layer.effect(EdgeServer, ServiceAddress).pipe(
+      Layer.merge(HttpRouter.serve(edgeRoutes(config), { disableListenLog: true, disableLogger: true })),
+      Layer.provide(
+        serviceServerLayer({
+          address: config,
+          api: EdgeApi,
+          policy: policyOf(config),
+          connections: connectionsOf(config)
+        })
+      )
+    )
 }
 
-const guarded = (request: IncomingMessage, upgrade: boolean): GuardedEdgeRequest => ({
-  method: request.method ?? "",
-  target: request.url ?? "",
-  headers: request.headers,
-  rawHeaders: request.rawHeaders,
-  upgrade
+const policyOf = Effect.fnUntraced(function* ({ allowedOrigins }: EdgeConfig) {
+  const { port } = yield* ServiceAddress
+  const { matches } = yield* LocalToken
+  return edgeRequestPolicy({ hosts: loopbackHosts(port), allowedOrigins, matchesToken: matches })
 })
 
-const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
-  const token = yield* LocalToken
-  const store = yield* Store
-  const runs = yield* RunSupervisor
-  const streams = yield* EventStreams
+const connectionsOf = Effect.fnUntraced(function* ({ requestsPerSecond }: EdgeConfig) {
   const clock = yield* Clock.Clock
-  // Closed last of all: what is being answered when the Edge stops is answered.
-  const scope = yield* Scope.fork(yield* Effect.scope)
-  const services = yield* Effect.context<never>()
-  /** A read of damaged data, wherever it was made. */
-  const refusalOf = (defect: unknown): HttpRefusal | undefined => {
+  const guard = yield* RequestGuard
+  const runs = yield* RunSupervisor
+  const store = yield* Store
+  const streams = yield* EventStreams
+  const run = yield* FiberSet.makeRuntime()
+  const rate = new RateLimit(requestsPerSecond, () => clock.currentTimeMillisUnsafe())
+
+  /** A read of damaged data, by any request. */
+  const refusalOfDefect = (defect: unknown): HttpRefusal | undefined => {
     if (!(defect instanceof StoreDamaged)) return undefined
     store.reportDamage(defect)
     return { code: "overloaded", ...damageOptions(defect) }
   }
-  const app = yield* HttpRouter.toHttpEffect(edgeRoutes(config))
-  const handler = yield* NodeHttpServer.makeHandler(
-    app.pipe(
-      Effect.catchCause(answerUnanswered(EdgeApi, refusalOf)),
-      Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_EDGE_BODY_BYTES))
-    ),
-    { scope }
-  )
 
-  const rate = new RateLimit(config.requestsPerSecond, () => clock.currentTimeMillisUnsafe())
-
-  const doors = (port: number): ConnectionHandlers => {
-    const options: EdgeGuardOptions = {
-      port,
-      allowedOrigins: new Set(config.allowedOrigins),
-      matchesToken: token.matches
-    }
-    return {
-      paths: endpointPaths(EdgeApi),
-      // What is refused counts as well, and not for the token's holder.
-      authorizeRequest: (request, upgrade) => {
-        const found = guardEdgeRequest(guarded(request, upgrade), options)
-        const holdsToken = found._tag === "Pass" && found.authenticated
-        if (!rate.take(holdsToken)) return { _tag: "Refuse", code: "rate_limited" }
-        return found._tag === "Refuse" ? found : { _tag: "Pass" }
-      },
-      onRequest: handler,
-      onUpgrade: (request, socket, head, id) =>
-        void Fiber.runIn(
-          Effect.runForkWith(services)(
-            streams.admit(request.url ?? "").pipe(
-              Effect.match({
-                onFailure: (refusal) => refuseUpgrade(socket, refusal, id),
-                onSuccess: (subscription) => streams.accept({ request, stream: socket, head }, subscription)
-              }),
-              Effect.catchCause((cause) => {
-                const refusal = refusalOf(Cause.squash(cause))
-                return Effect.andThen(
-                  refusal === undefined ? Effect.logError("an upgrade failed", cause) : Effect.void,
-                  Effect.sync(() => refuseUpgrade(socket, refusal ?? { code: "internal" }, id))
-                )
-              })
+  const handlers: ConnectionHandlers = {
+    paths: endpointPaths(EdgeApi),
+    refusalOf: (request, isUpgrade) => {
+      const refusal = guard.refusalOfMessage(request, isUpgrade)
+      const { headers, url: target = "" } = request
+      // Refused requests count as well, and not for the token's holder.
+      const holdsToken = refusal === undefined && carriesEdgeToken({ headers, isUpgrade, target })
+      return rate.take(holdsToken) ? refusal : { code: "rate_limited" }
+    },
+    onUpgrade: (request, socket, head, id) =>
+      void run(
+        streams.admit(request.url ?? "").pipe(
+          Effect.match({
+            onFailure: (refusal) => refuseUpgrade(socket, refusal, id),
+            onSuccess: (subscription) => streams.accept({ request, stream: socket, head }, subscription)
+          }),
+          Effect.catchCause((cause) => {
+            const refusal = refusalOfDefect(Cause.squash(cause))
+            return Effect.andThen(
+              refusal === undefined ? Effect.logError("an upgrade failed", cause) : Effect.void,
+              Effect.sync(() => refuseUpgrade(socket, refusal ?? { code: "internal" }, id))
             )
-          ),
-          scope
+          })
         )
-    }
+      ),
+    // Readers still see how their runs end.
+    closeUpgraded: Effect.andThen(runs.drain, streams.closeAll),
+    refusalOfDefect
   }
-  const port = yield* listen(config, doors)
-  // Before the listener goes: followers still see how their runs end, and no upgraded socket keeps the server open.
-  yield* Effect.addFinalizer(() => Effect.andThen(runs.drain, streams.closeAll))
-  return EdgeServer.of({ url: urlOf(config.host, port), port })
+  return handlers
 })

@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
-import { LOCAL } from "./Principal.ts"
+import { LOCAL_PRINCIPAL } from "./Principal.ts"
 import { pageOf } from "@corral/service/http/Paged"
 
 const byRun = ({ runId }: Worktree): string => runId
@@ -28,7 +28,7 @@ export const worktrees = HttpApiBuilder.group(
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit } }) =>
-        pageOf({ principal: LOCAL, filter: "worktrees", cursor, limit }, byRun, (before, limit) =>
+        pageOf({ principal: LOCAL_PRINCIPAL, filter: "worktrees", cursor, limit }, byRun, (before, limit) =>
           Effect.sync(() => worktrees.list(before, limit))
         ).pipe(withErrorObject),
 

@@ -1,10 +1,10 @@
 /**
- * All HTTP routes of the Edge, with their middleware: authentication, request ids, validation.
- *
- * Does not: include the guard of the Edge's own server. Another server that mounts the routes also has to refuse foreign origins and names.
+ * All HTTP routes of the Edge, with their guard and their authentication. A program that mounts them provides the guard with
+ * `edgeMountedAt`.
  */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { SchemaErrors } from "@corral/domain/http/RequestContext"
+import { guardedRoutes } from "@corral/service/http/RequestGuard"
 import { requestIds } from "@corral/service/http/RequestIdLayer"
 import { Layer } from "effect"
 import { HttpServer } from "effect/http"
@@ -41,5 +41,6 @@ export const edgeRoutes = (config: EdgeConfig) =>
       edgeLink
     ]),
     Layer.provide([SchemaErrors.layer, requestIds, authority]),
+    Layer.provide(guardedRoutes),
     Layer.provide(HttpServer.layerServices)
   )

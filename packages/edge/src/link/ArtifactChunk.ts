@@ -1,12 +1,12 @@
-/** Some bytes of an artifact, as one answer carries them. */
+/** Chunk of an artifact for one answer. */
 import { type CommandSuccess, MAX_CHUNK_BYTES } from "@corral/domain/link/EdgeCommand"
 import { NotFound } from "@corral/domain/errors/Failures"
 import type { ArtifactId, RunId } from "@corral/domain/identity/Ids"
 import { Effect, Stream } from "effect"
 import type { Artifacts } from "../artifact/Artifacts.ts"
 
-/** From `offset` on; no bytes at the end of it and beyond. An artifact of another run is not found. */
-export const readChunk = Effect.fnUntraced(function* (
+/** The chunk from `offset`; empty at or beyond the end. Artifacts of other runs are not found. */
+export const readChunk = Effect.fn("ArtifactChunk.read")(function* (
   artifacts: Artifacts["Service"],
   runId: RunId,
   artifactId: ArtifactId,

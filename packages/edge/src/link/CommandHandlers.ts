@@ -31,13 +31,13 @@ import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { readChunk } from "./ArtifactChunk.ts"
 import { MAX_ANSWER_BYTES } from "./CommandOutcome.ts"
-import { isOwned, ownedBy } from "./HubRuns.ts"
+import { isOwned, insertHubRun } from "./HubRuns.ts"
 import { wholeDiff } from "./WholeDiff.ts"
 
-/** Entries of a folder or artifacts of a run; a longer list is too large an answer. */
+/** Maximum number of entries of a folder, or artifacts of a run. A longer list is too large for an answer. */
 const MAX_ITEMS = 10_000
 
-/** A command of one device, with the trace that it belongs to. */
+/** A command of one device, with its trace. */
 export interface CommandCall {
   readonly deviceId: DeviceId
   readonly command: EdgeCommand
@@ -57,7 +57,7 @@ const services = Effect.all({
 })
 type Services = Effect.Success<typeof services>
 
-/** Executes a command, without idempotency and without a bound on its answer. */
+/** Executes a command once. Idempotency and the size of the answer are the caller's. */
 export const commandHandler = Effect.map(
   services,
   (services) => (call: CommandCall) => executeCommand(services, call)
@@ -127,7 +127,7 @@ const requireOwned = (
 ): Effect.Effect<void, NotFound> =>
   Effect.suspend(() => (isOwned(store, deviceId, runId) ? Effect.void : Effect.fail(new NotFound())))
 
-const startRun = Effect.fnUntraced(function* (
+const startRun = Effect.fn("CommandHandlers.startRun")(function* (
   { runs, store }: Services,
   deviceId: DeviceId,
   { create, runId }: CommandPayload<"StartRun">,
@@ -137,7 +137,7 @@ const startRun = Effect.fnUntraced(function* (
     const issues = [{ path: "resume", message: "There is no such run." }]
     return yield* new SchemaValidationFailed({ details: { issues } })
   }
-  const run = yield* runs.start(create, () => [ownedBy(deviceId, runId)], traceparent, runId)
+  const run = yield* runs.start(create, () => [insertHubRun(deviceId, runId)], traceparent, runId)
   if (!isOwned(store, deviceId, runId)) return yield* new Conflict({ message: "This id is another run's." })
   return run
 })
@@ -172,7 +172,7 @@ const decideApproval = (
 /** A remote user can't allow anything here for longer than a session: only the device's owner sets a lasting grant. */
 const narrowed = (scope: DecisionScope): DecisionScope => (scope === "always" ? "session" : scope)
 
-const readDiff = Effect.fnUntraced(function* (
+const readDiff = Effect.fn("CommandHandlers.readDiff")(function* (
   { runs, snapshots, workspaces, worktrees }: Services,
   runId: RunId,
   requestId: RequestId

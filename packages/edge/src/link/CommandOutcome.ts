@@ -4,15 +4,15 @@ import { MAX_FRAME_BYTES } from "@corral/domain/link/EdgeLink"
 import { type Failure, PayloadTooLarge } from "@corral/domain/errors/Failures"
 import { Effect, Schema } from "effect"
 
-/** Largest answer, in bytes of JSON. */
+/** Maximum size of an answer, in bytes of JSON. */
 export const MAX_ANSWER_BYTES = MAX_FRAME_BYTES / 2
 
-/** Encodes what a command returned. Fails when it is too large to send. */
+/** Encodes the result of a command. Fails if it is too large to send. */
 export const encodeOutcome = (
   name: CommandName,
   value: unknown
 ): Effect.Effect<CommandOutcome, PayloadTooLarge> =>
-  // The value comes from the command's own service, so it matches the schema.
+  // The value comes from the command's service, so it matches the schema.
   Effect.orDie(Schema.encodeUnknownEffect(edgeCommands[name].success)(value)).pipe(
     Effect.filterOrFail(
       (json) => Buffer.byteLength(JSON.stringify(json)) <= MAX_ANSWER_BYTES,
@@ -21,7 +21,7 @@ export const encodeOutcome = (
     Effect.map((json) => ({ _tag: "Done", value: json }))
   )
 
-/** Outcome of a command that was refused. */
+/** Outcome of a refused command. */
 export const refusedOutcome = ({
   code,
   details,

@@ -1,4 +1,4 @@
-/** The device file of a running Edge: what it says, and whether another program has written it. */
+/** Device file of a running Edge: its content, and changes by other programs. */
 import { Effect } from "effect"
 import { type DeviceFile, type DeviceFileUnusable, readDevice, stampOf, writeDevice } from "./DeviceKey.ts"
 

@@ -1,8 +1,7 @@
 /**
- * `device.json`: the device that this Edge is at a Hub, and the Ed25519 key that proves it. Mode 0600, written whole or not at all.
+ * `device.json`: this Edge's device at a Hub, and its Ed25519 key. Mode 0600, replaced atomically.
  *
- * Owns the file and signing. A next key is on disk before the Hub receives it: a crash in between leaves a device that can still prove
- * itself.
+ * Guarantees: a next key is durable before the Hub receives it, so a crash in between leaves a device that can still prove its identity.
  */
 import { PublicKey } from "@corral/domain/device/Device"
 import { DeviceId } from "@corral/domain/identity/Ids"
@@ -26,18 +25,18 @@ const privateKey = Schema.String.check(
 )
 
 export const DeviceFile = Schema.Struct({
-  /** The Hub's public URL, without a slash at its end: part of what is signed. */
+  /** The Hub's public URL, without a slash at the end. It is part of the signed text. */
   hub: Schema.String,
   deviceId: DeviceId,
   name: Schema.String,
   /** PKCS #8 as base64url. */
   privateKey,
-  /** The key that is to follow: the Hub may know it already. */
+  /** The next key. The Hub may know it already. */
   next: Schema.optionalKey(Schema.Struct({ privateKey }))
 })
 export type DeviceFile = typeof DeviceFile.Type
 
-/** The message is a sentence for a person, and names the file. */
+/** The message is for the user, and names the file. */
 export class DeviceFileUnusable extends Data.TaggedError("DeviceFileUnusable")<{
   readonly message: string
 }> {}
@@ -63,15 +62,15 @@ const ownKey = (text: string): KeyObject => {
 export const newPrivateKey = (): string =>
   generateKeyPairSync("ed25519").privateKey.export({ format: "der", type: "pkcs8" }).toString("base64url")
 
-/** What the Hub knows of it: 32 bytes as base64url. */
+/** The public key for the Hub: 32 bytes as base64url. */
 export const publicKeyOf = (key: string): string =>
   Schema.decodeUnknownSync(PublicKey)(createPublicKey(ownKey(key)).export({ format: "jwk" }).x)
 
-/** Ed25519 over the text as UTF-8, as base64url. */
+/** Ed25519 signature of a UTF-8 text, as base64url. */
 export const signText = (key: string, text: string): string =>
   sign(null, Buffer.from(text, "utf8"), ownKey(key)).toString("base64url")
 
-/** `undefined` where there is no file: this Edge has joined no Hub. */
+/** `undefined` without a file: this Edge has joined no Hub. */
 export const readDevice = (file: string): Effect.Effect<DeviceFile | undefined, DeviceFileUnusable> =>
   Effect.try({
     try: () => {
@@ -88,7 +87,7 @@ export const readDevice = (file: string): Effect.Effect<DeviceFile | undefined, 
       new DeviceFileUnusable({ message: cause instanceof Error ? cause.message : String(cause) })
   })
 
-/** Succeeds when it is on disk in its place. */
+/** Succeeds when the file is durable. */
 export const writeDevice = (file: string, device: DeviceFile): Effect.Effect<void, DeviceFileUnusable> =>
   Effect.try({
     try: () => {
@@ -110,7 +109,7 @@ export const writeDevice = (file: string, device: DeviceFile): Effect.Effect<voi
     catch: (cause) => new DeviceFileUnusable({ message: `${file} cannot be written: ${String(cause)}` })
   })
 
-/** Stamp of the file. Differs after another program has written it. */
+/** Stamp of the file, which changes when another program writes it. */
 export const stampOf = (file: string): string => {
   const stat = statSync(file, { throwIfNoEntry: false })
   return stat === undefined ? "" : `${stat.ino} ${stat.mtimeMs} ${stat.size} ${stat.mode}`

@@ -1,8 +1,8 @@
 /**
- * Push of run logs to a Hub, for as long as one link lasts.
+ * Push of run logs to a Hub, during one link.
  *
- * Starts where the Hub says that its logs end: nothing is remembered between links. Memory is bounded by the pushes in flight. A run is
- * done when all its events are acknowledged.
+ * Starts where the Hub's logs end; no position is stored between links. Memory is bounded by the pushes in flight. A run is complete when all
+ * its events are acknowledged.
  */
 import { type EdgeLink, MAX_PUSHES_IN_FLIGHT } from "@corral/domain/link/EdgeLink"
 import type { DeviceId } from "@corral/domain/identity/Ids"
@@ -11,7 +11,7 @@ import type { RpcClient, RpcGroup } from "effect/rpc"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { Store } from "../store/Store.ts"
-import { finish, isOpen, openRuns } from "./HubRuns.ts"
+import { endPush, hasUnpushedEvents, runsToPush } from "./HubRuns.ts"
 import { type PushEnd, PushWindow } from "./PushWindow.ts"
 
 /** Calls to a Hub over one link. */
@@ -21,15 +21,15 @@ export interface ProvenLink {
   readonly deviceId: DeviceId
   readonly generation: number
   readonly calls: HubCalls
-  /** Open while nothing waits to be pushed. */
+  /** Open while no event is pending. */
   readonly idle: Latch.Latch
-  /** Called whenever the Hub has acknowledged something. */
+  /** Runs after each acknowledgement of the Hub. */
   readonly onUse: () => void
 }
 
-const RUNS_ASKED_AT_ONCE = 500
+const RUNS_PER_QUERY = 500
 
-/** Never ends by itself; fails when the link does. */
+/** Never succeeds; fails when the link fails. */
 export const pushEvents = ({ calls, deviceId, generation, idle, onUse }: ProvenLink) =>
   Effect.gen(function* () {
     const log = yield* EdgeEventLog
@@ -42,15 +42,17 @@ export const pushEvents = ({ calls, deviceId, generation, idle, onUse }: ProvenL
       idle.closeUnsafe()
       more.openUnsafe()
     }
-    let underWay = 0
+    let inFlight = 0
 
-    // Before the runs are looked up: a run that starts meanwhile is in the result or notifies the follower.
+    // Before the lookup of runs: a run that starts meanwhile is in the result, or notifies the follower.
     yield* Effect.acquireRelease(
       Effect.sync(() =>
-        log.follow(undefined, ({ firstSeq, runId }) => {
-          if (firstSeq === 1 && isOpen(store, deviceId, runId)) window.open(runId, 0)
-          else window.more(runId)
-          wake()
+        log.follow(undefined, {
+          receive: ({ firstSeq, runId }) => {
+            if (firstSeq === 1 && hasUnpushedEvents(store, deviceId, runId)) window.addRun(runId, 0)
+            else window.markReady(runId)
+            wake()
+          }
         })
       ),
       (unfollow) => Effect.sync(unfollow)
@@ -58,42 +60,42 @@ export const pushEvents = ({ calls, deviceId, generation, idle, onUse }: ProvenL
 
     const settleEnds = Effect.gen(function* () {
       for (let end = ends.shift(); end !== undefined; end = ends.shift()) {
-        const { runId, seq, why } = end
-        if (why !== "complete")
-          yield* Effect.logWarning(`run ${runId} is not pushed beyond event ${seq}: ${sentences[why]}`)
-        // Where it is not written down, the next link comes to the same end.
-        if (why !== "stuck" && why !== "damaged") yield* Effect.ignore(finish(store, runId, seq))
+        const { reason, runId, seq } = end
+        if (reason !== "complete")
+          yield* Effect.logWarning("stopped pushing a run", { runId, seq, reason: sentences[reason] })
+        // If this write fails, the next link ends the push again.
+        if (reason !== "stuck" && reason !== "damaged") yield* Effect.ignore(endPush(store, runId, seq))
       }
     })
 
     const worker = Effect.gen(function* () {
       for (;;) {
-        const push = window.take()
+        const push = window.next()
         if (push === undefined) {
           more.closeUnsafe()
-          if (underWay === 0) idle.openUnsafe()
+          if (inFlight === 0) idle.openUnsafe()
         }
         if (ends.length > 0) yield* settleEnds
         if (push === undefined) {
           yield* more.await
           continue
         }
-        underWay++
+        inFlight++
         const acks = yield* calls.PushEvents({ generation, batches: push.batches })
-        underWay--
+        inFlight--
         onUse()
-        window.settle(push, acks)
+        window.complete(push, acks)
         wake()
       }
     })
 
-    const open = openRuns(store, deviceId)
-    for (let at = 0; at < open.length; at += RUNS_ASKED_AT_ONCE) {
-      const runIds = open.slice(at, at + RUNS_ASKED_AT_ONCE)
+    const open = runsToPush(store, deviceId)
+    for (let at = 0; at < open.length; at += RUNS_PER_QUERY) {
+      const runIds = open.slice(at, at + RUNS_PER_QUERY)
       const acks = new Map(
         (yield* calls.Acks({ generation, runIds })).map(({ runId, seq }) => [runId, seq] as const)
       )
-      for (const runId of runIds) window.open(runId, acks.get(runId) ?? 0)
+      for (const runId of runIds) window.addRun(runId, acks.get(runId) ?? 0)
     }
     const workers = Array.from({ length: MAX_PUSHES_IN_FLIGHT }, () => worker)
     return yield* Effect.raceAllFirst(workers)
@@ -105,4 +107,4 @@ const sentences = {
   permission_denied: "the Hub says that it is not this device's",
   schema_validation_failed: "the Hub cannot read what follows",
   stuck: "the Hub did not take what follows, and is asked again by the next link"
-} satisfies Record<Exclude<PushEnd["why"], "complete">, string>
+} satisfies Record<Exclude<PushEnd["reason"], "complete">, string>

@@ -1,8 +1,8 @@
 /**
- * Commands of the Hub, executed as the local API would execute them.
+ * Commands of the Hub, executed like requests to the local API.
  *
- * Guarantees: a command takes effect once. A repeated command joins the one that is running; a later one finds the effect: a run by its
- * id, a cancel and a decision by the state of the run, an input by its receipt. An outcome that a broken link lost is computed again when
+ * Guarantees: a command takes effect once. A repeated command joins the one in progress. A later one finds the effect: a run by its id, a
+ * cancellation and a decision by the state of the run, an input by its receipt. If a broken link lost an outcome, it is computed again when
  * the Hub repeats the command.
  */
 import type { CommandOutcome, EdgeCommand } from "@corral/domain/link/EdgeCommand"
@@ -17,7 +17,7 @@ import { encodeOutcome, refusedOutcome } from "./CommandOutcome.ts"
 export class HubCommands extends Context.Service<
   HubCommands,
   {
-    /** Never fails. Continues when its caller stops waiting. */
+    /** Never fails. Continues after its caller is interrupted. */
     readonly execute: (deviceId: DeviceId, command: EdgeCommand) => Effect.Effect<CommandOutcome>
   }
 >()("corral/edge/link/HubCommands") {
@@ -40,7 +40,7 @@ const make = Effect.fnUntraced(function* () {
       Effect.catch((failure) => Effect.succeed(refusedOutcome(failure))),
       Effect.catchCause((cause) =>
         Effect.as(
-          Effect.logError(`the command ${name} failed`, Cause.squash(cause)),
+          Effect.logError("failed to execute a command of the Hub", { command: name }, Cause.squash(cause)),
           refusedOutcome({ code: "internal", message: errorTable.internal.message })
         )
       ),
@@ -48,7 +48,7 @@ const make = Effect.fnUntraced(function* () {
     )
   }
 
-  /** The command as a span of the trace that it came with. */
+  /** A span for the command, in the trace of its sender. */
   const traced = (deviceId: DeviceId, command: EdgeCommand): Effect.Effect<CommandOutcome> =>
     Effect.suspend(() => {
       const parent = traceparentOf(command.traceparent)
@@ -68,7 +68,7 @@ const make = Effect.fnUntraced(function* () {
 
   const execute = (deviceId: DeviceId, command: EdgeCommand): Effect.Effect<CommandOutcome> =>
     Effect.suspend(() => {
-      // A run is started once, whatever the ids of its commands.
+      // A run starts once, even if its commands have different ids.
       const key = command.name === "StartRun" ? command.payload.runId : command.commandId
       const found = running.get(key)
       if (found !== undefined) return Deferred.await(found)

@@ -1,22 +1,22 @@
 /**
- * The link to the Hub: dials, proves the device, carries commands in and events out, and dials again when the link breaks.
+ * Link to the Hub: connects, proves the device, receives commands, pushes events, and connects again after a failure.
  *
- * Owns the device file while the Edge runs. Runs do not depend on the link: without a Hub they continue, and their events are pushed when
- * there is one again. Stops dialling when only a person can help, and starts again when the device file changes.
+ * Guarantees: runs do not depend on the link. Without a Hub they continue, and their events are pushed later. If only a user can resolve a
+ * refusal, it stops connecting until the device file changes. While the Edge runs, only this service writes the device file.
  */
 import { Conflict, type Overloaded } from "@corral/domain/errors/Failures"
 import type { LinkReadiness } from "@corral/domain/http/Health"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer, Random } from "effect"
 import { join } from "node:path"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { hubUrlOf, linkAddressOf } from "../config/HubAddress.ts"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { Store } from "../store/Store.ts"
 import { DeviceFileWatch } from "./DeviceFileWatch.ts"
 import type { DeviceFile } from "./DeviceKey.ts"
 import { HubCommands } from "./HubCommands.ts"
-import { forgetOthers } from "./HubRuns.ts"
+import { endPushesOfOtherDevices } from "./HubRuns.ts"
 import { rotateKey } from "./KeyRotation.ts"
 import type { LinkEnd } from "./LinkEnd.ts"
 import { type LinkOwner, makeLinkSession } from "./LinkSession.ts"
@@ -27,20 +27,24 @@ export class HubLink extends Context.Service<
   HubLink,
   {
     readonly readiness: () => LinkReadiness
-    /** Gives the device a new key. Fails with `conflict` when there is no link, or when the Hub refuses. */
+    /** Replaces the device's key. Fails with `conflict` without a link, or if the Hub refuses. */
     readonly rotate: Effect.Effect<LinkReadiness, Conflict | Overloaded>
   }
 >()("corral/edge/link/HubLink") {
-  /** `times` for tests. */
-  static readonly layer = (config: EdgeConfig, times: LinkTimes = defaultTimes) =>
-    Layer.effect(HubLink, make(config, times)).pipe(Layer.provide(HubCommands.layer))
+  static readonly layerWith = (times: LinkTimes) =>
+    Layer.effect(
+      HubLink,
+      Effect.suspend(() => make(times))
+    ).pipe(Layer.provide(HubCommands.layer))
+  static readonly layer = HubLink.layerWith(defaultTimes)
 }
 
 /** Device file of this home. */
 export const deviceFileOf = ({ deviceFile, home }: Pick<EdgeConfig, "deviceFile" | "home">): string =>
   deviceFile ?? join(home, "device.json")
 
-const make = Effect.fnUntraced(function* (config: EdgeConfig, times: LinkTimes) {
+const make = Effect.fnUntraced(function* (times: LinkTimes) {
+  const config = yield* EdgeConfig
   const clock = yield* Clock.Clock
   const metrics = yield* CurrentMetrics
   const session = yield* makeLinkSession(times)
@@ -52,7 +56,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig, times: LinkTimes) 
   yield* superviseLink(link).pipe(
     Effect.catchCause((cause) =>
       Effect.andThen(
-        Effect.logError("restarted the link to the Hub", cause),
+        Effect.logError("restarted the Hub link", cause),
         Effect.raceFirst(Effect.sleep(times.maxDelay), watch.changed)
       )
     ),
@@ -85,7 +89,7 @@ interface Link {
   readonly watch: DeviceFileWatch
 }
 
-/** Follows the device file: links as the device that it names, and starts over when it changes. */
+/** Follows the device file: connects as its device, and starts again when it changes. */
 const superviseLink = Effect.fnUntraced(function* (link: Link) {
   const store = yield* Store
   const { status, watch } = link
@@ -107,19 +111,19 @@ const superviseLink = Effect.fnUntraced(function* (link: Link) {
       continue
     }
     status.enter("connecting", device)
-    yield* Effect.ignore(forgetOthers(store, device.deviceId), { log: true })
+    yield* Effect.ignore(endPushesOfOtherDevices(store, device.deviceId), { log: true })
     yield* Effect.raceFirst(stayLinked(link, device), watch.changed)
   }
 })
 
-/** Waits until a person has changed the device file. */
+/** Waits until a user changes the device file. */
 const refuseUntilChanged = Effect.fnUntraced(function* ({ status, watch }: Link, problem: string) {
   status.enter("refused", watch.device, problem)
-  yield* Effect.logError(`the Edge is not linked to a Hub: ${problem}`)
+  yield* Effect.logError("failed to link to a Hub", { reason: problem })
   yield* watch.changed
 })
 
-/** One link, to its end. */
+/** Runs one link until it ends. */
 const connect = (
   { session, status, watch }: Link,
   found: DeviceFile,
@@ -138,13 +142,13 @@ const connect = (
   )
 }
 
-/** Dials as one device until the file changes. */
+/** Connects as one device until the file changes. */
 const stayLinked = Effect.fnUntraced(function* (link: Link, found: DeviceFile) {
   const clock = yield* Clock.Clock
   const { addresses = [found.hub], status, times, watch } = link
   let dials = 0
   let refusals = 0
-  /** Unix milliseconds since when there is no link; `undefined` while the link may just have been lost. */
+  /** Unix milliseconds since the link was lost; `undefined` while it may be connected. */
   let awaySince: number | undefined
   for (;;) {
     const hub = addresses[dials % addresses.length] ?? found.hub
@@ -156,10 +160,10 @@ const stayLinked = Effect.fnUntraced(function* (link: Link, found: DeviceFile) {
     }
     const wasLinked = status.readiness.state === "linked"
     status.enter("connecting", watch.device, end.message)
-    // Logged once while it lasts.
+    // Logged once per outage.
     if (wasLinked || (awaySince === undefined && refusals === 0))
-      yield* Effect.logWarning(`the link to ${hub} is gone: ${end.message}`)
-    // A challenge can expire once; a second refusal is final.
+      yield* Effect.logWarning("lost the Hub link", { hub, reason: end.message })
+    // A challenge can expire once. A second refusal is final.
     if (end.why === "unauthorized" && ++refusals > 1) return yield* refuseUntilChanged(link, end.message)
     if (end.why === "fenced") {
       yield* Effect.logWarning(
@@ -171,7 +175,7 @@ const stayLinked = Effect.fnUntraced(function* (link: Link, found: DeviceFile) {
     dials++
     if (end.why === "stopped" && end.useful) continue
     awaySince ??= now
-    // A short absence of the Hub ends in a short wait; a long one must not mean many dials.
+    // Short waits after a short outage of the Hub, and few attempts during a long one.
     const limit = Math.min(times.maxDelay, Math.max(times.minDelay, (now - awaySince) / 4))
     yield* Effect.sleep((yield* Random.next) * limit)
   }

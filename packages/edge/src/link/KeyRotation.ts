@@ -1,6 +1,6 @@
 /**
- * Key rotation of a device. The next key is on disk before the Hub receives it: after a crash or a broken link, the next link finds out
- * which of the two the Hub accepts.
+ * Key rotation of a device. The next key is durable before the Hub receives it. After a crash or a broken link, the next link finds out which
+ * of the two keys the Hub accepts.
  */
 import { rotationText } from "@corral/domain/link/EdgeLink"
 import { Conflict, Overloaded } from "@corral/domain/errors/Failures"
@@ -17,10 +17,10 @@ import type { LiveLink } from "./LinkSession.ts"
 
 const broke = new Overloaded({ message: "The link broke: the next one finds out which key counts." })
 
-const notKept = Effect.mapError(({ message }: DeviceFileUnusable) => new Overloaded({ message }))
+const orOverloaded = Effect.mapError(({ message }: DeviceFileUnusable) => new Overloaded({ message }))
 
-/** `save` keeps the file on disk. */
-export const rotateKey = Effect.fnUntraced(function* (
+/** `save` writes the file durably. */
+export const rotateKey = Effect.fn("KeyRotation.rotate")(function* (
   device: DeviceFile,
   { calls, generation }: LiveLink,
   save: (device: DeviceFile) => Effect.Effect<void, DeviceFileUnusable>
@@ -28,7 +28,7 @@ export const rotateKey = Effect.fnUntraced(function* (
   const { deviceId, hub } = device
   const privateKey = newPrivateKey()
   const publicKey = publicKeyOf(privateKey)
-  yield* notKept(save({ ...device, next: { privateKey } }))
+  yield* orOverloaded(save({ ...device, next: { privateKey } }))
   const signature = signText(privateKey, rotationText({ hub, deviceId, publicKey, generation }))
   yield* calls.Rotate({ generation, publicKey, signature }).pipe(
     Effect.mapError((error) => {
@@ -37,12 +37,12 @@ export const rotateKey = Effect.fnUntraced(function* (
         ? broke
         : new Conflict({ message: `The Hub refuses the new key: ${failure.message}` })
     }),
-    // The calls of a link that goes are interrupted with it.
+    // Calls over a closing link are interrupted.
     Effect.catchCause((cause) =>
       Effect.fail(Option.getOrElse(Cause.findErrorOption(cause), (): Conflict | Overloaded => broke))
     )
   )
   const { next: _, ...kept } = device
-  yield* notKept(save({ ...kept, privateKey }))
-  yield* Effect.logInfo("the device has a new key")
+  yield* orOverloaded(save({ ...kept, privateKey }))
+  yield* Effect.logInfo("rotated the device key")
 }, Effect.uninterruptible)

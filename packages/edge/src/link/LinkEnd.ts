@@ -1,4 +1,4 @@
-/** How a link ended, told by what its calls failed with and how its socket closed. */
+/** Reason for the end of a link, from its failed calls and its socket's close code. */
 import { LinkFailure } from "@corral/domain/link/EdgeLink"
 import { Data, Effect, Schema } from "effect"
 import { RpcClientError } from "effect/rpc/RpcClientError"
@@ -6,12 +6,12 @@ import type { LinkClosed } from "./LinkSocket.ts"
 
 export class LinkEnd extends Data.TaggedError("LinkEnd")<{
   /**
-   * `fenced`: a newer link has taken the device over. `unauthorized`: the Hub does not take the proof. `stopped`: the Hub stops, and
-   * another may be there. `broken`: anything else.
+   * `fenced`: another Edge connected as the device. `unauthorized`: the Hub rejects the proof. `stopped`: the Hub stops, and another may be
+   * available. `broken`: any other reason.
    */
   readonly why: "fenced" | "unauthorized" | "stopped" | "broken"
   readonly message: string
-  /** The Hub has acknowledged something over it. */
+  /** Whether the Hub acknowledged an event over the link. */
   readonly useful: boolean
 }> {}
 
@@ -19,7 +19,7 @@ export class LinkEnd extends Data.TaggedError("LinkEnd")<{
 export const brokenLink = (message: string): Effect.Effect<never, LinkEnd> =>
   Effect.fail(new LinkEnd({ why: "broken", message, useful: false }))
 
-/** Close codes of a Hub: of RFC 6455 where it stops, and its own. */
+/** Close codes of a Hub: of RFC 6455 when it stops, and the Hub's own. */
 const FENCED = 4409
 const STOPS = [1001, 1012]
 
@@ -32,8 +32,8 @@ export const endOfClose = ({ code, reason }: LinkClosed): Pick<LinkEnd, "why" | 
 const isFailure = Schema.is(LinkFailure)
 
 /**
- * Refusal of a call, if `error` is one. Typed `unknown` on purpose: a Hub can send a frame that fails all calls with any JSON value, which
- * the library does not decode.
+ * Refusal of a call, if `error` is one. `unknown`, because a Hub can send a frame that fails all calls with any JSON value, which the library
+ * does not decode.
  */
 export const failureOf = (error: unknown): LinkFailure | undefined =>
   isFailure(error) ? { code: error.code, message: oneLine(error.message) } : undefined
@@ -54,7 +54,7 @@ export const endOfError = (error: unknown, proving: boolean): LinkEnd => {
   return new LinkEnd({ why: "broken", message: "the Hub is not reached", useful: false })
 }
 
-/** What a call was refused with; only a proof is refused for good. */
+/** Refusal code of a call. Only the refusal of a proof is final. */
 export const endOfFailure = (
   { code, message }: LinkFailure,
   proving: boolean
@@ -63,5 +63,5 @@ export const endOfFailure = (
   message: oneLine(message)
 })
 
-/** The other side's words go into a log. */
+/** Text of the Hub, for the log. */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").slice(0, 300)

@@ -1,4 +1,4 @@
-/** Proof of identity over a link: the device signs the Hub's challenge, at the start and before each access period ends. */
+/** Proof of identity over a link: the device signs the Hub's challenge at the start, and again before each access period ends. */
 import { challengeText, LINK_VERSION, type LinkFailure, type Offer } from "@corral/domain/link/EdgeLink"
 import { Effect, Option } from "effect"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
@@ -7,10 +7,10 @@ import { type DeviceFile, signText } from "./DeviceKey.ts"
 import type { HubCalls } from "./EventPush.ts"
 import { brokenLink, endOfError, failureOf, type LinkEnd } from "./LinkEnd.ts"
 
-/** Device that a link proves. */
+/** The device of a link. */
 export interface LinkIdentity {
   readonly device: () => DeviceFile
-  /** Writes the device file, and uses it from then on. */
+  /** Writes the device file and uses its new content. */
   readonly save: (device: DeviceFile) => Effect.Effect<void>
 }
 
@@ -22,11 +22,11 @@ export interface Proving {
 
 export type CallError = LinkFailure | RpcClientError | LinkEnd
 
-/** Time that an offer may take before the last one is used. */
+/** Time for an offer; after it, the last offer is used. */
 export const OFFER_TIMEOUT = "5 seconds"
 
-/** Proves the device with its key; with its next key if the Hub may have switched to that before a crash. */
-export const proveDevice = Effect.fnUntraced(function* (proving: Proving, offer: Offer) {
+/** Proves the device with its key, or with its next key if the Hub may have accepted that before a crash. */
+export const proveDevice = Effect.fn("LinkProof.proveDevice")(function* (proving: Proving, offer: Offer) {
   const { identity } = proving
   const { next, ...current } = identity.device()
   return yield* proveWith(proving, current.privateKey, offer).pipe(

@@ -1,6 +1,5 @@
 /**
- * One link from the first frame to the last: hello and proof, then commands, heartbeats, pushes and further proofs concurrently. The first
- * of them that fails ends the link.
+ * Session of one link: hello and proof, then concurrently commands, heartbeats, pushes and further proofs. The first failure ends the link.
  */
 import { type CommandId, type CommandOutcome, edgeCommands } from "@corral/domain/link/EdgeCommand"
 import type { Offer } from "@corral/domain/link/EdgeLink"
@@ -17,11 +16,11 @@ import { type CallError, type LinkIdentity, OFFER_TIMEOUT, proveDevice, proveAga
 import { openLink } from "./LinkSocket.ts"
 import type { LinkTimes } from "./LinkTimes.ts"
 
-/** A link whose device is proven. */
+/** A link with a proven device. */
 export interface LiveLink {
   readonly calls: HubCalls
   readonly generation: number
-  /** Succeeds when nothing waits to be pushed. */
+  /** Succeeds when no event is pending. */
   readonly idle: Effect.Effect<void>
 }
 
@@ -29,9 +28,9 @@ export interface LinkOwner extends LinkIdentity {
   readonly onLive: (link: LiveLink) => void
 }
 
-/** Commands that are executed concurrently; further ones wait at the Hub. */
+/** Maximum number of commands in progress. Further ones wait at the Hub. */
 const MAX_COMMANDS = 256
-/** Time that a heartbeat waits for the Hub's response. */
+/** Timeout of a heartbeat's response. */
 const RESPONSE_TIMEOUT = "20 seconds"
 
 export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
@@ -56,7 +55,7 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
     const { accessSeconds, generation, heartbeatSeconds } = yield* proveDevice(proving, offer)
     const idle = Latch.makeUnsafe(false)
     owner.onLive({ calls, generation, idle: idle.await })
-    yield* Effect.logInfo(`linked to ${hub} as ${deviceId}`)
+    yield* Effect.logInfo("linked to the Hub", { hub, deviceId })
     const link = { calls, deviceId, generation, idle, onUse }
     /** Fails when an outcome cannot be sent. */
     const unsent = Deferred.makeUnsafe<never, LinkEnd>()
@@ -70,7 +69,7 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
     ])
   }, Effect.scoped)
 
-  /** Dials `address`, and succeeds with how the link ended. */
+  /** Connects to `address`. Succeeds with the reason for the end of the link. */
   return (address: string, owner: LinkOwner): Effect.Effect<LinkEnd> =>
     Effect.suspend(() => {
       let useful = false
@@ -80,7 +79,7 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
           if (end !== undefined)
             return Effect.succeed(new LinkEnd({ message: end.message, why: end.why, useful }))
           return Effect.as(
-            Effect.logDebug("the link ended by a defect", cause),
+            Effect.logDebug("the Hub link ended unexpectedly", cause),
             new LinkEnd({ why: "broken", message: "the Hub sent an invalid answer", useful })
           )
         })
@@ -88,7 +87,7 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
     })
 })
 
-/** Sends heartbeats, with the offer when it has changed. Never succeeds. */
+/** Sends heartbeats, with the offer if it has changed. Never succeeds. */
 const sendHeartbeats = (
   { calls, generation, onUse }: ProvenLink,
   everySeconds: number,
@@ -137,7 +136,7 @@ const executeCommands = Effect.fnUntraced(function* (
         Effect.map(commands.execute(deviceId, command), (outcome) => [command.commandId, outcome] as const),
       { concurrency: MAX_COMMANDS, unordered: true }
     ),
-    // Not awaited: the library's client reads no response while this stream is full, so executing must not wait for one.
+    // Not awaited: the library's client reads no response while this stream is full, so an execution must not wait for one.
     Stream.runForEach(([commandId, outcome]) => Effect.forkIn(send(commandId, outcome), scope)),
     Effect.andThen(brokenLink("the Hub sends no more commands")),
     Effect.mapError((error) => endOfError(error, false))

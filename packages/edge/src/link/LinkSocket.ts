@@ -1,8 +1,8 @@
 /**
- * One dialled link: a WebSocket to a Hub and the calls over it, there until the scope closes.
+ * WebSocket of one link and the calls over it, until the scope closes.
  *
- * It never dials again by itself: when the socket is gone, or the Hub has answered nothing for too long, every call fails, and `closed`
- * says how it went.
+ * Guarantees: when the socket closes, or the Hub is silent for too long, every call fails and `closed` has the reason.
+ * Does not: reconnect.
  */
 import { EdgeLink, MAX_FRAME_BYTES } from "@corral/domain/link/EdgeLink"
 import { Deferred, Effect, Schedule } from "effect"
@@ -12,19 +12,19 @@ import { WebSocket } from "ws"
 import type { LinkTimes } from "./LinkTimes.ts"
 
 const OPEN_MS = 10_000
-/** How long a closing handshake is waited for. */
+/** Timeout of the closing handshake. */
 const CLOSE_MS = 1_000
 
-/** Bytes that may wait for a Hub that does not read: many of the largest answers. */
+/** Maximum bytes in the send buffer: many times the largest answer. */
 const MAX_BUFFERED = 16 * MAX_FRAME_BYTES
 
-/** `code` of RFC 6455, 1006 where there was none; `reason` is what the Hub said of it, or the system. */
+/** `code` is RFC 6455's, 1006 without one. `reason` is from the Hub or the system. */
 export interface LinkClosed {
   readonly code: number
   readonly reason: string
 }
 
-/** `address` is what `linkAddressOf` gave. */
+/** `address` is the result of `linkAddressOf`. */
 export const openLink = Effect.fnUntraced(function* (address: string, { ping, silence }: LinkTimes) {
   const closed = Deferred.makeUnsafe<LinkClosed>()
   let dialled: WebSocket | undefined
@@ -58,11 +58,13 @@ export const openLink = Effect.fnUntraced(function* (address: string, { ping, si
     pingTimeout: silence,
     retryPolicy: Schedule.recurs(0)
   }).pipe(Effect.provideService(Socket.Socket, socket), Effect.provide(RpcSerialization.layerJson))
-  const calls = yield* RpcClient.make(EdgeLink).pipe(Effect.provideService(RpcClient.Protocol, protocol))
+  const calls = yield* RpcClient.make(EdgeLink, { disableTracing: true }).pipe(
+    Effect.provideService(RpcClient.Protocol, protocol)
+  )
   return {
     calls,
     closed: Deferred.await(closed),
-    /** Whether more waits to be sent than a Hub that reads lets pile up. */
+    /** Whether the send buffer is larger than a Hub that reads would allow. */
     isCongested: () => (dialled?.bufferedAmount ?? 0) > MAX_BUFFERED
   }
 })

@@ -1,16 +1,16 @@
-/** How patient the link is, in milliseconds. */
+/** Times of the link, in milliseconds. */
 export interface LinkTimes {
-  /** How often the Hub is pinged, and after how much silence the link counts as broken. */
+  /** Ping interval, and the silence after which the link counts as broken. */
   readonly ping: number
   readonly silence: number
-  /** Before it is dialled again, at most: at first, and after many failures. */
+  /** Maximum delay before a reconnection: after the first failure, and after many. */
   readonly minDelay: number
   readonly maxDelay: number
-  /** Before it is dialled again where another Edge has taken the link over: at least, and up to a third more. */
+  /** Minimum delay before a reconnection after another Edge connected as the device. Up to a third is added. */
   readonly fenced: number
-  /** How often the device file is looked at. */
+  /** Interval between checks of the device file. */
   readonly look: number
-  /** How long a stopping Edge tries to push what is left. */
+  /** Time for a stopping Edge to push remaining events. */
   readonly goodbye: number
 }
 

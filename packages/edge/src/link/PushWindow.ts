@@ -1,8 +1,9 @@
 /**
- * What of which run is pushed next: per run a cursor over its log, and turns among the runs.
+ * Selection of the next push: a cursor over the log of each run, round robin among the runs. Plain and synchronous; it stores positions and no
+ * events.
  *
- * Plain and synchronous; it holds positions and no events. Every event is pushed in order and without gaps from where the Hub's log of
- * the run ends; what is not taken is gone back to, and a run that is gone back to in vain is put aside.
+ * Guarantees: events are pushed in order and without gaps, from the end of the Hub's log of the run. After a rejected push, the cursor goes back.
+ * A run without progress is not pushed again over this link.
  */
 import {
   type Ack,
@@ -15,9 +16,9 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 
-/** Why nothing more of a run is pushed. `damaged` and `stuck`: on this link; everything else is for good. */
+/** Reason for the end of a run's push. `damaged` and `stuck` apply to this link, other reasons permanently. */
 export interface PushEnd extends Ack {
-  readonly why:
+  readonly reason:
     | "complete"
     | "damaged"
     | "forgotten"
@@ -26,31 +27,32 @@ export interface PushEnd extends Ack {
     | "stuck"
 }
 
-/** On its way until it is settled. */
+/** A push in flight. */
 export interface Push {
   readonly batches: ReadonlyArray<EventBatch>
-  /** For each batch, how often its run had been gone back to. */
-  readonly turns: ReadonlyArray<number>
+  /** For each batch, the number of rewinds of its run before it. */
+  readonly rewinds: ReadonlyArray<number>
 }
 
 interface Cursor {
   readonly runId: RunId
   acked: number
   sent: number
-  /** The seq of the terminal event, once it has been read. */
+  /** Seq of the terminal event, once it is read. */
   end: number | undefined
-  turn: number
-  /** How often it was gone back to since something was taken. */
-  futile: number
+  /** Number of times the run went back to its last acknowledged event. */
+  rewinds: number
+  /** Number of those since the last acknowledgement. */
+  rewindsWithoutAck: number
 }
 
-const MAX_FUTILE = 3
+const MAX_REWINDS_WITHOUT_ACK = 3
 
 export class PushWindow {
   private readonly log: Pick<EdgeEventLog["Service"], "read" | "isForgotten" | "endsAt">
   private readonly onEnd: (end: PushEnd) => void
   private readonly cursors = new Map<RunId, Cursor>()
-  /** Runs of which there may be more, in the order of their turns. */
+  /** Runs that may have more events, in round-robin order. */
   private readonly ready = new Set<RunId>()
 
   constructor(log: PushWindow["log"], onEnd: (end: PushEnd) => void) {
@@ -62,31 +64,31 @@ export class PushWindow {
     return this.ready.size > 0
   }
 
-  /** Takes a run up after the seq up to which the Hub has it. */
-  open(runId: RunId, acked: number): void {
+  /** Adds a run after the last seq that the Hub has. */
+  addRun(runId: RunId, acked: number): void {
     if (this.cursors.has(runId)) return
-    const cursor = { runId, acked, sent: acked, end: undefined, turn: 0, futile: 0 }
+    const cursor = { runId, acked, sent: acked, end: undefined, rewinds: 0, rewindsWithoutAck: 0 }
     this.cursors.set(runId, cursor)
-    const isComplete = this.undamaged(cursor, () => this.log.endsAt(runId, acked))
+    const isComplete = this.readUndamaged(cursor, () => this.log.endsAt(runId, acked))
     if (isComplete === true) this.finish(cursor, "complete")
     else if (isComplete === false) this.ready.add(runId)
   }
 
-  /** There is more in the log of that run. */
-  more(runId: RunId): void {
+  /** Marks a run with new events in its log. */
+  markReady(runId: RunId): void {
     const cursor = this.cursors.get(runId)
-    if (cursor !== undefined && cursor.futile < MAX_FUTILE) this.ready.add(runId)
+    if (cursor !== undefined && cursor.rewindsWithoutAck < MAX_REWINDS_WITHOUT_ACK) this.ready.add(runId)
   }
 
-  /** The next push; `undefined` where there is nothing to push. */
-  take(): Push | undefined {
+  /** The next push; `undefined` if there is none. */
+  next(): Push | undefined {
     const batches: Array<EventBatch> = []
-    const turns: Array<number> = []
+    const rewinds: Array<number> = []
     let events = 0
     let characters = 0
     const served = new Set<RunId>()
     for (const runId of this.ready) {
-      // All have had their turn.
+      // Each run is served once per push.
       if (served.has(runId)) break
       const cursor = this.cursors.get(runId)
       const lines = cursor === undefined ? [] : this.read(cursor, MAX_PUSH_CHARACTERS - characters)
@@ -104,22 +106,22 @@ export class PushWindow {
         characters += line.length
         taken++
       }
-      // It no longer fits: it comes first in the next push.
+      // It no longer fits, so it is first in the next push.
       if (taken === 0) break
       batches.push({ runId, firstSeq: cursor.sent + 1, events: lines.slice(0, taken) })
-      turns.push(cursor.turn)
+      rewinds.push(cursor.rewinds)
       cursor.sent += taken
       served.add(runId)
       this.ready.delete(runId)
-      // That there is no more is known when nothing is read: what was read may have ended with a row.
+      // The log ends when a read returns nothing. The last read may have ended with a full row.
       if (cursor.sent !== cursor.end) this.ready.add(runId)
       if (events >= MAX_PUSH_EVENTS || characters >= MAX_PUSH_CHARACTERS) break
     }
-    return batches.length === 0 ? undefined : { batches, turns }
+    return batches.length === 0 ? undefined : { batches, rewinds }
   }
 
-  /** What became of a push. */
-  settle({ batches, turns }: Push, acks: ReadonlyArray<PushAck>): void {
+  /** Completes a push with its result. */
+  complete({ batches, rewinds }: Push, acks: ReadonlyArray<PushAck>): void {
     for (const [i, batch] of batches.entries()) {
       const cursor = this.cursors.get(batch.runId)
       const ack = acks.find(({ runId }) => runId === batch.runId)
@@ -127,27 +129,27 @@ export class PushWindow {
       if (ack !== undefined && ack.seq > cursor.acked) {
         cursor.acked = ack.seq
         cursor.sent = Math.max(cursor.sent, ack.seq)
-        cursor.futile = 0
+        cursor.rewindsWithoutAck = 0
       }
       const lastSeq = batch.firstSeq + batch.events.length - 1
       if (ack?.refused === "permission_denied" || ack?.refused === "schema_validation_failed")
         this.finish(cursor, ack.refused)
       else if (cursor.end !== undefined && cursor.acked >= cursor.end) this.finish(cursor, "complete")
-      // Of the pushes that were under way together, the first goes back for all of them.
-      else if (cursor.acked < lastSeq && turns[i] === cursor.turn) this.goBack(cursor)
+      // Of several rejected pushes in flight, only the first one rewinds.
+      else if (cursor.acked < lastSeq && rewinds[i] === cursor.rewinds) this.rewind(cursor)
     }
   }
 
   private read(cursor: Cursor, budget: number): ReadonlyArray<string> {
     const batches =
-      this.undamaged(cursor, () => this.log.read(cursor.runId, cursor.sent, Math.max(budget, 1))) ?? []
+      this.readUndamaged(cursor, () => this.log.read(cursor.runId, cursor.sent, Math.max(budget, 1))) ?? []
     const last = batches.at(-1)
     if (last?.terminal === true) cursor.end = last.lastSeq
     return batches.flatMap(({ lines }) => lines.split("\n"))
   }
 
-  /** Ends the run's pushes where its log is damaged: the other runs go on. */
-  private undamaged<A>(cursor: Cursor, read: () => A): A | undefined {
+  /** Ends the pushes of a run with a damaged log. Other runs continue. */
+  private readUndamaged<A>(cursor: Cursor, read: () => A): A | undefined {
     try {
       return read()
     } catch (error) {
@@ -157,20 +159,20 @@ export class PushWindow {
     }
   }
 
-  private goBack(cursor: Cursor): void {
-    cursor.turn++
+  private rewind(cursor: Cursor): void {
+    cursor.rewinds++
     cursor.sent = cursor.acked
-    cursor.futile++
-    if (cursor.futile < MAX_FUTILE) this.ready.add(cursor.runId)
+    cursor.rewindsWithoutAck++
+    if (cursor.rewindsWithoutAck < MAX_REWINDS_WITHOUT_ACK) this.ready.add(cursor.runId)
     else {
       this.ready.delete(cursor.runId)
-      this.onEnd({ runId: cursor.runId, seq: cursor.acked, why: "stuck" })
+      this.onEnd({ runId: cursor.runId, seq: cursor.acked, reason: "stuck" })
     }
   }
 
-  private finish({ acked, runId }: Cursor, why: PushEnd["why"]): void {
+  private finish({ acked, runId }: Cursor, reason: PushEnd["reason"]): void {
     this.cursors.delete(runId)
     this.ready.delete(runId)
-    this.onEnd({ runId, seq: acked, why })
+    this.onEnd({ runId, seq: acked, reason })
   }
 }

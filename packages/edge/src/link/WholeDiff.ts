@@ -1,4 +1,4 @@
-/** A run's diff in one piece: read page by page, up to a size that may be sent. */
+/** A run's diff in one piece, read page by page, up to the size that can be sent. */
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { type NotFound, PayloadTooLarge } from "@corral/domain/errors/Failures"
 import type { RunId } from "@corral/domain/identity/Ids"
@@ -12,8 +12,8 @@ export interface WholeDiff {
   readonly deletions: number
 }
 
-/** `maxBytes` of it as JSON at most. */
-export const wholeDiff = Effect.fnUntraced(function* (
+/** Up to `maxBytes` of JSON. */
+export const wholeDiff = Effect.fn("WholeDiff.read")(function* (
   snapshots: Snapshots["Service"],
   runId: RunId,
   root: string,

@@ -3,15 +3,23 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import type { StoredBatch } from "./StoredBatch.ts"
 
 /** Receives each batch once it is durable. Must not block and must not throw. */
-export type BatchFollower = (batch: StoredBatch) => void
+export interface BatchFollower {
+  readonly receive: (batch: StoredBatch) => void
+}
 
 export class BatchFollowers {
   readonly #byRun = new Map<RunId, Set<BatchFollower>>()
   readonly #ofAll = new Set<BatchFollower>()
+  readonly #onLast: (runId: RunId) => void
+
+  /** Calls the function when the last follower of a run is removed. */
+  constructor(onLast: (runId: RunId) => void) {
+    this.#onLast = onLast
+  }
 
   publish(batch: StoredBatch): void {
-    this.#byRun.get(batch.runId)?.forEach((follower) => follower(batch))
-    this.#ofAll.forEach((follower) => follower(batch))
+    this.#byRun.get(batch.runId)?.forEach((follower) => follower.receive(batch))
+    this.#ofAll.forEach((follower) => follower.receive(batch))
   }
 
   /** Adds a follower; the returned function removes it. */
@@ -24,7 +32,14 @@ export class BatchFollowers {
     this.#byRun.set(runId, followers.add(follower))
     return () => {
       followers.delete(follower)
-      if (followers.size === 0 && this.#byRun.get(runId) === followers) this.#byRun.delete(runId)
+      if (followers.size > 0 || this.#byRun.get(runId) !== followers) return
+      this.#byRun.delete(runId)
+      this.#onLast(runId)
     }
+  }
+
+  /** Whether more than one follower reads the run. */
+  areSeveral(runId: RunId): boolean {
+    return (this.#byRun.get(runId)?.size ?? 0) > 1
   }
 }

@@ -2,8 +2,8 @@
  * Durable event log of the runs of an Edge: per run, events with `seq` dense from 1.
  *
  * Guarantees: an event is durable before it is visible. Its JSON is encoded once; that text is stored, replayed and sent. A log is kept
- * whole or not at all: `Retention` deletes from the first row on. Every read verifies a checksum per batch, so damaged events are never
- * served; a read that reaches them throws `StoreDamaged`.
+ * whole or not at all: `Retention` deletes from the first row on. Every batch that is read from the store is verified by its checksum, so
+ * damaged events are never served; a read that reaches them throws `StoreDamaged`.
  *
  * Does not: authorize readers. A reader is a cursor that reads at its own pace.
  */
@@ -14,6 +14,7 @@ import { edgeMetrics } from "../EdgeMetrics.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { type BatchFollower, BatchFollowers } from "./BatchFollowers.ts"
 import type { StoredBatch, NewEvents } from "./StoredBatch.ts"
+import { SharedReads } from "./SharedReads.ts"
 import { StoredEvents } from "./StoredEvents.ts"
 import { insertBatchRow } from "./EventRows.ts"
 
@@ -40,7 +41,7 @@ export class EdgeEventLog extends Context.Service<
     readonly isForgotten: (runId: RunId) => boolean
     /** Whether the run's last event is the one with that seq. */
     readonly endsAt: (runId: RunId, seq: number) => boolean
-    /** Calls the follower for every new batch of the run (or of all runs), until the returned function is called. */
+    /** Passes every new batch of the run (or of all runs) to the follower, until the returned function is called. */
     readonly follow: (runId: RunId | undefined, follower: BatchFollower) => () => void
   }
 >()("corral/edge/EventLog") {
@@ -53,10 +54,14 @@ export class EdgeEventLog extends Context.Service<
 const make = Effect.fnUntraced(function* () {
   const store = yield* Store
   const reader = new StoredEvents(store)
-  const followers = new BatchFollowers()
+  const shared = new SharedReads()
+  const followers = new BatchFollowers((runId) => shared.drop(runId))
   return EdgeEventLog.of({
     append: yield* makeAppend(store, followers),
-    read: (runId, after, budget) => reader.read(runId, after, budget),
+    read: (runId, after, budget) => {
+      const readStore = () => reader.read(runId, after, budget)
+      return followers.areSeveral(runId) ? shared.read(runId, after, budget, readStore) : readStore()
+    },
     readAll: (afterBatch, budget) => reader.readAll(afterBatch, budget),
     verify: (afterBatch, budget) => reader.verify(afterBatch, budget),
     lastSeq: (runId) => reader.lastSeq(runId),

@@ -2,7 +2,7 @@
 import { closeCodes } from "@corral/domain/http/EventStream"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { ReplayGap } from "@corral/service/stream/Gap"
-import type { LogBatch, LogSource } from "@corral/service/stream/LogSource"
+import type { LogBatch, LogFollower, LogSource, SocketClose } from "@corral/service/stream/LogSource"
 import { logStream } from "@corral/service/stream/LogStream"
 import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { Effect, Stream } from "effect"
@@ -11,22 +11,40 @@ import type { EdgeEventLog } from "./EdgeEventLog.ts"
 
 export type EdgeLogSource = LogSource<StoreDamaged>
 
-/** The log of one run. */
-export const edgeRunSource = (log: EdgeEventLog["Service"], runId: RunId): EdgeLogSource => {
-  const hasDropped = (after: number): boolean => log.isForgotten(runId) && after < log.lastSeq(runId)
-  return {
-    read: (after, budget) =>
-      reading(() => {
-        const batches = log.read(runId, after, budget)
-        return batches.length === 0 && hasDropped(after)
-          ? Effect.fail(new ReplayGap())
-          : Effect.succeed(batches)
-      }),
-    follow: (follower) => log.follow(runId, (batch) => follower.receive(batch)),
-    hasDropped,
-    closeFor
+/** The log of one run. A class, because each idle reader holds one. */
+class RunSource implements EdgeLogSource {
+  readonly log: EdgeEventLog["Service"]
+  readonly runId: RunId
+
+  constructor(log: EdgeEventLog["Service"], runId: RunId) {
+    this.log = log
+    this.runId = runId
+  }
+
+  read(after: number, budget: number) {
+    return reading(() => {
+      const batches = this.log.read(this.runId, after, budget)
+      return batches.length === 0 && this.hasDropped(after)
+        ? Effect.fail(new ReplayGap())
+        : Effect.succeed(batches)
+    })
+  }
+
+  follow(follower: LogFollower) {
+    return this.log.follow(this.runId, follower)
+  }
+
+  hasDropped(after: number): boolean {
+    return this.log.isForgotten(this.runId) && after < this.log.lastSeq(this.runId)
+  }
+
+  closeFor() {
+    return DAMAGED
   }
 }
+
+export const edgeRunSource = (log: EdgeEventLog["Service"], runId: RunId): EdgeLogSource =>
+  new RunSource(log, runId)
 
 /**
  * The logs of all runs as one, in the order of storage: a position is that of a batch. Dropped runs and damaged batches are left out.
@@ -39,9 +57,9 @@ export const allRunsSource = (log: EdgeEventLog["Service"]): EdgeLogSource => ({
       )
     ),
   // An appended batch has no position yet.
-  follow: (follower) => log.follow(undefined, () => follower.wake()),
+  follow: (follower) => log.follow(undefined, { receive: () => follower.wake() }),
   hasDropped: () => false,
-  closeFor
+  closeFor: () => DAMAGED
 })
 
 /** Turns the damage that a read throws into a failure. */
@@ -56,7 +74,7 @@ const reading = <E>(
     }
   })
 
-const closeFor = () => ({ code: closeCodes.damaged, reason: "the stored events are damaged" }) as const
+const DAMAGED: SocketClose = { code: closeCodes.damaged, reason: "the stored events are damaged" }
 
 /** A run's events as JSON lines: stored ones, then new ones, to the run's end. */
 export const runLines = (

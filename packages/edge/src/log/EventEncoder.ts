@@ -3,7 +3,7 @@ import { eventIds } from "@corral/domain/identity/Ids"
 import { PAYLOAD_VERSION, type EventDraft, type EventStamp } from "@corral/domain/run/RunEvent"
 
 /** An encoder for one run: the parts that are the same for all its events are encoded once. */
-export const encoder = (
+export const makeEventEncoder = (
   stamp: EventStamp
 ): ((seq: number, createdAt: string, event: EventDraft) => string) => {
   const session = stamp.sessionId === undefined ? "" : `,"sessionId":${JSON.stringify(stamp.sessionId)}`

@@ -28,7 +28,7 @@ export const insertBatchRow = ({ firstSeq, lastSeq, lines, runId }: StoredBatch,
 ]
 
 /** The batch of a row; `undefined` if the row is damaged. Batches before `checkedFrom` were stored without a checksum. */
-export const soundBatch = (row: EventRow, checkedFrom: number): StoredBatch | undefined => {
+export const intactBatch = (row: EventRow, checkedFrom: number): StoredBatch | undefined => {
   if (!hasShape(row)) return undefined
   const { batch, checksum, first_seq: firstSeq, last_seq: lastSeq, lines } = row
   if (checksum === null && batch < checkedFrom) return isLog(row) ? fromRow(row) : undefined

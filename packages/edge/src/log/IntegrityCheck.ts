@@ -1,15 +1,15 @@
 /**
  * Integrity check of the store: the newest events at the start, everything in the background, and again every day.
  *
- * Works in slices of a few milliseconds on the reading connection, so that neither the writer nor requests wait for it. What it finds is
- * reported to the store. Does not repair anything.
+ * Works in slices of a few milliseconds on the reading connection, so that neither the writer nor requests wait for it. Reports damage
+ * to the store. Does not repair anything.
  */
 import { Effect, Layer } from "effect"
 import { EdgeEventLog } from "./EdgeEventLog.ts"
 import { Store } from "../store/Store.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 
-/** What the start may spend on it. */
+/** Budget of the check at the start. */
 const START_BATCHES = 64
 const START_BUDGET = 1_048_576
 /** Characters of log per slice: about a millisecond of reading. */
@@ -35,7 +35,7 @@ const make = Effect.gen(function* () {
   const log = yield* EdgeEventLog
   const store = yield* Store
 
-  /** One slice after the other; damage ends the rest of its part, because what follows cannot be reached. */
+  /** Runs slices in order. Damage ends the check of its table, because later rows cannot be reached. */
   const inSlices = <Position>(first: Position, slice: (after: Position) => Position | undefined) =>
     Effect.gen(function* () {
       for (let at: Position | undefined = first; at !== undefined; at = slice(at)) yield* Effect.sleep(PAUSE)
@@ -55,7 +55,7 @@ const make = Effect.gen(function* () {
     })
   }
 
-  /** Logs that end before their run's row says. */
+  /** Finds logs that are shorter than their run's row says. */
   const ends = inSlices("", (after) => {
     const rows = store.all<{ readonly key: string; readonly valid: number }>(selectEnds, after)
     const short = rows.find(({ valid }) => valid !== 1)
@@ -64,7 +64,7 @@ const make = Effect.gen(function* () {
     return rows.length < ROWS ? undefined : rows.at(-1)?.key
   })
 
-  // As much as a start can afford: what was written last is what a crash or a full disk harms first.
+  // A crash or a full disk damages the newest events first.
   yield* Effect.sync(() => {
     const newest = store.get<{ readonly batch: number | null }>("SELECT max(batch) AS batch FROM events")
     log.verify(Math.max((newest?.batch ?? 0) - START_BATCHES, 0), START_BUDGET)

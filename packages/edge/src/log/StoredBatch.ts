@@ -17,7 +17,7 @@ export interface StoredBatch {
   readonly firstSeq: number
   readonly lastSeq: number
   readonly lines: string
-  /** The lines in UTF-8, if they were encoded for the checksum. Frames are made of them. */
+  /** The lines in UTF-8, if they were encoded for the checksum. Frames contain them. */
   readonly bytes?: Buffer
   /** Whether the batch has the last event of its run. */
   readonly terminal: boolean

@@ -7,7 +7,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import type { Store } from "../store/Store.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 import { cutBefore, type StoredBatch } from "./StoredBatch.ts"
-import { eventColumns, type EventRow, soundBatch } from "./EventRows.ts"
+import { eventColumns, type EventRow, intactBatch } from "./EventRows.ts"
 
 export class StoredEvents {
   readonly #store: Store["Service"]
@@ -23,7 +23,7 @@ export class StoredEvents {
     let { batches, isBroken } = this.#page(runId, after, budget)
     if (batches.length === 0 && !isBroken) {
       if (after >= this.#storedSeq(runId)) return []
-      // Events are missing, or were committed between the two queries. A second read tells: a batch and its run's row are one commit.
+      // Events are missing, or were committed between the two queries. A second read distinguishes the two, because a batch and its run's row are one commit.
       ;({ batches, isBroken } = this.#page(runId, after, budget))
       isBroken ||= batches.length === 0
     }
@@ -38,7 +38,7 @@ export class StoredEvents {
     const batches: Array<StoredBatch> = []
     let size = 0
     for (const row of this.#store.each<EventRow>(selectAll, afterBatch)) {
-      const batch = soundBatch(row, this.#checkedFrom)
+      const batch = intactBatch(row, this.#checkedFrom)
       if (batch === undefined) {
         this.#reportDamage("a run")
         continue
@@ -54,7 +54,7 @@ export class StoredEvents {
   verify(afterBatch: number, budget: number): number | undefined {
     let size = 0
     for (const row of this.#store.each<EventRow>(selectVerified, afterBatch)) {
-      if (soundBatch(row, this.#checkedFrom) === undefined) this.#reportDamage("a run")
+      if (intactBatch(row, this.#checkedFrom) === undefined) this.#reportDamage("a run")
       else size += row.lines.length
       if (size >= budget) return row.batch
     }
@@ -88,7 +88,7 @@ export class StoredEvents {
     for (const row of this.#store.each<EventRow>(selectAfter, runId, after)) {
       // Logs are dense: a gap is possible only before the first row, where `Retention` has begun.
       const isNext = batches.length === 0 ? row.first_seq <= next : row.first_seq === next
-      const batch = isNext ? soundBatch(row, this.#checkedFrom) : undefined
+      const batch = isNext ? intactBatch(row, this.#checkedFrom) : undefined
       isBroken = batch === undefined
       if (batch === undefined) break
       batches.push(batch)

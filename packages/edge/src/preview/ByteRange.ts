@@ -1,13 +1,13 @@
-/** A `Range` header over one representation (RFC 9110 §14.2): one range of bytes, or none. */
+/** `Range` header of a request for one representation (RFC 9110 §14.2): one range of bytes, or none. */
 export interface ByteRange {
   readonly start: number
-  /** Included. */
+  /** Inclusive. */
   readonly end: number
 }
 
 /**
- * The one range that is asked for. `undefined` where there is none, several, or one that cannot be served: the whole is answered then,
- * which the RFC allows.
+ * The requested range. `undefined` without a range, with several, and for one that cannot be served. The response is then the whole content,
+ * as the RFC allows.
  */
 export const byteRange = (header: string | undefined, size: number): ByteRange | undefined => {
   const [, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? []

@@ -2,9 +2,9 @@
  * Headers of every response of a preview. A page may load from and connect to its own origin only, may not be framed, and shares no
  * browsing context with the page that opened it.
  *
- * Inline script and style are allowed: dev servers and reports are made of them, and a page is not kept from itself. The policy keeps it
- * from everything else. `eval` is allowed to dev servers alone, whose source maps need it. What no policy stops is a page that
- * navigates away with what it knows in the address.
+ * Inline script and style are allowed, because dev servers and reports use them. `eval` is allowed to dev servers only, whose source maps need
+ * it.
+ * Does not: prevent a page from navigating away with data in the address. No policy can.
  */
 export type PreviewKind = "folder" | "port"
 
@@ -26,8 +26,8 @@ const policy = (port: number, kind: PreviewKind): string =>
     "frame-ancestors 'none'"
   ].join("; ")
 
-/** Lower-case names: an upstream's headers of these names are replaced. */
-export const protection = (port: number, kind: PreviewKind): Readonly<Record<string, string>> => ({
+/** Lower-case names. An upstream's headers with these names are replaced. */
+export const protectionHeaders = (port: number, kind: PreviewKind): Readonly<Record<string, string>> => ({
   "cache-control": "no-store",
   "content-security-policy": policy(port, kind),
   "cross-origin-opener-policy": "same-origin",

@@ -1,7 +1,7 @@
 /**
- * A static folder behind a preview: its files, `index.html` for folders, nothing else of the workspace and nothing hidden.
+ * Static folder behind a preview: its files, and `index.html` for folders. Hidden files and other folders of the workspace are not served.
  *
- * Every request opens the file again, by real path and checked descriptor. There is no listing and no cache.
+ * Guarantees: every request opens the file again, by its real path and a checked descriptor. There is no listing and no cache.
  *
  * Does not: keep two files of a page consistent while it is rebuilt.
  */
@@ -17,7 +17,7 @@ import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { type FileFailure, type Opened, openInside } from "../workspace/WorkspaceFiles.ts"
 import { refusePreview, type PreviewUpstream } from "./PreviewUpstream.ts"
 
-/** `folder` succeeds with the folder's real path, or fails with the reason why it is gone. */
+/** `folder` succeeds with the folder's real path, or fails with the reason why it is missing. */
 export const folderSource = (folder: Effect.Effect<string, FileFailure>): PreviewUpstream => ({
   kind: "folder",
   reachable: Effect.match(folder, { onFailure: () => false, onSuccess: () => true }),
@@ -41,7 +41,7 @@ export const folderSource = (folder: Effect.Effect<string, FileFailure>): Previe
       yield* send(opened, headers.range, method, response)
     }).pipe(
       Effect.scoped,
-      // Not there, hidden or outside: it is all the same to a page.
+      // Missing, hidden and outside files are indistinguishable.
       Effect.catch(() => Effect.sync(() => refusePreview(response, { code: "not_found" }, requestId)))
     )
 })
@@ -50,7 +50,7 @@ const pathOf = (url: string): string => url.split("?", 1)[0] ?? ""
 
 const isHidden = (segment: string): boolean => segment.startsWith(".")
 
-/** The names of a path, none of them empty, hidden or more than a name. */
+/** The names of a path; none is empty, hidden or contains a separator. */
 const segmentsOf = (url: string): ReadonlyArray<string> | undefined => {
   try {
     const segments = pathOf(url).replace(/^\//, "").replace(/\/$/, "").split("/").map(decodeURIComponent)
@@ -63,13 +63,13 @@ const segmentsOf = (url: string): ReadonlyArray<string> | undefined => {
   }
 }
 
-/** Opens what these names lead to, unless a link among them leads out of the folder or to something hidden in it. */
+/** Opens the file with these names, unless a link leads out of the folder or to a hidden file. */
 const openVisible = Effect.fnUntraced(function* (root: string, segments: ReadonlyArray<string>) {
   const opened = yield* openInside(root, segments.join("/"))
   return relative(root, opened.path).split(sep).some(isHidden) ? yield* new NotFound() : opened
 })
 
-/** So that relative addresses in its page lead into the folder. */
+/** Redirect to a folder's address with a slash, so that relative addresses in its page are correct. */
 const redirectInto = (response: ServerResponse, segments: ReadonlyArray<string>, url: string): void => {
   const query = url.slice(pathOf(url).length)
   const location = `/${segments.map(encodeURIComponent).join("/")}/${query}`
@@ -103,7 +103,7 @@ const send = (
   return Effect.tryPromise(async (signal) => {
     const bytes = createReadStream("", { fd: descriptor, autoClose: false, start, end })
     await pipeline(bytes, response, { signal, end: false })
-    // The file has become shorter: the client must not take what it has for the whole.
+    // The file became shorter: the client must not take the partial content as complete.
     if (bytes.bytesRead < length) response.destroy()
     else response.end()
   }).pipe(Effect.catch(() => Effect.sync(() => void response.destroy())))

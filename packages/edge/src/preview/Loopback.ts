@@ -1,8 +1,8 @@
-/** Connections to a port of this machine, over IPv4 or IPv6: to nowhere else, whatever a request says. */
+/** Connections to a port of this machine, over IPv4 or IPv6. No request can reach other hosts. */
 import { Data, Effect, type Scope } from "effect"
 import { connect, type Socket } from "node:net"
 
-/** Nothing takes connections there. */
+/** Port without a listener. */
 export class Unreachable extends Data.TaggedError("Unreachable")<{}> {}
 
 const CONNECT_WITHIN = "5 seconds"
@@ -14,7 +14,7 @@ const connectTo = (host: string, port: number): Effect.Effect<Socket, Unreachabl
     socket.once("error", refused)
     socket.once("connect", () => {
       socket.off("error", refused)
-      // The system may assign a port without a listener to the connecting end, which then talks to itself.
+      // If no program listens, the system may assign the same port to the client, which then connects to itself.
       if (socket.localPort === socket.remotePort) {
         socket.destroy()
         return refused()

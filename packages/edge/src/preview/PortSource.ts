@@ -9,26 +9,26 @@ import { type IncomingMessage, request as httpRequest, type ServerResponse } fro
 import type { Socket } from "node:net"
 import { pipeline } from "node:stream/promises"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
-import { protection } from "./ContentPolicy.ts"
+import { protectionHeaders } from "./ContentPolicy.ts"
 import { connectLoopback, Unreachable } from "./Loopback.ts"
-import { redirectTarget, toBrowser, toUpstream } from "./ProxyHeaders.ts"
+import { redirectTarget, toBrowserHeaders, toUpstreamHeaders } from "./ProxyHeaders.ts"
 import { type PreviewRequest, refusePreview, type PreviewUpstream } from "./PreviewUpstream.ts"
 import { UpstreamCookies } from "./UpstreamCookies.ts"
-import { carryUpgrade } from "./Upgrade.ts"
+import { proxyUpgrade } from "./Upgrade.ts"
 
-/** One request's body. */
+/** Maximum size of a request body. */
 const MAX_BODY_BYTES = 52_428_800
-/** Until the upstream begins to answer. */
+/** Time until the upstream starts its response. */
 const ANSWER_WITHIN = "60 seconds"
 
-/** The upstream gave no answer that can be passed on: status and sentence of ours. */
+/** The upstream sent no response that can be forwarded. Status and message are the preview's. */
 class BadAnswer extends Data.TaggedError("BadAnswer")<{
   readonly status: number
   readonly message: string
 }> {}
 class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{}> {}
 
-/** `isOurs` tells ports that are never proxied to: the Edge's own and those of previews. */
+/** `isOurs` reports ports that are never proxied to: the Edge's and those of previews. */
 export const portSource = (upstreamPort: number, isOurs: (port: number) => boolean): PreviewUpstream => {
   const cookies = new UpstreamCookies()
   const connection: Effect.Effect<Socket, Unreachable, Scope.Scope> = Effect.suspend(() =>
@@ -38,7 +38,7 @@ export const portSource = (upstreamPort: number, isOurs: (port: number) => boole
     Effect.match({ onFailure: () => false, onSuccess: () => true }),
     Effect.scoped
   )
-  const headersOf = (request: IncomingMessage) => toUpstream(request.headers, upstreamPort, cookies)
+  const headersOf = (request: IncomingMessage) => toUpstreamHeaders(request.headers, upstreamPort, cookies)
 
   const serve = Effect.fnUntraced(
     function* ({ request, response }: PreviewRequest & { readonly response: ServerResponse }, port: number) {
@@ -47,7 +47,7 @@ export const portSource = (upstreamPort: number, isOurs: (port: number) => boole
       const answer = yield* exchange(socket, request, headersOf(request)).pipe(
         Effect.timeoutOrElse({ duration: ANSWER_WITHIN, orElse: () => Effect.fail(tooLate) })
       )
-      const head = toBrowser(answer.headers, protection(port, "port"), cookies)
+      const head = toBrowserHeaders(answer.headers, protectionHeaders(port, "port"), cookies)
       const { location } = answer.headers
       if (location !== undefined) {
         const target = redirectTarget(location, { path: request.url ?? "/", port, upstreamPort })
@@ -60,7 +60,7 @@ export const portSource = (upstreamPort: number, isOurs: (port: number) => boole
     (serving, { response, requestId }) =>
       serving.pipe(
         Effect.catchTags({
-          Unreachable: () => Effect.sync(() => page(response, 502, nobodyThere(upstreamPort))),
+          Unreachable: () => Effect.sync(() => page(response, 502, noServerMessage(upstreamPort))),
           BadAnswer: ({ status, message }) => Effect.sync(() => page(response, status, message)),
           BodyTooLarge: () =>
             Effect.sync(() => refusePreview(response, { code: "payload_too_large" }, requestId))
@@ -73,13 +73,13 @@ export const portSource = (upstreamPort: number, isOurs: (port: number) => boole
     reachable,
     serve,
     upgrade: (asked) =>
-      carryUpgrade(asked, connection, headersOf(asked.request)).pipe(
+      proxyUpgrade(asked, connection, headersOf(asked.request)).pipe(
         Effect.scoped,
         Effect.catchTag("Unreachable", () =>
           Effect.sync(() =>
             refuseUpgrade(
               asked.socket,
-              { code: "not_found", message: nobodyThere(upstreamPort) },
+              { code: "not_found", message: noServerMessage(upstreamPort) },
               asked.requestId
             )
           )
@@ -88,7 +88,7 @@ export const portSource = (upstreamPort: number, isOurs: (port: number) => boole
   }
 }
 
-const nobodyThere = (port: number) =>
+const noServerMessage = (port: number) =>
   `Nothing answers on port ${port} of this machine. Start the server there, then reload.`
 const tooLate = new BadAnswer({ status: 504, message: "The server behind this preview did not answer." })
 const leadsAway = new BadAnswer({
@@ -97,18 +97,18 @@ const leadsAway = new BadAnswer({
 })
 const broken = new BadAnswer({ status: 502, message: "The server behind this preview broke off its answer." })
 
-/** For a person who looks at the preview. */
+/** Message for the user of the preview. */
 const page = (response: ServerResponse, status: number, sentence: string): void => {
   if (response.headersSent) return void response.destroy()
   response.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" })
   response.end(`${sentence}\n`)
 }
 
-/** Sends the request; gives the answer as soon as it begins. */
+/** Sends the request. Succeeds as soon as the response starts. */
 const exchange = (
   socket: Socket,
   request: IncomingMessage,
-  headers: ReturnType<typeof toUpstream>
+  headers: ReturnType<typeof toUpstreamHeaders>
 ): Effect.Effect<IncomingMessage, BadAnswer | BodyTooLarge> =>
   Effect.callback((resume) => {
     const { method, url: path } = request
@@ -130,11 +130,11 @@ const exchange = (
 
 const relay = (
   answer: IncomingMessage,
-  head: ReturnType<typeof toBrowser>,
+  head: ReturnType<typeof toBrowserHeaders>,
   response: ServerResponse
 ): Effect.Effect<void, BadAnswer> =>
   Effect.try({
-    // What Node would not write is no answer.
+    // Node refuses to write such a response.
     try: () => response.writeHead(answer.statusCode ?? 502, head),
     catch: () => broken
   }).pipe(

@@ -10,13 +10,13 @@ import type { PreviewGate } from "./PreviewGate.ts"
 
 export type PreviewAdmission =
   | { readonly _tag: "Pass" }
-  /** A good ticket: here is the cookie for it. */
+  /** A valid ticket, with the cookie for it. */
   | { readonly _tag: "Enter"; readonly setCookie: string }
   | { readonly _tag: "Refuse"; readonly code: ErrorCode; readonly message: string }
 
 const refuse = (code: ErrorCode, message: string): PreviewAdmission => ({ _tag: "Refuse", code, message })
 
-/** `/?ticket=…` and nothing else: a page behind the preview may use the parameter `ticket` itself. */
+/** `/?ticket=…` and no other parameters: a page behind the preview may use `ticket` itself. */
 const ticketOf = ({ method, url = "" }: IncomingMessage): string | undefined =>
   method === "GET" ? /^\/\?ticket=([A-Za-z0-9_-]{43})$/.exec(url)?.[1] : undefined
 

@@ -7,13 +7,13 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 
-/** How long a ticket opens its preview. */
+/** Lifetime of a ticket. */
 const TICKET_MS = 60_000
-/** Tickets that wait at once; the oldest gives way. */
+/** Maximum number of unused tickets. A new one replaces the oldest. */
 const MAX_TICKETS = 32
 const PREFIX = "corral_prv_"
 
-/** Whether a cookie of that name may be a preview's own, this one's or another's. */
+/** Whether a cookie name belongs to a preview, this one or another. */
 export const isGateCookie = (name: string): boolean => name.trim().toLowerCase().startsWith(PREFIX)
 
 const hash = (secret: string): Buffer => createHash("sha256").update(secret).digest()
@@ -23,10 +23,10 @@ export class PreviewGate {
   readonly #cookieName = PREFIX + randomBytes(8).toString("hex")
   readonly #cookieValue = secret()
   readonly #cookieHash = hash(this.#cookieValue)
-  /** Hash of a ticket → when it is too late for it, in Unix milliseconds. */
+  /** Hash of a ticket → its expiry, in Unix milliseconds. */
   readonly #tickets = new Map<string, number>()
 
-  /** A new ticket, good once within a minute. */
+  /** A new ticket, valid once within a minute. */
   issue(now: number): string {
     const ticket = secret()
     this.#tickets.set(hash(ticket).toString("hex"), now + TICKET_MS)
@@ -35,7 +35,7 @@ export class PreviewGate {
     return ticket
   }
 
-  /** The `Set-Cookie` that a good ticket is worth; `undefined` for one that is used, late or not ours. */
+  /** The `Set-Cookie` for a valid ticket; `undefined` for a used, expired or unknown one. */
   redeem(ticket: string, now: number): string | undefined {
     const key = hash(ticket).toString("hex")
     const until = this.#tickets.get(key)
@@ -45,7 +45,7 @@ export class PreviewGate {
       : undefined
   }
 
-  /** Whether a request brings the cookie. */
+  /** Whether a request has the cookie. */
   admits({ cookie = "" }: IncomingHttpHeaders): boolean {
     const start = `${this.#cookieName}=`
     return cookie

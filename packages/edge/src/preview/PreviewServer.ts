@@ -10,35 +10,35 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { answerClientErrors } from "@corral/service/http/ClientErrors"
-import { requestIdOf } from "@corral/service/http/Listener"
+import { requestIdOf } from "@corral/service/http/RequestId"
 import { refuseUpgrade, standardHeaders } from "@corral/service/http/Refusal"
 import { dropStalledResponses } from "@corral/service/http/StalledResponses"
 import { mint } from "@corral/service/Identifiers"
 import { admitVisitor } from "./PreviewAdmission.ts"
-import { protection } from "./ContentPolicy.ts"
+import { protectionHeaders } from "./ContentPolicy.ts"
 import type { PreviewGate } from "./PreviewGate.ts"
 import { refusePreview, type PreviewUpstream } from "./PreviewUpstream.ts"
 
 const MAX_CONNECTIONS = 256
 
-/** Seen where a browser does not go on by itself. */
-const ENTRANCE = `<!doctype html><meta charset="utf-8"><title>Preview</title><p><a href="/">Open the preview</a></p>\n`
+/** Page for browsers that do not continue automatically. */
+const ENTRY_PAGE = `<!doctype html><meta charset="utf-8"><title>Preview</title><p><a href="/">Open the preview</a></p>\n`
 
 /**
- * Hands over the cookie and sends the browser on, out of this very page: after a redirect the request would still come from where the
- * address was followed, and without a cookie that is for its own site alone. The page with the ticket stays in no history.
+ * Sets the cookie and sends the browser to the preview, from a page of the preview itself. After a redirect, the browser would treat the request
+ * as coming from the site of the link, and send no same-site cookie. The page with the ticket is not in the history.
  */
 const enter = (response: ServerResponse, setCookie: string): void => {
   response.writeHead(200, {
     "content-type": "text/html; charset=utf-8",
-    "content-length": Buffer.byteLength(ENTRANCE),
+    "content-length": Buffer.byteLength(ENTRY_PAGE),
     refresh: "0; url=/",
     "set-cookie": setCookie
   })
-  response.end(ENTRANCE)
+  response.end(ENTRY_PAGE)
 }
 
-/** Gives the port, once it is listened on. */
+/** Succeeds with the port of the listener. */
 export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, source: PreviewUpstream) {
   const clock = yield* Clock.Clock
   const services = yield* Effect.context<never>()
@@ -73,13 +73,13 @@ export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, sour
         for (const socket of sockets) socket.destroy()
       })
   )
-  // Closed before the listener: what is being answered lets go of what it holds.
+  // Closed before the listener, so that responses in progress release their resources.
   const answering = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
 
   const requestId = (request: IncomingMessage): RequestId =>
     requestIdOf(request.headers) ?? mint<RequestId>("req", clock.currentTimeMillisUnsafe())
 
-  /** Runs until it is done or the client has gone. */
+  /** Runs until the response is complete or the client disconnects. */
   const run = (effect: Effect.Effect<void>, client: ServerResponse | Duplex): void => {
     const fiber = Fiber.runIn(Effect.runForkWith(services)(effect), answering)
     client.once("close", () => fiber.interruptUnsafe())
@@ -89,7 +89,7 @@ export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, sour
     const id = requestId(request)
     for (const [name, value] of Object.entries({
       ...standardHeaders(id),
-      ...protection(port, source.kind)
+      ...protectionHeaders(port, source.kind)
     })) {
       response.setHeader(name, value)
     }

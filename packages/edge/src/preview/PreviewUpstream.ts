@@ -1,4 +1,4 @@
-/** What stands behind a preview. It is asked only what the gate has let through. */
+/** Upstream of a preview. It receives only admitted requests. */
 import type { Effect } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
@@ -6,7 +6,7 @@ import { refuseRequest, type HttpRefusal } from "@corral/service/http/Refusal"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import type { PreviewKind } from "./ContentPolicy.ts"
 
-/** One request and the id it is refused with. */
+/** A request, with the id for refusals. */
 export interface PreviewRequest {
   readonly request: IncomingMessage
   readonly requestId: RequestId
@@ -14,21 +14,21 @@ export interface PreviewRequest {
 
 export interface PreviewUpstream {
   readonly kind: PreviewKind
-  /** Answers. Interrupted when the client goes or the preview is closed. `port` is the preview's own. */
+  /** Answers a request. Interrupted when the client disconnects or the preview closes. `port` is the preview's. */
   readonly serve: (
     asked: PreviewRequest & { readonly response: ServerResponse },
     port: number
   ) => Effect.Effect<void>
-  /** Answers an upgrade, and carries it until either side ends. */
+  /** Answers an upgrade, and forwards data until either side ends. */
   readonly upgrade: (
     asked: PreviewRequest & { readonly socket: Duplex; readonly head: Buffer },
     port: number
   ) => Effect.Effect<void>
-  /** Whether it can be asked now. */
+  /** Whether the upstream is available. */
   readonly reachable: Effect.Effect<boolean>
 }
 
-/** Refuses where nothing has been answered yet; else there is only the connection to end. */
+/** Refuses a request. If a response has started, ends the connection instead. */
 export const refusePreview = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
   if (response.headersSent) response.destroy()
   else refuseRequest(response, refusal, requestId)

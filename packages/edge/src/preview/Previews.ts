@@ -109,7 +109,7 @@ const makePreviews = Effect.fnUntraced(function* () {
   })
 })
 
-const createPreview = Effect.fnUntraced(function* (
+const createPreview = Effect.fn("Previews.create")(function* (
   context: PreviewsContext,
   request: CreatePreview,
   edgePort: number,

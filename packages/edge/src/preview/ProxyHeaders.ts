@@ -1,6 +1,6 @@
 /**
- * Headers on their way through a preview's proxy (RFC 9110 §7.6): what belongs to one connection stays there, the upstream sees its own
- * address, and a browser sees nothing of the upstream's that would lead it elsewhere.
+ * Headers through a preview's proxy (RFC 9110 §7.6). Connection headers are not forwarded. The upstream sees its own address, and the browser
+ * receives no header that would lead it to another origin.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http"
 import type { UpstreamCookies } from "./UpstreamCookies.ts"
@@ -17,7 +17,7 @@ const hopByHop: ReadonlyArray<string> = [
   "upgrade"
 ]
 
-/** What an upstream must not learn or believe. */
+/** Request headers that an upstream must not receive. */
 const notToUpstream: ReadonlyArray<string> = [
   "cookie",
   "expect",
@@ -64,7 +64,7 @@ const toBrowserNames: ReadonlySet<string> = new Set([
 ])
 /** Headers that an application invented for its own pages. */
 const isOfApplication = (name: string): boolean => /^(x|hx)-/.test(name) && !actedUpon.has(name)
-/** `x-` headers that browsers act on, and those that the preview itself sends. */
+/** `x-` headers that browsers obey, and those that the preview sends. */
 const actedUpon: ReadonlySet<string> = new Set([
   "x-contract-version",
   "x-dns-prefetch-control",
@@ -79,18 +79,18 @@ const without = (
 ): OutgoingHttpHeaders => {
   const dropped = new Set(names.flat())
   for (const name of (headers.connection ?? "").split(",")) dropped.add(name.trim().toLowerCase())
-  // A body without its length would be read as another request.
+  // Without its length, a body would be read as another request.
   dropped.delete("content-length")
   return Object.fromEntries(
     Object.entries(headers).filter(([name, value]) => value !== undefined && !dropped.has(name))
   )
 }
 
-/** The upstream as its own pages would name it: what dev servers accept. */
+/** Host of the upstream, as dev servers expect it. */
 export const upstreamOrigin = (upstreamPort: number): string => `http://localhost:${upstreamPort}`
 
-/** A browser's request headers as the upstream gets them. */
-export const toUpstream = (
+/** A browser's request headers for the upstream. */
+export const toUpstreamHeaders = (
   headers: IncomingHttpHeaders,
   upstreamPort: number,
   cookies: UpstreamCookies
@@ -99,15 +99,15 @@ export const toUpstream = (
   return {
     ...without(headers, hopByHop, notToUpstream),
     host: `localhost:${upstreamPort}`,
-    // Of our own connection; without it a body of unknown length has no end.
+    // For the proxy's connection. Without it, a body of unknown length has no end.
     ...(headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" }),
     ...(headers.origin === undefined ? {} : { origin: upstreamOrigin(upstreamPort) }),
     ...(cookie === undefined ? {} : { cookie })
   }
 }
 
-/** An upstream's response headers as a browser gets them; `own` replaces what it said itself. */
-export const toBrowser = (
+/** An upstream's response headers for the browser. `own` replaces headers of the upstream. */
+export const toBrowserHeaders = (
   headers: IncomingHttpHeaders,
   own: Readonly<Record<string, string>>,
   cookies: UpstreamCookies
@@ -124,7 +124,7 @@ export const toBrowser = (
 
 const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"])
 
-/** Where a redirect leads on the preview's own origin; `undefined` where it leads away from the upstream. */
+/** Target of a redirect on the preview's origin; `undefined` if it leads away from the upstream. */
 export const redirectTarget = (
   location: string,
   {
@@ -138,7 +138,7 @@ export const redirectTarget = (
   const { protocol, hostname, port: to, username, password, pathname, search, hash } = new URL(location, base)
   const isOwn =
     protocol === "http:" && loopbackNames.has(hostname) && (to === "" ? "80" : to) === String(upstreamPort)
-  // Absolute: a path that begins with two slashes would name another server.
+  // Absolute, because a path that begins with two slashes would name another server.
   return isOwn && username === "" && password === ""
     ? `http://127.0.0.1:${port}${pathname}${search}${hash}`
     : undefined

@@ -1,15 +1,15 @@
-/** A WebSocket through a preview's proxy: the handshake by the upstream, then bytes both ways until either side ends. */
+/** WebSocket through a preview's proxy: the upstream's handshake, then bytes in both directions until either side ends. */
 import { Effect, type Scope } from "effect"
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { handshakeFlaw } from "@corral/service/http/Handshake"
+import { handshakeProblem } from "@corral/service/http/Handshake"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import type { Unreachable } from "./Loopback.ts"
-import type { toUpstream } from "./ProxyHeaders.ts"
+import type { toUpstreamHeaders } from "./ProxyHeaders.ts"
 import type { PreviewRequest } from "./PreviewUpstream.ts"
 
-/** Until the upstream has agreed. */
+/** Time until the upstream accepts. */
 const HANDSHAKE_WITHIN = "10 seconds"
 
 interface Upgraded {
@@ -18,12 +18,12 @@ interface Upgraded {
   readonly rest: Buffer
 }
 
-export const carryUpgrade = Effect.fnUntraced(function* (
+export const proxyUpgrade = Effect.fnUntraced(function* (
   { request, socket, head, requestId }: PreviewRequest & { readonly socket: Duplex; readonly head: Buffer },
   connection: Effect.Effect<Socket, Unreachable, Scope.Scope>,
-  headers: ReturnType<typeof toUpstream>
+  headers: ReturnType<typeof toUpstreamHeaders>
 ) {
-  const flaw = handshakeFlaw(request)
+  const flaw = handshakeProblem(request)
   if (flaw !== undefined) return refuseUpgrade(socket, flaw, requestId)
   const upgraded = yield* shakeHands(yield* connection, request, headers).pipe(
     Effect.timeoutOrElse({ duration: HANDSHAKE_WITHIN, orElse: () => Effect.undefined })
@@ -45,7 +45,7 @@ export const carryUpgrade = Effect.fnUntraced(function* (
 const shakeHands = (
   connection: Socket,
   { url: path }: IncomingMessage,
-  headers: ReturnType<typeof toUpstream>
+  headers: ReturnType<typeof toUpstreamHeaders>
 ): Effect.Effect<Upgraded | undefined> =>
   Effect.callback((resume) => {
     const request = httpRequest({
@@ -74,7 +74,7 @@ const switching = ({ headers }: IncomingMessage): string => {
   ].join("\r\n")
 }
 
-/** Ends when either side does, and the other with it. */
+/** Connects two sockets. When one ends, the other ends too. */
 const carry = (client: Duplex, upstream: Duplex): Effect.Effect<void> =>
   Effect.callback((resume) => {
     const end = () => resume(Effect.void)

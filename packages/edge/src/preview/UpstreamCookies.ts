@@ -1,12 +1,12 @@
 /**
- * The cookies of what stands behind one preview. A browser sends a loopback address the cookies of all its ports: only those that this
- * upstream has set are handed to it, never a preview's own, and never another program's on this machine.
+ * Cookies of one preview's upstream. A browser sends the cookies of all ports of a loopback address together. The upstream receives only the
+ * cookies that it has set: not the preview's, and not those of other programs on this machine.
  */
 import { isGateCookie } from "./PreviewGate.ts"
 
 const MAX_NAMES = 100
 const nameShape = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
-/** `Domain` would widen it, `Secure` keep it from plain loopback, `SameSite` is ours to say. */
+/** Attributes that are removed: `Domain` widens a cookie, `Secure` prevents plain loopback, and the preview sets `SameSite`. */
 const keptAttribute = /^(path|expires|max-age)=|^httponly$/i
 
 const nameOf = (pair: string): string => pair.slice(0, Math.max(0, pair.indexOf("="))).trim()
@@ -14,7 +14,7 @@ const nameOf = (pair: string): string => pair.slice(0, Math.max(0, pair.indexOf(
 export class UpstreamCookies {
   readonly #names = new Set<string>()
 
-  /** An upstream's `Set-Cookie` headers, as a browser may have them. */
+  /** An upstream's `Set-Cookie` headers for the browser. */
   narrow(setCookies: ReadonlyArray<string>): ReadonlyArray<string> {
     return setCookies.flatMap((setCookie) => {
       const [pair = "", ...attributes] = setCookie.split(";").map((part) => part.trim())
@@ -27,7 +27,7 @@ export class UpstreamCookies {
     })
   }
 
-  /** Of a browser's `Cookie` header, what the upstream may see; `undefined` where that is nothing. */
+  /** The upstream's part of a browser's `Cookie` header; `undefined` if there is none. */
   own(cookie: string | undefined): string | undefined {
     const pairs = (cookie ?? "").split(";").map((pair) => pair.trim())
     const own = pairs.filter((pair) => this.#names.has(nameOf(pair)))

@@ -1,9 +1,9 @@
 /**
- * What a child sees of the Edge's environment: the names any program needs, those its runtime asks for, and nothing else. Tokens of
- * Corral itself never pass: no name that starts with `CORRAL_` does.
+ * Environment of a child process: variables that any program needs, those that its runtime requests, and no others. Variables that start
+ * with `CORRAL_` are never passed.
  *
- * The home is its owner's, because runtimes keep their sign-in there. Temporary files are the run's own. `XDG_RUNTIME_DIR` does not pass:
- * behind it are the sockets of the person's session (keys, passwords, containers), and programs do without it.
+ * HOME is the user's, because runtimes store their sign-in there. The temporary folder is the run's. `XDG_RUNTIME_DIR` is not passed: it
+ * leads to the sockets of the user's session, such as keys and containers.
  */
 import { delimiter, isAbsolute, join } from "node:path"
 import { accessSync, constants, statSync } from "node:fs"
@@ -26,7 +26,7 @@ const BASE = [
 const matches = (name: string, pattern: string): boolean =>
   pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 
-/** Of the user, where the environment does not say; none where the user is unknown to the system. */
+/** Defaults from the user database, for variables that are not set. Empty for an unknown user. */
 const home = (own: string | undefined): { readonly HOME?: string } => {
   if (own !== undefined && own !== "") return { HOME: own }
   try {
@@ -42,10 +42,10 @@ const withoutOurs = (env: Readonly<Record<string, string>>): Record<string, stri
 export const childEnvironment = (options: {
   readonly own: Readonly<Record<string, string>>
   readonly pass: ReadonlyArray<string>
-  /** Set by the adapter, then by the run. */
+  /** Variables of the adapter, then of the run. */
   readonly set: Readonly<Record<string, string>>
   readonly cwd: string
-  /** Where it puts temporary files. */
+  /** Folder for temporary files. */
   readonly temporary: string
 }): Record<string, string> => {
   const patterns = [...BASE, ...options.pass]

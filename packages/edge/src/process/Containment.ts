@@ -14,11 +14,11 @@ import { Context, Effect, Layer, Option } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import {
   edgeGroup,
   emptyGroup,
-  entering,
+  commandInGroup,
   killGroup,
   makeGroup,
   ownGroup,
@@ -30,17 +30,21 @@ export class Containment extends Context.Service<
   Containment,
   {
     readonly kind: ContainmentKind
-    /** The control group that a run's processes are to be started in; `undefined` where they get none. */
+    /** The group in which the groups of runs are made; `undefined` if control groups are not in use. */
+    readonly folder: string | undefined
+    /** The control group for the run's processes; `undefined` if control groups are not in use. */
     readonly groupOf: (edgeId: string, runId: RunId) => string | undefined
   }
 >()("corral/edge/Containment") {
-  static readonly layer = (config: Pick<EdgeConfig, "containment">) =>
-    Layer.effect(Containment, choose(config.containment))
+  static readonly layer = Layer.effect(
+    Containment,
+    Effect.flatMap(EdgeConfig, ({ containment }) => choose(containment))
+  )
 }
 
 const PROOF_LIMIT = "2 seconds"
 
-/** Kills it and waits: until then it may still enter its group, which could not be removed. */
+/** Kills a process and waits, because until it has ended it may enter its group, which then could not be removed. */
 const ended = (child: ChildProcess): Effect.Effect<void> =>
   Effect.callback((resume) => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null)
@@ -49,12 +53,12 @@ const ended = (child: ChildProcess): Effect.Effect<void> =>
     child.kill("SIGKILL")
   })
 
-/** Whether a process can be put into a group below that one and killed with it: done once, with a shell that waits. */
+/** Whether a process can be put into a group below another one, and killed with it. Tested once, with a shell that waits. */
 const isProven = (own: string): Effect.Effect<boolean> => {
   const group = join(own, `corral-proof-${process.pid}-${randomUUID()}`)
   const tried = Effect.callback<boolean>((resume) => {
     makeGroup(group)
-    const { args, file } = entering(group, "/bin/sh", ["-c", "echo inside; read line"])
+    const { args, file } = commandInGroup(group, "/bin/sh", ["-c", "echo inside; read line"])
     const child = spawn(file, args, { env: {}, stdio: ["pipe", "pipe", "ignore"] })
     child.on("error", () => resume(Effect.succeed(false)))
     child.stdin.on("error", () => undefined)
@@ -67,7 +71,7 @@ const isProven = (own: string): Effect.Effect<boolean> => {
   return tried.pipe(
     Effect.timeoutOption(PROOF_LIMIT),
     Effect.map(Option.getOrElse(() => false)),
-    // The group may not be made.
+    // The group may not exist.
     Effect.catchDefect(() => Effect.succeed(false)),
     Effect.ensuring(Effect.sync(() => removeGroup(group)))
   )
@@ -78,13 +82,18 @@ const choose = Effect.fnUntraced(function* (setting: EdgeConfig["containment"]) 
   if (own !== undefined && (yield* isProven(own))) {
     return Containment.of({
       kind: "cgroup",
+      folder: own,
       groupOf: (edgeId, runId) => join(edgeGroup(own, edgeId), runId)
     })
   }
-  return Containment.of({ kind: hasProc ? "environment_mark" : "process_group", groupOf: () => undefined })
+  return Containment.of({
+    kind: hasProc ? "environment_mark" : "process_group",
+    folder: undefined,
+    groupOf: () => undefined
+  })
 })
 
-/** All processes of a run, or of an Edge. */
+/** All processes of a run or of an Edge. */
 export interface ProcessTarget extends MarkedProcesses {
   readonly groups?: ReadonlyArray<string> | undefined
 }
@@ -92,18 +101,18 @@ export interface ProcessTarget extends MarkedProcesses {
 const ROUNDS = 5
 
 /**
- * Kills all processes of the target until none is found and its groups are gone. Returns the number of looks that found something. The
- * first look is immediate. Processes that cannot be killed are logged.
+ * Kills all processes of the target until none is found and its groups are removed. Returns the number of searches that found a process.
+ * The first search is immediate. Processes that cannot be killed are logged.
  */
-export const sweep = Effect.fnUntraced(function* (target: ProcessTarget) {
+export const sweep = Effect.fn("Containment.sweep")(function* (target: ProcessTarget) {
   const groups = target.groups ?? []
   let looks = 0
   for (let round = 0; round < ROUNDS; round++) {
     for (const group of groups) looks += yield* emptyGroup(group)
     looks += yield* sweepMarked(target)
-    // Last, because what is found by its marks may have come back into the group.
+    // Last, because processes that were found by their marks may have entered the group again.
     if (groups.filter((group) => !removeGroup(group)).length === 0) return looks
   }
-  yield* Effect.logError(`control groups of ${target.mark} could not be removed`)
+  yield* Effect.logError("failed to remove control groups", { mark: target.mark })
   return looks
 })

@@ -1,17 +1,17 @@
 /**
- * Control groups (cgroup v2) that hold a run's processes together: whatever one of them does to its session, its parent or its
- * environment, it stays in the group with all that it starts, and one write kills them all.
+ * Control groups (cgroup v2) of runs. A process stays in its group, with all its children, even if it changes its session, parent or
+ * environment. One write kills the whole group.
  *
- * A group is its folder. No controller is enabled, so nothing is limited or counted. A process can move itself into another group that
- * its user may write: a caller that relies on a group searches for the marks, too.
+ * No controller is enabled, so nothing is limited or counted. A process can move itself into another group that its user may write, so a
+ * caller also searches for the marks.
  */
 import { Effect } from "effect"
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
 const PREFIX = "corral-"
 
-/** The group of that Edge's runs below `own`. */
+/** Folder of the groups of an Edge's runs, below the group `own`. */
 export const edgeGroup = (own: string, edgeId: string): string => join(own, PREFIX + edgeId)
 
 const lines = (file: string): ReadonlyArray<string> => {
@@ -23,22 +23,48 @@ const lines = (file: string): ReadonlyArray<string> => {
 }
 
 interface Hierarchy {
-  /** Which group is seen at `folder`. */
+  readonly device: string
+  /** The root that is mounted at `folder`. */
   readonly root: string
   readonly folder: string
 }
 
-/** `id parent device root folder options … - type …`, with spaces and the like in octal. */
+/** `id parent device root folder options … - type …`, with octal escapes for spaces and other characters. */
 const mounted = (): ReadonlyArray<Hierarchy> =>
   lines("/proc/self/mountinfo").flatMap((line) => {
-    const [, , , root, folder] = line.split(" ")
-    if (root === undefined || folder === undefined || !line.includes(" - cgroup2 ")) return []
+    const [, , device, root, folder] = line.split(" ")
+    if (device === undefined || root === undefined || folder === undefined || !line.includes(" - cgroup2 "))
+      return []
     const plain = (path: string) =>
       path.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
-    return [{ root: plain(root), folder: plain(folder) }]
+    return [{ device, root: plain(root), folder: plain(folder) }]
   })
 
-/** The group of this process; `undefined` where there is no hierarchy, or the group is not to be seen in it. */
+const namespaceName = (): string | undefined => {
+  try {
+    return readlinkSync("/proc/self/ns/cgroup")
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Name of what this process sees of the hierarchy: the boot, the namespace and the mounts. Under the same name, a path is the same group
+ * or no group. `undefined` without a hierarchy.
+ */
+export const hierarchyName = (): string | undefined => {
+  const [boot] = lines("/proc/sys/kernel/random/boot_id")
+  const namespace = namespaceName()
+  const mounts = mounted()
+  if (boot === undefined || namespace === undefined || mounts.length === 0) return undefined
+  return JSON.stringify([
+    boot,
+    namespace,
+    ...mounts.map(({ device, folder, root }) => [device, root, folder])
+  ])
+}
+
+/** The group of this process; `undefined` without a hierarchy, or if the hierarchy does not show the group. */
 export const ownGroup = (): string | undefined => {
   const own = lines("/proc/self/cgroup")
     .find((line) => line.startsWith("0::/"))
@@ -51,7 +77,8 @@ export const ownGroup = (): string | undefined => {
   return undefined
 }
 
-const groupsIn = (group: string): ReadonlyArray<string> => {
+/** Groups directly inside a group. */
+export const groupsIn = (group: string): ReadonlyArray<string> => {
   try {
     const entries = readdirSync(group, { withFileTypes: true })
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(group, name))
@@ -60,21 +87,21 @@ const groupsIn = (group: string): ReadonlyArray<string> => {
   }
 }
 
-/** Every group of that Edge, wherever in the hierarchy it stood when it made them. */
+/** Every group of an Edge, anywhere in the hierarchy. */
 export const groupsOfEdge = (edgeId: string): ReadonlyArray<string> => {
   const find = (group: string): ReadonlyArray<string> =>
     groupsIn(group).flatMap((inner) => (basename(inner) === PREFIX + edgeId ? [inner] : find(inner)))
   return mounted().flatMap(({ folder }) => find(folder))
 }
 
-/** Made where it is missing; throws where it may not be. */
+/** Creates a group if it is missing. Throws without permission. */
 export const makeGroup = (group: string): void => void mkdirSync(group, { recursive: true })
 
 /**
- * The command that runs a program inside a group. A shell moves itself and becomes the program: same process, arguments untouched, and
- * no moment at which the program is outside. Where the group cannot be entered it ends with 126 and runs nothing.
+ * Command that runs a program inside a group. A shell enters the group and then executes the program, so the program is never outside. The
+ * process and the arguments stay the same. If the group cannot be entered, the shell ends with 126 and runs nothing.
  */
-export const entering = (
+export const commandInGroup = (
   group: string,
   file: string,
   args: ReadonlyArray<string>
@@ -83,7 +110,7 @@ export const entering = (
   args: ["-c", 'echo 0 >"$0" || exit 126; exec "$@"', join(group, "cgroup.procs"), file, ...args]
 })
 
-/** Tells the kernel to kill all that is in it and below; `false` where it does not do that, or the group is gone. */
+/** Kills all processes of a group and of the groups below, by the kernel; `false` if that is not supported or the group does not exist. */
 export const killGroup = (group: string): boolean => {
   try {
     writeFileSync(join(group, "cgroup.kill"), "1")
@@ -93,19 +120,24 @@ export const killGroup = (group: string): boolean => {
   }
 }
 
-const isPopulated = (group: string): boolean => lines(join(group, "cgroup.events")).includes("populated 1")
+/** Whether a process is in the group or in a group inside. */
+export const isPopulated = (group: string): boolean =>
+  lines(join(group, "cgroup.events")).includes("populated 1")
 
 const PAUSE = "1 millis"
 const LIMIT = 2_000
 
-/** Kills until the group is empty. Returns how often it was not. Processes that the kernel cannot end (they wait for a device) are logged. */
+/** Kills until the group is empty. Returns the number of attempts. Logs processes that the kernel cannot end, such as those waiting for a device. */
 export const emptyGroup = Effect.fnUntraced(function* (group: string) {
   for (let look = 0; look < LIMIT; look++) {
     if (!isPopulated(group)) return look
     killGroup(group)
     yield* Effect.sleep(PAUSE)
   }
-  yield* Effect.logError(`processes in ${basename(group)} are still alive after ${LIMIT} kills`)
+  yield* Effect.logError("failed to kill the processes of a control group", {
+    group: basename(group),
+    attempts: LIMIT
+  })
   return LIMIT
 })
 
@@ -118,10 +150,10 @@ const removed = (group: string): boolean => {
   }
 }
 
-/** Removes it, what was made inside, and the Edge's own group with its last one. `false` where something is in it. */
+/** Removes a group, the groups inside, and the Edge's own group with its last one. `false` if there are processes in it. */
 export const removeGroup = (group: string): boolean => {
   for (const inner of groupsIn(group)) removeGroup(inner)
-  const gone = removed(group)
+  const isRemoved = removed(group)
   if (basename(dirname(group)).startsWith(PREFIX)) removed(dirname(group))
-  return gone
+  return isRemoved
 }

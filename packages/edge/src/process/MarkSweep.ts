@@ -1,11 +1,9 @@
 /**
- * Finds and kills what is of a run by its marks.
+ * Sweep of a run's processes by their marks. Every process of a run has two marks in its environment: the run's id and the Edge's.
  *
- * Every process of a run carries two marks in its environment: the run's id and the Edge's own. A sweep signals the process group, then
- * everything that is in its session, descends from it or carries the mark, and looks again until it finds nothing.
- *
- * Works from /proc. Where there is none, the process group is all that is reached. A process that leaves the session, wipes its
- * environment and loses its parent is not found by this.
+ * Guarantees: a sweep signals the process group, then every process in its session, with its mark, or descended from one of these. It repeats
+ * until it finds none. Without /proc, it reaches the process group only.
+ * Does not: find a process that leaves the session, clears its environment and loses its parent.
  */
 import { Effect } from "effect"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
@@ -13,7 +11,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 export const RUN_MARK = "CORRAL_RUN_ID"
 export const EDGE_MARK = "CORRAL_EDGE_ID"
 
-/** Whether processes can be looked at: without it the process group is all that is known of a run. */
+/** Whether /proc can be read. Without it, only the process group of a run is known. */
 export const hasProc = existsSync("/proc/self/environ")
 
 interface ProcessRow {
@@ -21,13 +19,13 @@ interface ProcessRow {
   readonly parent: number
   readonly session: number
   readonly zombie: boolean
-  /** A thread of the kernel: it has no environment and never will. */
+  /** A kernel thread, which has no environment. */
   readonly kernel: boolean
   /** Clock ticks since boot. */
   readonly startedAt: number
 }
 
-/** `pid (name) state ppid pgrp session …`: the name may hold anything, so the fields are read after its last parenthesis. */
+/** `pid (name) state ppid pgrp session …`. The name may contain anything, so the fields are read after its last parenthesis. */
 const parseStat = (pid: number, stat: string): ProcessRow => {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20)
   const [state, parent, , session] = fields
@@ -42,7 +40,7 @@ const parseStat = (pid: number, stat: string): ProcessRow => {
   }
 }
 
-/** `undefined` where the process is gone or not ours. */
+/** `undefined` if the process has ended or belongs to another user. */
 const readProc = (path: string): string | undefined => {
   try {
     return readFileSync(path, "latin1")
@@ -53,7 +51,7 @@ const readProc = (path: string): string | undefined => {
 
 interface Look {
   readonly rows: ReadonlyArray<ProcessRow>
-  /** A process came or went while it was looked at: what it left may have been missed. */
+  /** Whether a process started or ended during the search, so that its children may have been missed. */
   readonly moved: boolean
 }
 
@@ -87,26 +85,26 @@ const isZombie = (pid: string): boolean => {
 
 interface Survivors {
   readonly pids: ReadonlyArray<number>
-  /** Nothing can have slipped through: no process came, went or changed its program while it was looked at. */
+  /** Whether no process started, ended or changed its program during the search, so that none was missed. */
   readonly certain: boolean
 }
 
-/** When that process began, for `survivors`: 0, which excludes nothing, where it cannot be known. */
+/** Start time of a process, for `survivors`; 0, which excludes nothing, if it is unknown. */
 export const processStartTime = (pid: number | undefined): number => {
   const stat = pid === undefined || !hasProc ? undefined : readProc(`/proc/${pid}/stat`)
   return stat === undefined || pid === undefined ? 0 : parseStat(pid, stat).startedAt
 }
 
-/** Whose processes to look for. `since`: nothing that began earlier belongs to it, and is not looked into. */
+/** Target of a search. Processes that started before `since` are not examined. */
 export interface MarkedProcesses {
-  /** `NAME=value` in the environment. */
+  /** The mark: `NAME=value` in the environment. */
   readonly mark: string
-  /** Who leads the session. */
+  /** Leader of the session. */
   readonly leader?: number | undefined
   readonly since?: number | undefined
 }
 
-/** What is alive and bears `mark`, sits in the leader's session, or descends from something that does. */
+/** Living processes with the mark, in the leader's session, or descended from one of these. */
 export const findSurvivors = ({ mark, leader, since = 0 }: MarkedProcesses): Survivors => {
   if (!hasProc) return { pids: [], certain: true }
   const { rows, moved } = livingProcesses()
@@ -114,7 +112,7 @@ export const findSurvivors = ({ mark, leader, since = 0 }: MarkedProcesses): Sur
   let changing = moved
   for (const row of rows) {
     const environ = row.kernel || row.startedAt < since ? undefined : readProc(`/proc/${row.pid}/environ`)
-    // Empty in the middle of an exec; unreadable where it is gone or another user's.
+    // Empty during an exec; unreadable after its end, or for another user's process.
     if (environ === "") changing = true
     if (row.session === leader || (environ !== undefined && carries(environ, mark))) found.add(row.pid)
   }
@@ -138,7 +136,7 @@ const signalOne = (pid: number, signal: NodeJS.Signals): void => {
   try {
     process.kill(pid, signal)
   } catch {
-    // Gone between the look and the signal.
+    // The process ended before the signal.
   }
 }
 
@@ -147,23 +145,23 @@ export const signalGroup = (leader: number, signal: NodeJS.Signals): void => sig
 
 const SWEEP_PAUSE = "2 millis"
 const SWEEP_LIMIT = 1_000
-/** A busy machine is never quiet: after this many looks that found nothing, uncertain ones count too. */
+/** Number of searches without a result after which uncertain ones count too, because a busy machine is never quiet. */
 const EMPTY_LIMIT = { beforeKilling: 4, afterKilling: 12 }
 
 /**
- * Kills until nothing is found. A process that forks or changes its program while it is looked for can slip through one look, so an
- * empty look counts only when nothing moved during it, and after a kill it takes two. Gives the number of looks that found something;
- * stops after `SWEEP_LIMIT` looks and says so in the log.
+ * Kills until no process is found. A process that forks or changes its program during a search can be missed, so an empty search counts only
+ * if nothing changed during it. After a kill, two are needed. Returns the number of searches that found a process. Stops after `SWEEP_LIMIT`
+ * searches, with a log entry.
  */
-export const sweepMarked = Effect.fnUntraced(function* (quarry: MarkedProcesses) {
-  const { leader, mark } = quarry
+export const sweepMarked = Effect.fnUntraced(function* (target: MarkedProcesses) {
+  const { leader, mark } = target
   let clean = 0
   let empty = 0
   let killing = 0
   for (let look = 0; look < SWEEP_LIMIT; look++) {
-    const { pids, certain } = findSurvivors(quarry)
+    const { pids, certain } = findSurvivors(target)
     if (pids.length === 0) {
-      // What only the group still holds together is ended, too; harmless where it is empty.
+      // Ends processes that only the group connects; harmless if the group is empty.
       if (leader !== undefined && look === 0) signalGroup(leader, "SIGKILL")
       empty++
       clean = certain ? clean + 1 : 0
@@ -173,13 +171,13 @@ export const sweepMarked = Effect.fnUntraced(function* (quarry: MarkedProcesses)
       clean = 0
       empty = 0
       killing++
-      // Stopped first, so that none of them forks while the others are killed.
+      // Stopped first, so that none of them forks while others are killed.
       for (const pid of pids) signalOne(pid, "SIGSTOP")
       for (const pid of pids) signalOne(pid, "SIGKILL")
       if (leader !== undefined) signalGroup(leader, "SIGKILL")
     }
     yield* Effect.sleep(SWEEP_PAUSE)
   }
-  yield* Effect.logError(`processes marked ${mark} are still alive after ${SWEEP_LIMIT} sweeps`)
+  yield* Effect.logError("failed to kill marked processes", { mark, searches: SWEEP_LIMIT })
   return killing
 })

@@ -1,16 +1,16 @@
 /**
- * One child process, as its run's actor sees it: chunks of stdout, the tail of stderr, a stdin that may break, and an end.
+ * One child process: chunks of stdout, the end of stderr, a stdin that may break, and the exit.
  *
- * Guarantees: the child leads its own session and process group. `onEnd` runs once, when the process is gone and its output is read. If a
+ * Guarantees: the child leads its own session and process group. `onEnd` runs once, when the process has ended and its output is read. If a
  * grandchild still holds stdout, the end comes `LINGER_MS` after the last chunk.
  *
- * Does not: kill; `Containment` does. Creates the control group and the temporary folder of the specification, and does not remove them.
+ * Does not: kill processes; `Containment` does. It creates the control group and the temporary folder, and does not remove them.
  */
 import type { ProcessEnd, RuntimeCommand, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import { type ChildProcess, spawn } from "node:child_process"
 import { accessSync, constants, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { entering, makeGroup } from "./ControlGroup.ts"
+import { commandInGroup, makeGroup } from "./ControlGroup.ts"
 import { makeTemporary } from "./TemporaryFolder.ts"
 
 export interface SubprocessSpec {
@@ -19,38 +19,38 @@ export interface SubprocessSpec {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly stdin: RuntimeCommand["stdin"]
-  /** The control group that it is started in. */
+  /** The control group of the process. */
   readonly group?: string | undefined
-  /** Its private temporary folder, which its environment names. */
+  /** Its private temporary folder, which its environment contains. */
   readonly temporary?: string | undefined
-  /** Written into the temporary folder before the start. */
+  /** Files that are written into the temporary folder before the start. */
   readonly settingsFiles?: ReadonlyArray<SettingsFile> | undefined
 }
 
 export interface SubprocessHandlers {
   readonly onChunk: (chunk: Buffer) => void
-  /** The process has exited; what it had printed may still come. */
+  /** The process has exited. Some of its output may still arrive. */
   readonly onGone?: () => void
   readonly onEnd: (end: ProcessEnd) => void
-  /** The program could not be started at all. */
+  /** The program could not be started. */
   readonly onSpawnError: (error: NodeJS.ErrnoException) => void
 }
 
 const STDERR_TAIL = 16_384
-/** The end of a longer word may stand where the tail begins. */
+/** Maximum length of a partial word at the beginning of the tail. */
 const LONGEST_WORD = 4_096
 const LINGER_MS = 100
-/** Upper limit of the wait, even if a survivor keeps printing. */
+/** Maximum wait, even if a survivor continues to print. */
 const LINGER_LIMIT_MS = 500
 
-/** The shell that enters the group would report a missing program as its own end. */
+/** Exit code of the shell that enters the group, if the program does not exist. */
 const inside = (group: string, { args, file }: SubprocessSpec) => {
   accessSync(file, constants.X_OK)
   makeGroup(group)
-  return entering(group, file, args)
+  return commandInGroup(group, file, args)
 }
 
-/** Some failures come as an event, others (an argument list that is too long, a zero byte) are thrown. */
+/** Node reports some failures as an event, and throws others, such as an argument list that is too long. */
 const start = (spec: SubprocessSpec): ChildProcess | NodeJS.ErrnoException => {
   try {
     if (spec.temporary !== undefined) {
@@ -70,7 +70,7 @@ const start = (spec: SubprocessSpec): ChildProcess | NodeJS.ErrnoException => {
   }
 }
 
-/** A full tail from its first whole word on: half a word may be half a secret, which redaction would not find. */
+/** The tail from its first whole word. Half a word may be half a secret, which redaction would not find. */
 const fromWord = (tail: string): string => {
   const begin = tail.length < STDERR_TAIL ? 0 : tail.search(/\s/)
   return begin > LONGEST_WORD ? tail : tail.slice(Math.max(0, begin))
@@ -83,7 +83,7 @@ export class Subprocess {
   private stderr = ""
   private exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined
   private stdoutEnded = false
-  private told = false
+  private hasEnded = false
   private linger: NodeJS.Timeout | undefined
   private lingerUntil: number | undefined
 
@@ -100,8 +100,8 @@ export class Subprocess {
       if (child.pid === undefined) this.handlers.onSpawnError(error)
     })
     child.stdout?.on("data", (chunk: Buffer) => {
-      if (this.told) return
-      if (this.exit !== undefined) this.lingerOn()
+      if (this.hasEnded) return
+      if (this.exit !== undefined) this.restartLinger()
       this.handlers.onChunk(chunk)
     })
     child.stdout?.on("error", () => undefined)
@@ -114,7 +114,7 @@ export class Subprocess {
       this.stderr = (this.stderr + text).slice(-STDERR_TAIL)
     })
     child.stderr?.on("error", () => undefined)
-    // A child that is gone breaks the pipe. `exit` reports its end.
+    // The pipe breaks if the child has ended. `exit` reports its end.
     child.stdin?.on("error", () => undefined)
     child.once("exit", (code, signal) => {
       this.exit = { code, signal }
@@ -143,27 +143,27 @@ export class Subprocess {
     this.child?.stdout?.resume()
   }
 
-  private lingerOn(): void {
+  private restartLinger(): void {
     clearTimeout(this.linger)
     this.lingerUntil ??= performance.now() + LINGER_LIMIT_MS
     const left = Math.max(0, this.lingerUntil - performance.now())
-    this.linger = setTimeout(() => this.tell(), Math.min(LINGER_MS, left))
+    this.linger = setTimeout(() => this.reportEnd(), Math.min(LINGER_MS, left))
   }
 
   private settle(): void {
     if (this.exit === undefined) return
-    if (this.stdoutEnded) this.tell()
-    else this.lingerOn()
+    if (this.stdoutEnded) this.reportEnd()
+    else this.restartLinger()
   }
 
-  private tell(): void {
-    if (this.told || this.exit === undefined) return
-    // Paused by the reader: what is buffered has not been read yet.
+  private reportEnd(): void {
+    if (this.hasEnded || this.exit === undefined) return
+    // Paused by the reader: buffered output has not been read yet.
     if (!this.stdoutEnded && this.child?.stdout?.isPaused() === true) {
-      this.linger = setTimeout(() => this.tell(), LINGER_MS)
+      this.linger = setTimeout(() => this.reportEnd(), LINGER_MS)
       return
     }
-    this.told = true
+    this.hasEnded = true
     clearTimeout(this.linger)
     this.child?.stdout?.destroy()
     this.child?.stderr?.destroy()

@@ -1,8 +1,8 @@
 /**
- * The private temporary folder of each run: made when it starts, mode 0700, gone when nothing of the run is left.
+ * Private temporary folder of each run: created at its start with mode 0700, removed at its end.
  *
- * It lies in Corral's own home. Programs make Unix sockets in it, whose paths are short by nature: where the home leaves them no room,
- * it lies in a folder of the system's temporary one that belongs to this home. Links are removed, never followed.
+ * It is in Corral's home. Unix sockets have short paths, so if the home's path is too long, it is in a folder of the system's temporary
+ * folder that belongs to this home. Links are removed and never followed.
  */
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
@@ -11,20 +11,20 @@ import { rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 
-/** The path of a socket has at most 103 characters; this leaves 32 for its name after a run's id. */
-const ROOMY = 39
+/** The path of a socket has up to 103 characters. This leaves 32 for its name after a run's id. */
+const MAX_PARENT_LENGTH = 39
 
 const inHome = (home: string): string => join(home, "tmp")
 const inSystem = (home: string): string =>
   join(tmpdir(), `corral-${createHash("sha256").update(home).digest("hex").slice(0, 10)}`)
 
-/** Where that run's folder is to be. */
+/** Path of a run's folder. */
 export const temporaryFolderOf = (home: string, runId: string): string => {
   const [own, short] = [inHome(home), inSystem(home)]
-  return join(own.length <= ROOMY || own.length <= short.length ? own : short, runId)
+  return join(own.length <= MAX_PARENT_LENGTH || own.length <= short.length ? own : short, runId)
 }
 
-/** A folder itself, and no link to one, of this user: in the system's temporary folder others could have been there first. */
+/** Whether it is a folder of this user and not a link. Other users can create files in the system's temporary folder. */
 const isOurs = (folder: string): boolean => {
   const stat = lstatSync(folder, { throwIfNoEntry: false })
   return stat?.isDirectory() === true && (process.getuid === undefined || stat.uid === process.getuid())
@@ -39,7 +39,7 @@ export const makeTemporary = (folder: string): void => {
   mkdirSync(folder, { mode: 0o700 })
 }
 
-/** What may not be listed or changed cannot be emptied. */
+/** Adds permissions, because a folder that cannot be listed or changed cannot be emptied. */
 const openUp = (folder: string): void => {
   chmodSync(folder, 0o700)
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -47,7 +47,7 @@ const openUp = (folder: string): void => {
   }
 }
 
-/** Removes it with all that is in it, what may not be changed included. */
+/** Removes a folder with its content, including read-only entries. */
 const removeWhole = async (folder: string): Promise<void> => {
   const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 3 })
   try {
@@ -58,17 +58,17 @@ const removeWhole = async (folder: string): Promise<void> => {
   }
 }
 
-/** Fails with what the system says. */
+/** Fails with the system's message. */
 export const removeFolder = (folder: string): Effect.Effect<void, string> =>
   Effect.tryPromise({ try: () => removeWhole(folder), catch: String })
 
-/** Logs what cannot be removed. */
+/** Removes a folder, and logs a failure. */
 export const removeTemporary = (folder: string): Effect.Effect<void> =>
   removeFolder(folder).pipe(
-    Effect.catch((cause) => Effect.logWarning("a temporary folder could not be removed", cause))
+    Effect.catch((cause) => Effect.logWarning("failed to remove a temporary folder", cause))
   )
 
-/** What an Edge of that home left that was killed. */
+/** Removes the folders that a killed Edge of this home left. */
 export const leftTemporary = (home: string): ReadonlyArray<string> =>
   [inHome(home), inSystem(home)]
     .filter(isOurs)

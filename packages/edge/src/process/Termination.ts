@@ -1,7 +1,7 @@
 /**
- * How a run's process is ended: asked first, then signalled harder, then killed with everything it left.
+ * Termination of a run's process: a request first, then signals, then SIGKILL for all its processes.
  *
- * The whole grace is shared out over the steps that exist; each is left early when the process is gone.
+ * The grace period is divided among the steps. Each step ends early when the process has ended.
  */
 import { Deferred, Effect } from "effect"
 import { type ProcessTarget, sweep } from "./Containment.ts"
@@ -10,23 +10,23 @@ import type { Subprocess } from "./Subprocess.ts"
 
 export interface TerminationOptions {
   readonly child: Subprocess
-  /** Everything of the run. */
-  readonly quarry: ProcessTarget
-  /** Succeeds when the process is gone. */
+  /** All processes of the run. */
+  readonly target: ProcessTarget
+  /** Succeeds when the process has ended. */
   readonly exited: Deferred.Deferred<void>
   /** Milliseconds from the first step to SIGKILL. */
   readonly grace: number
 }
 
 const goneWithin = (exited: Deferred.Deferred<void>, millis: number) =>
-  Effect.timeoutOption(Deferred.await(exited), millis).pipe(Effect.map((gone) => gone._tag === "Some"))
+  Effect.timeoutOption(Deferred.await(exited), millis).pipe(Effect.map((exit) => exit._tag === "Some"))
 
-/** Protocol cancel (where there is one) → SIGINT → SIGTERM → SIGKILL and the sweep. */
-export const terminate = Effect.fnUntraced(function* (
+/** Steps: protocol cancel if there is one, SIGINT, SIGTERM, then SIGKILL and the sweep. */
+export const terminate = Effect.fn("Termination.terminate")(function* (
   options: TerminationOptions,
   cancel: string | undefined
 ) {
-  const { child, exited, grace, quarry } = options
+  const { child, exited, grace, target } = options
   const signal = (name: NodeJS.Signals) => () => {
     if (child.pid !== undefined) signalGroup(child.pid, name)
   }
@@ -36,11 +36,14 @@ export const terminate = Effect.fnUntraced(function* (
     act()
     if (yield* goneWithin(exited, grace / steps.length)) return
   }
-  yield* sweep(quarry)
+  yield* sweep(target)
 })
 
-/** The turn is over: end of input, some time to leave by itself, then the ladder. */
-export const terminateAfterInput = Effect.fnUntraced(function* (options: TerminationOptions, millis: number) {
+/** End of a completed turn: closes stdin, waits for the exit, then takes the steps of `terminate`. */
+export const terminateAfterInput = Effect.fn("Termination.terminateAfterInput")(function* (
+  options: TerminationOptions,
+  millis: number
+) {
   options.child.closeInput()
   if (!(yield* goneWithin(options.exited, millis))) yield* terminate(options, undefined)
 })

@@ -7,54 +7,55 @@
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { RetentionLimits } from "../config/RetentionLimits.ts"
 import { deleteExpiredResults } from "../log/EdgeIdempotency.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 
 /** Deletes what a service stores for a run. May be called again for the same run, after a crash or a failure. */
-export type Forget = (runId: RunId) => Effect.Effect<void, StoreFailed>
+export type DeleteRunData = (runId: RunId) => Effect.Effect<void, StoreFailed>
 
 export class Retention extends Context.Service<
   Retention,
   {
     /** Registers a function that runs for each run whose events were deleted. */
-    readonly onForget: (forget: Forget) => void
+    readonly onForget: (forget: DeleteRunData) => void
     /** One pass. Succeeds with the runs whose events it deleted, oldest first. */
     readonly sweep: Effect.Effect<ReadonlyArray<RunId>, StoreFailed>
   }
 >()("corral/edge/Retention") {
-  static readonly layer = (config: EdgeConfig) => Layer.effect(Retention, make(config.retention))
+  static readonly layer = Layer.effect(
+    Retention,
+    Effect.flatMap(EdgeConfig, ({ retention }) => make(retention))
+  )
 
-  /** A pass now and every hour. Above the services that ask to be told: they have asked by then. */
+  /** A pass now and every hour. Place it above the services that register functions, so that they are registered by then. */
   static readonly hourly = Layer.effectDiscard(
     Effect.gen(function* () {
       const { sweep } = yield* Retention
-      const pass = Effect.catchCause(sweep, (cause) =>
-        Effect.logError("retention did not get through", cause)
-      )
+      const pass = Effect.catchCause(sweep, (cause) => Effect.logError("failed to apply retention", cause))
       yield* Effect.forkScoped(Effect.forever(Effect.andThen(pass, Effect.sleep("1 hour"))))
     })
   )
 }
 
 const DAY_MS = 86_400_000
-/** Characters of log that one commit deletes. */
+/** Maximum number of characters of log per commit. */
 const STEP = 262_144
 const PAUSE = "5 millis"
-/** Pages that are given back to the file system at once, and how many free ones are kept for what comes next. */
+/** Pages that one step frees, and free pages that stay for new data. */
 const RELEASE = 64
 const KEEP_FREE = 4_096
 
 const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
   const store = yield* Store
-  const hooks: Array<Forget> = []
+  const hooks: Array<DeleteRunData> = []
 
   const pragma = (name: "page_count" | "page_size" | "freelist_count" | "auto_vacuum"): number =>
     store.get<Record<typeof name, number>>(`PRAGMA ${name}`)?.[name] ?? 0
   const usedMiB = () => ((pragma("page_count") - pragma("freelist_count")) * pragma("page_size")) / 1_048_576
 
-  /** The last seq that the next step deletes, `undefined` where nothing of the log is left. */
+  /** The last seq that the next step deletes; `undefined` if no event is left. */
   const stepOf = (runId: RunId): number | undefined => {
     let size = 0
     let until: number | undefined
@@ -66,7 +67,7 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
     return until
   }
 
-  const drop = Effect.fnUntraced(function* (runId: RunId) {
+  const drop = Effect.fn("Retention.drop")(function* (runId: RunId) {
     for (let until = stepOf(runId); until !== undefined; until = stepOf(runId)) {
       yield* store.commit([["DELETE FROM events WHERE run_id = ? AND last_seq <= ?", runId, until]])
       yield* Effect.sleep(PAUSE)
@@ -81,9 +82,9 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
     return runId
   })
 
-  /** The run that ended first of those whose log is kept and owed to no Hub, where it ended before `before`. */
+  /** The run that ended first, before `before`, with a stored log that no Hub still needs. */
   const oldest = (before: string) => store.get<{ readonly id: RunId }>(oldestEnded, before)?.id
-  /** The same of all. */
+  /** The same among all runs. */
   const oldestOfAll = () => store.get<{ readonly id: RunId }>(oldestOwed)?.id
 
   const release = Effect.gen(function* () {
@@ -115,7 +116,7 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
   return Retention.of({ onForget: (forget) => void hooks.push(forget), sweep })
 })
 
-/** After every time that is written down. */
+/** A time after every stored time. */
 const NEVER = "~"
 
 const oldestEnded =

@@ -1,9 +1,9 @@
-/** A timeout whose clock stands while a person is asked. */
+/** Timeout whose clock is paused while an approval is pending. */
 import { Clock, Effect, Fiber } from "effect"
 
 /**
- * Gives the function that lets the clock run (`true`) or stand (`false`); `onTimeout` is called once, when `budgetMs` of running time
- * are used up. Ends with the scope.
+ * Returns the function that starts (`true`) or pauses (`false`) the clock. Calls `onTimeout` once, after `budgetMs` of running time. Ends
+ * with the scope.
  */
 export const makeActiveClock = Effect.fnUntraced(function* (budgetMs: number, onTimeout: () => void) {
   const clock = yield* Clock.Clock

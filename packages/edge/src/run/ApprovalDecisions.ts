@@ -26,11 +26,11 @@ export const applyDecision = (batch: BatchState, message: RunMessageOf<"Decide">
   }
   const answer = assessed === undefined ? message.answer : policy.narrowed(assessed, message.answer)
   const edit = assessed === undefined ? undefined : editOf(assessed.request, answer, redaction)
-  const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by, origin, edit })
+  const actions = recorder.apply({ _tag: "ApprovalDecided", approvalId, answer, by, origin, edit })
   const refusal = actions.find((action) => action._tag === "Refuse")
   if (refusal === undefined) {
     if (assessed !== undefined)
-      recorder.alongside(policy.remember(assessed, answer, { approvalId, by, nowMs: batch.nowMs }))
+      recorder.addRows(policy.remember(assessed, answer, { approvalId, by, nowMs: batch.nowMs }))
     batch.actions.push(...actions)
     batch.replies.push(Deferred.succeed(reply, undefined))
   } else {
@@ -50,7 +50,7 @@ const editOf = (
   return { requestedInput: redaction.value(input), allowedInput: redaction.value(updatedInput) }
 }
 
-/** The runtime would run its own input, whatever the edit says. */
+/** The runtime would run its own input and ignore the edit. */
 const notEditable = () => {
   const message = "This action is allowed or denied as it is."
   return new SchemaValidationFailed({ details: { issues: [{ path: "updatedInput", message }] } })

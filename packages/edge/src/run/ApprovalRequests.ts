@@ -1,18 +1,18 @@
-/** Approval requests of a runtime: assessed, recorded, and answered at once where the policy has an answer. */
+/** Approval requests of a runtime: assessed, recorded, and answered immediately if the policy decides them. */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { ApprovalId } from "@corral/domain/identity/Ids"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
 import type { PolicyVerdict } from "../approval/Policy.ts"
-import { sized } from "../approval/RequestSize.ts"
-import type { Assessed } from "../approval/RunPolicy.ts"
+import { limitRequestSize } from "../approval/RequestSize.ts"
+import type { AssessedRequest } from "../approval/RunPolicy.ts"
 import { type BatchState, isoTime } from "./BatchState.ts"
 
 export const requestApproval = (batch: BatchState, key: string, requested: ApprovalRequest): void => {
   const { approvals, approvalMs, policy, redaction } = batch.context
   const approvalId = mint<ApprovalId>("apr", batch.nowMs)
-  const { isWhole, refusal, request } = sized(requested)
-  // A request that is not shown whole is neither edited nor remembered: the policy judges it each time.
+  const { isWhole, refusal, request } = limitRequestSize(requested)
+  // A request that is not shown completely is neither edited nor remembered. The policy decides it each time.
   const redacted = redaction.value(request)
   const assessed = policy.assess(
     isWhole && redacted === request ? request : { ...request, scopes: ["once"], editable: false },
@@ -21,22 +21,22 @@ export const requestApproval = (batch: BatchState, key: string, requested: Appro
   batch.approvalCost += costOf(requested, assessed)
   approvals.add(approvalId, key, assessed)
   const expiresAt = isoTime(batch.nowMs + approvalMs)
-  batch.apply({ _tag: "Asked", approvalId, request: assessed.shown, expiresAt })
+  batch.apply({ _tag: "ApprovalRequested", approvalId, request: assessed.shown, expiresAt })
   const verdict = withSizeLimit(policy.judge(assessed), refusal)
   if (verdict._tag === "Ask") return
   const answer: ApprovalAnswer =
     verdict._tag === "Allow"
       ? { decision: "allow", scope: "once" }
       : { decision: "deny", scope: "once", reason: verdict.reason }
-  batch.apply({ _tag: "Decided", approvalId, answer, by: verdict.by, origin: "policy" })
+  batch.apply({ _tag: "ApprovalDecided", approvalId, answer, by: verdict.by, origin: "policy" })
 }
 
-/** A request that is too large to show is denied instead of asked. */
+/** Denies a request that is too large to show. */
 const withSizeLimit = (verdict: PolicyVerdict, refusal: string | undefined): PolicyVerdict =>
   verdict._tag === "Ask" && refusal !== undefined
     ? { _tag: "Deny", by: "policy:size", reason: refusal }
     : verdict
 
 /** A long command takes longer to read, and so does one that names many files. */
-const costOf = ({ command = "" }: ApprovalRequest, { lookups }: Assessed): number =>
+const costOf = ({ command = "" }: ApprovalRequest, { lookups }: AssessedRequest): number =>
   1 + Math.floor(command.length / 2_048) + Math.floor(lookups / 512)

@@ -1,15 +1,15 @@
 /**
- * Output of a runtime that its run has not processed yet, because of too many approval requests: outputs, then the messages after them.
+ * Backlog of a run: output that is not processed yet because of too many approval requests, then the messages after it.
  *
- * Guarantees: everything comes in the order in which the runtime printed it, and nothing is lost. While something waits, the run reads no
- * further output.
+ * Guarantees: keeps the order in which the runtime printed, and loses nothing. While the backlog is not empty, the run reads no further
+ * output.
  */
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 
 /** Maximum number of pending approvals per run. Further requests wait until one is decided. */
 export const MAX_OPEN_APPROVALS = 64
-/** Maximum number of requests per turn, fewer if they are long. Other runs get their turn in between. */
-export const ASKS_PER_TURN = 8
+/** Maximum number of requests per turn, fewer if they are long. Batches of other runs run in between. */
+export const REQUESTS_PER_BATCH = 8
 
 export class Backlog<Message> {
   #outputs: ReadonlyArray<AdapterOutput> = []
@@ -24,18 +24,18 @@ export class Backlog<Message> {
     return this.#at < this.#outputs.length
   }
 
-  /** Keeps the outputs from `at` on. Only while no outputs wait. */
+  /** Stores the outputs from `at` on. Requires that no outputs are stored. */
   hold(outputs: ReadonlyArray<AdapterOutput>, at: number): void {
     this.#outputs = outputs
     this.#at = at
   }
 
-  /** Keeps a message behind everything that waits. */
+  /** Appends a message. */
   defer(message: Message): void {
     this.#messages.push(message)
   }
 
-  /** The outputs that wait, and from where on; they no longer wait. */
+  /** Removes and returns the stored outputs, and the index of the first pending one. */
   takeOutputs(): { readonly outputs: ReadonlyArray<AdapterOutput>; readonly at: number } {
     const taken = { outputs: this.#outputs, at: this.#at }
     this.#outputs = []

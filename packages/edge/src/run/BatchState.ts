@@ -1,23 +1,23 @@
-/** State of one batch: what its messages lead to, collected until the batch's events are durable. */
-import type { Input } from "@corral/domain/run/RunMachine"
+/** State of one batch: the effects of its messages, collected until the batch's events are durable. */
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AdapterEvent, AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
 import type { Effect } from "effect"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
-import { ASKS_PER_TURN, type Backlog, MAX_OPEN_APPROVALS } from "./Backlog.ts"
+import { REQUESTS_PER_BATCH, type Backlog, MAX_OPEN_APPROVALS } from "./Backlog.ts"
 import type { BudgetMeter } from "./Budget.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { RunMessage } from "./RunMessage.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 
-/** What a batch works on; the same for all batches of a run. */
+/** Dependencies of a batch, the same for all batches of a run. */
 export interface BatchContext {
   readonly recorder: RunRecorder
   readonly protocol: AnyProtocol
   readonly approvals: OpenApprovals
   readonly backlog: Backlog<RunMessage>
-  /** Whether the process has exited: then nothing waits for an answer. */
+  /** Whether the process has exited. Then it needs no answers. */
   readonly isGone: () => boolean
   readonly budget: BudgetMeter
   readonly redaction: OutputRedaction
@@ -43,7 +43,7 @@ export class BatchState {
   readonly replies: Array<Effect.Effect<unknown>> = []
   /** Weight of the outputs that were processed. */
   weight = 0
-  /** The program to start now. */
+  /** The program to start after this batch. */
   command: SubprocessSpec | undefined
   /** The process is gone and its output is processed. */
   isProcessGone = false
@@ -58,10 +58,10 @@ export class BatchState {
 
   /** Whether one more approval request may be processed in this batch. */
   get canRequestApproval(): boolean {
-    return this.approvalCost < ASKS_PER_TURN && this.hasRoom
+    return this.approvalCost < REQUESTS_PER_BATCH && this.hasRoom
   }
 
-  /** Whether one more approval may wait. A run that is ending, or whose process has exited, waits for none of them. */
+  /** Whether one more approval can be requested. A run that is ending, or whose process has exited, needs no approvals. */
   get hasRoom(): boolean {
     const { isGone, recorder } = this.context
     const { pending, verdict } = recorder.state
@@ -69,7 +69,7 @@ export class BatchState {
   }
 
   /** Applies an input to the run machine, without secrets, and collects its actions. */
-  apply(input: Input): void {
+  apply(input: RunMachineInput): void {
     const { recorder, redaction } = this.context
     for (const action of recorder.apply(isRedacted(input) ? input : redaction.value(input)))
       this.actions.push(action)
@@ -78,6 +78,6 @@ export class BatchState {
 
 export const isoTime = (unixMillis: number): string => new Date(unixMillis).toISOString()
 
-/** Streamed text is redacted at its seams before. */
-const isRedacted = (input: Input): boolean =>
-  input._tag === "Said" && input.event.type === "run.message.delta"
+/** Whether the input is redacted already: streamed text is redacted across its pieces. */
+const isRedacted = (input: RunMachineInput): boolean =>
+  input._tag === "EventEmitted" && input.event.type === "run.message.delta"

@@ -5,7 +5,7 @@
  */
 import type { Budget, RunFailure, Usage } from "@corral/domain/run/Run"
 
-/** The share of a limit at which a person is warned. */
+/** Share of a limit at which the run emits a warning. */
 export const WARN_AT = 0.8
 
 export type BudgetNotice =

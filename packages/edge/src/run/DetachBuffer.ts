@@ -4,12 +4,12 @@
 const WORTH_RELEASING = 16_384
 
 /**
- * Releases a read's memory now. The garbage collector sees only the small object that stands for it, so a runtime that prints fast would
+ * Releases a read's memory now. The garbage collector sees only the small object that refers to it, so a runtime that prints fast would
  * make the Edge grow by some 70 MB of dead reads.
  */
 export const detachBuffer = (read: Uint8Array): void => {
   const { buffer } = read
-  // A read of a pipe is alone in its memory; a shared one has other users.
+  // A read of a pipe owns its memory. A shared buffer has other users.
   if (buffer instanceof ArrayBuffer && buffer.byteLength === read.length && read.length >= WORTH_RELEASING)
     buffer.transfer(0)
 }

@@ -1,7 +1,7 @@
 /**
- * What the log calls a file: its path in the folder that the run works in, whatever the runtime called it.
+ * File paths as the log records them: relative to the run's folder, regardless of how the runtime wrote them.
  *
- * By the text alone: where links lead is not asked. What lies outside begins with `..`, so that it is not taken for something inside.
+ * Reads the text only and does not resolve links. A path outside the folder begins with `..`.
  */
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"

@@ -13,7 +13,7 @@ export const repeatDecision = (
   const wanted = { allow: "approved", deny: "denied", cancel: "cancelled" }[answer.decision]
   const isEdited = answer.updatedInput !== undefined || approval.edited === true
   if (approval.state === wanted && !isEdited) return Effect.succeed(approval)
-  // The run has stopped, and the store has not accepted its end yet.
+  // The run has stopped, but its end is not stored yet.
   if (approval.state === "pending")
     return Effect.fail(new Overloaded({ details: { reason: "store_failed" } }))
   const details = { approvalId: approval.id, state: approval.state }

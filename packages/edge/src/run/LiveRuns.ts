@@ -1,4 +1,4 @@
-/** Live runs of an Edge: their actors, their slots, and the room for more. In memory; the log has what is durable. */
+/** Live runs of an Edge: their actors, their slots and the admission limit. In memory; durable state is in the log. */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Overloaded } from "@corral/domain/errors/Failures"
 import type { Metrics } from "@corral/service/telemetry/Metrics"
@@ -28,7 +28,7 @@ export class LiveRuns {
     return this.actors.size - this.queue.waiting
   }
 
-  /** Admits a run while there is room. `id`: chosen by the caller; a second run with the same id would look like a failing store. */
+  /** Admits a run below the limit. `id` is the caller's choice. A second run with the same id would look like a failing store. */
   admitting<A, E, R>(
     id: RunId | undefined,
     admission: Effect.Effect<A, E, R>

@@ -1,8 +1,8 @@
 /**
- * A run's mailbox: messages from callbacks, taken all at once by the one fiber that owns it.
+ * Mailbox of a run: messages from callbacks. The fiber that owns it takes all of them together.
  *
- * A waiting owner is resumed by the post itself, not a turn of the event loop later: that is the shortest way from a child's write to
- * the disk. Bounded; a full mailbox refuses.
+ * A post resumes a waiting owner directly, not in a later turn of the event loop. This is the shortest path from a child's write to the
+ * disk. Bounded: a full mailbox refuses messages.
  */
 import { Effect } from "effect"
 
@@ -15,7 +15,7 @@ export class Mailbox<A> {
     this.capacity = capacity
   }
 
-  /** False where it is full: the message was not taken. */
+  /** False if the mailbox is full and the message was refused. */
   post(message: A): boolean {
     if (this.messages.length >= this.capacity) return false
     this.messages.push(message)
@@ -25,7 +25,7 @@ export class Mailbox<A> {
     return true
   }
 
-  /** All messages that wait, at least one. */
+  /** Waits for messages and takes all of them, at least one. */
   readonly take: Effect.Effect<ReadonlyArray<A>> = Effect.suspend(() =>
     this.messages.length > 0
       ? Effect.sync(() => this.drain())
@@ -35,7 +35,7 @@ export class Mailbox<A> {
         })
   )
 
-  /** All messages that wait now, if any. */
+  /** Takes the pending messages without waiting. */
   takeWaiting(): ReadonlyArray<A> {
     return this.messages.length > 0 ? this.drain() : none
   }

@@ -1,11 +1,11 @@
 /**
- * One batch of a run's mailbox: all messages that waited, applied to the run in order.
+ * One batch of a run's mailbox: all pending messages, applied to the run in order.
  *
- * Synchronous. Collects what to do after the batch's events are durable; nothing leaves the run before that.
+ * Synchronous. Collects the actions to perform after the batch's events are durable; nothing leaves the run before that.
  */
 import { Conflict } from "@corral/domain/errors/Failures"
 import { draft } from "@corral/domain/run/RunEvent"
-import type { Input } from "@corral/domain/run/RunMachine"
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AdapterOutput, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
 import { Deferred, Effect } from "effect"
@@ -47,7 +47,7 @@ export class MailboxBatch extends BatchState {
       case "Ready":
         return this.#start(message)
       case "Unready":
-        return this.apply({ _tag: "Overruled", error: message.error })
+        return this.apply({ _tag: "FailureImposed", error: message.error })
       case "Decoded":
         return this.#applyOutputs(message)
       case "Exited":
@@ -56,7 +56,7 @@ export class MailboxBatch extends BatchState {
         return this.#failDecoding(message)
       case "DecodingEnded":
         this.isProcessGone = true
-        return dispatch(this, redaction.rest())
+        return dispatch(this, redaction.flush())
       case "Resumed":
         return
       case "SpawnFailed":
@@ -66,14 +66,14 @@ export class MailboxBatch extends BatchState {
         for (const input of this.#withReportedDiff(message.review)) this.apply(input)
         return this.apply({ _tag: "Ended" })
       case "Announced":
-        return this.apply({ _tag: "Said", event: message.event })
+        return this.apply({ _tag: "EventEmitted", event: message.event })
       case "Spent":
         return chargeBudget(this, budget.reach(message.limit, message.used))
       case "Quiet":
         return this.#reportSilence(message)
       case "Cancel":
         return this.apply({ _tag: "CancelRequested", reason: message.reason, by: message.by })
-      case "Expired":
+      case "ApprovalExpired":
       case "TimedOut":
         return this.apply(message)
       case "Decide":
@@ -83,18 +83,18 @@ export class MailboxBatch extends BatchState {
     }
   }
 
-  /** A run that ended while it waited starts nothing. */
+  /** Starts the program, unless the run ended while it was queued. */
   #start({ command }: RunMessageOf<"Ready">): void {
     if (this.context.recorder.state.verdict !== undefined) return
     this.command = command
     this.apply({ _tag: "Spawned" })
   }
 
-  /** Outputs of the process's end complete what was still open. After the run's outcome, the rest of them means nothing. */
+  /** Outputs at the end of the process complete open messages and calls. After the run's outcome, other outputs are ignored. */
   #applyOutputs({ outputs, weight }: RunMessageOf<"Decoded">): void {
     const { redaction, reported } = this.context
     this.weight += weight
-    dispatch(this, redaction.seams(reported.isOver ? outputs.filter(isClosing) : outputs))
+    dispatch(this, redaction.redactStream(reported.isOver ? outputs.filter(isClosing) : outputs))
   }
 
   /**
@@ -112,29 +112,31 @@ export class MailboxBatch extends BatchState {
   #failDecoding({ message }: RunMessageOf<"DecodeFailed">): void {
     if (this.context.recorder.state.verdict !== undefined) return
     const error = { code: "runtime_unavailable", message, details: { reason: "decode_failed" } }
-    this.apply({ _tag: "Overruled", error })
+    this.apply({ _tag: "FailureImposed", error })
   }
 
   #failStart({ error: { code } }: RunMessageOf<"SpawnFailed">): void {
     const reason = code === "ENOENT" ? "command_missing" : "not_startable"
     const message = `The runtime's program could not be started (${code ?? "unknown error"}).`
-    this.apply({ _tag: "Said", event: draft("runtime.unavailable", { reason, message }) })
+    this.apply({ _tag: "EventEmitted", event: draft("runtime.unavailable", { reason, message }) })
     const error = { code: "runtime_unavailable", message, details: { reason } }
-    this.apply({ _tag: "Concluded", outcome: { _tag: "Failed", error } })
+    this.apply({ _tag: "OutcomeReported", outcome: { _tag: "Failed", error } })
   }
 
-  /** An earlier message of the batch may have asked a person or called a tool: then the runtime is not silent. */
+  /** The runtime is not silent if an earlier message of the batch requested an approval or called a tool. */
   #reportSilence({ silentMs }: RunMessageOf<"Quiet">): void {
     const { openCalls, pending, verdict } = this.context.recorder.state
     if (verdict !== undefined || pending.length > 0 || openCalls.size > 0) return
-    this.apply({ _tag: "Said", event: draft("runtime.retrying", { reason: "silence", silentMs }) })
+    this.apply({ _tag: "EventEmitted", event: draft("runtime.retrying", { reason: "silence", silentMs }) })
   }
 
   /** The diff that the runtime reported, unless the Edge measured one. */
-  #withReportedDiff(review: ReadonlyArray<Input>): ReadonlyArray<Input> {
+  #withReportedDiff(review: ReadonlyArray<RunMachineInput>): ReadonlyArray<RunMachineInput> {
     const { diff } = this.context.reported
-    const isMeasured = review.some((input) => input._tag === "Said" && input.event.type === "run.diff.ready")
-    return diff === undefined || isMeasured ? review : [{ _tag: "Said", event: diff }, ...review]
+    const isMeasured = review.some(
+      (input) => input._tag === "EventEmitted" && input.event.type === "run.diff.ready"
+    )
+    return diff === undefined || isMeasured ? review : [{ _tag: "EventEmitted", event: diff }, ...review]
   }
 
   #sendInput({ text, reply }: RunMessageOf<"Input">): void {
@@ -150,7 +152,7 @@ export class MailboxBatch extends BatchState {
       channel: "text",
       text
     } as const
-    this.apply({ _tag: "Said", event: draft("run.message.completed", message) })
+    this.apply({ _tag: "EventEmitted", event: draft("run.message.completed", message) })
     this.replies.push(
       Effect.sync(() => write(line)),
       Deferred.succeed(reply, undefined)

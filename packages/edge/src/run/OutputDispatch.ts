@@ -31,14 +31,18 @@ const dispatchOne = (
     case "ApprovalWithdrawn":
       return withdrawApproval(batch, output.key, output.reason)
     case "Artifact":
-      return recorder.make(redaction.value(output.name), redaction.value(output.mediaType), output.content)
+      return recorder.addArtifact(
+        redaction.value(output.name),
+        redaction.value(output.mediaType),
+        output.content
+      )
     case "Reply":
       return write(output.text)
     case "Usage":
-      batch.apply({ _tag: "Used", usage: output.usage })
+      batch.apply({ _tag: "UsageReported", usage: output.usage })
       return chargeBudget(batch, budget.charge(output.usage))
     case "Outcome":
-      return batch.apply({ _tag: "Concluded", outcome: output.outcome })
+      return batch.apply({ _tag: "OutcomeReported", outcome: output.outcome })
     case "Unknown":
       return onUnknown(redaction.value(output.what), redaction.value(output.raw))
   }
@@ -47,28 +51,28 @@ const dispatchOne = (
 /** The changes of a run are reported once, at its end: the Edge's own measurement replaces what the runtime reported. */
 const applyEvent = (batch: BatchState, event: AdapterEvent): void => {
   if (event.type === "run.diff.ready") batch.context.reported.diff = event
-  else batch.apply({ _tag: "Said", event })
+  else batch.apply({ _tag: "EventEmitted", event })
 }
 
 const withdrawApproval = (batch: BatchState, key: string, reason: string): void => {
   const { approvals } = batch.context
   const approvalId = approvals.idOf(key)
   if (approvalId === undefined) return
-  batch.apply({ _tag: "Withdrawn", approvalId, reason })
+  batch.apply({ _tag: "ApprovalWithdrawn", approvalId, reason })
   approvals.remove(approvalId)
 }
 
-/** Warns about a budget that is nearly used up, and ends the run where it is. */
+/** Warns about a budget that is nearly used up, and ends the run if it is used up. */
 export const chargeBudget = (batch: BatchState, notices: ReadonlyArray<BudgetNotice>): void => {
   for (const notice of notices) {
-    // A run that has an outcome uses nothing more.
+    // A run with an outcome is not charged.
     if (batch.context.recorder.state.verdict !== undefined) return
     if (notice._tag === "Warn") {
       const { limit, text } = notice
       const message = { messageId: `budget:${limit}`, role: "system", channel: "text", text } as const
-      batch.apply({ _tag: "Said", event: draft("run.message.completed", message) })
+      batch.apply({ _tag: "EventEmitted", event: draft("run.message.completed", message) })
     } else {
-      batch.apply({ _tag: "Overruled", error: notice.error })
+      batch.apply({ _tag: "FailureImposed", error: notice.error })
     }
   }
 }

@@ -4,7 +4,7 @@
  * Guarantees: a secret that is split over pieces of one streamed message is found, unless another output comes in between. The end of a
  * piece that may begin a secret waits for the next piece of its message, or for any other output.
  *
- * Does not: change the content of artifacts. `Redaction` says what it does not find.
+ * Does not: change the content of artifacts. `Redaction` documents the secrets that it does not find.
  */
 import { Redaction } from "@corral/domain/redaction/Redaction"
 import type { DraftOf } from "@corral/domain/run/RunEvent"
@@ -12,43 +12,43 @@ import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 
 type Delta = DraftOf<"run.message.delta">
 
-/** Maximum number of messages whose last piece waits. Beyond it, all of them are emitted. */
+/** Maximum number of messages with a held piece. Above it, all held pieces are emitted. */
 const MOST_WAITING = 8
 
 export class OutputRedaction {
   readonly #redaction: Redaction
-  /** The last piece of each message whose end waits; its text is that end. */
+  /** Held end of each message, as a piece. */
   readonly #waiting = new Map<string, Delta>()
-  /** The end of what was shown of each streamed message, the last ones: the name of a secret may be there. */
+  /** Last emitted text of recent messages. It may contain the name of a secret. */
   readonly #context = new Map<string, string>()
-  readonly #kept = new Set<string>()
+  readonly #checkedIds = new Set<string>()
 
-  /** `values` are secret wherever they stand. */
+  /** `values` are secret everywhere. */
   constructor(values: Iterable<string>) {
     this.#redaction = new Redaction(values)
   }
 
-  /** A value without secrets; the very same where it has none. */
+  /** A value without secrets; the same reference if it has none. */
   value<A>(value: A): A {
     return this.#redaction.value(value)
   }
 
-  /** The outputs with streamed text told apart at its seams. The rest is as it was, in its order. */
-  seams(outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<AdapterOutput> {
-    const told: Array<AdapterOutput> = []
+  /** Redacts streamed text across its pieces. Other outputs stay unchanged and in order. */
+  redactStream(outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<AdapterOutput> {
+    const emitted: Array<AdapterOutput> = []
     for (const output of outputs) {
       if (output._tag === "Event" && output.event.type === "run.message.delta")
-        this.#piece(output.event, told)
+        this.#piece(output.event, emitted)
       else {
-        if (speaks(output)) told.push(...this.rest())
-        told.push(output)
+        if (isLogged(output)) emitted.push(...this.flush())
+        emitted.push(output)
       }
     }
-    return told
+    return emitted
   }
 
-  /** What still waits: nothing comes after it. */
-  rest(): ReadonlyArray<AdapterOutput> {
+  /** Emits all held text at the end of the output. */
+  flush(): ReadonlyArray<AdapterOutput> {
     if (this.#waiting.size === 0) return none
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
@@ -57,19 +57,19 @@ export class OutputRedaction {
     )
   }
 
-  #piece(delta: Delta, told: Array<AdapterOutput>): void {
+  #piece(delta: Delta, emitted: Array<AdapterOutput>): void {
     const key = keyOf(delta)
     const held = this.#waiting.get(key)?.payload.text
     const text = held === undefined ? delta.payload.text : held + delta.payload.text
     const { context, rest, shown } = this.#redaction.piece(this.#context.get(key) ?? "", text)
-    if (rest.length < text.length || text === "") told.push(this.#output(delta, shown))
+    if (rest.length < text.length || text === "") emitted.push(this.#output(delta, shown))
     this.#remember(key, context)
     if (rest === "") {
       if (held !== undefined) this.#waiting.delete(key)
       return
     }
     this.#waiting.set(key, { ...delta, payload: { ...delta.payload, text: rest } })
-    if (this.#waiting.size > MOST_WAITING) told.push(...this.rest())
+    if (this.#waiting.size > MOST_WAITING) emitted.push(...this.flush())
   }
 
   #remember(key: string, context: string): void {
@@ -86,8 +86,8 @@ export class OutputRedaction {
     const { messageId, parentCallId } = payload
     const same =
       text === payload.text &&
-      this.#isKept(messageId) &&
-      (parentCallId === undefined || this.#isKept(parentCallId))
+      this.#isWithoutSecret(messageId) &&
+      (parentCallId === undefined || this.#isWithoutSecret(parentCallId))
     return {
       _tag: "Event",
       event: same
@@ -96,21 +96,21 @@ export class OutputRedaction {
     }
   }
 
-  /** Whether an id has no secret in it. Those of one message come again and again. */
-  #isKept(id: string): boolean {
-    if (this.#kept.has(id)) return true
+  /** Whether an id contains no secret. Cached, because the pieces of one message repeat its id. */
+  #isWithoutSecret(id: string): boolean {
+    if (this.#checkedIds.has(id)) return true
     const isKept = this.#redaction.text(id) === id
-    if (this.#kept.size >= MOST_WAITING) this.#kept.clear()
-    if (isKept) this.#kept.add(id)
+    if (this.#checkedIds.size >= MOST_WAITING) this.#checkedIds.clear()
+    if (isKept) this.#checkedIds.add(id)
     return isKept
   }
 }
 
-/** Text and reasoning of one message are streamed side by side. */
+/** Text and reasoning of one message are separate streams. */
 const keyOf = ({ payload: { channel, messageId } }: Delta): string => `${channel} ${messageId}`
 
 const none: ReadonlyArray<AdapterOutput> = []
 
-/** What stands in the log has its place after the text before it. */
-const speaks = ({ _tag }: AdapterOutput): boolean =>
+/** Whether an output appears in the log, so that earlier text must be emitted before it. */
+const isLogged = ({ _tag }: AdapterOutput): boolean =>
   _tag !== "Usage" && _tag !== "Reply" && _tag !== "Unknown"

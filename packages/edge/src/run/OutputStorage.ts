@@ -1,11 +1,11 @@
-/** Between a turn and its append: what the turn's events name is kept first. */
+/** Storage of the artifacts that a batch's events name, before the events are appended. */
 import { Effect } from "effect"
-import type { Artifacts, KeptArtifact, NewArtifact } from "../artifact/Artifacts.ts"
+import type { Artifacts, StoredArtifact, NewArtifact } from "../artifact/Artifacts.ts"
 import type { RunRecorder } from "./RunRecorder.ts"
 
-/** To be called before `recorder.take`. Never fails: what cannot be kept is left out of the log, with a warning. */
+/** Call it before `recorder.take`. Never fails: an artifact that cannot be stored is left out of the log, with a warning. */
 export const storeOutputs = (artifacts: Artifacts["Service"], recorder: RunRecorder): Effect.Effect<void> => {
-  const waiting = recorder.toBeKept
+  const waiting = recorder.pendingArtifacts
   return waiting.length === 0 ? Effect.void : keepAll(artifacts, recorder, waiting)
 }
 
@@ -14,9 +14,9 @@ const keepAll = Effect.fnUntraced(function* (
   recorder: RunRecorder,
   waiting: ReadonlyArray<NewArtifact>
 ) {
-  const kept = new Map<NewArtifact, KeptArtifact>()
+  const kept = new Map<NewArtifact, StoredArtifact>()
   for (const made of waiting) {
-    yield* artifacts.keep(made).pipe(
+    yield* artifacts.store(made).pipe(
       Effect.match({
         onSuccess: (one) => void kept.set(made, one),
         onFailure: ({ reason }) => reason

@@ -1,7 +1,8 @@
 /**
- * One event's payload is at most 256 KiB of JSON. Streamed text is split into several deltas and nothing of it is lost; the one long text
- * that other events carry is cut at a character boundary, with `truncated` and the `totalBytes` of the whole; whatever else is too long
- * is shortened. An event never changes its type: a terminal one stays terminal.
+ * Limit of an event's payload: at most 256 KiB of JSON.
+ *
+ * Streamed text is split into several deltas without loss. The long text of other events is cut at a character boundary, with `truncated`
+ * and the `totalBytes` of the whole. Other long fields are shortened. An event never changes its type: a terminal one stays terminal.
  */
 import {
   draft,
@@ -13,7 +14,7 @@ import {
 
 /** Every UTF-16 unit may take six bytes of JSON. */
 const PIECE = 32_768
-/** For the long text; the rest is for everything beside it. */
+/** Budget of the long text. The rest is for the other fields. */
 const TEXT_BYTES = 196_608
 const REST_BYTES = 49_152
 
@@ -62,7 +63,7 @@ type Fields = Readonly<Record<string, unknown>>
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Every text in it cut to `bytes` of JSON, every list to `items`. */
+/** Cuts every text in a value to `bytes` of JSON, and every list to `items`. */
 const shortened = (value: unknown, bytes: number, items: number): unknown => {
   if (typeof value === "string") return cutText(value, bytes)
   if (Array.isArray(value)) return value.slice(0, items).map((item) => shortened(item, bytes, items))
@@ -74,7 +75,7 @@ const shortened = (value: unknown, bytes: number, items: number): unknown => {
   )
 }
 
-/** As much of everything as fits: the same limits for all of it, tighter until it does. */
+/** Shortens fields until they fit, with the same limits for all of them. */
 const fitting = (fields: Fields, budget: number): Fields => {
   for (let bytes = budget / 2, items = 1_024; bytes >= 64; bytes /= 4, items = Math.max(items / 4, 8)) {
     const short = shortened(fields, bytes, items) as Fields // an object stays an object
@@ -95,7 +96,7 @@ const longText: { readonly [T in EventType]?: string } = {
   "run.diff.ready": "patch"
 }
 
-/** `truncated` is said only of a text that lost something. */
+/** Sets `truncated` only if the text was cut. */
 const cut = (value: unknown): { readonly text: unknown; readonly flags: Fields } => {
   if (jsonBytes(value) <= TEXT_BYTES) return { text: value, flags: {} }
   const whole = typeof value === "string" ? value : JSON.stringify(value)
@@ -105,7 +106,7 @@ const cut = (value: unknown): { readonly text: unknown; readonly flags: Fields }
   }
 }
 
-/** True where the payload may be over the limit: cheap, and never wrong about one that is. */
+/** Whether the payload may exceed the limit. Cheap; may be true for a payload that fits. */
 export const mayExceed = (line: string): boolean => line.length * 3 > MAX_PAYLOAD_BYTES
 
 const fits = (event: EventDraft): boolean =>
@@ -133,7 +134,7 @@ const shortResolution = (
   return draft(event.type, payload)
 }
 
-/** The whole output of a tool that `fit` will cut, or `undefined` where it loses nothing of it. */
+/** The whole output of a tool if `fitPayload` will cut it. */
 export const wholeOutput = (event: EventDraft): string | undefined => {
   if (event.type !== "run.tool.result") return undefined
   const { output = "" } = event.payload
@@ -141,12 +142,12 @@ export const wholeOutput = (event: EventDraft): string | undefined => {
   return isCut ? output : undefined
 }
 
-/** The same event as events that fit. Call it where `mayExceed` said so. */
-export const fit = (event: EventDraft): ReadonlyArray<EventDraft> => {
+/** The event as one or more events that fit. Call it if `mayExceed` is true. */
+export const fitPayload = (event: EventDraft): ReadonlyArray<EventDraft> => {
   if (fits(event)) return [event]
   if (event.type === "run.approval.requested") return [shortApproval(event)]
   if (event.type === "run.approval.resolved" && event.payload.requestedInput !== undefined)
-    return fit(shortResolution(event))
+    return fitPayload(shortResolution(event))
   const long = longText[event.type]
   const { [long ?? ""]: text, ...others } = event.payload as Fields
   const rest = fitting(others, REST_BYTES)

@@ -4,21 +4,23 @@
  * A run that was under way when the Edge died is folded from its log and gets the events that were missing: its approvals are
  * cancelled, its tool calls closed, and it fails as `runtime_unavailable` with the reason `edge_restarted`.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { fold, initial, type RunState } from "@corral/domain/run/RunState"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import type { EventDraft } from "@corral/domain/run/RunEvent"
 import { pageOfApprovals } from "../approval/Approvals.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { sweep } from "../process/Containment.ts"
 import { groupsOfEdge } from "../process/ControlGroup.ts"
+import { leftGroups } from "../process/GroupRecord.ts"
 import { EDGE_MARK } from "../process/MarkSweep.ts"
-import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
+import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { StoredBatch } from "../log/StoredBatch.ts"
 import { mint } from "@corral/service/Identifiers"
 import { RunRecorder } from "./RunRecorder.ts"
 import { unfinishedRuns } from "../log/Runs.ts"
-import { type Store, StoreFailed } from "../store/Store.ts"
+import { Store, StoreFailed } from "../store/Store.ts"
 import { RESTORE_HINT, StoreDamaged } from "../store/StoreDamage.ts"
 
 const PAGE = 262_144
@@ -53,7 +55,7 @@ const foldLog = (
     const last = batches.at(-1)
     if (last === undefined) return { state, lastSeq }
     for (const { lines } of batches) {
-      // The log holds what `encoder` wrote of drafts that the machine accepted.
+      // The log holds what `makeEventEncoder` wrote of drafts that the machine accepted.
       for (const line of lines.split("\n")) state = fold(state, JSON.parse(line) as EventDraft)
     }
     lastSeq = last.lastSeq
@@ -61,12 +63,12 @@ const foldLog = (
 }
 
 /** Why a run has no actor to end it, for its terminal event. */
-export interface Loss {
+export interface ActorLoss {
   readonly reason: "edge_restarted" | "store_failed"
   readonly message: string
 }
 
-const restarted: Loss = {
+const restarted: ActorLoss = {
   reason: "edge_restarted",
   message: "The Edge ended while the run was under way."
 }
@@ -76,7 +78,7 @@ export const endRun = Effect.fnUntraced(function* (
   store: Store["Service"],
   log: EdgeEventLog["Service"],
   run: Run,
-  { message, reason }: Loss,
+  { message, reason }: ActorLoss,
   now: number
 ): Effect.fn.Return<void, StoreFailed> {
   const { state, lastSeq } = foldLog(log, run)
@@ -84,7 +86,7 @@ export const endRun = Effect.fnUntraced(function* (
   const recorder = RunRecorder.recovered({ ...run, lastSeq }, state, pending)
   recorder.at(new Date(now).toISOString())
   recorder.apply({
-    _tag: "Concluded",
+    _tag: "OutcomeReported",
     reason: reason === "edge_restarted" ? "the Edge ended" : "the store failed",
     outcome: {
       _tag: "Failed",
@@ -110,10 +112,14 @@ const readable = <A>(read: () => A): Effect.Effect<A, StoreFailed> =>
       })
   })
 
-/** Gives the Edge's id. Nothing of an earlier Edge of this store is alive or unfinished when it succeeds. */
+/**
+ * Gives the Edge's id. Nothing of an earlier Edge of this store is alive or unfinished when it succeeds. `groupsOf`: the control groups
+ * that an Edge may have left.
+ */
 export const recover = Effect.fnUntraced(function* (
   store: Store["Service"],
-  log: EdgeEventLog["Service"]
+  log: EdgeEventLog["Service"],
+  groupsOf: (edgeId: string) => ReadonlyArray<string> = groupsOfEdge
 ): Effect.fn.Return<string, StoreFailed> {
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
   const known = yield* readable(() => knownId(store))
@@ -123,7 +129,7 @@ export const recover = Effect.fnUntraced(function* (
     yield* store.commit([["INSERT INTO edge (id) VALUES (?)", id]])
     return id
   }
-  yield* sweep({ mark: `${EDGE_MARK}=${known}`, groups: groupsOfEdge(known) })
+  yield* sweep({ mark: `${EDGE_MARK}=${known}`, groups: groupsOf(known) })
   for (const run of yield* readable(() => unfinishedRuns(store)))
     yield* endRun(store, log, run, restarted, now).pipe(
       // A damaged store is served as far as it can be read; that is more than no Edge at all.
@@ -134,3 +140,23 @@ export const recover = Effect.fnUntraced(function* (
     )
   return known
 })
+
+/** Identity of this Edge, for as long as its store exists. Available once nothing of its predecessor is alive or unfinished. */
+export class EdgeIdentity extends Context.Service<
+  EdgeIdentity,
+  {
+    readonly edgeId: string
+    /** Control groups of the predecessor. Those that still exist could not be removed. */
+    readonly left: ReadonlyArray<string>
+  }
+>()("corral/edge/EdgeIdentity") {
+  static readonly layer = Layer.effect(
+    EdgeIdentity,
+    Effect.gen(function* () {
+      const { home } = yield* EdgeConfig
+      let left: ReadonlyArray<string> = []
+      const edgeId = yield* recover(yield* Store, yield* EdgeEventLog, (id) => (left = leftGroups(home, id)))
+      return EdgeIdentity.of({ edgeId, left })
+    })
+  )
+}

@@ -1,10 +1,10 @@
-/** What a run's actor does after the events before it are durable: answers approvals, ends the process. */
+/** Actions of a run's actor, performed after earlier events are durable: answers approvals, ends the process. */
 import { Effect, Fiber, type Scope } from "effect"
 import * as Ladder from "../process/Termination.ts"
 import type { RunAction } from "./RunRecorder.ts"
 import type { RunSession } from "./RunSession.ts"
 
-export const perform = (
+export const performAction = (
   session: RunSession,
   action: RunAction
 ): Effect.Effect<unknown, never, Scope.Scope> => {
@@ -29,7 +29,7 @@ const leave = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> 
   return Effect.forkScoped(Ladder.terminateAfterInput(process.ladder, options.times.leave))
 }
 
-/** Ends the process, or the wait for its start. */
+/** Ends the process, or its queued start. */
 const stop = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> => {
   if (session.isStopping) return Effect.void
   session.isStopping = true

@@ -1,11 +1,11 @@
 /**
  * The run actor: one scoped fiber that owns a run's subprocess, its clocks, its cancellation and the Deferred of each open approval.
  *
- * The actor first waits for `prepare`; a cancel ends that wait. Everything that happens to the run is a message in its mailbox. The actor
+ * The actor first waits for `prepare`; a cancel ends that wait. Every input of the run is a message in its mailbox. The actor
  * takes all waiting messages as one batch, applies them to the recorder, makes the events durable, and only then acts.
  *
- * Guarantees: a person or the runtime sees nothing that is not on disk. Every run ends the same way: the process is ended, nothing of it is
- * left, then the terminal event is written, then the scope closes.
+ * Guarantees: users and the runtime see only what is on disk. Every run ends in the same order: all its processes end, the terminal event is
+ * written, the scope closes.
  *
  * Does not: restart. When the store fails, the actor ends the process and leaves the log's end to `StoppedRuns`.
  */
@@ -18,17 +18,17 @@ import type { OpenApproval } from "../approval/OpenApprovals.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import { BudgetMeter } from "./Budget.ts"
 import { storeOutputs } from "./OutputStorage.ts"
-import { perform } from "./RunActions.ts"
+import { performAction } from "./RunActions.ts"
 import { postLater, startProcess } from "./RunProcess.ts"
 import { type RunActorOptions, RunSession } from "./RunSession.ts"
 import type { BatchContext } from "./BatchState.ts"
 import { MailboxBatch } from "./MailboxBatch.ts"
 import type { DecideFailure, Decider, RunMessage } from "./RunMessage.ts"
 
-/** The run ended before the command reached it: the store has the answer. */
+/** The run ended before the command reached it. The store has its final state. */
 export class RunGone extends Data.TaggedError("RunGone")<{}> {}
 
-/** A live run, as the supervisor holds it. */
+/** Handle of a live run for the supervisor. */
 export interface RunActor {
   /** The run as it is on disk. */
   readonly run: () => Run
@@ -41,9 +41,9 @@ export interface RunActor {
   /** Writes an event of the Edge to the run's log, if the run is still live. */
   readonly announce: (event: AdapterEvent) => void
   readonly input: (text: string) => Effect.Effect<void, Conflict | RunGone>
-  /** Runs the actor. Succeeds when the run's end is on disk and nothing of the run is left. */
+  /** Runs the actor. Succeeds when the run's end is on disk and all its processes have ended. */
   readonly live: Effect.Effect<void, StoreFailed, Scope.Scope>
-  /** The terminal run, once it is on disk; fails where the store failed. */
+  /** The terminal run, once it is on disk. Fails if the store failed. */
   readonly ended: Deferred.Deferred<Run, StoreFailed>
 }
 
@@ -86,7 +86,7 @@ const live = Effect.fnUntraced(function* (session: RunSession) {
   const context = batchContext(session)
   const processMessages = (messages: ReadonlyArray<RunMessage>) =>
     processBatch(session, new MailboxBatch(context, clock.currentTimeMillisUnsafe()), messages)
-  // The messages go out of scope with each batch: a quiet run that held its last one would hold the buffer that it was read into.
+  // Messages go out of scope after each batch. Otherwise an idle run would retain the buffer of its last read.
   while (!options.recorder.terminal) yield* Effect.flatMap(mailbox.take, processMessages)
 })
 
@@ -131,7 +131,7 @@ const processBatch = Effect.fnUntraced(function* (
   // The decoder's outputs of the process's end belong to the same commit.
   for (const message of mailbox.takeWaiting()) batch.handle(message)
   batch.resume()
-  stdout.processed(batch.weight, session.holdsBack)
+  stdout.processed(batch.weight, session.isBackedUp)
 
   // Concurrent with the commit: a program takes longer to start. A run that was cancelled in the same batch is not started.
   if (batch.command !== undefined && recorder.state.verdict === undefined)
@@ -139,7 +139,7 @@ const processBatch = Effect.fnUntraced(function* (
   yield* commit(options)
   for (const approval of approvals.takeUnwatched())
     yield* Effect.forkScoped(awaitDecision(session, approval, (text) => stdin.write(text)))
-  for (const action of batch.actions) yield* perform(session, action)
+  for (const action of batch.actions) yield* performAction(session, action)
   for (const reply of batch.replies) yield* reply
   if (batch.isUnfinished) session.resumeLater()
   yield* adjustClocks(session)
@@ -161,14 +161,14 @@ const awaitDecision = Effect.fnUntraced(function* (
   write: (text: string) => void
 ) {
   const decided = yield* Effect.timeoutOption(Deferred.await(approval.answer), times.approval)
-  if (decided._tag === "None") post({ _tag: "Expired", approvalId: approval.id })
+  if (decided._tag === "None") post({ _tag: "ApprovalExpired", approvalId: approval.id })
   const answer = decided._tag === "Some" ? decided.value : yield* Deferred.await(approval.answer)
   const line = protocol.answer(approval.key, answer)
   if (line !== undefined) write(line)
   approvals.remove(approval.id)
 })
 
-/** The time in which a person decides counts neither as silence nor towards the run's timeout. */
+/** The time of a pending approval counts neither as silence nor towards the run's timeout. */
 const adjustClocks = ({ options: { recorder }, process }: RunSession) => {
   if (process === undefined) return Effect.void
   const isPending = recorder.state.pending.length > 0
@@ -177,12 +177,12 @@ const adjustClocks = ({ options: { recorder }, process }: RunSession) => {
   return process.activeClock(!isPending)
 }
 
-/** The process is gone: ends what is left of the run and reviews its workspace. */
+/** After the process has exited: ends remaining processes of the run and reviews its workspace. */
 const finish = Effect.fnUntraced(function* ({ exited, options: { review }, post, process }: RunSession) {
   if (process === undefined) return
   yield* Fiber.interrupt(process.opening)
   yield* Deferred.succeed(exited, undefined)
-  // Concurrent, because a person waits for both. A process that was still alive may have changed something meanwhile.
+  // Concurrent, because users wait for both. A process that was still alive may have changed files meanwhile.
   const [found, early] = yield* Effect.all([process.clear, review], { concurrency: 2 })
   post({ _tag: "Swept", review: found === 0 ? early : yield* review })
 })

@@ -140,7 +140,7 @@ const commandOf = Effect.fnUntraced(function* (
 
 interface NewRunFacts extends Pick<Run, "id"> {
   readonly model: string | undefined
-  /** Of the run that is resumed. */
+  /** Isolation of the resumed run. */
   readonly isolation: Run["isolation"]
   readonly worktree: WorktreeStart | undefined
 }
@@ -184,7 +184,7 @@ const createdPayload = (
   ...(worktree === undefined ? {} : { worktree })
 })
 
-/** A new worktree will hold what is committed in the workspace: the run checks again once the folder exists. */
+/** A new worktree contains the committed files only, so the run checks again once the folder exists. */
 const projectIn = (
   path: string,
   workspace: OpenWorkspace,

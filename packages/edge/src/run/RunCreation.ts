@@ -23,10 +23,10 @@ import { type AdmittedRun, admitRun, type RunAdmission } from "./RunAdmission.ts
 import { makeRunActor, type RunActor } from "./RunActor.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import type { RunActorOptions } from "./RunSession.ts"
-import { begin, review, type RunWorkspace } from "./RunWorkspace.ts"
+import { markRunStart, reviewRunChanges, type RunWorkspace } from "./RunWorkspace.ts"
 import type { StoppedRuns } from "./StoppedRuns.ts"
 
-/** What creating a run needs; the same for all runs of an Edge. */
+/** Dependencies of the creation, the same for all runs of an Edge. */
 export interface RunCreationContext
   extends
     Pick<RunAdmission, "config" | "runtimes" | "workspaces" | "worktrees" | "find">,
@@ -81,7 +81,7 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   yield* Effect.uninterruptible(
     Effect.gen(function* () {
       yield* log.append(batch.events, [...batch.projections, ...admitted.rows, ...keep(batch.run)]).pipe(
-        // Whether the run is on disk is unknown: if it is, it ends like a run that the store failed.
+        // The run may be on disk. If so, it ends like a run whose store failed.
         Effect.tapError(() => Effect.sync(() => stopped.add(batch.run.id))),
         Effect.mapError(storeUnavailable)
       )
@@ -120,10 +120,13 @@ const actorOptions = (
     prepare: Effect.tap(commandWhenFree(live, request.sessionId ?? request.workspace, command), () =>
       worktrees
         .make(run.id, mark)
-        .pipe(Effect.andThen(checkProjectFiles(admitted, recorder)), Effect.andThen(begin(snapshots, folder)))
+        .pipe(
+          Effect.andThen(checkProjectFiles(admitted, recorder)),
+          Effect.andThen(markRunStart(snapshots, folder))
+        )
     ),
     snapshot: snapshots.before(run.id, folder.root),
-    review: review(snapshots, folder),
+    review: reviewRunChanges(snapshots, folder),
     policy: grants.forRun(run, folder.root, agent.grants),
     root: folder.root,
     redaction: new OutputRedaction(secretsOf(command.env)),
@@ -149,7 +152,7 @@ const commandWhenFree = (
   })
 }
 
-/** Checks the folder again once it exists: a worktree holds what is committed, and files change while a run waits for its slot. */
+/** Checks the folder again once it exists: a worktree contains committed files only, and files may change while a run is queued. */
 const checkProjectFiles = (
   { adapter, agent, command, project, start }: AdmittedRun,
   recorder: RunRecorder

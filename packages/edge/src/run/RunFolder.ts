@@ -1,6 +1,6 @@
 /**
- * Which folder a run is to work in: the workspace itself, a worktree that is made for it, or, where it resumes another run, the one that
- * run worked in. A runtime looks for its conversation by the folder, so that is not for the request to change.
+ * Folder of a run: the workspace, a new worktree, or the folder of the run that it resumes. A request cannot change the folder of a resumed
+ * run, because runtimes find their conversations by it.
  */
 import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import type { RunId } from "@corral/domain/identity/Ids"
@@ -11,14 +11,14 @@ import type { Write } from "../store/Store.ts"
 import type { Worktrees } from "../workspace/Worktrees.ts"
 
 export interface RunFolder {
-  /** Real path; that of a worktree which is yet to be made is not there. */
+  /** Real path. The path of a new worktree does not exist yet. */
   readonly path: string
   readonly worktree?: WorktreeStart
-  /** What is to be on disk together with the run. */
+  /** Rows to commit together with the run. */
   readonly rows: ReadonlyArray<Write>
 }
 
-/** `workspace` is the workspace's real path. Until the scope closes, no other run may enter a worktree that is resumed. */
+/** `workspace` is the workspace's real path. Until the scope closes, no other run can use a resumed worktree. */
 export const folderOf = Effect.fnUntraced(function* (
   id: RunId,
   request: CreateRun,

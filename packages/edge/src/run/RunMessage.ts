@@ -10,7 +10,7 @@ import type {
 import type { ApprovalId } from "@corral/domain/identity/Ids"
 import type { Budget, RunFailure } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
-import type { Input } from "@corral/domain/run/RunMachine"
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type {
   AdapterEvent,
   AdapterOutput,
@@ -43,10 +43,10 @@ export type RunMessage =
   | { readonly _tag: "Resumed" }
   | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
   /** No process of the run is alive. `review`: what the Edge found in the workspace afterwards. */
-  | { readonly _tag: "Swept"; readonly review: ReadonlyArray<Input> }
+  | { readonly _tag: "Swept"; readonly review: ReadonlyArray<RunMachineInput> }
   | { readonly _tag: "Announced"; readonly event: AdapterEvent }
   | { readonly _tag: "Spent"; readonly limit: keyof Budget; readonly used: number }
-  | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
+  | { readonly _tag: "ApprovalExpired"; readonly approvalId: ApprovalId }
   | {
       readonly _tag: "TimedOut"
       readonly kind: PayloadOf<"runtime.timeout">["kind"]

@@ -1,4 +1,4 @@
-/** The process of one run and what watches it: its decoder, its clocks, its time budget. All of it ends with the run's scope. */
+/** Process of one run, with its decoder, its clocks and its time budget. They end with the run's scope. */
 import type { Budget } from "@corral/domain/run/Run"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect, type Fiber, type Scope } from "effect"
@@ -16,7 +16,7 @@ import * as SilenceClock from "./SilenceClock.ts"
 
 export interface RunProcess {
   readonly child: Subprocess
-  /** Kills what is left of the run and removes its temporary folder. Gives the number of looks that found something. */
+  /** Kills remaining processes of the run and removes its temporary folder. Returns the number of searches that found any. */
   readonly clear: Effect.Effect<number>
   readonly ladder: Ladder.TerminationOptions
   readonly silence: SilenceClock.SilenceClock
@@ -38,7 +38,7 @@ export const startProcess = Effect.fnUntraced(function* (
   const all: ProcessTarget = { mark: `${RUN_MARK}=${id}`, groups: group === undefined ? undefined : [group] }
   const remove = temporary === undefined ? Effect.void : removeTemporary(temporary)
   const end = Deferred.makeUnsafe<ProcessEnd>()
-  // Alive at the end of the scope only where the run was interrupted or the store failed.
+  // Alive at the end of the scope only if the run was interrupted or the store failed.
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => spawn(session, command, silence, end)),
     ({ pid }) => (recorder.terminal ? Effect.void : Effect.andThen(sweep({ ...all, leader: pid }), remove))
@@ -47,7 +47,7 @@ export const startProcess = Effect.fnUntraced(function* (
     decodeOutput({ protocol, stdout: session.stdout, exit: exitOf(session, end), post })
   )
   const opening = yield* Effect.forkScoped(open(session, child, command))
-  const quarry: ProcessTarget = { ...all, leader: child.pid, since: processStartTime(child.pid) }
+  const target: ProcessTarget = { ...all, leader: child.pid, since: processStartTime(child.pid) }
   const activeClock = yield* ActiveClock.makeActiveClock(timeoutMs, () =>
     post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
   )
@@ -55,8 +55,8 @@ export const startProcess = Effect.fnUntraced(function* (
   yield* watchWallTime(session, budget)
   return {
     child,
-    clear: Effect.tap(sweep(quarry), () => remove),
-    ladder: { child, quarry, exited, grace: times.cancel },
+    clear: Effect.tap(sweep(target), () => remove),
+    ladder: { child, target, exited, grace: times.cancel },
     silence,
     activeClock,
     opening

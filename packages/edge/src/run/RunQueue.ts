@@ -1,8 +1,8 @@
 /**
- * Who may start when the Edge is full: a bounded number of slots, and a line for each flow of work that waits for one.
+ * Queue of runs: a bounded number of slots, and one FIFO queue per flow.
  *
- * Flows take turns, so that a flow that asks for a hundred runs delays another's first run by one run and not by a hundred. Within a flow
- * it is first come, first served. Waiting lasts until a slot is free or the waiting scope closes; it is not durable.
+ * Slots are assigned round robin among the flows, so a flow with a hundred runs delays the first run of another flow by one run. A caller
+ * waits until a slot is free or its scope closes. Not durable.
  */
 import { Deferred, Effect, type Scope } from "effect"
 
@@ -11,7 +11,7 @@ type Ticket = Deferred.Deferred<void>
 export class RunQueue {
   private readonly slots: number
   private taken = 0
-  /** In the order in which their turn comes. */
+  /** In round-robin order. */
   private readonly flows = new Map<string, Array<Ticket>>()
 
   constructor(slots: number) {
@@ -24,7 +24,7 @@ export class RunQueue {
     return count
   }
 
-  /** Succeeds when a slot is the caller's; it is given back with the scope. */
+  /** Acquires a slot; releases it with the scope. */
   readonly slot = (flow: string): Effect.Effect<void, never, Scope.Scope> =>
     Effect.suspend(() => {
       if (this.taken < this.slots) {
@@ -50,7 +50,7 @@ export class RunQueue {
     else this.flows.set(flow, line)
   }
 
-  /** Hands the slot to the flow whose turn it is, which then goes to the end of the line. */
+  /** Passes the slot to the first flow, and moves the flow to the end. */
   private readonly free: Effect.Effect<void> = Effect.suspend(() => {
     const next = this.flows.entries().next()
     if (next.done === true) {

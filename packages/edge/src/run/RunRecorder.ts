@@ -1,11 +1,11 @@
 /**
- * What one run writes down: inputs go through the run machine, and come out as event lines, projection rows and actions to take.
+ * Recorder of one run: turns inputs of the run machine into event lines, projection rows and actions.
  *
- * Synchronous and without I/O; one per live run, used by its actor alone. It keeps two states: the newest, and the one that is known
- * to be on disk, which is the only one shown to anybody.
+ * Synchronous and without I/O; one per live run, used only by its actor. It has two states: the newest, and the one that is on disk. Readers
+ * see only the latter.
  *
- * What a run makes to be kept (an artifact, the whole of an output that is cut) must be on disk before the event that names it. From such
- * an event on, events are held as they are; `settle` says what was kept, and they become lines.
+ * An artifact, or the whole of a cut output, must be on disk before the event that names it. Such an event and all later ones are held
+ * until `settle` receives the stored artifacts.
  */
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { ApprovalId, ArtifactId } from "@corral/domain/identity/Ids"
@@ -13,27 +13,27 @@ import type { ProjectSettingsReport } from "@corral/domain/run/ProjectSettings"
 import { approvalResolution } from "@corral/domain/run/Resolution"
 import { isTerminal, type Run } from "@corral/domain/run/Run"
 import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
-import { transition, type TransitionAction, type Input } from "@corral/domain/run/RunMachine"
+import { transition, type TransitionAction, type RunMachineInput } from "@corral/domain/run/RunMachine"
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import { putApproval, replaceApproval } from "../approval/Approvals.ts"
-import type { KeptArtifact, NewArtifact } from "../artifact/Artifacts.ts"
+import type { StoredArtifact, NewArtifact } from "../artifact/Artifacts.ts"
 import type { NewEvents } from "../log/StoredBatch.ts"
-import { encoder } from "../log/EventEncoder.ts"
-import { cutText, fit, mayExceed, wholeOutput } from "./PayloadLimit.ts"
+import { makeEventEncoder } from "../log/EventEncoder.ts"
+import { cutText, fitPayload, mayExceed, wholeOutput } from "./PayloadLimit.ts"
 import { insertRun, updateRun } from "../log/Runs.ts"
 import type { Write } from "../store/Store.ts"
 
-/** Something for the actor to do once the events before it are durable. */
+/** Action that the actor performs once earlier events are durable. */
 export type RunAction = Exclude<TransitionAction, { readonly _tag: "Append" }>
 
-/** An event that waits for what it names; `made` is that, where it names something. */
+/** Held event. `made` is the artifact that it names, if any. */
 interface Held {
   readonly at: string
   readonly event: EventDraft
   readonly made: NewArtifact | undefined
 }
 
-/** What the machine sees of an artifact: the event's place. What it says is known when the content is kept. */
+/** Placeholder event of an artifact for the run machine. Its fields are known once the content is stored. */
 const unkept = draft("run.artifact.ready", {
   artifactId: "art_00000000000000000000000000" as ArtifactId, // never written
   name: "",
@@ -46,29 +46,29 @@ const unkept = draft("run.artifact.ready", {
 const RESULT_TEXT = 65_538
 
 export class RunRecorder {
-  /** The run as it is on disk. */
+  /** The run in its state on disk. */
   run: Run
   state: RunState = initial
-  /** What `run.started` reports of the project's settings. */
+  /** Report about the project's settings, for `run.started`. */
   projectSettings: ProjectSettingsReport | undefined
-  private readonly encode: ReturnType<typeof encoder>
+  private readonly encode: ReturnType<typeof makeEventEncoder>
   private readonly approvals = new Map<ApprovalId, Approval>()
   private seq = 0
   private lines: Array<string> = []
   private projections: Array<Write> = []
   private shownState: RunState = initial
   private now: string
-  /** `undefined` as long as no event of this batch names something that must be kept first. */
+  /** `undefined` while no event of this batch names an artifact. */
   private held: Array<Held> | undefined
   private making: NewArtifact | undefined
 
   constructor(run: Run) {
     this.run = run
     this.now = run.createdAt
-    this.encode = encoder({ runId: run.id, sessionId: run.sessionId, agentId: run.agentId })
+    this.encode = makeEventEncoder({ runId: run.id, sessionId: run.sessionId, agentId: run.agentId })
   }
 
-  /** Continues a run whose log holds `lastSeq` events that fold to `state`, with the approvals that still wait. */
+  /** Continues a run whose log has `lastSeq` events that fold to `state`, with its pending approvals. */
   static recovered(run: Run, state: RunState, pending: ReadonlyArray<Approval>): RunRecorder {
     const recorder = new RunRecorder(run)
     recorder.state = state
@@ -78,13 +78,13 @@ export class RunRecorder {
     return recorder
   }
 
-  /** The time of what comes next, ISO 8601. */
+  /** Sets the time of the next events, ISO 8601. */
   at(now: string): void {
     this.now = now
   }
 
-  /** Feeds the machine; its events are kept for `take`, its actions given back. */
-  apply(input: Input): ReadonlyArray<RunAction> {
+  /** Applies an input to the run machine. Collects its events for `take` and returns its actions. */
+  apply(input: RunMachineInput): ReadonlyArray<RunAction> {
     const [state, actions] = transition(this.state, input)
     this.state = state
     let rest: Array<RunAction> | undefined
@@ -95,21 +95,21 @@ export class RunRecorder {
     return rest ?? none
   }
 
-  /** Something the runtime made: `run.artifact.ready` comes here if it is kept, and nothing if it is not. */
-  make(name: string, mediaType: string, content: string | Uint8Array): void {
+  /** Adds an artifact of the runtime. Emits `run.artifact.ready` here if it is stored, nothing otherwise. */
+  addArtifact(name: string, mediaType: string, content: string | Uint8Array): void {
     this.held ??= []
     this.making = this.toKeep(name, mediaType, content)
-    this.apply({ _tag: "Said", event: unkept })
+    this.apply({ _tag: "EventEmitted", event: unkept })
     this.making = undefined
   }
 
-  /** What is to be kept before `take`. Empty as a rule. */
-  get toBeKept(): ReadonlyArray<NewArtifact> {
+  /** Artifacts to store before `take`. Usually empty. */
+  get pendingArtifacts(): ReadonlyArray<NewArtifact> {
     return this.held?.flatMap(({ made }) => made ?? []) ?? none
   }
 
-  /** Releases the held events. `kept`: the part of `toBeKept` that is on disk. The rest is left out of the log: its output stays cut, its artifact has no event. */
-  settle(kept: ReadonlyMap<NewArtifact, KeptArtifact>): void {
+  /** Releases the held events. `kept` has the stored artifacts. Others are left out of the log: an output stays cut, an artifact has no event. */
+  settle(kept: ReadonlyMap<NewArtifact, StoredArtifact>): void {
     const { held, now } = this
     if (held === undefined) return
     this.held = undefined
@@ -125,8 +125,7 @@ export class RunRecorder {
   }
 
   /**
-   * What is to be appended now, or `undefined` where nothing happened that is written down. No events and a row: the state moved and no
-   * event tells it, as from `created` to `starting`.
+   * Batch to append; `undefined` if nothing changed. A batch without events has a row for a state without an event, such as `starting`.
    */
   take():
     | { readonly events: NewEvents; readonly projections: ReadonlyArray<Write>; readonly run: Run }
@@ -142,7 +141,7 @@ export class RunRecorder {
     }
     const run = this.snapshot()
     const isNew = events.firstSeq === 1
-    // Text that only flows changes no row: the log has it.
+    // Streamed text changes no row.
     if (isNew || this.state !== this.shownState) {
       this.projections.push(isNew ? insertRun(run) : updateRun(run))
       this.shownState = this.state
@@ -153,12 +152,12 @@ export class RunRecorder {
     return { events, projections, run }
   }
 
-  /** Rows that belong to the events of this turn: one transaction, all or nothing. */
-  alongside(writes: ReadonlyArray<Write>): void {
+  /** Adds rows to the transaction of the next events. */
+  addRows(writes: ReadonlyArray<Write>): void {
     this.projections.push(...writes)
   }
 
-  /** The batch that gave `run` is durable: show it. */
+  /** Makes `run` visible after its batch is durable. */
   committed(run: Run): void {
     this.run = run
   }
@@ -184,7 +183,7 @@ export class RunRecorder {
   }
 
   private pushFitting(event: EventDraft): void {
-    for (const fitting of fit(event)) this.push(this.encode(this.seq + 1, this.now, fitting))
+    for (const fitting of fitPayload(event)) this.push(this.encode(this.seq + 1, this.now, fitting))
   }
 
   private hold(event: EventDraft): void {
@@ -203,7 +202,7 @@ export class RunRecorder {
     return { runId: this.run.id, name, mediaType, content, createdAt: this.now }
   }
 
-  private release(event: EventDraft, kept: KeptArtifact | undefined): void {
+  private release(event: EventDraft, kept: StoredArtifact | undefined): void {
     if (kept === undefined) return event === unkept ? undefined : this.pushFitting(event)
     const { id: artifactId, name, mediaType, size, sha256 } = kept.artifact
     const ready = draft("run.artifact.ready", { artifactId, name, mediaType, size, sha256 })
@@ -263,4 +262,4 @@ export class RunRecorder {
 }
 
 const none: ReadonlyArray<never> = []
-const nothingKept: ReadonlyMap<NewArtifact, KeptArtifact> = new Map()
+const nothingKept: ReadonlyMap<NewArtifact, StoredArtifact> = new Map()

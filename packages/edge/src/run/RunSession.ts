@@ -2,7 +2,7 @@
 import type { Fiber, Effect, Scope } from "effect"
 import { Deferred } from "effect"
 import type { Run, RunFailure } from "@corral/domain/run/Run"
-import type { Input } from "@corral/domain/run/RunMachine"
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
 import { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
@@ -23,12 +23,12 @@ import { StdoutReader } from "./StdoutReader.ts"
 export interface RunActorOptions {
   readonly recorder: RunRecorder
   readonly protocol: AnyProtocol
-  /** Waits until the run may start. What it holds is released when the run has ended. */
+  /** Waits until the run may start. Its resources are released when the run has ended. */
   readonly prepare: Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
-  /** Takes the workspace as it is before the runtime receives its prompt. */
+  /** Records the state of the workspace before the runtime receives its prompt. */
   readonly snapshot: Effect.Effect<void>
-  /** What became of the workspace. Runs when no process of the run is alive, before its last event. */
-  readonly review: Effect.Effect<ReadonlyArray<Input>>
+  /** Inputs about changes in the workspace. Runs when no process of the run is alive, before its last event. */
+  readonly review: Effect.Effect<ReadonlyArray<RunMachineInput>>
   readonly policy: RunPolicy
   /** Real path of the folder that the run works in. */
   readonly root: string
@@ -37,11 +37,11 @@ export interface RunActorOptions {
   readonly times: RunTimes
   readonly log: EdgeEventLog["Service"]
   readonly artifacts: Artifacts["Service"]
-  /** Called for each output that the adapter has no name for. */
+  /** Called for each output of an unknown kind. */
   readonly onUnknown: (what: string, raw?: string) => void
 }
 
-/** Maximum number of messages that wait. Output stops earlier, at `StdoutReader`'s limit; the others are commands of people. */
+/** Maximum number of pending messages. Output stops earlier, at `StdoutReader`'s limit; the rest is for commands. */
 const MAILBOX_CAPACITY = 65_536
 
 export class RunSession {
@@ -51,11 +51,11 @@ export class RunSession {
   readonly backlog = new Backlog<RunMessage>()
   readonly stdout = new StdoutReader()
   readonly stdin: RuntimeStdin
-  /** The terminal run, once it is on disk; fails where the store failed. */
+  /** The terminal run, once it is on disk. Fails if the store failed. */
   readonly ended = Deferred.makeUnsafe<Run, StoreFailed>()
   /** Succeeds when the process is gone and its output is processed. */
   readonly exited = Deferred.makeUnsafe<void>()
-  /** Waits for the run's slot and workspace. */
+  /** Fiber that waits for the run's slot and workspace. */
   preparing: Fiber.Fiber<unknown> | undefined
   process: RunProcess | undefined
   isStopping = false
@@ -69,17 +69,17 @@ export class RunSession {
 
   readonly post = (message: RunMessage): boolean => this.mailbox.post(message)
 
-  /** The prompt is on the command line: the program starts to work before anything is written to it. */
+  /** Whether the prompt is on the command line, so that the program starts to work before it reads stdin. */
   get hasPromptOnStart(): boolean {
     return this.options.protocol.open === ""
   }
 
-  /** A runtime that asks faster than it is answered waits, like one that prints too much. */
-  get holdsBack(): boolean {
+  /** Whether stdout is paused because the runtime requests approvals faster than they are decided. */
+  get isBackedUp(): boolean {
     return this.backlog.isWaiting && this.process?.child.gone === false
   }
 
-  /** Continues the backlog in a later batch, after the other runs had theirs. */
+  /** Continues the backlog in a later batch, after batches of other runs. */
   resumeLater(): void {
     if (this.#isResuming) return
     this.#isResuming = true

@@ -19,11 +19,13 @@ import { Clock, Context, Effect, FiberMap, Layer } from "effect"
 import { findApproval } from "../approval/Approvals.ts"
 import { Grants } from "../approval/Grants.ts"
 import { Artifacts } from "../artifact/Artifacts.ts"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import { findRun, pageOfRuns } from "../log/Runs.ts"
+import { removeAbandonedGroups } from "../process/AbandonedGroups.ts"
 import { Containment } from "../process/Containment.ts"
+import { recordGroups } from "../process/GroupRecord.ts"
 import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
@@ -33,7 +35,7 @@ import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { repeatDecision } from "./LateDecision.ts"
 import { LiveRuns } from "./LiveRuns.ts"
-import { recover } from "./Recovery.ts"
+import { EdgeIdentity } from "./Recovery.ts"
 import type { AdmissionFailure } from "./RunAdmission.ts"
 import { createSupervisedRun, type RunCreationContext, storeUnavailable } from "./RunCreation.ts"
 import type { DecideFailure, Decider } from "./RunMessage.ts"
@@ -84,7 +86,10 @@ export class RunSupervisor extends Context.Service<
     readonly drain: Effect.Effect<void>
   }
 >()("corral/edge/RunSupervisor") {
-  static readonly layer = (config: EdgeConfig) => Layer.effect(RunSupervisor, make(config))
+  static readonly layer = Layer.effect(
+    RunSupervisor,
+    Effect.suspend(() => make())
+  )
 }
 
 /** How long a stopping Edge waits for the ends of its runs, beyond the cancel grace: time to write them down. */
@@ -92,7 +97,8 @@ const STOP_MARGIN_MS = 2_000
 /** How long a cancel waits beyond the grace: on a busy machine the last process of a run takes its time to end. */
 const CANCEL_MARGIN_MS = 10_000
 
-const make = Effect.fnUntraced(function* (config: EdgeConfig) {
+const make = Effect.fnUntraced(function* () {
+  const config = yield* EdgeConfig
   const live = new LiveRuns(config)
   const context = yield* makeContext(config, live)
   const drain = drainRuns(live, config.times.cancel + STOP_MARGIN_MS)
@@ -109,8 +115,12 @@ const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveR
   const log = yield* EdgeEventLog
   const metrics = yield* CurrentMetrics
   const worktrees = yield* Worktrees
-  const edgeId = yield* recover(store, log)
+  const { edgeId, left } = yield* EdgeIdentity
+  const containment = yield* Containment
   yield* worktrees.recover
+  yield* recordGroups(config.home, containment.folder, left)
+  if (containment.folder !== undefined)
+    yield* Effect.forkScoped(removeAbandonedGroups(containment.folder, edgeId))
   // Listed before the first run creates its own folder.
   yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home), removeTemporary, { discard: true }))
   const stopped = yield* makeStoppedRuns(store, log)
@@ -131,7 +141,7 @@ const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveR
     workspaces: yield* Workspaces,
     grants: yield* Grants,
     clock: yield* Clock.Clock,
-    containment: yield* Containment,
+    containment,
     snapshots: yield* Snapshots,
     artifacts: yield* Artifacts,
     traces: yield* CurrentTraces,

@@ -1,14 +1,14 @@
 /**
  * The folder of a run: its snapshot before the start, and its review when no process of the run is alive.
  *
- * Guarantees: a run in a mode without changes fails if files changed meanwhile, whatever its runtime reports.
+ * Guarantees: a run in a mode without changes fails if files changed meanwhile, regardless of what its runtime reports.
  *
  * Does not: tell who changed the files.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { RunFailure, RunMode } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
-import type { Input } from "@corral/domain/run/RunMachine"
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import { Effect } from "effect"
 import type { Snapshots } from "../workspace/Snapshots.ts"
 
@@ -22,20 +22,23 @@ export interface RunWorkspace {
 const mayChange = (mode: RunMode): boolean => mode !== "read_only" && mode !== "plan"
 
 /** Records the start, before the run's process exists. */
-export const begin = (snapshots: Snapshots["Service"], { mode, runId }: RunWorkspace): Effect.Effect<void> =>
-  mayChange(mode) ? Effect.void : snapshots.mark(runId)
+export const markRunStart = (
+  snapshots: Snapshots["Service"],
+  { mode, runId }: RunWorkspace
+): Effect.Effect<void> => (mayChange(mode) ? Effect.void : snapshots.mark(runId))
 
 /** Inputs of the run machine about the folder, before the run ends. */
-export const review = Effect.fnUntraced(function* (
+export const reviewRunChanges = Effect.fnUntraced(function* (
   snapshots: Snapshots["Service"],
   { mode, root, runId }: RunWorkspace
-): Effect.fn.Return<ReadonlyArray<Input>> {
+): Effect.fn.Return<ReadonlyArray<RunMachineInput>> {
   const diff = yield* snapshots.after(runId, root)
-  const found: Array<Input> = []
-  if (diff !== undefined && diff.files > 0) found.push({ _tag: "Said", event: draft("run.diff.ready", diff) })
+  const found: Array<RunMachineInput> = []
+  if (diff !== undefined && diff.files > 0)
+    found.push({ _tag: "EventEmitted", event: draft("run.diff.ready", diff) })
   if (mayChange(mode)) return found
   const files = yield* snapshots.changed(runId, root)
-  if (files.length > 0) found.push({ _tag: "Overruled", error: brokenMode(mode, files) })
+  if (files.length > 0) found.push({ _tag: "FailureImposed", error: brokenMode(mode, files) })
   return found
 })
 

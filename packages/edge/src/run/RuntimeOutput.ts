@@ -1,12 +1,12 @@
 /**
  * The decoder of one run: a fiber that runs the adapter's Stream transformer over stdout and posts each emission to the run's mailbox.
  *
- * Guarantees: completes after stdout has ended, whatever the decoder does. A decoder that fails or throws fails its run, and the rest of
+ * Guarantees: completes after stdout has ended, also when the decoder fails. A decoder that fails or throws fails its run, and the rest of
  * its output is discarded.
  */
 import { fromSteps, outputDecoder } from "@corral/adapters/OutputDecoder"
 import type { AnyProtocol, DecodeFailure, OutputDecoder, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
-import { Cause, Effect, Option, Stream } from "effect"
+import { Cause, Effect, Exit, Option, Stream } from "effect"
 import { detachBuffer } from "./DetachBuffer.ts"
 import type { RunMessage } from "./RunMessage.ts"
 import type { StdoutReader } from "./StdoutReader.ts"
@@ -19,22 +19,27 @@ export interface RuntimeOutputOptions {
   readonly post: (message: RunMessage) => void
 }
 
-export const decodeOutput = ({ exit, post, protocol, stdout }: RuntimeOutputOptions): Effect.Effect<void> =>
-  decoderOf(protocol)(stdout.stream, exit).pipe(
+export const decodeOutput = Effect.fnUntraced(function* ({
+  exit,
+  post,
+  protocol,
+  stdout
+}: RuntimeOutputOptions) {
+  const decoded = yield* decoderOf(protocol)(stdout.stream, exit).pipe(
     Stream.runForEachArray((outputs) => {
       post({ _tag: "Decoded", outputs, weight: stdout.emitted() })
       return stdout.accepting
     }),
-    Effect.catchCause((cause) =>
-      Effect.andThen(
-        Effect.logWarning("failed to decode runtime output", cause),
-        Effect.sync(() => post({ _tag: "DecodeFailed", message: messageOf(cause) }))
-      )
-    ),
-    // A decoder may complete before stdout does.
-    Effect.andThen(Stream.runDrain(stdout.stream)),
-    Effect.andThen(Effect.sync(() => post({ _tag: "DecodingEnded" })))
+    Effect.exit
   )
+  if (Exit.isFailure(decoded)) {
+    yield* Effect.logWarning("failed to decode runtime output", decoded.cause)
+    post({ _tag: "DecodeFailed", message: messageOf(decoded.cause) })
+  }
+  // A decoder may complete before stdout does.
+  yield* Stream.runDrain(stdout.stream)
+  post({ _tag: "DecodingEnded" })
+})
 
 /** A synchronous decoder has copied what it keeps of a read when `step` returns. */
 const decoderOf = (protocol: AnyProtocol): OutputDecoder =>

@@ -14,7 +14,7 @@ export class RuntimeStdin {
     else this.#child.write(text)
   }
 
-  /** Writes what waits. Later texts go straight to the process. */
+  /** Writes the pending texts. Later texts go directly to the process. */
   open(child: Subprocess, stdin: SubprocessSpec["stdin"]): void {
     this.#child = child
     child.write(this.#waiting.join(""))

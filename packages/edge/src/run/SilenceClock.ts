@@ -6,11 +6,11 @@
  */
 import { Clock, Effect } from "effect"
 
-export type Silence = "first_event" | "silence"
+export type SilenceKind = "first_event" | "silence"
 
 /** Which output did not come, and its limit in milliseconds. */
-export interface Missed {
-  readonly kind: Silence
+export interface MissedOutput {
+  readonly kind: SilenceKind
   readonly afterMs: number
 }
 
@@ -66,7 +66,7 @@ export class SilenceClock {
    * Succeeds with what was missed, and its limit in milliseconds, when it was missed. Until then it calls `notice` with the milliseconds
    * of each silence. One fiber does both: a run that waits holds little memory.
    */
-  watch(notice: (silentMs: number) => void): Effect.Effect<Missed> {
+  watch(notice: (silentMs: number) => void): Effect.Effect<MissedOutput> {
     const { silence, silenceNotice = Infinity } = this.limits
     let since = this.lastHeard
     let wait = silenceNotice
@@ -85,7 +85,7 @@ export class SilenceClock {
       }
       return Math.min(wait - silentMs, silenceNotice)
     }
-    const look: Effect.Effect<Missed> = Effect.suspend(() => {
+    const look: Effect.Effect<MissedOutput> = Effect.suspend(() => {
       const left = this.left()
       // The first output can come meanwhile, and the limit after it can be the shorter one.
       return left > 0

@@ -7,7 +7,7 @@
  * Does not: decode. A read counts as unread until its outputs are processed, or until the decoder pulls on without an output.
  */
 import type { Subprocess } from "../process/Subprocess.ts"
-import { type Array as Arr, Cause, Effect, Latch, Stream } from "effect"
+import { type Array as Arr, Cause, Effect, Stream } from "effect"
 
 /** Maximum number of bytes that are read and not processed. */
 const UNREAD_LIMIT = 1_048_576
@@ -20,7 +20,9 @@ type Pull = Effect.Effect<Reads, Cause.Done>
 export class StdoutReader {
   /** The process whose pipe is paused and resumed. */
   child: Pick<Subprocess, "pause" | "resume"> | undefined
-  readonly #gate = Latch.makeUnsafe(true)
+  #isAccepting = true
+  /** Resumes a decoder that waits to be accepted. */
+  #accept: (() => void) | undefined
   #reads: Array<Uint8Array> = []
   /** Bytes of `#reads`. */
   #waiting = 0
@@ -62,9 +64,13 @@ export class StdoutReader {
     this.#adjust()
   }
 
-  /** Waits until the run accepts further output. */
+  /** Waits until the run accepts further output. For one waiter: the decoder. */
   get accepting(): Effect.Effect<void> {
-    return this.#gate.await
+    if (this.#isAccepting) return Effect.void
+    return Effect.callback<void>((resume) => {
+      this.#accept = () => resume(Effect.void)
+      return Effect.sync(() => (this.#accept = undefined))
+    })
   }
 
   readonly #pull: Pull = Effect.suspend((): Pull => {
@@ -100,7 +106,10 @@ export class StdoutReader {
     if (this.#isHeld || unread > UNREAD_LIMIT) this.child?.pause()
     else if (unread < UNREAD_LIMIT / 2) this.child?.resume()
     // Reads that wait do not close the gate: only the decoder takes them away.
-    if (this.#isHeld || this.#emitted > UNREAD_LIMIT / 2) this.#gate.closeUnsafe()
-    else this.#gate.openUnsafe()
+    this.#isAccepting = !this.#isHeld && this.#emitted <= UNREAD_LIMIT / 2
+    if (!this.#isAccepting) return
+    const accept = this.#accept
+    this.#accept = undefined
+    accept?.()
   }
 }

@@ -9,10 +9,10 @@ import { isTerminal } from "@corral/domain/run/Run"
 import { Clock, Effect, Exit, Queue } from "effect"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { Store } from "../store/Store.ts"
-import { endRun, type Loss } from "./Recovery.ts"
+import { endRun, type ActorLoss } from "./Recovery.ts"
 import { findRun } from "../log/Runs.ts"
 
-const lost: Loss = {
+const lost: ActorLoss = {
   reason: "store_failed",
   message: "The Edge's store did not take what the run said: the run was stopped."
 }

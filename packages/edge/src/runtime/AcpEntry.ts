@@ -15,7 +15,7 @@ const Variables = Schema.Record(EnvName, Schema.String)
 const optionalByMode = <A extends Schema.Top>(schema: A) =>
   Schema.optionalKey(Schema.Struct({ ask: Schema.optionalKey(schema), readOnly: Schema.optionalKey(schema) }))
 
-/** Maximum length of a text that a configured pattern is tested on: a pattern may backtrack for a long time. */
+/** Maximum length of a text for a configured pattern, because a pattern may backtrack for a long time. */
 const MAX_CHARACTERS = 8_000
 
 const isPattern = (text: string): boolean => {
@@ -25,12 +25,12 @@ const isPattern = (text: string): boolean => {
     return false
   }
 }
-/** A regular expression, read with the flag `m`. */
+/** A regular expression with the flag `m`. */
 const Pattern = Text.check(Schema.makeFilter(isPattern, { expected: "a regular expression" }))
 const optionalPattern = Schema.optionalKey(Pattern)
 
 export const AcpEntry = Schema.Struct({
-  /** The agent's id is `acp:` and this. */
+  /** The agent's id is `acp:` followed by this. */
   name: Schema.String.check(
     Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
       expected: "a name of letters, digits and . _ -, at most 100 of them"

@@ -1,8 +1,8 @@
 /**
- * Adapters from outside: packages and files that `edge.config.json` lists under `adapters`, loaded once at start.
+ * External adapters: packages and files that `edge.config.json` lists under `adapters`, loaded once at start.
  *
- * They are ES modules with the rights of the Edge. A listed adapter that cannot be trusted, found, imported, or that does not fit stops the
- * start with one sentence.
+ * They are ES modules with the rights of the Edge. The start fails with one sentence if a listed adapter cannot be trusted, found or imported,
+ * or has the wrong shape.
  */
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Data, Effect, Result } from "effect"
@@ -24,7 +24,7 @@ const IMPORT_PATIENCE = "10 seconds"
 
 const isPath = (specifier: string): boolean => specifier.startsWith(".") || isAbsolute(specifier)
 
-/** The file that conditions of `exports` lead an importer to. */
+/** The file that the conditions of `exports` select. */
 const exported = (value: unknown): string | undefined => {
   if (typeof value === "string") return value
   if (typeof value !== "object" || value === null) return undefined
@@ -44,7 +44,7 @@ const entryOf = (root: string): string => {
   return resolve(root, exported(exports) ?? (typeof main === "string" ? main : "index.js"))
 }
 
-/** Packages are looked for as Node does, from the folder of the configuration upwards. */
+/** Packages are resolved as in Node, from the folder of the configuration upwards. */
 const locate = (specifier: string, from: string): Located | undefined => {
   if (isPath(specifier)) {
     const path = resolve(from, specifier)
@@ -95,8 +95,8 @@ const loadOne = Effect.fnUntraced(function* (
   })
 })
 
-/** The given adapters and the listed ones, by id. */
-export const loadAdapters = Effect.fnUntraced(function* (
+/** Built-in and listed adapters, by id. */
+export const loadAdapters = Effect.fn("AdapterPackages.load")(function* (
   configFile: string | undefined,
   specifiers: ReadonlyArray<string>,
   adapters: ReadonlyMap<string, AnyRuntimeAdapter>

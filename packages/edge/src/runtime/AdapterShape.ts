@@ -1,7 +1,7 @@
 /**
- * Whether a value that came from outside is an adapter of this specification, and which one.
+ * Check that an external value is an adapter of this version.
  *
- * Does not: run it. That its events mean what its program meant is for the conformance suite.
+ * Does not: run it. The conformance suite checks its events.
  */
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Result, Schema, SchemaIssue } from "effect"
@@ -44,7 +44,7 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1()
 const VERSION = 1
 const PREFIX = "custom:"
 
-/** The adapter of a module, under the id `custom:<its own>`; or why there is none. */
+/** The adapter of a module, with the id `custom:<id>`, or the reason why it is none. */
 export const adapterOf = (
   module: Readonly<Record<string, unknown>>
 ): Result.Result<AnyRuntimeAdapter, string> => {
@@ -53,9 +53,9 @@ export const adapterOf = (
     return Result.fail("it exports no adapter, neither as default nor as `adapter`")
   const version: unknown = Reflect.get(value, "specificationVersion")
   if (version !== VERSION) {
-    const told = typeof version === "number" || typeof version === "string" ? version : "no version"
+    const actual = typeof version === "number" || typeof version === "string" ? version : "no version"
     return Result.fail(
-      `its specificationVersion is ${told}, and this Edge loads adapters of version ${VERSION}`
+      `its specificationVersion is ${actual}, and this Edge loads adapters of version ${VERSION}`
     )
   }
   const decoded = decode(value)
@@ -66,7 +66,7 @@ export const adapterOf = (
       `it is not an adapter: ${path === "" ? "" : `${path}: `}${issue?.message ?? "unknown"}`
     )
   }
-  const adapter = value as AnyRuntimeAdapter // of its shape, as far as shapes tell
+  const adapter = value as AnyRuntimeAdapter // its shape was checked above
   const { id } = adapter
   return Result.succeed({
     ...adapter,
@@ -75,7 +75,7 @@ export const adapterOf = (
     capabilities: adapter.capabilities,
     probe: adapter.probe,
     passEnv: adapter.passEnv,
-    // An instance of a class has its functions elsewhere.
+    // The functions of a class instance are on its prototype.
     command: (start) => adapter.command(start),
     protocol: (start) => adapter.protocol(start)
   })

@@ -8,7 +8,7 @@ import { GrantRule } from "@corral/domain/approval/Grant"
 import { AgentId } from "@corral/domain/identity/Ids"
 import { RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
-import { unusable } from "../approval/GrantRules.ts"
+import { unusableReason } from "../approval/GrantRules.ts"
 import { EnvName } from "../config/EnvName.ts"
 import { AcpEntry } from "./AcpEntry.ts"
 import { JsonMapEntry } from "./JsonMapSchema.ts"
@@ -21,17 +21,17 @@ const Id = AgentId.check(
 )
 const Label = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100))
 
-/** A rule that could never cover anything would be taken for one that does. */
+/** A rule that can never cover anything is an error, because its author expects that it does. */
 const UsableRule = GrantRule.check(
   Schema.makeFilter((rule) => {
-    const expected = unusable(rule)
+    const expected = unusableReason(rule)
     return expected === undefined ? true : `Expected ${expected}`
   })
 )
 
 /**
- * What a profile grants besides its workspace: rules for its own runs, as a workspace has them for all, and `full_access`, which lifts
- * the profile's own ceiling and not the workspace's.
+ * Grants of a profile in addition to its workspace's: rules for its own runs, and `full_access`, which raises the profile's limit, not the
+ * workspace's.
  */
 export const ProfileGrant = Schema.Union([Schema.Literal("full_access"), UsableRule])
 export type ProfileGrant = typeof ProfileGrant.Type
@@ -42,31 +42,31 @@ export const Profile = Schema.Struct({
   label: Label,
   /** Id of an adapter. */
   adapter: Schema.String,
-  /** Instead of the adapter's own program. */
+  /** Program that replaces the adapter's. */
   program: Schema.optionalKey(Program),
-  /** The widest mode that it runs in; without it `auto_edit`, or `full_access` where that is granted. */
+  /** The widest mode of its runs; by default `auto_edit`, or `full_access` if that is granted. */
   mode: Schema.optionalKey(RunMode),
-  /** Of a run that names none. */
+  /** Default for runs that name none. */
   model: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))),
   grants: Schema.optionalKey(Schema.Array(ProfileGrant)),
-  /** Names of the Edge's own environment that its runs see besides those of the adapter. */
+  /** Names of the Edge's variables that its runs receive in addition to those of the adapter. */
   env: Schema.optionalKey(Schema.Array(EnvName))
 })
 export type Profile = typeof Profile.Type
 
-/** A command line that is offered as an agent. */
+/** A command line as an agent. */
 export const RunnerEntry = Schema.Struct({
   id: Id,
   label: Label,
-  /** The generic adapter: how what it prints is read. */
+  /** The generic adapter that reads its output. */
   runtime: Schema.Literals(["text", "json-lines"]),
-  /** What its lines mean. */
+  /** Meaning of its lines. */
   map: Schema.optionalKey(JsonMapEntry),
   /** Program and arguments; `{prompt}` in an argument becomes the prompt. */
   command: Schema.NonEmptyArray(Schema.String),
-  /** `prompt`: the prompt is written to stdin, then stdin is closed. `none` where it is missing. */
+  /** `prompt`: the prompt is written to stdin, which is then closed. The default is `none`. */
   stdin: Schema.optionalKey(Schema.Literals(["prompt", "none"])),
-  /** Names of the Edge's own environment that it sees. */
+  /** Names of the Edge's variables that it receives. */
   env: Schema.optionalKey(Schema.Array(EnvName))
 }).check(
   Schema.makeFilter(({ command: [program] }) => Schema.is(Program)(program), {
@@ -89,7 +89,7 @@ export const EdgeConfigFile = Schema.Struct({
   runners: Schema.optionalKey(Schema.Array(RunnerEntry)),
   /** Agents behind the Agent Client Protocol: one, or a list. */
   acp: Schema.optionalKey(Schema.Union([AcpEntry, Schema.Array(AcpEntry)])),
-  /** Adapters from outside: names of packages, or paths from the folder of this file. Loaded at start. */
+  /** External adapters: names of packages, or paths relative to the folder of this file. Loaded at start. */
   adapters: Schema.optionalKey(
     Schema.Array(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1_000)))
   )

@@ -1,18 +1,18 @@
 /**
- * What adapters had no name for since the Edge started: signs that a runtime has moved on. Counts, names, and one of each kind as it was
- * printed; in memory alone, and bounded whatever a runtime prints.
+ * Outputs without a name in an adapter since the Edge started, which show that a runtime has changed. Stores counts, names and one sample per
+ * kind, in bounded memory.
  */
 import type { RuntimeDrift } from "@corral/domain/http/Health"
 
 const MAX_KINDS = 1_000
 const MAX_CHARACTERS = 200
 const MAX_RAW = 2_000
-const TOLD_KINDS = 20
+const REPORTED_KINDS = 20
 const MAX_VERSIONS = 20
 
 interface Kind {
   count: number
-  /** The first that was told. */
+  /** The first sample. */
   raw: string | undefined
 }
 
@@ -25,7 +25,7 @@ export class Drift {
   readonly #counted = new Map<string, Counted>()
   readonly #versions = new Map<string, Set<string>>()
 
-  /** `what` is a name of the runtime's protocol, `raw` what was printed, both without secrets. Kinds over the limit count in the sum alone. */
+  /** `what` is a name of the runtime's protocol, `raw` the printed text, both without secrets. Kinds over the limit count in the total only. */
   count(runtime: string, what: string, raw?: string): void {
     const counted = this.#counted.get(runtime) ?? { unknown: 0, kinds: new Map<string, Kind>() }
     this.#counted.set(runtime, counted)
@@ -37,14 +37,14 @@ export class Drift {
     if (kind.count > 1 || counted.kinds.size < MAX_KINDS) counted.kinds.set(name, kind)
   }
 
-  /** A version of the runtime's program is on this machine. */
+  /** Records the version of a runtime's program. */
   saw(runtime: string, version: string): void {
     const versions = this.#versions.get(runtime) ?? new Set()
     this.#versions.set(runtime, versions)
     if (versions.size < MAX_VERSIONS) versions.add(version)
   }
 
-  /** `undefined` where everything had a name. */
+  /** `undefined` if every output had a name. */
   of(runtime: string): RuntimeDrift | undefined {
     const counted = this.#counted.get(runtime)
     if (counted === undefined) return undefined
@@ -55,7 +55,7 @@ export class Drift {
     }))
     return {
       unknown: counted.unknown,
-      kinds: kinds.toSorted((a, b) => b.count - a.count).slice(0, TOLD_KINDS),
+      kinds: kinds.toSorted((a, b) => b.count - a.count).slice(0, REPORTED_KINDS),
       versionsSeen: [...(this.#versions.get(runtime) ?? [])]
     }
   }

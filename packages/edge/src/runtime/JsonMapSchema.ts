@@ -1,9 +1,9 @@
 /**
- * The map of a runner that prints JSON lines, as it may stand in `edge.config.json`. What its parts mean is `JsonMap`'s.
+ * Schema of the map of a runner that prints JSON lines, in `edge.config.json`. `JsonMap` documents its parts.
  */
 import { Schema } from "effect"
 
-/** `data.item.text`: names of fields from the line inwards; a number is a place in a list. */
+/** `data.item.text`: names of fields, from the outermost inwards. A number is an index of a list. */
 const FieldPath = Schema.String.check(
   Schema.isMaxLength(200),
   Schema.isPattern(/^[^.\s]+(\.[^.\s]+)*$/, { expected: "names of fields with dots between them" })
@@ -17,24 +17,24 @@ const meaning = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.optionalKey(Schema.Struct({ when, ...fields }))
 
 export const JsonMapEntry = Schema.Struct({
-  /** The field that says what a line is; of several fields, their values with `/` between them. */
+  /** The field with the type of a line. For several fields, their values are joined with `/`. */
   type: Schema.Union([FieldPath, Schema.NonEmptyArray(FieldPath)]),
-  /** A piece of a message; the message ends with the next line that means something else. */
+  /** A part of a message. The message ends with the next line of another meaning. */
   delta: meaning({ text: FieldPath }),
-  /** A piece of what the model thinks. */
+  /** A part of the model's thinking. */
   reasoning: meaning({ text: FieldPath }),
-  /** A whole message. After pieces that say the same it is their end. */
+  /** A whole message. After parts with the same text, it ends them. */
   message: meaning({ text: FieldPath }),
   toolCall: meaning({ id: FieldPath, name: FieldPath, input: optionalPath }),
-  /** `failed`: the call failed where this holds something that is neither false nor empty. */
+  /** `failed`: the call failed if this field has a value other than false or empty. */
   toolResult: meaning({ id: FieldPath, output: optionalPath, exitCode: optionalPath, failed: optionalPath }),
-  /** `change`: where `created`, `modified` or `deleted` stands; `modified` where it does not. */
+  /** `change`: field with `created`, `modified` or `deleted`; `modified` by default. */
   fileChange: meaning({ path: FieldPath, change: optionalPath }),
-  /** What the run has used so far. */
+  /** Usage of the run so far. */
   usage: meaning({ inputTokens: optionalPath, outputTokens: optionalPath, costUsd: optionalPath }),
-  /** The run has succeeded. Where no type is named, exit code 0 says so. */
+  /** Success of the run. Without such a type, exit code 0 is success. */
   completed: meaning({ text: optionalPath }),
   failed: meaning({ message: optionalPath }),
-  /** Types that mean nothing, and are not counted as unknown. */
+  /** Types that are ignored and not counted as unknown. */
   ignore: Schema.optionalKey(Schema.Array(Schema.String))
 })

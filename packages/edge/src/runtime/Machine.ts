@@ -1,13 +1,13 @@
-/** What the machine has that runs need besides runtimes: room on the disk, and git. */
+/** State of the machine that runs depend on, besides runtimes: disk space and git. */
 import type { EdgeReadiness, GitFound } from "@corral/domain/http/Health"
 import { Effect, Option } from "effect"
 import { statfs } from "node:fs/promises"
 import { Programs, versionIn } from "./Programs.ts"
 
-/** With less than this an Edge is degraded: 100 MB. */
+/** Minimum free space, 100 MB. With less, an Edge is degraded. */
 export const LOW_DISK_BYTES = 100_000_000
 
-/** Free space of the disk with that folder; `undefined` if it cannot be read. */
+/** Free space of the disk with a folder; `undefined` if it cannot be read. */
 export const diskOf = (folder: string): Effect.Effect<EdgeReadiness["disk"]> =>
   Effect.tryPromise(() => statfs(folder)).pipe(
     Effect.map(({ bavail, bsize }) => ({ freeBytes: bavail * bsize })),
@@ -17,7 +17,7 @@ export const diskOf = (folder: string): Effect.Effect<EdgeReadiness["disk"]> =>
 
 const PATIENCE = "1 second"
 
-/** Waits a second at most for its version. */
+/** Version of git, within a second. */
 export const findGit: Effect.Effect<GitFound, never, Programs> = Effect.gen(function* () {
   const programs = yield* Programs
   const program = programs.find("git")

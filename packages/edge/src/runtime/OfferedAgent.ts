@@ -1,5 +1,5 @@
 /**
- * What a run can be started with: an adapter as it is, a profile over one, or a runner. One shape for all three.
+ * An agent that runs can use: an adapter, a profile over an adapter, or a runner, in one shape.
  */
 import type { AgentId } from "@corral/domain/identity/Ids"
 import { RunMode } from "@corral/domain/run/Run"
@@ -10,28 +10,28 @@ export interface OfferedAgent {
   readonly id: AgentId
   readonly label: string
   readonly adapter: AnyRuntimeAdapter
-  /** Name or absolute path of a program that runs instead of the adapter's own. */
+  /** Name or absolute path of a program that replaces the adapter's. */
   readonly program?: string | undefined
   readonly widestMode?: RunMode | undefined
-  /** Of a run that names none. */
+  /** Default for runs that name none. */
   readonly model?: string | undefined
-  /** Names of the Edge's own environment that its runs see, `*` at the end for a prefix: the adapter's and the profile's. */
+  /** Names of the Edge's variables that its runs receive, with `*` at the end for a prefix: the adapter's and the profile's. */
   readonly passEnv: ReadonlyArray<string>
   readonly grants: ReadonlyArray<ProfileGrant>
 }
 
-/** From the narrowest to the widest. */
+/** Modes from the narrowest to the widest. */
 const byWidth: ReadonlyArray<RunMode> = RunMode.literals
 
-/** A runtime without approvals can only run with full access, or in its own read-only mode. */
+/** A runtime without approvals runs only with full access, or in its own read-only mode. */
 const enforceable = ({ approvals, readOnly }: Capabilities, mode: RunMode): boolean =>
   approvals || mode === "full_access" || (readOnly && (mode === "read_only" || mode === "plan"))
 
-/** The modes that it may run in, whatever a workspace allows besides: none wider than its widest, none that it cannot be held to. */
+/** Modes that the agent supports, before the workspace's limits: up to its widest mode, and only modes that it enforces. */
 export const agentModes = ({ adapter, widestMode = "full_access" }: OfferedAgent): ReadonlyArray<RunMode> =>
   byWidth.slice(0, byWidth.indexOf(widestMode) + 1).filter((mode) => enforceable(adapter.capabilities, mode))
 
-/** Why it does not run in that mode, in a sentence; `undefined` where it does. */
+/** Reason why the agent does not run in a mode, as a sentence; `undefined` if it does. */
 export const modeRefusal = (agent: OfferedAgent, mode: RunMode): string | undefined => {
   const modes = agentModes(agent)
   if (modes.includes(mode)) return undefined
@@ -41,7 +41,7 @@ export const modeRefusal = (agent: OfferedAgent, mode: RunMode): string | undefi
     : `${agent.label} does not ask for approval before it acts, so it runs ${only}.`
 }
 
-/** An adapter as it is. */
+/** Offer of an adapter without a profile. */
 export const fromAdapter = (adapter: AnyRuntimeAdapter): OfferedAgent => ({
   id: adapter.id as AgentId, // the ids of adapters are agent ids
   label: adapter.label,

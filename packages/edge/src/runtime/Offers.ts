@@ -1,6 +1,5 @@
 /**
- * Everything that this Edge offers, by id: adapters, profiles over them, runners. What a configuration says of adapters and ids that are
- * not there, or twice there, is found here.
+ * All offers of this Edge by id: adapters, profiles over them, and runners. Finds unknown adapters and duplicate ids of a configuration.
  */
 import { makeAcp } from "@corral/adapters/Acp"
 import { makeJsonLines } from "@corral/adapters/JsonMapping"
@@ -24,8 +23,8 @@ export interface Offers {
   readonly byId: ReadonlyMap<string, OfferedAgent>
 }
 
-/** Where a configuration does not fit, and why. */
-export interface Misfit {
+/** Path of an invalid value in a configuration, with the reason. */
+export interface ConfigProblem {
   readonly path: string
   readonly message: string
 }
@@ -87,8 +86,11 @@ const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ada
   return { ...offered, byId: new Map(all.map((agent) => [agent.id, agent])) }
 }
 
-const misfitsOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Adapters): Array<Misfit> => {
-  const misfits: Array<Misfit> = []
+const misfitsOf = (
+  { profiles = [], runners = [] }: EdgeConfigFile,
+  adapters: Adapters
+): Array<ConfigProblem> => {
+  const misfits: Array<ConfigProblem> = []
   const taken = new Set<string>(adapters.keys())
   const take = (id: string, path: string) => {
     if (taken.has(id)) misfits.push({ path, message: "this id is taken" })
@@ -109,14 +111,14 @@ const misfitsOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ad
   return misfits
 }
 
-/** The adapters of the agents that the file describes as behind the Agent Client Protocol. */
+/** Adapters for the Agent Client Protocol agents of the file. */
 const acpOf = ({ acp = [] }: EdgeConfigFile): ReadonlyArray<AnyRuntimeAdapter> =>
   (isList(acp) ? acp : [acp]).map((entry) => makeAcp(acpAgentOf(entry)))
 
 const isList = <A>(value: A | ReadonlyArray<A>): value is ReadonlyArray<A> => Array.isArray(value)
 
-/** The offers of a configuration, or where it does not fit these adapters. */
-export const offer = (file: EdgeConfigFile, known: Adapters): Offers | ReadonlyArray<Misfit> => {
+/** The offers of a configuration, or the path of a value that does not match these adapters. */
+export const makeOffers = (file: EdgeConfigFile, known: Adapters): Offers | ReadonlyArray<ConfigProblem> => {
   const adapters = new Map(known)
   for (const [at, adapter] of acpOf(file).entries()) {
     if (adapters.has(adapter.id)) return [{ path: `acp.${at}.name`, message: "this name is taken" }]

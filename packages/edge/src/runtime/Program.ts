@@ -1,4 +1,4 @@
-/** How a configuration names a program. */
+/** Schema of a program in a configuration. */
 import { Schema } from "effect"
 import { isAbsolute } from "node:path"
 

@@ -1,8 +1,8 @@
 /**
- * One short call of a program, for what it prints: no terminal, no stdin, 10 s at most, and nothing of it left afterwards.
+ * One short call of a program for its output: no terminal, no stdin, up to 10 s.
  *
- * The call leads a process group that is killed when it is over, however it is over: a wrapper's child goes with the wrapper. A process
- * that leaves the group is not found. Of each output 64 KiB are kept.
+ * Guarantees: the call's process group is killed when the call ends, so a wrapper's child ends too. Up to 64 KiB of each output are stored.
+ * Does not: find a process that leaves the group.
  */
 import type { ProbeResult } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, Option } from "effect"
@@ -22,7 +22,7 @@ export interface ProgramCall {
   readonly cwd: string
 }
 
-/** What it printed; `undefined` where it could not be started or took too long. */
+/** The output; `undefined` if the program could not be started or timed out. */
 export const callProgram = (request: ProgramCall): Effect.Effect<ProbeResult | undefined> =>
   Effect.callback<ProbeResult | undefined>((resume) => {
     const child = start(request)
@@ -37,18 +37,18 @@ export const callProgram = (request: ProgramCall): Effect.Effect<ProbeResult | u
     const stderr = gather(child.stderr)
     child.once("error", () => resume(Effect.undefined))
     child.once("exit", (code) => {
-      const tell = () => {
+      const finish = () => {
         clearTimeout(linger)
         end()
         resume(Effect.succeed({ code, stdout: stdout(), stderr: stderr() }))
       }
-      const linger = setTimeout(tell, LINGER_MS)
-      child.once("close", tell)
+      const linger = setTimeout(finish, LINGER_MS)
+      child.once("close", finish)
     })
     return Effect.sync(end)
   }).pipe(Effect.timeoutOption(CALL_LIMIT), Effect.map(Option.getOrUndefined))
 
-/** Some failures come as an event, others are thrown. */
+/** Node reports some failures as an event, and throws others. */
 const start = ({ program, args, env, cwd }: ProgramCall): ChildProcess | undefined => {
   try {
     return spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] })

@@ -16,61 +16,61 @@ export interface ProgramQuestion {
   /** Absolute path. */
   readonly program: string
   readonly args: ReadonlyArray<string>
-  /** Names of the Edge's own environment that it may see besides the ordinary ones; `*` at the end for a prefix. */
+  /** Names of the Edge's variables that it receives besides the ordinary ones; `*` at the end for a prefix. */
   readonly pass: ReadonlyArray<string>
-  /** Milliseconds that an answer holds. */
+  /** Lifetime of an answer, in milliseconds. */
   readonly holds: number
 }
 
-/** What a program answered; `undefined` where it gave no answer. */
+/** Answer of a program; `undefined` if it gave none. */
 export type ProgramAnswer = ProbeResult | undefined
 
 interface CachedAnswer {
   readonly modifiedAt: number
   /** Unix milliseconds. */
   readonly askedAt: number
-  readonly asking: Fiber.Fiber<ProgramAnswer>
-  /** The answer before this one, while this one is awaited. */
-  readonly before: { readonly answer: ProgramAnswer } | undefined
+  readonly pending: Fiber.Fiber<ProgramAnswer>
+  /** The previous answer, while a new one is pending. */
+  readonly previous: { readonly answer: ProgramAnswer } | undefined
 }
 
 export class Programs extends Context.Service<
   Programs,
   {
-    /** The absolute path of a program, looked up on PATH where it is a name. */
+    /** Absolute path of a program. A name is looked up on PATH. */
     readonly find: (file: string) => string | undefined
     readonly ask: (question: ProgramQuestion) => Effect.Effect<ProgramAnswer>
-    /** The last answer, where there has been one to this question from this very file. */
+    /** The last answer to this question from the same file, if there is one. */
     readonly known: (question: ProgramQuestion) => { readonly answer: ProgramAnswer } | undefined
   }
 >()("corral/edge/Programs") {
-  /** `environment` is the Edge's own. */
+  /** `environment` is the Edge's environment. */
   static readonly layer = (environment: Readonly<Record<string, string>>) =>
     Layer.effect(
       Programs,
       Effect.gen(function* () {
         const scope = yield* Effect.scope
-        const fourAtATime = yield* Semaphore.make(4)
-        const held = new Map<string, CachedAnswer>()
+        const limit = yield* Semaphore.make(4)
+        const answers = new Map<string, CachedAnswer>()
 
         const known = (question: ProgramQuestion) => {
-          const entry = held.get(keyOf(question))
+          const entry = answers.get(keyOf(question))
           if (entry === undefined || entry.modifiedAt !== modifiedAt(question.program)) return undefined
-          const exit = entry.asking.pollUnsafe()
-          return exit?._tag === "Success" ? { answer: exit.value } : entry.before
+          const exit = entry.pending.pollUnsafe()
+          return exit?._tag === "Success" ? { answer: exit.value } : entry.previous
         }
 
-        const ask = Effect.fnUntraced(function* (question: ProgramQuestion) {
+        const ask = Effect.fn("Programs.ask")(function* (question: ProgramQuestion) {
           const key = keyOf(question)
           const now = yield* Clock.currentTimeMillis
-          const entry = held.get(key)
+          const entry = answers.get(key)
           const modified = modifiedAt(question.program)
           if (
             entry !== undefined &&
             entry.modifiedAt === modified &&
             now - entry.askedAt < holding(entry, question)
           ) {
-            return yield* Fiber.join(entry.asking)
+            return yield* Fiber.join(entry.pending)
           }
           const { program, args, pass } = question
           const env = childEnvironment({
@@ -80,12 +80,12 @@ export class Programs extends Context.Service<
             cwd: tmpdir(),
             temporary: tmpdir()
           })
-          const asking = yield* callProgram({ program, args, env, cwd: tmpdir() }).pipe(
-            fourAtATime.withPermit,
+          const pending = yield* callProgram({ program, args, env, cwd: tmpdir() }).pipe(
+            limit.withPermit,
             Effect.forkIn(scope)
           )
-          held.set(key, { modifiedAt: modified, askedAt: now, asking, before: known(question) })
-          return yield* Fiber.join(asking)
+          answers.set(key, { modifiedAt: modified, askedAt: now, pending, previous: known(question) })
+          return yield* Fiber.join(pending)
         })
 
         return Programs.of({ find: (file) => findProgram(file, environment["PATH"]), ask, known })
@@ -95,23 +95,23 @@ export class Programs extends Context.Service<
 
 const SILENCE_HOLDS_MS = 60_000
 
-/** For how long this answer, or the wait for it, is shared. */
-const holding = ({ asking }: CachedAnswer, { holds }: ProgramQuestion): number => {
-  const exit = asking.pollUnsafe()
+/** Lifetime of an answer, or of a pending question. */
+const holding = ({ pending }: CachedAnswer, { holds }: ProgramQuestion): number => {
+  const exit = pending.pollUnsafe()
   if (exit === undefined) return Infinity
   return exit._tag === "Success" && exit.value !== undefined ? holds : Math.min(holds, SILENCE_HOLDS_MS)
 }
 
 const keyOf = ({ program, args, pass }: ProgramQuestion): string => JSON.stringify([program, args, pass])
 
-/** 0 where it is gone. */
+/** 0 for a missing file. */
 const modifiedAt = (program: string): number => statSync(program, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
-/** Where a version is looked for. */
+/** Pattern of a version. */
 const VERSION_WITHIN = 1_024
 const VERSION = capped(VERSION_WITHIN, /\d+\.\d+\.\d+[-\w.]*/)
 
-/** The first thing in what it printed that looks like a version, without a sentence's final dot. */
+/** The first text in an output that looks like a version, without a final dot. */
 export const versionIn = (answer: ProgramAnswer): string | undefined =>
   answer === undefined
     ? undefined

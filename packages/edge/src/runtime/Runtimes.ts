@@ -1,7 +1,7 @@
 /**
- * Runtimes of this machine as agents: what is offered, where the programs are, which versions answer, which are signed in.
+ * Runtimes of this machine as agents: offers, paths of programs, versions and sign-ins.
  *
- * Does not: ask a model. A program that is found and signed in may still fail in a run.
+ * Does not: call a model. A program that is found and signed in may still fail in a run.
  */
 import type { Agent, Runner } from "@corral/domain/run/Agent"
 import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/errors/Failures"
@@ -9,7 +9,7 @@ import type { ConfigReadiness, RuntimeReadiness } from "@corral/domain/http/Heal
 import type { AgentId } from "@corral/domain/identity/Ids"
 import type { AnyRuntimeAdapter, Probe } from "@corral/domain/run/RuntimeAdapter"
 import { Context, Effect, Layer } from "effect"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import * as ConfigFile from "./ConfigFile.ts"
 import { Drift } from "./Drift.ts"
 import { agentModes, type OfferedAgent } from "./OfferedAgent.ts"
@@ -19,25 +19,27 @@ import { type ProgramAnswer, Programs, type ProgramQuestion, versionIn } from ".
 export class Runtimes extends Context.Service<
   Runtimes,
   {
-    /** An adapter, a profile or a runner. */
+    /** An adapter, a profile or a runner, by id. */
     readonly get: (id: AgentId) => Effect.Effect<OfferedAgent, InvalidAgentId>
-    /** Absolute path of the agent's program, which its adapter's command names `file`. Fails if it is not installed. */
+    /** Absolute path of the agent's program. Fails if it is not installed. */
     readonly locate: (agent: OfferedAgent, file: string) => Effect.Effect<string, RuntimeUnavailable>
     /** Adapters and profiles, with the answers of their programs. */
     readonly list: Effect.Effect<ReadonlyArray<Agent>>
     readonly runners: Effect.Effect<ReadonlyArray<Runner>>
-    /** Known readiness of adapters and profiles. Refreshes it in the background; waits up to a second for what is unknown. */
+    /** Cached readiness of adapters and profiles. Refreshes it in the background, and waits up to a second for unknown readiness. */
     readonly readiness: Effect.Effect<ReadonlyArray<RuntimeReadiness>>
     /** State of the file of profiles and runners; `undefined` without one. */
     readonly config: Effect.Effect<ConfigReadiness | undefined>
-    /** Counts an output that the adapter has no name for. `raw`: the printed text, without secrets. */
+    /** Counts an output without a name in the adapter. `raw`: the printed text, without secrets. */
     readonly countUnknown: (adapter: AnyRuntimeAdapter, what: string, raw?: string) => void
   }
 >()("corral/edge/Runtimes") {
-  /** Provides `Programs`, too. */
-  static readonly layer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
-    Layer.effect(Runtimes, make(config, adapters)).pipe(
-      Layer.provideMerge(Programs.layer(config.environment))
+  /** Also provides `Programs`. */
+  static readonly layer = (adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
+    Layer.effect(Runtimes, make(adapters)).pipe(
+      Layer.provideMerge(
+        Layer.unwrap(Effect.map(EdgeConfig, ({ environment }) => Programs.layer(environment)))
+      )
     )
 }
 
@@ -50,12 +52,10 @@ interface Questions {
 const SIGN_IN_HOLDS_MS = 60_000
 const PATIENCE = "1 second"
 
-const make = Effect.fnUntraced(function* (
-  config: EdgeConfig,
-  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
-) {
+const make = Effect.fnUntraced(function* (adapters: ReadonlyMap<string, AnyRuntimeAdapter>) {
+  const config = yield* EdgeConfig
   const scope = yield* Effect.scope
-  const file = yield* ConfigFile.open(config.configFile, adapters)
+  const file = yield* ConfigFile.openConfigFile(config.configFile, adapters)
   const context: RuntimesContext = { programs: yield* Programs, drift: new Drift() }
   const { drift } = context
   const offers = Effect.map(file.look, (state) => state.offers)
@@ -117,7 +117,7 @@ const locate = (
       : Effect.succeed(path)
   })
 
-/** The current readiness. `known`: whether every question has an answer. */
+/** Current readiness. `known`: whether every question has an answer. */
 const readinessOf = (
   context: RuntimesContext,
   agent: OfferedAgent
@@ -164,7 +164,7 @@ const signInOf = (
   }
 }
 
-/** Asks every installed program again whose answer has expired. */
+/** Asks every installed program with an expired answer again. */
 const refresh = (context: RuntimesContext, agents: ReadonlyArray<OfferedAgent>) =>
   Effect.forEach(
     agents,
@@ -189,14 +189,14 @@ const runnerOf = (context: RuntimesContext, runner: OfferedRunner): Runner => {
 const installHint = ({ program, adapter }: OfferedAgent): string =>
   program === undefined ? adapter.probe.install : "The program that its profile names is not on this machine."
 
-/** It may work all the same: it is offered. */
+/** Offered, because it may work without an answer. */
 const noAnswer = { reason: "no_answer", hint: "Its program gave no answer about itself within 10 seconds." }
 
 const questionsOf = ({ adapter, passEnv }: OfferedAgent, program: string): Questions => {
   const { versionArgs, signedIn } = adapter.probe
   return {
     version: { program, args: versionArgs, pass: [], holds: Infinity },
-    // Who is signed in may depend on the environment: it is asked in that of a run.
+    // The sign-in may depend on the environment, so the question uses that of a run.
     ...(signedIn === undefined
       ? {}
       : { signedIn: { program, args: signedIn.args, pass: passEnv, holds: SIGN_IN_HOLDS_MS } })

@@ -5,7 +5,7 @@
 import { type Stats, lstatSync, readdirSync, realpathSync, statSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
-/** More files than a package of code has. */
+/** Maximum number of files, more than a package of code has. */
 const MAX_FILES = 20_000
 const WRITABLE_BY_OTHERS = 0o022
 const STICKY = 0o1000
@@ -37,7 +37,7 @@ const reasonAround = (path: string): string | undefined => {
   return undefined
 }
 
-/** The first reason inside a folder; `deep` looks into the folders in it, too. */
+/** The first reason inside a folder. `deep` includes its subfolders. */
 const reasonInside = (root: string, deep: boolean): string | undefined => {
   const waiting = [root]
   let files = 0
@@ -55,7 +55,7 @@ const reasonInside = (root: string, deep: boolean): string | undefined => {
   return undefined
 }
 
-/** Why a file is not to be run, in words after "because"; `undefined` where it may be. `root` is the folder of its package. */
+/** Reason why a file must not run, as words after "because"; `undefined` if it may. `root` is the folder of its package. */
 export const distrustReason = (file: string, root?: string): string | undefined => {
   const real = realpathSync(file)
   if (!statSync(real).isFile()) return `${basename(file)} is not a file`

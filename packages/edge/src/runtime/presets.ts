@@ -1,6 +1,6 @@
 /**
- * Runners that come with Corral: the documented command lines by which these tools do one task and leave. None of them asks before it
- * acts. A runner of the same id in the configuration takes a preset's place.
+ * Runners that come with Corral: the documented command lines with which these tools do one task and exit. None of them asks before it acts. A
+ * runner with the same id in the configuration replaces a preset.
  */
 import type { CommandLine } from "@corral/adapters/CommandLine"
 
@@ -8,7 +8,7 @@ export interface Preset extends CommandLine {
   readonly id: string
 }
 
-/** Keys and addresses of model services that these tools read from the environment. */
+/** Variables with keys and addresses of model services. */
 const MODELS = [
   "ANTHROPIC_API_KEY",
   "OPENAI_API_KEY",

@@ -16,36 +16,50 @@ import Database from "better-sqlite3"
 import { Context, Data, Effect, Latch, Layer } from "effect"
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs"
 import { dirname } from "node:path"
-import { isDamage, isDamageCode, RESTORE_HINT, StoreDamaged } from "./StoreDamage.ts"
+import { migrateEdgeStore } from "./migrations.ts"
+import { isDamageCode, RESTORE_HINT, StoreDamaged, unreadable } from "./StoreDamage.ts"
+import { storeReader } from "./StoreReader.ts"
 import type { Write, WriteError } from "./Writer.ts"
 import { openWriter } from "./WriterLink.ts"
+import { startWriterThread, type WriterThread } from "./WriterThread.ts"
 
 export type { Write } from "./Writer.ts"
 
-/** The store could not be opened or written: the disk is full, the file damaged, the thread gone. */
+/** The store could not be opened or written: the disk is full, the file is damaged, or the writer thread ended. */
 export class StoreFailed extends Data.TaggedError("StoreFailed")<{ readonly message: string }> {}
+
+/** Writer thread that runs already. The store starts a thread if there is none, and when this one has ended. */
+export const FirstWriter = Context.Reference<WriterThread | undefined>("corral/edge/FirstWriter", {
+  defaultValue: () => undefined
+})
 
 export class Store extends Context.Service<
   Store,
   {
-    /** Applies the writes together; succeeds when they are on disk. */
+    /** Applies the writes together; succeeds when they are durable. */
     readonly commit: (writes: ReadonlyArray<Write>) => Effect.Effect<void, StoreFailed>
     readonly all: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => ReadonlyArray<Row>
     readonly get: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => Row | undefined
-    /** Rows one by one, for a caller that may stop early. Nothing else may be read until it has. Reads throw `StoreDamaged`. */
+    /** Rows one by one, for a caller that may stop early. No other read may run before it ends. Reads throw `StoreDamaged`. */
     readonly each: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => Iterable<Row>
-    /** Why it takes no writes, since a commit failed for a reason of the store's own; `undefined` while it takes them. */
+    /** Reason why commits fail; `undefined` while the store accepts writes. */
     readonly failing: () => StoreFailed | undefined
-    /** The first damage that was found since the start. */
+    /** The first damage since the start. */
     readonly damage: () => StoreDamaged | undefined
     /** Reports damage that a reader found in what it read. */
     readonly reportDamage: (damage: StoreDamaged) => void
-    /** Succeeds when it takes writes: at once, or when it does again. */
+    /** Succeeds when the store accepts writes. */
     readonly writable: Effect.Effect<void>
   }
 >()("corral/edge/Store") {
   /** With `usedSince`, a file that a used home has, a missing or empty store is refused instead of created. */
   static readonly layer = (file: string, usedSince?: string) => Layer.effect(Store, make(file, usedSince))
+
+  /** An empty store in memory, for tests and for programs that keep nothing. One connection reads and writes. */
+  static readonly layerMemory = Layer.effect(
+    Store,
+    Effect.suspend(() => makeMemory)
+  )
 }
 
 const make = Effect.fnUntraced(function* (file: string, usedSince: string | undefined) {
@@ -56,7 +70,7 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     try: () => keepPrivate(file),
     catch: (cause) => new StoreFailed({ message: `${file}: ${String(cause)}` })
   })
-  const opened = openWriter(file).pipe(
+  const opened = openWriter(file, threadsFrom(yield* FirstWriter)).pipe(
     Effect.mapError(
       ({ damaged, message }) =>
         new StoreFailed({ message: `${file}: ${message}${damaged ? `. ${RESTORE_HINT}` : ""}` })
@@ -127,33 +141,38 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
   })
 })
 
+/** Starts a thread for each call but the first, if there is one already. */
+const threadsFrom = (first: WriterThread | undefined) => (): WriterThread => {
+  const thread = first ?? startWriterThread()
+  first = undefined
+  return thread
+}
+
 const isEmpty = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
 
-/** Why a used home without its store is refused, and both ways on. */
+/** Message for a used home without its store, with both ways to continue. */
 export const lostStore = (file: string, usedSince: string): string =>
   `${file} is ${existsSync(file) ? "empty" : "missing"}, but ${usedSince} shows that this home was in use. ` +
   `Restore ${file} from a backup, or remove ${usedSince} to start with an empty store and a new token.`
-
-const unreadable = (message: string): string => `The store cannot be read: ${message}.`
 
 /** Whether an error concerns the whole store. SQLite's errors about a statement or a constraint concern one job. */
 const isOfTheStore = ({ code }: WriteError): boolean =>
   code !== undefined && !/^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|MISUSE)/.test(code)
 
-/** Not one page: a store that takes only that would fail the next run at its first words. */
+/** More than one page: a store that can write only a page would fail in the next run. */
 const probe: ReadonlyArray<Write> = [
   ["DELETE FROM probe"],
   ["INSERT INTO probe (bytes) VALUES (zeroblob(262144))"]
 ]
 const probeOver: ReadonlyArray<Write> = [["DELETE FROM probe"]]
 
-/** SQLite gives its side files the mode of the database: it must be there, and its owner's alone, before it is opened. */
+/** Creates the file with its owner's permissions first, because SQLite gives its side files the mode of the database. */
 const keepPrivate = (file: string): void => {
   closeSync(openSync(file, "a", 0o600))
   chmodSync(file, 0o600)
 }
 
-/** One process a store: the kernel lets go of the lock when its holder dies, however it dies. */
+/** One process per store. The kernel releases the lock when the process ends, for any reason. */
 const holdLock = (file: string) =>
   Effect.acquireRelease(
     Effect.try({
@@ -180,43 +199,43 @@ const holdLock = (file: string) =>
 const openReader = Effect.fnUntraced(function* (file: string, report: (damage: StoreDamaged) => void) {
   const db = yield* Effect.acquireRelease(
     Effect.try({
-      try: () => {
-        return new Database(file, { readonly: true })
-      },
+      try: () => new Database(file, { readonly: true }),
       catch: (cause) => new StoreFailed({ message: `${file}: ${String(cause)}` })
     }),
     (db) => Effect.sync(() => db.close())
   )
-  const statements = new Map<string, Database.Statement>()
-  const statement = (sql: string): Database.Statement => {
-    let prepared = statements.get(sql)
-    if (prepared === undefined) statements.set(sql, (prepared = db.prepare(sql)))
-    return prepared
+  return storeReader(db, report)
+})
+
+const makeMemory = Effect.gen(function* () {
+  const db = yield* Effect.acquireRelease(
+    Effect.sync(() => new Database(":memory:")),
+    (db) => Effect.sync(() => db.close())
+  )
+  migrateEdgeStore(db)
+  let damage: StoreDamaged | undefined
+  const reportDamage = (found: StoreDamaged): void => {
+    damage ??= found
   }
-  const guarded = <A>(read: () => A): A => {
-    try {
-      return read()
-    } catch (error) {
-      if (!isDamage(error)) throw error
-      const damage = new StoreDamaged({ message: unreadable(error.message) })
-      report(damage)
-      throw damage
-    }
-  }
-  function* rowsOf<Row>(sql: string, params: ReadonlyArray<string | number>): Iterable<Row> {
-    const rows = guarded(() => statement(sql).iterate(...params) as IterableIterator<Row>)
-    try {
-      for (let next = guarded(() => rows.next()); next.done !== true; next = guarded(() => rows.next()))
-        yield next.value
-    } finally {
-      rows.return?.()
-    }
-  }
-  return {
-    all: <Row>(sql: string, ...params: ReadonlyArray<string | number>) =>
-      guarded(() => statement(sql).all(...params) as ReadonlyArray<Row>),
-    get: <Row>(sql: string, ...params: ReadonlyArray<string | number>) =>
-      guarded(() => statement(sql).get(...params) as Row | undefined),
-    each: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => rowsOf<Row>(sql, params)
-  }
+  const apply = db.transaction((writes: ReadonlyArray<Write>) => {
+    for (const [sql, ...params] of writes)
+      if (sql.startsWith("PRAGMA ")) db.exec(sql)
+      else db.prepare(sql).run(...params)
+  })
+  const { all, get } = storeReader(db, reportDamage)
+  return Store.of({
+    commit: (writes) =>
+      Effect.try({
+        try: () => apply(writes),
+        catch: (cause) => new StoreFailed({ message: String(cause) })
+      }),
+    all,
+    get,
+    // Complete before a write: a connection with an open cursor cannot write.
+    each: all,
+    failing: () => undefined,
+    damage: () => damage,
+    reportDamage,
+    writable: Effect.void
+  })
 })

@@ -16,19 +16,21 @@ export const RESTORE_HINT =
 export const isDamageCode = (code: string | undefined): boolean =>
   code !== undefined && /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS|DATA))/.test(code)
 
-export const isDamage = (error: unknown): error is InstanceType<typeof Database.SqliteError> =>
+export const isDamage = (error: unknown): error is Error & { readonly code: string } =>
   error instanceof Database.SqliteError && isDamageCode(error.code)
 
-/** What a refusal says of damage. `overloaded` is the error table's code for a store that cannot be used. */
+export const unreadable = (message: string): string => `The store cannot be read: ${message}.`
+
+/** Refusal because of damage. `overloaded` is the error table's code for an unusable store. */
 export const damageOptions = ({ message }: StoreDamaged) => ({
   message: `${message} ${RESTORE_HINT}`,
   details: { reason: "store_damaged" }
 })
 
-/** A stored JSON value. */
+/** A stored JSON value, whose shape is not checked: the event path reads it. */
 export const parseStored = <A>(text: string, what: string): A => {
   try {
-    // Rows are written by this program from values of that type.
+    // This program wrote the row from a value of this type.
     return JSON.parse(text) as A
   } catch {
     throw new StoreDamaged({ message: `A stored ${what} is damaged.` })

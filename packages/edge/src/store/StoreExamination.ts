@@ -1,11 +1,11 @@
-/** What can be found out about a store that no Edge has open: for a person who asks why the Edge does not start. */
+/** Examination of a store that no Edge has open, for a user whose Edge does not start. */
 import Database from "better-sqlite3"
 import { existsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { lostStore } from "./Store.ts"
 import { RESTORE_HINT } from "./StoreDamage.ts"
 
-/** Checks the whole store of a home; a sentence where it is missing or damaged. Reads every page. */
+/** Reads every page of a home's store. Returns a sentence if the store is missing or damaged. */
 export const examineStore = (home: string): string | undefined => {
   const file = join(home, "edge.db")
   const token = join(home, "edge.token")

@@ -1,8 +1,8 @@
 /**
- * The writer thread: the only connection that writes the Edge's database.
+ * Writer thread: the only connection that writes the Edge's database.
  *
- * It owns durability. Jobs that are ready together share one transaction and one fsync, and a slow disk blocks this thread alone,
- * never the event loop that serves runs. It sleeps on a shared counter rather than on its event loop: waking that way costs less.
+ * Guarantees: jobs that are ready together share one transaction and one fsync. A slow disk blocks this thread, never the event loop that
+ * serves runs. The thread waits on a shared counter instead of its event loop, because that wakes faster. Its first message is the file.
  */
 import Database from "better-sqlite3"
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads"
@@ -14,35 +14,40 @@ export type Write = readonly [
   ...params: ReadonlyArray<string | number | bigint | null | Uint8Array>
 ]
 
-/** The writes of one job are applied together or not at all. */
+/** A job. Its writes are applied together or not at all. */
 export type Job = ReadonlyArray<Write>
 
 export interface WriterData {
-  readonly file: string
-  /** [0]: jobs posted. [1]: 1 = close. */
+  /** [0]: messages posted. [1]: 1 = close. */
   readonly signal: Int32Array
   readonly port: MessagePort
 }
 
-/** Why a job was not applied. `code` is SQLite's, where it comes from there. */
+/** Reason why a job was not applied. `code` is SQLite's, if the failure is from SQLite. */
 export interface WriteError {
   readonly message: string
   readonly code?: string
 }
 
-/** Per job: the error, or `null`. The first message of all says whether the database opened. */
+/** Per job: the error, or `null`. The first message reports whether the database opened. */
 export type WriterReply = ReadonlyArray<WriteError | null>
 
-const { file, signal, port } = workerData as WriterData
+const { signal, port } = workerData as WriterData
 
-const open = (): Database.Database => {
+/** Waits for the file; `undefined` if the thread is closed without one. */
+const receiveFile = (): string | undefined => {
+  Atomics.wait(signal, 0, 0)
+  return receiveMessageOnPort(port)?.message
+}
+
+const open = (file: string): Database.Database => {
   const db = new Database(file)
-  // Before the first table: free pages can be given back in small steps. A database that was made without it keeps its size.
+  // Before the first table: allows freeing pages in small steps. A database that was created without it keeps its size.
   db.pragma("auto_vacuum = INCREMENTAL")
   db.pragma("journal_mode = WAL")
   db.pragma("synchronous = FULL")
   db.pragma("wal_autocheckpoint = 2000")
-  // A log file that one burst made large is truncated when it starts again.
+  // Truncates a log file that grew in a burst.
   db.pragma("journal_size_limit = 33554432")
   db.pragma("busy_timeout = 5000")
   migrateEdgeStore(db)
@@ -66,7 +71,7 @@ const serve = (db: Database.Database): void => {
   const rollback = db.prepare("ROLLBACK")
 
   const write = ([sql, ...params]: Write): void => {
-    // A pragma that works in steps does one of them unless it is run to its end.
+    // A pragma that works in steps does only one step unless all its rows are read.
     if (sql.startsWith("PRAGMA ")) db.exec(sql)
     else statement(sql).run(...params)
   }
@@ -82,7 +87,7 @@ const serve = (db: Database.Database): void => {
     }
   }
 
-  /** All together first; when that fails, each job alone, so that one bad job harms no other. */
+  /** Applies all jobs together. If that fails, applies each alone, so that one bad job does not affect others. */
   const settle = (jobs: ReadonlyArray<Job>): WriterReply => {
     try {
       apply(jobs)
@@ -110,9 +115,10 @@ const serve = (db: Database.Database): void => {
   }
 }
 
+const file = receiveFile()
 let db: Database.Database | undefined
 try {
-  db = open()
+  if (file !== undefined) db = open(file)
 } catch (error) {
   port.postMessage([errorOf(error)] satisfies WriterReply)
 }

@@ -1,47 +1,43 @@
 /**
- * The event loop's end of the writer thread: hands it jobs and settles them by its replies.
+ * The event loop's side of the writer thread: sends jobs, and completes them with the replies.
  *
- * Jobs that are submitted while some are under way leave together in the next message. When the thread ends, everything that waits is
- * settled with that; the link never works again, and a new one is opened in its place (`Store`).
+ * Jobs that arrive while others are in progress are sent together in the next message. When the thread ends, all pending jobs fail. The link
+ * stays closed, and `Store` opens a new one.
  */
 import { Data, Effect, type Scope } from "effect"
-import { existsSync } from "node:fs"
-import { fileURLToPath } from "node:url"
-import { MessageChannel, Worker } from "node:worker_threads"
 import { isDamageCode } from "./StoreDamage.ts"
-import type { Job, WriteError, WriterData, WriterReply } from "./Writer.ts"
+import type { Job, WriteError, WriterReply } from "./Writer.ts"
+import type { WriterThread } from "./WriterThread.ts"
 
-/** What became of a job: `null`, it is on disk. */
+/** Outcome of a job; `null` if it is durable. */
 type Settled = (error: WriteError | null) => void
 
-/** The thread is gone: what `code` says of a job that it did not answer. */
+/** Code of a job that failed because the thread ended. */
 export const WRITER_GONE = "WRITER_GONE"
 
 export class WriterLink {
-  private readonly signal: Int32Array
-  private readonly post: (jobs: ReadonlyArray<Job>) => void
+  private readonly post: WriterThread["post"]
   private waiting: Array<Job> = []
-  private waitingSettled: Array<Settled> = []
-  private flying: Array<Settled> | undefined
+  private pendingSettled: Array<Settled> = []
+  private inFlight: Array<Settled> | undefined
   private broken: WriteError | undefined
 
-  constructor(signal: Int32Array, post: (jobs: ReadonlyArray<Job>) => void) {
-    this.signal = signal
+  constructor({ post }: Pick<WriterThread, "post">) {
     this.post = post
   }
 
   submit(job: Job, settled: Settled): void {
     if (this.broken !== undefined) return settled(this.broken)
     this.waiting.push(job)
-    this.waitingSettled.push(settled)
-    if (this.flying === undefined) this.depart()
+    this.pendingSettled.push(settled)
+    if (this.inFlight === undefined) this.sendPending()
   }
 
   arrived(reply: WriterReply): void {
-    const settled = this.flying ?? []
-    this.flying = undefined
-    if (this.waiting.length > 0) this.depart()
-    settled.forEach((tell, i) => tell(reply[i] ?? null))
+    const settled = this.inFlight ?? []
+    this.inFlight = undefined
+    if (this.waiting.length > 0) this.sendPending()
+    settled.forEach((settle, i) => settle(reply[i] ?? null))
   }
 
   /** Whether the thread has ended: the link then accepts no further commits. */
@@ -51,73 +47,58 @@ export class WriterLink {
 
   break(reason: WriteError): void {
     this.broken ??= reason
-    const lost = [...(this.flying ?? []), ...this.waitingSettled]
-    this.flying = undefined
+    const unsettled = [...(this.inFlight ?? []), ...this.pendingSettled]
+    this.inFlight = undefined
     this.waiting = []
-    this.waitingSettled = []
-    for (const tell of lost) tell(reason)
+    this.pendingSettled = []
+    for (const settle of unsettled) settle(reason)
   }
 
-  close(): void {
-    Atomics.store(this.signal, 1, 1)
-    this.wake()
-  }
-
-  private depart(): void {
+  private sendPending(): void {
     const jobs = this.waiting
-    this.flying = this.waitingSettled
+    this.inFlight = this.pendingSettled
     this.waiting = []
-    this.waitingSettled = []
+    this.pendingSettled = []
     this.post(jobs)
-    this.wake()
-  }
-
-  private wake(): void {
-    Atomics.add(this.signal, 0, 1)
-    Atomics.notify(this.signal, 0)
   }
 }
 
-/** Beside this file in the sources, `writer.cjs` beside the entry in a build. */
-const writerFile = (): URL => {
-  const built = new URL("./writer.cjs", import.meta.url)
-  return existsSync(fileURLToPath(built)) ? built : new URL("./Writer.ts", import.meta.url)
-}
-
-/** The thread did not come up: no such folder, no database, one of a newer version. */
+/** The thread could not start: the folder or database does not exist, or a newer version wrote it. */
 export class WriterNotOpened extends Data.TaggedError("WriterNotOpened")<{
   readonly message: string
   readonly damaged: boolean
 }> {}
 
-/** Starts a writer thread for the database file. It ends with the scope, after what was submitted. */
-export const openWriter = (file: string): Effect.Effect<WriterLink, WriterNotOpened, Scope.Scope> =>
+interface Opened {
+  readonly link: WriterLink
+  readonly thread: WriterThread
+}
+
+/** Opens a database file in a writer thread. The thread ends with the scope, after the submitted jobs. */
+export const openWriter = (
+  file: string,
+  start: () => WriterThread
+): Effect.Effect<WriterLink, WriterNotOpened, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.callback<{ readonly link: WriterLink; readonly gone: Promise<void> }, WriterNotOpened>(
-      (resume) => {
-        const signal = new Int32Array(new SharedArrayBuffer(8))
-        const { port1, port2 } = new MessageChannel()
-        const workerData: WriterData = { file, signal, port: port2 }
-        const worker = new Worker(writerFile(), { workerData, transferList: [port2] })
-        const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()))
-        const link = new WriterLink(signal, (jobs) => port1.postMessage(jobs))
-        const fail = (message: string, code?: string) => {
-          link.break({ message, code: WRITER_GONE })
-          resume(Effect.fail(new WriterNotOpened({ message, damaged: isDamageCode(code) })))
-        }
-        worker.on("error", (error) => fail(error.message))
-        worker.on("exit", () => fail("the writer thread has ended"))
-        port1.once("message", (opened: WriterReply) => {
-          const error = opened[0] ?? null
-          if (error !== null) return fail(error.message, error.code)
-          port1.on("message", (reply: WriterReply) => link.arrived(reply))
-          resume(Effect.succeed({ link, gone }))
-        })
+    Effect.callback<Opened, WriterNotOpened>((resume) => {
+      const thread = start()
+      const link = new WriterLink(thread)
+      const fail = (message: string, code?: string) => {
+        link.break({ message, code: WRITER_GONE })
+        resume(Effect.fail(new WriterNotOpened({ message, damaged: isDamageCode(code) })))
       }
-    ),
-    ({ gone, link }) =>
+      void thread.ended.then((reason) => fail(reason))
+      thread.replies.once("message", (opened: WriterReply) => {
+        const error = opened[0] ?? null
+        if (error !== null) return fail(error.message, error.code)
+        thread.replies.on("message", (reply: WriterReply) => link.arrived(reply))
+        resume(Effect.succeed({ link, thread }))
+      })
+      thread.post(file)
+    }),
+    ({ thread }) =>
       Effect.promise(() => {
-        link.close()
-        return gone
+        thread.close()
+        return thread.ended
       })
   ).pipe(Effect.map(({ link }) => link))

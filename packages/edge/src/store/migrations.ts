@@ -1,8 +1,8 @@
 /**
- * The Edge's tables, as numbered steps applied once each, in order, under `user_version`.
+ * The Edge's tables, as numbered migrations. Each runs once, in order; `user_version` is the newest one.
  *
- * Events are kept as batches: one row holds the events of one append, as the JSON lines that are replayed and sent. `runs` and
- * `approvals` are projections of the log, written in the same transaction as the events that move them.
+ * Events are stored as batches: a row has the events of one append, as the JSON lines that are replayed and sent. `runs` and `approvals` are
+ * projections of the log, written in the transaction of the events that change them.
  */
 import type Database from "better-sqlite3"
 
@@ -47,7 +47,7 @@ const steps: ReadonlyArray<string> = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX idempotency_by_age ON idempotency (created_at);
   `,
-  // What a person allowed for longer than one run.
+  // Grants that last longer than one run.
   `
   CREATE TABLE grants (
     id TEXT PRIMARY KEY,
@@ -59,7 +59,7 @@ const steps: ReadonlyArray<string> = [
   CREATE INDEX grants_by_workspace ON grants (workspace, id);
   CREATE INDEX grants_by_rule ON grants (workspace, rule_key);
   `,
-  // The content of an artifact is a file named by its hash; several artifacts may share one.
+  // The content of an artifact is a file, named by its hash. Artifacts can share one.
   `
   CREATE TABLE artifacts (
     id TEXT PRIMARY KEY,
@@ -70,7 +70,7 @@ const steps: ReadonlyArray<string> = [
   CREATE INDEX artifacts_by_run ON artifacts (run_id, id);
   CREATE INDEX artifacts_by_content ON artifacts (sha256);
   `,
-  // The checkouts that were made for runs, by the run that each was made for.
+  // Worktrees of runs.
   `
   CREATE TABLE worktrees (
     run_id TEXT PRIMARY KEY,
@@ -78,8 +78,8 @@ const steps: ReadonlyArray<string> = [
     worktree TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
-  // What retention asks: when a run ended, and whether its log is kept, being dropped (`going`) or gone. And a table for writing to
-  // where the store only wants to know whether it can.
+  // For retention: when a run ended, and whether its log is stored, being deleted (`going`) or deleted. Also a table for test writes of the
+  // store.
   `
   ALTER TABLE runs ADD COLUMN ended_at TEXT;
   ALTER TABLE runs ADD COLUMN log TEXT NOT NULL DEFAULT 'kept';
@@ -88,7 +88,7 @@ const steps: ReadonlyArray<string> = [
   CREATE INDEX runs_going ON runs (id) WHERE log = 'going';
   CREATE TABLE probe (bytes BLOB NOT NULL) STRICT;
   `,
-  // Runs that a Hub started: as which device, how much of the log that Hub has, and whether nothing more is pushed.
+  // Runs that a Hub started: the device, the position of that Hub's log, and whether pushing has ended.
   `
   CREATE TABLE hub_runs (
     run_id TEXT PRIMARY KEY,
@@ -98,7 +98,7 @@ const steps: ReadonlyArray<string> = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX hub_runs_open ON hub_runs (device_id, run_id) WHERE done = 0;
   `,
-  // A checksum per batch. Batches before `first_batch` were stored without one.
+  // A checksum per batch. Batches before `first_batch` have none.
   `
   ALTER TABLE events ADD COLUMN checksum INTEGER;
   CREATE TABLE checksums (first_batch INTEGER NOT NULL) STRICT;
@@ -106,7 +106,7 @@ const steps: ReadonlyArray<string> = [
   `
 ]
 
-/** Brings the database to the newest step. Refuses one written by a newer version. */
+/** Migrates the database to the newest version. Refuses one that a newer version wrote. */
 export const migrateEdgeStore = (db: Database.Database): void => {
   const found = Number(db.pragma("user_version", { simple: true }))
   if (found > steps.length) {

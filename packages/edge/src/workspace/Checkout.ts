@@ -1,19 +1,19 @@
 /**
- * What a person's checkout has that a worktree of it will not have: changes that are in no commit, and new files that git does not ignore.
+ * Parts of a checkout that a new worktree would not have: uncommitted changes, and new files that git does not ignore.
  *
- * For telling only. It trusts the checkout's own index, so that a large repository is looked through in no time; an index can be wrong.
+ * For information only: it trusts the checkout's index, which may be wrong, so that it is fast on a large repository.
  */
 import type { LeftOut } from "@corral/domain/run/Worktree"
 import { Effect } from "effect"
 import { copyFileSync, statSync, utimesSync } from "node:fs"
 import { join } from "node:path"
 import { attemptFiles, type WorktreeGit } from "./WorktreeGit.ts"
-import { texts } from "./ShadowRepository.ts"
+import { splitZeroTerminated } from "./ShadowRepository.ts"
 
 const TIME_LIMIT = "10 seconds"
 const PATHS = 100
 
-/** `undefined` where there is nothing, or it cannot be told. */
+/** `undefined` if there are none, or if git fails. */
 export const leftOutOf = (
   git: WorktreeGit,
   repository: string,
@@ -25,7 +25,7 @@ export const leftOutOf = (
         yield* attemptFiles(() => {
           const own = join(repository, "index")
           copyFileSync(own, index)
-          // Not newer than its entries: git looks again at those that could have changed since.
+          // Not newer than its entries, so that git checks entries that could have changed since.
           const seconds = Math.floor(statSync(own).mtimeMs / 1_000)
           utimesSync(index, seconds, seconds)
         })
@@ -40,8 +40,8 @@ export const leftOutOf = (
           "--no-empty-directory"
         ]
         const changed = [
-          ...texts((yield* git.onFiles(index, compare)).bytes),
-          ...texts((yield* git.onFiles(index, others)).bytes)
+          ...splitZeroTerminated((yield* git.onFiles(index, compare)).bytes),
+          ...splitZeroTerminated((yield* git.onFiles(index, others)).bytes)
         ].toSorted()
         return changed.length === 0 ? undefined : { count: changed.length, paths: changed.slice(0, PATHS) }
       })
@@ -49,6 +49,9 @@ export const leftOutOf = (
     .pipe(
       Effect.timeout(TIME_LIMIT),
       Effect.catch((cause) =>
-        Effect.as(Effect.logWarning(`what the checkout has could not be told: ${cause.message}`), undefined)
+        Effect.as(
+          Effect.logWarning("failed to read uncommitted changes", { cause: cause.message }),
+          undefined
+        )
       )
     )

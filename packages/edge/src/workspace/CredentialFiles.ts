@@ -9,7 +9,7 @@ import { capped } from "@corral/domain/text/CappedPattern"
 import { existsSync } from "node:fs"
 import { join, sep } from "node:path"
 
-/** Folders of which nothing is served. */
+/** Folders whose files are never served. */
 const folders: ReadonlySet<string> = new Set([".aws", ".azure", ".docker", ".git", ".gnupg", ".kube", ".ssh"])
 
 const names: ReadonlySet<string> = new Set([
@@ -37,7 +37,7 @@ const names: ReadonlySet<string> = new Set([
   "id_rsa"
 ])
 
-/** No file system has longer names. */
+/** Maximum length of a name on common file systems. */
 const LONGEST_NAME = 255
 /** `.env` and its variants, except published templates, which hold no secret. */
 const environment = capped(
@@ -46,7 +46,7 @@ const environment = capped(
 )
 const keys = /\.(?:key|p12|pfx|jks|keystore|kdbx|ppk)$/
 
-/** A repository without a work tree, one that `--separate-git-dir` made, and the folder of a worktree or submodule. */
+/** Entries of a git directory: a bare repository, one of `--separate-git-dir`, or the folder of a worktree or submodule. */
 const isGitDirectory = (path: string): boolean =>
   existsSync(join(path, "HEAD")) &&
   (existsSync(join(path, "commondir")) ||
@@ -55,7 +55,7 @@ const isGitDirectory = (path: string): boolean =>
 /** Whether a real path, relative to the real root, is such a file. */
 export const holdsCredentials = (root: string, relativePath: string, isFile: boolean): boolean => {
   const segments = relativePath.split(sep).filter((segment) => segment !== "")
-  // Unicode has letters that lower-case to ASCII ones; some file systems take them for the same.
+  // Some Unicode letters have an ASCII lower case, and some file systems treat them as the same letter.
   const folded = segments.map((segment) => segment.normalize("NFKC").toLowerCase())
   if (folded.some((segment) => folders.has(segment))) return true
   const name = folded.at(-1) ?? ""

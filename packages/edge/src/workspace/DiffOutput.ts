@@ -1,21 +1,23 @@
 /**
- * What git prints about two trees, read into file diffs. Names come from the forms that end each with a zero byte; sections of a patch
- * are matched to files by their order, so that no quoted name is ever parsed.
+ * Parser of git's output for the difference of two trees. Names are read from the formats that end each name with a zero byte. Sections of a
+ * patch are matched to files by their order, so that no quoted name is parsed.
  */
-import type { DiffHunk, FileDiff } from "@corral/domain/edge-api/Diff"
-import { texts } from "./ShadowRepository.ts"
+import { type DiffHunk, FileDiff } from "@corral/domain/edge-api/Diff"
+import { Struct } from "effect"
+import { splitZeroTerminated } from "./ShadowRepository.ts"
 
 /** A file that differs, without its hunks. */
-export type ChangedFile = Omit<FileDiff, "hunks" | "truncated">
+export const ChangedFile = FileDiff.mapFields(Struct.omit(["hunks", "truncated"]))
+export type ChangedFile = typeof ChangedFile.Type
 
 const statuses = { A: "added", D: "deleted", R: "renamed", M: "modified", T: "modified" } as const
 
 const statusOf = (letter: string): ChangedFile["status"] =>
   letter in statuses ? statuses[letter as keyof typeof statuses] : "modified"
 
-/** Reads `git diff-tree -r -z -M --raw --numstat`: first a record for each file, then its counts in the same order. */
+/** Parses the output of `git diff-tree -r -z -M --raw --numstat`: a record per file, then the counts in the same order. */
 export const readChanges = (bytes: Buffer): ReadonlyArray<ChangedFile> => {
-  const fields = texts(bytes)
+  const fields = splitZeroTerminated(bytes)
   const found: Array<Pick<ChangedFile, "path" | "fromPath" | "status">> = []
   let at = 0
   while (fields[at]?.startsWith(":") === true) {
@@ -40,7 +42,7 @@ export const readChanges = (bytes: Buffer): ReadonlyArray<ChangedFile> => {
 const HEADER = "diff --git "
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
 
-/** The hunks of each section of a patch, in order. Lines of a hunk begin with a space, `+`, `-` or `\`: no header does. */
+/** Hunks of each section of a patch, in order. Lines of a hunk begin with a space, `+`, `-` or `\`, unlike headers. */
 export const readPatch = (patch: string): ReadonlyArray<ReadonlyArray<DiffHunk>> => {
   const sections: Array<Array<DiffHunk>> = []
   let lines: Array<string> | undefined

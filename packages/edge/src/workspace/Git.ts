@@ -1,8 +1,9 @@
 /**
- * The `git` program, run so that no repository can make it run anything: no hook, filter, monitor, pager, credential helper or
- * configuration of a person or a system, and nothing of our own environment.
+ * Runner of the `git` program.
  *
- * Output is bounded; a call that takes too long is killed. It promises nothing about what a repository contains.
+ * Guarantees: a repository cannot make git run a program. Hooks, filters, monitors, pagers, credential helpers and the configuration of users
+ * and the system are disabled, and git receives nothing of the Edge's environment. Output is bounded, and a slow call is killed.
+ * Does not: check the content of a repository.
  */
 import { Data, Effect } from "effect"
 import { spawn } from "node:child_process"
@@ -18,9 +19,9 @@ export interface GitCall {
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: Buffer
   readonly timeoutMs: number
-  /** Output beyond it is not read: `cut` is said and git is ended. */
+  /** Maximum size of the output. Beyond it, git is killed and the output is marked as `cut`. */
   readonly maxBytes?: number
-  /** Exit codes that are no failure. */
+  /** Exit codes that count as success. */
   readonly accept?: ReadonlyArray<number>
 }
 
@@ -52,7 +53,7 @@ const quiet = {
   GIT_ATTR_NOSYSTEM: "1",
   GIT_OPTIONAL_LOCKS: "0",
   GIT_TERMINAL_PROMPT: "0",
-  // Over `protocol.<name>.allow` of a repository, which is over `protocol.allow`.
+  // Overrides a repository's `protocol.<name>.allow`, which overrides `protocol.allow`.
   GIT_ALLOW_PROTOCOL: "",
   GIT_NO_LAZY_FETCH: "1",
   GIT_LITERAL_PATHSPECS: "1",
@@ -76,7 +77,7 @@ export const git = (call: GitCall): Effect.Effect<GitOutput, GitFailed> =>
       timeout: call.timeoutMs,
       killSignal: "SIGKILL"
     })
-    // It may end without having read all.
+    // Git may end without having read everything.
     child.stdin?.on("error", () => undefined)
     child.stdin?.end(call.stdin)
     child.stdout?.on("data", (chunk: Buffer) => {

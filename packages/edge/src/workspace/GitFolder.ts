@@ -1,6 +1,6 @@
 /**
- * What a folder's own `.git` tells without asking git: where its repository lies. Read as plain files, never trusted with more: a
- * workspace may hold anything under that name.
+ * Location of a folder's repository, read from its `.git` without git. The files are untrusted: a workspace may contain anything under that
+ * name.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -8,11 +8,11 @@ import { join, resolve } from "node:path"
 export interface GitFolder {
   /** Holds `objects`, `refs` and `config`. */
   readonly common: string
-  /** Whether that is a real folder of the workspace and nothing in it that git writes to points elsewhere. */
+  /** Whether it is a real folder of the workspace, and nothing in it that git writes to is a link to another place. */
   readonly inside: boolean
 }
 
-/** A small regular file's first line; `undefined` for a link, a pipe, a large file and none. */
+/** First line of a small regular file; `undefined` for a link, a pipe, a large file, or no file. */
 const firstLine = (path: string): string | undefined => {
   let descriptor: number | undefined
   try {
@@ -38,7 +38,7 @@ const isWhole = (folder: string): boolean =>
     (name) => isNone(join(folder, name)) || isFolder(join(folder, name))
   )
 
-/** `undefined` where the folder is no repository's root. */
+/** `undefined` if the folder is not the root of a repository. */
 export const gitFolderOf = (root: string): GitFolder | undefined => {
   const at = join(root, ".git")
   if (isFolder(at)) return { common: at, inside: isWhole(at) }

@@ -1,5 +1,5 @@
 /**
- * Whether a path stays inside a workspace, by its text. Where links lead is a matter of `approval/PathTarget` and of what opens the file.
+ * Whether the text of a path stays inside a workspace. `approval/PathTarget` resolves links.
  */
 import { isAbsolute, relative, sep } from "node:path"
 
@@ -11,7 +11,7 @@ export const isLexicallyInside = (path: string): boolean =>
   !/^([A-Za-z]:|\\)/.test(path) &&
   !path.split(/[\\/]/).includes("..")
 
-/** For real paths: whether `path` is `root` or lies below it. */
+/** For real paths: whether `path` is `root` or inside it. */
 export const isWithin = (root: string, path: string): boolean => {
   const from = relative(root, path)
   return from !== ".." && !from.startsWith(`..${sep}`) && !isAbsolute(from)

@@ -1,10 +1,9 @@
 /**
- * A repository of our own for each workspace, with the workspace as its work tree: the states of the workspace as git trees, without a
- * single write into the workspace or its repository.
+ * The Edge's own repository for a workspace, with the workspace as its work tree. It stores states of the workspace as git trees.
  *
- * A state is first an index file, which one git process makes; its tree is written when it is asked for. The newest index is kept as
- * the next one's start, so that only what changed is read. Objects that the workspace's own repository holds are not copied: where it
- * loses them, so do we.
+ * Guarantees: nothing is written into the workspace or its repository. A state is first an index file, made by one git process; its tree is
+ * written on demand. The newest index is the start of the next one, so that only changes are read.
+ * Does not: copy objects of the workspace's repository. If that loses them, the states lose them too.
  */
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
@@ -25,17 +24,17 @@ import { gitFolderOf } from "./GitFolder.ts"
 export interface ShadowOptions {
   /** Absolute path of git. */
   readonly program: string
-  /** Folder of all of them. */
+  /** Folder of all shadow repositories. */
   readonly folder: string
   /** Real path of the workspace. */
   readonly root: string
   readonly timeoutMs: number
 }
 
-/** 160000 in octal, as an index holds it. */
+/** The mode of a git link, 160000 in octal, as in an index. */
 const GITLINK_MODE = Buffer.from([0, 0, 0xe0, 0])
 
-/** Paths that are not reviewed, in a workspace without a repository that says what to ignore. */
+/** Paths without review, in a workspace that has no repository with ignore rules. */
 const IGNORED = ["node_modules/", ".venv/", "__pycache__/", ".gradle/", ".DS_Store"]
 
 export class ShadowRepository {
@@ -47,7 +46,7 @@ export class ShadowRepository {
     this.folder = join(options.folder, createHash("sha256").update(options.root).digest("hex").slice(0, 16))
   }
 
-  /** Where that run's states are kept. */
+  /** Folder of the run's states. */
   fileOf(runId: string, what: string): string {
     return join(this.folder, "runs", `${runId}.${what}`)
   }
@@ -56,13 +55,13 @@ export class ShadowRepository {
     return existsSync(join(this.options.root, ".git"))
   }
 
-  /** The workspace's own; that of a worktree lies elsewhere. */
+  /** The workspace's repository. That of a worktree is elsewhere. */
   private get repository(): string {
     const { root } = this.options
     return gitFolderOf(root)?.common ?? join(root, ".git")
   }
 
-  /** Made where it is missing; writes nothing that git would have to be asked for. */
+  /** Creates the repository if it is missing, without git. */
   open(): void {
     if (existsSync(join(this.folder, "HEAD"))) return
     for (const inner of ["objects/info", "refs", "info", "runs"]) {
@@ -71,14 +70,14 @@ export class ShadowRepository {
     const own = join(this.repository, "objects")
     if (statSync(own, { throwIfNoEntry: false })?.isDirectory() === true)
       writeFileSync(join(this.folder, "objects/info/alternates"), `${own}\n`)
-    // Attributes of the workspace would change what is stored: bytes are kept as they are.
+    // Attributes of the workspace would change the stored content. Bytes are stored unchanged.
     writeFileSync(join(this.folder, "info/attributes"), "* -text -ident -filter -working-tree-encoding\n")
     writeFileSync(join(this.folder, "ignored"), `${IGNORED.join("\n")}\n`)
     writeFileSync(join(this.folder, "config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
     writeFileSync(join(this.folder, "HEAD"), "ref: refs/heads/none\n")
   }
 
-  /** Writes the workspace as it is into an index file. */
+  /** Writes the current state of the workspace into an index file. */
   readonly capture = Effect.fnUntraced({ self: this }, function* (index: string): Effect.fn.Return<
     void,
     GitFailed
@@ -88,19 +87,19 @@ export class ShadowRepository {
         this.open()
         const newest = join(this.folder, "index")
         rmSync(index, { force: true })
-        // A link, not a copy: git tells by an index's time which of its entries it may trust.
+        // A link, not a copy: git uses the time of an index to decide which entries it may trust.
         if (existsSync(newest)) linkSync(newest, index)
       },
       catch: (cause) => new GitFailed({ message: String(cause) })
     })
     const ignored = this.isRepository ? join(this.repository, "info/exclude") : join(this.folder, "ignored")
     yield* this.leaveRepositories(index)
-    // 1: something could not be read, or is a repository without a commit. The rest is there.
+    // 1: a file could not be read, or is a repository without a commit. The rest is in the index.
     yield* this.run(["-c", `core.excludesFile=${ignored}`, "add", "-A", "--ignore-errors", "--", "."], {
       index,
       accept: [0, 1]
     })
-    // Of an empty folder git writes none.
+    // Git writes no index for an empty folder.
     if (!existsSync(index)) yield* this.run(["read-tree", "--empty"], { index })
     yield* Effect.try({
       try: () => {
@@ -108,7 +107,7 @@ export class ShadowRepository {
         rmSync(next, { force: true })
         linkSync(index, next)
         renameSync(next, join(this.folder, "index"))
-        // Two names of one file are not moved over each other.
+        // A rename between two names of the same file has no effect.
         rmSync(next, { force: true })
       },
       catch: (cause) => new GitFailed({ message: String(cause) })
@@ -116,21 +115,21 @@ export class ShadowRepository {
   })
 
   /**
-   * Takes the repositories inside the workspace out of an index: where `git add` finds one in there, it looks into it with a git that
-   * runs the filters of that repository. This finds them again, and records only which commit is checked out.
+   * Removes repositories inside the workspace from an index. In such a repository, `git add` runs git with the filters of that repository.
+   * This step records only which commit is checked out.
    */
   private readonly leaveRepositories = Effect.fnUntraced(
     { self: this },
     function* (index: string): Effect.fn.Return<void, GitFailed> {
-      // Its entries' modes: that most workspaces have none of these is seen without git.
+      // The modes of the entries show without git that most workspaces have no such repository.
       if (!existsSync(index) || !readFileSync(index).includes(GITLINK_MODE)) return
       const { bytes } = yield* this.run(["ls-files", "-z", "--stage"], { index })
-      const gone = bytes
+      const removals = bytes
         .toString("latin1")
         .split("\0")
         .filter((record) => record.startsWith("160000 "))
         .map((record) => `0 ${"0".repeat(40)}${record.slice(record.indexOf("\t"))}\0`)
-      const stdin = Buffer.from(gone.join(""), "latin1")
+      const stdin = Buffer.from(removals.join(""), "latin1")
       yield* this.run(["update-index", "-z", "--index-info"], { index, stdin })
     }
   )
@@ -144,10 +143,13 @@ export class ShadowRepository {
 
   /** Paths of a captured state. */
   pathsOf(index: string): Effect.Effect<ReadonlySet<string>, GitFailed> {
-    return Effect.map(this.run(["ls-files", "-z"], { index }), ({ bytes }) => new Set(texts(bytes)))
+    return Effect.map(
+      this.run(["ls-files", "-z"], { index }),
+      ({ bytes }) => new Set(splitZeroTerminated(bytes))
+    )
   }
 
-  /** Which of the paths the workspace's own repository tracks; none where it is none. */
+  /** The paths that the workspace's repository tracks; none without a repository. */
   readonly tracked = Effect.fnUntraced({ self: this }, function* (): Effect.fn.Return<
     ReadonlySet<string> | undefined,
     GitFailed
@@ -155,10 +157,10 @@ export class ShadowRepository {
     if (!this.isRepository) return undefined
     const { program, root, timeoutMs } = this.options
     const { bytes } = yield* git({ program, cwd: root, args: ["ls-files", "-z", "--", "."], timeoutMs })
-    return new Set(texts(bytes))
+    return new Set(splitZeroTerminated(bytes))
   })
 
-  /** Runs git on this repository. */
+  /** Runs git on the shadow repository. */
   run(
     args: ReadonlyArray<string>,
     more: {
@@ -172,7 +174,7 @@ export class ShadowRepository {
     const { index, ...limits } = more
     return git({
       program,
-      // Trees are compared after a worktree is gone, too.
+      // Trees are compared also after a worktree is removed.
       cwd: existsSync(root) ? root : this.folder,
       args,
       timeoutMs,
@@ -186,8 +188,8 @@ export class ShadowRepository {
   }
 }
 
-/** What git ends each with a zero byte. */
-export const texts = (bytes: Buffer): ReadonlyArray<string> => {
+/** Records that git ends with a zero byte. */
+export const splitZeroTerminated = (bytes: Buffer): ReadonlyArray<string> => {
   const all = bytes.toString("utf8").split("\0")
   all.pop()
   return all

@@ -1,9 +1,9 @@
 /** Comparison of two states of a workspace: the files that differ, and the hunks of some of them. */
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { type ChangedFile, readChanges, readPatch } from "./DiffOutput.ts"
+import { ChangedFile, readChanges, readPatch } from "./DiffOutput.ts"
 import type { GitFailed } from "./Git.ts"
 import type { ShadowRepository } from "./ShadowRepository.ts"
 
@@ -15,11 +15,17 @@ export interface DiffSummary {
 }
 
 /** A whole diff, without the hunks. */
-export interface SnapshotComparison {
-  readonly before: string
-  readonly after: string
-  readonly files: ReadonlyArray<ChangedFile>
-}
+export const SnapshotComparison = Schema.Struct({
+  /** Trees of the two states; empty if nothing differs. */
+  before: Schema.String,
+  after: Schema.String,
+  files: Schema.Array(ChangedFile)
+})
+export type SnapshotComparison = typeof SnapshotComparison.Type
+
+const StoredComparison = Schema.fromJsonString(SnapshotComparison)
+const encodeComparison = Schema.encodeSync(StoredComparison)
+const decodeComparison = Schema.decodeUnknownSync(StoredComparison)
 
 /** Size of one page's patch. The rest is marked as truncated. */
 const PATCH_BYTES = 8_388_608
@@ -32,7 +38,7 @@ const compareWithStart = Effect.fnUntraced(function* (
   end: string
 ): Effect.fn.Return<SnapshotComparison, GitFailed> {
   const start = shadow.fileOf(runId, "before")
-  // Git leaves the file as it was when nothing differs, and every git process is time that a run's end waits for.
+  // Git leaves the file unchanged if nothing differs. Every git process delays the end of a run.
   if (isSameFile(start, end)) return { before: "", after: "", files: [] }
   const [before, after] = yield* Effect.all([shadow.treeOf(start), shadow.treeOf(end)], { concurrency: 2 })
   const { bytes } = yield* shadow.run(["diff-tree", "-r", "-z", "-M", "--raw", "--numstat", before, after])
@@ -45,30 +51,35 @@ const compareWithStart = Effect.fnUntraced(function* (
 })
 
 /** Takes the state at the run's end and stores its comparison. */
-export const storeComparison = Effect.fnUntraced(function* (shadow: ShadowRepository, runId: RunId) {
+export const storeComparison = Effect.fn("SnapshotComparison.store")(function* (
+  shadow: ShadowRepository,
+  runId: RunId
+) {
   const end = shadow.fileOf(runId, "after")
   yield* shadow.capture(end)
   const comparison = yield* compareWithStart(shadow, runId, end)
-  writeFileSync(shadow.fileOf(runId, "diff.json"), JSON.stringify(comparison), { mode: 0o600 })
+  writeFileSync(shadow.fileOf(runId, "diff.json"), encodeComparison(comparison), { mode: 0o600 })
   return diffSummary(comparison)
 })
 
 /** The comparison that `storeComparison` stored. */
 export const storedComparison = (shadow: ShadowRepository, runId: RunId): SnapshotComparison | undefined => {
   const file = shadow.fileOf(runId, "diff.json")
-  // Written by `storeComparison`, whole or not at all.
-  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as SnapshotComparison) : undefined
+  return existsSync(file) ? decodeComparison(readFileSync(file, "utf8")) : undefined
 }
 
 /** Compares with the current workspace. */
-export const compareWithNow = Effect.fnUntraced(function* (shadow: ShadowRepository, runId: RunId) {
+export const compareWithNow = Effect.fn("SnapshotComparison.compareWithNow")(function* (
+  shadow: ShadowRepository,
+  runId: RunId
+) {
   const now = shadow.fileOf(runId, "now")
   yield* shadow.capture(now)
   return yield* compareWithStart(shadow, runId, now)
 })
 
 /** These files of a comparison, with their hunks. */
-export const hunksOf = Effect.fnUntraced(function* (
+export const hunksOf = Effect.fn("SnapshotComparison.hunks")(function* (
   shadow: ShadowRepository,
   { before, after }: SnapshotComparison,
   files: ReadonlyArray<ChangedFile>

@@ -12,7 +12,7 @@ import { Context, Effect, Layer } from "effect"
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { setTimeout } from "node:timers/promises"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import type { GitFailed } from "./Git.ts"
 import { ShadowRepository } from "./ShadowRepository.ts"
@@ -48,7 +48,10 @@ export class Snapshots extends Context.Service<
     ) => Effect.Effect<Omit<Diff, "runId" | "nextCursor" | "requestId">, NotFound>
   }
 >()("corral/edge/Snapshots") {
-  static readonly layer = (config: EdgeConfig) => Layer.sync(Snapshots, () => make(config))
+  static readonly layer = Layer.effect(
+    Snapshots,
+    Effect.map(EdgeConfig, (config) => make(config))
+  )
 }
 
 const TIME_LIMIT_MS = 10_000
@@ -84,7 +87,7 @@ const make = ({ environment, home }: EdgeConfig): Snapshots["Service"] => {
 /** A file whose time is the run's start by the file system's clock. */
 const startFile = ({ folder }: SnapshotsContext, runId: RunId): string => join(folder, `${runId}.start`)
 
-const markStart = Effect.fnUntraced(function* (context: SnapshotsContext, runId: RunId) {
+const markStart = Effect.fn("Snapshots.mark")(function* (context: SnapshotsContext, runId: RunId) {
   const since = touch(startFile(context, runId))
   // The file system's clock advances in steps: wait for the next step.
   while (touch(join(context.folder, "now")) <= since) yield* Effect.promise(() => setTimeout(1))
@@ -118,7 +121,11 @@ const logFailure = (state: "start" | "end", runId: RunId) => (cause: GitFailed) 
     undefined
   )
 
-const changedFiles = Effect.fnUntraced(function* (context: SnapshotsContext, runId: RunId, root: string) {
+const changedFiles = Effect.fn("Snapshots.changedFiles")(function* (
+  context: SnapshotsContext,
+  runId: RunId,
+  root: string
+) {
   const shadow = context.repositoryOf(root)
   const since = statSync(startFile(context, runId), { bigint: true, throwIfNoEntry: false })?.ctimeNs
   const comparison = shadow === undefined ? undefined : storedComparison(shadow, runId)
@@ -149,7 +156,7 @@ const forgetRun = (context: SnapshotsContext, runId: RunId): void => {
   }
 }
 
-const diffPage = Effect.fnUntraced(function* (
+const diffPage = Effect.fn("Snapshots.diff")(function* (
   { repositoryOf }: SnapshotsContext,
   runId: RunId,
   root: string,

@@ -1,9 +1,9 @@
 /**
- * Which files of a workspace changed since an instant, by the time that the file system keeps of each change: no program can set it
- * back. Needs no git and sees ignored files, too.
+ * Files of a workspace that changed since an instant, by the change time of the file system, which no program can set back. Needs no git, and
+ * includes ignored files.
  *
- * Links are not followed. Of a repository's own folder only hooks and settings are looked at: commands that would run later. What was
- * deleted is not seen, and beyond `ENTRIES` entries it stops looking.
+ * Does not: follow links, see deleted files, or read more than `ENTRIES` entries. Of a repository's own folder only hooks and settings count,
+ * because git runs these commands later.
  */
 import { Effect } from "effect"
 import { lstat, readdir } from "node:fs/promises"
@@ -12,7 +12,7 @@ import { join } from "node:path"
 const ENTRIES = 200_000
 
 const repositoryFolder = /(?:^|\/)\.git$/
-/** Rewritten by reading commands as well: no change of the person's files. */
+/** Rewritten by git commands that only read, so not a change by the run. */
 const isBookkeeping = (path: string): boolean =>
   /(?:^|\/)\.git\/(?!hooks(?:\/|$)|config$|info(?:\/|$))/.test(path)
 
@@ -28,7 +28,7 @@ const changed = async (root: string, since: bigint): Promise<ReadonlyArray<strin
       if (isBookkeeping(path)) return
       if (entry.isDirectory()) return void folders.push(path)
       if (repositoryFolder.test(path)) return
-      // Gone since it was listed.
+      // The file was deleted after it was listed.
       const stats = await lstat(join(root, path), { bigint: true }).catch(() => undefined)
       if (stats !== undefined && stats.ctimeNs > since) found.push(path)
     })
@@ -37,6 +37,6 @@ const changed = async (root: string, since: bigint): Promise<ReadonlyArray<strin
   return found
 }
 
-/** Paths relative to `root`, with `/`. `since` is nanoseconds of the file system's own clock; what happened then is not meant. */
+/** Changed paths relative to `root`, with `/`. `since` is in nanoseconds of the file system's clock, exclusive. */
 export const changedSince = (root: string, since: bigint): Effect.Effect<ReadonlyArray<string>> =>
   Effect.promise(() => changed(root, since))

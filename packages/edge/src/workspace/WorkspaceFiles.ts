@@ -1,8 +1,9 @@
 /**
- * What lies in a workspace: pages of a folder and previews of a file, never anything outside the workspace's real root.
+ * Files of a workspace for readers: pages of a folder, and previews of a file.
  *
- * A path is checked by its text, by where its links lead, and once more by what was really opened: a link that is swapped between the
- * check and the open changes nothing. It promises no consistency between two pages of a folder that changes meanwhile.
+ * Guarantees: nothing outside the workspace's real root is read. A path is checked by its text, by the target of its links, and again by the
+ * opened file, so a link that changes in between has no effect.
+ * Does not: keep two pages of a changing folder consistent.
  */
 import { NotFound, PermissionDenied, WorkspaceOutsideAllowlist } from "@corral/domain/errors/Failures"
 import type { FileEntry, FilePreview } from "@corral/domain/device/Workspace"
@@ -34,12 +35,12 @@ const hasDescriptors = existsSync(descriptors)
 
 export interface Opened {
   readonly descriptor: number
-  /** Where it really lies. */
+  /** The real path. */
   readonly path: string
   readonly stats: Stats
 }
 
-/** Opens what a workspace-relative path names; empty is the root itself. Closed with the scope. */
+/** Opens a workspace-relative path; the empty path is the root. The file closes with the scope. */
 export const openInside = (root: string, path: string): Effect.Effect<Opened, FileFailure, Scope.Scope> =>
   Effect.gen(function* () {
     if (path !== "" && !isLexicallyInside(path)) return yield* new WorkspaceOutsideAllowlist()
@@ -47,7 +48,7 @@ export const openInside = (root: string, path: string): Effect.Effect<Opened, Fi
     if (!isWithin(root, real)) return yield* new WorkspaceOutsideAllowlist()
     const descriptor = yield* Effect.acquireRelease(
       Effect.try({
-        // Not through a link that has appeared since, and never waiting for the other end of a pipe.
+        // Refuses a link that appeared since the check, and never waits for the other end of a pipe.
         try: () => openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK),
         catch: () => new NotFound()
       }),
@@ -77,7 +78,7 @@ const entryOf = (folder: string, relative: string, name: string): FileEntry | un
   }
 }
 
-/** Entries of a folder in the order of their names, those after `after`, at most `limit`. */
+/** Up to `limit` entries of a folder after `after`, ordered by name. */
 export const listFolder = (
   root: string,
   path: string,
@@ -87,7 +88,7 @@ export const listFolder = (
   openInside(root, path).pipe(
     Effect.flatMap(({ descriptor, path: real, stats }) => {
       if (!stats.isDirectory()) return Effect.fail(new NotFound())
-      // Read through the descriptor: the folder that was checked, wherever its name leads by now.
+      // Read through the descriptor of the checked folder, even if its name now leads elsewhere.
       const folder = hasDescriptors ? join(descriptors, String(descriptor)) : real
       const names = readdirSync(folder)
         .filter((name) => after === undefined || name > after)
@@ -125,7 +126,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
   ".xml": "application/xml"
 }
 
-/** The text of these bytes, or `undefined` where they are none. A character cut off at the end is left out. */
+/** Text of UTF-8 bytes; `undefined` for other bytes. A character that is cut off at the end is left out. */
 const textOf = (bytes: Buffer): string | undefined => {
   if (bytes.includes(0)) return undefined
   try {

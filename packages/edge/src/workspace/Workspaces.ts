@@ -1,5 +1,5 @@
 /**
- * The allowlist: which folders runs may work in, by id. Paths are resolved once per look-up, so that a link that was moved is seen.
+ * Allowlist of the folders that runs may work in, by id. Paths are resolved at each lookup, so a link that was moved is followed.
  */
 import { WorkspaceOutsideAllowlist } from "@corral/domain/errors/Failures"
 import type { WorkspaceId } from "@corral/domain/identity/Ids"
@@ -9,9 +9,9 @@ import type { Workspace } from "@corral/domain/device/Workspace"
 import { Context, Effect, Layer } from "effect"
 import { existsSync, realpathSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
-import type { EdgeConfig, WorkspaceEntry } from "../config/EdgeConfig.ts"
+import { EdgeConfig, type WorkspaceEntry } from "../config/EdgeConfig.ts"
 
-/** An allowlisted folder that is there: its real path, and the modes that policy allows in it. */
+/** An allowlisted folder that exists: its real path, and the modes that the policy allows in it. */
 export interface OpenWorkspace {
   readonly path: string
   readonly modes: ReadonlyArray<RunMode>
@@ -22,12 +22,13 @@ export class Workspaces extends Context.Service<
   Workspaces,
   {
     readonly list: Effect.Effect<ReadonlyArray<Workspace>>
-    /** Fails where the id is not in the allowlist or its folder is gone. */
+    /** Fails if the id is not in the allowlist, or if its folder does not exist. */
     readonly open: (id: WorkspaceId) => Effect.Effect<OpenWorkspace, WorkspaceOutsideAllowlist>
   }
 >()("corral/edge/Workspaces") {
-  static readonly layer = (config: EdgeConfig) =>
-    Layer.sync(Workspaces, () => {
+  static readonly layer = Layer.effect(
+    Workspaces,
+    Effect.map(EdgeConfig, (config) => {
       const byId = new Map(config.workspaces.map((entry) => [entry.id, entry]))
       return Workspaces.of({
         list: Effect.sync(() => config.workspaces.map(describe)),
@@ -45,6 +46,7 @@ export class Workspaces extends Context.Service<
           })
       })
     })
+  )
 }
 
 const modesOf = (entry: WorkspaceEntry): ReadonlyArray<RunMode> =>
@@ -64,7 +66,7 @@ const realDirectory = (path: string): string | undefined => {
 const describe = (entry: WorkspaceEntry): Workspace => {
   const path = realDirectory(entry.path)
   return {
-    // The configuration checked the id when it was read.
+    // The id was validated with the configuration.
     id: entry.id as WorkspaceId,
     name: basename(entry.path),
     modes: modesOf(entry),

@@ -1,9 +1,9 @@
 /**
- * Git for one worktree, in two kinds that are kept apart: refs and commits on the workspace's own repository, files through a repository
- * of ours that borrows its objects and has no word of configuration.
+ * Git for one worktree. Refs and commits use the workspace's repository. Files use a neutral repository that borrows its objects and has no
+ * configuration.
  *
- * So the filters, hooks and monitors that the workspace configures do not run, and what it has for refs is moved as git moves them, with
- * hooks off and without a reflog: a link in its place would be followed.
+ * Guarantees: filters, hooks and monitors of the workspace's configuration do not run. Git itself moves refs, without hooks or a reflog, because
+ * a link instead of a ref file would be followed.
  */
 import { Effect } from "effect"
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -17,9 +17,9 @@ export interface WorktreePlace {
   readonly repository: string
   /** Where the files are. */
   readonly folder: string
-  /** A folder for the repository of ours. */
+  /** Folder of the neutral repository. */
   readonly neutral: string
-  /** Environment by which its processes are found when the Edge is gone. */
+  /** Environment that marks git's processes, so that the next Edge finds them after a crash. */
   readonly mark?: Readonly<Record<string, string>>
 }
 
@@ -33,7 +33,7 @@ const FILES_MS = 600_000
 let scratches = 0
 
 interface Ask {
-  /** Another than the workspace's. */
+  /** Git directory, if it is not the workspace's. */
   readonly gitDir?: string
   readonly env?: Readonly<Record<string, string>>
   readonly accept?: ReadonlyArray<number>
@@ -46,7 +46,7 @@ export class WorktreeGit {
     this.place = place
   }
 
-  /** Asks the workspace's repository, or tells it to move a ref: nothing that reads or writes files of a work tree. */
+  /** Runs git in the workspace's repository, to query it or to move a ref. Never reads or writes files of a work tree. */
   ask(
     args: ReadonlyArray<string>,
     { accept = [0], env, gitDir }: Ask = {}
@@ -63,7 +63,7 @@ export class WorktreeGit {
     return Effect.map(output, ({ bytes }) => bytes.toString("latin1").trim())
   }
 
-  /** Works on the files with that index. */
+  /** Runs git on the files of the worktree, with an index. */
   onFiles(
     index: string,
     args: ReadonlyArray<string>,
@@ -92,7 +92,7 @@ export class WorktreeGit {
     return Effect.map(this.onFiles(index, ["write-tree"]), ({ bytes }) => bytes.toString("latin1").trim())
   }
 
-  /** Uses an index that is made of that commit and nothing else: no index of the worktree's has a say. */
+  /** Uses a new index of a commit. The index of the worktree has no influence. */
   withIndexOf<A>(
     commit: string,
     use: (index: string) => Effect.Effect<A, GitFailed>
@@ -100,7 +100,7 @@ export class WorktreeGit {
     return this.withScratch((index) => Effect.andThen(this.onFiles(index, ["read-tree", commit]), use(index)))
   }
 
-  /** Gives the path of a file that is gone afterwards. */
+  /** Uses the path of a temporary file. */
   withScratch<A>(use: (scratch: string) => Effect.Effect<A, GitFailed>): Effect.Effect<A, GitFailed> {
     return Effect.suspend(() => {
       const scratch = join(this.place.neutral, `${process.pid}.${scratches++}.index`)
@@ -111,7 +111,7 @@ export class WorktreeGit {
     })
   }
 
-  /** A repository without objects, with the configuration that it needs to be one. */
+  /** Creates the neutral repository: no objects, and the minimum of configuration. */
   private get prepared(): Effect.Effect<void, GitFailed> {
     return attemptFiles(() => {
       const { neutral } = this.place

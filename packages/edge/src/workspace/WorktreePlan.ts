@@ -1,7 +1,7 @@
 /**
- * Whether a workspace can have a worktree, and what that would start from. Makes nothing.
+ * Plan of a worktree: whether a workspace can have one, and its starting commit. Creates nothing.
  *
- * The repository must lie wholly in the workspace: what is outside of it is not on the allowlist, and a worktree writes to its repository.
+ * The whole repository must be in the workspace, because a worktree writes to its repository, and other folders are not on the allowlist.
  */
 import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
@@ -17,7 +17,7 @@ import { putRow, type WorktreeRow } from "./WorktreeRows.ts"
 
 export interface PlannedWorktree {
   readonly start: WorktreeStart
-  /** To be on disk with the run, before anything is made. */
+  /** Row that must be durable with the run, before anything is created. */
   readonly row: Write
 }
 
@@ -36,7 +36,7 @@ export interface PlanOptions {
 const refuse = (message: string) =>
   Effect.fail(new SchemaValidationFailed({ details: { issues: [{ path: "isolation", message }] } }))
 
-export const planWorktree = Effect.fnUntraced(function* ({
+export const planWorktree = Effect.fn("Worktrees.plan")(function* ({
   home,
   neutral,
   owner,
@@ -59,9 +59,9 @@ export const planWorktree = Effect.fnUntraced(function* ({
   if (!/^[0-9a-f]{40}$/.test(base))
     return yield* refuse("The workspace has no commit that could be checked out.")
   const leftOut = yield* leftOutOf(git, repository, base)
-  const told = { runId: owner, base, ...(leftOut === undefined ? {} : { leftOut }) }
+  const common = { runId: owner, base, ...(leftOut === undefined ? {} : { leftOut }) }
   const row: WorktreeRow = {
-    ...told,
+    ...common,
     workspace,
     state: "making",
     repository,
@@ -69,5 +69,5 @@ export const planWorktree = Effect.fnUntraced(function* ({
     saved: [base],
     createdAt: new Date(yield* Clock.currentTimeMillis).toISOString()
   }
-  return { start: { ...told, branch: branchOf(owner) }, row: putRow(row) }
+  return { start: { ...common, branch: branchOf(owner) }, row: putRow(row) }
 })

@@ -1,6 +1,8 @@
 /**
- * The rows of worktrees. A row is there before anything of its worktree is, and says at every moment what a start after a crash has to do:
- * `making` and `removing` are taken down, `kept` stays.
+ * Rows of worktrees.
+ *
+ * Guarantees: a row exists before its worktree, so that the next start after a crash can clean up: it removes worktrees in `making` and
+ * `removing`, and leaves `kept` ones.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Worktree } from "@corral/domain/run/Worktree"
@@ -11,11 +13,11 @@ export interface WorktreeRow extends Omit<Worktree, "state" | "branch"> {
   readonly state: "making" | "kept" | "removing" | "removed"
   /** The workspace's `.git`. */
   readonly repository: string
-  /** What was checked out when it was removed. */
+  /** The commit that was checked out when it was removed. */
   readonly head?: string
-  /** Commits that are kept elsewhere: the branch may go where it is at one of them. */
+  /** Commits that are saved elsewhere. The branch is removed if it is at one of them. */
   readonly saved: ReadonlyArray<string>
-  /** Whether its branch is there. */
+  /** Whether the branch exists. */
   readonly branch: boolean
 }
 
@@ -23,7 +25,7 @@ interface Stored {
   readonly worktree: string
 }
 
-// Rows are written by this program from values of that type and read back unchanged.
+// This program wrote the row from a value of this type.
 const parse = ({ worktree }: Stored): WorktreeRow => parseStored<WorktreeRow>(worktree, "worktree")
 
 export const putRow = (row: WorktreeRow): Write => [
@@ -35,7 +37,7 @@ export const putRow = (row: WorktreeRow): Write => [
 
 export const dropRow = (runId: RunId): Write => ["DELETE FROM worktrees WHERE run_id = ?", runId]
 
-/** Where its worktree is gone, nothing more is known of it. */
+/** Deletes the row of a removed worktree. */
 export const forgetRow = (runId: RunId): Write => [
   "DELETE FROM worktrees WHERE run_id = ? AND state = 'removed'",
   runId
@@ -46,7 +48,7 @@ export const findRow = (store: Store["Service"], runId: RunId): WorktreeRow | un
   return row === undefined ? undefined : parse(row)
 }
 
-/** Those that were not removed, newest first, those before `before`, at most `limit`. */
+/** Up to `limit` worktrees before `before` that are not removed, newest first. */
 export const pageOfRows = (
   store: Store["Service"],
   before: string | undefined,
@@ -60,12 +62,12 @@ export const pageOfRows = (
     )
     .map(parse)
 
-/** Those that an Edge was making or removing. */
+/** Worktrees that an Edge was creating or removing. */
 export const unsettledRows = (store: Store["Service"]): ReadonlyArray<WorktreeRow> =>
   store.all<Stored>("SELECT worktree FROM worktrees WHERE state IN ('making', 'removing')").map(parse)
 
-/** The worktrees that a run lives in. */
-export const occupied = (store: Store["Service"]): ReadonlySet<string> =>
+/** Ids of the worktrees of live runs. */
+export const worktreesInUse = (store: Store["Service"]): ReadonlySet<string> =>
   new Set(
     store
       .all<{ readonly worktree: string | null }>(

@@ -14,17 +14,17 @@ import type { ExaminedWorktree, Worktree, WorktreeStart } from "@corral/domain/r
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { existsSync, mkdirSync, realpathSync } from "node:fs"
 import { join } from "node:path"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import type { GitFailed } from "./Git.ts"
-import { branchOf, keptRefOf, WorktreeCheckout, type WorktreeWork } from "./WorktreeCheckout.ts"
+import { branchOf, savedRefOf, WorktreeCheckout, type WorktreeWork } from "./WorktreeCheckout.ts"
 import { type PlannedWorktree, planWorktree } from "./WorktreePlan.ts"
 import {
   dropRow,
   findRow,
   forgetRow,
-  occupied,
+  worktreesInUse,
   pageOfRows,
   putRow,
   unsettledRows,
@@ -59,7 +59,10 @@ export class Worktrees extends Context.Service<
     readonly forget: (owner: RunId) => Effect.Effect<void, StoreFailed>
   }
 >()("corral/edge/Worktrees") {
-  static readonly layer = (config: EdgeConfig) => Layer.effect(Worktrees, make(config))
+  static readonly layer = Layer.effect(
+    Worktrees,
+    Effect.suspend(() => make())
+  )
 }
 
 const refused = (message: string) =>
@@ -67,7 +70,8 @@ const refused = (message: string) =>
 
 const inUse = new Conflict({ message: "A run is using the worktree." })
 
-const make = Effect.fnUntraced(function* (config: EdgeConfig) {
+const make = Effect.fnUntraced(function* () {
+  const config = yield* EdgeConfig
   mkdirSync(config.home, { recursive: true, mode: 0o700 })
   // The real path, because git compares it with its own.
   const home = realpathSync(config.home)
@@ -88,7 +92,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     settle: (owner) => settle(context, owner),
     recover: recover(context),
     list: (before, limit) => {
-      const live = occupied(store)
+      const live = worktreesInUse(store)
       return pageOfRows(store, before, limit).map((row) => shown(context, row, live))
     },
     get: (owner) => examine(context, owner),
@@ -180,18 +184,18 @@ const removeCheckout = (
 const logFailure = (what: string, owner: RunId) => (cause: GitFailed | StoreFailed) =>
   Effect.logWarning(what).pipe(Effect.annotateLogs({ runId: owner, cause: cause.message }))
 
-const enter = Effect.fnUntraced(function* (context: WorktreesContext, owner: RunId) {
+const enter = Effect.fn("Worktrees.enter")(function* (context: WorktreesContext, owner: RunId) {
   const { store } = context
   const busy = refused("Another run is using the worktree of that run.")
   yield* claim(context, owner, busy)
   const row = findRow(store, owner)
   if (row === undefined || row.state !== "kept" || !isPresent(context, row))
     return yield* refused("The worktree of that run was removed.")
-  if (occupied(store).has(owner)) return yield* busy
+  if (worktreesInUse(store).has(owner)) return yield* busy
   return { runId: owner, branch: branchOf(owner), base: row.base }
 })
 
-const createWorktree = Effect.fnUntraced(function* (
+const createWorktree = Effect.fn("Worktrees.make")(function* (
   context: WorktreesContext,
   owner: RunId,
   mark: Readonly<Record<string, string>>
@@ -200,7 +204,7 @@ const createWorktree = Effect.fnUntraced(function* (
   const row = findRow(store, owner)
   if (row?.state !== "making") return
   yield* checkoutOf(context, row, mark)
-    .make(row.base)
+    .create(row.base)
     .pipe(
       Effect.andThen(store.commit([putRow({ ...row, state: "kept" })])),
       Effect.tapError(logFailure("failed to create worktree", owner)),
@@ -228,23 +232,27 @@ const recover = (context: WorktreesContext): Effect.Effect<void> =>
     )
   )
 
-const examine = Effect.fnUntraced(function* (context: WorktreesContext, owner: RunId) {
+const examine = Effect.fn("Worktrees.examine")(function* (context: WorktreesContext, owner: RunId) {
   const row = yield* findWorktree(context, owner)
   const known: WorktreeWork = { head: row.head ?? row.base, uncommitted: false, unmerged: false }
-  const found = checkoutOf(context, row).held.pipe(
+  const found = checkoutOf(context, row).work.pipe(
     Effect.tapError(logFailure("failed to examine worktree", owner)),
-    // In doubt there is work in it.
+    // If the check fails, the worktree counts as having work.
     Effect.orElseSucceed((): WorktreeWork => ({ ...known, uncommitted: true, unmerged: true }))
   )
   const { head, uncommitted, unmerged } =
     row.state === "kept" && isPresent(context, row) ? yield* found : known
-  return { ...shown(context, row, occupied(context.store)), head, uncommitted, unmerged }
+  return { ...shown(context, row, worktreesInUse(context.store)), head, uncommitted, unmerged }
 })
 
 /** Saves work that exists only in the worktree, if `force` says so. Returns the row of the worktree that may be removed. */
-const saveWork = Effect.fnUntraced(function* (context: WorktreesContext, row: WorktreeRow, force: boolean) {
+const saveWork = Effect.fn("Worktrees.saveWork")(function* (
+  context: WorktreesContext,
+  row: WorktreeRow,
+  force: boolean
+) {
   const checkout = checkoutOf(context, row)
-  const work = yield* checkout.held
+  const work = yield* checkout.work
   const { head, tip = head, uncommitted, unmerged } = work
   const removing: WorktreeRow = { ...row, state: "removing", head, saved: [head, tip] }
   if (!uncommitted && !unmerged) return removing
@@ -254,16 +262,20 @@ const saveWork = Effect.fnUntraced(function* (context: WorktreesContext, row: Wo
       details: { uncommitted, unmerged }
     })
   }
-  yield* checkout.keep(work, Math.floor(context.clock.currentTimeMillisUnsafe() / 1_000))
-  return { ...removing, ref: keptRefOf(row.runId) }
+  yield* checkout.save(work, Math.floor(context.clock.currentTimeMillisUnsafe() / 1_000))
+  return { ...removing, ref: savedRefOf(row.runId) }
 })
 
-const remove = Effect.fnUntraced(function* (context: WorktreesContext, owner: RunId, force: boolean) {
+const remove = Effect.fn("Worktrees.remove")(function* (
+  context: WorktreesContext,
+  owner: RunId,
+  force: boolean
+) {
   const { store } = context
   yield* claim(context, owner, inUse)
   const row = yield* findWorktree(context, owner)
   if (row.state === "removed") return
-  if (occupied(store).has(owner)) return yield* inUse
+  if (worktreesInUse(store).has(owner)) return yield* inUse
   const removing =
     row.state === "kept" && isPresent(context, row) ? saveWork(context, row, force) : Effect.succeed(row)
   yield* removing.pipe(

@@ -5,7 +5,6 @@ import { Effect, Layer } from "effect"
 import { findApproval, pageOfApprovals, putApproval, replaceApproval } from "../../src/approval/Approvals.ts"
 import { Store } from "../../src/store/Store.ts"
 import { approvalIdOf, at, later, request, runIdOf, runOf } from "../Samples.ts"
-import { stored } from "../Stored.ts"
 
 const { agentId, workspace } = runOf(runIdOf(1))
 const states: ReadonlyArray<ApprovalState> = ["pending", "approved", "denied", "expired", "cancelled"]
@@ -24,7 +23,7 @@ const approvals: ReadonlyArray<Approval> = Array.from({ length: 30 }, (_, n) => 
 
 const filled = Layer.effectDiscard(
   Effect.flatMap(Store, (store) => store.commit(approvals.toReversed().map(putApproval)))
-).pipe(Layer.provideMerge(stored))
+).pipe(Layer.provideMerge(Store.layerMemory))
 
 layer(filled)("Approvals", (it) => {
   const filters: ReadonlyArray<{ readonly runId?: RunId; readonly state?: ApprovalState }> = [
@@ -35,7 +34,7 @@ layer(filled)("Approvals", (it) => {
     { runId: runIdOf(9) }
   ]
 
-  it.effect("pages oldest first through what fits the filter, each once, whatever the page size", () =>
+  it.effect("pages oldest first through approvals that match the filter, each once, at any page size", () =>
     Effect.gen(function* () {
       const store = yield* Store
       for (const filter of filters) {

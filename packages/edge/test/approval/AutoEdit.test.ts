@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { editAnswer } from "../../src/approval/OrdinaryFiles.ts"
-import { placeAt } from "../../src/approval/PathTarget.ts"
+import { workspacePathsAt } from "../../src/approval/PathTarget.ts"
 import { request } from "../Samples.ts"
 import { policyOf, verdictOn } from "./RunPolicies.ts"
 
@@ -64,7 +64,7 @@ describe("The table of auto_edit", () => {
       const root = join(folder, "ws")
       mkdirSync(root)
       prepare(root, path, disk)
-      const place = placeAt(root)
+      const place = workspacePathsAt(root)
       const found = editAnswer(place.targetOf(path))
       assert.deepStrictEqual([found.answer, found.reason], [answer, reason])
       const verdict = verdictOn(policyOf({ mode: "auto_edit", place }), request({ files: [path] }))

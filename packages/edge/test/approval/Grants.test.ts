@@ -12,8 +12,7 @@ import { Effect, Layer } from "effect"
 import { Grants, putGrant } from "../../src/approval/Grants.ts"
 import { Store } from "../../src/store/Store.ts"
 import { insertRun } from "../../src/log/Runs.ts"
-import { at, configOf, runIdOf, runOf as stateOf } from "../Samples.ts"
-import { stored } from "../Stored.ts"
+import { at, configLayer, runIdOf, runOf as stateOf } from "../Samples.ts"
 import { shell, verdictOn } from "./RunPolicies.ts"
 
 const idOf = (n: number): GrantId => `gra_${encodeUlid(n, new Uint8Array(10))}` as GrantId
@@ -40,12 +39,12 @@ const kept: ReadonlyArray<Grant> = [
   grantOf(4, "npm run docs", { agentId: "claude-code" as AgentId })
 ]
 
-const config = configOf("/nowhere", {
+const config = configLayer("/nowhere", {
   workspaces: [{ id: "api", path: "/nowhere", grants: ["full_access", { action: "shell", command: ["ls"] }] }]
 })
 const filled = Layer.effectDiscard(
   Effect.flatMap(Store, (store) => store.commit(kept.toReversed().map(putGrant)))
-).pipe(Layer.provideMerge(Grants.layer(config)), Layer.provideMerge(stored))
+).pipe(Layer.provideMerge(Layer.provide(Grants.layer, config)), Layer.provideMerge(Store.layerMemory))
 
 const runOf = (more: Partial<Run> = {}) => ({
   workspace: "api" as WorkspaceId,

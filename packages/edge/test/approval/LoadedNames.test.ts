@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
-import { manifests, scripts } from "../../src/approval/FileNames.ts"
-import { placeAt } from "../../src/approval/PathTarget.ts"
+import { manifests, scriptTypes } from "../../src/approval/FileNames.ts"
+import { workspacePathsAt } from "../../src/approval/PathTarget.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { request } from "../Samples.ts"
 import { anywhere, atTop, dataFolders, inData, inPackages, ordinary } from "./LoadedNames.ts"
@@ -19,7 +19,7 @@ const workspace = Effect.gen(function* () {
     writeFileSync(join(root, folder, manifest), "")
     return folder
   })
-  const answer = (path: string, place = placeAt(root)) =>
+  const answer = (path: string, place = workspacePathsAt(root)) =>
     verdictOn(policyOf({ mode: "auto_edit", place }), request({ files: [path] }))._tag
   return { root, packages, answer }
 })
@@ -37,7 +37,7 @@ describe("auto_edit", () => {
   it.effect("asks before a write to any script next to a manifest", () =>
     Effect.gen(function* () {
       const { answer, packages } = yield* workspace
-      for (const type of scripts)
+      for (const type of scriptTypes)
         for (const folder of packages)
           assert.strictEqual(answer(`${folder}/any.${type}`), "Ask", `${folder}/any.${type}`)
     })

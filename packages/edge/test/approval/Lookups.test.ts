@@ -5,7 +5,7 @@ import { mkdirSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { manifests } from "../../src/approval/FileNames.ts"
 import { fileSystem, MAX_CALLS } from "../../src/approval/Lookups.ts"
-import { placeAt } from "../../src/approval/PathTarget.ts"
+import { workspacePathsAt } from "../../src/approval/PathTarget.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { request } from "../Samples.ts"
 import { all, policyOf, shell, verdictOn } from "./RunPolicies.ts"
@@ -17,7 +17,7 @@ const words = (count: number, prefix = "w") =>
 const counted = Effect.gen(function* () {
   const root = yield* temporaryFolder
   const calls = { lstat: 0, readlink: 0 }
-  const place = placeAt(root, {
+  const place = workspacePathsAt(root, {
     lstat: (path) => {
       calls.lstat++
       return fileSystem.lstat(path)

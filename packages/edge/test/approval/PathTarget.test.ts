@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chmodSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { isGrantableTarget, placeAt } from "../../src/approval/PathTarget.ts"
+import { isGrantableTarget, workspacePathsAt } from "../../src/approval/PathTarget.ts"
 import { temporaryFolder } from "../Folder.ts"
 
 const workspace = Effect.gen(function* () {
@@ -31,7 +31,7 @@ const workspace = Effect.gen(function* () {
     process: "/proc/self/cwd"
   }
   for (const [name, to] of Object.entries(links)) symlinkSync(to, join(root, name))
-  return { root, place: placeAt(root) }
+  return { root, place: workspacePathsAt(root) }
 })
 
 describe("placeAt", () => {

@@ -3,7 +3,7 @@ import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { editAnswer } from "../../src/approval/OrdinaryFiles.ts"
-import { type Granted, judge } from "../../src/approval/Policy.ts"
+import { type WorkspaceGrants, decideByPolicy } from "../../src/approval/Policy.ts"
 import { request } from "../Samples.ts"
 import { all, allow, place, policyOf, verdictOn } from "./RunPolicies.ts"
 import { tries } from "@corral/testing/time/Effort"
@@ -12,12 +12,13 @@ const runs = tries(100)
 const Requests = Arbitrary.schema(ApprovalRequest)
 const modes: ReadonlyArray<RunMode> = ["read_only", "plan", "ask", "auto_edit", "full_access"]
 
-const nothing: Granted = { configured: () => false, remembered: () => undefined }
-const everything: Granted = { configured: () => true, remembered: () => "gra_1" }
+const nothing: WorkspaceGrants = { configured: () => false, remembered: () => undefined }
+const everything: WorkspaceGrants = { configured: () => true, remembered: () => "gra_1" }
 const need = { action: "tool", tool: "any", input: "{}" } as const
 
 const isOrdinary = (path: string) => editAnswer(place.targetOf(path)).answer === "allow"
-const judged = (mode: RunMode, asked: ApprovalRequest) => judge(mode, asked, [need], nothing, isOrdinary)
+const judged = (mode: RunMode, asked: ApprovalRequest) =>
+  decideByPolicy(mode, asked, [need], nothing, isOrdinary)
 
 const outside = [
   "",
@@ -50,11 +51,11 @@ const inside = [
 
 describe("judge", () => {
   it.prop(
-    "never allows in read_only and plan, whatever was granted",
+    "never allows in read_only and plan, regardless of grants",
     [Requests],
     ([asked]) => {
       for (const mode of ["read_only", "plan"] as const) {
-        assert.strictEqual(judge(mode, asked, [need], everything, () => true)._tag, "Deny")
+        assert.strictEqual(decideByPolicy(mode, asked, [need], everything, () => true)._tag, "Deny")
       }
     },
     runs
@@ -113,7 +114,7 @@ describe("judge", () => {
     for (const mode of ["ask", "auto_edit"] as const) {
       for (const needs of [undefined, []]) {
         assert.deepStrictEqual(
-          judge(mode, request(), needs, everything, () => false),
+          decideByPolicy(mode, request(), needs, everything, () => false),
           { _tag: "Ask" }
         )
       }
@@ -126,7 +127,7 @@ describe("judge", () => {
       if (verdict._tag !== "Ask") assert.strictEqual(verdict.by, "policy:mode")
       if (verdict._tag === "Deny") assert.include(verdict.reason, mode)
     }
-    const by = (granted: Granted) => judge("ask", request(), [need], granted, () => false)
+    const by = (granted: WorkspaceGrants) => decideByPolicy("ask", request(), [need], granted, () => false)
     assert.deepStrictEqual(by(everything), { _tag: "Allow", by: "policy:workspace" })
     assert.deepStrictEqual(by({ ...nothing, remembered: () => "gra_1" }), {
       _tag: "Allow",

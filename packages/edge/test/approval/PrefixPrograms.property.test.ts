@@ -2,7 +2,7 @@
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import { assert, describe, it } from "@effect/vitest"
 import { effort } from "@corral/testing/time/Effort"
-import { unusable } from "../../src/approval/GrantRules.ts"
+import { unusableReason } from "../../src/approval/GrantRules.ts"
 import { Seeded } from "../harness/Seeded.ts"
 import { place, policyOf, shell, verdictOn } from "./RunPolicies.ts"
 
@@ -44,12 +44,12 @@ const reading = "cat|/usr/bin/cat|ls|head|tail|grep|rg|wc|diff|sort".split("|")
 describe("The allowlist of programs with prefix", () => {
   it.each(refused)("refuses %j at the start", (each) => {
     const [command = "", operands = ""] = each.split(">")
-    assert.match(unusable(rule(command)) ?? "", /list whole commands|runs another program/, command)
+    assert.match(unusableReason(rule(command)) ?? "", /list whole commands|runs another program/, command)
     assert.strictEqual(answer(`${command} ${operands}`, [rule(command)]), "Ask")
   })
 
   it.each([...widened, ...reading])("accepts %j", (command) => {
-    assert.isUndefined(unusable(rule(command)))
+    assert.isUndefined(unusableReason(rule(command)))
     assert.strictEqual(answer(`${command} one two`, [rule(command)]), "Allow")
   })
 
@@ -70,7 +70,7 @@ describe("The allowlist of programs with prefix", () => {
       ])
       const subcommand = Array.from({ length: random.whole(1, 4) }, () => one([..."bcefhjkxz"])).join("")
       const command = `${program} ${subcommand}q`
-      assert.isString(unusable(rule(command)), command)
+      assert.isString(unusableReason(rule(command)), command)
       assert.strictEqual(answer(`${command} ${one(["id", "x.js", "evil"])}`, [rule(command)]), "Ask")
     }
   })

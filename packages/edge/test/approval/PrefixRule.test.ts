@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { unusable } from "../../src/approval/GrantRules.ts"
-import { placeAt } from "../../src/approval/PathTarget.ts"
+import { unusableReason } from "../../src/approval/GrantRules.ts"
+import { workspacePathsAt } from "../../src/approval/PathTarget.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { policyOf, shell, verdictOn } from "./RunPolicies.ts"
 
@@ -30,10 +30,10 @@ const workspace = Effect.gen(function* () {
   linkSync(join(folder, "key"), join(root, "twin.txt"))
   symlinkSync(folder, join(root, "vendor"))
   symlinkSync(join(folder, "key"), join(root, "inside", "a.ts"))
-  return placeAt(root)
+  return workspacePathsAt(root)
 })
 
-const answer = (line: string, rules: ReadonlyArray<GrantRule>, place = placeAt("/ws")) =>
+const answer = (line: string, rules: ReadonlyArray<GrantRule>, place = workspacePathsAt("/ws")) =>
   verdictOn(policyOf({ configured: rules, place }), shell(line))._tag
 
 describe("A rule with prefix", () => {
@@ -141,10 +141,10 @@ describe("A rule with prefix", () => {
   })
 
   it("is refused where it could never cover anything", () => {
-    assert.isString(unusable({ action: "shell", command: ["make"], options: ["-f"] }))
-    assert.isString(unusable({ action: "shell", command: ["make"], stdin: true }))
-    assert.isString(unusable(prefix("python", { options: ["-m"] })))
-    assert.include(unusable(prefix("npm")) ?? "", "list whole commands")
-    assert.isUndefined(unusable(prefix("make", { options: ["-f"], stdin: true })))
+    assert.isString(unusableReason({ action: "shell", command: ["make"], options: ["-f"] }))
+    assert.isString(unusableReason({ action: "shell", command: ["make"], stdin: true }))
+    assert.isString(unusableReason(prefix("python", { options: ["-m"] })))
+    assert.include(unusableReason(prefix("npm")) ?? "", "list whole commands")
+    assert.isUndefined(unusableReason(prefix("make", { options: ["-f"], stdin: true })))
   })
 })

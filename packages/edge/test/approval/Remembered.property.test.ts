@@ -7,7 +7,7 @@ import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, wr
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll } from "vitest"
-import { placeAt } from "../../src/approval/PathTarget.ts"
+import { workspacePathsAt } from "../../src/approval/PathTarget.ts"
 import { effort } from "@corral/testing/time/Effort"
 import { Seeded } from "../harness/Seeded.ts"
 import { allow, isRemembered, policyOf, session, shell } from "./RunPolicies.ts"
@@ -27,7 +27,7 @@ symlinkSync(".git", join(root, "internal"))
 symlinkSync(join(folder, "key"), join(root, "nested", "a.ts"))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const place = placeAt(root)
+const place = workspacePathsAt(root)
 const random = new Seeded("Never remembered")
 type Words = readonly [string, ...ReadonlyArray<string>]
 const words = (text: string): Words => text.split("|") as unknown as Words // never empty

@@ -4,7 +4,7 @@ import type { AgentId, SessionId, WorkspaceId } from "@corral/domain/identity/Id
 import type { Run } from "@corral/domain/run/Run"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { ruleKey } from "../../src/approval/GrantRules.ts"
-import { type WorkspacePaths, placeAt } from "../../src/approval/PathTarget.ts"
+import { type WorkspacePaths, workspacePathsAt } from "../../src/approval/PathTarget.ts"
 import { RunPolicy } from "../../src/approval/RunPolicy.ts"
 import { approvalIdOf, request } from "../Samples.ts"
 
@@ -19,7 +19,7 @@ export interface PolicyOptions {
 }
 
 /** A workspace in which nothing exists yet. */
-export const place = placeAt("/ws")
+export const place = workspacePathsAt("/ws")
 
 export const policyOf = ({
   configured = [],

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdirSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
-import { placeAt } from "../../src/approval/PathTarget.ts"
+import { workspacePathsAt } from "../../src/approval/PathTarget.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { approvalIdOf, request } from "../Samples.ts"
 import { all, allow, isRemembered, policyOf, session, shell, verdictOn } from "./RunPolicies.ts"
@@ -294,7 +294,7 @@ describe("The owner's configuration", () => {
       symlinkSync("sub", join(root, "in"))
       const policy = policyOf({
         configured: [{ action: "shell", command: ["cat"], prefix: true, options: ["-n"] }],
-        place: placeAt(root)
+        place: workspacePathsAt(root)
       })
       for (const line of ["cat a", "cat sub/a", "cat in/a", "cat -n in/a"])
         assert.deepStrictEqual(verdictOn(policy, shell(line)), workspace, line)

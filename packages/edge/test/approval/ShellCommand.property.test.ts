@@ -148,7 +148,7 @@ describe("Any command line", () => {
   )
 
   it.prop(
-    "is never allowed in read_only and plan, whatever was granted",
+    "is never allowed in read_only and plan, regardless of grants",
     [Granted, Hostile, Lines],
     (lines) => {
       for (const mode of ["read_only", "plan"] as const) {

@@ -18,7 +18,7 @@ import {
   Artifacts,
   type ArtifactOptions,
   type NewArtifact,
-  MAX_KEPT_ARTIFACT_BYTES
+  MAX_ARTIFACT_BYTES
 } from "../../src/artifact/Artifacts.ts"
 import { Store } from "../../src/store/Store.ts"
 import { temporaryFolder } from "../Folder.ts"
@@ -42,7 +42,7 @@ const started = (home: string, more: Partial<ArtifactOptions> = {}) =>
   )
 
 const keep = Effect.fnUntraced(function* (content: string | Uint8Array, more: Partial<NewArtifact> = {}) {
-  const { artifact, row } = yield* (yield* Artifacts).keep(made(content, more))
+  const { artifact, row } = yield* (yield* Artifacts).store(made(content, more))
   yield* (yield* Store).commit([row])
   return artifact
 })
@@ -156,7 +156,7 @@ describe("Artifacts", () => {
             onSuccess: () => "kept",
             onFailure: (error) => ("reason" in error ? error.reason : "store")
           })
-        const large = new Uint8Array(MAX_KEPT_ARTIFACT_BYTES + 1)
+        const large = new Uint8Array(MAX_ARTIFACT_BYTES + 1)
         assert.strictEqual(yield* reasonOf(large).pipe(Effect.provide(started(home))), "too_large")
         const full = started(home, { minFreeBytes: 2 ** 60 })
         assert.strictEqual(yield* reasonOf(new Uint8Array(1)).pipe(Effect.provide(full)), "disk_full")
@@ -171,7 +171,7 @@ describe("Artifacts", () => {
     )
   )
 
-  it.live("have plain names and media types, whatever a runtime calls them", () =>
+  it.live("have plain names and media types, regardless of what a runtime calls them", () =>
     inHome((home) =>
       Effect.gen(function* () {
         const names: ReadonlyArray<readonly [string, string]> = [
@@ -200,7 +200,7 @@ describe("Artifacts", () => {
     inHome((home) =>
       Effect.gen(function* () {
         const kept = yield* keep("kept").pipe(Effect.provide(started(home)))
-        yield* Effect.flatMap(Artifacts, (artifacts) => artifacts.keep(made("its row never came"))).pipe(
+        yield* Effect.flatMap(Artifacts, (artifacts) => artifacts.store(made("its row never came"))).pipe(
           Effect.provide(started(home))
         )
         writeFileSync(join(home, "artifacts", "incoming", "half"), "ha")
@@ -229,7 +229,7 @@ describe("Artifacts", () => {
           const other = yield* keep("shared", { runId: two })
           const again = yield* keep("again", { runId: one })
           for (const { sha256 } of [own, shared, again]) age(home, sha256)
-          const onItsWay = yield* artifacts.keep(made("again", { runId: two }))
+          const onItsWay = yield* artifacts.store(made("again", { runId: two }))
           yield* artifacts.forgetRun(one)
           assert.strictEqual((yield* Effect.flip(artifacts.get(own.id)))._tag, "NotFound")
           assert.deepStrictEqual(artifacts.page(one, undefined, 10), [])

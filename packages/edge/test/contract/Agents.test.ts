@@ -1,6 +1,6 @@
 /** Profiles, runners and readiness over real HTTP; the client judges each answer by the published contract. */
 import type { ConfigReadiness, EdgeReadiness, GitFound, RuntimeReadiness } from "@corral/domain/http/Health"
-import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { writeProgram } from "../Folder.ts"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { until } from "@corral/testing/time/Until"
 
 const folderOf = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "corral-agents-"))
@@ -23,6 +24,40 @@ const openConfigured = async (config: object, env: Readonly<Record<string, strin
     writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content))
   write(config)
   const edge = await openEdge({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file, ...env } })
+  return { edge, client: edge.client, file, write }
+}
+
+/** An Edge for the tests that need none of their own: it reads its configuration file again when that changes. */
+const shared = (() => {
+  const programs = mkdtempSync(join(tmpdir(), "corral-agents-"))
+  const file = join(programs, "agents.json")
+  const edge = new EdgeProcess({
+    grants: ["full_access"],
+    env: {
+      CORRAL_EDGE_CONFIG_FILE: file,
+      PATH: `${programs}:/usr/local/bin:/usr/bin:/bin`,
+      NAMED_KEY: "value-1",
+      OTHER_KEY: "value-2",
+      TEAM_NAME: "blue"
+    }
+  })
+  return { edge, file, programs }
+})()
+beforeAll(async () => {
+  writeFileSync(shared.file, "{}")
+  await shared.edge.start()
+})
+afterAll(async () => {
+  await shared.edge.remove()
+  rmSync(shared.programs, { recursive: true, force: true })
+})
+
+/** The shared Edge, its configuration file saying that. */
+const reconfigured = (config: object) => {
+  const { edge, file } = shared
+  const write = (content: object | string) =>
+    writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content))
+  write(config)
   return { edge, client: edge.client, file, write }
 }
 
@@ -92,7 +127,7 @@ describe("Profiles", () => {
   })
 
   it("come and go with the file, and a spoilt one is said and changes nothing", async () => {
-    const { client, write, file } = await openConfigured({})
+    const { client, write, file } = reconfigured({})
     const agents = async () =>
       ((await client.ask("GET", "/v1/agents")).body as { items: ReadonlyArray<{ id: string }> }).items.map(
         ({ id }) => id
@@ -133,14 +168,14 @@ describe("Profiles", () => {
 
 describe("Runners", () => {
   it("are offered, and run as agents where everything is allowed", async () => {
-    const folder = folderOf()
+    const { programs: folder } = shared
     writeProgram(join(folder, "onstdin"), "printf '\\033[1mGot\\033[0m: '; cat; echo; pwd > where")
     writeProgram(join(folder, "asargument"), 'echo "arg $1"; echo "no such model" >&2; exit 4')
     const runners = [
       { id: "stdin", label: "Stdin", runtime: "text", command: [join(folder, "onstdin")], stdin: "prompt" },
       { id: "argument", label: "Argument", runtime: "text", command: ["asargument", "<{prompt}>"] }
     ]
-    const { client, edge } = await openConfigured({ runners }, { PATH: `${folder}:/usr/bin:/bin` })
+    const { client, edge } = reconfigured({ runners })
     const { items } = (await client.ask("GET", "/v1/runners")).body as {
       items: ReadonlyArray<{ readonly id: string; readonly available: boolean }>
     }
@@ -184,15 +219,13 @@ describe("Runners", () => {
   })
 
   it("see of the Edge's environment what they name", async () => {
-    const folder = folderOf()
-    writeProgram(join(folder, "printer"), "env")
+    writeProgram(join(shared.programs, "printer"), "env")
     const runner = { runtime: "text", command: ["printer"], stdin: "prompt" }
     const runners = [
       { ...runner, id: "some", label: "Some", env: ["NAMED_KEY"] },
       { ...runner, id: "none", label: "None" }
     ]
-    const env = { PATH: `${folder}:/usr/bin:/bin`, NAMED_KEY: "value-1", OTHER_KEY: "value-2" }
-    const { client } = await openConfigured({ runners }, env)
+    const { client } = reconfigured({ runners })
     const printed = async (agentId: string) =>
       JSON.stringify(await client.log((await client.create("x", "full_access", { agentId })).id))
     const some = await printed("some")
@@ -234,7 +267,7 @@ describe("The example of docs/agents.md", () => {
   it("works as it stands", async () => {
     const page = readFileSync(new URL("../../../../docs/agents.md", import.meta.url), "utf8")
     const [, text = ""] = /```json\n([^]*?)```/.exec(page) ?? []
-    const { client } = await openConfigured(JSON.parse(text), { TEAM_NAME: "blue" })
+    const { client } = reconfigured(JSON.parse(text))
     const { items } = (await client.ask("GET", "/v1/agents")).body as {
       items: ReadonlyArray<{ readonly id: string; readonly available: boolean; readonly hint?: string }>
     }
@@ -260,11 +293,10 @@ describe("The example of docs/agents.md", () => {
     const page = readFileSync(new URL("../../../../docs/agents.md", import.meta.url), "utf8")
     const [, config = ""] = /```json\n([^`]*"json-lines"[^`]*)```/.exec(page) ?? []
     const [, printed = ""] = /```jsonl\n([^`]*)```/.exec(page) ?? []
-    const folder = folderOf()
+    const { programs: folder } = shared
     writeFileSync(join(folder, "printed"), printed)
     writeProgram(join(folder, "reporter"), `cat > asked; cat ${join(folder, "printed")}`)
-    const env = { PATH: `${folder}:/usr/bin:/bin` }
-    const { client, edge } = await openConfigured(JSON.parse(config), env)
+    const { client, edge } = reconfigured(JSON.parse(config))
     const run = await client.create("write a note", "full_access", { agentId: "reporter" })
     const log = await client.log(run.id)
     assert.deepStrictEqual(
@@ -298,7 +330,7 @@ describe("The example of docs/agents.md", () => {
 
 describe("What is offered", () => {
   it("is listed in full: agents with their capabilities, runners with their command", async () => {
-    const { client } = await openConfigured({})
+    const { client } = reconfigured({})
     const itemsOf = async (target: string) =>
       ((await client.ask("GET", target)).body as { readonly items: ReadonlyArray<object> }).items
     const agents = await itemsOf("/v1/agents")
@@ -346,7 +378,7 @@ describe("What is offered", () => {
 
 describe("Health", () => {
   it("is the same at both addresses, and counts workspaces, runs and runtimes", async () => {
-    const { client, edge } = await openConfigured({})
+    const { client, edge } = reconfigured({})
     for (const target of ["/health", "/v1/health"]) {
       const told = (await client.ask("GET", target)).body as EdgeReadiness
       assert.deepInclude(told, { status: "ok", workspaces: { count: 1 }, runs: { live: 0, queued: 0 } })
@@ -373,10 +405,11 @@ describe("Health", () => {
       readonly disk: { readonly freeBytes: number }
     }
     await client.ask("GET", "/v1/agents")
-    let told: Told
     // It waits a second for git, and a busy machine may take longer.
-    do told = (await client.ask("GET", "/v1/health")).body as Told
-    while (told.git.version === undefined)
+    const told = await until(async () => {
+      const { body } = await client.ask("GET", "/v1/health")
+      return (body as Told).git.version === undefined ? undefined : (body as Told)
+    }, "git's version")
     const claude = told.runtimes.find(({ id }) => id === "claude-code")
     assert.deepInclude(claude, {
       installed: true,

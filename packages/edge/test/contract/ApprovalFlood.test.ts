@@ -3,7 +3,9 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
+import { until } from "@corral/testing/time/Until"
 import { assertWhole } from "../harness/LogInvariants.ts"
+import { readFileSync } from "node:fs"
 import { MAX_OPEN_APPROVALS } from "../../src/run/Backlog.ts"
 import { sizeOf } from "../../src/approval/RequestSize.ts"
 
@@ -29,6 +31,9 @@ const flooded = async (script: string) => {
   await reader.event(() => requested(reader).length >= MAX_OPEN_APPROVALS)
   return { id, reader }
 }
+
+const isSleeping = (pid: number): boolean =>
+  readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.startsWith("S") === true
 
 const completed = async (reader: EventReader): Promise<EventReader["events"][number] | undefined> => {
   await reader.ended
@@ -69,7 +74,13 @@ describe("A run that asks for many approvals at once", () => {
 
   it("ends when its program is killed, with everything that it had asked for", async () => {
     const { id, reader } = await flooded(`/flood ${ASKED} 8 true`)
-    for (const { pid } of edge.survivorsOf(id)) process.kill(pid, "SIGKILL")
+    // It sleeps once it has written all requests.
+    const processes = edge.survivorsOf(id)
+    await until(
+      () => Promise.resolve(processes.every(({ pid }) => isSleeping(pid)) || undefined),
+      "a program that waits for decisions"
+    )
+    for (const { pid } of processes) process.kill(pid, "SIGKILL")
     assert.strictEqual((await completed(reader))?.type, "run.failed")
     assert.strictEqual(requested(reader).length, ASKED)
     assert.strictEqual(resolved(reader).length, ASKED)

@@ -22,7 +22,7 @@ const keepIn = (
     const store = yield* Store
     const ids: Array<string> = []
     for (const one of all) {
-      const { artifact, row } = yield* artifacts.keep({ ...one, createdAt: at })
+      const { artifact, row } = yield* artifacts.store({ ...one, createdAt: at })
       yield* store.commit([row])
       ids.push(artifact.id)
     }

@@ -1,4 +1,4 @@
-/** The record of a decision at the Edge: the event, the approval and its list say the same, whatever was decided. */
+/** The record of a decision at the Edge: the event, the approval and its list agree for every decision. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { ORIGIN_HEADER } from "@corral/domain/approval/Approval"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"

@@ -1,10 +1,10 @@
 /** What a run changed, as its diff tells it; and a run that may change nothing. */
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { commitAll, repository } from "../workspace/Repository.ts"
 
@@ -107,8 +107,12 @@ describe("/v1/runs/{id}/diff", () => {
 })
 
 describe("A run in read_only or plan", () => {
+  const edge = new EdgeProcess()
+  beforeAll(() => edge.start())
+  afterAll(() => edge.remove())
+
   it("that changed a file fails as permission_denied and names it", async () => {
-    const { client } = await openEdge()
+    const { client } = edge
     for (const mode of ["read_only", "plan"] as const) {
       // Its own program breaks the mode: it writes a line without a request.
       const run = await client.create(`/breach ${mode}.txt`, mode)
@@ -125,7 +129,6 @@ describe("A run in read_only or plan", () => {
   })
 
   it("that changed nothing completes", async () => {
-    const edge = await openEdge()
     writeFileSync(join(edge.workspace, "a.txt"), "text\n")
     const run = await edge.client.create("/read a.txt\n/list\n/write b.txt no", "read_only")
     assert.strictEqual((await edge.client.log(run.id)).at(-1)?.type, "run.completed")

@@ -4,15 +4,15 @@ import type { LinkReadiness } from "@corral/domain/http/Health"
 import { Run } from "@corral/domain/run/Run"
 import { isTerminalType } from "@corral/domain/run/RunEvent"
 import { mint } from "@corral/service/Identifiers"
-import { within } from "@corral/testing/time/Within"
-import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { until } from "@corral/testing/time/Until"
+import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { Schema } from "effect"
-import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
-import { type LinkPeer, openPeer } from "@corral/testing/edge/LinkPeer"
+import { LinkPeer, openPeer } from "@corral/testing/edge/LinkPeer"
 import { Visitor } from "../preview/Visitor.ts"
 import { Seeded } from "../harness/Seeded.ts"
 
@@ -42,38 +42,30 @@ const linkOf = async (edge: EdgeProcess): Promise<LinkReadiness | undefined> => 
 /** Asks until it says so. */
 const told = async (edge: EdgeProcess, is: (link: LinkReadiness) => boolean): Promise<void> => {
   const look = async () => {
-    for (let link = await linkOf(edge); link === undefined || !is(link); link = await linkOf(edge));
+    const link = await linkOf(edge)
+    return link !== undefined && is(link) ? link : undefined
   }
-  await within(look(), 15_000, "what the Edge says of its link")
+  await until(look, "what the Edge says of its link")
 }
 
 const ended = (peer: LinkPeer, runId: RunId) =>
   peer.until(`the end of ${runId}`, () => isTerminalType(peer.log(runId).at(-1)?.type ?? ""), 25_000)
 
-describe("the link to a Hub", { timeout: 60_000 }, () => {
-  it("starts when the device file appears, and ends when it is deleted; a caller without a token does not see it", async () => {
-    const peer = await openPeer()
-    const edge = await openEdge()
-    await told(edge, ({ state }) => state === "none")
-    const deviceId = await peer.join(edge.home)
+describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
+  const peer = new LinkPeer()
+  const edge = new EdgeProcess()
+  beforeAll(async () => {
+    await peer.open()
+    await peer.join(edge.home)
+    await edge.start()
     await peer.linked()
-    await told(edge, ({ state }) => state === "linked")
-    assert.deepInclude(await linkOf(edge), { state: "linked", hub: peer.url, deviceId })
-    assert.deepStrictEqual(
-      peer.offer?.workspaces.map(({ id }) => id),
-      ["ws" as WorkspaceId]
-    )
-    assert.include(peer.offer?.agents.map(({ id }) => String(id)) ?? [], "scripted")
-    const anyone = await edge.client.ask("GET", "/v1/health", { token: null })
-    assert.notProperty(anyone.body, "link")
-    rmSync(join(edge.home, "device.json"))
-    await peer.until("the end of the link", () => !peer.isLinked)
-    await told(edge, ({ state }) => state === "none")
+  })
+  afterAll(async () => {
+    await edge.remove()
+    await peer.end()
   })
 
   it("starts a run, pushes every event as it is stored, and tells who decided and cancelled", async () => {
-    const peer = await openPeer()
-    const edge = await joined(peer)
     const run = runOf(await peer.start("/ask\n/say done"))
     edge.runIds.add(run.id)
     await peer.until("the question", () =>
@@ -104,8 +96,6 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
   })
 
   it("keeps the Edge's own runs to itself", async () => {
-    const peer = await openPeer()
-    const edge = await joined(peer)
     const own = await edge.client.create("/say mine")
     await edge.client.result(own.id, 10_000)
     const { id: runId } = own
@@ -126,8 +116,6 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
   })
 
   it("refuses what the local API refuses", async () => {
-    const peer = await openPeer()
-    await joined(peer)
     const codes = await Promise.all([
       peer.start("/say x", { workspace: "elsewhere" }),
       peer.start("/say x", { agentId: "missing" }),
@@ -147,13 +135,12 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
   })
 
   it("reads files, and the diff and artifacts of the Hub's runs, and opens their previews", async () => {
-    const peer = await openPeer()
-    const edge = await joined(peer)
-    writeFileSync(join(edge.workspace, "a.txt"), "before\n")
-    const ask = { workspace: "ws" as WorkspaceId, path: "a.txt" }
+    mkdirSync(join(edge.workspace, "read"))
+    writeFileSync(join(edge.workspace, "read/a.txt"), "before\n")
+    const ask = { workspace: "ws" as WorkspaceId, path: "read/a.txt" }
     const file = await peer.ask("ReadFile", ask)
     assert.deepInclude(file._tag === "Done" ? file.value : {}, { content: "before\n" })
-    const files = await peer.ask("ListFiles", { ...ask, path: "" })
+    const files = await peer.ask("ListFiles", { ...ask, path: "read" })
     assert.lengthOf(files._tag === "Done" ? (files.value as ReadonlyArray<unknown>) : [], 1)
     const run = runOf(await peer.start("/artifact notes.md text/markdown hello\n/say done"))
     const other = runOf(await peer.start("/say done"))
@@ -191,6 +178,51 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     assert.deepInclude(diff._tag === "Done" ? diff.value : diff, { runId, nextCursor: null })
   })
 
+  it("answers more commands than it executes at once", async () => {
+    writeFileSync(join(edge.workspace, "a.txt"), "content\n")
+    const ask = { workspace: "ws" as WorkspaceId, path: "a.txt" }
+    const outcomes = await Promise.all(Array.from({ length: 1_000 }, () => peer.ask("ReadFile", ask)))
+    assert.deepStrictEqual(new Set(outcomes.map(codeOfOutcome)), new Set(["done"]))
+    assert.strictEqual(peer.dials, 1)
+  })
+
+  it("says a further input once, however often it is sent", async () => {
+    const run = runOf(await peer.start("/wait\n/say bye"))
+    edge.runIds.add(run.id)
+    await peer.until("its start", () => peer.log(run.id).some(({ type }) => type === "run.started"))
+    const payload = { runId: run.id, input: { text: "and this" }, by: "usr_ada" }
+    const say = () => peer.ask("SendInput", payload, "say-it")
+    const outcomes = [await say(), await say(), await say()]
+    assert.deepStrictEqual(outcomes.map(codeOfOutcome), ["done", "done", "done"])
+    await ended(peer, run.id)
+    const said = peer
+      .log(run.id)
+      .filter(({ payload, type }) => type === "run.message.completed" && payload["role"] === "user")
+    assert.lengthOf(said, 1)
+  })
+})
+
+describe("the link to a Hub", { timeout: 60_000 }, () => {
+  it("starts when the device file appears, and ends when it is deleted; a caller without a token does not see it", async () => {
+    const peer = await openPeer()
+    const edge = await openEdge()
+    await told(edge, ({ state }) => state === "none")
+    const deviceId = await peer.join(edge.home)
+    await peer.linked()
+    await told(edge, ({ state }) => state === "linked")
+    assert.deepInclude(await linkOf(edge), { state: "linked", hub: peer.url, deviceId })
+    assert.deepStrictEqual(
+      peer.offer?.workspaces.map(({ id }) => id),
+      ["ws" as WorkspaceId]
+    )
+    assert.include(peer.offer?.agents.map(({ id }) => String(id)) ?? [], "scripted")
+    const anyone = await edge.client.ask("GET", "/v1/health", { token: null })
+    assert.notProperty(anyone.body, "link")
+    rmSync(join(edge.home, "device.json"))
+    await peer.until("the end of the link", () => !peer.isLinked)
+    await told(edge, ({ state }) => state === "none")
+  })
+
   it("starts one run for one id, asked a hundred times at once and over broken links", async () => {
     const peer = await openPeer()
     const edge = await joined(peer)
@@ -207,47 +239,27 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     assert.lengthOf((body as { readonly items: ReadonlyArray<unknown> }).items, 1)
   })
 
-  it("answers more commands than it executes at once", async () => {
-    const peer = await openPeer()
-    const edge = await joined(peer)
-    writeFileSync(join(edge.workspace, "a.txt"), "content\n")
-    const ask = { workspace: "ws" as WorkspaceId, path: "a.txt" }
-    const outcomes = await Promise.all(Array.from({ length: 1_000 }, () => peer.ask("ReadFile", ask)))
-    assert.deepStrictEqual(new Set(outcomes.map(codeOfOutcome)), new Set(["done"]))
-    assert.strictEqual(peer.dials, 1)
-  })
+  describe("with pauses that make no sense", () => {
+    const edge = new EdgeProcess()
+    beforeAll(() => edge.start())
+    afterAll(() => edge.remove())
 
-  it.each([
-    { heartbeatSeconds: 0 },
-    { heartbeatSeconds: -1 },
-    { accessSeconds: 0 },
-    { accessSeconds: 2 ** 40 }
-  ])("does not keep a link with pauses that make no sense (%o)", async (seconds) => {
-    const peer = await openPeer()
-    const edge = await joined(peer)
-    Object.assign(peer, seconds)
-    const { proofs } = peer
-    peer.cut()
-    await peer.until("two more dials", () => peer.dials >= 3)
-    assert.notStrictEqual((await linkOf(edge))?.state, "linked")
-    assert.isAtMost(peer.proofs - proofs, peer.dials)
-  })
-
-  it("says a further input once, however often it is sent", async () => {
-    const peer = await openPeer()
-    const edge = await joined(peer)
-    const run = runOf(await peer.start("/wait\n/say bye"))
-    edge.runIds.add(run.id)
-    await peer.until("its start", () => peer.log(run.id).some(({ type }) => type === "run.started"))
-    const payload = { runId: run.id, input: { text: "and this" }, by: "usr_ada" }
-    const say = () => peer.ask("SendInput", payload, "say-it")
-    const outcomes = [await say(), await say(), await say()]
-    assert.deepStrictEqual(outcomes.map(codeOfOutcome), ["done", "done", "done"])
-    await ended(peer, run.id)
-    const said = peer
-      .log(run.id)
-      .filter(({ payload, type }) => type === "run.message.completed" && payload["role"] === "user")
-    assert.lengthOf(said, 1)
+    it.each([
+      { heartbeatSeconds: 0 },
+      { heartbeatSeconds: -1 },
+      { accessSeconds: 0 },
+      { accessSeconds: 2 ** 40 }
+    ])("is not kept (%o)", async (seconds) => {
+      const peer = await openPeer()
+      await peer.join(edge.home)
+      await peer.linked()
+      Object.assign(peer, seconds)
+      const { proofs } = peer
+      peer.cut()
+      await peer.until("two more dials", () => peer.dials >= 3)
+      assert.notStrictEqual((await linkOf(edge))?.state, "linked")
+      assert.isAtMost(peer.proofs - proofs, peer.dials)
+    })
   })
 
   it("answers the same run where the Edge died between the command and its answer", async () => {

@@ -1,15 +1,18 @@
 /** What a run may use up, and how many runs may live at once. */
 import type { EdgeReadiness } from "@corral/domain/http/Health"
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 const grace = { CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
 
 describe("A budget", () => {
+  const edge = new EdgeProcess({ env: grace })
+  beforeAll(() => edge.start())
+  afterAll(() => edge.remove())
+
   it("warns at 80 % and ends the run at 100 %, with what was used", async () => {
-    const edge = await openEdge({ env: grace })
     const { client } = edge
     const budget = { tokens: 100 }
     const run = await client.create("/use 79\n/use 2\n/use 3\n/use 16\n/sleep 60000", "ask", { budget })
@@ -32,7 +35,7 @@ describe("A budget", () => {
   })
 
   it("of turns and of time ends the run as well; one that is not reached changes nothing", async () => {
-    const { client } = await openEdge({ env: grace })
+    const { client } = edge
     const turns = await client.create("/use 1\n/use 1\n/sleep 60000", "ask", { budget: { turns: 2 } })
     const time = await client.create("/ask", "ask", { budget: { wallMs: 1_000 } })
     const within = await client.create("/use 5\n/say done", "ask", { budget: { turns: 9, tokens: 99 } })
@@ -46,7 +49,7 @@ describe("A budget", () => {
   })
 
   it("that makes no sense is refused", async () => {
-    const { client } = await openEdge()
+    const { client } = edge
     for (const budget of [{ tokens: 0 }, { turns: -1 }, { wallMs: 10 }, { tokens: 1.5 }, "a lot"]) {
       assert.strictEqual(
         codeOf(await client.tryCreate("/say hi", "ask", { budget })),
@@ -89,8 +92,23 @@ describe("A full Edge", () => {
     assert.deepStrictEqual(edge.survivors(), [])
   })
 
+  it("stops with runs in the line, each of them cancelled", async () => {
+    const edge = await openEdge({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
+    const live = await edge.client.create("/sleep 60000")
+    const waiting = await edge.client.create("/say never")
+    await edge.stop()
+    await edge.start()
+    for (const { id } of [live, waiting]) assert.strictEqual((await edge.client.run(id)).state, "cancelled")
+  })
+})
+
+describe("An Edge with room for one run", () => {
+  const edge = new EdgeProcess({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
+  beforeAll(() => edge.start())
+  afterAll(() => edge.remove())
+
   it("keeps what a person says to a waiting run until its runtime is there", async () => {
-    const { client } = await openEdge({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
+    const { client } = edge
     const live = await client.create("/wait")
     await (await client.follow({ runId: live.id })).event("run.started")
     const waiting = await client.create("/wait\n/say heard")
@@ -103,7 +121,7 @@ describe("A full Edge", () => {
   })
 
   it("takes a session that asks for one run before the rest of one that asked for many", async () => {
-    const { client } = await openEdge({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
+    const { client } = edge
     const order: Array<unknown> = []
     const live = await client.create("/wait")
     await (await client.follow({ runId: live.id })).event("run.started")
@@ -120,14 +138,5 @@ describe("A full Edge", () => {
     await client.ask("POST", `/v1/runs/${live.id}/input`, { body: { text: "go on" } })
     await Promise.all(ended)
     assert.deepStrictEqual(order, [greedy[0]?.id, modest.id, greedy[1]?.id, greedy[2]?.id])
-  })
-
-  it("stops with runs in the line, each of them cancelled", async () => {
-    const edge = await openEdge({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
-    const live = await edge.client.create("/sleep 60000")
-    const waiting = await edge.client.create("/say never")
-    await edge.stop()
-    await edge.start()
-    for (const { id } of [live, waiting]) assert.strictEqual((await edge.client.run(id)).state, "cancelled")
   })
 })

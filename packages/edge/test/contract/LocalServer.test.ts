@@ -319,7 +319,7 @@ describe("A local server", () => {
     assert.isFalse(existsSync(file))
   })
 
-  it("trusted whatever was served on another port of the machine: CVE-2026-111922", async () => {
+  it("trusted every page served on another port of the machine: CVE-2026-111922", async () => {
     for (const origin of [
       "http://localhost:1",
       "http://127.0.0.1:1",

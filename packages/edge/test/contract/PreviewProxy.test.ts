@@ -1,10 +1,10 @@
 /** A dev server behind a preview, through a real Edge: requests, sockets, redirects, and a server that goes and comes back. */
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createHash, randomBytes } from "node:crypto"
 import { once } from "node:events"
 import type { IncomingHttpHeaders, RequestListener } from "node:http"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { within } from "@corral/testing/time/Within"
 import { echo, openUpstream } from "../preview/Upstream.ts"
@@ -23,9 +23,13 @@ const create = async (client: EdgeClient, port: number): Promise<Opened> => {
   return answer.body as Opened
 }
 
+/** The Edge of all previews but those that look at its memory. */
+const shared = new EdgeProcess()
+beforeAll(() => shared.start())
+afterAll(() => shared.remove())
+
 /** An Edge, a dev server that answers so, and a visitor of its preview. */
-const visiting = async (listener: RequestListener) => {
-  const edge = await openEdge()
+const visiting = async (listener: RequestListener, edge = shared) => {
   const upstream = await openUpstream(listener)
   const opened = await create(edge.client, upstream.port)
   assert.strictEqual(opened.state, "ready")
@@ -129,7 +133,7 @@ describe("A preview of a port", () => {
 
   it("streams 100 MB each way with bounded memory, also past a reader that stops", async () => {
     const piece = randomBytes(1_048_576)
-    const { edge, visitor } = await visiting((request, response) => {
+    const listener: RequestListener = (request, response) => {
       if (request.method === "GET") {
         let left = 100
         const more = () => {
@@ -144,7 +148,8 @@ describe("A preview of a port", () => {
       const hash = createHash("sha256")
       request.on("data", (chunk: Buffer) => hash.update(chunk))
       return request.on("end", () => response.end(hash.digest("hex")))
-    })
+    }
+    const { edge, visitor } = await visiting(listener, await openEdge())
     for await (const _ of await visitor.begin("/")) continue
     const before = edge.memory
     const stopped = await Promise.all(Array.from({ length: 4 }, () => visitor.begin("/")))
@@ -313,7 +318,7 @@ describe("A preview's port", () => {
     const { edge, upstream, visitor } = await visiting((_, response) => response.end("mine"))
     const { port } = upstream
     await upstream.stop()
-    // Whatever listens there now is another's: what the first visitor brings is worth nothing to it.
+    // Another program listens there now. It must not receive the first visitor's cookie.
     await openUpstream((request, response) => response.end(String(request.headers.cookie)), { port })
     assert.strictEqual((await visitor.visit("/")).text, "undefined")
     const unsigned = await new Visitor(visitor.origin, "").visit("/")

@@ -1,11 +1,11 @@
 /** Previews over a real Edge: who gets in, what of a folder is shown, how they are listed and closed. */
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Preview } from "@corral/domain/device/Preview"
 import { Schema } from "effect"
 import { mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { openUpstream } from "../preview/Upstream.ts"
 import { refusalOf, visit, Visitor } from "../preview/Visitor.ts"
@@ -36,9 +36,10 @@ const freshUrl = async (client: EdgeClient, id: string): Promise<string> => {
   return openedOf(answer.body).url
 }
 
-/** An Edge whose workspace has a site, and around it what no visitor may see. */
-const withSite = async () => {
-  const edge = await openEdge()
+/** A new Edge whose workspace has a site, and around it what no visitor may see. */
+const withSite = async () => siteOf(await openEdge())
+
+const siteOf = (edge: EdgeProcess) => {
   const site = join(edge.workspace, "site")
   mkdirSync(join(site, "docs"), { recursive: true })
   mkdirSync(join(site, ".git"))
@@ -61,8 +62,17 @@ const withSite = async () => {
 }
 
 describe("A preview", () => {
+  /** For tests that leave the site and the Edge as they are. */
+  const shared = new EdgeProcess()
+  beforeAll(async () => {
+    await shared.start()
+    siteOf(shared)
+  })
+  afterAll(() => shared.remove())
+
   it("admits the holder of a ticket once, and no other caller", async () => {
-    const { client, edge } = await withSite()
+    const edge = shared
+    const { client } = edge
     const preview = await create(client, folder("site"))
     const { origin, pathname, search } = new URL(preview.url)
     assert.notStrictEqual(origin, edge.url)
@@ -104,7 +114,7 @@ describe("A preview", () => {
   })
 
   it("refuses another Host, Origin or page, for requests and upgrades alike", async () => {
-    const { client } = await withSite()
+    const { client } = shared
     const { url } = await create(client, folder("site"))
     const visitor = await Visitor.enter(url)
     const { port: at } = new URL(url)
@@ -158,7 +168,7 @@ describe("A preview", () => {
   })
 
   it("is entered from a page of any site by a person's navigation with a ticket, and in no other way", async () => {
-    const { client } = await withSite()
+    const { client } = shared
     const { url } = await create(client, folder("site"))
     const { origin, pathname, search } = new URL(url)
     const from = { "sec-fetch-site": "cross-site" }
@@ -279,7 +289,8 @@ describe("A preview", () => {
   }, 60_000)
 
   it("is refused for what is not in the workspace, and for the Edge's own ports", async () => {
-    const { client, edge } = await withSite()
+    const edge = shared
+    const { client } = edge
     const shown = await create(client, folder("site"))
     const refused: ReadonlyArray<readonly [source: object, status: number, code: string]> = [
       [folder("../home"), 403, "workspace_outside_allowlist"],

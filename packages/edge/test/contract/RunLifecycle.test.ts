@@ -6,6 +6,7 @@ import { writeProgram } from "../Folder.ts"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
+import { until } from "@corral/testing/time/Until"
 
 let edge: EdgeProcess
 let client: EdgeClient
@@ -45,7 +46,10 @@ describe("The state of a run", () => {
     const second = await own.client.create("/wait\n/ask\n/wait")
     const following = await own.client.follow({ runId: first.id })
     // The log does not tell when a program was started; that it is there does.
-    while ((await own.client.run(first.id)).state === "created") continue
+    await until(
+      async () => ((await own.client.run(first.id)).state === "created" ? undefined : true),
+      "the program"
+    )
     await stateIs(first.id, "starting")
     await stateIs(second.id, "created")
     assert.deepStrictEqual(

@@ -85,7 +85,7 @@ describe("The log", () => {
     assert.strictEqual(same.map(({ payload }) => payload["text"]).join(""), "hello there")
   })
 
-  it("tells paths relative to the workspace, whatever the runtime called them", async () => {
+  it("records paths relative to the workspace, regardless of how the runtime wrote them", async () => {
     const script = [
       `/write ${join(edge.workspace, "absolute.txt")} hello`,
       "/write ./sub/../dotted.txt hello",

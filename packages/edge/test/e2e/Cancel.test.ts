@@ -1,4 +1,4 @@
-/** Cancel, whatever the runtime does about it. How long it may take is asserted in `Cancel.soak.test.ts`, over many more. */
+/** Cancel, with runtimes that stop, ignore it or fail. Its duration is asserted in `Cancel.soak.test.ts`, over many more. */
 import { assert, describe, it } from "@effect/vitest"
 import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { cancelEach, type Cancelled, distribution, kindsOf, leftOver } from "./CancelRuns.ts"

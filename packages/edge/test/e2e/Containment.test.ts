@@ -1,6 +1,6 @@
 /** What leaves its session, its parent and its environment behind is still its run's, where the system has control groups. */
 import { assert, describe, it } from "@effect/vitest"
-import { existsSync, readdirSync } from "node:fs"
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { openEdge } from "@corral/testing/edge/EdgeProcess"
@@ -39,6 +39,23 @@ describe("Containment", () => {
     await edge.start()
     assert.deepStrictEqual(edge.survivors(), [])
   })
+
+  for (const [damage, change] of [
+    ["is missing", (file: string) => rmSync(file)],
+    ["is damaged", (file: string) => writeFileSync(file, '{"hierarchy"')],
+    ["is of other mounts", (file: string) => writeFileSync(file, '{"hierarchy":"[]","folders":[]}')]
+  ] as const) {
+    it(`ends it at the next start if the record of its groups ${damage}`, async (context) => {
+      const edge = await openEdge({ env })
+      if ((await kindOf(edge.client)) !== "cgroup") return context.skip("no control groups here")
+      await vanished(edge.client)
+      await edge.kill()
+      change(join(edge.home, "control-groups.json"))
+      assert.isAtLeast(edge.survivors().length, 1, "it outlives the Edge")
+      await edge.start()
+      assert.deepStrictEqual(edge.survivors(), [])
+    })
+  }
 
   it("contains by marks if the setting says so", async () => {
     const edge = await openEdge({ env: { ...env, CORRAL_EDGE_CONTAINMENT: "environment_mark" } })

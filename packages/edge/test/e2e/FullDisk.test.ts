@@ -12,6 +12,7 @@ import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
+import { until } from "@corral/testing/time/Until"
 
 interface Disk {
   readonly fill: () => void
@@ -29,14 +30,16 @@ const run = (program: string, ...args: ReadonlyArray<string>): boolean =>
 const readiness = async (client: EdgeClient): Promise<Readiness> =>
   (await client.ask("GET", "/v1/health")).body as Readiness
 
-const until = async (client: EdgeClient, status: string): Promise<Readiness> => {
-  for (let asked = performance.now(); performance.now() - asked < 20_000;) {
-    const answer = await readiness(client)
-    // The Edge's own status may be of the disk's room, which a small one never has.
-    if (answer.store?.status === status) return answer
-  }
-  return assert.fail(`the store's health does not become ${status}`)
-}
+const untilStore = (client: EdgeClient, status: string): Promise<Readiness> =>
+  until(
+    async () => {
+      const answer = await readiness(client)
+      // The Edge's own status may be of the disk's room, which a small one never has.
+      return answer.store?.status === status ? answer : undefined
+    },
+    `the store's health ${status}`,
+    20_000
+  )
 
 const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<void> => {
   const { client } = edge
@@ -49,7 +52,7 @@ const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<voi
   await writer.count(50)
 
   fill()
-  const degraded = await until(client, "degraded")
+  const degraded = await untilStore(client, "degraded")
   assert.strictEqual(degraded.status, "degraded")
   assert.isNumber(degraded.store?.freeBytes)
   assert.match(degraded.store?.message ?? "", /disk/)
@@ -76,7 +79,7 @@ const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<voi
 
   free()
   assert.strictEqual((await writer.ended).code, 1000)
-  await until(client, "ok")
+  await untilStore(client, "ok")
   assertWhole(writer.events)
   assert.isAtLeast(writer.events.length, before)
   const last = writer.events.at(-1)

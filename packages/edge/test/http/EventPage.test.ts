@@ -6,7 +6,7 @@ import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
-import { logLayer } from "../Stored.ts"
+import { memoryLogLayer } from "../Stored.ts"
 
 const requestId = "req-1" as RequestId
 const positive = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum }))
@@ -28,7 +28,7 @@ const writeRun = Effect.fnUntraced(function* (sizes: ReadonlyArray<number>, text
   return runId
 })
 
-layer(logLayer)("eventPage", (it) => {
+layer(memoryLogLayer)("eventPage", (it) => {
   it.effect.prop(
     "pages through a log without gaps or repetitions, for any batches, limit and start",
     [

@@ -1,19 +1,21 @@
-/** The exported routes in another program's router, without the guard and the server of the Edge. */
+/** The Edge's routes in another program's router, without the Edge's own server: they keep their guard and their authentication. */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { builtIn } from "@corral/adapters/Registry"
+import { MAX_REQUEST_BYTES } from "@corral/service/http/RequestGuard"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Cause, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { readFileSync } from "node:fs"
-import { edgeCoreLayer } from "../../src/Edge.ts"
-import { EdgeInstance } from "../../src/EdgeInstance.ts"
+import { edgeServicesLayer } from "../../src/Edge.ts"
+import { edgeMountedAt } from "../../src/http/EdgeRequestPolicy.ts"
 import { edgeRoutes } from "../../src/http/routes.ts"
-import { HubLink } from "../../src/link/HubLink.ts"
-import { LocalToken } from "../../src/LocalToken.ts"
-import { scriptedProgram } from "../../src/scriptedProgram.ts"
+import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { temporaryFolder } from "../Folder.ts"
 import { configOf } from "../Samples.ts"
+
+const ORIGIN = "http://own.example"
+const SHELL = "app://own"
 
 const isOpen = (path: string): boolean =>
   path === "/health" || path === "/v1/health" || path === "/health/live"
@@ -27,15 +29,15 @@ HttpApi.reflect(EdgeApi, {
 
 /** Answers a request as another server would have it answered. */
 const mounted = Effect.gen(function* () {
-  const config = configOf(yield* temporaryFolder)
-  const services = Layer.mergeAll(LocalToken.layer(config.tokenFile), HubLink.layer(config)).pipe(
-    Layer.provideMerge([
-      edgeCoreLayer(config, builtIn({ node: process.execPath, scriptedProgram })),
-      EdgeInstance.layer
-    ])
-  )
+  const config = { ...configOf(yield* temporaryFolder), allowedOrigins: [SHELL] }
+  const adapters = builtIn({ node: process.execPath, scriptedProgram })
+  const services = Layer.provideMerge(edgeMountedAt(config, ORIGIN), edgeServicesLayer(config, adapters))
   const context = yield* Layer.build(services)
-  const app = yield* HttpRouter.toHttpEffect(edgeRoutes(config)).pipe(Effect.provide(context))
+  const routes = Layer.merge(
+    edgeRoutes(config),
+    HttpRouter.add("GET", "/own", HttpServerResponse.text("the other program's"))
+  )
+  const app = yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provide(context))
   return {
     token: readFileSync(config.tokenFile, "utf8").trim(),
     ask: (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) =>
@@ -43,9 +45,13 @@ const mounted = Effect.gen(function* () {
         Effect.provideService(
           HttpServerRequest.HttpServerRequest,
           HttpServerRequest.fromWeb(
-            new Request(`http://own.example${path}`, {
+            new Request(`${ORIGIN}${path}`, {
               method,
-              headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+              headers: {
+                host: "own.example",
+                ...(body === undefined ? {} : { "content-type": "application/json" }),
+                ...headers
+              },
               ...(body === undefined ? {} : { body: JSON.stringify(body) })
             })
           )
@@ -55,7 +61,7 @@ const mounted = Effect.gen(function* () {
   }
 })
 
-describe("The exported routes", { timeout: 60_000 }, () => {
+describe("The Edge's routes in another program's router", { timeout: 60_000 }, () => {
   it.live("ask for the token in any router", () =>
     Effect.gen(function* () {
       const { ask, token } = yield* mounted
@@ -87,10 +93,83 @@ describe("The exported routes", { timeout: 60_000 }, () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("refuse another Host, another Origin and another site at every endpoint, with a valid token", () =>
+    Effect.gen(function* () {
+      const { ask, token } = yield* mounted
+      const authorization = `Bearer ${token}`
+      for (const { method, path } of operations) {
+        for (const headers of [
+          { host: "evil.example" },
+          { host: "own.example:81" },
+          { origin: "https://evil.example" },
+          { origin: ORIGIN },
+          { "sec-fetch-site": "cross-site" }
+        ]) {
+          const answer = yield* ask(method, path, { authorization, ...headers })
+          const body = (yield* Effect.promise(() => answer.json())) as {
+            readonly code: string
+            readonly requestId: string
+          }
+          assert.deepStrictEqual(
+            [method, path, answer.status, body.code],
+            [method, path, 403, "permission_denied"]
+          )
+          assert.match(body.requestId, /^req_/)
+          assert.strictEqual(answer.headers.get("x-request-id"), body.requestId)
+          assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+        }
+      }
+      const fromShell = { authorization, origin: SHELL, "sec-fetch-site": "cross-site" }
+      assert.strictEqual((yield* ask("GET", "/v1/runs", fromShell)).status, 200)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuse a token in the query, which only the event stream's upgrade takes", () =>
+    Effect.gen(function* () {
+      const { ask, token } = yield* mounted
+      for (const { method, path } of operations) {
+        if (isOpen(path)) continue
+        const answer = yield* ask(method, `${path}?token=${token}`, {
+          upgrade: "websocket",
+          connection: "upgrade"
+        })
+        assert.deepStrictEqual([method, path, answer.status], [method, path, 401])
+        assert.strictEqual(answer.headers.get("www-authenticate"), "Bearer")
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuse a body that is not JSON, or over the limit whether its length is declared or not", () =>
+    Effect.gen(function* () {
+      const { ask, token } = yield* mounted
+      const authorization = `Bearer ${token}`
+      const declared = (type: string, length: number) =>
+        ask("POST", "/v1/runs", {
+          authorization,
+          "content-type": type,
+          "content-length": String(length)
+        })
+      assert.strictEqual((yield* declared("text/plain", 2)).status, 415)
+      assert.strictEqual((yield* declared("application/json", MAX_REQUEST_BYTES + 1)).status, 413)
+      const large = ask("POST", "/v1/runs", { authorization }, { text: "x".repeat(MAX_REQUEST_BYTES) })
+      const failure = yield* Effect.flip(Effect.sandbox(large))
+      assert.include(Cause.pretty(failure), `Request body exceeds ${MAX_REQUEST_BYTES} bytes`)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("leave the other program's routes alone", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* mounted
+      assert.strictEqual((yield* ask("GET", "/own", { host: "evil.example" })).status, 200)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("return only the public health without the token, even with forged headers", () =>
     Effect.gen(function* () {
       const { ask, token } = yield* mounted
-      for (const headers of [{}, { "corral-authenticated": "yes" }, { authorization: "Bearer wrong" }]) {
+      const forged = yield* ask("GET", "/v1/health", { authorization: "Bearer wrong" })
+      assert.strictEqual(forged.status, 401)
+      for (const headers of [{}, { "corral-authenticated": "yes" }, { cookie: `token=${token}` }]) {
         const answer = yield* ask("GET", "/v1/health", headers)
         assert.deepStrictEqual(
           Object.keys((yield* Effect.promise(() => answer.json())) as object).toSorted(),

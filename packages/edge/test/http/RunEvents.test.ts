@@ -9,7 +9,7 @@ import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { runEvents } from "../../src/http/RunEvents.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
-import { logLayer } from "../Stored.ts"
+import { memoryLogLayer } from "../Stored.ts"
 
 const requestOf = (headers: Record<string, string>) =>
   HttpServerRequest.fromWeb(
@@ -25,7 +25,7 @@ const endedRun = Effect.gen(function* () {
   const recorder = new RunRecorder(runOf(runId))
   recorder.apply(created)
   recorder.apply(say("two\nlines"))
-  recorder.apply({ _tag: "Said", event: draft("run.file.read", { path: 'a "b"' }) })
+  recorder.apply({ _tag: "EventEmitted", event: draft("run.file.read", { path: 'a "b"' }) })
   recorder.apply({ _tag: "Ended" })
   const batch = recorder.take()
   if (batch !== undefined) yield* log.append(batch.events, batch.projections)
@@ -68,7 +68,7 @@ const streamed = Effect.fnUntraced(function* (
   }
 })
 
-layer(logLayer)("runEvents as text/event-stream", (it) => {
+layer(memoryLogLayer)("runEvents as text/event-stream", (it) => {
   it.effect("sends every event under its seq, and ends with the run", () =>
     Effect.gen(function* () {
       const { text, framesAfter } = yield* streamed(undefined)

@@ -43,6 +43,7 @@ export class HostileHub {
   private readonly sockets = new WebSocketServer({ noServer: true })
   private readonly open = new Set<WebSocket>()
   private stream: { readonly socket: WebSocket; readonly id: string | number } | undefined
+  private deafAsk: (() => void) | undefined
   private changed = Promise.withResolvers<void>()
   private generation = 0
   private probes = 0
@@ -103,8 +104,18 @@ export class HostileHub {
     for (const socket of this.open) socket.terminate()
   }
 
-  /** Stops reading, and asks for that many files. */
+  /** Stops reading, and asks for that many files: on this link, and on those that follow until `listen`. */
   askDeaf(commands: number, path: string): void {
+    this.deafAsk = () => this.askWithoutReading(commands, path)
+    this.deafAsk()
+  }
+
+  /** Reads again, from the next link on. */
+  listen(): void {
+    this.deafAsk = undefined
+  }
+
+  private askWithoutReading(commands: number, path: string): void {
     if (this.stream === undefined) throw new Error("no link")
     const { id, socket } = this.stream
     socket.pause()
@@ -164,6 +175,7 @@ export class HostileHub {
     if (call._tag !== "Request") return
     if (call.tag === "Commands") {
       this.stream = { socket, id: call.id }
+      this.deafAsk?.()
       return this.tell()
     }
     const value = this.valueOf(call)

@@ -4,6 +4,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { until } from "@corral/testing/time/Until"
 import { within } from "@corral/testing/time/Within"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
@@ -51,10 +52,13 @@ export const attackEdge = async (frames: number, seed: number): Promise<HostileH
     input: { text: "/wait\n".repeat(100) }
   }
   assert.strictEqual((await hub.ask("StartRun", { runId: waiting, create }))._tag, "Done")
-  const untilRunning = async (id: RunId): Promise<void> => {
-    while ((await edge.client.run(id)).state !== "running");
-  }
-  await within(Promise.all([untilRunning(local.id), untilRunning(waiting)]), 20_000, "two runs")
+  const untilRunning = (id: RunId): Promise<true> =>
+    until(
+      async () => ((await edge.client.run(id)).state === "running" ? true : undefined),
+      `the run ${id}`,
+      20_000
+    )
+  await Promise.all([untilRunning(local.id), untilRunning(waiting)])
   const before = await edge.client.run(local.id)
 
   const isServing = async (): Promise<void> => {

@@ -23,7 +23,7 @@ const linkTo = Effect.fnUntraced(function* (
   yield* Effect.promise(() => peer.join(home))
   const core = Layer.merge(edgeCoreLayer(config, new Map()), EdgeInstance.layer)
   const context = yield* Layer.build(
-    HubLink.layer(config, { ...defaultTimes, look: 50, ...times }).pipe(Layer.provide(core))
+    HubLink.layerWith({ ...defaultTimes, look: 50, ...times }).pipe(Layer.provide(core))
   )
   yield* Effect.promise(() => peer.linked())
   return Context.get(context, HubLink)

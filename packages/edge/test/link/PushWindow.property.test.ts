@@ -10,7 +10,7 @@ import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
-import { encoder } from "../../src/log/EventEncoder.ts"
+import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
 import { type Push, type PushEnd, PushWindow } from "../../src/link/PushWindow.ts"
 import { runIdOf } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
@@ -45,7 +45,7 @@ class Mirror {
 
 /** Appends to the log of a run; the last append ends it. */
 const writer = (log: EdgeEventLog["Service"], runId: RunId, size: number) => {
-  const encode = encoder({ runId })
+  const encode = makeEventEncoder({ runId })
   const lines: Array<string> = []
   return {
     lines,
@@ -73,7 +73,7 @@ const assertBounded = ({ batches }: Push): void => {
 
 describe("the window of pushes", () => {
   it.effect.prop(
-    "brings every event once and in order, whatever breaks and in whatever order it is taken and answered",
+    "delivers every event once and in order, at any break and in any order of taking and answering",
     {
       steps: Schema.Array(Step).check(Schema.isMaxLength(60)),
       sizes: Schema.Array(Schema.Literals([10, 3_000, 200_000]))
@@ -90,7 +90,7 @@ describe("the window of pushes", () => {
         const ends: Array<PushEnd> = []
         const begin = (): PushWindow => {
           const window = new PushWindow(log, (end) => void ends.push(end))
-          for (const { runId } of writers) window.open(runId, mirror.logs.get(runId)?.length ?? 0)
+          for (const { runId } of writers) window.addRun(runId, mirror.logs.get(runId)?.length ?? 0)
           return window
         }
         let window = begin()
@@ -98,7 +98,7 @@ describe("the window of pushes", () => {
         let taken: Array<readonly [Push, ReadonlyArray<PushAck>]> = []
 
         const send = () => {
-          const push = sent.length + taken.length < MAX_PUSHES_IN_FLIGHT ? window.take() : undefined
+          const push = sent.length + taken.length < MAX_PUSHES_IN_FLIGHT ? window.next() : undefined
           if (push === undefined) return false
           assertBounded(push)
           sent.push(push)
@@ -110,7 +110,7 @@ describe("the window of pushes", () => {
         }
         const answer = (n: number) => {
           const [found] = taken.splice(n % taken.length, 1)
-          if (found !== undefined) window.settle(...found)
+          if (found !== undefined) window.complete(...found)
         }
         const restart = () => {
           window = begin()
@@ -122,7 +122,7 @@ describe("the window of pushes", () => {
             const writer = writers[step.append]
             if (writer === undefined) continue
             yield* writer.append(Math.min(step.events, writer.limit), false)
-            window.more(writer.runId)
+            window.markReady(writer.runId)
           } else if ("send" in step) send()
           else if ("deliver" in step) deliver(step.deliver)
           else if ("answer" in step) answer(step.answer)
@@ -130,16 +130,16 @@ describe("the window of pushes", () => {
         }
         for (const { append, runId } of writers) {
           yield* append(1, true)
-          window.more(runId)
+          window.markReady(runId)
         }
-        // A new link after whatever went wrong, in which nothing does.
+        // A new link without faults, after all that went wrong.
         restart()
         while (send() || sent.length > 0 || taken.length > 0) {
           deliver(0)
           answer(0)
         }
         for (const { lines, runId } of writers) assert.isTrue(mirror.logs.get(runId)?.join() === lines.join())
-        const complete = ends.filter(({ why }) => why === "complete").map(({ runId }) => runId)
+        const complete = ends.filter(({ reason }) => reason === "complete").map(({ runId }) => runId)
         assert.deepStrictEqual(new Set(complete), new Set(writers.map(({ runId }) => runId)))
       }).pipe(Effect.provide(logLayer)),
     tries(8)
@@ -152,11 +152,11 @@ describe("the window of pushes", () => {
       yield* many.append(5_000, false)
       yield* few.append(3, true)
       const window = new PushWindow(log, () => {})
-      window.open(runIdOf(1), 0)
-      window.open(runIdOf(2), 0)
+      window.addRun(runIdOf(1), 0)
+      window.addRun(runIdOf(2), 0)
       const runsOf = (push: Push | undefined) => push?.batches.map(({ runId }) => runId)
-      assert.deepStrictEqual(runsOf(window.take()), [runIdOf(1)])
-      assert.deepStrictEqual(runsOf(window.take()), [runIdOf(2), runIdOf(1)])
+      assert.deepStrictEqual(runsOf(window.next()), [runIdOf(1)])
+      assert.deepStrictEqual(runsOf(window.next()), [runIdOf(2), runIdOf(1)])
     }).pipe(Effect.provide(logLayer))
   )
 
@@ -167,10 +167,10 @@ describe("the window of pushes", () => {
       for (const id of ids) yield* writer(log, id, 10).append(4, false)
       const ends: Array<PushEnd> = []
       const window = new PushWindow(log, (end) => void ends.push(end))
-      for (const id of ids) window.open(id, 0)
+      for (const id of ids) window.addRun(id, 0)
       const refusals = ["permission_denied", "schema_validation_failed", "conflict"] as const
-      for (let push = window.take(); push !== undefined; push = window.take()) {
-        window.settle(
+      for (let push = window.next(); push !== undefined; push = window.next()) {
+        window.complete(
           push,
           push.batches.map(({ runId }) => ({
             runId,
@@ -180,12 +180,12 @@ describe("the window of pushes", () => {
         )
       }
       assert.deepStrictEqual(ends, [
-        { runId: ids[0], seq: 0, why: "permission_denied" },
-        { runId: ids[1], seq: 0, why: "schema_validation_failed" },
-        { runId: ids[2], seq: 0, why: "stuck" }
+        { runId: ids[0], seq: 0, reason: "permission_denied" },
+        { runId: ids[1], seq: 0, reason: "schema_validation_failed" },
+        { runId: ids[2], seq: 0, reason: "stuck" }
       ])
-      for (const id of ids) window.more(id)
-      assert.isUndefined(window.take())
+      for (const id of ids) window.markReady(id)
+      assert.isUndefined(window.next())
     }).pipe(Effect.provide(logLayer))
   )
 })

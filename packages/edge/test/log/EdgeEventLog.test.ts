@@ -4,7 +4,7 @@ import type { ReplayGap } from "@corral/service/stream/Gap"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
-import { encoder } from "../../src/log/EventEncoder.ts"
+import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
 import type { StoredBatch, NewEvents } from "../../src/log/StoredBatch.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -18,7 +18,7 @@ const delta = (text: string): EventDraft =>
 
 /** Consecutive batches of a run, of those sizes; the last one ends it where `ends`. */
 const batchesOf = (runId: RunId, sizes: ReadonlyArray<number>, ends = false): ReadonlyArray<NewEvents> => {
-  const encode = encoder({ runId })
+  const encode = makeEventEncoder({ runId })
   let seq = 0
   return sizes.map((size, i) => {
     const terminal = ends && i === sizes.length - 1
@@ -75,6 +75,28 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
     })
   )
 
+  it.effect("reads the same for each of several followers, wherever the others are", () =>
+    Effect.gen(function* () {
+      const log = yield* EdgeEventLog
+      const runId = newRunId()
+      const batches = batchesOf(runId, [3, 1, 4, 2])
+      const written = batches.flatMap(({ lines }) => lines)
+      yield* appendAll(log, batches.slice(0, 3))
+      const unfollow = [1, 2].map(() => log.follow(runId, { receive: () => undefined }))
+      for (const after of [4, 2, 0, 7, 1, 8, 3]) {
+        for (const budget of [1, 300, 1_000_000]) {
+          const read = linesOf(log.read(runId, after, budget))
+          assert.deepStrictEqual(read, written.slice(after, after + read.length))
+          assert.strictEqual(read.length > 0, after < 8)
+        }
+      }
+      yield* appendAll(log, batches.slice(3))
+      assert.deepStrictEqual(seqsOf(log.read(runId, 8, 1_000_000)), [9, 10])
+      for (const release of unfollow) release()
+      assert.deepStrictEqual(linesOf(log.read(runId, 0, 1_000_000)), written)
+    })
+  )
+
   it.effect("stops at the budget, after one batch at least", () =>
     Effect.gen(function* () {
       const log = yield* EdgeEventLog
@@ -123,8 +145,8 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
       const log = yield* EdgeEventLog
       const runId = newRunId()
       const told: Array<boolean> = []
-      const unfollow = log.follow(runId, ({ terminal }) => told.push(terminal))
-      const encode = encoder({ runId })
+      const unfollow = log.follow(runId, { receive: ({ terminal }) => told.push(terminal) })
+      const encode = makeEventEncoder({ runId })
       const fake = encode(1, at, delta('","type":"run.completed"\n{"id":"x","seq":2,"type":"run.failed"'))
       yield* log.append({ runId, firstSeq: 1, lines: [fake], terminal: false }, [])
       for (const type of ["run.completed", "run.cancelled"] as const) {
@@ -133,7 +155,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
           {
             runId: other,
             firstSeq: 1,
-            lines: [encoder({ runId: other })(1, at, draft(type, {}))],
+            lines: [makeEventEncoder({ runId: other })(1, at, draft(type, {}))],
             terminal: true
           },
           []
@@ -160,11 +182,13 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
       const [runId, other] = [newRunId(), newRunId()]
       const mine: Array<number> = []
       const all: Array<RunId> = []
-      const unfollowMine = log.follow(runId, (batch) => {
-        assert.strictEqual(log.lastSeq(runId), batch.lastSeq, "durable before it is published")
-        mine.push(...seqsOf([batch]))
+      const unfollowMine = log.follow(runId, {
+        receive: (batch) => {
+          assert.strictEqual(log.lastSeq(runId), batch.lastSeq, "durable before it is published")
+          mine.push(...seqsOf([batch]))
+        }
       })
-      const unfollowAll = log.follow(undefined, (batch) => all.push(batch.runId))
+      const unfollowAll = log.follow(undefined, { receive: (batch) => all.push(batch.runId) })
       const [first, second, third] = batchesOf(runId, [2, 1, 1])
       assert(first !== undefined && second !== undefined && third !== undefined)
       yield* log.append(first, [])
@@ -187,7 +211,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
       assert(batch !== undefined)
       yield* log.append(batch, [])
       let told = 0
-      const unfollow = log.follow(runId, () => told++)
+      const unfollow = log.follow(runId, { receive: () => told++ })
       const failure = yield* Effect.flip(log.append(batch, []))
       unfollow()
       assert.strictEqual(failure._tag, "StoreFailed")
@@ -249,7 +273,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
   )
 
   it.effect.prop(
-    "is dense from 1 in any reads, whatever the batches",
+    "is dense from 1 in any reads, for all batch sizes",
     [Sizes, Place, Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 5_000 }))],
     ([sizes, place, budget]) =>
       Effect.gen(function* () {
@@ -356,7 +380,7 @@ describe("EdgeEventLog.read", () => {
 
 describe("encoder", () => {
   it("writes the envelope with the payload's version first", () => {
-    const encode = encoder({ runId: runIdOf(7) })
+    const encode = makeEventEncoder({ runId: runIdOf(7) })
     assert.deepStrictEqual(JSON.parse(encode(3, at, delta('a "b"\n'))), {
       id: "evt_00000000070000000000000003",
       seq: 3,
@@ -370,7 +394,7 @@ describe("encoder", () => {
 
   it("names session and agent where the run has them, and stays one line", () => {
     const agentId = 'an"odd\nagent' as never // any text may be an agent's id
-    const line = encoder({ runId: runIdOf(7), agentId })(1, at, delta("\u2028\n"))
+    const line = makeEventEncoder({ runId: runIdOf(7), agentId })(1, at, delta("\u2028\n"))
     assert.notInclude(line, "\n")
     assert.strictEqual(JSON.parse(line).agentId, agentId)
     assert.notProperty(JSON.parse(line), "sessionId")

@@ -4,7 +4,6 @@ import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { EdgeIdempotency, type ResultRows } from "../../src/log/EdgeIdempotency.ts"
 import { Store } from "../../src/store/Store.ts"
-import { stored } from "../Stored.ts"
 
 interface Body {
   readonly n: number
@@ -25,7 +24,7 @@ const counted = Effect.gen(function* () {
 let keys = 0
 const newKey = () => `key-${++keys}`
 
-layer(Layer.provideMerge(EdgeIdempotency.layer, stored))("Idempotency", (it) => {
+layer(Layer.provideMerge(EdgeIdempotency.layer, Store.layerMemory))("Idempotency", (it) => {
   it.effect("answers the same request again without writing again", () =>
     Effect.gen(function* () {
       const { once } = yield* EdgeIdempotency

@@ -12,13 +12,13 @@ import type { AddressInfo } from "node:net"
 import type { Duplex } from "node:stream"
 import { WebSocket, WebSocketServer } from "ws"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
-import { encoder } from "../../src/log/EventEncoder.ts"
+import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
 import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import type { StoreDamaged } from "../../src/store/StoreDamage.ts"
 import { at, newRunId, runOf } from "../Samples.ts"
-import { logLayer } from "../Stored.ts"
+import { memoryLogLayer } from "../Stored.ts"
 
 /** A client and the socket that the server has for it. */
 const connected = Effect.acquireRelease(
@@ -51,20 +51,20 @@ const follow = (
   now: () => number,
   { runId, ...start }: Start & { readonly runId: RunId }
 ) => {
-  const reader = new EventSocket<StoreDamaged>({
-    socket,
-    stream,
-    now,
-    times: defaultStreamTimes,
-    fork: Effect.runFork,
-    onDefect: (cause) => assert.fail(String(cause)),
-    endsWithRun: true
-  })
+  const reader = new EventSocket<StoreDamaged>(
+    {
+      now,
+      times: defaultStreamTimes,
+      fork: Effect.runFork,
+      onDefect: (cause) => assert.fail(String(cause))
+    },
+    { socket, stream, endsWithRun: true }
+  )
   reader.follow(edgeRunSource(log, runId), start)
   return reader
 }
 
-layer(logLayer)("An EventSocket on the Edge's log", (it) => {
+layer(memoryLogLayer)("An EventSocket on the Edge's log", (it) => {
   it.effect("counts a stall from when the socket is full, not from when it was last heard of", () =>
     Effect.gen(function* () {
       const log = yield* EdgeEventLog
@@ -76,7 +76,7 @@ layer(logLayer)("An EventSocket on the Edge's log", (it) => {
       // A reader that had nothing to read for ten minutes.
       now = 600_000
       client.pause()
-      const encode = encoder({ runId })
+      const encode = makeEventEncoder({ runId })
       const text = "x".repeat(200_000)
       for (let seq = 1; stream.writableLength === 0; seq++) {
         const line = encode(seq, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))
@@ -107,7 +107,7 @@ layer(logLayer)("An EventSocket on the Edge's log", (it) => {
       let now = 0
       const reader = follow({ socket, stream }, log, () => now, { runId, after: 0, isOver: false })
       client.pause()
-      const encode = encoder({ runId })
+      const encode = makeEventEncoder({ runId })
       const text = "x".repeat(200_000)
       for (let seq = 1; stream.writableLength === 0; seq++) {
         const line = encode(seq, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))
@@ -129,7 +129,7 @@ layer(logLayer)("An EventSocket on the Edge's log", (it) => {
       let now = 0
       const reader = follow({ socket, stream }, log, () => now, { runId, after: 0, isOver: false })
       client.pause()
-      const encode = encoder({ runId })
+      const encode = makeEventEncoder({ runId })
       const text = "x".repeat(200_000)
       const lines = Array.from({ length: 150 }, (_, i) =>
         encode(i + 1, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))
@@ -157,7 +157,7 @@ layer(logLayer)("An EventSocket on the Edge's log", (it) => {
         reader.tick()
         assert.strictEqual(socket.readyState, WebSocket.OPEN, `it reads: round ${round}`)
       }
-      // Whatever the kernel still takes by itself is seen once, and then it takes nothing.
+      // Bytes that the kernel still takes count as progress once. Then it takes none.
       now += 20_000
       reader.tick()
       now += 30_001
@@ -172,7 +172,7 @@ layer(logLayer)("An EventSocket on the Edge's log", (it) => {
       const store = yield* Store
       const { client, socket, stream } = yield* connected
       const runId = newRunId()
-      const encode = encoder({ runId })
+      const encode = makeEventEncoder({ runId })
       const text = "x".repeat(200_000)
       yield* store.commit([insertRun(runOf(runId, { state: "completed", endedAt: at, lastSeq: 100 }))])
       for (let seq = 1; seq <= 100; seq++) {

@@ -4,7 +4,6 @@ import { Effect, Layer } from "effect"
 import { findRun, insertRun, pageOfRuns, unfinishedRuns, updateRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { later, runIdOf, runOf } from "../Samples.ts"
-import { stored } from "../Stored.ts"
 
 const states: ReadonlyArray<RunStatus> = [
   "created",
@@ -22,11 +21,11 @@ const runs: ReadonlyArray<Run> = Array.from({ length: 28 }, (_, n) =>
 )
 
 const filled = Layer.effectDiscard(Effect.flatMap(Store, (store) => store.commit(runs.map(insertRun)))).pipe(
-  Layer.provideMerge(stored)
+  Layer.provideMerge(Store.layerMemory)
 )
 
 layer(filled)("Runs", (it) => {
-  it.effect("pages newest first, each once, whatever the state and the page size", () =>
+  it.effect("pages newest first, each once, in any state and at any page size", () =>
     Effect.gen(function* () {
       const store = yield* Store
       for (const state of [undefined, ...states]) {

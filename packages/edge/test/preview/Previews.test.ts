@@ -9,7 +9,7 @@ import { portSource } from "../../src/preview/PortSource.ts"
 import { LIFETIME_MS, Previews } from "../../src/preview/Previews.ts"
 import { Workspaces } from "../../src/workspace/Workspaces.ts"
 import { temporaryFolder } from "../Folder.ts"
-import { configOf } from "../Samples.ts"
+import { configLayer } from "../Samples.ts"
 import { openUpstream } from "./Upstream.ts"
 import { visit, Visitor } from "./Visitor.ts"
 
@@ -19,8 +19,8 @@ const layers = Layer.unwrap(
     const path = join(folder, "api")
     mkdirSync(path)
     writeFileSync(join(path, "index.html"), "home")
-    const config = configOf(folder, { workspaces: [{ id: "api", path }] })
-    return Previews.layer.pipe(Layer.provide(Workspaces.layer(config)))
+    const config = configLayer(folder, { workspaces: [{ id: "api", path }] })
+    return Previews.layer.pipe(Layer.provide(Workspaces.layer), Layer.provide(config))
   })
 )
 

@@ -1,14 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { redirectTarget, toBrowser, toUpstream } from "../../src/preview/ProxyHeaders.ts"
-import { protection } from "../../src/preview/ContentPolicy.ts"
+import { redirectTarget, toBrowserHeaders, toUpstreamHeaders } from "../../src/preview/ProxyHeaders.ts"
+import { protectionHeaders } from "../../src/preview/ContentPolicy.ts"
 import { UpstreamCookies } from "../../src/preview/UpstreamCookies.ts"
 
 describe("toUpstream", () => {
   it("passes what the request says, and nothing of the connection, the person or the preview", () => {
     const cookies = new UpstreamCookies()
     cookies.narrow(["sid=1"])
-    const sent = toUpstream(
+    const sent = toUpstreamHeaders(
       {
         host: "127.0.0.1:5000",
         origin: "http://127.0.0.1:5000",
@@ -40,16 +40,16 @@ describe("toUpstream", () => {
     })
   })
 
-  it("frames a body of unknown length by itself, whatever the method", () => {
-    const sent = toUpstream({ "transfer-encoding": "gzip, chunked" }, 3000, new UpstreamCookies())
+  it("frames a body of unknown length by itself, for any method", () => {
+    const sent = toUpstreamHeaders({ "transfer-encoding": "gzip, chunked" }, 3000, new UpstreamCookies())
     assert.deepStrictEqual(sent, { host: "localhost:3000", "transfer-encoding": "chunked" })
   })
 })
 
 describe("toBrowser", () => {
   it("replaces what protects, and drops what would lead away or reach other ports", () => {
-    const own = protection(5000, "port")
-    const answered = toBrowser(
+    const own = protectionHeaders(5000, "port")
+    const answered = toBrowserHeaders(
       {
         "content-type": "text/html",
         "content-length": "3",
@@ -108,19 +108,24 @@ describe("A header of an upstream", () => {
   it("reaches a browser only where it describes the answer", () => {
     fc.assert(
       fc.property(fc.uniqueArray(acted, { minLength: 1 }), fc.webUrl(), (names, url) => {
-        const own = protection(5000, "port")
+        const own = protectionHeaders(5000, "port")
         const sent = {
           "content-type": "text/html",
           ...Object.fromEntries(names.map((name) => [name, `<${url}>`]))
         }
-        assert.deepStrictEqual(toBrowser(sent, own, new UpstreamCookies()), { "content-type": "text/html" })
+        assert.deepStrictEqual(toBrowserHeaders(sent, own, new UpstreamCookies()), {
+          "content-type": "text/html"
+        })
       })
     )
   })
 
   it("reaches a browser where an application invented it", () => {
     const sent = { "x-total-count": "3", "hx-trigger": "saved" }
-    assert.deepStrictEqual(toBrowser(sent, protection(5000, "port"), new UpstreamCookies()), sent)
+    assert.deepStrictEqual(
+      toBrowserHeaders(sent, protectionHeaders(5000, "port"), new UpstreamCookies()),
+      sent
+    )
   })
 })
 

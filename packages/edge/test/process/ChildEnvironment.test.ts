@@ -50,7 +50,7 @@ const Pattern = Schema.Literals([
 
 describe("childEnvironment", () => {
   it.prop(
-    "lets no name of Corral's pass, whatever an adapter asks for",
+    "removes all of Corral's names, regardless of what an adapter asks for",
     [
       Arbitrary.array(Arbitrary.schema(Name)),
       Arbitrary.array(Arbitrary.schema(Pattern)),

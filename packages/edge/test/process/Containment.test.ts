@@ -6,9 +6,10 @@ import { once } from "node:events"
 import { existsSync, readFileSync, rmdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Containment, type ProcessTarget, sweep } from "../../src/process/Containment.ts"
-import { entering, groupsOfEdge, makeGroup } from "../../src/process/ControlGroup.ts"
+import { commandInGroup, groupsOfEdge, makeGroup } from "../../src/process/ControlGroup.ts"
 import { EDGE_MARK, RUN_MARK, signalGroup } from "../../src/process/MarkSweep.ts"
 import { edgeGroups, groupsHere } from "@corral/testing/edge/ControlGroups"
+import { configLayer } from "../Samples.ts"
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -28,7 +29,7 @@ const contained = Effect.fnUntraced(function* (script: string) {
   const group = containment.groupOf(edgeId, runId)
   const command = { file: "/bin/sh", args: ["-c", script] }
   if (group !== undefined) makeGroup(group)
-  const { args, file } = group === undefined ? command : entering(group, command.file, command.args)
+  const { args, file } = group === undefined ? command : commandInGroup(group, command.file, command.args)
   const env = { PATH: process.env.PATH, [RUN_MARK]: runId, [EDGE_MARK]: edgeId }
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => spawn(file, args, { env, detached: true, stdio: ["pipe", "pipe", "ignore"] })),
@@ -42,12 +43,12 @@ const contained = Effect.fnUntraced(function* (script: string) {
         for (const pid of pids.filter(isAlive)) process.kill(pid, "SIGKILL")
       })
   )
-  const quarry: ProcessTarget = {
+  const target: ProcessTarget = {
     mark: `${RUN_MARK}=${runId}`,
     leader: child.pid,
     groups: group === undefined ? undefined : [group]
   }
-  return { child, group, left, quarry }
+  return { child, group, left, target }
 })
 
 const marked = 'setsid sh -c "(setsid sleep 600 >/dev/null & echo \\$!)"; read line'
@@ -55,7 +56,7 @@ const marked = 'setsid sh -c "(setsid sleep 600 >/dev/null & echo \\$!)"; read l
 const vanished =
   'pid=$(env -i setsid sh -c "(setsid sleep 600 >/dev/null & echo \\$!)"); echo $pid; read line'
 const chosen = (containment: "auto" | "environment_mark") =>
-  Effect.provide(Containment.layer({ containment }))
+  Effect.provide(Layer.provide(Containment.layer, configLayer("/nowhere", { containment })))
 
 /** Of this process: other tests start Edges meanwhile, which prove their own. */
 const proofs = () => edgeGroups().filter((group) => group.includes(`corral-proof-${process.pid}-`))
@@ -73,7 +74,7 @@ describe("Containment", () => {
 
   it.live.skipIf(groupsHere === undefined)("leaves nothing of a proof that is given up", () =>
     Effect.gen(function* () {
-      const choice = Effect.scoped(Layer.build(Containment.layer({ containment: "auto" })))
+      const choice = Effect.scoped(Layer.build(Layer.provide(Containment.layer, configLayer("/nowhere"))))
       // One of two would be left behind without waiting for the killed shell.
       for (let round = 0; round < 20; round++) {
         const choosing = yield* Effect.forkChild(choice, { startImmediately: true })
@@ -98,9 +99,9 @@ describe("Containment", () => {
 describe.each(["auto", "environment_mark"] as const)("sweep, containment %s", (containment) => {
   it.live("kills what was double-forked into another session", () =>
     Effect.gen(function* () {
-      const { child, group, left, quarry } = yield* contained(marked)
+      const { child, group, left, target } = yield* contained(marked)
       assert.isTrue(left.length === 1 && left.every(isAlive))
-      yield* sweep(quarry)
+      yield* sweep(target)
       assert.deepStrictEqual([child.pid ?? 0, ...left].filter(isAlive), [])
       assert.isFalse(group !== undefined && existsSync(group))
     }).pipe(chosen(containment))
@@ -109,19 +110,19 @@ describe.each(["auto", "environment_mark"] as const)("sweep, containment %s", (c
   it.live("outruns a program whose every generation starts the next in a new session", () =>
     Effect.gen(function* () {
       const generation = 'sleep 0.05; setsid sleep 600 & setsid sh -c "$1" loop "$1" &'
-      const { quarry } = yield* contained(
+      const { target } = yield* contained(
         `sh -c '${generation}' loop '${generation}' & echo ready; read line`
       )
-      yield* sweep(quarry)
-      assert.strictEqual(yield* sweep(quarry), 0, "a second look finds nothing")
+      yield* sweep(target)
+      assert.strictEqual(yield* sweep(target), 0, "a second look finds nothing")
     }).pipe(chosen(containment))
   )
 
   it.live("has nothing to do a second time", () =>
     Effect.gen(function* () {
-      const { quarry } = yield* contained("echo ready; read line")
-      yield* sweep(quarry)
-      assert.strictEqual(yield* sweep(quarry), 0)
+      const { target } = yield* contained("echo ready; read line")
+      yield* sweep(target)
+      assert.strictEqual(yield* sweep(target), 0)
     }).pipe(chosen(containment))
   )
 })
@@ -129,10 +130,10 @@ describe.each(["auto", "environment_mark"] as const)("sweep, containment %s", (c
 describe.skipIf(groupsHere === undefined)("sweep of a control group", () => {
   it.live("kills what left its session and its parent and wiped its environment; marks do not find it", () =>
     Effect.gen(function* () {
-      const { left, quarry } = yield* contained(vanished)
-      yield* sweep({ ...quarry, groups: undefined })
+      const { left, target } = yield* contained(vanished)
+      yield* sweep({ ...target, groups: undefined })
       assert.isTrue(left.length === 1 && left.every(isAlive), "by its marks alone it is not found")
-      yield* sweep(quarry)
+      yield* sweep(target)
       assert.deepStrictEqual(left.filter(isAlive), [])
     }).pipe(chosen("auto"))
   )
@@ -140,10 +141,10 @@ describe.skipIf(groupsHere === undefined)("sweep of a control group", () => {
   it.live("outruns generations that wipe their environment and start the next at once", () =>
     Effect.gen(function* () {
       const generation = 'env -i setsid sh -c "$1" loop "$1" &'
-      const { group = "", quarry } = yield* contained(
+      const { group = "", target } = yield* contained(
         `env -i sh -c '${generation}' loop '${generation}' & echo ready; read line`
       )
-      yield* sweep(quarry)
+      yield* sweep(target)
       assert.isFalse(existsSync(group), "a group goes when nothing is in it")
     }).pipe(chosen("auto"))
   )
@@ -154,12 +155,12 @@ describe.skipIf(groupsHere === undefined)("sweep of a control group", () => {
       const {
         group = "",
         left,
-        quarry
+        target
       } = yield* contained(
         `${into}; mkdir -p $group; (echo 0 >$group/cgroup.procs; exec env -i setsid sleep 600 >/dev/null) & echo $!; read line`
       )
       assert.isTrue(existsSync(join(group, "a", "b")))
-      yield* sweep(quarry)
+      yield* sweep(target)
       assert.deepStrictEqual(left.filter(isAlive), [])
       assert.isFalse(existsSync(group))
     }).pipe(chosen("auto"))
@@ -168,11 +169,11 @@ describe.skipIf(groupsHere === undefined)("sweep of a control group", () => {
   it.live("finds by its mark what moved itself out", () =>
     Effect.gen(function* () {
       const script = `(echo 0 >${groupsHere}/cgroup.procs; exec setsid sleep 600 >/dev/null) & echo $!; read line`
-      const { group = "", left, quarry } = yield* contained(script)
+      const { group = "", left, target } = yield* contained(script)
       const [pid = 0] = left
       while (readFileSync(`/proc/${pid}/cgroup`, "utf8").includes("run_test")) yield* Effect.yieldNow
       assert.notInclude(readFileSync(join(group, "cgroup.procs"), "utf8").split("\n"), String(pid))
-      yield* sweep(quarry)
+      yield* sweep(target)
       assert.isFalse(isAlive(pid))
     }).pipe(chosen("auto"))
   )
@@ -198,10 +199,10 @@ describe.skipIf(groupsHere === undefined)("sweep of a control group", () => {
     Effect.gen(function* () {
       const one = yield* contained(vanished)
       const other = yield* contained(vanished)
-      yield* sweep(one.quarry)
+      yield* sweep(one.target)
       assert.isTrue(other.left.every(isAlive))
       assert.isTrue(existsSync(other.group ?? ""))
-      yield* sweep(other.quarry)
+      yield* sweep(other.target)
     }).pipe(chosen("auto"))
   )
 })

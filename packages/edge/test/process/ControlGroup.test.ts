@@ -7,7 +7,7 @@ import { join } from "node:path"
 import {
   edgeGroup,
   emptyGroup,
-  entering,
+  commandInGroup,
   groupsOfEdge,
   killGroup,
   makeGroup,
@@ -27,7 +27,7 @@ it("finds no group to kill or to remove where there is none", () => {
 })
 
 it("runs nothing where the group cannot be entered", () => {
-  const { args, file } = entering("/nowhere", "/bin/sh", ["-c", "echo ran"])
+  const { args, file } = commandInGroup("/nowhere", "/bin/sh", ["-c", "echo ran"])
   const { status, stdout } = spawnSync(file, args, { encoding: "utf8" })
   assert.deepStrictEqual([status, stdout], [126, ""])
 })
@@ -55,7 +55,7 @@ describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
       const group = yield* newGroup
       const odd = ["", " ", "a b", "'", '"', "$HOME", "`id`", "\\", "*", "-n", "--", "a\nb", "ü🐎", "$$"]
       const script = 'echo $$; cat /proc/self/cgroup; for each in "$@"; do printf "<%s>" "$each"; done'
-      const { args, file } = entering(group, "/bin/sh", ["-c", script, "name", ...odd])
+      const { args, file } = commandInGroup(group, "/bin/sh", ["-c", script, "name", ...odd])
       const { pid, stdout } = spawnSync(file, args, { encoding: "utf8", env: {} })
       const [first, ...rest] = stdout.split("\n")
       assert.strictEqual(Number(first), pid)
@@ -64,7 +64,7 @@ describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
       assert.isTrue(said.endsWith(odd.map((each) => `<${each}>`).join("")), said)
 
       const env = { ONE: "1", TWO: "zwei ü", PWD: process.cwd() }
-      const printed = entering(group, "/usr/bin/env", ["-0"])
+      const printed = commandInGroup(group, "/usr/bin/env", ["-0"])
       const told = spawnSync(printed.file, printed.args, { encoding: "utf8", env }).stdout
       // What a shell counts for itself is no harm.
       const seen = told.split("\0").filter((entry) => entry !== "" && !/^(_|SHLVL|OLDPWD)=/.test(entry))

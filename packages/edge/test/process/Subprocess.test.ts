@@ -174,7 +174,7 @@ describe("Subprocess", () => {
     return watched
   }
 
-  /** Reads on whatever the reader paused again. */
+  /** Resumes the child each time that the reader pauses it. */
   const readOn = async (watched: Watched) => {
     const reading = setInterval(() => watched.child.resume(), 1)
     const { output } = await ended(watched)

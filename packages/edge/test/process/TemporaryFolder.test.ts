@@ -53,7 +53,7 @@ describe("temporaryFolderOf", () => {
 })
 
 describe("makeTemporary", () => {
-  it.effect("makes a folder that is its owner's alone, whatever there was around it", () =>
+  it.effect("makes a folder that only its owner can access, regardless of the folders around it", () =>
     Effect.gen(function* () {
       const home = yield* temporaryFolder
       mkdirSync(join(home, "tmp"))

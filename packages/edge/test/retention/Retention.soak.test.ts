@@ -4,24 +4,24 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { join } from "node:path"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
-import { encoder } from "../../src/log/EventEncoder.ts"
+import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Retention } from "../../src/retention/Retention.ts"
 import { Store } from "../../src/store/Store.ts"
 import { temporaryFolder } from "../Folder.ts"
-import { at, configOf, newRunId, runOf } from "../Samples.ts"
+import { at, configLayer, newRunId, runOf } from "../Samples.ts"
 
 const edge = Layer.unwrap(
   Effect.map(temporaryFolder, (folder) =>
     Layer.mergeAll(
       EdgeEventLog.layer,
-      Retention.layer(configOf(folder, { retention: { days: 30, maxMiB: 0 } }))
+      Layer.provide(Retention.layer, configLayer(folder, { retention: { days: 30, maxMiB: 0 } }))
     ).pipe(Layer.provideMerge(Store.layer(join(folder, "edge.db"))))
   )
 )
 
 const lineOf = (runId: ReturnType<typeof newRunId>, size: number) => {
-  const encode = encoder({ runId })
+  const encode = makeEventEncoder({ runId })
   const text = "x".repeat(size)
   return (seq: number) =>
     encode(seq, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))

@@ -4,15 +4,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Stream } from "effect"
 import { join } from "node:path"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
-import { encoder } from "../../src/log/EventEncoder.ts"
-import { finish, ownedBy } from "../../src/link/HubRuns.ts"
+import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
+import { endPush, insertHubRun } from "../../src/link/HubRuns.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import type { RetentionLimits } from "../../src/config/RetentionLimits.ts"
 import { Retention } from "../../src/retention/Retention.ts"
 import { Store, StoreFailed, type Write } from "../../src/store/Store.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { runLines } from "../../src/log/EdgeLogSource.ts"
-import { configOf, runIdOf, runOf } from "../Samples.ts"
+import { configLayer, runIdOf, runOf } from "../Samples.ts"
 
 const DAY_MS = 86_400_000
 
@@ -21,9 +21,10 @@ const open = (file: string, retention: RetentionLimits) =>
   Effect.map(
     Layer.build(
       Layer.fresh(
-        Layer.merge(EdgeEventLog.layer, Retention.layer(configOf("/nowhere", { retention }))).pipe(
-          Layer.provideMerge(Store.layer(file))
-        )
+        Layer.merge(
+          EdgeEventLog.layer,
+          Layer.provide(Retention.layer, configLayer("/nowhere", { retention }))
+        ).pipe(Layer.provideMerge(Store.layer(file)))
       )
     ),
     (context) => ({
@@ -44,7 +45,7 @@ const record = Effect.fnUntraced(function* (
   endedAt: string | undefined,
   { batches = 3, size = 1_000 }: { readonly batches?: number; readonly size?: number } = {}
 ) {
-  const encode = encoder({ runId })
+  const encode = makeEventEncoder({ runId })
   const text = "x".repeat(size)
   for (let seq = 1; seq <= batches; seq++) {
     const ends = seq === batches && endedAt !== undefined
@@ -124,7 +125,7 @@ describe("Retention", () => {
       const maxMiB = 3
       const edge = yield* open(yield* database, { days: 30, maxMiB })
       const ids = [5, 3, 1, 4, 2].map(runIdOf)
-      // Ended in the order in which they are listed, whatever their ids.
+      // They ended in the order of the list, not of their ids.
       for (const [i, id] of ids.entries())
         yield* record(edge, id, ago(20 - i), { batches: 11, size: 100_000 })
       yield* record(edge, runIdOf(9), undefined, { batches: 11, size: 100_000 })
@@ -139,7 +140,20 @@ describe("Retention", () => {
     })
   )
 
-  it.live("keeps what a Hub has not all of, whatever its age, until nothing else makes room", () =>
+  it.live("keeps the logs of live runs when nothing else is left to make the store small enough", () =>
+    Effect.gen(function* () {
+      const edge = yield* open(yield* database, { days: 30, maxMiB: 1 })
+      const [ended, first, second] = [runIdOf(1), runIdOf(2), runIdOf(3)] as const
+      const size = { batches: 11, size: 100_000 }
+      yield* record(edge, ended, ago(1), size)
+      for (const live of [first, second]) yield* record(edge, live, undefined, size)
+      assert.deepStrictEqual(yield* edge.retention.sweep, [ended])
+      for (const live of [first, second])
+        assert.deepStrictEqual([rowsOf(edge, live), stateOf(edge, live)], [11, "kept"])
+    })
+  )
+
+  it.live("keeps logs that a Hub has not fully received, at any age, until nothing else makes room", () =>
     Effect.gen(function* () {
       const file = yield* database
       const [owed, told, own] = [runIdOf(1), runIdOf(2), runIdOf(3)] as const
@@ -150,8 +164,8 @@ describe("Retention", () => {
           for (const id of [owed, told]) yield* record(edge, id, ago(40), size)
           yield* record(edge, own, ago(1), size)
           const device = "dev_00000000000000000000000000" as DeviceId
-          yield* edge.store.commit([ownedBy(device, owed), ownedBy(device, told)])
-          yield* finish(edge.store, told, 11)
+          yield* edge.store.commit([insertHubRun(device, owed), insertHubRun(device, told)])
+          yield* endPush(edge.store, told, 11)
           assert.deepStrictEqual(yield* edge.retention.sweep, [told])
         })
       )

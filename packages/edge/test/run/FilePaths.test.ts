@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { withPathsIn } from "../../src/run/FilePaths.ts"
 import { say } from "../Samples.ts"
 
-const root = "/home/one/work"
+const root = "/home/one/app"
 const pathOf = (path: string) => {
   const event = withPathsIn(root, draft("run.file.read", { path, callId: "c1" }))
   assert.deepInclude(event.payload, { callId: "c1" })
@@ -17,7 +17,7 @@ describe("withPathsIn", () => {
       ["./a//b.txt", "a/b.txt"],
       ["a/../b.txt", "b.txt"],
       [`${root}/a/b.txt`, "a/b.txt"],
-      [`${root}/../work/b.txt`, "b.txt"],
+      [`${root}/../app/b.txt`, "b.txt"],
       [root, "."],
       ["..a", "..a"]
     ] as const)
@@ -27,7 +27,7 @@ describe("withPathsIn", () => {
   it("does not let anything outside look as if it were inside", () => {
     for (const [called, named] of [
       ["/etc/passwd", "../../../etc/passwd"],
-      [`${root}2/a.txt`, "../work2/a.txt"],
+      [`${root}2/a.txt`, "../app2/a.txt"],
       ["../a.txt", "../a.txt"]
     ] as const)
       assert.strictEqual(pathOf(called), named, called)
@@ -45,7 +45,7 @@ describe("withPathsIn", () => {
 
   it("leaves every other event as it is", () => {
     const said = say("/etc/passwd")
-    assert(said._tag === "Said")
+    assert(said._tag === "EventEmitted")
     assert.strictEqual(withPathsIn(root, said.event), said.event)
   })
 })

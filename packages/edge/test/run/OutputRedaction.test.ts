@@ -26,9 +26,9 @@ describe("OutputRedaction", () => {
       for (let to = at; to < text.length; to += 3) {
         const redaction = new OutputRedaction([])
         const parts = [text.slice(0, at), text.slice(at, to), text.slice(to)]
-        const told = parts.flatMap((part) => redaction.seams([piece(part)]))
+        const told = parts.flatMap((part) => redaction.redactStream([piece(part)]))
         assert.strictEqual(
-          [...shape(told), ...shape(redaction.rest())].join(""),
+          [...shape(told), ...shape(redaction.flush())].join(""),
           "The key is [redacted], keep it."
         )
       }
@@ -37,40 +37,49 @@ describe("OutputRedaction", () => {
 
   it("lets wait what may go on, and nothing else", () => {
     const redaction = new OutputRedaction(["correct horse"])
-    assert.deepStrictEqual(shape(redaction.seams([piece("Hello "), piece("world. ")])), ["Hello ", "world. "])
-    assert.deepStrictEqual(shape(redaction.seams([piece("a correct")])), ["a "])
-    assert.deepStrictEqual(shape(redaction.seams([piece(" answer")])), ["correct answer"])
-    assert.deepStrictEqual(shape(redaction.rest()), [])
+    assert.deepStrictEqual(shape(redaction.redactStream([piece("Hello "), piece("world. ")])), [
+      "Hello ",
+      "world. "
+    ])
+    assert.deepStrictEqual(shape(redaction.redactStream([piece("a correct")])), ["a "])
+    assert.deepStrictEqual(shape(redaction.redactStream([piece(" answer")])), ["correct answer"])
+    assert.deepStrictEqual(shape(redaction.flush()), [])
   })
 
-  it("tells what waits before whatever else is said", () => {
+  it("emits held text before the next other output", () => {
     const redaction = new OutputRedaction([])
-    assert.deepStrictEqual(shape(redaction.seams([piece("it is s"), usage])), ["it is ", "Usage"])
-    assert.deepStrictEqual(shape(redaction.seams([read])), ["s", "run.file.read"])
+    assert.deepStrictEqual(shape(redaction.redactStream([piece("it is s"), usage])), ["it is ", "Usage"])
+    assert.deepStrictEqual(shape(redaction.redactStream([read])), ["s", "run.file.read"])
   })
 
   it("keeps messages apart", () => {
     const redaction = new OutputRedaction([])
     const [first, second] = [key.slice(0, 10), key.slice(10)]
-    const told = redaction.seams([
+    const told = redaction.redactStream([
       piece(first, "a"),
       piece(first, "b"),
       piece(second, "a"),
       piece(second, "b")
     ])
     assert.deepStrictEqual(shape(told), [])
-    assert.deepStrictEqual(shape(redaction.seams([read])), ["[redacted]", "[redacted]", "run.file.read"])
+    assert.deepStrictEqual(shape(redaction.redactStream([read])), [
+      "[redacted]",
+      "[redacted]",
+      "run.file.read"
+    ])
   })
 
   it("does not wait with ever more messages", () => {
     const redaction = new OutputRedaction([])
-    const told = Array.from({ length: 9 }, (_, at) => redaction.seams([piece("sk-", `m${at}`)])).flat()
+    const told = Array.from({ length: 9 }, (_, at) => redaction.redactStream([piece("sk-", `m${at}`)])).flat()
     assert.strictEqual(told.length, 9)
-    assert.isEmpty(redaction.rest())
+    assert.isEmpty(redaction.flush())
   })
 
   it("looks at a piece's names, too", () => {
-    const told = new OutputRedaction(["correct-horse"]).seams([piece("Hello.", `m-${key} correct-horse`)])
+    const told = new OutputRedaction(["correct-horse"]).redactStream([
+      piece("Hello.", `m-${key} correct-horse`)
+    ])
     assert.notMatch(JSON.stringify(told), /A1b2|correct-horse/)
     assert.deepStrictEqual(shape(told), ["Hello."])
   })
@@ -78,6 +87,6 @@ describe("OutputRedaction", () => {
   it("changes nothing where there is nothing to hide", () => {
     const redaction = new OutputRedaction([])
     const outputs = [piece("Hello "), read, usage, piece("")]
-    assert.deepStrictEqual(redaction.seams(outputs), outputs)
+    assert.deepStrictEqual(redaction.redactStream(outputs), outputs)
   })
 })

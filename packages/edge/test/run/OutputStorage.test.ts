@@ -1,7 +1,7 @@
 /** From what a runtime prints to the log: long outputs and artifacts are on disk before the events that name them. */
 import { assert, describe, it } from "@effect/vitest"
 import { draft, type Envelope } from "@corral/domain/run/RunEvent"
-import type { Input } from "@corral/domain/run/RunMachine"
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import { Effect, Layer, Stream } from "effect"
 import { Artifacts } from "../../src/artifact/Artifacts.ts"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
@@ -11,12 +11,12 @@ import { temporaryFolder } from "../Folder.ts"
 import { approvalIdOf, at, created, later, newRunId, request, runOf, say } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
 
-const called: Input = {
-  _tag: "Said",
+const called: RunMachineInput = {
+  _tag: "EventEmitted",
   event: draft("run.tool.call", { callId: "c1", tool: "Bash", label: "Run", status: "started" })
 }
-const returned = (output: string): Input => ({
-  _tag: "Said",
+const returned = (output: string): RunMachineInput => ({
+  _tag: "EventEmitted",
   event: draft("run.tool.result", { callId: "c1", tool: "Bash", status: "completed", output, exitCode: 0 })
 })
 const long = "字".repeat(200_000)
@@ -38,7 +38,7 @@ const commit = Effect.fnUntraced(function* (recorder: RunRecorder) {
   return lines.map((line) => JSON.parse(line) as Envelope)
 })
 
-const recorderAfter = (...inputs: ReadonlyArray<Input>): RunRecorder => {
+const recorderAfter = (...inputs: ReadonlyArray<RunMachineInput>): RunRecorder => {
   const recorder = new RunRecorder(runOf(newRunId()))
   for (const input of [created, ...inputs]) recorder.apply(input)
   return recorder
@@ -58,7 +58,7 @@ describe("keepOutputs", () => {
     Effect.gen(function* () {
       const artifacts = yield* Artifacts
       const recorder = recorderAfter(called, returned(long), say("after"))
-      assert.strictEqual(recorder.toBeKept.length, 1)
+      assert.strictEqual(recorder.pendingArtifacts.length, 1)
       const events = yield* commit(recorder)
       assertDense(recorder, events)
       assert.deepStrictEqual(
@@ -91,13 +91,13 @@ describe("keepOutputs", () => {
   it.live("puts an artifact where the runtime made it, also in the turn that ends the run", () =>
     Effect.gen(function* () {
       const recorder = recorderAfter(say("before"))
-      recorder.make("a.md", "text/markdown", "# A")
+      recorder.addArtifact("a.md", "text/markdown", "# A")
       recorder.apply(say("between"))
-      recorder.make("b.bin", "application/octet-stream", new Uint8Array([1, 2]))
-      recorder.apply({ _tag: "Concluded", outcome: { _tag: "Completed", text: "Done." } })
+      recorder.addArtifact("b.bin", "application/octet-stream", new Uint8Array([1, 2]))
+      recorder.apply({ _tag: "OutcomeReported", outcome: { _tag: "Completed", text: "Done." } })
       recorder.at(later)
       recorder.apply({ _tag: "Ended" })
-      recorder.make("late.txt", "text/plain", "after the end")
+      recorder.addArtifact("late.txt", "text/plain", "after the end")
       const events = yield* commit(recorder)
       assertDense(recorder, events)
       assert.deepStrictEqual(
@@ -120,7 +120,7 @@ describe("keepOutputs", () => {
     () =>
       Effect.gen(function* () {
         const recorder = recorderAfter(called, returned(long))
-        recorder.make("a.md", "text/markdown", "# A")
+        recorder.addArtifact("a.md", "text/markdown", "# A")
         recorder.apply(say("after"))
         const events = yield* commit(recorder)
         assertDense(recorder, events)
@@ -137,8 +137,8 @@ describe("keepOutputs", () => {
     Effect.gen(function* () {
       const recorder = recorderAfter()
       const approvalId = approvalIdOf(71)
-      recorder.make("a.md", "text/markdown", "# A")
-      recorder.apply({ _tag: "Asked", approvalId, request: request(), expiresAt: later })
+      recorder.addArtifact("a.md", "text/markdown", "# A")
+      recorder.apply({ _tag: "ApprovalRequested", approvalId, request: request(), expiresAt: later })
       const events = yield* commit(recorder)
       assert.deepStrictEqual(
         events.map(({ type }) => type),
@@ -150,8 +150,8 @@ describe("keepOutputs", () => {
 
   it("has nothing to do for a turn that names nothing, and take alone drops nothing but artifacts", () => {
     const recorder = recorderAfter(called, returned("short"))
-    assert.deepStrictEqual(recorder.toBeKept, [])
-    recorder.make("a.md", "text/markdown", "# A")
+    assert.deepStrictEqual(recorder.pendingArtifacts, [])
+    recorder.addArtifact("a.md", "text/markdown", "# A")
     recorder.apply(say("after"))
     assert.deepStrictEqual(
       recorder.take()?.events.lines.map((line) => String(JSON.parse(line).type)),

@@ -7,8 +7,8 @@ import {
 } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { encoder } from "../../src/log/EventEncoder.ts"
-import { cutText, fit, mayExceed } from "../../src/run/PayloadLimit.ts"
+import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
+import { cutText, fitPayload, mayExceed } from "../../src/run/PayloadLimit.ts"
 import { approvalIdOf, at, request, runIdOf } from "../Samples.ts"
 import { tries } from "@corral/testing/time/Effort"
 
@@ -29,7 +29,7 @@ const huge = ({ pattern, length, last }: typeof Recipe.Type): string => {
 }
 
 const runId = runIdOf(1)
-const encode = encoder({ runId })
+const encode = makeEventEncoder({ runId })
 const payloadBytes = (event: EventDraft): number => {
   const line = encode(1, at, event)
   return Buffer.byteLength(line.slice(line.indexOf('"payload":') + '"payload":'.length, -1))
@@ -37,7 +37,7 @@ const payloadBytes = (event: EventDraft): number => {
 
 /** What the recorder does with an event. */
 const written = (event: EventDraft): ReadonlyArray<EventDraft> =>
-  mayExceed(encode(1, at, event)) ? fit(event) : [event]
+  mayExceed(encode(1, at, event)) ? fitPayload(event) : [event]
 
 const wellFormed = (text: string) => text.isWellFormed()
 const approvalId = approvalIdOf(1)
@@ -198,21 +198,21 @@ describe("fit", () => {
   it("keeps usage when it cuts how a run failed", () => {
     const usage = { inputTokens: 7, costUsd: 0.5 }
     const failed = draft("run.failed", { error: { code: "internal", message: "x".repeat(300_000) }, usage })
-    assert.deepInclude(fit(failed)[0]?.payload, { usage })
+    assert.deepInclude(fitPayload(failed)[0]?.payload, { usage })
     const completed = draft("run.completed", { text: "x".repeat(300_000), usage })
-    assert.deepInclude(fit(completed)[0]?.payload, { usage, truncated: true, totalBytes: 300_000 })
+    assert.deepInclude(fitPayload(completed)[0]?.payload, { usage, truncated: true, totalBytes: 300_000 })
   })
 
   it("keeps the size of a text that was cut before", () => {
     const text = "x".repeat(300_000)
     const message = { messageId: "m", role: "assistant", channel: "text", text } as const
     const cut = draft("run.message.completed", { ...message, truncated: true, totalBytes: 900_000 })
-    assert.deepInclude(fit(cut)[0]?.payload, { truncated: true, totalBytes: 900_000 })
+    assert.deepInclude(fitPayload(cut)[0]?.payload, { truncated: true, totalBytes: 900_000 })
   })
 
   it("makes an approval that is not shown whole not editable", () => {
     const asked = request({ editable: true, command: "x".repeat(300_000), input: { command: "x" } })
-    const [event] = fit(draft("run.approval.requested", { approvalId, request: asked, expiresAt: at }))
+    const [event] = fitPayload(draft("run.approval.requested", { approvalId, request: asked, expiresAt: at }))
     assert(event?.type === "run.approval.requested")
     assert.isFalse(event.payload.request.editable)
     assert.isUndefined(event.payload.request.input)

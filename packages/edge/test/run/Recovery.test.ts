@@ -1,4 +1,4 @@
-import type { Input } from "@corral/domain/run/RunMachine"
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import { fold, initial } from "@corral/domain/run/RunState"
 import { isTerminal, type Run } from "@corral/domain/run/Run"
 import { draft, isTerminalType, type EventDraft } from "@corral/domain/run/RunEvent"
@@ -19,7 +19,7 @@ import { logLayer } from "../Stored.ts"
 import { tries } from "@corral/testing/time/Effort"
 
 /** Writes a run as an Edge would that died after `turns` commits. */
-const writeRun = Effect.fnUntraced(function* (turns: ReadonlyArray<ReadonlyArray<Input>>) {
+const writeRun = Effect.fnUntraced(function* (turns: ReadonlyArray<ReadonlyArray<RunMachineInput>>) {
   const log = yield* EdgeEventLog
   const runId = newRunId()
   const recorder = new RunRecorder(runOf(runId))
@@ -60,8 +60,8 @@ layer(logLayer, { excludeTestServices: true })("recover", (it) => {
       const approvalId = approvalIdOf(900)
       const call = draft("run.tool.call", { callId: "c", tool: "Bash", label: "Run ls", status: "started" })
       const run = yield* writeRun([
-        [{ _tag: "Spawned" }, say("a"), { _tag: "Said", event: call }],
-        [{ _tag: "Asked", approvalId, request: request(), expiresAt: later }]
+        [{ _tag: "Spawned" }, say("a"), { _tag: "EventEmitted", event: call }],
+        [{ _tag: "ApprovalRequested", approvalId, request: request(), expiresAt: later }]
       ])
       yield* restart
       const events = yield* logOf(run)

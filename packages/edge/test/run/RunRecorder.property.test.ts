@@ -1,5 +1,5 @@
 import { decodeEvent, type EventDraft } from "@corral/domain/run/RunEvent"
-import { type Input } from "@corral/domain/run/RunMachine"
+import { type RunMachineInput } from "@corral/domain/run/RunMachine"
 import { fold, initial } from "@corral/domain/run/RunState"
 import { isTerminal } from "@corral/domain/run/Run"
 import { assert, layer } from "@effect/vitest"
@@ -14,7 +14,7 @@ import { created, newRunId, runOf } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
 
 const timeOf = (turn: number) => new Date(turn * 1_000).toISOString()
-const ended: Input = { _tag: "Ended" }
+const ended: RunMachineInput = { _tag: "Ended" }
 
 layer(logLayer, { excludeTestServices: true })("RunRecorder", (it) => {
   it.effect.prop(

@@ -1,16 +1,16 @@
 import { draft } from "@corral/domain/run/RunEvent"
-import type { Input } from "@corral/domain/run/RunMachine"
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import { assert, describe, it } from "@effect/vitest"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { approvalIdOf, at, created, later, request, runIdOf, runOf, say } from "../Samples.ts"
 
 const runId = runIdOf(1)
 const approvalId = approvalIdOf(1)
-const ask: Input = { _tag: "Asked", approvalId, request: request(), expiresAt: later }
+const ask: RunMachineInput = { _tag: "ApprovalRequested", approvalId, request: request(), expiresAt: later }
 const soon = "2026-01-01T00:00:01.000Z"
 
 /** A recorder whose run was created, and anything more taken. */
-const recorderAfter = (...inputs: ReadonlyArray<Input>): RunRecorder => {
+const recorderAfter = (...inputs: ReadonlyArray<RunMachineInput>): RunRecorder => {
   const recorder = new RunRecorder(runOf(runId))
   for (const input of [created, ...inputs]) recorder.apply(input)
   const batch = recorder.take()
@@ -21,8 +21,8 @@ const recorderAfter = (...inputs: ReadonlyArray<Input>): RunRecorder => {
 const typesOf = (recorder: RunRecorder) =>
   recorder.take()?.events.lines.map((line) => String(JSON.parse(line).type)) ?? []
 
-const concluded = (text: string): ReadonlyArray<Input> => [
-  { _tag: "Concluded", outcome: { _tag: "Completed", text } },
+const concluded = (text: string): ReadonlyArray<RunMachineInput> => [
+  { _tag: "OutcomeReported", outcome: { _tag: "Completed", text } },
   { _tag: "Ended" }
 ]
 const resultOf = (text: string) => {
@@ -47,7 +47,7 @@ describe("RunRecorder", () => {
   it("has nothing to write where nothing happened", () => {
     assert.isUndefined(recorderAfter().take())
     const recorder = recorderAfter()
-    recorder.apply({ _tag: "Expired", approvalId })
+    recorder.apply({ _tag: "ApprovalExpired", approvalId })
     assert.isUndefined(recorder.take())
   })
 
@@ -82,7 +82,7 @@ describe("RunRecorder", () => {
       ["INSERT INTO", "UPDATE runs"]
     )
     const answer = { decision: "allow", scope: "run" } as const
-    const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by: "one" })
+    const actions = recorder.apply({ _tag: "ApprovalDecided", approvalId, answer, by: "one" })
     assert.deepStrictEqual(actions, [{ _tag: "Answer", approvalId, answer }])
     const decided = recorder.take()
     const [, state, row] = decided?.projections[0] ?? []
@@ -147,20 +147,23 @@ describe("RunRecorder", () => {
   it("ends the log with a terminal event, however long the reason for it", () => {
     const reason = "x".repeat(400_000)
     const recorder = recorderAfter()
-    recorder.apply({ _tag: "Concluded", outcome: { _tag: "Cancelled", reason } })
+    recorder.apply({ _tag: "OutcomeReported", outcome: { _tag: "Cancelled", reason } })
     recorder.apply({ _tag: "Ended" })
     assert.deepStrictEqual(typesOf(recorder), ["run.cancelled"])
   })
 
   it("resolves an approval in the log, however long the reason for it", () => {
     const recorder = recorderAfter(say("a"), ask)
-    recorder.apply({ _tag: "Withdrawn", approvalId, reason: "x".repeat(400_000) })
+    recorder.apply({ _tag: "ApprovalWithdrawn", approvalId, reason: "x".repeat(400_000) })
     assert.deepStrictEqual(typesOf(recorder), ["run.approval.resolved"])
   })
 
   it("starts a run in the log, however long its session's name", () => {
     const recorder = recorderAfter()
-    recorder.apply({ _tag: "Said", event: draft("run.started", { runtimeSessionId: "x".repeat(400_000) }) })
+    recorder.apply({
+      _tag: "EventEmitted",
+      event: draft("run.started", { runtimeSessionId: "x".repeat(400_000) })
+    })
     assert.deepStrictEqual(typesOf(recorder), ["run.started"])
   })
 

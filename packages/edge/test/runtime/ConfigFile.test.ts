@@ -5,7 +5,7 @@ import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { type ConfigFile, open } from "../../src/runtime/ConfigFile.ts"
+import { type ConfigFile, openConfigFile } from "../../src/runtime/ConfigFile.ts"
 import { temporaryFolder } from "../Folder.ts"
 
 const silent = makeText({ label: "Silent", command: ["true"], stdin: "prompt", install: "" })
@@ -25,7 +25,7 @@ const refusal = (content: unknown, mode = 0o600) =>
     const file = join(yield* temporaryFolder, "edge.config.json")
     writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content))
     chmodSync(file, mode)
-    const { message } = yield* Effect.flip(open(file, adapters))
+    const { message } = yield* Effect.flip(openConfigFile(file, adapters))
     assert.isTrue(message.startsWith(`${file} is not usable: `), message)
     assert.notInclude(message, "\n")
     return message.slice(`${file} is not usable: `.length)
@@ -38,8 +38,8 @@ describe("ConfigFile", () => {
   it.effect("offers adapters and presets where there is no file", () =>
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "edge.config.json")
-      assert.deepStrictEqual(yield* ids(yield* open(file, adapters)), builtIn)
-      assert.deepStrictEqual(yield* ids(yield* open(undefined, adapters)), builtIn)
+      assert.deepStrictEqual(yield* ids(yield* openConfigFile(file, adapters)), builtIn)
+      assert.deepStrictEqual(yield* ids(yield* openConfigFile(undefined, adapters)), builtIn)
     })
   )
 
@@ -120,10 +120,10 @@ describe("ConfigFile", () => {
       assert.strictEqual(yield* refusal({}, 0o620), "others can write it; chmod it to 600.")
       const folder = yield* temporaryFolder
       mkdirSync(join(folder, "edge.config.json"))
-      const { message } = yield* Effect.flip(open(join(folder, "edge.config.json"), adapters))
+      const { message } = yield* Effect.flip(openConfigFile(join(folder, "edge.config.json"), adapters))
       assert.include(message, "it is no file")
       writeFileSync(join(folder, "readable"), "{}", { mode: 0o644 })
-      yield* open(join(folder, "readable"), adapters)
+      yield* openConfigFile(join(folder, "readable"), adapters)
     })
   )
 
@@ -131,7 +131,7 @@ describe("ConfigFile", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "edge.config.json")
-      const config = yield* open(file, adapters)
+      const config = yield* openConfigFile(file, adapters)
       writeFileSync(file, JSON.stringify({ profiles: [profile] }))
       assert.include(yield* ids(config), "quick")
 
@@ -160,7 +160,7 @@ describe("ConfigFile", () => {
     const logger = Logger.make(({ message }) => void logged.push(String(message)))
     return Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "edge.config.json")
-      yield* open(file, adapters)
+      yield* openConfigFile(file, adapters)
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(logged, [])
       writeFileSync(file, "{")

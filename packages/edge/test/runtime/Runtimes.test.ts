@@ -1,7 +1,7 @@
 import type { AgentId } from "@corral/domain/identity/Ids"
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,7 +9,7 @@ import { setImmediate } from "node:timers/promises"
 import { fromAdapter } from "../../src/runtime/OfferedAgent.ts"
 import { Runtimes } from "../../src/runtime/Runtimes.ts"
 import { temporaryFolder, writeProgram } from "../Folder.ts"
-import { configOf } from "../Samples.ts"
+import { configLayer } from "../Samples.ts"
 
 const capabilities = {
   deltas: true,
@@ -52,9 +52,12 @@ const withRuntimes = <A, E, R>(
 ) =>
   Effect.flatMap(Runtimes, use).pipe(
     Effect.provide(
-      Runtimes.layer(
-        configOf("/nowhere", { configFile, environment: { PATH: `${path}:/usr/bin:/bin`, ...environment } }),
-        new Map(adapters.map((adapter) => [adapter.id, adapter]))
+      Layer.provide(
+        Runtimes.layer(new Map(adapters.map((adapter) => [adapter.id, adapter]))),
+        configLayer("/nowhere", {
+          configFile,
+          environment: { PATH: `${path}:/usr/bin:/bin`, ...environment }
+        })
       )
     )
   )

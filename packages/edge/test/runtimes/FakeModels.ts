@@ -74,7 +74,7 @@ export class FakeModels {
   private say(dialect: Dialect, body: JsonObject, raw: string) {
     const id = `fake${++this.served}`
     const tools = dialect.tools(body)
-    // Without tools it is a side question, whatever it quotes.
+    // A request without tools is a side question, even if it quotes a script.
     const script = tools.length === 0 ? undefined : scriptIn(raw)
     const turn = turnOf(script, dialect.results(body))
     const call = turn.step && callFor(turn.step, tools, this.workspace)

@@ -111,7 +111,7 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
       assert.notInclude(JSON.stringify(events), "The secret of the ranch")
     })
 
-    // Last: it takes away what is refused. Whatever runs code by another file than those would leave a trace here.
+    // Last: it removes the refused files. Code that runs from any other file would leave a trace here.
     it.runIf(refused.has(agentId)).for(modes)(
       "leaves no trace in %s without the files that are refused",
       async (mode, { skip }) => {

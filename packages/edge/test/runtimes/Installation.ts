@@ -10,7 +10,7 @@ import { noNetwork, type Program } from "./Programs.ts"
 
 const call = promisify(execFile)
 
-/** The first line that says something, of whatever was thrown. */
+/** The first line with text, of any thrown value. */
 const why = (cause: unknown): string => {
   const said = String((cause as { readonly stderr?: unknown }).stderr ?? "") || String(cause)
   const lines = said.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("npm warn"))

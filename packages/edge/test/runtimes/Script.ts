@@ -29,7 +29,7 @@ export const NEW = "Hello edited world"
 /** A prompt that makes the model play this. The subject holds no quotes, backslashes or brackets. */
 export const promptFor = (act: Act, subject: string): string => `Please do this: [[${act}: ${subject}]]`
 
-/** The last script in the text of a request, whatever its shape. */
+/** The last script in the text of a request of any shape. */
 export const scriptIn = (request: string): Script | undefined => {
   const found = [...request.matchAll(/\[\[(say|read|run|edit): ([^\]"\\]*)\]\]/g)].at(-1)
   const [, act, subject] = found ?? []

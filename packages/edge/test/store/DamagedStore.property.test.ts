@@ -1,6 +1,6 @@
 /**
- * A store whose file was damaged while no Edge had it open: bytes flipped, pages overwritten, moved or zeroed, the file cut. Whatever is
- * served of it is what was written; everything else is `StoreDamaged`, or a start that is refused in one sentence.
+ * A store whose file was damaged while no Edge had it open: bytes flipped, pages overwritten, moved or zeroed, the file cut. All
+ * that is served was written; everything else is `StoreDamaged`, or a start that is refused in one sentence.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { draft } from "@corral/domain/run/RunEvent"
@@ -13,7 +13,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
-import { encoder } from "../../src/log/EventEncoder.ts"
+import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
 import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { findRun, insertRun, pageOfRuns, updateRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -45,7 +45,7 @@ const write = Effect.gen(function* () {
   const log = yield* EdgeEventLog
   const store = yield* Store
   for (const [n, runId] of ids.entries()) {
-    const encode = encoder({ runId })
+    const encode = makeEventEncoder({ runId })
     const lines: Array<string> = []
     yield* store.commit([insertRun(runOf(runId))])
     for (let batch = 0; batch < BATCHES; batch++) {

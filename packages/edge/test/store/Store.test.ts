@@ -6,7 +6,8 @@ import { once } from "node:events"
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Worker } from "node:worker_threads"
-import { Store, type Write } from "../../src/store/Store.ts"
+import { FirstWriter, Store, type Write } from "../../src/store/Store.ts"
+import { startWriterThread } from "../../src/store/WriterThread.ts"
 import { temporaryFolder } from "../Folder.ts"
 
 const insert = (id: string): Write => [
@@ -214,6 +215,30 @@ describe("Store", () => {
     })
   )
 
+  it.live("opens in a writer thread that runs already, and replaces it by a new one when it has ended", () =>
+    Effect.gen(function* () {
+      const file = yield* databaseFile
+      const first = startWriterThread()
+      assert.isFalse(existsSync(file), "a thread without a file touches nothing")
+      const store = yield* Effect.provideService(open(file), FirstWriter, first)
+      yield* store.commit([insert("a")])
+      first.close()
+      assert.strictEqual(yield* Effect.promise(() => first.ended), "the writer thread has ended")
+      yield* Effect.flip(store.commit([insert("b")]))
+      yield* store.writable
+      yield* store.commit([insert("c")])
+      assert.deepStrictEqual(ids(store), ["a", "c"])
+    })
+  )
+
+  it.effect("ends a writer thread that receives no file", () =>
+    Effect.gen(function* () {
+      const thread = startWriterThread()
+      thread.close()
+      assert.strictEqual(yield* Effect.promise(() => thread.ended), "the writer thread has ended")
+    })
+  )
+
   it.live("closes also when its writer has died before", () =>
     Effect.gen(function* () {
       const { scope, writer } = yield* openWithWriter
@@ -276,5 +301,40 @@ describe("Store", () => {
         rmSync(token)
         yield* used()
       })
+  )
+})
+
+describe("Store.layerMemory", () => {
+  const opened = Effect.map(Layer.build(Layer.fresh(Store.layerMemory)), (context) =>
+    Context.get(context, Store)
+  )
+
+  it.effect("applies the writes of a commit together or not at all, and later commits in order", () =>
+    Effect.gen(function* () {
+      const store = yield* opened
+      yield* store.commit([insert("a"), insert("b")])
+      const failure = yield* Effect.flip(store.commit([insert("c"), broken, insert("d")]))
+      assert.strictEqual(failure._tag, "StoreFailed")
+      assert.include(failure.message, "no_such_table")
+      yield* Effect.flip(store.commit([insert("e"), insert("a")]))
+      yield* store.commit([["DELETE FROM approvals WHERE id = ?", "a"], insert("f")])
+      assert.deepStrictEqual(ids(store), ["b", "f"])
+      assert.isUndefined(store.failing())
+    })
+  )
+
+  it.effect("accepts a write while rows are read, and starts empty", () =>
+    Effect.gen(function* () {
+      const store = yield* opened
+      yield* store.commit([insert("a"), insert("b")])
+      const seen: Array<string> = []
+      for (const { id } of store.each<{ readonly id: string }>("SELECT id FROM approvals ORDER BY id")) {
+        seen.push(id)
+        yield* store.commit([insert(`${id}2`)])
+      }
+      assert.deepStrictEqual(seen, ["a", "b"])
+      assert.deepStrictEqual(ids(store), ["a", "a2", "b", "b2"])
+      assert.deepStrictEqual(ids(yield* opened), [])
+    })
   )
 })

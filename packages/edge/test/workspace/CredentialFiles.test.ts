@@ -1,4 +1,4 @@
-/** Files that are never served, by whatever name, case, link or kind of repository they are reached. */
+/** Files that are never served, under any name, case, link or kind of repository. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
@@ -71,7 +71,7 @@ describe("holdsCredentials", () => {
         )
       for (const path of ["README.md", "tree/README.md", "sub/README.md"])
         assert.strictEqual(yield* tagOf(root, path), "shown", path)
-      // A copy of a git directory is one by what it holds, whatever its name.
+      // A copy of a git directory counts by its content, not by its name.
       cpSync(join(root, "bare"), join(root, "looks", "harmless"), { recursive: true })
       assert.strictEqual(yield* tagOf(root, "looks/harmless/config"), "PermissionDenied")
       // The workspace itself may be one.

@@ -18,7 +18,7 @@ import { Store } from "../../src/store/Store.ts"
 import { Snapshots } from "../../src/workspace/Snapshots.ts"
 import { Worktrees } from "../../src/workspace/Worktrees.ts"
 import { writeProgram } from "../Folder.ts"
-import { configOf, newRunId } from "../Samples.ts"
+import { configLayer, newRunId } from "../Samples.ts"
 import { commitAll, git, place, type Place, repository } from "./Repository.ts"
 
 const workspace = "ws" as WorkspaceId
@@ -81,7 +81,10 @@ const arm = (root: string, traces: string): void => {
 }
 
 const servicesIn = ({ home }: Place) =>
-  Worktrees.layer(configOf(home)).pipe(Layer.provideMerge(Store.layer(join(home, "edge.db"))))
+  Worktrees.layer.pipe(
+    Layer.provide(configLayer(home)),
+    Layer.provideMerge(Store.layer(join(home, "edge.db")))
+  )
 
 const ran = (traces: string): string =>
   existsSync(join(traces, "ran")) ? readFileSync(join(traces, "ran"), "utf8") : ""
@@ -168,7 +171,7 @@ describe("A hostile repository", () => {
           const summary = yield* snapshots.after(runId, root)
           assert.strictEqual(summary?.files, 1)
         }
-      }).pipe(Effect.provide(Snapshots.layer(configOf(home))))
+      }).pipe(Effect.provide(Layer.provide(Snapshots.layer, configLayer(home))))
       assert.strictEqual(ran(traces), "")
     }).pipe(Effect.scoped)
   )

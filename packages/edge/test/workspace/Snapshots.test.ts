@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { Arbitrary, Effect, Schema } from "effect"
+import { Arbitrary, Effect, Layer, Schema } from "effect"
 import { execFileSync } from "node:child_process"
 import {
   chmodSync,
@@ -15,18 +15,13 @@ import {
   writeFileSync
 } from "node:fs"
 import { dirname, join } from "node:path"
-import { edgeDefaults, type EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { Snapshots } from "../../src/workspace/Snapshots.ts"
 import { temporaryFolder } from "../Folder.ts"
-import { newRunId } from "../Samples.ts"
+import { configLayer, newRunId } from "../Samples.ts"
 import { tries } from "@corral/testing/time/Effort"
 
-const configOf = (home: string, path = process.env.PATH ?? ""): EdgeConfig => ({
-  ...edgeDefaults,
-  home,
-  tokenFile: join(home, "edge.token"),
-  environment: { PATH: path }
-})
+const configured = (home: string, path = process.env.PATH ?? "") =>
+  Layer.provide(Snapshots.layer, configLayer(home, { environment: { PATH: path } }))
 
 const put = (root: string, path: string, content: string | Buffer) => {
   mkdirSync(dirname(join(root, path)), { recursive: true })
@@ -53,7 +48,7 @@ const given = Effect.fnUntraced(function* (prepare: (root: string) => void, path
     Effect.gen(function* () {
       return yield* Snapshots
     }),
-    Snapshots.layer(configOf(home, path))
+    configured(home, path)
   )
   yield* snapshots.mark(runId)
   yield* snapshots.before(runId, root)
@@ -125,7 +120,7 @@ describe("Snapshots", () => {
     })
   )
 
-  it.effect("keeps the diff of a run that has ended, whatever happens to the workspace later", () =>
+  it.effect("keeps the diff of a run that has ended, also when the workspace changes later", () =>
     Effect.gen(function* () {
       const run = yield* given(repository)
       edit(run.root)
@@ -140,7 +135,7 @@ describe("Snapshots", () => {
         Effect.gen(function* () {
           return yield* Snapshots
         }),
-        Snapshots.layer(configOf(run.home))
+        configured(run.home)
       )
       assert.deepStrictEqual(yield* restarted.diff(run.runId, run.root, undefined, 200), then)
     })

@@ -1,18 +1,20 @@
 import type { WorkspaceId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { mkdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { WorkspaceEntry } from "../../src/config/EdgeConfig.ts"
 import { Workspaces } from "../../src/workspace/Workspaces.ts"
 import { temporaryFolder } from "../Folder.ts"
-import { configOf } from "../Samples.ts"
+import { configLayer } from "../Samples.ts"
 
 const withWorkspaces = <A, E, R>(
   workspaces: ReadonlyArray<WorkspaceEntry>,
   use: (service: Workspaces["Service"]) => Effect.Effect<A, E, R>
 ) =>
-  Effect.flatMap(Workspaces, use).pipe(Effect.provide(Workspaces.layer(configOf("/nowhere", { workspaces }))))
+  Effect.flatMap(Workspaces, use).pipe(
+    Effect.provide(Layer.provide(Workspaces.layer, configLayer("/nowhere", { workspaces })))
+  )
 
 const id = (text: string) => text as WorkspaceId
 const careful = ["read_only", "plan", "ask", "auto_edit"]
@@ -43,7 +45,7 @@ describe("Workspaces", () => {
     })
   )
 
-  it.effect("opens nothing else, by whatever name", () =>
+  it.effect("opens nothing else, under any name", () =>
     Effect.gen(function* () {
       const root = yield* temporaryFolder
       const names = ["other", root, "..", ".", "/", "api/", "API", "api\0", "__proto__", "constructor", ""]

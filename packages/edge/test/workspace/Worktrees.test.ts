@@ -17,14 +17,15 @@ import { join } from "node:path"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { Worktrees } from "../../src/workspace/Worktrees.ts"
-import { configOf, newRunId, runOf } from "../Samples.ts"
+import { configLayer, newRunId, runOf } from "../Samples.ts"
 import { commitAll, git, known, place, type Place, repository, sampleRepository } from "./Repository.ts"
 
 const workspace = "ws" as WorkspaceId
 
 /** A new one on the same home is what a restart is. */
 const servicesIn = ({ home }: Place, path = process.env.PATH ?? "") =>
-  Worktrees.layer(configOf(home, { environment: { PATH: path } })).pipe(
+  Worktrees.layer.pipe(
+    Layer.provide(configLayer(home, { environment: { PATH: path } })),
     Layer.provideMerge(Store.layer(join(home, "edge.db")))
   )
 

@@ -1,40 +1,21 @@
 /**
  * Actions of the buttons on cards. A button carries only an opaque id; its action, its audience and its message are stored here.
  *
- * An id is derived from the action and a key that only Gateways have: ids cannot be guessed, and a card that is drawn again has the same
- * ids.
- * Does not: decide whether a user may do it.
+ * Guarantees: ids cannot be guessed, and a card that is drawn again has the same ids. An id is derived from the action and a key that only
+ * Gateways have.
+ * Does not: check permissions. The Hub does.
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
-import { ApprovalId, DeviceId, ProjectId, TaskId, WorkspaceId, AgentId } from "@corral/domain/identity/Ids"
-import { Clock, Context, Effect, Layer, Redacted, Schema } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import type { SqlError } from "effect/sql"
 import { createHash, createHmac } from "node:crypto"
+import { queryRow } from "../store/RowQueries.ts"
+import { timedStore } from "../store/TimedStore.ts"
+import { type ButtonMeaning, StoredMeaning, subjectOf } from "./ButtonMeaning.ts"
 
-/** Where a task runs, and by which agent. */
-export const WorkLocation = Schema.Struct({
-  projectId: ProjectId,
-  targetId: DeviceId,
-  workspace: WorkspaceId,
-  agentId: AgentId,
-  /** For a person: project, machine, workspace, agent. */
-  names: Schema.Struct({
-    project: Schema.String,
-    target: Schema.String,
-    agent: Schema.String
-  })
-})
-export type WorkLocation = typeof WorkLocation.Type
+const WEEK_MS = 7 * 86_400_000
 
-export const ButtonMeaning = Schema.Union([
-  Schema.TaggedStruct("Decide", { approvalId: ApprovalId, decision: Schema.Literals(["allow", "deny"]) }),
-  Schema.TaggedStruct("Cancel", { taskId: TaskId }),
-  Schema.TaggedStruct("Use", { talk: Schema.String, base: Schema.String, place: WorkLocation })
-])
-export type ButtonMeaning = typeof ButtonMeaning.Type
-
-const encode = Schema.encodeSync(Schema.fromJsonString(ButtonMeaning))
-const decode = Schema.decodeUnknownSync(Schema.fromJsonString(ButtonMeaning))
+const encodeMeaning = Schema.encodeSync(StoredMeaning)
 
 /** The bot whose card has the button. */
 export type BotIdentity = Pick<ChatAccount, "platform" | "app" | "tenant">
@@ -59,25 +40,21 @@ export interface ButtonAction {
 
 const hashOf = (id: string): Buffer => createHash("sha256").update(id).digest()
 
-/** Buttons of one subject expire together, such as both answers to one approval. */
-const subjectOf = (meaning: ButtonMeaning): string => {
-  switch (meaning._tag) {
-    case "Decide":
-      return meaning.approvalId
-    case "Cancel":
-      return meaning.taskId
-    case "Use":
-      return meaning.talk
-  }
-}
+/** Codec of the table `actions`. */
+const ButtonActionRow = Schema.Struct({
+  meaning: StoredMeaning,
+  audience: Schema.NullOr(Schema.String),
+  chat_id: Schema.NullOr(Schema.String),
+  message_id: Schema.NullOr(Schema.String),
+  is_expired: Schema.Boolean
+})
 
-interface Row {
-  readonly meaning: string
-  readonly audience: string | null
-  readonly chat_id: string | null
-  readonly message_id: string | null
-  readonly over: boolean
-}
+const FindRequest = Schema.Struct({
+  platform: Schema.String,
+  app: Schema.String,
+  tenant: Schema.String,
+  id: Schema.String
+})
 
 export class ButtonActions extends Context.Service<
   ButtonActions,
@@ -94,28 +71,29 @@ export class ButtonActions extends Context.Service<
       bot: BotIdentity,
       id: string
     ) => Effect.Effect<ButtonAction | undefined, SqlError.SqlError>
-    /** Expires all buttons of a subject, because it is decided. */
+    /** Expires all buttons of a subject. */
     readonly expire: (subject: string) => Effect.Effect<void, SqlError.SqlError>
     /** Deletes buttons a week after they expire. */
     readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
   }
->()("corral/gateway/Actions") {
+>()("corral/gateway/ButtonActions") {
   /** `key` is the same for all Gateways of one Hub. */
   static readonly layer = (key: Redacted.Redacted) =>
     Layer.effect(
       ButtonActions,
       Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const clock = yield* Clock.Clock
-        const now = () => new Date(clock.currentTimeMillisUnsafe())
-        const idOf = ({ audience = "", bot, meaning }: ButtonOffer): string =>
-          createHmac("sha256", `corral action ${Redacted.value(key)}`)
-            .update(JSON.stringify([bot.platform, bot.app, bot.tenant, audience, encode(meaning)]))
-            .digest()
-            .subarray(0, 16)
-            .toString("base64url")
+        const { at, sql } = yield* timedStore
+        const idOf = makeButtonId(key)
+        const find = queryRow({
+          Request: FindRequest,
+          Result: ButtonActionRow,
+          execute: ({ app, id, platform, tenant }) => sql`
+            SELECT meaning, audience, chat_id, message_id, (used_at IS NOT NULL OR expires_at <= ${at()}) AS is_expired
+            FROM actions
+            WHERE hash = ${hashOf(id)} AND platform = ${platform} AND app = ${app} AND tenant = ${tenant}`
+        })
         return ButtonActions.of({
-          offer: Effect.fnUntraced(function* (offered) {
+          offer: Effect.fn("ButtonActions.offer")(function* (offered) {
             const id = idOf(offered)
             const { audience = null, bot, expiresAt, meaning } = offered
             const row = {
@@ -123,7 +101,7 @@ export class ButtonActions extends Context.Service<
               platform: bot.platform,
               app: bot.app,
               tenant: bot.tenant,
-              meaning: encode(meaning),
+              meaning: encodeMeaning(meaning),
               subject: subjectOf(meaning),
               audience,
               expires_at: new Date(expiresAt)
@@ -133,37 +111,42 @@ export class ButtonActions extends Context.Service<
               ON CONFLICT (hash) DO UPDATE SET expires_at = EXCLUDED.expires_at, used_at = NULL`
             return id
           }),
-          attach: (ids, { chatId, messageId }) =>
+          attach: Effect.fn("ButtonActions.attach")((ids, { chatId, messageId }) =>
             Effect.forEach(
               ids,
               (id) => sql`
                 UPDATE actions SET chat_id = ${chatId}, message_id = ${messageId} WHERE hash = ${hashOf(id)}`,
               { discard: true }
-            ),
-          find: Effect.fnUntraced(function* ({ app, platform, tenant }, id) {
-            const [row] = yield* sql<Row>`
-              SELECT meaning, audience, chat_id, message_id, (used_at IS NOT NULL OR expires_at <= ${now()}) AS over
-              FROM actions
-              WHERE hash = ${hashOf(id)} AND platform = ${platform} AND app = ${app} AND tenant = ${tenant}`
+            )
+          ),
+          find: Effect.fn("ButtonActions.find")(function* ({ app, platform, tenant }, id) {
+            const row = yield* find({ app, platform, tenant, id })
             if (row === undefined) return undefined
             return {
-              meaning: decode(row.meaning),
+              meaning: row.meaning,
               audience: row.audience ?? undefined,
               chatId: row.chat_id ?? undefined,
               messageId: row.message_id ?? undefined,
-              isExpired: row.over
+              isExpired: row.is_expired
             }
           }),
-          expire: (subject) =>
-            Effect.asVoid(
-              sql`UPDATE actions SET used_at = ${now()} WHERE subject = ${subject} AND used_at IS NULL`
-            ),
-          deleteOld: Effect.suspend(() =>
-            Effect.asVoid(
-              sql`DELETE FROM actions WHERE expires_at < ${new Date(now().getTime() - 7 * 86_400_000)}`
-            )
+          expire: Effect.fn("ButtonActions.expire")(function* (subject) {
+            yield* sql`UPDATE actions SET used_at = ${at()} WHERE subject = ${subject} AND used_at IS NULL`
+          }),
+          deleteOld: Effect.suspend(() => sql`DELETE FROM actions WHERE expires_at < ${at(-WEEK_MS)}`).pipe(
+            Effect.asVoid,
+            Effect.withSpan("ButtonActions.deleteOld")
           )
         })
       })
     )
 }
+
+const makeButtonId =
+  (key: Redacted.Redacted) =>
+  ({ audience = "", bot, meaning }: ButtonOffer): string =>
+    createHmac("sha256", `corral action ${Redacted.value(key)}`)
+      .update(JSON.stringify([bot.platform, bot.app, bot.tenant, audience, encodeMeaning(meaning)]))
+      .digest()
+      .subarray(0, 16)
+      .toString("base64url")

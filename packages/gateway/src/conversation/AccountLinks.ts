@@ -1,6 +1,7 @@
 /**
- * Links accounts to people: from the chat's side it names the account and says what the person typed. What that comes to is decided by the
- * Hub, and by the person in a browser where they are signed in.
+ * Links between accounts and users, from the chat: sends link pages, and submits the numbers that users type.
+ *
+ * Does not: decide whether an account is linked. The Hub decides, with the user's confirmation in a signed-in browser.
  */
 import { encodeUlid, type EventId } from "@corral/domain/identity/Ids"
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
@@ -12,18 +13,18 @@ import { Hub } from "../hub/Hub.ts"
 import { type HubRefused, HubUnavailable } from "../hub/HubFailures.ts"
 import type { Card } from "../platform/Card.ts"
 import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import type { Words } from "../platform/Words.ts"
+import type { LocalizedText } from "../platform/LocalizedText.ts"
 import * as phrases from "./Phrases.ts"
 import { sendKey, type Responder } from "./Responder.ts"
 
 export interface LinkResult {
   readonly isLinked: boolean
-  readonly words: Words
+  readonly words: LocalizedText
 }
 
 type Failed = HubUnavailable | HubRefused | PlatformUnavailable
 
-const requiredOf = (
+const bindingRequired = (
   event: MessageReceived | CardAction,
   { account, key }: Responder,
   names: { readonly name?: string | undefined; readonly tenantName?: string | undefined }
@@ -60,27 +61,27 @@ const linkCard = (url: string, language: Card["language"]): Card => ({
 export class AccountLinks extends Context.Service<
   AccountLinks,
   {
-    /** Sends a link, or the reason why there is none, to the direct chat with the person, never to a group. */
+    /** Sends a link, or the reason for a refusal, to the user's direct chat, never to a group. */
     readonly sendLink: (
       event: MessageReceived | CardAction,
-      speaker: Responder
+      responder: Responder
     ) => Effect.Effect<void, Failed>
-    /** Takes the number that the link's page shows; returns what to answer. */
+    /** Links the account with the number from the link's page. Returns the answer. */
     readonly link: (account: ChatAccount, number: string) => Effect.Effect<LinkResult, Failed>
-    readonly unlink: (speaker: Responder) => Effect.Effect<void, Failed>
+    readonly unlink: (responder: Responder) => Effect.Effect<void, Failed>
   }
->()("corral/gateway/Binding") {
+>()("corral/gateway/AccountLinks") {
   static readonly layer = Layer.effect(
     AccountLinks,
     Effect.gen(function* () {
       const hub = yield* Hub
       return AccountLinks.of({
-        sendLink: Effect.fnUntraced(function* (event, speaker) {
-          const { account, key, platform, reply, replyPrivately } = speaker
+        sendLink: Effect.fn("AccountLinks.sendLink")(function* (event, responder) {
+          const { account, key, platform, reply, replyPrivately } = responder
           const names = yield* platform.person(account.account)
           const receipt = yield* hub
             .as(account, ({ integrations }) =>
-              integrations.event({ payload: requiredOf(event, speaker, names) })
+              integrations.event({ payload: bindingRequired(event, responder, names) })
             )
             .pipe(
               Effect.catchTag("HubUnavailable", (error) =>
@@ -91,13 +92,13 @@ export class AccountLinks extends Context.Service<
             return yield* replyPrivately(
               phrases.tooManyLinks(Math.ceil((receipt.retryAfterMs ?? 0) / 60_000))
             )
-          // Linked in the meantime.
+          // The account was linked since the event.
           if (receipt.link === undefined) return
           yield* platform
             .send(
               { _tag: "Person", userId: account.account },
-              { _tag: "Card", card: linkCard(receipt.link.url, speaker.language) },
-              // Each link has its own address.
+              { _tag: "Card", card: linkCard(receipt.link.url, responder.language) },
+              // The key differs per link.
               sendKey(key, receipt.link.url)
             )
             .pipe(
@@ -110,7 +111,7 @@ export class AccountLinks extends Context.Service<
               )
             )
         }),
-        link: (account, number) =>
+        link: Effect.fn("AccountLinks.link")((account, number) =>
           hub
             .as(account, ({ integrations }) => integrations.bind({ payload: { ...account, number } }))
             .pipe(
@@ -128,8 +129,9 @@ export class AccountLinks extends Context.Service<
                     : phrases.refusalText(refused.code, refused.message)
                 return Effect.succeed({ isLinked: false, words })
               })
-            ),
-        unlink: Effect.fnUntraced(function* ({ account, reply }) {
+            )
+        ),
+        unlink: Effect.fn("AccountLinks.unlink")(function* ({ account, reply }) {
           yield* hub.as(account, ({ integrations }) => integrations.unbind({ payload: account }))
           yield* reply(phrases.unlinked)
         })

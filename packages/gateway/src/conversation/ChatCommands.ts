@@ -6,11 +6,11 @@ import type { SqlError } from "effect/sql"
 import { answerText } from "../following/AnswerText.ts"
 import { ApprovalCardStore } from "../following/ApprovalCardStore.ts"
 import { Follows } from "../following/Follows.ts"
-import { phaseWords } from "../following/RunCard.ts"
+import { phaseTitle } from "../following/RunCard.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { HubFailed } from "../hub/HubFailures.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import type { Words } from "../platform/Words.ts"
+import type { LocalizedText } from "../platform/LocalizedText.ts"
 import { ChatTasks } from "./ChatTasks.ts"
 import type { Command } from "./Command.ts"
 import { type ConversationKey, Conversations } from "./Conversations.ts"
@@ -38,7 +38,7 @@ export class ChatCommands extends Context.Service<
   ChatCommands,
   {
     readonly status: (key: ConversationKey, responder: Responder) => Handled
-    /** `direct`: no other person reads the answer, so each task is shown with its first words. */
+    /** `direct`: no other user reads the answer, so it contains the first words of each task. */
     readonly list: (responder: Responder, direct: boolean) => Handled
     readonly cancel: (key: ConversationKey, responder: Responder, which: number | undefined) => Handled
     readonly decide: (key: ConversationKey, responder: Responder, command: DecideCommand) => Handled
@@ -62,12 +62,12 @@ export class ChatCommands extends Context.Service<
   )
 }
 
-/** The item with that number, from 1, or the only item. Otherwise the answer to the person. */
+/** The item with a number, from 1, or the only item. Otherwise the answer to the user. */
 const choose = <A>(
   items: ReadonlyArray<A>,
   which: number | undefined,
-  { example, none }: { readonly none: Words; readonly example: string }
-): { readonly item: A } | { readonly words: Words } => {
+  { example, none }: { readonly none: LocalizedText; readonly example: string }
+): { readonly item: A } | { readonly words: LocalizedText } => {
   const [first] = items
   if (first === undefined) return { words: none }
   if (which === undefined)
@@ -76,19 +76,19 @@ const choose = <A>(
   return item === undefined ? { words: phrases.noSuchNumber } : { item }
 }
 
-const lines = (words: ReadonlyArray<Words>): Words => ({
+const lines = (words: ReadonlyArray<LocalizedText>): LocalizedText => ({
   en: words.map(({ en }) => en).join("\n"),
   zh: words.map(({ zh }) => zh).join("\n")
 })
 
-const numbered = (at: number, of: string, { en, zh }: Words): Words => ({
+const numbered = (at: number, of: string, { en, zh }: LocalizedText): LocalizedText => ({
   en: `${at + 1}. ${of} – ${en}`,
   zh: `${at + 1}. ${of} – ${zh}`
 })
 
 const TITLE_MAX = 60
 
-/** To the second, with the end of the id, so that no two tasks look the same. */
+/** Time to the second, with the end of the id, which distinguishes tasks of the same second. */
 const timeOf = ({ createdAt, id }: Task): string =>
   `${createdAt.slice(0, 19).replace("T", " ")} UTC · …${id.slice(-6)}`
 
@@ -99,7 +99,7 @@ const titleOf = ({ input }: Task): string => {
   return characters.length > TITLE_MAX ? `${characters.slice(0, TITLE_MAX).join("")}…` : line
 }
 
-/** The items whose tasks the Hub shows to this person. The chat may have readers who are not in the project. */
+/** The items whose tasks the user may read. Readers of the chat may not be members of the project. */
 const visibleTo = Effect.fn("ChatCommands.visibleTo")(function* <A extends { readonly taskId: TaskId }>(
   { account }: Responder,
   items: ReadonlyArray<A>
@@ -127,7 +127,7 @@ const openTasks = Effect.fn("ChatCommands.openTasks")(function* (key: Conversati
 
 const showStatus = Effect.fn("ChatCommands.status")(function* (key: ConversationKey, responder: Responder) {
   const open = yield* openTasks(key, responder)
-  const listed = open.map(({ place, progress }, at) => numbered(at, place, phaseWords(progress)))
+  const listed = open.map(({ place, progress }, at) => numbered(at, place, phaseTitle(progress)))
   yield* responder.reply(listed.length === 0 ? phrases.nothingHere : lines(listed))
 })
 

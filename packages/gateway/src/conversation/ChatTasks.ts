@@ -6,7 +6,7 @@
 import type { Task } from "@corral/domain/task/Task"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import type { WorkLocation } from "../action/ButtonActions.ts"
+import type { WorkLocation } from "../action/ButtonMeaning.ts"
 import { Follows } from "../following/Follows.ts"
 import { TaskFollower } from "../following/TaskFollower.ts"
 import type { Hub } from "../hub/Hub.ts"

@@ -7,7 +7,7 @@
 
 export type Command =
   | { readonly _tag: "Work"; readonly text: string }
-  /** Work, with nothing of what was said before. */
+  /** A task in a new session. */
   | { readonly _tag: "Fresh"; readonly text: string }
   | { readonly _tag: "Number"; readonly digits: string }
   | { readonly _tag: "Decide"; readonly decision: "allow" | "deny"; readonly which: number | undefined }
@@ -17,7 +17,7 @@ export type Command =
   /** A slash command that does not exist, or not with these words. */
   | { readonly _tag: "Status" | "List" | "Bind" | "Unbind" | "Help" | "Nothing" | "Unknown" }
 
-/** A first word, with or without `/`, and which command it is. */
+/** Commands by their first word, without `/`. */
 const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
   help: "Help",
   "?": "Help",
@@ -58,7 +58,7 @@ const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
   开始: "Work"
 }
 
-/** Words that begin work are commands only behind a slash, because sentences begin with them; the Chinese ones before a space too. */
+/** Words that are commands only after a slash, because sentences begin with them. The Chinese words need no slash. */
 const needsSlash = new Set(["new", "run", "start"])
 
 const numberOf = (text: string): number | undefined => (/^\d{1,3}$/.test(text) ? Number(text) : undefined)
@@ -79,7 +79,7 @@ export const parseCommand = (message: string): Command => {
     case "Fresh":
       return rest === "" ? { _tag: "Help" } : { _tag: tag, text: rest }
     case "Agent":
-      // "agent smith wrote this" is no command.
+      // "agent smith wrote this" is not a command.
       return /\s/.test(rest) ? work : { _tag: "Agent", name: rest === "" ? undefined : rest }
     case "Allow":
     case "Deny":

@@ -1,5 +1,5 @@
 /**
- * Handler of chat events. The Hub says which user an account acts as. An account without a user is asked to link, and nothing else happens.
+ * Handler of chat events. The Hub says which user an account acts as. An account without a user receives a request to link, and its event has no other effect.
  * For a user, a message is a command or a task, and a click is the action of its button.
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
@@ -9,13 +9,13 @@ import type { SqlError } from "effect/sql"
 import { type Handler, HandlerFailed } from "../handling/Handler.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { HubFailed } from "../hub/HubFailures.ts"
-import { UserNames } from "../hub/UserNames.ts"
+import { UserNames } from "../store/UserNames.ts"
 import type { Inbound, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import type { AccountLinks } from "./AccountLinks.ts"
 import type { ChatCommands } from "./ChatCommands.ts"
 import type { ChatTasks } from "./ChatTasks.ts"
-import { Clicks } from "./Clicks.ts"
+import { ClickHandler } from "./ClickHandler.ts"
 import { handleMessage } from "./MessageHandler.ts"
 import * as phrases from "./Phrases.ts"
 import { accountOf, makeResponder } from "./Responder.ts"
@@ -30,7 +30,7 @@ type Services =
   | AccountLinks
   | ChatCommands
   | ChatTasks
-  | Clicks
+  | ClickHandler
   | Hub
   | Platforms
   | StoredAnswers
@@ -61,7 +61,7 @@ const toHandlerFailed = (error: Exclude<Failed, HandlerFailed>): HandlerFailed =
     case "SqlError":
       return new HandlerFailed({ message: "The store is unavailable.", permanent: false })
     case "HubRefused":
-      return new HandlerFailed({ message: `The Hub refused it: ${error.code}.`, permanent: true })
+      return new HandlerFailed({ message: `The Hub refused the call: ${error.code}.`, permanent: true })
     case "NotSent":
       return new HandlerFailed({ message: error.message, permanent: true })
     case "HubUnavailable":
@@ -107,13 +107,13 @@ const handleLinked = Effect.fn("ConversationHandler.handleLinked")(function* (
   user: { readonly name: string }
 ) {
   const answers = yield* StoredAnswers
-  const clicks = yield* Clicks
+  const clicks = yield* ClickHandler
   const platform = (yield* Platforms).of(event.payload.platform)
-  const plain = yield* makeResponder(platform, event, inbound)
+  const unstored = yield* makeResponder(platform, event, inbound)
   const stored = yield* answers.find(event.key)
   if (stored !== undefined)
-    return yield* stored.alone ? plain.replyPrivately(stored.words) : plain.reply(stored.words)
-  const responder = storedResponder(plain, answers)
+    return yield* stored.alone ? unstored.replyPrivately(stored.words) : unstored.reply(stored.words)
+  const responder = storedResponder(unstored, answers)
   const isClick = event.type === "integration.card.action"
   const handled = isClick ? clicks.handle(event, responder) : handleMessage(event, responder, user)
   yield* Effect.catchTag(handled, "HubRefused", ({ code, message }) => {

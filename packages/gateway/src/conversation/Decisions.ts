@@ -1,17 +1,18 @@
 /**
- * Decisions from a chat, by a button or by words. The Hub decides whether the person may, and who was first; here it is only said what came
- * of it.
+ * Decisions on approvals from a chat, by button or command: submits them to the Hub and answers with the outcome.
+ *
+ * Does not: check permissions, or which decision was first. The Hub does.
  */
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { alreadyDecidedBy, toResolution } from "../following/ApprovalCard.ts"
 import { ApprovalCards } from "../following/ApprovalCards.ts"
-import type { StoredApprovalCard } from "../following/ApprovalCardStore.ts"
+import type { StoredApprovalCard } from "../following/ApprovalCardRow.ts"
 import { Follows } from "../following/Follows.ts"
 import { Hub } from "../hub/Hub.ts"
 import { type HubFailed } from "../hub/HubFailures.ts"
 import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import type { Words } from "../platform/Words.ts"
+import type { LocalizedText } from "../platform/LocalizedText.ts"
 import * as phrases from "./Phrases.ts"
 import type { Responder } from "./Responder.ts"
 
@@ -20,17 +21,20 @@ type Failed = HubFailed | PlatformUnavailable | SqlError.SqlError
 export class Decisions extends Context.Service<
   Decisions,
   {
-    /** Decides an approval. Undefined on success, which the card shows; otherwise the answer to the person. `before` runs before the card is drawn. */
+    /** Decides an approval. Undefined on success, which the card shows; otherwise the answer to the user. `beforeDrawing` runs before the card is drawn. */
     readonly decide: (
-      speaker: Responder,
+      responder: Responder,
       card: StoredApprovalCard,
       decision: "allow" | "deny",
-      before: Effect.Effect<void>
-    ) => Effect.Effect<Words | undefined, Failed>
-    /** Who has decided it; a refusal where the Hub does not show it to this person. */
-    readonly describeDecision: (speaker: Responder, card: StoredApprovalCard) => Effect.Effect<Words, Failed>
+      beforeDrawing: Effect.Effect<void>
+    ) => Effect.Effect<LocalizedText | undefined, Failed>
+    /** The user who decided an approval, or a refusal if the responder's user may not read it. */
+    readonly describeDecision: (
+      responder: Responder,
+      card: StoredApprovalCard
+    ) => Effect.Effect<LocalizedText, Failed>
   }
->()("corral/gateway/Deciding") {
+>()("corral/gateway/Decisions") {
   static readonly layer = Layer.effect(
     Decisions,
     Effect.gen(function* () {
@@ -38,11 +42,11 @@ export class Decisions extends Context.Service<
       const follows = yield* Follows
       const hub = yield* Hub
 
-      /** The decision is made whether or not its card can be drawn now: the follower draws it again from the log. */
-      const settle = (...of: Parameters<typeof cards.settle>) =>
-        Effect.catchTag(cards.settle(...of), ["NotSent", "PlatformUnavailable"], () => Effect.void)
+      /** Draws the card. A failure is ignored, because the follower draws the card again from the run's log. */
+      const settle = (...parameters: Parameters<typeof cards.settle>) =>
+        Effect.catchTag(cards.settle(...parameters), ["NotSent", "PlatformUnavailable"], () => Effect.void)
 
-      const decided = Effect.fnUntraced(function* (
+      const describeDecision = Effect.fn("Decisions.describeDecision")(function* (
         { account }: Responder,
         { approvalId, taskId }: StoredApprovalCard
       ) {
@@ -57,14 +61,14 @@ export class Decisions extends Context.Service<
       })
 
       return Decisions.of({
-        describeDecision: decided,
-        decide: Effect.fnUntraced(function* (speaker, card, decision, before) {
+        describeDecision,
+        decide: Effect.fn("Decisions.decide")(function* (responder, card, decision, beforeDrawing) {
           const { approvalId } = card
           const answer = yield* hub
-            .as(speaker.account, ({ approvals }) =>
+            .as(responder.account, ({ approvals }) =>
               approvals.decide({
                 params: { id: approvalId },
-                headers: { "idempotency-key": speaker.key },
+                headers: { "idempotency-key": responder.key },
                 payload: { decision, scope: "once" }
               })
             )
@@ -72,7 +76,7 @@ export class Decisions extends Context.Service<
               Effect.map((approval) => ({ approval })),
               Effect.catchTag("HubRefused", (refused) => Effect.succeed({ refused }))
             )
-          yield* before
+          yield* beforeDrawing
           if ("approval" in answer) {
             const { approval } = answer
             if (approval.state !== "pending")
@@ -81,7 +85,7 @@ export class Decisions extends Context.Service<
           }
           const { code, message } = answer.refused
           if (code === "approval_already_resolved" || code === "approval_expired")
-            return yield* decided(speaker, card)
+            return yield* describeDecision(responder, card)
           return phrases.refusalText(code, message)
         })
       })

@@ -4,10 +4,10 @@
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { Task } from "@corral/domain/task/Task"
 import { Effect } from "effect"
-import type { WorkLocation } from "../action/ButtonActions.ts"
+import type { WorkLocation } from "../action/ButtonMeaning.ts"
 import { Hub } from "../hub/Hub.ts"
 import { HubRefused } from "../hub/HubFailures.ts"
-import type { Words } from "../platform/Words.ts"
+import type { LocalizedText } from "../platform/LocalizedText.ts"
 import type { Conversation, PendingTask } from "./Conversations.ts"
 import * as phrases from "./Phrases.ts"
 import type { Responder } from "./Responder.ts"
@@ -49,7 +49,7 @@ export const sendToRun = Effect.fn("HubTasks.sendToRun")(function* (
     )
     .pipe(
       Effect.as(phrases.sentToAgent),
-      Effect.catchTag("HubRefused", (refused): Effect.Effect<Words, HubRefused> =>
+      Effect.catchTag("HubRefused", (refused): Effect.Effect<LocalizedText, HubRefused> =>
         refused.code === "conflict" ? Effect.succeed(phrases.agentIsBusy) : Effect.fail(refused)
       )
     )

@@ -9,7 +9,7 @@ import { conversationKey, type ConversationKey } from "./Conversations.ts"
 import * as phrases from "./Phrases.ts"
 import type { Responder } from "./Responder.ts"
 
-/** A direct chat is one conversation, except for its threads. In a group, each mention starts one, which the replies continue. */
+/** A direct chat and each of its threads is one conversation. In a group, each mention starts one, which replies continue. */
 const keyFor = ({ payload }: MessageReceived, { account }: Responder): ConversationKey => {
   const { chatId, chatType, messageId, rootId, threadId } = payload
   const thread = chatType === "direct" ? threadId : (rootId ?? messageId)

@@ -1,9 +1,9 @@
 /** Texts of the Gateway in conversations, in both languages. No text repeats a prompt, a path or an output. */
 import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import type { TaskState } from "@corral/domain/task/Task"
-import type { Words } from "../platform/Words.ts"
+import type { LocalizedText } from "../platform/LocalizedText.ts"
 
-const words = (en: string, zh: string): Words => ({ en, zh })
+const words = (en: string, zh: string): LocalizedText => ({ en, zh })
 
 export const help = words(
   [
@@ -57,12 +57,12 @@ export const linkLines = [
   words("The link works once, for ten minutes. Don't share it.", "十分钟内有效，只能使用一次。请勿转发。")
 ]
 export const openPage = words("Open the page", "打开页面")
-export const tooManyLinks = (minutes: number): Words =>
+export const tooManyLinks = (minutes: number): LocalizedText =>
   words(
     `You have had several links in the last hour. I'll send the next one in ${minutes} min; until then the latest link works.`,
     `过去一小时已向你发送多个链接。${minutes} 分钟后可再次获取；在此之前请使用最近的链接。`
   )
-export const lastAnswer = (minutes: number): Words =>
+export const lastAnswer = (minutes: number): LocalizedText =>
   words(
     `This account isn't linked yet. I've recorded your messages and will answer again in ${minutes} min, or as soon as you type the number from the latest link.`,
     `此账号尚未关联。你的消息已记录；${minutes} 分钟后，或你输入最近链接中的数字后，我会再次回复。`
@@ -71,23 +71,23 @@ export const noDirectChat = words(
   'I can\'t send you a direct message. Open a chat with me and say "bind".',
   "我无法给你发送私信。请打开与我的聊天并发送“绑定”。"
 )
-export const linked = (name: string): Words =>
+export const linked = (name: string): LocalizedText =>
   words(
     `Linked: here you act as ${name} from now on. Was that not you? Say "unbind".`,
     `已关联：从现在起你在这里以 ${name} 的身份操作。不是你本人？请发送“解绑”。`
   )
-export const numberNotNeeded = (name: string): Words =>
+export const numberNotNeeded = (name: string): LocalizedText =>
   words(
     `This account is already linked to ${name}. To send the number as a task, begin with /run.`,
     `此账号已关联 ${name}。如要把数字作为任务发送，请以 /run 开头。`
   )
-export const alreadyLinked = (name: string): Words =>
+export const alreadyLinked = (name: string): LocalizedText =>
   words(
     `This account acts as ${name}. Say "unbind" to unlink it.`,
     `此账号的身份是 ${name}。发送“解绑”可解除。`
   )
 export const unlinked = words("This account is no longer linked.", "此账号已不再与任何人关联。")
-export const wrongNumber = (left: number | undefined): Words =>
+export const wrongNumber = (left: number | undefined): LocalizedText =>
   left === undefined || left === 0
     ? words(
         'This number is no longer valid. Say "bind" for a new page.',
@@ -102,16 +102,16 @@ export const noLocations = words(
 export const whereTitle = words("Where should the task run?", "在哪里执行？")
 export const locationsTitle = words("Available locations", "可以执行任务的位置")
 export const useHint = words('Choose here, or say "use 2".', "在此选择，或发送“位置 2”。")
-export const locationSet = (place: string): Words =>
+export const locationSet = (place: string): LocalizedText =>
   words(`New tasks run here: ${place}`, `以后在这里：${place}`)
 export const noSuchLocation = words("There is no location with this number.", "没有这个编号的位置。")
 export const noAgent = words("No agent is ready at this location.", "该位置没有可用的智能体。")
-export const agentsAre = (names: string, present: string): Words =>
+export const agentsAre = (names: string, present: string): LocalizedText =>
   words(
     `Agents at this location: ${names}. Current: ${present}.`,
     `可用的智能体：${names}。当前：${present}。`
   )
-export const agentIs = (name: string): Words =>
+export const agentIs = (name: string): LocalizedText =>
   words(`New tasks are run by ${name}.`, `以后由 ${name} 执行。`)
 
 export const agentIsBusy = words(
@@ -123,7 +123,7 @@ export const sentToAgent = words("Sent to the agent.", "已转告智能体。")
 export const nothingHere = words("No task is in progress here.", "这里没有正在进行的任务。")
 export const noTasks = words("You have no tasks yet.", "你还没有任务。")
 export const cancelled = words("Cancelling.", "正在结束。")
-export const whichOne = (count: number, example: string): Words =>
+export const whichOne = (count: number, example: string): LocalizedText =>
   words(
     `There are ${count}. Choose one, such as "${example}".`,
     `共有 ${count} 个，请说明编号，例如“${example}”。`
@@ -140,8 +140,8 @@ export const failedHere = words(
   "多次尝试后仍未成功，请稍后再发送一次。"
 )
 
-/** Refusals of the Hub, for the person who is refused. */
-const refusals: Partial<Readonly<Record<ErrorCode, Words>>> = {
+/** Refusals of the Hub, for users. */
+const refusals: Partial<Readonly<Record<ErrorCode, LocalizedText>>> = {
   permission_denied: words("You don't have permission to do this.", "你没有权限执行此操作。"),
   unauthorized_target: words("You can't use this machine.", "你无权使用那台机器。"),
   target_offline: words(
@@ -163,13 +163,13 @@ const refusals: Partial<Readonly<Record<ErrorCode, Words>>> = {
   payload_too_large: words("The text is too long for one task.", "内容过长。")
 }
 
-export const refusalText = (code: ErrorCode, message: string): Words =>
+export const refusalText = (code: ErrorCode, message: string): LocalizedText =>
   refusals[code] ?? words(message, message)
 
-export const decided = (decision: "allow" | "deny"): Words =>
+export const decided = (decision: "allow" | "deny"): LocalizedText =>
   decision === "allow" ? words("Allowed.", "已允许。") : words("Denied.", "已拒绝。")
 
-const states: Readonly<Record<TaskState, Words>> = {
+const states: Readonly<Record<TaskState, LocalizedText>> = {
   pending: words("being started", "正在启动"),
   queued: words("waiting for the machine", "等待机器"),
   dispatched: words("being started", "正在启动"),
@@ -179,4 +179,4 @@ const states: Readonly<Record<TaskState, Words>> = {
   cancelled: words("cancelled", "已取消"),
   expired: words("waited too long", "等待超时")
 }
-export const taskState = (state: TaskState): Words => states[state]
+export const taskState = (state: TaskState): LocalizedText => states[state]

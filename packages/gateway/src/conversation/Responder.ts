@@ -1,6 +1,6 @@
 /**
- * Answers to one event: in the chat of the event, in the person's language. The key of each answer is derived from the event, so
- * that a platform with idempotent sends shows it once.
+ * Responder to one event: in the chat of the event, in the user's language. The key of each answer is derived from the event, so a platform
+ * with idempotent sends shows it once.
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { CardAction, MessageReceived } from "@corral/domain/chat/Integration"
@@ -15,25 +15,25 @@ import type {
   Destination,
   PlatformUnavailable
 } from "../platform/ChatPlatform.ts"
-import { type Words, wordsIn } from "../platform/Words.ts"
+import { type LocalizedText, localizedTextIn } from "../platform/LocalizedText.ts"
 
 export interface Responder {
   readonly account: ChatAccount
   readonly platform: ChatPlatform
-  readonly language: keyof Words
-  /** Of the event that is answered. */
+  readonly language: keyof LocalizedText
+  /** Key of the event. */
   readonly key: string
   /** Replies in the chat of the event. `step` distinguishes the parts of one answer. */
-  readonly reply: (words: Words, step?: string) => Effect.Effect<void, PlatformUnavailable>
+  readonly reply: (words: LocalizedText, step?: string) => Effect.Effect<void, PlatformUnavailable>
   readonly replyWithCard: (
     card: Card,
     step: string
   ) => Effect.Effect<MessageRef, NotSent | PlatformUnavailable>
-  /** Replies to the person only: where they clicked, if the platform supports it, otherwise in the direct chat. */
-  readonly replyPrivately: (words: Words, step?: string) => Effect.Effect<void, PlatformUnavailable>
+  /** Replies to the user only: at the clicked card if the platform supports it, otherwise in the direct chat. */
+  readonly replyPrivately: (words: LocalizedText, step?: string) => Effect.Effect<void, PlatformUnavailable>
 }
 
-/** 40 characters that follow from an event and a step. */
+/** Key of a message: 40 characters, derived from the event and the step. */
 export const sendKey = (key: string, step: string): string =>
   createHash("sha256").update(`${key} ${step}`).digest("base64url").slice(0, 40)
 
@@ -47,7 +47,7 @@ export const accountOf = (event: MessageReceived | CardAction): ChatAccount => (
 })
 
 /** The chat of the event, or the direct chat if a click names no chat. */
-const placeOf = (event: MessageReceived | CardAction): Destination => {
+const destinationOf = (event: MessageReceived | CardAction): Destination => {
   if (event.type === "integration.card.action")
     return event.payload.chatId === undefined
       ? { _tag: "Person", userId: event.payload.operatorId }
@@ -73,34 +73,43 @@ export const makeResponder = Effect.fnUntraced(function* (
   const text = event.type === "integration.message.received" ? event.payload.text : ""
   const language = yield* languageOf(platform, account.account, text)
   const direct: Destination = { _tag: "Person", userId: account.account }
-  const sending = (place: Destination, words: Words, step: string) =>
+  const sendText = (destination: Destination, words: LocalizedText, step: string) =>
     Effect.asVoid(
-      platform.send(place, { _tag: "Text", text: wordsIn(words, language) }, sendKey(event.key, step))
+      platform.send(
+        destination,
+        { _tag: "Text", text: localizedTextIn(words, language) },
+        sendKey(event.key, step)
+      )
     )
-  /** The first place that the platform accepts. */
-  const saying = (places: readonly [Destination, Destination], words: Words, step: string) =>
-    sending(places[0], words, step).pipe(
-      Effect.catchTag("NotSent", () => sending(places[1], words, `${step} elsewhere`)),
-      // The platform delivers nothing to this person; what was done stays done.
+  /** Sends to the first destination that the platform accepts. */
+  const sendToFirst = (
+    destinations: readonly [Destination, Destination],
+    words: LocalizedText,
+    step: string
+  ) =>
+    sendText(destinations[0], words, step).pipe(
+      Effect.catchTag("NotSent", () => sendText(destinations[1], words, `${step} elsewhere`)),
+      // The platform delivers nothing to this user. The handled event stays handled.
       Effect.catchTag("NotSent", ({ message }) =>
         Effect.logWarning("failed to send an answer", { event: event.key, reason: message })
       )
     )
-  const directly = (words: Words, step: string) => saying([direct, placeOf(event)], words, step)
-  const tell: Responder["replyPrivately"] = (words, step = "answer") => {
+  const sendDirectly = (words: LocalizedText, step: string) =>
+    sendToFirst([direct, destinationOf(event)], words, step)
+  const replyPrivately: Responder["replyPrivately"] = (words, step = "answer") => {
     const { whisper } = platform
-    if (whisper === undefined || event.type !== "integration.card.action") return directly(words, step)
-    const whispered = whisper(inbound, wordsIn(words, language))
-    return Effect.catchTag(whispered, "NotSent", () => directly(words, step))
+    if (whisper === undefined || event.type !== "integration.card.action") return sendDirectly(words, step)
+    const whispered = whisper(inbound, localizedTextIn(words, language))
+    return Effect.catchTag(whispered, "NotSent", () => sendDirectly(words, step))
   }
   return {
     account,
     platform,
     language,
     key: event.key,
-    reply: (words, step = "answer") => saying([placeOf(event), direct], words, step),
+    reply: (words, step = "answer") => sendToFirst([destinationOf(event), direct], words, step),
     replyWithCard: (card, step) =>
-      platform.send(placeOf(event), { _tag: "Card", card }, sendKey(event.key, step)),
-    replyPrivately: tell
+      platform.send(destinationOf(event), { _tag: "Card", card }, sendKey(event.key, step)),
+    replyPrivately
   } satisfies Responder as Responder
 })

@@ -2,49 +2,58 @@
  * Stored answer to an event, from the decision until it is sent. If sending fails, a retry sends this answer. The retry does not repeat the
  * action, which would fail as already done.
  */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { SqlError } from "effect/sql"
+import { queryRow } from "../store/RowQueries.ts"
+import { timedStore } from "../store/TimedStore.ts"
 
 const StoredAnswer = Schema.Struct({
   words: Schema.Struct({ en: Schema.String, zh: Schema.String }),
-  /** For the person alone. */
+  /** Whether only the user who asked may read it. */
   alone: Schema.Boolean
 })
 export type StoredAnswer = typeof StoredAnswer.Type
 
-const encode = Schema.encodeSync(Schema.fromJsonString(StoredAnswer))
-const decode = Schema.decodeUnknownSync(Schema.fromJsonString(StoredAnswer))
+const AnswerColumn = Schema.fromJsonString(StoredAnswer)
+
+const encodeAnswer = Schema.encodeSync(AnswerColumn)
+
+/** Codec of the table `answers`. */
+const AnswerRow = Schema.Struct({ answer: AnswerColumn })
 
 const DAY_MS = 86_400_000
 
 export class StoredAnswers extends Context.Service<
   StoredAnswers,
   {
-    /** Keeps the answer to the event with that key. */
-    readonly keep: (key: string, answer: StoredAnswer) => Effect.Effect<void, SqlError.SqlError>
+    /** Stores the answer to the event with this key. */
+    readonly store: (key: string, answer: StoredAnswer) => Effect.Effect<void, SqlError.SqlError>
     readonly find: (key: string) => Effect.Effect<StoredAnswer | undefined, SqlError.SqlError>
     /** Deletes answers that are a day old. */
     readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
   }
->()("corral/gateway/Answers") {
+>()("corral/gateway/StoredAnswers") {
   static readonly layer = Layer.effect(
     StoredAnswers,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const clock = yield* Clock.Clock
-      const ago = (millis: number) => new Date(clock.currentTimeMillisUnsafe() - millis)
+      const { at, sql } = yield* timedStore
+      const find = queryRow({
+        Request: Schema.String,
+        Result: AnswerRow,
+        execute: (key) => sql`SELECT answer FROM answers WHERE key = ${key}`
+      })
       return StoredAnswers.of({
-        keep: (key, answer) =>
-          Effect.asVoid(sql`
-            INSERT INTO answers ${sql.insert({ key, answer: encode(answer), decided_at: ago(0) })}
-            ON CONFLICT (key) DO UPDATE SET answer = EXCLUDED.answer`),
-        find: (key) =>
-          Effect.map(
-            sql<{ readonly answer: string }>`SELECT answer FROM answers WHERE key = ${key}`,
-            ([row]) => (row === undefined ? undefined : decode(row.answer))
-          ),
-        deleteOld: Effect.suspend(() =>
-          Effect.asVoid(sql`DELETE FROM answers WHERE decided_at < ${ago(DAY_MS)}`)
+        store: Effect.fn("StoredAnswers.store")(function* (key, answer) {
+          yield* sql`
+            INSERT INTO answers ${sql.insert({ key, answer: encodeAnswer(answer), decided_at: at() })}
+            ON CONFLICT (key) DO UPDATE SET answer = EXCLUDED.answer`
+        }),
+        find: Effect.fn("StoredAnswers.find")(function* (key) {
+          return (yield* find(key))?.answer
+        }),
+        deleteOld: Effect.suspend(() => sql`DELETE FROM answers WHERE decided_at < ${at(-DAY_MS)}`).pipe(
+          Effect.asVoid,
+          Effect.withSpan("StoredAnswers.deleteOld")
         )
       })
     })

@@ -1,18 +1,18 @@
 /** Responder that stores the final answer before it is sent, so that a retry sends the answer and does not repeat the action. */
 import { Effect } from "effect"
 import { PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import type { Words } from "../platform/Words.ts"
+import type { LocalizedText } from "../platform/LocalizedText.ts"
 import type { Responder } from "./Responder.ts"
 import type { StoredAnswers } from "./StoredAnswers.ts"
 
-/** Answers with the name of a step are not final, and are not stored. */
+/** Answers with a step are not final and are not stored. */
 export const storedResponder = (
   responder: Responder,
   answers: (typeof StoredAnswers)["Service"]
 ): Responder => {
-  const store = (words: Words, alone: boolean) =>
+  const store = (words: LocalizedText, alone: boolean) =>
     Effect.mapError(
-      answers.keep(responder.key, { words, alone }),
+      answers.store(responder.key, { words, alone }),
       () => new PlatformUnavailable({ message: "The answer could not be stored." })
     )
   return {

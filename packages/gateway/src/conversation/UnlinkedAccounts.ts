@@ -19,7 +19,7 @@ export const handleUnlinked = Effect.fn("UnlinkedAccounts.handleUnlinked")(funct
   const account = accountOf(event)
   const direct = event.type === "integration.message.received" && event.payload.chatType === "direct"
   const command = direct ? parseCommand(event.payload.text) : undefined
-  // Only in a direct chat: in a group, another person could have typed the number.
+  // Only in a direct chat: in a group, another user could type the number.
   const link = command?._tag === "Number" ? yield* links.link(account, command.digits) : undefined
   const verdict: UnlinkedVerdict =
     link?.isLinked === true ? { _tag: "Answer" } : yield* (yield* UnlinkedAnswers).count(account, event.key)

@@ -6,8 +6,10 @@
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import { encodeChatAccount } from "@corral/domain/chat/ChatAccount"
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { SqlError } from "effect/sql"
+import { queryRow } from "../store/RowQueries.ts"
+import { timedStore, type TimedStore } from "../store/TimedStore.ts"
 
 export const PER_HOUR = 10
 const HOUR_MS = 3_600_000
@@ -18,11 +20,14 @@ export type UnlinkedVerdict =
   | { readonly _tag: "LastAnswer"; readonly minutes: number }
   | { readonly _tag: "Silence" }
 
-interface Row {
-  readonly began_at: Date
-  readonly answers: number
-  readonly last_granted: boolean
-}
+/** Codec of the table `unlinked_answers`. */
+const CountRow = Schema.Struct({
+  began_at: Schema.Date,
+  answers: Schema.Number,
+  last_granted: Schema.Boolean
+})
+
+const CountRequest = Schema.Struct({ key: Schema.String, event: Schema.String })
 
 export class UnlinkedAnswers extends Context.Service<
   UnlinkedAnswers,
@@ -35,39 +40,41 @@ export class UnlinkedAnswers extends Context.Service<
   static readonly layer = Layer.effect(
     UnlinkedAnswers,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const clock = yield* Clock.Clock
+      const store = yield* timedStore
+      const { at, sql } = store
+      const count = makeCount(store)
       return UnlinkedAnswers.of({
-        count: Effect.fnUntraced(function* (account, event) {
-          const now = clock.currentTimeMillisUnsafe()
-          const hourAgo = new Date(now - HOUR_MS)
-          const first = {
-            key: encodeChatAccount(account),
-            began_at: new Date(now),
-            answers: 1,
-            last_event: event,
-            last_granted: true
-          }
-          const [row] = yield* sql<Row>`
-            INSERT INTO unlinked_answers AS u ${sql.insert(first)} ON CONFLICT (key) DO UPDATE SET
-              began_at = CASE WHEN u.began_at <= ${hourAgo} THEN EXCLUDED.began_at ELSE u.began_at END,
-              answers = CASE WHEN u.last_event = EXCLUDED.last_event THEN u.answers
-                WHEN u.began_at <= ${hourAgo} THEN 1 ELSE least(u.answers + 1, ${PER_HOUR + 1}) END,
-              last_granted = CASE WHEN u.last_event = EXCLUDED.last_event THEN u.last_granted
-                ELSE u.began_at <= ${hourAgo} OR u.answers < ${PER_HOUR} END,
-              last_event = EXCLUDED.last_event
-            RETURNING began_at, answers, last_granted`
+        count: Effect.fn("UnlinkedAnswers.count")(function* (account, event) {
+          const row = yield* count({ key: encodeChatAccount(account), event })
           if (row === undefined || !row.last_granted) return { _tag: "Silence" }
           if (row.answers < PER_HOUR) return { _tag: "Answer" }
-          const left = row.began_at.getTime() + HOUR_MS - now
+          const left = row.began_at.getTime() + HOUR_MS - at().getTime()
           return { _tag: "LastAnswer", minutes: Math.max(1, Math.ceil(left / 60_000)) }
         }),
-        deleteOld: Effect.suspend(() =>
-          Effect.asVoid(
-            sql`DELETE FROM unlinked_answers WHERE began_at < ${new Date(clock.currentTimeMillisUnsafe() - HOUR_MS)}`
-          )
-        )
+        deleteOld: Effect.suspend(
+          () => sql`DELETE FROM unlinked_answers WHERE began_at < ${at(-HOUR_MS)}`
+        ).pipe(Effect.asVoid, Effect.withSpan("UnlinkedAnswers.deleteOld"))
       })
     })
   )
 }
+
+/** Statement that counts an event, unless it is a retry of the last one, and returns the count of the hour. */
+const makeCount = ({ at, sql }: TimedStore) =>
+  queryRow({
+    Request: CountRequest,
+    Result: CountRow,
+    execute: ({ event, key }) => {
+      const hourAgo = at(-HOUR_MS)
+      const first = { key, began_at: at(), answers: 1, last_event: event, last_granted: true }
+      return sql`
+        INSERT INTO unlinked_answers AS u ${sql.insert(first)} ON CONFLICT (key) DO UPDATE SET
+          began_at = CASE WHEN u.began_at <= ${hourAgo} THEN EXCLUDED.began_at ELSE u.began_at END,
+          answers = CASE WHEN u.last_event = EXCLUDED.last_event THEN u.answers
+            WHEN u.began_at <= ${hourAgo} THEN 1 ELSE least(u.answers + 1, ${PER_HOUR + 1}) END,
+          last_granted = CASE WHEN u.last_event = EXCLUDED.last_event THEN u.last_granted
+            ELSE u.began_at <= ${hourAgo} OR u.answers < ${PER_HOUR} END,
+          last_event = EXCLUDED.last_event
+        RETURNING began_at, answers, last_granted`
+    }
+  })

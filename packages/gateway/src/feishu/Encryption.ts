@@ -1,9 +1,9 @@
-/** Feishu's encrypted bodies: base64 of an initialization vector and AES-256-CBC under the hash of the Encrypt Key. */
+/** Decryption of Feishu's bodies: base64 of an initialization vector and AES-256-CBC under the hash of the Encrypt Key. */
 import { createDecipheriv, createHash } from "node:crypto"
 
 const IV_BYTES = 16
 
-/** The bytes, or undefined: whatever was sent, it never throws. */
+/** The decrypted bytes; undefined for invalid input. Never throws. */
 export const decrypt = (encrypted: string, key: string): Buffer | undefined => {
   const bytes = Buffer.from(encrypted, "base64")
   if (bytes.length < 2 * IV_BYTES || bytes.length % IV_BYTES !== 0) return undefined

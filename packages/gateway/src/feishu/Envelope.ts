@@ -1,4 +1,4 @@
-/** What Feishu wraps events in, as far as one needs to know it to keep them. Everything else stays as it came. */
+/** Envelope of Feishu's events: the fields that the inbox needs. Other fields stay unchanged. */
 import { Option, Schema } from "effect"
 import { PlatformId } from "../platform/PlatformId.ts"
 
@@ -16,7 +16,7 @@ export const FeishuEnvelope = Schema.Struct({
     event_id: PlatformId,
     event_type: PlatformId,
     create_time: Schema.optionalKey(Schema.String),
-    /** Over a long connection there may be none. */
+    /** May be absent over a long connection. */
     token: Schema.optionalKey(Schema.String),
     app_id: Schema.String,
     tenant_key: PlatformId
@@ -32,14 +32,14 @@ const field = (value: unknown, name: string): unknown =>
 
 const isPlatformId = Schema.decodeUnknownOption(PlatformId)
 
-/** A platform id; "" where it cannot be used. */
+/** A valid platform id, or "". */
 const idOf = (value: unknown): string => Option.getOrElse(isPlatformId(value), () => "")
 
-/** The chat of an event of either kind; "" where it names none that can be used. */
+/** Id of the chat of a message or a click; "" if the event has no valid id. */
 export const chatOf = (event: FeishuEnvelope["event"]): string =>
   idOf(field(field(event, "message"), "chat_id") ?? field(field(event, "context"), "open_chat_id"))
 
-/** Open id of the account that wrote or clicked; "" where the event names none that can be used. */
+/** Open id of the account that wrote or clicked; "" if the event has no valid id. */
 export const senderOf = (event: FeishuEnvelope["event"]): string =>
   idOf(
     field(field(field(event, "sender"), "sender_id"), "open_id") ?? field(field(event, "operator"), "open_id")

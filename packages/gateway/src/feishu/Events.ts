@@ -1,4 +1,4 @@
-/** Which of the platform's events are for this bot, however they came, and what is kept of them. */
+/** Conversion of Feishu's envelopes to stored events, for webhooks and long connections. */
 import type { Inbound, InboundKind, Verification } from "../platform/ChatPlatform.ts"
 import { cardIdOf, chatOf, type FeishuEnvelope, senderOf } from "./Envelope.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
@@ -8,23 +8,23 @@ const kinds: Readonly<Record<string, InboundKind>> = {
   "card.action.trigger": "card_action"
 }
 
-/** Undefined: a type of event that we know no use for. */
+/** Undefined for a type of event that the Gateway does not use. */
 export const inboundKindOf = ({ header }: FeishuEnvelope): InboundKind | undefined =>
   Object.hasOwn(kinds, header.event_type) ? kinds[header.event_type] : undefined
 
 type Refused = Extract<Verification, { readonly _tag: "Refused" }>
 
-/** Tells an event of another app, or of a tenant that is not served. */
+/** Check that an event belongs to this app and to a served tenant. It returns the refusal, if any. */
 export const makeOriginCheck = ({ appId, tenants }: Pick<FeishuConfig, "appId" | "tenants">) => {
   const served = new Set(tenants)
-  const stranger = (reason: string): Refused => ({ _tag: "Refused", code: "permission_denied", reason })
+  const refuse = (reason: string): Refused => ({ _tag: "Refused", code: "permission_denied", reason })
   return ({ header }: FeishuEnvelope): Refused | undefined => {
-    if (header.app_id !== appId) return stranger("another app")
-    return served.size > 0 && !served.has(header.tenant_key) ? stranger("another tenant") : undefined
+    if (header.app_id !== appId) return refuse("another app")
+    return served.size > 0 && !served.has(header.tenant_key) ? refuse("another tenant") : undefined
   }
 }
 
-/** What is kept of an event for this bot. */
+/** The event as the inbox stores it. */
 export const inboundOf = (
   platform: string,
   kind: InboundKind,

@@ -1,15 +1,14 @@
 /**
- * Feishu, or Lark, as a chat platform: signed and encrypted webhooks or a long connection, cards that are clicked once, messages through the
- * platform's own library.
+ * Feishu, or Lark, as a chat platform: signed and encrypted webhooks or a long connection, and messages through the platform's library.
  */
 import type { ChatPlatform } from "../platform/ChatPlatform.ts"
-import type { Words } from "../platform/Words.ts"
+import type { LocalizedText } from "../platform/LocalizedText.ts"
 import { makeFeishuCall } from "./FeishuApi.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
-import { connectionOf } from "./LongConnection.ts"
+import { makeLongConnection } from "./LongConnection.ts"
 import { normalizeFeishuEvent } from "./Normalization.ts"
-import { limits, outboundOf } from "./Outbound.ts"
-import { botIdOf, personOf } from "./FeishuUsers.ts"
+import { limits, makeOutbound } from "./Outbound.ts"
+import { makeBotId, makeUserLookup } from "./FeishuUsers.ts"
 import { makeFeishuVerifier } from "./Verification.ts"
 
 const ID = "feishu"
@@ -27,14 +26,14 @@ const tryAgain = {
   }
 }
 
-const languageOf = (domain: string): keyof Words =>
+const languageOf = (domain: string): keyof LocalizedText =>
   new URL(domain).hostname.endsWith(".feishu.cn") ? "zh" : "en"
 
-/** One bot. */
+/** The platform with one bot. */
 export const feishu = (config: FeishuConfig): ChatPlatform => {
   const language = languageOf(config.domain)
   const call = makeFeishuCall(config)
-  const botId = botIdOf(call, config.botId)
+  const botId = makeBotId(call, config.botId)
   return {
     id: ID,
     verify: makeFeishuVerifier(ID, config),
@@ -44,8 +43,8 @@ export const feishu = (config: FeishuConfig): ChatPlatform => {
     limits,
     recognizesKeys: true,
     language,
-    ...outboundOf(call, language),
-    person: personOf(call),
-    ...(config.connection === "long" ? { connect: connectionOf(ID, config, tryAgain) } : {})
+    ...makeOutbound(call, language),
+    person: makeUserLookup(call),
+    ...(config.connection === "long" ? { connect: makeLongConnection(ID, config, tryAgain) } : {})
   }
 }

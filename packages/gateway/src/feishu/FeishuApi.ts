@@ -1,8 +1,9 @@
 /**
- * Calls to the platform's API as the bot: with a token that is renewed once where the platform takes it no more, answers that are looked
- * into before they are believed, and failures that say nothing of what was sent.
+ * Calls to Feishu's API as the bot.
  *
- * It tries nothing twice but for the token, and keeps no pace.
+ * Guarantees: responses are decoded by a schema, and failures contain nothing of the request. An expired token is renewed, and the call is
+ * retried once.
+ * Does not: retry other failures, or limit the rate of calls.
  */
 import type * as Lark from "@larksuiteoapi/node-sdk"
 import { Effect, Schema } from "effect"
@@ -10,17 +11,17 @@ import { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { responseCodeOf, toFeishuFailure, failureOfCode, StaleToken } from "./FeishuFailure.ts"
-import { type Sdk, sdkOf } from "./Sdk.ts"
+import { makeSdk, type Sdk } from "./Sdk.ts"
 
-/** One call with the library's client; what it gives is decoded. */
+/** One call with the library's client. The response is decoded. */
 export type FeishuCall = <A>(
-  answer: Schema.Decoder<A>,
-  ask: (client: Lark.Client) => Promise<unknown>
+  response: Schema.Decoder<A>,
+  request: (client: Lark.Client) => Promise<unknown>
 ) => Effect.Effect<A, NotSent | PlatformUnavailable>
 
 const NO_SECRET = "The bot has no app secret: it only listens."
 
-/** Of a message that was sent. */
+/** Response to a sent message. */
 export const SentMessage = Schema.Struct({
   data: Schema.Struct({ message_id: PlatformId, chat_id: PlatformId })
 })
@@ -32,8 +33,8 @@ export const FeishuTenant = Schema.Struct({
   data: Schema.Struct({ tenant: Schema.Struct({ name: Schema.String }) })
 })
 
-/** Ids are the platform's, but they become parts of a path. */
-export const inPath = (id: string): string => encodeURIComponent(id)
+/** An id of the platform as a segment of a path. */
+export const pathSegment = (id: string): string => encodeURIComponent(id)
 
 export const makeFeishuCall = (
   { appId, appSecret, domain }: Pick<FeishuConfig, "appId" | "appSecret" | "domain">,
@@ -41,39 +42,38 @@ export const makeFeishuCall = (
 ): FeishuCall => {
   if (appSecret === undefined) return () => Effect.fail(new NotSent({ message: NO_SECRET }))
   let loading: Promise<Sdk> | undefined
-  const load = () => (loading ??= sdkOf({ appId, appSecret, domain, timeoutMs }))
+  const load = () => (loading ??= makeSdk({ appId, appSecret, domain, timeoutMs }))
 
-  const attempt = Effect.fnUntraced(function* (ask: (client: Lark.Client) => Promise<unknown>) {
-    const asking = <A>(promise: () => Promise<A>) =>
+  const attempt = Effect.fnUntraced(function* (request: (client: Lark.Client) => Promise<unknown>) {
+    const fromPromise = <A>(promise: () => Promise<A>) =>
       Effect.tryPromise({ try: promise, catch: toFeishuFailure })
-    const sdk = yield* asking(load)
-    const held = yield* asking(sdk.token)
-    const answer = yield* asking(() => ask(sdk.client)).pipe(
+    const sdk = yield* fromPromise(load)
+    const token = yield* fromPromise(sdk.token)
+    return yield* fromPromise(() => request(sdk.client)).pipe(
       Effect.flatMap((body) => {
         const failure = failureOfCode(responseCodeOf(body) ?? 0)
         return failure === undefined ? Effect.succeed(body) : Effect.fail(failure)
       }),
       Effect.tapError((failure) =>
         Effect.sync(() => {
-          if (failure instanceof StaleToken) sdk.forget(held)
+          if (failure instanceof StaleToken) sdk.dropToken(token)
         })
       )
     )
-    return answer
   })
 
-  return Effect.fnUntraced(function* <A>(
-    answer: Schema.Decoder<A>,
-    ask: (client: Lark.Client) => Promise<unknown>
+  return Effect.fn("FeishuApi.call")(function* <A>(
+    response: Schema.Decoder<A>,
+    request: (client: Lark.Client) => Promise<unknown>
   ) {
-    const refused = new PlatformUnavailable({ message: "The platform does not take its own token." })
-    const body = yield* attempt(ask).pipe(
-      Effect.catchTag("StaleToken", () => attempt(ask)),
-      Effect.catchTag("StaleToken", () => Effect.fail(refused))
+    const rejected = new PlatformUnavailable({ message: "The platform rejected its own token." })
+    const body = yield* attempt(request).pipe(
+      Effect.catchTag("StaleToken", () => attempt(request)),
+      Effect.catchTag("StaleToken", () => Effect.fail(rejected))
     )
     return yield* Effect.mapError(
-      Schema.decodeUnknownEffect(answer)(body),
-      () => new PlatformUnavailable({ message: "The platform's answer cannot be read." })
+      Schema.decodeUnknownEffect(response)(body),
+      () => new PlatformUnavailable({ message: "The platform's response could not be read." })
     )
   })
 }

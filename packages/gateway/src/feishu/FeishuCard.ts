@@ -1,9 +1,9 @@
 /**
- * A card as Feishu's JSON 2.0. Every text is `plain_text`, which the platform reads as nothing else, in each language of its clients. A
- * button carries its opaque id and nothing besides.
+ * Card as Feishu's JSON 2.0. Every text is `plain_text`, in each language of the clients, so no text is read as markup. A button contains only
+ * its opaque id.
  */
 import type { Card, CardButton, Tone } from "../platform/Card.ts"
-import { type Words, wordsIn } from "../platform/Words.ts"
+import { type LocalizedText, localizedTextIn } from "../platform/LocalizedText.ts"
 
 const templates: Readonly<Record<Tone, string>> = {
   neutral: "default",
@@ -15,11 +15,11 @@ const templates: Readonly<Record<Tone, string>> = {
 
 const types = { primary: "primary", danger: "danger", plain: "default" } as const
 
-/** `language`: for clients in any other. */
-export const toFeishuCard = ({ buttons, lines, title, tone }: Card, language: keyof Words) => {
-  const plain = (words: Words) => ({
+/** `language` is for clients in other languages. */
+export const toFeishuCard = ({ buttons, lines, title, tone }: Card, language: keyof LocalizedText) => {
+  const plain = (words: LocalizedText) => ({
     tag: "plain_text",
-    content: wordsIn(words, language),
+    content: localizedTextIn(words, language),
     i18n_content: { en_us: words.en, zh_cn: words.zh }
   })
   const button = (each: CardButton) => ({
@@ -39,7 +39,7 @@ export const toFeishuCard = ({ buttons, lines, title, tone }: Card, language: ke
   }
   return {
     schema: "2.0",
-    // Without it a card that is sent cannot be changed.
+    // A sent card can be updated only with this.
     config: { update_multi: true },
     header: { title: plain(title), template: templates[tone] },
     body: {

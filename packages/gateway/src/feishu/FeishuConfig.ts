@@ -1,20 +1,20 @@
-/** What a Gateway knows of its bot on Feishu or Lark. */
+/** Configuration of a bot on Feishu or Lark. */
 import type { Redacted } from "effect"
 
 export interface FeishuConfig {
   readonly appId: string
   /** For calls to the platform. */
   readonly appSecret?: Redacted.Redacted | undefined
-  /** Where it is set, nothing but signed and encrypted requests is taken. */
+  /** If set, only signed and encrypted requests are accepted. */
   readonly encryptKey?: Redacted.Redacted | undefined
-  /** Needed for what comes by webhook; without it nothing is taken there. */
+  /** Required for webhooks. Without it, every webhook request is refused. */
   readonly verificationToken?: Redacted.Redacted | undefined
-  /** How events come. Absent: by webhook. `long`: over a connection of the bot's own making, for which it needs its secret. */
+  /** How events arrive: by webhook (the default), or over an outbound connection, which requires the app's secret. */
   readonly connection?: "webhook" | "long" | undefined
   /** Origin of the platform's API. */
   readonly domain: string
-  /** Whose events are taken; empty: of every tenant that has installed the bot. */
+  /** Tenants whose events are accepted; empty for every tenant that has installed the bot. */
   readonly tenants: ReadonlyArray<string>
-  /** Who is mentioned where the bot is: an open id. */
+  /** Open id of the bot, which mentions of the bot contain. */
   readonly botId?: string | undefined
 }

@@ -1,22 +1,21 @@
 /**
- * Who is who on the platform: the bot itself, which must be known, and people, whose names are shown if the platform has them. No user is
- * recognized by a name.
+ * Identities on Feishu: the open id of the bot, and the names of users. Names are for display only and identify no user.
  */
 import { Clock, Effect, Semaphore } from "effect"
 import { NotSent, type PlatformUser, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { BotInfo, type FeishuCall, inPath, FeishuTenant, FeishuUser } from "./FeishuApi.ts"
+import { BotInfo, type FeishuCall, pathSegment, FeishuTenant, FeishuUser } from "./FeishuApi.ts"
 
-const KEPT_MS = 5 * 60_000
-const MANY = 1_000
+const CACHE_MS = 5 * 60_000
+const MAX_CACHED = 1_000
 
-/** The bot's open id: asked for until it is known, and then no more. */
-export const botIdOf = (
+/** The bot's open id: configured, or requested once. */
+export const makeBotId = (
   call: FeishuCall,
   known: string | undefined
 ): Effect.Effect<string, PlatformUnavailable> => {
   let id = known
-  const asking = Semaphore.makeUnsafe(1)
-  const ask = Effect.gen(function* () {
+  const lock = Semaphore.makeUnsafe(1)
+  const request = Effect.gen(function* () {
     if (id !== undefined) return id
     const { bot } = yield* call(BotInfo, (client) =>
       client.request({ method: "GET", url: "/open-apis/bot/v3/info" })
@@ -24,20 +23,20 @@ export const botIdOf = (
     id = bot.open_id
     return id
   })
-  return asking
-    .withPermit(ask)
+  return lock
+    .withPermit(request)
     .pipe(
       Effect.mapError((failure) =>
         failure instanceof NotSent
-          ? new PlatformUnavailable({ message: `The bot does not know its own id. ${failure.message}` })
+          ? new PlatformUnavailable({ message: `The bot's id could not be read. ${failure.message}` })
           : failure
       )
     )
 }
 
-/** Remembers what it heard for five minutes, also that it heard nothing. */
-export const personOf = (call: FeishuCall): ((userId: string) => Effect.Effect<PlatformUser>) => {
-  const heard = new Map<string, { readonly person: PlatformUser; readonly until: number }>()
+/** Lookup of users. Results are cached for five minutes, missing names too. */
+export const makeUserLookup = (call: FeishuCall): ((userId: string) => Effect.Effect<PlatformUser>) => {
+  const cache = new Map<string, { readonly person: PlatformUser; readonly until: number }>()
   let tenantName: string | undefined
 
   const tenant = Effect.gen(function* () {
@@ -49,27 +48,30 @@ export const personOf = (call: FeishuCall): ((userId: string) => Effect.Effect<P
   })
   const nameOf = (userId: string) =>
     call(FeishuUser, (client) =>
-      client.contact.v3.user.get({ path: { user_id: inPath(userId) }, params: { user_id_type: "open_id" } })
+      client.contact.v3.user.get({
+        path: { user_id: pathSegment(userId) },
+        params: { user_id_type: "open_id" }
+      })
     ).pipe(
       Effect.map(({ data }) => data.user.name),
       Effect.orElseSucceed(() => undefined)
     )
 
-  return Effect.fnUntraced(function* (userId: string) {
+  return Effect.fn("FeishuUsers.lookup")(function* (userId: string) {
     const now = yield* Clock.currentTimeMillis
-    const known = heard.get(userId)
-    if (known !== undefined && known.until > now) return known.person
-    const [name, ofTenant] = yield* Effect.all([nameOf(userId), tenant], { concurrency: 2 })
+    const cached = cache.get(userId)
+    if (cached !== undefined && cached.until > now) return cached.person
+    const [name, tenantOfBot] = yield* Effect.all([nameOf(userId), tenant], { concurrency: 2 })
     const person = {
       ...(name === undefined ? {} : { name }),
-      ...(ofTenant === undefined ? {} : { tenantName: ofTenant })
+      ...(tenantOfBot === undefined ? {} : { tenantName: tenantOfBot })
     }
-    heard.delete(userId)
-    heard.set(userId, { person, until: now + KEPT_MS })
-    // The one that was heard of first.
-    for (const oldest of heard.keys()) {
-      if (heard.size <= MANY) break
-      heard.delete(oldest)
+    cache.delete(userId)
+    cache.set(userId, { person, until: now + CACHE_MS })
+    // The oldest entry comes first.
+    for (const oldest of cache.keys()) {
+      if (cache.size <= MAX_CACHED) break
+      cache.delete(oldest)
     }
     return person
   })

@@ -9,7 +9,7 @@
 import { Clock, Deferred, Effect, Schema, type Scope } from "effect"
 import {
   type Inbound,
-  type PlatformAnswer,
+  type PlatformResponse,
   PlatformUnavailable,
   type StoreInbound
 } from "../platform/ChatPlatform.ts"
@@ -19,20 +19,20 @@ import type { FeishuConfig } from "./FeishuConfig.ts"
 import { runLongSession } from "./LongSession.ts"
 
 export interface ConnectionOptions {
-  /** How long a ping may stay unanswered. */
+  /** Maximum time until the response to a ping. */
   readonly pingTimeoutSeconds?: number | undefined
 }
 
 const PING_TIMEOUT_SECONDS = 10
-/** Of the 3 seconds that the platform waits. */
+/** The platform waits 3 seconds. */
 const STORE_WITHIN = "2 seconds"
 const FIRST_WAIT_MS = 1_000
-const LONGEST_WAIT_MS = 60_000
+const MAX_WAIT_MS = 60_000
 
 const asEnvelope = Schema.decodeUnknownEffect(FeishuEnvelope)
 
 /** Handler of the events of a connection. It returns the response that goes back with the acknowledgement. */
-const makeEventHandler = (platform: string, config: FeishuConfig, unavailable: PlatformAnswer) => {
+const makeEventHandler = (platform: string, config: FeishuConfig, unavailable: PlatformResponse) => {
   const checkOrigin = makeOriginCheck(config)
 
   const storeInTime = (store: StoreInbound, inbound: Inbound) => {
@@ -61,10 +61,10 @@ const makeEventHandler = (platform: string, config: FeishuConfig, unavailable: P
 }
 
 /** `unavailable` is the answer to a click that could not be stored. */
-export const connectionOf = (
+export const makeLongConnection = (
   platform: string,
   config: FeishuConfig,
-  unavailable: PlatformAnswer,
+  unavailable: PlatformResponse,
   { pingTimeoutSeconds = PING_TIMEOUT_SECONDS }: ConnectionOptions = {}
 ) => {
   const handleEvent = makeEventHandler(platform, config, unavailable)
@@ -86,7 +86,7 @@ export const connectionOf = (
     const waitBeforeRetry = Effect.fnUntraced(function* ({ message }: PlatformUnavailable) {
       yield* Effect.logWarning("long connection will be retried", { platform, reason: message })
       yield* Effect.sleep(wait)
-      wait = Math.min(2 * wait, LONGEST_WAIT_MS)
+      wait = Math.min(2 * wait, MAX_WAIT_MS)
     })
     const onEvent = (data: unknown) => handleEvent(store, data)
     const session = { platform, config, secret, pingTimeoutSeconds, onEvent, onConnected }

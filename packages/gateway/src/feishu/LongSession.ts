@@ -1,13 +1,13 @@
-/** One session of the platform's WebSocket library: a connection that the library keeps up until it gives up. */
+/** One session of the platform's WebSocket library: a connection that the library restores until it gives up. */
 import { Deferred, Effect, FiberSet, Redacted } from "effect"
 import { PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { responseCodeOf } from "./FeishuFailure.ts"
-import { httpOf, type LarkModule, loadLark, silent } from "./Sdk.ts"
+import { type LarkModule, loadLark, makeHttpClient, silentLogger } from "./Sdk.ts"
 
 const HANDSHAKE_MS = 10_000
 
-/** The library cannot parse a refusal without data, and retries for ever. */
+/** A refusal with a `data` field. Without one, the library fails to parse it and retries forever. */
 const withData = (body: unknown): unknown =>
   (responseCodeOf(body) ?? 0) === 0 || typeof body !== "object" ? body : { data: {}, ...body }
 
@@ -33,8 +33,8 @@ const openClient = (
     appId: config.appId,
     appSecret: Redacted.value(secret),
     domain: config.domain,
-    logger: silent(() => run(Effect.logWarning("long connection failed", { platform }))),
-    httpInstance: httpOf(lark, HANDSHAKE_MS, withData),
+    logger: silentLogger(() => run(Effect.logWarning("long connection failed", { platform }))),
+    httpInstance: makeHttpClient(lark, HANDSHAKE_MS, withData),
     handshakeTimeoutMs: HANDSHAKE_MS,
     wsConfig: { pingTimeout: pingTimeoutSeconds },
     onReady: () => run(onConnected),
@@ -56,7 +56,7 @@ export const runLongSession = Effect.fnUntraced(function* (session: LongSession)
   const runPromise = yield* FiberSet.makeRuntimePromise<never, unknown, PlatformUnavailable>()
   const givenUp = yield* Deferred.make<never, PlatformUnavailable>()
   const run: Run = (effect) => void runPromise(effect).catch(() => undefined)
-  const dispatcher = new lark.EventDispatcher({ logger: silent() })
+  const dispatcher = new lark.EventDispatcher({ logger: silentLogger() })
   // The event as sent: the library flattens it, and one field would hide another.
   dispatcher.invoke = (data: unknown) => runPromise(session.onEvent(data))
   yield* Effect.acquireRelease(

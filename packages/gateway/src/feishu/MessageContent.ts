@@ -30,7 +30,7 @@ const parsed = (content: string): Json => {
   }
 }
 
-/** Keys are `@_user_1`, `@_user_10`: a mention ends where its number does. */
+/** Text with names instead of keys such as `@_user_1` and `@_user_10`. */
 const withNames = (text: string, mentions: Mentions): string =>
   text.replaceAll(/@_user_\d+/g, (key) => mentions.get(key) ?? key)
 
@@ -39,7 +39,7 @@ const attachment = (kind: Attachment["kind"], key: unknown, name?: unknown): Rea
     ? [{ kind, key: plain(key), ...(typeof name === "string" ? { name: plain(name) } : {}) }]
     : []
 
-/** Text that every store keeps. */
+/** Text that PostgreSQL can store. */
 const plain = (text: string): string => text.replaceAll("\0", "").toWellFormed()
 
 const elementsOf = (post: Json): ReadonlyArray<ReadonlyArray<Json>> =>
@@ -80,13 +80,13 @@ const read = (type: string, content: Json, mentions: Mentions): FeishuContent =>
       return { text: "", attachments: attachment("file", content["file_key"], content["file_name"]) }
     case "audio":
       return { text: "", attachments: attachment("audio", content["file_key"]) }
-    // A video, a sticker, a shared contact: something was sent, and it is no text.
+    // A video, a sticker, a shared contact.
     default:
       return { text: "", attachments: attachment("file", content["file_key"] ?? type, content["file_name"]) }
   }
 }
 
-/** `content` is the JSON that stands in a message as a string. */
+/** `content` is the JSON string in a message. */
 export const readContent = (type: string, content: string, mentions: Mentions): FeishuContent => {
   const { attachments, text } = read(type, parsed(content), mentions)
   return { text: plain(text).trim(), attachments }

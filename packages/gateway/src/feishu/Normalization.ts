@@ -1,6 +1,6 @@
 /**
- * What Feishu's events say in our words: a message that is meant for the bot, or a click on one of its cards. In a group the bot is meant
- * where its own id is mentioned; names repeat, and everyone may take one.
+ * Normalization of Feishu's events: a message to the bot, or a click on one of its cards. In a group, a message to the bot mentions the bot's
+ * id. Names are not unique, so they do not count.
  */
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { draft } from "@corral/domain/run/RunEvent"
@@ -49,7 +49,7 @@ const CardEvent = Schema.Struct({
   )
 })
 
-/** All that a button of ours carries. */
+/** The value of a button on the Gateway's cards. */
 const ActionValue = Schema.Struct({ a: PlatformId })
 
 const asMessage = Schema.decodeUnknownEffect(Schema.fromJsonString(MessageEvent))
@@ -57,9 +57,9 @@ const asCard = Schema.decodeUnknownEffect(Schema.fromJsonString(CardEvent))
 const asAction = Schema.decodeUnknownOption(ActionValue)
 const isPlatformId = Schema.is(PlatformId)
 
-const notUnderstood = () => new NotUnderstood({ message: "The event is not shaped as its type says." })
+const notUnderstood = () => new NotUnderstood({ message: "The event does not match its type." })
 
-const named = ({ app, platform, tenant, upstreamId }: Inbound) => ({
+const originOf = ({ app, platform, tenant, upstreamId }: Inbound) => ({
   platform,
   app,
   tenant,
@@ -71,12 +71,12 @@ const message = Effect.fnUntraced(function* (
   botId: Effect.Effect<string, PlatformUnavailable>
 ) {
   const { message, sender } = yield* Effect.mapError(asMessage(inbound.body), notUnderstood)
-  // What bots say to each other has no end.
+  // Bots could answer each other forever.
   if (sender.sender_type !== "user") return undefined
   const direct = message.chat_type === "p2p"
   const mentions = message.mentions ?? []
   if (!direct && mentions.length === 0) return undefined
-  // In a direct chat it only tidies the text.
+  // In a direct chat, the bot's id is only needed to remove mentions from the text.
   const bot =
     mentions.length === 0 ? undefined : yield* direct ? Effect.orElseSucceed(botId, () => undefined) : botId
   const isBot = (mention: (typeof mentions)[number]) => bot !== undefined && mention.id?.open_id === bot
@@ -85,7 +85,7 @@ const message = Effect.fnUntraced(function* (
   const { attachments, text } = readContent(message.message_type, message.content, shown)
   const { root_id: root, thread_id: thread = root } = message
   return draft("integration.message.received", {
-    ...named(inbound),
+    ...originOf(inbound),
     chatId: message.chat_id,
     chatType: direct ? "direct" : "group",
     ...(isPlatformId(thread) ? { threadId: thread } : {}),
@@ -100,10 +100,10 @@ const message = Effect.fnUntraced(function* (
 const cardAction = Effect.fnUntraced(function* (inbound: Inbound) {
   const { action, context, operator } = yield* Effect.mapError(asCard(inbound.body), notUnderstood)
   const found = asAction(action.value)
-  // A card of another app.
+  // The card of another app.
   if (found._tag === "None") return undefined
   return draft("integration.card.action", {
-    ...named(inbound),
+    ...originOf(inbound),
     ...(context?.open_chat_id === undefined ? {} : { chatId: context.open_chat_id }),
     ...(context?.open_message_id === undefined ? {} : { messageId: context.open_message_id }),
     actionId: found.value.a,

@@ -1,30 +1,30 @@
 /**
- * What the bot says: texts and cards, new ones, answers and changed ones, no faster than the platform takes them.
+ * Messages of the bot: new texts and cards, replies and updates, within the platform's rate limits.
  *
- * The platform knows a key for an hour: until then the same key is the same message. A thread is the platform's own (`omt_…`); an answer to
- * a message that is in none starts none.
+ * Guarantees: within an hour, a key is sent once, because the platform recognizes it. A reply stays in the thread (`omt_…`) of its message, and
+ * starts no thread.
  */
 import { Effect, Schema } from "effect"
 import type { ChatPlatform, MessageContent, Destination } from "../platform/ChatPlatform.ts"
-import type { Words } from "../platform/Words.ts"
-import { type FeishuCall, inPath, SentMessage } from "./FeishuApi.ts"
+import type { LocalizedText } from "../platform/LocalizedText.ts"
+import { type FeishuCall, pathSegment, SentMessage } from "./FeishuApi.ts"
 import { toFeishuCard } from "./FeishuCard.ts"
-import { paceOf } from "./Pace.ts"
+import { makeRateLimiter } from "./RateLimiter.ts"
 import { plainText } from "./PlainText.ts"
 
-/** 150 KB of a text are taken; what stands here is less in any script. */
+/** The platform accepts texts of 150 KB. `textMax` characters are less in any script. */
 export const limits = { textMax: 30_000, perChat: 5, perMessage: 5, buttons: 20 }
 
-/** Direct chats that are remembered. */
-const MANY = 1_000
+/** Maximum number of direct chats in memory. */
+const MAX_DIRECT_CHATS = 1_000
 
-export const outboundOf = (
+export const makeOutbound = (
   call: FeishuCall,
-  language: keyof Words
+  language: keyof LocalizedText
 ): Pick<ChatPlatform, "send" | "update"> => {
-  const chats = paceOf(limits.perChat)
-  const messages = paceOf(limits.perMessage)
-  /** Direct chats by person: one chat has one pace, whichever way it is named. */
+  const limitPerChat = makeRateLimiter(limits.perChat)
+  const limitPerMessage = makeRateLimiter(limits.perMessage)
+  /** Direct chats by user, so that a chat has one limit under both names. */
   const directChats = new Map<string, string>()
   const chatOf = (place: Destination): string =>
     place._tag === "Chat" ? place.chatId : (directChats.get(place.userId) ?? place.userId)
@@ -33,7 +33,7 @@ export const outboundOf = (
     directChats.delete(place.userId)
     directChats.set(place.userId, chatId)
     const [oldest] = directChats.keys()
-    if (directChats.size > MANY && oldest !== undefined) directChats.delete(oldest)
+    if (directChats.size > MAX_DIRECT_CHATS && oldest !== undefined) directChats.delete(oldest)
   }
 
   const bodyOf = (content: MessageContent, key: string) =>
@@ -41,13 +41,13 @@ export const outboundOf = (
       ? { msg_type: "text", content: JSON.stringify({ text: plainText(content.text) }), uuid: key }
       : { msg_type: "interactive", content: JSON.stringify(toFeishuCard(content.card, language)), uuid: key }
 
-  const sent = (place: Destination, content: MessageContent, key: string) => {
+  const sendMessage = (place: Destination, content: MessageContent, key: string) => {
     const body = bodyOf(content, key)
     return call(SentMessage, (client) => {
       const { create, reply } = client.im.v1.message
       if (place._tag === "Chat" && place.replyTo !== undefined)
         return reply({
-          path: { message_id: inPath(place.replyTo) },
+          path: { message_id: pathSegment(place.replyTo) },
           data: { ...body, reply_in_thread: place.threadId?.startsWith("omt_") === true }
         })
       const [receive_id, receive_id_type] =
@@ -58,8 +58,8 @@ export const outboundOf = (
 
   return {
     send: (place, content, key) =>
-      sent(place, content, key).pipe(
-        (call) => Effect.suspend(() => chats(chatOf(place))(call)),
+      sendMessage(place, content, key).pipe(
+        (call) => Effect.suspend(() => limitPerChat(chatOf(place))(call)),
         Effect.map(({ data }) => {
           remember(place, data.chat_id)
           return { chatId: data.chat_id, messageId: data.message_id }
@@ -68,9 +68,9 @@ export const outboundOf = (
     update: ({ messageId }, card) => {
       const content = JSON.stringify(toFeishuCard(card, language))
       const changed = call(Schema.Unknown, (client) =>
-        client.im.v1.message.patch({ path: { message_id: inPath(messageId) }, data: { content } })
+        client.im.v1.message.patch({ path: { message_id: pathSegment(messageId) }, data: { content } })
       )
-      return changed.pipe(messages(messageId), Effect.asVoid)
+      return changed.pipe(limitPerMessage(messageId), Effect.asVoid)
     }
   }
 }

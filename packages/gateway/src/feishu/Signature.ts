@@ -1,18 +1,19 @@
-/** Feishu's signature: a hash over the headers as they came, the Encrypt Key and the body's bytes. */
-import { createHash, timingSafeEqual } from "node:crypto"
+/** Feishu's signature: a hash of the unchanged headers, the Encrypt Key and the bytes of the body. */
+import { createHash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
+import { isSameSecret } from "../platform/SecretComparison.ts"
 
 const TIMESTAMP = "x-lark-request-timestamp"
 const NONCE = "x-lark-request-nonce"
 const SIGNATURE = "x-lark-signature"
 
-/** Whether a request claims to be signed. The trial of an address may come unsigned. */
-export const claimsSignature = (headers: IncomingHttpHeaders): boolean => headers[SIGNATURE] !== undefined
+/** Whether a request has a signature. A URL verification may have none. */
+export const hasSignature = (headers: IncomingHttpHeaders): boolean => headers[SIGNATURE] !== undefined
 
-/** The timestamp that is signed, as it came. */
-export const timestampOf = (headers: IncomingHttpHeaders): string => one(headers, TIMESTAMP)
+/** The signed timestamp, unchanged. */
+export const timestampOf = (headers: IncomingHttpHeaders): string => headerOf(headers, TIMESTAMP)
 
-/** Header values as bytes of their own: Node reads them as Latin-1. */
+/** Header values are hashed as Latin-1, which is how Node reads them. */
 export const feishuSignature = (timestamp: string, nonce: string, key: string, body: Uint8Array): string =>
   createHash("sha256")
     .update(Buffer.from(timestamp + nonce, "latin1"))
@@ -20,16 +21,13 @@ export const feishuSignature = (timestamp: string, nonce: string, key: string, b
     .update(body)
     .digest("hex")
 
-export const isSigned = (headers: IncomingHttpHeaders, key: string, body: Uint8Array): boolean =>
-  same(one(headers, SIGNATURE), feishuSignature(one(headers, TIMESTAMP), one(headers, NONCE), key, body))
+export const isSignatureValid = (headers: IncomingHttpHeaders, key: string, body: Uint8Array): boolean =>
+  isSameSecret(
+    headerOf(headers, SIGNATURE),
+    feishuSignature(headerOf(headers, TIMESTAMP), headerOf(headers, NONCE), key, body)
+  )
 
-/** Takes a time that says nothing of where two texts differ. */
-export const same = (given: string, wanted: string): boolean => {
-  const [left, right] = [Buffer.from(given), Buffer.from(wanted)]
-  return left.length === right.length && timingSafeEqual(left, right)
-}
-
-const one = (headers: IncomingHttpHeaders, name: string): string => {
+const headerOf = (headers: IncomingHttpHeaders, name: string): string => {
   const value = headers[name]
   return typeof value === "string" ? value : ""
 }

@@ -1,13 +1,14 @@
 /**
- * Final answer of an agent for a chat: sent only to the person who asked, in their direct chat. Code, diffs, folders and secrets
- * stay at the Hub. Pure.
+ * Final answer of an agent, for the user's direct chat. Pure.
+ *
+ * Does not: contain code, diffs, folders or secrets. These stay at the Hub.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import { Redaction } from "@corral/domain/redaction/Redaction"
 
 const redaction = new Redaction()
 
-/** Characters. */
+/** Characters of the answer. */
 const MAX = 3_000
 /** Maximum number of characters to read. An Edge does not send longer answers. */
 const LONGEST = 65_536
@@ -15,7 +16,7 @@ const LONGEST = 65_536
 const fenced = capped(LONGEST, /(^|\n)[ \t]*(```|~~~)[\s\S]*?(\n[ \t]*\2[^\n]*|$)/g)
 /** A line of a diff without a fence. */
 const diffLine = /^(diff --git |index [0-9a-f]{7,}|--- |\+\+\+ |@@ -\d)[^\n]*\n?/gm
-/** An absolute path, of Unix or Windows: its last name says enough. Addresses of the web stay. */
+/** An absolute path of Unix or Windows, which is replaced by its last name. URLs do not match. */
 const absolute = capped(LONGEST, /(?<![\w:/.~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]?/g)
 
 const lastName = (path: string): string =>
@@ -24,7 +25,7 @@ const lastName = (path: string): string =>
     .split(/[/\\]/)
     .at(-1) ?? ""
 
-const cut = (text: string): string => {
+const truncate = (text: string): string => {
   if (text.length <= MAX) return text
   return `${text
     .slice(0, MAX)
@@ -32,9 +33,9 @@ const cut = (text: string): string => {
     .replace(/\uFFFD$/, "")} …`
 }
 
-/** Undefined where nothing is left to say. */
+/** The text for the chat; undefined if nothing is left. */
 export const answerText = (text: string): string | undefined => {
-  const told = redaction
+  const answer = redaction
     .text(text)
     .slice(0, LONGEST)
     .replaceAll(fenced, "$1[…]")
@@ -42,5 +43,5 @@ export const answerText = (text: string): string | undefined => {
     .replaceAll(absolute, lastName)
     .replaceAll(/\n{3,}/g, "\n\n")
     .trim()
-  return told === "" || told === "[…]" ? undefined : cut(told)
+  return answer === "" || answer === "[…]" ? undefined : truncate(answer)
 }

@@ -1,20 +1,23 @@
 /**
- * The card that asks for a decision: which kind of action, by which tool, how risky. What exactly would happen, the command, the file, the
- * patch, stands at the Hub, behind a sign-in; a card is seen by the whole chat and kept by the platform.
+ * Card of an approval: the kind of action, its risk, and the decision.
+ *
+ * Does not: contain the command, the file or the patch. The whole chat sees a card, and the platform stores it; the Hub shows these after
+ * sign-in.
  */
-import type {
+import {
   ActionClass,
-  Approval,
-  ApprovalRequest,
-  ApprovalState,
-  DecisionOrigin,
-  DecisionScope,
+  type Approval,
+  type ApprovalRequest,
+  type ApprovalState,
+  type DecisionOrigin,
+  type DecisionScope,
   Risk
 } from "@corral/domain/approval/Approval"
+import { Schema } from "effect"
 import type { Card } from "../platform/Card.ts"
-import { plainly, type Words } from "../platform/Words.ts"
+import { sameInAllLanguages, type LocalizedText } from "../platform/LocalizedText.ts"
 
-const actions: Readonly<Record<ActionClass, Words>> = {
+const actions: Readonly<Record<ActionClass, LocalizedText>> = {
   write: { en: "change files", zh: "修改文件" },
   shell: { en: "run a command", zh: "运行命令" },
   network: { en: "use the network", zh: "访问网络" },
@@ -22,17 +25,15 @@ const actions: Readonly<Record<ActionClass, Words>> = {
   deploy: { en: "deploy something", zh: "部署" }
 }
 
-const risks: Readonly<Record<Risk, Words>> = {
+const risks: Readonly<Record<Risk, LocalizedText>> = {
   low: { en: "Risk: low", zh: "风险：低" },
   medium: { en: "Risk: medium", zh: "风险：中" },
   high: { en: "Risk: high", zh: "风险：高" }
 }
 
-/** All of a request that goes to a chat. */
-export interface ApprovalSummary {
-  readonly action: ActionClass
-  readonly risk: Risk
-}
+/** The part of a request that is sent to a chat. */
+export const ApprovalSummary = Schema.Struct({ action: ActionClass, risk: Risk })
+export type ApprovalSummary = typeof ApprovalSummary.Type
 
 export const summarizeApproval = ({ action, risk }: ApprovalRequest): ApprovalSummary => ({ action, risk })
 
@@ -41,25 +42,25 @@ export interface ApprovalCardInput {
   readonly summary: ApprovalSummary
   /** Names of the project, the machine and the agent. */
   readonly place: string
-  /** Where the Hub shows it. */
+  /** Page of the approval at the Hub. */
   readonly url: string
 }
 
-const wants = ({ action }: ApprovalSummary): Words => ({
+const titleOf = ({ action }: ApprovalSummary): LocalizedText => ({
   en: `The agent wants to ${actions[action].en}`,
   zh: `智能体请求${actions[action].zh}`
 })
 
-/** With a button for each answer. */
+/** Card with one button per decision. */
 export const pendingCard = (
   { summary, language, place, url }: ApprovalCardInput,
   { allow, deny }: { readonly allow: string; readonly deny: string }
 ): Card => ({
   language,
-  title: wants(summary),
+  title: titleOf(summary),
   tone: "attention",
   lines: [
-    plainly(place),
+    sameInAllLanguages(place),
     risks[summary.risk],
     { en: "Look at what exactly it would do before you allow it.", zh: "批准前请先查看具体内容。" }
   ],
@@ -75,11 +76,11 @@ export type ResolvedState = Exclude<ApprovalState, "pending">
 /** A decision as a chat shows it, without the original and the edited input. The Hub has both. */
 export type CardResolution = Pick<Approval, "edited" | "origin" | "scope"> & {
   readonly state: ResolvedState
-  /** A person's id, or what else the run's log says. */
+  /** A user's id, or another name from the run's log. */
   readonly by?: string | undefined
 }
 
-/** An approval as the Hub has it. */
+/** The resolution of an approval of the Hub. */
 export const toResolution = (
   { decidedBy: by, edited, origin, scope }: Approval,
   state: ResolvedState
@@ -91,7 +92,7 @@ export const toResolution = (
   ...(scope === undefined ? {} : { scope })
 })
 
-const outcomes: Readonly<Record<ResolvedState, (by: string | undefined) => Words>> = {
+const outcomes: Readonly<Record<ResolvedState, (by: string | undefined) => LocalizedText>> = {
   approved: (by) =>
     by === undefined ? { en: "Allowed", zh: "已允许" } : { en: `Allowed by ${by}`, zh: `${by} 已允许` },
   denied: (by) =>
@@ -100,14 +101,14 @@ const outcomes: Readonly<Record<ResolvedState, (by: string | undefined) => Words
   cancelled: () => ({ en: "No longer needed", zh: "已不再需要" })
 }
 
-const scopes: Readonly<Record<DecisionScope, Words>> = {
+const scopes: Readonly<Record<DecisionScope, LocalizedText>> = {
   once: { en: "once", zh: "仅此一次" },
   run: { en: "for this run", zh: "本次运行内" },
   session: { en: "for this session", zh: "本会话内" },
   always: { en: "from now on", zh: "从现在起" }
 }
 
-const origins: Readonly<Record<DecisionOrigin, Words>> = {
+const origins: Readonly<Record<DecisionOrigin, LocalizedText>> = {
   console: { en: "in the console", zh: "在控制台" },
   terminal: { en: "in a terminal", zh: "在终端" },
   chat: { en: "in a chat", zh: "在聊天中" },
@@ -115,12 +116,12 @@ const origins: Readonly<Record<DecisionOrigin, Words>> = {
   policy: { en: "by the device's policy", zh: "由设备策略" }
 }
 
-const circumstances = ({ edited, origin, scope, state }: CardResolution): Words | undefined => {
+const circumstances = ({ edited, origin, scope, state }: CardResolution): LocalizedText | undefined => {
   const parts = [
     ...(state === "approved" && scope !== undefined ? [scopes[scope]] : []),
     ...(origin === undefined || state === "expired" ? [] : [origins[origin]])
   ]
-  const changed: Words = {
+  const changed: LocalizedText = {
     en: "The input was changed first. Look at both.",
     zh: "输入已先被修改，请查看两者。"
   }
@@ -132,23 +133,23 @@ const circumstances = ({ edited, origin, scope, state }: CardResolution): Words 
   }
 }
 
-/** Without a button: it is decided. `name` is that of a person. */
+/** Card without decision buttons. `name` is the deciding user's name. */
 export const resolvedCard = (
   { summary, language, place, url }: ApprovalCardInput,
   decision: CardResolution,
   name: string | undefined
 ): Card => ({
   language,
-  title: wants(summary),
+  title: titleOf(summary),
   tone: decision.state === "approved" ? "good" : decision.state === "denied" ? "bad" : "neutral",
-  lines: [plainly(place), outcomes[decision.state](name), circumstances(decision)].filter(
+  lines: [sameInAllLanguages(place), outcomes[decision.state](name), circumstances(decision)].filter(
     (line) => line !== undefined
   ),
   buttons: [{ _tag: "Link", label: { en: "Look", zh: "查看" }, url }]
 })
 
-/** Answer to a decision that came too late. */
-export const alreadyDecidedBy = (by: string | undefined): Words =>
+/** Answer to a decision on a resolved approval. */
+export const alreadyDecidedBy = (by: string | undefined): LocalizedText =>
   by === undefined
     ? { en: "Someone has already decided this.", zh: "已有人做出决定。" }
     : { en: `Already decided by ${by}.`, zh: `${by} 已做出决定。` }

@@ -9,7 +9,7 @@ import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { ButtonActions } from "../action/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
-import { UserNames } from "../hub/UserNames.ts"
+import { UserNames } from "../store/UserNames.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import {
@@ -20,7 +20,8 @@ import {
   toResolution
 } from "./ApprovalCard.ts"
 import { ApprovalCardStore } from "./ApprovalCardStore.ts"
-import { type Follow, Follows } from "./Follows.ts"
+import type { Follow } from "./FollowRow.ts"
+import { Follows } from "./Follows.ts"
 import { newCard } from "./NewCard.ts"
 
 type Failed = SqlError.SqlError | NotSent | PlatformUnavailable

@@ -1,8 +1,14 @@
 /** A chat of one bot, as a condition on rows. */
-import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 
-export type ChatKey = Omit<ChatAccount, "account"> & { readonly chatId: string }
+export const ChatKey = Schema.Struct({
+  platform: Schema.String,
+  app: Schema.String,
+  tenant: Schema.String,
+  chatId: Schema.String
+})
+export type ChatKey = typeof ChatKey.Type
 
 export const isInChat = (sql: SqlClient.SqlClient, { app, chatId, platform, tenant }: ChatKey) =>
   sql`platform = ${platform} AND app = ${app} AND tenant = ${tenant} AND chat_id = ${chatId}`

@@ -8,11 +8,11 @@ import { Effect, Stream } from "effect"
 import { Hub } from "../hub/Hub.ts"
 import { HubRefused } from "../hub/HubFailures.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
-import { type FollowState, retryPassing, saveFollow } from "./FollowState.ts"
+import { type FollowState, retryTransient, saveFollow } from "./FollowState.ts"
 import { hasTaskEnded, progressAfter, progressWithoutRun } from "./TaskProgress.ts"
 
 const FIRST_WAIT_MS = 200
-const LONGEST_WAIT_MS = 10_000
+const MAX_WAIT_MS = 10_000
 
 /** Waits until the Hub names the run of the task, or the task ends without one. */
 export const awaitRun = Effect.fn("FollowRun.awaitRun")(function* (state: FollowState) {
@@ -20,12 +20,12 @@ export const awaitRun = Effect.fn("FollowRun.awaitRun")(function* (state: Follow
   const { account, taskId } = state.current
   let wait = FIRST_WAIT_MS
   while (state.current.runId === undefined && !hasTaskEnded(state.current.progress)) {
-    const task = yield* retryPassing(hub.as(account, ({ tasks }) => tasks.get({ params: { id: taskId } })))
+    const task = yield* retryTransient(hub.as(account, ({ tasks }) => tasks.get({ params: { id: taskId } })))
     if (task.runId !== undefined) state.update({ runId: task.runId })
     else {
       state.setProgress(progressWithoutRun(state.current.progress, task))
       yield* Effect.sleep(wait)
-      wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)
+      wait = Math.min(wait * 1.5, MAX_WAIT_MS)
     }
   }
 })
@@ -34,13 +34,13 @@ const applyApproval = Effect.fnUntraced(function* (state: FollowState, { event }
   const approvals = yield* ApprovalCards
   if (event.type === "run.approval.requested") {
     const { approvalId, expiresAt, request } = event.payload
-    yield* retryPassing(approvals.show(state.current, approvalId, request, expiresAt)).pipe(
+    yield* retryTransient(approvals.show(state.current, approvalId, request, expiresAt)).pipe(
       Effect.catchTag("NotSent", ({ message }) =>
         Effect.logWarning("failed to show an approval", { approvalId, reason: message })
       )
     )
   } else if (event.type === "run.approval.resolved") {
-    yield* retryPassing(approvals.settle(event.payload.approvalId, event.payload)).pipe(
+    yield* retryTransient(approvals.settle(event.payload.approvalId, event.payload)).pipe(
       Effect.catchTag("NotSent", () => Effect.void)
     )
   }
@@ -57,7 +57,7 @@ const applyEvent = Effect.fnUntraced(function* (state: FollowState, { decoded, m
   state.setProgress(progressAfter(state.current.progress, event))
   // The status command reads the saved phase, and another Gateway continues from it.
   if (state.current.progress.phase !== phase && !hasTaskEnded(state.current.progress))
-    yield* retryPassing(saveFollow(state))
+    yield* retryTransient(saveFollow(state))
 })
 
 /** The state of a run whose events are deleted. */
@@ -92,7 +92,7 @@ export const followTaskRun = Effect.fn("FollowRun.followTaskRun")(function* (
         (error) => error instanceof HubRefused && error.code === "conflict",
         () => readRun
       ),
-      retryPassing
+      retryTransient
     )
     // The Hub closed the stream: it stops, or this reader was slow.
     if (!hasTaskEnded(state.current.progress)) yield* Effect.sleep("500 millis")

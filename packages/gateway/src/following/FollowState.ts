@@ -1,21 +1,22 @@
-/** State of one followed task while this Gateway follows it. Every change of the progress asks for a new drawing of the card. */
+/** State of one followed task while this Gateway follows it. A change of the progress requests an update of the card. */
 import { Effect, Queue, Schedule } from "effect"
-import { type Follow, Follows } from "./Follows.ts"
+import type { Follow } from "./FollowRow.ts"
+import { Follows } from "./Follows.ts"
 import type { TaskProgress } from "./TaskProgress.ts"
 
 /** Up to 30 seconds between attempts, for failures of a platform, the Hub or the store. */
 const retries = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")])
 
-const isPassing = ({ _tag }: { readonly _tag: string }): boolean =>
+const isTransient = ({ _tag }: { readonly _tag: string }): boolean =>
   _tag === "PlatformUnavailable" || _tag === "HubUnavailable" || _tag === "SqlError"
 
-/** Retries while a failure may pass. */
-export const retryPassing = <A, E extends { readonly _tag: string }, R>(self: Effect.Effect<A, E, R>) =>
-  Effect.retry(self, { schedule: retries, while: isPassing })
+/** Retries failures that may be temporary. */
+export const retryTransient = <A, E extends { readonly _tag: string }, R>(self: Effect.Effect<A, E, R>) =>
+  Effect.retry(self, { schedule: retries, while: isTransient })
 
 export class FollowState {
   current: Follow
-  /** False once the platform refuses to draw the card: it is too old, or was deleted. */
+  /** False after the platform has refused to update the card, because it is too old or was deleted. */
   isDrawable = true
   readonly changed: Queue.Queue<void>
 

@@ -1,6 +1,5 @@
 /**
- * Following of one task in one chat to its end: a card that is drawn about once a second at most, an approval card for each request, and in
- * a direct chat the agent's final answer.
+ * Following of one task in one chat to its end: the task's card, an approval card per request, and the agent's final answer in a direct chat.
  *
  * Guarantees: another Gateway can continue at any point. The position is saved, and every message has its own key.
  */
@@ -10,10 +9,10 @@ import { Hub } from "../hub/Hub.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import { answerText } from "./AnswerText.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
-import { makeDrawing } from "./DrawTaskCard.ts"
+import { makeTaskCardUpdate } from "./TaskCardUpdate.ts"
 import { awaitRun, followTaskRun } from "./FollowRun.ts"
-import type { Follow } from "./Follows.ts"
-import { FollowState, retryPassing, saveFollow } from "./FollowState.ts"
+import type { Follow } from "./FollowRow.ts"
+import { FollowState, retryTransient, saveFollow } from "./FollowState.ts"
 
 /** Between two drawings of a card. Platforms allow five per second, for all callers together. */
 const DRAWING_PAUSE = "1200 millis"
@@ -48,9 +47,9 @@ const followToEnd = Effect.fn("FollowTask.followToEnd")(
 
 export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
   const state = yield* FollowState.make(begin)
-  const draw = yield* makeDrawing(state)
+  const draw = yield* makeTaskCardUpdate(state)
   const drawing = yield* Queue.take(state.changed).pipe(
-    Effect.andThen(retryPassing(draw)),
+    Effect.andThen(retryTransient(draw)),
     Effect.andThen(Effect.sleep(DRAWING_PAUSE)),
     Effect.forever,
     Effect.forkChild
@@ -58,10 +57,10 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
   if (begin.messageId === undefined) state.requestDrawing()
   yield* followToEnd(state)
   yield* Fiber.interrupt(drawing)
-  yield* retryPassing(draw)
-  yield* retryPassing((yield* ApprovalCards).closeAll(state.current))
-  yield* retryPassing(sendAnswer(state))
+  yield* retryTransient(draw)
+  yield* retryTransient((yield* ApprovalCards).closeAll(state.current))
+  yield* retryTransient(sendAnswer(state))
   yield* (yield* ButtonActions).expire(begin.taskId)
   state.update({ ended: true })
-  yield* retryPassing(saveFollow(state))
+  yield* retryTransient(saveFollow(state))
 })

@@ -1,9 +1,8 @@
 /**
- * A new card in a chat: a message is sent and kept, then the card is drawn in its place unless the message shows it for certain.
+ * A new card in a chat: its message is sent and saved, then the card is drawn on it, unless the message shows the card already.
  *
- * Guarantees: where the response to the first step is lost and the step is repeated, no card with an old state or a live button remains. A
- * platform that recognizes the key has one message, and the second step draws what it shows. Any other platform is first sent a
- * neutral card, which has nothing to click and stays true.
+ * Guarantees: if a response is lost and the message is sent again, no card with an old state or a working button remains. A platform that
+ * recognizes keys has one message, which the caller draws again. Other platforms receive a neutral card first, without actions.
  */
 import { Effect } from "effect"
 import type { Card } from "../platform/Card.ts"
@@ -20,7 +19,7 @@ export interface NewCard {
   readonly card: Card
   /** The same at every attempt. */
   readonly key: string
-  /** An earlier attempt may have sent it, with what was to be shown then. */
+  /** Whether an earlier attempt may have sent the message, with an older card. */
   readonly repeated: boolean
 }
 
@@ -32,7 +31,7 @@ export interface SentCard {
 
 const neutralTitle: Card["title"] = { en: "A task in Corral", zh: "Corral 中的任务" }
 
-/** Without a state and without a button that does something. */
+/** The card without a state and without actions. */
 const neutralCard = ({ buttons, language, lines }: Card): Card => ({
   language,
   title: neutralTitle,
@@ -41,16 +40,16 @@ const neutralCard = ({ buttons, language, lines }: Card): Card => ({
   buttons: buttons.filter(({ _tag }) => _tag === "Link")
 })
 
-/** Sends the message of a card; `keep` saves it before anything is drawn on it. */
+/** Sends the message of a card. `save` runs before anything is drawn on it. */
 export const newCard = <E, R>(
   platform: ChatPlatform,
   { card, key, repeated, where }: NewCard,
-  keep: (message: MessageRef) => Effect.Effect<void, E, R>
+  save: (message: MessageRef) => Effect.Effect<void, E, R>
 ): Effect.Effect<SentCard, E | NotSent | PlatformUnavailable, R> => {
   const { recognizesKeys } = platform
   const first = recognizesKeys ? card : neutralCard(card)
   return platform.send(where, { _tag: "Card", card: first }, key).pipe(
-    Effect.tap(keep),
+    Effect.tap(save),
     Effect.map((message) => ({ message, drawn: recognizesKeys && !repeated }))
   )
 }

@@ -4,10 +4,10 @@
  * Does not: contain the prompt, the output, a path or a diff.
  */
 import type { Card, CardButton, Tone } from "../platform/Card.ts"
-import type { Words } from "../platform/Words.ts"
+import type { LocalizedText } from "../platform/LocalizedText.ts"
 import { hasTaskEnded, type Phase, type TaskProgress } from "./TaskProgress.ts"
 
-const titles: Readonly<Record<Phase, readonly [words: Words, tone: Tone]>> = {
+const titles: Readonly<Record<Phase, readonly [words: LocalizedText, tone: Tone]>> = {
   queued: [{ en: "Waiting for the machine", zh: "等待机器" }, "neutral"],
   working: [{ en: "Running", zh: "进行中" }, "running"],
   waiting: [{ en: "Needs your decision", zh: "等待决定" }, "attention"],
@@ -17,10 +17,10 @@ const titles: Readonly<Record<Phase, readonly [words: Words, tone: Tone]>> = {
   lost: [{ en: "No longer followed", zh: "不再跟进" }, "neutral"]
 }
 
-export const phaseWords = ({ phase }: TaskProgress): Words => titles[phase][0]
+export const phaseTitle = ({ phase }: TaskProgress): LocalizedText => titles[phase][0]
 
-/** Why a run failed, in the words of a chat. */
-const causes: Readonly<Record<string, Words>> = {
+/** Causes of failure, by error code. */
+const causes: Readonly<Record<string, LocalizedText>> = {
   runtime_unavailable: {
     en: "The agent's program is missing or not signed in.",
     zh: "智能体程序缺失或未登录。"
@@ -33,7 +33,7 @@ const causes: Readonly<Record<string, Words>> = {
 
 const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
 
-const activity = ({ changes, diff, tools }: TaskProgress): Words | undefined => {
+const activity = ({ changes, diff, tools }: TaskProgress): LocalizedText | undefined => {
   const en: Array<string> = []
   const zh: Array<string> = []
   if (tools > 0) {
@@ -50,7 +50,7 @@ const activity = ({ changes, diff, tools }: TaskProgress): Words | undefined => 
   return en.length === 0 ? undefined : { en: en.join(", "), zh: zh.join("，") }
 }
 
-const duration = ({ endedAt, startedAt }: TaskProgress): Words | undefined => {
+const duration = ({ endedAt, startedAt }: TaskProgress): LocalizedText | undefined => {
   if (startedAt === undefined || endedAt === undefined) return undefined
   const seconds = Math.max(0, Math.round((Date.parse(endedAt) - Date.parse(startedAt)) / 1_000))
   const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60]

@@ -6,24 +6,27 @@
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
 import type { EventOf, RunEvent, TerminalType } from "@corral/domain/run/RunEvent"
 import type { Task } from "@corral/domain/task/Task"
+import { Schema } from "effect"
 
-export type Phase = "queued" | "working" | "waiting" | "completed" | "failed" | "cancelled" | "lost"
+const Phase = Schema.Literals(["queued", "working", "waiting", "completed", "failed", "cancelled", "lost"])
+export type Phase = typeof Phase.Type
 
-export interface TaskProgress {
-  readonly phase: Phase
-  readonly tools: number
+export const TaskProgress = Schema.Struct({
+  phase: Phase,
+  tools: Schema.Number,
   /** Number of changes. Distinct files are not counted: their paths stay at the Hub. */
-  readonly changes: number
+  changes: Schema.Number,
   /** Number of pending approvals. */
-  readonly waiting: number
-  readonly diff?:
-    | { readonly files: number; readonly additions: number; readonly deletions: number }
-    | undefined
+  waiting: Schema.Number,
+  diff: Schema.optional(
+    Schema.Struct({ files: Schema.Number, additions: Schema.Number, deletions: Schema.Number })
+  ),
   /** A code of the error table. */
-  readonly code?: string | undefined
-  readonly startedAt?: string | undefined
-  readonly endedAt?: string | undefined
-}
+  code: Schema.optional(Schema.String),
+  startedAt: Schema.optional(Schema.String),
+  endedAt: Schema.optional(Schema.String)
+})
+export type TaskProgress = typeof TaskProgress.Type
 
 export const queuedProgress: TaskProgress = { phase: "queued", tools: 0, changes: 0, waiting: 0 }
 
@@ -41,7 +44,7 @@ const end =
     endedAt: createdAt
   })
 
-/** What a card shows of each event type. */
+/** Change of the progress by each event type. */
 const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
   "run.created": ignore,
   "run.started": (progress, { createdAt }) => ({ ...progress, phase: "working", startedAt: createdAt }),

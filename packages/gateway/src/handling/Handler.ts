@@ -1,9 +1,9 @@
-/** What is done with an event, once it is in our words. It may be called again for an event that it has handled: `event.key` tells. */
+/** Handler of normalized events. It may be called again for a handled event, which has the same `event.key`. */
 import type { IntegrationEvent } from "@corral/domain/chat/Integration"
 import { Data, type Effect } from "effect"
 import type { Inbound } from "../platform/ChatPlatform.ts"
 
-/** `permanent`: trying again does not help. The message goes to the log and the dead letters: it repeats nothing of the event. */
+/** `permanent`: a retry does not help. The message is logged and stored with the dead letter, so it contains nothing of the event. */
 export class HandlerFailed extends Data.TaggedError("HandlerFailed")<{
   readonly message: string
   readonly permanent: boolean
@@ -11,5 +11,5 @@ export class HandlerFailed extends Data.TaggedError("HandlerFailed")<{
   readonly retryAfterMs?: number | undefined
 }> {}
 
-/** `inbound` is for the platform, which may need it to answer. Nothing of it is sent elsewhere. */
+/** `inbound` is sent only to its platform, which may need it for an answer. */
 export type Handler = (event: IntegrationEvent, inbound: Inbound) => Effect.Effect<void, HandlerFailed>

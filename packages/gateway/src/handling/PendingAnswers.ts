@@ -1,49 +1,49 @@
 /**
- * Which clicks are still being answered. A platform puts back the card as it was before a click when the answer comes, so what changes a card
- * waits until the answer has gone.
+ * Clicks whose HTTP answer is not sent yet. When the answer arrives, a platform restores the card as it was before the click, so a change of
+ * the card waits until the answer is sent.
  *
- * It knows the answers of this process. Another Gateway's answer has gone once the longest that an answer takes is over.
+ * Only this process's answers are known. Another Gateway's answer counts as sent after `MAX_ANSWER_MS`.
  */
 import { Clock, Context, Deferred, Effect, Layer } from "effect"
 
-/** From the last byte of the answer until the client has it, more or less. */
-const SETTLE = "200 millis"
-/** What an answer takes at most, and what the client needs to show it. */
-const LONGEST_MS = 3_000
+/** Time from the last byte of the answer until the client shows it. */
+const DELIVERY_TIME = "200 millis"
+/** Maximum time of an answer, with the time that the client needs to show it. */
+const MAX_ANSWER_MS = 3_000
 
 export class PendingAnswers extends Context.Service<
   PendingAnswers,
   {
-    /** Calls back when the answer has gone. */
+    /** Registers an answer. The caller runs the returned function when the answer is sent. */
     readonly begin: (key: string) => () => void
-    /** Waits until the answer to that event has gone. `receivedAt` in Unix milliseconds. */
+    /** Waits until the answer to an event is sent. `receivedAt` in Unix milliseconds. */
     readonly awaitSent: (key: string, receivedAt: number) => Effect.Effect<void>
   }
->()("corral/gateway/Answering") {
+>()("corral/gateway/PendingAnswers") {
   static readonly layer = Layer.effect(
     PendingAnswers,
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const scope = yield* Effect.scope
-      const underWay = new Map<string, Deferred.Deferred<void>>()
-      const forget = (key: string) => Effect.sync(() => underWay.delete(key))
+      const answers = new Map<string, Deferred.Deferred<void>>()
+      const remove = (key: string) => Effect.sync(() => answers.delete(key))
       const services = yield* Effect.context<never>()
       const fork = Effect.runForkWith(services)
       return PendingAnswers.of({
         begin: (key) => {
-          const gone = Deferred.makeUnsafe<void>()
-          underWay.set(key, gone)
+          const sent = Deferred.makeUnsafe<void>()
+          answers.set(key, sent)
           return () => {
-            Deferred.doneUnsafe(gone, Effect.void)
-            fork(Effect.forkIn(Effect.andThen(Effect.sleep(`${LONGEST_MS} millis`), forget(key)), scope))
+            Deferred.doneUnsafe(sent, Effect.void)
+            fork(Effect.forkIn(Effect.andThen(Effect.sleep(`${MAX_ANSWER_MS} millis`), remove(key)), scope))
           }
         },
         awaitSent: (key, receivedAt) =>
           Effect.suspend(() => {
-            const known = underWay.get(key)
-            const left = receivedAt + LONGEST_MS - clock.currentTimeMillisUnsafe()
-            if (known === undefined) return left > 0 ? Effect.sleep(`${left} millis`) : Effect.void
-            return Effect.andThen(Deferred.await(known), Effect.sleep(SETTLE))
+            const answer = answers.get(key)
+            const left = receivedAt + MAX_ANSWER_MS - clock.currentTimeMillisUnsafe()
+            if (answer === undefined) return left > 0 ? Effect.sleep(`${left} millis`) : Effect.void
+            return Effect.andThen(Deferred.await(answer), Effect.sleep(DELIVERY_TIME))
           })
       })
     })

@@ -1,4 +1,4 @@
-/** Makes an event of what a platform's event says: its id and key follow from the platform's own id, so they are the same at every try. */
+/** Events from drafts. The id and the key are derived from the platform's id, so every attempt has the same. */
 import { type EventId, encodeUlid } from "@corral/domain/identity/Ids"
 import type { IntegrationDraft, IntegrationEvent } from "@corral/domain/chat/Integration"
 import { PAYLOAD_VERSION } from "@corral/domain/run/RunEvent"
@@ -9,7 +9,7 @@ import type { Inbound } from "../platform/ChatPlatform.ts"
 export const eventKeyOf = ({ platform, upstreamId }: Pick<Inbound, "platform" | "upstreamId">): string =>
   `${platform}:${upstreamId}`
 
-/** `seq` is its place in its chat. */
+/** `seq` is the position of the event in its chat. */
 export const stampEvent = (draft: IntegrationDraft, inbound: Inbound, seq: number): IntegrationEvent => {
   const { app, platform, receivedAt, upstreamId } = inbound
   const hash = createHash("sha256").update(`${platform} ${app} ${upstreamId}`).digest()

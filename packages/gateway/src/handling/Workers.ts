@@ -1,9 +1,10 @@
 /**
- * Workers that handle the pending events: each is normalized and handled at least once. A failed event is retried alone, for at most two
- * minutes; then it is a dead letter and its sender is owed a notice.
+ * Workers that handle pending events. A failed event is retried for up to two minutes. Then it moves to the dead letters, and its sender
+ * receives a notice.
  *
- * Guarantees: a bounded number of events in progress, of one chat no more than half of that, of one sender one.
- * Does not: delay the acknowledgement of an event, which was sent before.
+ * Guarantees: each event is handled at least once. Up to `workers` events are in progress: up to half of them from one chat, one from one
+ * sender.
+ * Does not: acknowledge events. They are acknowledged when they are stored.
  */
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Cause, Clock, Effect, Fiber, Layer } from "effect"
@@ -18,30 +19,30 @@ import { eventKeyOf, stampEvent } from "./Stamp.ts"
 
 export interface WorkOptions {
   readonly handler: Handler
-  /** Events in progress. */
+  /** Maximum number of events in progress. */
   readonly workers?: number | undefined
-  /** How long an event is retried, in milliseconds. */
+  /** Time for retries of an event, in milliseconds. */
   readonly patienceMs?: number | undefined
-  /** Starts of one event that the Gateway did not survive. */
+  /** Maximum number of attempts that ended with a crash of the Gateway. */
   readonly maxCrashes?: number | undefined
 }
 
 const WORKERS = 32
 const MAX_CRASHES = 3
-/** Leases are renewed several times in a lease. */
+/** A lease is renewed several times before it expires. */
 const RENEWAL_MS = 2_000
-/** Another Gateway's changes, and retries that are due, are seen within this. */
+/** Maximum delay before another Gateway's changes and due retries are found. */
 const POLL = "500 millis"
-/** Minimum time for an attempt, for the last attempt at an event too. */
-const SHORTEST_ATTEMPT_MS = 10_000
+/** Minimum time for every attempt, including the last one. */
+const MIN_ATTEMPT_MS = 10_000
 
-interface Failed {
+interface AttemptFailure {
   readonly reason: string
   readonly permanent: boolean
   readonly retryAfterMs?: number | undefined
 }
 
-const failedOf = (error: HandlerFailed | NotUnderstood | PlatformUnavailable): Failed => ({
+const attemptFailure = (error: HandlerFailed | NotUnderstood | PlatformUnavailable): AttemptFailure => ({
   reason: error.message,
   permanent: error._tag === "NotUnderstood" || (error._tag === "HandlerFailed" && error.permanent),
   retryAfterMs: error._tag === "HandlerFailed" ? error.retryAfterMs : undefined
@@ -54,7 +55,7 @@ const countersOf = Effect.map(CurrentMetrics, (metrics) => ({
 }))
 
 /** One attempt at an event, with its result: completed, retried or moved to the dead letters. */
-const attemptOf = Effect.fnUntraced(function* (
+const makeAttempt = Effect.fnUntraced(function* (
   owner: string,
   platforms: ReadonlyArray<ChatPlatform>,
   { handler, maxCrashes = MAX_CRASHES, patienceMs = PATIENCE_MS }: WorkOptions
@@ -71,7 +72,7 @@ const attemptOf = Effect.fnUntraced(function* (
     if (draft !== undefined) yield* handler(stampEvent(draft, inbound, position), inbound)
   })
 
-  const giveUp = Effect.fnUntraced(function* (event: ClaimedEvent, { permanent, reason }: Failed) {
+  const giveUp = Effect.fnUntraced(function* (event: ClaimedEvent, { permanent, reason }: AttemptFailure) {
     const { attempts, inbound } = event
     yield* Effect.logError("event moved to dead letters", { event: eventKeyOf(inbound), attempts, reason })
     yield* queues.giveUp(owner, event, { reason, isPassing: !permanent })
@@ -83,14 +84,16 @@ const attemptOf = Effect.fnUntraced(function* (
     if (attempts - failures > maxCrashes)
       return yield* giveUp(event, { reason: "It was never finished.", permanent: true })
     const deadline = deadlineOf(event, clock.currentTimeMillisUnsafe(), patienceMs)
-    const left = Math.max(deadline - clock.currentTimeMillisUnsafe(), SHORTEST_ATTEMPT_MS)
+    const left = Math.max(deadline - clock.currentTimeMillisUnsafe(), MIN_ATTEMPT_MS)
     const failed = yield* handle(event).pipe(
       Effect.timeoutOrElse({
         duration: `${left} millis`,
-        orElse: () => Effect.succeed<Failed>({ reason: "It took too long.", permanent: false })
+        orElse: () => Effect.succeed<AttemptFailure>({ reason: "The attempt timed out.", permanent: false })
       }),
-      Effect.catch((error) => Effect.succeed(failedOf(error))),
-      Effect.catchDefect(() => Effect.succeed<Failed>({ reason: "A defect.", permanent: false }))
+      Effect.catch((error) => Effect.succeed(attemptFailure(error))),
+      Effect.catchDefect(() =>
+        Effect.succeed<AttemptFailure>({ reason: "The handler failed unexpectedly.", permanent: false })
+      )
     )
     if (failed === undefined) {
       yield* queues.complete(owner, event)
@@ -111,7 +114,7 @@ export const workersLayer = (platforms: ReadonlyArray<ChatPlatform>, options: Wo
       const clock = yield* Clock.Clock
       const queues = yield* SenderQueues
       const owner = randomUUID()
-      const attempt = yield* attemptOf(owner, platforms, options)
+      const attempt = yield* makeAttempt(owner, platforms, options)
       const { workers = WORKERS } = options
       const perChat = Math.max(1, Math.floor(workers / 2))
       const inProgress = new Map<number, Fiber.Fiber<void>>()
@@ -123,7 +126,7 @@ export const workersLayer = (platforms: ReadonlyArray<ChatPlatform>, options: Wo
         if (fiber !== undefined) yield* Fiber.interrupt(fiber)
       })
       const begin = Effect.fnUntraced(function* (event: ClaimedEvent) {
-        // Its lease had passed while the store was away.
+        // The lease expired while the database was unavailable.
         yield* stop(event.queue)
         const started = attempt(event).pipe(
           Effect.catchCause((cause) =>
@@ -146,8 +149,8 @@ export const workersLayer = (platforms: ReadonlyArray<ChatPlatform>, options: Wo
         if (clock.currentTimeMillisUnsafe() - renewedAt < RENEWAL_MS) return
         renewedAt = clock.currentTimeMillisUnsafe()
         const queuesInProgress = [...inProgress.keys()]
-        const held = yield* queues.renew(owner, queuesInProgress)
-        const lost = queuesInProgress.filter((queue) => !held.has(queue))
+        const renewed = yield* queues.renew(owner, queuesInProgress)
+        const lost = queuesInProgress.filter((queue) => !renewed.has(queue))
         yield* Effect.forEach(lost, stop, { discard: true })
       })
       const round = Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /** `/health`: whether the Gateway accepts events, with at most one query per second. `/health/live`: whether the process answers. */
 import { GatewayApi } from "@corral/domain/gateway-api/GatewayApi"
-import { alive, type HealthProblem, type PublicHealth } from "@corral/domain/http/Health"
+import { livenessOk, type HealthProblem, type PublicHealth } from "@corral/domain/http/Health"
 import { metricsTokenMatcher } from "@corral/service/http/MetricsPage"
 import { MetricsToken } from "@corral/service/telemetry/Telemetry"
 import { Effect } from "effect"
@@ -31,7 +31,7 @@ export const gatewayHealth = HttpApiBuilder.group(
           : { status: "degraded" }
         return yield* Effect.fail(notReady)
       }),
-      live: () => Effect.succeed(alive)
+      live: () => Effect.succeed(livenessOk)
     })
   })
 )

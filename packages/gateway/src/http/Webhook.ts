@@ -1,17 +1,17 @@
 /**
  * Webhook of a chat platform: reads and verifies the raw body, stores the event, then answers.
  *
- * Guarantees: an answer within `ANSWER_MS`, whatever the store does. An event that could not be stored in time is refused, so that the
+ * Guarantees: an answer within `ANSWER_MS`, also when the store is slow or fails. An event that could not be stored in time is refused, so that the
  * platform sends it again, or shows the failed click to the person.
  */
-import type { RequestId } from "@corral/domain/identity/Ids"
-import { endLateBody, type HttpRefusal, refuseRequest } from "@corral/service/http/Refusal"
-import { refusalResponse } from "@corral/service/http/RefusalResponse"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { nodeExchange, type NodeExchange } from "@corral/service/http/NodeExchange"
+import { endLateBody, type HttpRefusal } from "@corral/service/http/Refusal"
+import { refusalResponse, refuseUnread } from "@corral/service/http/RefusalResponse"
+import { MAX_REQUEST_BYTES } from "@corral/service/http/RequestGuard"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
-import { NodeHttpServerRequest } from "@effect/platform-node"
 import { Clock, Effect, Exit, Fiber, Option } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { IncomingMessage, ServerResponse } from "node:http"
 import { gatewayMetrics } from "../GatewayMetrics.ts"
 import { PendingAnswers } from "../handling/PendingAnswers.ts"
 import { eventKeyOf } from "../handling/Stamp.ts"
@@ -19,11 +19,10 @@ import { Inbox } from "../inbox/Inbox.ts"
 import type {
   ChatPlatform,
   Inbound,
-  PlatformAnswer,
+  PlatformResponse,
   Verification,
   WebhookKind
 } from "../platform/ChatPlatform.ts"
-import { MAX_WEBHOOK_BYTES } from "./Guard.ts"
 import { readRawBody } from "./RawBody.ts"
 
 /** Platforms wait for 3 seconds, network and a busy machine included. */
@@ -45,33 +44,19 @@ const messages = {
 const refusalFor = ({ code }: Extract<Verification, { readonly _tag: "Refused" }>): HttpRefusal =>
   code === "schema_validation_failed" ? NO_EVENT : { code, message: messages[code] }
 
-const toResponse = ({ body, status }: PlatformAnswer) =>
+const toResponse = ({ body, status }: PlatformResponse) =>
   body === undefined
     ? HttpServerResponse.empty({ status, headers: { "content-length": "0" } })
     : HttpServerResponse.text(JSON.stringify(body), { status, contentType: "application/json" })
 
-interface NodeExchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly requestId: RequestId
-}
+const refusalWithId = (refusal: HttpRefusal) =>
+  Effect.map(CurrentRequestId, (id) => refusalResponse(refusal, id))
 
-const nodeExchange = (request: HttpServerRequest.HttpServerRequest): NodeExchange => ({
-  // The Gateway serves HTTP/1.1 only.
-  request: NodeHttpServerRequest.toIncomingMessage(request) as IncomingMessage,
-  response: NodeHttpServerRequest.toServerResponse(request) as ServerResponse,
-  // Set by the listener.
-  requestId: request.headers["x-request-id"] as RequestId
-})
-
-/** Refuses a request whose body is still being sent, on its socket. The returned response has been sent already. */
-const refuseUnread = ({ request, requestId, response }: NodeExchange, refusal: HttpRefusal) =>
+/** Refuses a request, whether or not its body has been read. */
+const refuse = ({ request, response }: NodeExchange, refusal: HttpRefusal) =>
   request.readableEnded
-    ? Effect.succeed(refusalResponse(refusal, requestId))
-    : Effect.callback<HttpServerResponse.HttpServerResponse>((resume) => {
-        response.once("close", () => resume(Effect.succeed(HttpServerResponse.empty())))
-        refuseRequest(response, refusal, requestId)
-      })
+    ? refusalWithId(refusal)
+    : Effect.flatMap(CurrentRequestId, (id) => refuseUnread(response, refusal, id))
 
 /** Handlers of the webhooks of one platform, by kind. */
 export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) {
@@ -87,11 +72,11 @@ export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) 
   outcomes.forEach(counter)
 
   const store = (inbound: Inbound) =>
-    Effect.tap(inbox.keep(inbound), (isNew) => Effect.sync(() => count(isNew ? "kept" : "known")))
+    Effect.tap(inbox.store(inbound), (isNew) => Effect.sync(() => count(isNew ? "kept" : "known")))
 
   const accept = Effect.fnUntraced(function* (
     inbound: Inbound,
-    { requestId, response }: NodeExchange,
+    { response }: NodeExchange,
     deadline: number
   ) {
     if (inbound.kind === "card_action") response.once("close", pendingAnswers.begin(eventKeyOf(inbound)))
@@ -105,7 +90,7 @@ export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) 
     if (Option.isNone(exit)) yield* Effect.forkDetach(Fiber.interrupt(storing))
     count("unavailable")
     const answer = platform.unavailable(inbound.kind)
-    return answer === undefined ? refusalResponse({ code: "overloaded" }, requestId) : toResponse(answer)
+    return answer === undefined ? yield* refusalWithId({ code: "overloaded" }) : toResponse(answer)
   })
 
   const answer = Effect.fnUntraced(function* (
@@ -124,7 +109,7 @@ export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) 
         return toResponse(platform.accepted)
       case "Refused": {
         const { reason } = verification
-        const { requestId } = exchange
+        const requestId = yield* CurrentRequestId
         count("refused")
         yield* Effect.logInfo("a request was refused", { platform: platform.id, reason, requestId })
         return refusalResponse(refusalFor(verification), requestId)
@@ -137,8 +122,8 @@ export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) 
       const exchange = nodeExchange(httpRequest)
       const { request, response } = exchange
       const receivedAt = clock.currentTimeMillisUnsafe()
-      const body = yield* readRawBody(request, MAX_WEBHOOK_BYTES, ANSWER_MS)
-      if (body._tag === "TooLarge") return yield* refuseUnread(exchange, { code: "payload_too_large" })
+      const body = yield* readRawBody(request, MAX_REQUEST_BYTES, ANSWER_MS)
+      if (body._tag === "TooLarge") return yield* refuse(exchange, { code: "payload_too_large" })
       if (body._tag === "Late") {
         endLateBody(response)
         return HttpServerResponse.empty()

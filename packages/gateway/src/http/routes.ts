@@ -1,11 +1,11 @@
 /**
- * HTTP routes of the Gateway, as `GatewayApi` describes them. Webhooks receive raw bodies: nothing is decoded before the platform's
- * verification.
+ * All HTTP routes of the Gateway, as `GatewayApi` describes them, with their guard. Webhooks receive raw bodies: nothing is decoded before
+ * the platform's verification. A program that mounts the routes provides the guard with `gatewayGuardLayer`, and serves them with Node.
  */
 import { GatewayApi } from "@corral/domain/gateway-api/GatewayApi"
-import { SchemaErrors } from "@corral/domain/http/RequestContext"
-import type { RequestId } from "@corral/domain/identity/Ids"
+import { CurrentRequestId, SchemaErrors } from "@corral/domain/http/RequestContext"
 import { refusalResponse } from "@corral/service/http/RefusalResponse"
+import { guardedRoutes } from "@corral/service/http/RequestGuard"
 import { requestIds } from "@corral/service/http/RequestIdLayer"
 import { Effect, Layer } from "effect"
 import { HttpServer, type HttpServerRequest } from "effect/http"
@@ -27,7 +27,7 @@ const webhooksOf = Effect.fnUntraced(function* (id: string) {
     const handle = webhook?.(kind)
     return ({ request }: RawRequest) =>
       handle === undefined
-        ? Effect.succeed(refusalResponse({ code: "not_found" }, request.headers["x-request-id"] as RequestId))
+        ? Effect.map(CurrentRequestId, (id) => refusalResponse({ code: "not_found" }, id))
         : handle(request)
   }
   return { events: handlerOf("events"), cardActions: handlerOf("card-actions") }
@@ -54,5 +54,6 @@ const slackWebhooks = HttpApiBuilder.group(
 export const gatewayRoutes = HttpApiBuilder.layer(GatewayApi).pipe(
   Layer.provide([gatewayHealth, feishuWebhooks, slackWebhooks]),
   Layer.provide([SchemaErrors.layer, requestIds]),
+  Layer.provide(guardedRoutes),
   Layer.provide(HttpServer.layerServices)
 )

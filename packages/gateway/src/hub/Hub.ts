@@ -1,6 +1,7 @@
 /**
- * The Hub as the Gateway sees it: typed calls with the Gateway's own token, each as the account that it is made for. The Hub decides every
- * time as whom that account acts; the Gateway names no person and keeps no sign-in.
+ * Typed client of the Hub. Each call has the Gateway's token and names a chat account. The Hub decides per call which user the account acts as.
+ *
+ * Does not: name users, or store sign-ins.
  */
 import { type ChatAccount, CHAT_ACCOUNT_HEADER, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
 import { ErrorObject, isErrorCode } from "@corral/domain/errors/ErrorTable"
@@ -22,43 +23,43 @@ import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/h
 import { HttpApi, HttpApiClient } from "effect/http-api"
 import { type HubFailed, HubRefused, HubUnavailable } from "./HubFailures.ts"
 
-/** What a Gateway uses of the contract. */
+/** The groups of the contract that a Gateway uses. */
 class UsedApi extends HttpApi.make("hub")
   .add(HubIntegrations, HubAuth, HubSessions, HubProjects, HubDevices, HubTasks, HubRuns, HubApprovals)
   .annotateMerge(HubApi.annotations) {}
 
 export interface HubAddress {
-  /** Origin. */
+  /** Origin of the Hub. */
   readonly url: string
   readonly token: Redacted.Redacted
 }
 
-const ANSWERS_WITHIN = "20 seconds"
+const RESPONSE_TIMEOUT = "20 seconds"
 
-/** For whom a call is made; absent: for the Gateway itself. */
-const Acting = Context.Reference<ChatAccount | undefined>("corral/gateway/Acting", {
+/** Account of the current call; absent for calls of the Gateway itself. */
+const CallingAccount = Context.Reference<ChatAccount | undefined>("corral/gateway/CallingAccount", {
   defaultValue: () => undefined
 })
 
 const decodeErrorObject = Schema.decodeUnknownOption(Schema.fromJsonString(ErrorObject))
 
-const away = (message = "The Hub does not answer.") => new HubUnavailable({ message })
+const unavailable = (message = "The Hub does not answer.") => new HubUnavailable({ message })
 
-/** Asking again may help with these. Of `unauthorized` too: the token may be on its way to one of the two. */
-const passing = new Set(["overloaded", "internal", "rate_limited", "idempotency_in_flight", "unauthorized"])
+/** Codes for which a retry may help. `unauthorized` is one, because a new token reaches the Hub and the Gateway at different times. */
+const retryable = new Set(["overloaded", "internal", "rate_limited", "idempotency_in_flight", "unauthorized"])
 
 const failureOf = (status: number, text: string): HubFailed => {
   const refusal = Option.getOrUndefined(decodeErrorObject(text))
-  if (refusal === undefined) return away(`The Hub answered ${status} without a reason.`)
+  if (refusal === undefined) return unavailable(`The Hub answered ${status} without a reason.`)
   const { code, details = {}, message } = refusal
   const retryAfter = details["retryAfterSeconds"]
   if (code === "rate_limited" && typeof retryAfter === "number")
     return new HubUnavailable({ message: `The Hub answered ${code}.`, retryAfterMs: retryAfter * 1_000 })
-  if (!isErrorCode(code) || passing.has(code)) return away(`The Hub answered ${code}.`)
+  if (!isErrorCode(code) || retryable.has(code)) return unavailable(`The Hub answered ${code}.`)
   return new HubRefused({ code, message, details })
 }
 
-const refuse = (response: HttpClientResponse.HttpClientResponse) =>
+const failOnRefusal = (response: HttpClientResponse.HttpClientResponse) =>
   response.status >= 200 && response.status < 300
     ? Effect.succeed(response)
     : Effect.flatMap(response.text, (text) => Effect.fail(failureOf(response.status, text)))
@@ -66,18 +67,18 @@ const refuse = (response: HttpClientResponse.HttpClientResponse) =>
 const connect = Effect.fnUntraced(function* ({ token, url }: HubAddress) {
   const base = (yield* HttpClient.HttpClient).pipe(
     HttpClient.mapRequestEffect((request) =>
-      Effect.map(Acting, (account) => {
-        const own = HttpClientRequest.bearerToken(request, Redacted.value(token))
+      Effect.map(CallingAccount, (account) => {
+        const authorized = HttpClientRequest.bearerToken(request, Redacted.value(token))
         return account === undefined
-          ? own
-          : HttpClientRequest.setHeader(own, CHAT_ACCOUNT_HEADER, encodeChatAccount(account))
+          ? authorized
+          : HttpClientRequest.setHeader(authorized, CHAT_ACCOUNT_HEADER, encodeChatAccount(account))
       })
     ),
-    HttpClient.transformResponse((answer) =>
-      answer.pipe(
-        Effect.flatMap(refuse),
-        Effect.timeoutOrElse({ duration: ANSWERS_WITHIN, orElse: () => Effect.fail(away()) }),
-        Effect.catchTag("HttpClientError", () => Effect.fail(away()))
+    HttpClient.transformResponse((response) =>
+      response.pipe(
+        Effect.flatMap(failOnRefusal),
+        Effect.timeoutOrElse({ duration: RESPONSE_TIMEOUT, orElse: () => Effect.fail(unavailable()) }),
+        Effect.catchTag("HttpClientError", () => Effect.fail(unavailable()))
       )
     )
   )
@@ -99,7 +100,7 @@ const connect = Effect.fnUntraced(function* ({ token, url }: HubAddress) {
         Stream.decodeText,
         Stream.flatMap((piece) => Stream.fromIterable(parser.push(piece))),
         Stream.filterMap(({ data }) => Result.fromNullishOr(sequence.next(data), () => undefined)),
-        Stream.catchTag("HttpClientError", () => Stream.fail(away()))
+        Stream.catchTag("HttpClientError", () => Stream.fail(unavailable()))
       )
     })
   return { calls, events }
@@ -107,17 +108,17 @@ const connect = Effect.fnUntraced(function* ({ token, url }: HubAddress) {
 
 type Connected = Effect.Success<ReturnType<typeof connect>>
 
-const mapped = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, HubFailed> =>
+const toHubFailure = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, HubFailed> =>
   Effect.mapError(call, (error) =>
     error instanceof HubRefused || error instanceof HubUnavailable
       ? error
-      : away("The Hub's answer is not understood: it may be of another version.")
+      : unavailable("The Hub's response could not be decoded. It may be another version.")
   )
 
 export class Hub extends Context.Service<
   Hub,
   {
-    /** A call for an account: as whom it acts, if anyone, and `binding_required` else; of an integration, about it. */
+    /** A call as the user of an account. Fails with `binding_required` if the account is not linked. */
     readonly as: <A, E>(
       account: ChatAccount,
       call: (calls: Connected["calls"]) => Effect.Effect<A, E>
@@ -128,7 +129,7 @@ export class Hub extends Context.Service<
       runId: RunId,
       after: number
     ) => Stream.Stream<SequencedEvent, HubFailed>
-    /** Where a person finds more, at the Hub. */
+    /** Address of a page at the Hub. */
     readonly page: (path: string) => string
   }
 >()("corral/gateway/Hub") {
@@ -137,8 +138,9 @@ export class Hub extends Context.Service<
       Hub,
       Effect.map(connect(address), ({ calls, events }) =>
         Hub.of({
-          as: (account, call) => mapped(Effect.provideService(call(calls), Acting, account)),
-          events: (account, runId, after) => Stream.provideService(events(runId, after), Acting, account),
+          as: (account, call) => toHubFailure(Effect.provideService(call(calls), CallingAccount, account)),
+          events: (account, runId, after) =>
+            Stream.provideService(events(runId, after), CallingAccount, account),
           page: (path) => address.url + path
         })
       )

@@ -1,18 +1,18 @@
-/** What a call to the Hub may come to. */
+/** Failures of calls to the Hub. */
 import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { Data } from "effect"
 
-/** The Hub does not do it; asking again does not help. `message` is the Hub's own sentence. */
+/** The Hub refused the call. A retry does not help. `message` is the Hub's message. */
 export class HubRefused extends Data.TaggedError("HubRefused")<{
   readonly code: ErrorCode
   readonly message: string
   readonly details: Readonly<Record<string, unknown>>
 }> {}
 
-/** The Hub is not there, or is busy, or knows another Gateway's token: asking again may help. The message names no address and no secret. */
+/** The Hub is unreachable, busy, or has another token. A retry may help. `message` contains no address and no secret. */
 export class HubUnavailable extends Data.TaggedError("HubUnavailable")<{
   readonly message: string
-  /** The Hub has refused this as too many requests; asking again earlier does not help. */
+  /** Time until a retry may help, if the Hub limited the rate of requests. */
   readonly retryAfterMs?: number | undefined
 }> {}
 

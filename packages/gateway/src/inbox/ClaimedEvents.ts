@@ -1,8 +1,10 @@
 /** Claims of pending events: which queues are ready, and the lease of their first events. */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import type { Inbound, InboundKind } from "../platform/ChatPlatform.ts"
+import type { Inbound } from "../platform/ChatPlatform.ts"
+import { queryRows } from "../store/RowQueries.ts"
 import type { TimedStore } from "../store/TimedStore.ts"
+import { inboundOfRow, InboxRow } from "./InboxRow.ts"
 
 export const QUEUE_LEASE_MS = 6_000
 /** A click waits up to this time for an earlier click on the same card that is in progress. */
@@ -12,25 +14,29 @@ export const CARD_WAIT_MS = 1_000
 export interface ClaimedEvent {
   readonly queue: number
   readonly arrival: number
-  /** Place in its chat, from 1. */
+  /** Position in its chat, from 1. */
   readonly position: number
   readonly inbound: Inbound
-  /** How often it was started, this time included. */
+  /** Number of started attempts, with this one. */
   readonly attempts: number
-  /** How often a started attempt reported a failure. */
+  /** Number of attempts that reported a failure. */
   readonly failures: number
   /** Unix milliseconds of the first failure since the last success of this sender. */
   readonly failingSince: number | undefined
 }
 
-interface ClaimedRow extends Omit<ClaimedEvent, "inbound" | "failingSince">, Omit<Inbound, "receivedAt"> {
-  readonly kind: InboundKind
-  readonly receivedAt: Date
-  readonly failingSince: Date | null
-}
+const ClaimedRow = Schema.Struct({
+  queue: Schema.Number,
+  arrival: Schema.Number,
+  position: Schema.Number,
+  attempts: Schema.Number,
+  failures: Schema.Number,
+  failingSince: Schema.NullOr(Schema.Date),
+  ...InboxRow.fields
+})
 
-const claimedOf = (row: ClaimedRow): ClaimedEvent => {
-  const { arrival, attempts, cardId, failingSince, failures, position, queue, receivedAt, ...inbound } = row
+const claimedEventOf = (row: typeof ClaimedRow.Type): ClaimedEvent => {
+  const { arrival, attempts, failingSince, failures, position, queue, ...event } = row
   return {
     queue,
     arrival,
@@ -39,29 +45,26 @@ const claimedOf = (row: ClaimedRow): ClaimedEvent => {
     failures,
     failingSince: failingSince?.getTime(),
     // The stored key of a card ends with its message.
-    inbound: {
-      ...inbound,
-      cardId: cardId.slice(cardId.lastIndexOf(" ") + 1),
-      receivedAt: receivedAt.getTime()
-    }
+    inbound: { ...inboundOfRow(event), cardId: event.cardId.slice(event.cardId.lastIndexOf(" ") + 1) }
   }
 }
 
-export interface ClaimLimits {
+const ClaimLimits = Schema.Struct({
   /** Maximum number of claimed events. */
-  readonly free: number
+  free: Schema.Number,
   /** Maximum number of events in progress of one chat. */
-  readonly perChat: number
-}
+  perChat: Schema.Number
+})
+export type ClaimLimits = typeof ClaimLimits.Type
 
-/** Leases up to `free` events that may start now. */
-export const claimEvents = (
-  { at, sql }: TimedStore,
-  owner: string,
-  { free, perChat }: ClaimLimits
-): Effect.Effect<ReadonlyArray<ClaimedEvent>, SqlError.SqlError> =>
-  Effect.map(
-    sql<ClaimedRow>`
+const ClaimRequest = Schema.Struct({ owner: Schema.String, ...ClaimLimits.fields })
+
+/** Query that leases up to `free` events that may start now. */
+export const makeClaim = ({ at, sql }: TimedStore) => {
+  const claim = queryRows({
+    Request: ClaimRequest,
+    Result: ClaimedRow,
+    execute: ({ free, owner, perChat }) => sql`
     WITH busy AS (
       SELECT i.chat, count(*) AS events FROM sender_queues q JOIN inbox i ON i.arrival = q.head
       WHERE q.lease_until > ${at()} GROUP BY i.chat
@@ -89,6 +92,11 @@ export const claimEvents = (
     RETURNING q.id::float8 AS queue, i.arrival::float8 AS arrival, i.position::float8 AS position, q.attempts,
       q.failures, q.failing_since AS "failingSince", i.platform, i.app, i.tenant, i.upstream_id AS "upstreamId",
       i.kind, i.chat_id AS "chatId", i.sender AS "senderId", coalesce(i.card, '') AS "cardId", i.body,
-      i.received_at AS "receivedAt"`,
-    (rows) => rows.map(claimedOf)
-  )
+      i.received_at AS "receivedAt"`
+  })
+  return (
+    owner: string,
+    limits: ClaimLimits
+  ): Effect.Effect<ReadonlyArray<ClaimedEvent>, SqlError.SqlError> =>
+    Effect.map(claim({ owner, ...limits }), (rows) => rows.map(claimedEventOf))
+}

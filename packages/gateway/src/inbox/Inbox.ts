@@ -9,18 +9,18 @@ import type { SqlError } from "effect/sql"
 import type { Inbound } from "../platform/ChatPlatform.ts"
 import { timedStore, type TimedStore } from "../store/TimedStore.ts"
 import { groupCommit } from "./GroupCommit.ts"
-import { insertInboundEvents } from "./InsertEvents.ts"
+import { makeInsertEvents } from "./InsertEvents.ts"
 import { SenderQueues } from "./SenderQueues.ts"
 
 const DAY_MS = 24 * 3_600_000
-const REMEMBERED_MS = 7 * DAY_MS
-/** Operators look at dead letters. */
+const RETENTION_MS = 7 * DAY_MS
+/** Time for operators to read dead letters. */
 const DEAD_LETTERS_MS = 30 * DAY_MS
 const BATCH = 1_000
 
 /** Events per transaction. */
 const GROUP = 2_000
-/** No platform waits longer for the answer. */
+/** Platforms wait up to 3 seconds for the answer. */
 const TIMEOUT = "2 seconds"
 
 /** The store took longer than any platform waits. */
@@ -30,7 +30,7 @@ export class Inbox extends Context.Service<
   Inbox,
   {
     /** Stores an event durably. False if it was stored before. */
-    readonly keep: (inbound: Inbound) => Effect.Effect<boolean, SqlError.SqlError | StoreSlow>
+    readonly store: (inbound: Inbound) => Effect.Effect<boolean, SqlError.SqlError | StoreSlow>
     /** Deletes events that were done a week ago, and dead letters after a month. */
     readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
     /** Fails if no event can be stored. */
@@ -43,20 +43,21 @@ export class Inbox extends Context.Service<
       const store = yield* timedStore
       const queues = yield* SenderQueues
       const { at, sql } = store
-      const keep = yield* groupCommit(GROUP, (inbounds: ReadonlyArray<Inbound>) =>
-        sql.withTransaction(insertInboundEvents(store, inbounds)).pipe(
+      const insertEvents = makeInsertEvents(store)
+      const storeEvent = yield* groupCommit(GROUP, (inbounds: ReadonlyArray<Inbound>) =>
+        sql.withTransaction(insertEvents(inbounds)).pipe(
           Effect.timeoutOrElse({ duration: TIMEOUT, orElse: () => Effect.fail(new StoreSlow()) }),
           Effect.tap(() => queues.wake)
         )
       )
       return Inbox.of({
-        keep,
+        store: storeEvent,
         deleteOld: Effect.all(
           [
-            deleteOlder(store, "inbox", "done_at", REMEMBERED_MS),
+            deleteOlder(store, "inbox", "done_at", RETENTION_MS),
             deleteOlder(store, "dead_letters", "buried_at", DEAD_LETTERS_MS),
             Effect.suspend(
-              () => sql`DELETE FROM sender_queues WHERE head IS NULL AND due_at < ${at(-REMEMBERED_MS)}`
+              () => sql`DELETE FROM sender_queues WHERE head IS NULL AND due_at < ${at(-RETENTION_MS)}`
             )
           ],
           { discard: true }
@@ -68,7 +69,7 @@ export class Inbox extends Context.Service<
   )
 }
 
-/** In batches, so that no statement locks many rows. */
+/** Deletes in batches, so that no statement locks many rows. */
 const deleteOlder = (
   { at, sql }: TimedStore,
   table: "inbox" | "dead_letters",

@@ -3,23 +3,33 @@
  *
  * Guarantees: positions in a chat are dense, and commit in their order, because the chat is locked.
  */
-import { Array as Arr, Effect } from "effect"
+import { Array as Arr, Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { Inbound } from "../platform/ChatPlatform.ts"
+import { queryRows } from "../store/RowQueries.ts"
 import type { TimedStore } from "../store/TimedStore.ts"
 
 type Rows = Array<Record<string, unknown>>
 
-interface KeyRow {
-  readonly id: number
-  readonly key: string
+/** Codec of the tables `chats` and `sender_queues`. */
+const KeyRow = Schema.Struct({
+  id: Schema.Number,
+  key: Schema.String,
   /** The last position in a chat. */
-  readonly received: number
-}
+  received: Schema.Number
+})
+type KeyRow = typeof KeyRow.Type
+
+const LockRequest = Schema.Struct({
+  table: Schema.Literals(["chats", "sender_queues"]),
+  keys: Schema.Array(Schema.String)
+})
+
+const EventKey = Schema.Struct({ platform: Schema.String, app: Schema.String, upstreamId: Schema.String })
 
 const chatKey = ({ app, chatId, platform, tenant }: Inbound): string =>
   [platform, app, tenant, chatId].join(" ")
-const eventKey = ({ app, platform, upstreamId }: Pick<Inbound, "platform" | "app" | "upstreamId">): string =>
+const eventKey = ({ app, platform, upstreamId }: typeof EventKey.Type): string =>
   [platform, app, upstreamId].join(" ")
 /** One per sender, across all chats. An event without a sender is in the chat's queue. */
 const queueKey = (inbound: Inbound): string => {
@@ -46,30 +56,43 @@ const rowOf = (inbound: Inbound, chat: number, position: number, queue: number) 
   received_at: new Date(inbound.receivedAt)
 })
 
-/** Rows by key, locked until the transaction ends. Locks are taken in the order of the keys. */
-const lockRows = Effect.fnUntraced(function* (
-  { sql }: TimedStore,
-  table: "chats" | "sender_queues",
-  keys: ReadonlySet<string>,
-  initial: Readonly<Record<string, unknown>>
-) {
-  const rows: Rows = [...keys].sort().map((key) => ({ key, ...initial }))
-  if (!Arr.isArrayNonEmpty(rows)) return new Map<string, KeyRow>()
-  const received = sql.literal(table === "chats" ? "received::float8" : "0")
-  const found = yield* sql<KeyRow>`
-    INSERT INTO ${sql(table)} ${sql.insert(rows)} ON CONFLICT (key) DO UPDATE SET key = EXCLUDED.key
-    RETURNING key, id::float8 AS id, ${received} AS received`
-  return new Map(found.map((row) => [row.key, row]))
-})
+/** Query of rows by key, locked until the transaction ends. Locks are taken in the order of the keys. */
+const makeLock = ({ at, sql }: TimedStore) => {
+  const lock = queryRows({
+    Request: LockRequest,
+    Result: KeyRow,
+    execute: ({ keys, table }) => {
+      const isChat = table === "chats"
+      const initial = isChat ? { received: 0 } : { due_at: at() }
+      const rows: Rows = [...keys].sort().map((key) => ({ key, ...initial }))
+      const received = sql.literal(isChat ? "received::float8" : "0")
+      return Arr.isArrayNonEmpty(rows)
+        ? sql`
+          INSERT INTO ${sql(table)} ${sql.insert(rows)} ON CONFLICT (key) DO UPDATE SET key = EXCLUDED.key
+          RETURNING key, id::float8 AS id, ${received} AS received`
+        : Effect.succeed([])
+    }
+  })
+  return (table: (typeof LockRequest.Type)["table"], keys: ReadonlyArray<string>) =>
+    Effect.map(
+      lock({ table, keys: [...new Set(keys)] }),
+      (rows): ReadonlyMap<string, KeyRow> => new Map(rows.map((row) => [row.key, row]))
+    )
+}
 
-const storedKeys = ({ sql }: TimedStore, inbounds: ReadonlyArray<Inbound>) =>
-  sql<Pick<Inbound, "platform" | "app" | "upstreamId">>`
-    SELECT platform, app, upstream_id AS "upstreamId" FROM inbox
-    WHERE ${sql.in("platform", [...new Set(inbounds.map(({ platform }) => platform))])}
-      AND ${sql.in("app", [...new Set(inbounds.map(({ app }) => app))])}
-      AND ${sql.in("upstream_id", [...new Set(inbounds.map(({ upstreamId }) => upstreamId))])}`.pipe(
-    Effect.map((rows) => new Set(rows.map(eventKey)))
-  )
+/** Query of the keys of events that are stored. */
+const makeStoredKeys = ({ sql }: TimedStore) => {
+  const query = queryRows({
+    Request: Schema.Array(EventKey),
+    Result: EventKey,
+    execute: (events) => sql`
+      SELECT platform, app, upstream_id AS "upstreamId" FROM inbox
+      WHERE ${sql.in("platform", [...new Set(events.map(({ platform }) => platform))])}
+        AND ${sql.in("app", [...new Set(events.map(({ app }) => app))])}
+        AND ${sql.in("upstream_id", [...new Set(events.map(({ upstreamId }) => upstreamId))])}`
+  })
+  return (events: ReadonlyArray<Inbound>) => Effect.map(query(events), (rows) => new Set(rows.map(eventKey)))
+}
 
 interface Insertion {
   /** For each event: whether it is new. */
@@ -105,26 +128,29 @@ const planInsertion = (
   return { isNew, rows, lengths: [...lengths].map(([key, received]) => ({ key, received })), queues }
 }
 
-/** Stores events in one transaction; tells for each whether it is new. */
-export const insertInboundEvents = Effect.fnUntraced(function* (
-  store: TimedStore,
-  inbounds: ReadonlyArray<Inbound>
-): Effect.fn.Return<ReadonlyArray<boolean>, SqlError.SqlError> {
+/** Insertion of events in the current transaction. It returns for each event whether it is new. */
+export const makeInsertEvents = (store: TimedStore) => {
   const { at, sql } = store
-  const chats = yield* lockRows(store, "chats", new Set(inbounds.map(chatKey)), { received: 0 })
-  const senders = yield* lockRows(store, "sender_queues", new Set(inbounds.map(queueKey)), { due_at: at() })
-  const seen = yield* storedKeys(store, inbounds)
-  const { isNew, lengths, queues, rows } = planInsertion(inbounds, chats, senders, seen)
-  if (!Arr.isArrayNonEmpty(rows) || !Arr.isArrayNonEmpty(lengths)) return isNew
-  yield* sql`INSERT INTO inbox ${sql.insert(rows)}`
-  yield* sql`
-    INSERT INTO chats ${sql.insert(lengths)}
-    ON CONFLICT (key) DO UPDATE SET received = EXCLUDED.received`
-  yield* sql`
-    UPDATE sender_queues q SET head = first.arrival, due_at = ${at()}
-    FROM (
-      SELECT queue, min(arrival) AS arrival FROM inbox
-      WHERE ${sql.in("queue", [...queues])} AND done_at IS NULL GROUP BY queue
-    ) first WHERE q.id = first.queue AND q.head IS NULL`
-  return isNew
-})
+  const lock = makeLock(store)
+  const storedKeys = makeStoredKeys(store)
+  return Effect.fn("Inbox.insertEvents")(function* (
+    inbounds: ReadonlyArray<Inbound>
+  ): Effect.fn.Return<ReadonlyArray<boolean>, SqlError.SqlError> {
+    const chats = yield* lock("chats", inbounds.map(chatKey))
+    const senders = yield* lock("sender_queues", inbounds.map(queueKey))
+    const seen = yield* storedKeys(inbounds)
+    const { isNew, lengths, queues, rows } = planInsertion(inbounds, chats, senders, seen)
+    if (!Arr.isArrayNonEmpty(rows) || !Arr.isArrayNonEmpty(lengths)) return isNew
+    yield* sql`INSERT INTO inbox ${sql.insert(rows)}`
+    yield* sql`
+      INSERT INTO chats ${sql.insert(lengths)}
+      ON CONFLICT (key) DO UPDATE SET received = EXCLUDED.received`
+    yield* sql`
+      UPDATE sender_queues q SET head = first.arrival, due_at = ${at()}
+      FROM (
+        SELECT queue, min(arrival) AS arrival FROM inbox
+        WHERE ${sql.in("queue", [...queues])} AND done_at IS NULL GROUP BY queue
+      ) first WHERE q.id = first.queue AND q.head IS NULL`
+    return isNew
+  })
+}

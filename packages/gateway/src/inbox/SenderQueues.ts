@@ -7,10 +7,11 @@
  * `QUEUE_LEASE_MS`.
  * Does not: handle events, or decide when to retry.
  */
-import { Context, Effect, Layer, Queue } from "effect"
+import { Context, Effect, Layer, Queue, Schema } from "effect"
 import type { SqlError } from "effect/sql"
+import { queryRows } from "../store/RowQueries.ts"
 import { timedStore, type TimedStore } from "../store/TimedStore.ts"
-import { claimEvents, type ClaimedEvent, type ClaimLimits, QUEUE_LEASE_MS } from "./ClaimedEvents.ts"
+import { type ClaimedEvent, type ClaimLimits, makeClaim, QUEUE_LEASE_MS } from "./ClaimedEvents.ts"
 import { moveToDeadLetters } from "./DeadLetters.ts"
 
 type Update = Effect.Effect<void, SqlError.SqlError>
@@ -52,12 +53,12 @@ export class SenderQueues extends Context.Service<
       const store = yield* timedStore
       const signal = yield* Queue.sliding<void>(1)
       return SenderQueues.of({
-        claim: (owner, limits) => Effect.suspend(() => claimEvents(store, owner, limits)),
-        renew: (owner, queues) => renewLeases(store, owner, queues),
-        release: (owner) => releaseLeases(store, owner),
-        complete: (owner, event) => complete(store, owner, event),
-        retry: (owner, event, time) => retryAt(store, owner, event, time),
-        giveUp: (owner, event, why) => giveUp(store, owner, event, why),
+        claim: Effect.fn("SenderQueues.claim")(makeClaim(store)),
+        renew: Effect.fn("SenderQueues.renew")(makeRenewal(store)),
+        release: Effect.fn("SenderQueues.release")((owner) => releaseLeases(store, owner)),
+        complete: Effect.fn("SenderQueues.complete")((owner, event) => complete(store, owner, event)),
+        retry: Effect.fn("SenderQueues.retry")((owner, event, time) => retryAt(store, owner, event, time)),
+        giveUp: Effect.fn("SenderQueues.giveUp")((owner, event, why) => giveUp(store, owner, event, why)),
         wake: Effect.asVoid(Queue.offer(signal, undefined)),
         changed: Queue.take(signal)
       })
@@ -65,17 +66,25 @@ export class SenderQueues extends Context.Service<
   )
 }
 
-const renewLeases = Effect.fnUntraced(function* (
-  { at, sql }: TimedStore,
-  owner: string,
-  queues: ReadonlyArray<number>
-) {
-  if (queues.length === 0) return new Set<number>()
-  const rows = yield* sql<{ readonly id: number }>`
-    UPDATE sender_queues SET lease_until = ${at(QUEUE_LEASE_MS)}
-    WHERE lease_owner = ${owner} AND ${sql.in("id", queues)} RETURNING id::float8 AS id`
-  return new Set(rows.map(({ id }) => id))
-})
+const Renewal = Schema.Struct({ owner: Schema.String, queues: Schema.Array(Schema.Number) })
+
+const makeRenewal = ({ at, sql }: TimedStore) => {
+  const renew = queryRows({
+    Request: Renewal,
+    Result: Schema.Struct({ id: Schema.Number }),
+    execute: ({ owner, queues }) =>
+      queues.length === 0
+        ? Effect.succeed([])
+        : sql`
+          UPDATE sender_queues SET lease_until = ${at(QUEUE_LEASE_MS)}
+          WHERE lease_owner = ${owner} AND ${sql.in("id", queues)} RETURNING id::float8 AS id`
+  })
+  return (
+    owner: string,
+    queues: ReadonlyArray<number>
+  ): Effect.Effect<ReadonlySet<number>, SqlError.SqlError> =>
+    Effect.map(renew({ owner, queues }), (rows) => new Set(rows.map(({ id }) => id)))
+}
 
 const releaseLeases = ({ sql }: TimedStore, owner: string): Update =>
   Effect.asVoid(sql`

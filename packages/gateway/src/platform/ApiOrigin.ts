@@ -1,14 +1,14 @@
-/** Where a platform's API is: an https origin without a path, or an http one on this machine, for a platform of one's own. */
+/** Origin of a platform's API: https, or http on loopback, without a path. */
 import { isLoopback } from "@corral/service/Addresses"
-import { Schema } from "effect"
+import { textMatching } from "@corral/service/settings/SettingSchemas"
 
-export const ApiOrigin = Schema.String.check(
-  Schema.makeFilter((text) => {
+export const ApiOrigin = textMatching(
+  "an https origin, or an http one on loopback, without a path",
+  (text) => {
     const url = URL.parse(text)
     return (
-      (url?.origin === text &&
-        (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname)))) ||
-      "Expected an origin"
+      url?.origin === text &&
+      (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname)))
     )
-  })
+  }
 )

@@ -1,27 +1,25 @@
 /**
- * A card as the Gateway means it; each platform draws it in its own way. A button carries nothing but an opaque id, or an address of the Hub.
- *
- * Texts are plain, as in a message.
+ * Card, independent of the platform that draws it. A button contains only an opaque id, or an address of the Hub. Texts are plain.
  */
-import type { Words } from "./Words.ts"
+import type { LocalizedText } from "./LocalizedText.ts"
 
-/** How it goes: platforms have a colour or a sign for each. */
+/** State of the card's subject. Platforms show it as a colour or a sign. */
 export type Tone = "neutral" | "running" | "attention" | "good" | "bad"
 
 export type CardButton =
   | {
       readonly _tag: "Action"
-      readonly label: Words
+      readonly label: LocalizedText
       readonly actionId: string
       readonly style: "primary" | "danger" | "plain"
     }
-  | { readonly _tag: "Link"; readonly label: Words; readonly url: string }
+  | { readonly _tag: "Link"; readonly label: LocalizedText; readonly url: string }
 
 export interface Card {
-  /** Of whom it is for: where a platform shows one language to everybody. */
-  readonly language?: keyof Words | undefined
-  readonly title: Words
+  /** Language of the reader, for platforms that show one language to all readers. */
+  readonly language?: keyof LocalizedText | undefined
+  readonly title: LocalizedText
   readonly tone: Tone
-  readonly lines: ReadonlyArray<Words>
+  readonly lines: ReadonlyArray<LocalizedText>
   readonly buttons: ReadonlyArray<CardButton>
 }

@@ -1,4 +1,4 @@
-/** A platform whose outbound calls are counted: which, and whether the platform has taken it, refused it, or was not there. */
+/** Chat platform whose outbound calls are counted, by call and outcome. */
 import type { Metrics } from "@corral/service/telemetry/Metrics"
 import { Effect } from "effect"
 import { gatewayMetrics } from "../GatewayMetrics.ts"
@@ -7,7 +7,7 @@ import type { ChatPlatform, NotSent, PlatformUnavailable } from "./ChatPlatform.
 type Call = "send" | "update" | "whisper"
 
 export const countCalls = (platform: ChatPlatform, metrics: Metrics): ChatPlatform => {
-  const counting = (call: Call) => {
+  const counted = (call: Call) => {
     const counter = (outcome: string) =>
       metrics.counter(gatewayMetrics.calls, { platform: platform.id, call, outcome })
     const outcomes = {
@@ -15,21 +15,21 @@ export const countCalls = (platform: ChatPlatform, metrics: Metrics): ChatPlatfo
       NotSent: counter("refused"),
       PlatformUnavailable: counter("unavailable")
     }
-    return <A>(saying: Effect.Effect<A, NotSent | PlatformUnavailable>) =>
-      saying.pipe(
+    return <A>(outbound: Effect.Effect<A, NotSent | PlatformUnavailable>) =>
+      outbound.pipe(
         Effect.tapError(({ _tag }) => Effect.sync(() => outcomes[_tag].add())),
         Effect.tap(() => Effect.sync(() => outcomes.taken.add()))
       )
   }
   const { send, update, whisper } = platform
-  const ofSend = counting("send")
-  const ofUpdate = counting("update")
-  const told: ChatPlatform = {
+  const countSend = counted("send")
+  const countUpdate = counted("update")
+  const withCounters: ChatPlatform = {
     ...platform,
-    send: (place, content, key) => ofSend(send(place, content, key)),
-    update: (message, card) => ofUpdate(update(message, card))
+    send: (destination, content, key) => countSend(send(destination, content, key)),
+    update: (message, card) => countUpdate(update(message, card))
   }
-  if (whisper === undefined) return told
-  const ofWhisper = counting("whisper")
-  return { ...told, whisper: (inbound, text) => ofWhisper(whisper(inbound, text)) }
+  if (whisper === undefined) return withCounters
+  const countWhisper = counted("whisper")
+  return { ...withCounters, whisper: (inbound, text) => countWhisper(whisper(inbound, text)) }
 }

@@ -3,7 +3,7 @@ import { isTooDeep } from "@corral/domain/text/Depth"
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
-/** The text of bytes that must be UTF-8; undefined where they are no such thing. */
+/** Text of UTF-8 bytes; undefined for invalid bytes. */
 export const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
   try {
     return decoder.decode(bytes)
@@ -12,7 +12,7 @@ export const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-/** What JSON says; undefined where it is none, or nests too deep. */
+/** Value of a JSON text; undefined if the text is invalid or nests too deep. */
 export const parseJson = (text: string | undefined): unknown => {
   try {
     const value: unknown = text === undefined ? undefined : JSON.parse(text)

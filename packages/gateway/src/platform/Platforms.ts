@@ -6,7 +6,7 @@ export class Platforms extends Context.Service<
   Platforms,
   {
     readonly all: ReadonlyArray<ChatPlatform>
-    /** Dies where there is none of that name: what is stored was stored by one. */
+    /** The platform of a stored event. Dies if it is not configured. */
     readonly of: (id: string) => ChatPlatform
   }
 >()("corral/gateway/Platforms") {

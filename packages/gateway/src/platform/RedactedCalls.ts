@@ -2,11 +2,14 @@
 import { Redaction } from "@corral/domain/redaction/Redaction"
 import type { Card, CardButton } from "./Card.ts"
 import type { ChatPlatform, MessageContent } from "./ChatPlatform.ts"
-import type { Words } from "./Words.ts"
+import type { LocalizedText } from "./LocalizedText.ts"
 
 const redaction = new Redaction()
 
-const wordsOf = ({ en, zh }: Words): Words => ({ en: redaction.text(en), zh: redaction.text(zh) })
+const wordsOf = ({ en, zh }: LocalizedText): LocalizedText => ({
+  en: redaction.text(en),
+  zh: redaction.text(zh)
+})
 
 const buttonOf = (button: CardButton): CardButton => ({ ...button, label: wordsOf(button.label) })
 

@@ -1,18 +1,18 @@
 /**
- * A card as Slack's Block Kit: a header, a section for each line, the buttons. Texts are plain, so that no word of them is markup; a button
- * carries nothing but its opaque id, and one that opens an address carries that.
+ * Card as Slack's Block Kit: a header, a section per line, and the buttons. Texts are plain, so none is read as markup. A button contains
+ * only its opaque id, or the address that it opens.
  */
 import type { KnownBlock } from "@slack/web-api"
 import type { Card, CardButton, Tone } from "../platform/Card.ts"
-import { type Words, wordsIn } from "../platform/Words.ts"
-import { escaped } from "./Markup.ts"
+import { type LocalizedText, localizedTextIn } from "../platform/LocalizedText.ts"
+import { escapeMarkup } from "./Markup.ts"
 
-/** What Slack takes, counted in characters of the escaped text. */
+/** Slack's limits, in characters of the escaped text. */
 const HEADER_MAX = 150
 export const SECTION_MAX = 3_000
 const BUTTON_MAX = 75
 const BUTTONS_MAX = 25
-/** Of 50 blocks, with room for the header and the buttons. */
+/** Slack's limit is 50 blocks, with the header and the buttons. */
 const SECTIONS_MAX = 45
 
 const signs: Readonly<Record<Tone, string>> = {
@@ -23,13 +23,13 @@ const signs: Readonly<Record<Tone, string>> = {
   bad: "❌ "
 }
 
-/** A text in parts of up to `most` characters, escaped; no part is empty, and no character is cut in two. */
-export const splitText = (text: string, most: number): ReadonlyArray<string> => {
+/** An escaped text in parts of up to `max` characters. No part is empty, and no character is split. */
+export const splitText = (text: string, max: number): ReadonlyArray<string> => {
   const parts: Array<string> = []
   let part = ""
   for (const character of text.toWellFormed()) {
-    const next = escaped(character)
-    if (part.length + next.length > most) {
+    const next = escapeMarkup(character)
+    if (part.length + next.length > max) {
       parts.push(part)
       part = ""
     }
@@ -38,16 +38,16 @@ export const splitText = (text: string, most: number): ReadonlyArray<string> => 
   return [...parts, part].filter((each) => each.trim() !== "")
 }
 
-/** Slack takes no empty text. */
-const plain = (text: string, most: number) => ({
+/** A text object. Slack rejects an empty text. */
+const plain = (text: string, max: number) => ({
   type: "plain_text" as const,
-  text: splitText(text, most)[0] ?? "–",
+  text: splitText(text, max)[0] ?? "–",
   emoji: false
 })
 
-const button = (each: CardButton, at: number, language: keyof Words) => {
-  const text = plain(wordsIn(each.label, language), BUTTON_MAX)
-  // Slack wants ids that differ within a block, and makes some up otherwise.
+const button = (each: CardButton, at: number, language: keyof LocalizedText) => {
+  const text = plain(localizedTextIn(each.label, language), BUTTON_MAX)
+  // Slack requires ids that are unique within a block.
   if (each._tag === "Link") return { type: "button" as const, action_id: `link-${at}`, text, url: each.url }
   return {
     type: "button" as const,
@@ -58,13 +58,13 @@ const button = (each: CardButton, at: number, language: keyof Words) => {
   }
 }
 
-/** `text` is what notifications and screen readers have instead of the blocks. */
+/** `text` is for notifications and screen readers, which do not show blocks. */
 export const toBlocks = (
   card: Card,
-  language: keyof Words
+  language: keyof LocalizedText
 ): { readonly text: string; readonly blocks: Array<KnownBlock> } => {
-  const title = wordsIn(card.title, language)
-  const lines = card.lines.map((line) => wordsIn(line, language))
+  const title = localizedTextIn(card.title, language)
+  const lines = card.lines.map((line) => localizedTextIn(line, language))
   const sections = lines.flatMap((line) => splitText(line, SECTION_MAX)).slice(0, SECTIONS_MAX)
   const buttons = card.buttons.slice(0, BUTTONS_MAX).map((each, at) => button(each, at, language))
   return {

@@ -1,15 +1,14 @@
 /**
- * Slack's own markup, as far as it is more than marks around words: people, channels and links in angle brackets, and the three characters
- * that are escaped. Pure.
+ * Slack's markup of users, channels and links in angle brackets, and its three escaped characters. Pure.
  */
 
 const entities: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" }
 
-const unescaped = (text: string): string =>
+const unescape = (text: string): string =>
   text.replaceAll(/&(?:amp|lt|gt);/g, (entity) => entities[entity] ?? entity)
 
-/** What stands between angle brackets, as a reader sees it. `bot` itself is not shown. */
-const shown = (inside: string, bot: string | undefined): string => {
+/** The content of angle brackets, as a reader sees it. Mentions of `bot` are left out. */
+const displayText = (inside: string, bot: string | undefined): string => {
   const [target = "", label = ""] = inside.split("|", 2)
   const sign = target.slice(0, 1)
   const name = label === "" ? target.slice(1) : label.replace(/^[@#]/, "")
@@ -19,7 +18,7 @@ const shown = (inside: string, bot: string | undefined): string => {
     case "#":
       return `#${name}`
     case "!":
-      // `<!here>`, `<!subteam^S1|@team>`, `<!date^…|today>`: what is not for a person to read has a label.
+      // `<!here>`, `<!subteam^S1|@team>`, `<!date^…|today>`: an unreadable target has a label.
       return label === "" ? `@${name}` : label
     default:
       return label === "" || label === target || target === `mailto:${label}`
@@ -28,14 +27,14 @@ const shown = (inside: string, bot: string | undefined): string => {
   }
 }
 
-/** A message's text as plain text. Mentions of `bot`, an id, are left out. */
-export const plainOf = (text: string, bot: string | undefined): string =>
+/** A message as plain text. Mentions of `bot`, an id, are left out. */
+export const removeMarkup = (text: string, bot: string | undefined): string =>
   text
     .replaceAll(/<([^<>]*)>|&(?:amp|lt|gt);/g, (whole: string, inside: string | undefined) =>
-      unescaped(inside === undefined ? whole : shown(inside, bot))
+      unescape(inside === undefined ? whole : displayText(inside, bot))
     )
     .trim()
 
-/** Plain text, so that nothing in it is a mention, a link or a channel. */
-export const escaped = (text: string): string =>
+/** Plain text, escaped so that nothing in it is a mention, a link or a channel. */
+export const escapeMarkup = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")

@@ -1,15 +1,15 @@
 /**
- * What Slack's events say in our words: a message that is meant for the bot, or a click on one of its cards.
+ * Normalization of Slack's events: a message to the bot, or a click on one of its cards.
  *
- * In a channel that two organizations share, people of the other one write too. Ids of people are worth something only beside their own
- * workspace, and an event names the bot's: so people of another workspace are not heard.
+ * Users of other workspaces are ignored. They can write in a shared channel, but user ids are unique only within a workspace, and an event
+ * names the bot's workspace.
  */
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { Effect, Schema } from "effect"
 import { type Inbound, NotUnderstood, type PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
-import { plainOf } from "./Markup.ts"
+import { removeMarkup } from "./Markup.ts"
 import { BlockActions, cardRefOf } from "./Payload.ts"
 
 type Attachment = NonNullable<PayloadOf<"integration.message.received">["attachments"]>[number]
@@ -36,16 +36,16 @@ const asMessage = Schema.decodeUnknownEffect(Schema.fromJsonString(Message))
 const asClick = Schema.decodeUnknownEffect(Schema.fromJsonString(BlockActions))
 const isPlatformId = Schema.is(PlatformId)
 
-const notUnderstood = () => new NotUnderstood({ message: "The event is not shaped as its type says." })
+const notUnderstood = () => new NotUnderstood({ message: "The event does not match its type." })
 
-const named = ({ app, platform, tenant, upstreamId }: Inbound) => ({
+const originOf = ({ app, platform, tenant, upstreamId }: Inbound) => ({
   platform,
   app,
   tenant,
   upstreamEventId: upstreamId
 })
 
-/** Text that every store keeps. */
+/** Text that PostgreSQL can store. */
 const storable = (text: string): string => text.replaceAll("\0", "").toWellFormed()
 
 const attachmentOf = ({ id, mimetype, name }: NonNullable<Message["files"]>[number]): Attachment => {
@@ -54,41 +54,44 @@ const attachmentOf = ({ id, mimetype, name }: NonNullable<Message["files"]>[numb
   return { kind, key: id, ...(typeof name === "string" ? { name: storable(name) } : {}) }
 }
 
-const isOf = (tenant: string, teams: ReadonlyArray<string | null | undefined>): boolean =>
+const isFromTenant = (tenant: string, teams: ReadonlyArray<string | null | undefined>): boolean =>
   teams.every((team) => team === undefined || team === null || team === tenant)
 
 const message = Effect.fnUntraced(function* (
   inbound: Inbound,
   botId: Effect.Effect<string, PlatformUnavailable>
 ) {
-  const said = yield* Effect.mapError(asMessage(inbound.body), notUnderstood)
-  if (!isOf(inbound.tenant, [said.team, said.user_team, said.source_team])) return undefined
-  const direct = said.type === "message"
-  // Who mentions the bot names it in the text, and it is no part of what was meant. In a direct chat it only tidies the text.
+  const received = yield* Effect.mapError(asMessage(inbound.body), notUnderstood)
+  if (!isFromTenant(inbound.tenant, [received.team, received.user_team, received.source_team]))
+    return undefined
+  const direct = received.type === "message"
+  // Mentions of the bot are removed from the text. A direct chat works without the bot's id.
   const bot = yield* direct ? Effect.orElseSucceed(botId, () => undefined) : botId
-  if (said.user === bot) return undefined
-  const attachments = (said.files ?? []).map(attachmentOf)
+  if (received.user === bot) return undefined
+  const attachments = (received.files ?? []).map(attachmentOf)
   return draft("integration.message.received", {
-    ...named(inbound),
-    chatId: said.channel,
+    ...originOf(inbound),
+    chatId: received.channel,
     chatType: direct ? "direct" : "group",
-    ...(typeof said.thread_ts === "string" ? { threadId: said.thread_ts, rootId: said.thread_ts } : {}),
-    messageId: said.ts,
-    senderId: said.user,
-    text: storable(plainOf(said.text ?? "", bot)),
+    ...(typeof received.thread_ts === "string"
+      ? { threadId: received.thread_ts, rootId: received.thread_ts }
+      : {}),
+    messageId: received.ts,
+    senderId: received.user,
+    text: storable(removeMarkup(received.text ?? "", bot)),
     ...(attachments.length === 0 ? {} : { attachments })
   })
 })
 
 const cardAction = Effect.fnUntraced(function* (inbound: Inbound) {
   const click = yield* Effect.mapError(asClick(inbound.body), notUnderstood)
-  if (!isOf(inbound.tenant, [click.user.team_id])) return undefined
+  if (!isFromTenant(inbound.tenant, [click.user.team_id])) return undefined
   const [{ value }] = click.actions
-  // A button that opens an address says so too, and has no value.
+  // A click on a link button has no value.
   if (!isPlatformId(value)) return undefined
   const { chatId, messageId } = cardRefOf(click)
   return draft("integration.card.action", {
-    ...named(inbound),
+    ...originOf(inbound),
     ...(chatId === undefined ? {} : { chatId }),
     ...(messageId === undefined ? {} : { messageId }),
     actionId: value,
@@ -96,7 +99,7 @@ const cardAction = Effect.fnUntraced(function* (inbound: Inbound) {
   })
 })
 
-/** `botId` is who is mentioned where the bot is. */
+/** `botId` is the user id of the bot. */
 export const normalizeSlackEvent = (
   inbound: Inbound,
   botId: Effect.Effect<string, PlatformUnavailable>

@@ -1,10 +1,10 @@
-/** What Slack sends, as far as one needs to know it to keep it: events, and clicks on buttons. What else there is in it is left out. */
+/** Slack's payloads: the fields that the inbox needs, of events and of clicks on buttons. Other fields are dropped. */
 import { Schema } from "effect"
 import { PlatformId } from "../platform/PlatformId.ts"
 
 const optionalId = Schema.optionalKey(Schema.NullOr(PlatformId))
 
-/** Whatever it is, and whose. */
+/** Type and app of any payload. */
 export const Payload = Schema.Struct({
   type: PlatformId,
   api_app_id: Schema.optionalKey(Schema.String)
@@ -22,7 +22,7 @@ export const EventCallback = Schema.Struct({
   event: Schema.Record(Schema.String, Schema.Unknown)
 })
 
-/** A message of an event, or a mention; only as much as tells whether it is one that a bot hears. */
+/** A message or a mention: the fields that decide whether it is for the bot. */
 export const SlackMessageEvent = Schema.Struct({
   type: Schema.Literals(["message", "app_mention"]),
   subtype: Schema.optionalKey(Schema.NullOr(Schema.String)),
@@ -32,7 +32,7 @@ export const SlackMessageEvent = Schema.Struct({
   channel_type: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
 
-/** Cards have one button under a click; where there were more, the first counts. */
+/** A click. Only its first action counts. */
 export const BlockActions = Schema.Struct({
   type: Schema.Literal("block_actions"),
   team: Schema.Struct({ id: PlatformId }),
@@ -46,12 +46,12 @@ export const BlockActions = Schema.Struct({
       value: Schema.optionalKey(Schema.Unknown)
     })
   ),
-  /** Who knows it may say something to who clicked: it goes where the event goes, and nowhere else. */
+  /** Secret: allows messages to the user who clicked. Stored with the event only. */
   response_url: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMaxLength(1_024))))
 })
 export type BlockActions = typeof BlockActions.Type
 
-/** Where a click was made: absent where it was in no message. */
+/** Chat and message of a click. Absent if the click was not in a message. */
 export const cardRefOf = ({ channel, container }: BlockActions) => ({
   chatId: channel?.id ?? container?.channel_id ?? undefined,
   messageId: container?.message_ts ?? undefined

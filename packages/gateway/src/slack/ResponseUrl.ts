@@ -1,29 +1,31 @@
 /**
- * What only who clicked sees, by the address that came with the click: five times within half an hour. Who knows such an address needs no
- * token, so it vouches for nothing; and it came in a body, so nothing is sent anywhere but to Slack.
+ * Messages that only the user who clicked can see, sent to the click's `response_url`. Slack accepts five within half an hour.
+ *
+ * Guarantees: messages are sent to Slack only, although the address comes from a request body. The address needs no token, so it is not
+ * logged.
  */
 import { Effect, Option, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { escaped } from "./Markup.ts"
+import { escapeMarkup } from "./Markup.ts"
 import { BlockActions } from "./Payload.ts"
 
 const HOOKS = "https://hooks.slack.com"
 
 const asClick = Schema.decodeUnknownOption(Schema.fromJsonString(BlockActions))
 
-const nowhere = () => new NotSent({ message: "The click names no address of Slack's to answer at." })
+const noAddress = () => new NotSent({ message: "The click has no response address of Slack." })
 const unreachable = () => new PlatformUnavailable({ message: "Slack does not answer." })
 
-/** `domain` is the platform's own origin, where it is not Slack's. */
+/** `domain` is the configured origin of the platform's API. */
 const addressOf = (body: string, domain: string): string | undefined => {
-  const given = Option.getOrUndefined(asClick(body))?.response_url
-  const url = typeof given === "string" ? URL.parse(given) : null
-  const isSlacks = url !== null && (url.origin === HOOKS || url.origin === domain)
-  return isSlacks && url.username === "" && url.password === "" ? url.href : undefined
+  const address = Option.getOrUndefined(asClick(body))?.response_url
+  const url = typeof address === "string" ? URL.parse(address) : null
+  const isAllowed = url !== null && (url.origin === HOOKS || url.origin === domain)
+  return isAllowed && url.username === "" && url.password === "" ? url.href : undefined
 }
 
-/** `body` is the click's. */
+/** `body` is the payload of the click. */
 export const whisper = (
   body: string,
   text: string,
@@ -31,17 +33,17 @@ export const whisper = (
 ): Effect.Effect<void, NotSent | PlatformUnavailable> =>
   Effect.gen(function* () {
     const address = addressOf(body, domain)
-    if (address === undefined) return yield* nowhere()
+    if (address === undefined) return yield* noAddress()
     const client = yield* HttpClient.HttpClient
     const request = HttpClientRequest.bodyJsonUnsafe(HttpClientRequest.post(address), {
       response_type: "ephemeral",
       replace_original: false,
       mrkdwn: false,
-      text: escaped(text)
+      text: escapeMarkup(text)
     })
     const { status } = yield* client.execute(request).pipe(
       Effect.timeoutOrElse({ duration: "10 seconds", orElse: () => Effect.fail(unreachable()) }),
-      // Its message has the address in it.
+      // The error's message contains the address.
       Effect.catchTag("HttpClientError", () => Effect.fail(unreachable()))
     )
     if (status >= 500 || status === 429) return yield* unreachable()
@@ -49,6 +51,6 @@ export const whisper = (
   }).pipe(
     Effect.provide(FetchHttpClient.layer),
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-    // A span would have the address in it.
+    // A span would contain the address.
     Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
   )

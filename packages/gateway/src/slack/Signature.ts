@@ -1,11 +1,12 @@
 /**
- * Slack's signature: an HMAC under the app's Signing Secret over the time as it came and the body's bytes.
+ * Slack's signature: an HMAC of the unchanged timestamp and the bytes of the body, with the app's Signing Secret.
  *
- * Slack documents no replay window, and says of retries only when they come: at once, after a minute, after five. Its own
- * libraries refuse what is more than five minutes old, as is done here, and take those retries: so each is signed with its own time.
+ * Requests older than five minutes are refused, as in Slack's libraries. Slack retries immediately, after one minute and after five minutes, and
+ * signs each retry with its own time. Slack documents no replay window.
  */
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
+import { isSameSecret } from "../platform/SecretComparison.ts"
 
 const TIMESTAMP = "x-slack-request-timestamp"
 const SIGNATURE = "x-slack-signature"
@@ -17,10 +18,9 @@ export const slackSignature = (timestamp: string, secret: string, body: Uint8Arr
   `v0=${createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body).digest("hex")}`
 
 /**
- * What is wrong with a request's signature; undefined where nothing is. A header that was sent twice is one value with a comma in it, which
- * is neither a time nor a signature.
+ * Problem of a request's signature; undefined for a valid one. A repeated header has a comma in its value, so it is never valid.
  */
-export const faultOf = (
+export const signatureProblem = (
   headers: IncomingHttpHeaders,
   secret: string,
   body: Uint8Array,
@@ -28,13 +28,7 @@ export const faultOf = (
 ): string | undefined => {
   const [timestamp, signature] = [headers[TIMESTAMP], headers[SIGNATURE]]
   if (typeof timestamp !== "string" || typeof signature !== "string") return "not signed"
-  if (!/^\d{1,11}$/.test(timestamp)) return "of no time"
-  if (!same(signature, slackSignature(timestamp, secret, body))) return "wrong signature"
-  return Math.abs(Number(timestamp) * 1_000 - now) > WINDOW_MS ? "too old, or of tomorrow" : undefined
-}
-
-/** Takes a time that says nothing of where two texts differ. */
-const same = (given: string, wanted: string): boolean => {
-  const [left, right] = [Buffer.from(given), Buffer.from(wanted)]
-  return left.length === right.length && timingSafeEqual(left, right)
+  if (!/^\d{1,11}$/.test(timestamp)) return "without a time"
+  if (!isSameSecret(signature, slackSignature(timestamp, secret, body))) return "wrong signature"
+  return Math.abs(Number(timestamp) * 1_000 - now) > WINDOW_MS ? "too old, or in the future" : undefined
 }

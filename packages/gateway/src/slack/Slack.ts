@@ -1,8 +1,8 @@
 /**
- * Slack as a chat platform: signed webhooks, Block Kit, texts that only one person sees.
+ * Slack as a chat platform: signed webhooks, Block Kit, and messages that only one user can see.
  *
- * Slack documents no key by which it would know a message that it was given before: what was said is said twice where its answer was lost
- * and the send is retried. A card has one language: that of its reader, or the configured one.
+ * Slack has no idempotency key, so a message is sent twice if a response was lost. A card has one language: the reader's, or the configured
+ * one.
  */
 import { Effect, Schema } from "effect"
 import {
@@ -13,7 +13,7 @@ import {
 } from "../platform/ChatPlatform.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
 import { toBlocks, SECTION_MAX } from "./Blocks.ts"
-import { escaped } from "./Markup.ts"
+import { escapeMarkup } from "./Markup.ts"
 import { normalizeSlackEvent } from "./Normalization.ts"
 import { whisper } from "./ResponseUrl.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
@@ -36,8 +36,8 @@ const UserInfo = Schema.Struct({
   })
 })
 
-/** Nothing is made of words: no mentions, no previews of links. */
-const asItStands = {
+/** Options against markup: no mentions, no previews of links. */
+const withoutMarkup = {
   mrkdwn: false,
   parse: "none",
   link_names: false,
@@ -45,14 +45,14 @@ const asItStands = {
   unfurl_media: false
 }
 
-/** The first that says something. */
+/** The first name that is not blank. */
 const firstOf = (...names: ReadonlyArray<string | null | undefined>): string | undefined =>
   names.find((name): name is string => typeof name === "string" && name.trim() !== "")
 
-/** One app's bot. */
+/** The platform with one app's bot. */
 export const slack = (config: SlackConfig): ChatPlatform => {
   const call = makeSlackCall(config)
-  const drawn = (card: Parameters<typeof toBlocks>[0]) => toBlocks(card, card.language ?? config.language)
+  const blocksOf = (card: Parameters<typeof toBlocks>[0]) => toBlocks(card, card.language ?? config.language)
 
   let known: typeof Identity.Type | undefined
   const identity = Effect.suspend(() =>
@@ -64,7 +64,7 @@ export const slack = (config: SlackConfig): ChatPlatform => {
     config.botUserId === undefined
       ? Effect.mapBoth(identity, {
           onFailure: ({ message }) =>
-            new PlatformUnavailable({ message: `The bot does not know its own id. ${message}` }),
+            new PlatformUnavailable({ message: `The bot's id could not be read. ${message}` }),
           onSuccess: ({ user_id }) => user_id
         })
       : Effect.succeed(config.botUserId)
@@ -72,7 +72,7 @@ export const slack = (config: SlackConfig): ChatPlatform => {
   const addressOf = Effect.fnUntraced(function* (place: Destination) {
     if (place._tag === "Chat") {
       const { chatId: channel, replyTo, threadId } = place
-      // In a direct chat people don't look for answers in threads.
+      // In a direct chat, replies are outside of threads, where people look for them.
       return { channel, thread_ts: threadId ?? (channel.startsWith("D") ? undefined : replyTo) }
     }
     const { channel } = yield* call("conversations.open", { users: place.userId }, Opened)
@@ -84,16 +84,16 @@ export const slack = (config: SlackConfig): ChatPlatform => {
     forms: ["card-actions"],
     verify: makeSlackVerifier(ID, config),
     accepted: { status: 200 },
-    // To a click too: Slack reads no body of an answer to it, and shows who clicked that it went wrong.
+    // For a click too: Slack ignores the body, and shows the failure to the user who clicked.
     unavailable: () => undefined,
     normalize: (inbound) => normalizeSlackEvent(inbound, botId),
     recognizesKeys: false,
     limits: { textMax: SECTION_MAX, perChat: 1, perMessage: 1, buttons: 20 },
-    send: Effect.fnUntraced(function* (place, content) {
-      const said = content._tag === "Text" ? { text: escaped(content.text) } : drawn(content.card)
+    send: Effect.fn("Slack.send")(function* (place, content) {
+      const parts = content._tag === "Text" ? { text: escapeMarkup(content.text) } : blocksOf(content.card)
       const posted = yield* call(
         "chat.postMessage",
-        { ...asItStands, ...(yield* addressOf(place)), ...said },
+        { ...withoutMarkup, ...(yield* addressOf(place)), ...parts },
         Posted
       )
       return { chatId: posted.channel, messageId: posted.ts } satisfies MessageRef
@@ -101,11 +101,11 @@ export const slack = (config: SlackConfig): ChatPlatform => {
     update: ({ chatId, messageId }, card) =>
       call(
         "chat.update",
-        { channel: chatId, ts: messageId, parse: "none", link_names: false, ...drawn(card) },
+        { channel: chatId, ts: messageId, parse: "none", link_names: false, ...blocksOf(card) },
         Schema.Unknown
       ).pipe(Effect.asVoid),
-    whisper: ({ body }, said) => whisper(body, said, config.domain),
-    person: Effect.fnUntraced(
+    whisper: ({ body }, words) => whisper(body, words, config.domain),
+    person: Effect.fn("Slack.person")(
       function* (userId) {
         const { user } = yield* call("users.info", { user: userId, include_locale: true }, UserInfo)
         const { team } = yield* Effect.orElseSucceed(identity, () => ({ team: undefined }))

@@ -1,9 +1,8 @@
 /**
- * Whether a request is Slack's, for this app, of this moment, and what it holds. The order is the point: nothing is parsed or believed before
- * the signature over the bytes was checked.
+ * Verification of Slack's webhook requests: signature, age, app and workspace. Events are JSON; clicks are a form with one field.
  *
- * Events are JSON, clicks are a form with one field. Only what a bot hears is accepted: direct messages of
- * people, mentions, clicks. Other messages in a channel are not stored, although the app may receive them.
+ * Guarantees: the signature is checked before the body is parsed. Only direct messages of users, mentions and clicks are accepted. Other
+ * messages in a channel are not stored, although the app may receive them.
  */
 import { Option, Redacted, Schema } from "effect"
 import { createHash } from "node:crypto"
@@ -18,21 +17,21 @@ import {
   SlackMessageEvent,
   SlackUrlVerification
 } from "./Payload.ts"
-import { faultOf } from "./Signature.ts"
+import { signatureProblem } from "./Signature.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
 
 const asPayload = Schema.decodeUnknownOption(Payload)
-const asTrial = Schema.decodeUnknownOption(SlackUrlVerification)
+const asUrlVerification = Schema.decodeUnknownOption(SlackUrlVerification)
 const asCallback = Schema.decodeUnknownOption(EventCallback)
-const asSaid = Schema.decodeUnknownOption(SlackMessageEvent)
+const asMessage = Schema.decodeUnknownOption(SlackMessageEvent)
 const asClick = Schema.decodeUnknownOption(BlockActions)
 const asPlatformId = Schema.decodeUnknownOption(PlatformId)
 
 type Refused = Extract<Verification, { readonly _tag: "Refused" }>
 const refused = (code: Refused["code"], reason: string): Refused => ({ _tag: "Refused", code, reason })
 
-/** What is verified of an event beside its request. */
-type Kept = Pick<Inbound, "tenant" | "upstreamId" | "kind" | "chatId" | "senderId" | "cardId" | "body">
+/** The stored fields that come from the payload. */
+type EventFields = Pick<Inbound, "tenant" | "upstreamId" | "kind" | "chatId" | "senderId" | "cardId" | "body">
 
 const contentOf = ({ body, kind }: PlatformRequest): unknown => {
   const text = decodeUtf8(body)
@@ -41,42 +40,42 @@ const contentOf = ({ body, kind }: PlatformRequest): unknown => {
   return payloads.length === 1 ? parseJson(payloads[0]) : undefined
 }
 
-/** What people say has one of these subtypes or none; every other one is something that was done to messages. */
-const saying = new Set(["file_share", "thread_broadcast"])
+/** Subtypes of messages that users write. Other subtypes are changes of messages. */
+const writtenSubtypes = new Set(["file_share", "thread_broadcast"])
 
 /**
- * A mention in a channel comes as a message and as a mention, under two ids, where an app has subscribed to both: there it counts as a
- * mention alone.
+ * Whether a message is for the bot. An app that subscribes to both receives a mention in a channel twice, under two ids: as a message,
+ * which is ignored, and as a mention.
  */
-const isHeard = ({ bot_id, channel_type, subtype, type }: typeof SlackMessageEvent.Type): boolean => {
-  if (typeof subtype === "string" && !saying.has(subtype)) return false
+const isForBot = ({ bot_id, channel_type, subtype, type }: typeof SlackMessageEvent.Type): boolean => {
+  if (typeof subtype === "string" && !writtenSubtypes.has(subtype)) return false
   if (bot_id !== undefined && bot_id !== null) return false
   return type === "app_mention" || channel_type === "im"
 }
 
-const ofEvent = ({ event, event_id, team_id }: typeof EventCallback.Type): Kept | undefined => {
-  const said = Option.getOrUndefined(asSaid(event))
-  if (said === undefined || !isHeard(said)) return undefined
+const messageFields = ({ event, event_id, team_id }: typeof EventCallback.Type): EventFields | undefined => {
+  const message = Option.getOrUndefined(asMessage(event))
+  if (message === undefined || !isForBot(message)) return undefined
   return {
     tenant: team_id,
     upstreamId: event_id,
     kind: "message",
-    chatId: said.channel,
-    senderId: Option.getOrElse(asPlatformId(said.user), () => ""),
+    chatId: message.channel,
+    senderId: Option.getOrElse(asPlatformId(message.user), () => ""),
     cardId: "",
     body: JSON.stringify(event)
   }
 }
 
-/** Slack names no event: the same click has the same id, and a second one, however soon, has another `action_ts`. */
+/** Id of a click, since Slack's payload has none. A second click has another `action_ts`, so another id. */
 const clickId = (click: BlockActions): string => {
   const { chatId, messageId } = cardRefOf(click)
   const [{ action_id, action_ts }] = click.actions
-  const named = [click.team.id, chatId ?? "", messageId ?? "", click.user.id, action_ts, action_id]
-  return `click-${createHash("sha256").update(JSON.stringify(named)).digest("hex")}`
+  const identity = [click.team.id, chatId ?? "", messageId ?? "", click.user.id, action_ts, action_id]
+  return `click-${createHash("sha256").update(JSON.stringify(identity)).digest("hex")}`
 }
 
-const ofClick = (click: BlockActions): Kept => ({
+const clickFields = (click: BlockActions): EventFields => ({
   tenant: click.team.id,
   upstreamId: clickId(click),
   kind: "card_action",
@@ -91,11 +90,11 @@ export const makeSlackVerifier = (platform: string, config: SlackConfig) => {
   const secret = Redacted.value(config.signingSecret)
   const teams = new Set(config.teams)
 
-  /** `event` is undefined for what was understood, and is of no use. */
-  const judged = (
+  /** `event` is undefined for a verified event that the Gateway does not use. */
+  const accept = (
     request: PlatformRequest,
     tenant: string,
-    event: Kept | undefined,
+    event: EventFields | undefined,
     type: string
   ): Verification => {
     if (teams.size > 0 && !teams.has(tenant)) return refused("permission_denied", "another team")
@@ -107,13 +106,13 @@ export const makeSlackVerifier = (platform: string, config: SlackConfig) => {
   }
 
   return (request: PlatformRequest): Verification => {
-    const fault = faultOf(request.headers, secret, request.body, request.receivedAt)
-    if (fault !== undefined) return refused("unauthorized", fault)
+    const problem = signatureProblem(request.headers, secret, request.body, request.receivedAt)
+    if (problem !== undefined) return refused("unauthorized", problem)
     const content = contentOf(request)
 
-    const trial = request.kind === "events" ? asTrial(content) : Option.none()
-    if (Option.isSome(trial))
-      return { _tag: "Challenge", answer: { status: 200, body: { challenge: trial.value.challenge } } }
+    const verification = request.kind === "events" ? asUrlVerification(content) : Option.none()
+    if (Option.isSome(verification))
+      return { _tag: "Challenge", answer: { status: 200, body: { challenge: verification.value.challenge } } }
 
     const payload = asPayload(content)
     if (Option.isNone(payload)) return refused("schema_validation_failed", "no event")
@@ -123,13 +122,13 @@ export const makeSlackVerifier = (platform: string, config: SlackConfig) => {
       const callback = asCallback(content)
       return Option.isNone(callback)
         ? refused("schema_validation_failed", "no event")
-        : judged(request, callback.value.team_id, ofEvent(callback.value), type)
+        : accept(request, callback.value.team_id, messageFields(callback.value), type)
     }
     if (request.kind === "card-actions" && type === "block_actions") {
       const click = asClick(content)
       return Option.isNone(click)
         ? refused("schema_validation_failed", "no click")
-        : judged(request, click.value.team.id, ofClick(click.value), type)
+        : accept(request, click.value.team.id, clickFields(click.value), type)
     }
     return { _tag: "Ignored", eventType: type }
   }

@@ -1,8 +1,9 @@
 /**
- * Calls to Slack's Web API. What goes wrong is one of the port's two failures, in words of our own: nothing of an answer but Slack's code for
- * it is repeated, and neither a token nor a text is logged.
+ * Calls to Slack's Web API.
  *
- * Each call is tried once and ends within 10 seconds. Who called decides about another try.
+ * Guarantees: a call ends within 10 seconds. A failure contains Slack's error code and nothing else of the response. Tokens and texts are not
+ * logged.
+ * Does not: retry.
  */
 import {
   type Logger,
@@ -18,8 +19,8 @@ import type { SlackConfig } from "./SlackConfig.ts"
 
 const TIMEOUT_MS = 10_000
 
-/** The client logs addresses, bodies and answers. */
-const silent: Logger = {
+/** Logger that drops everything, because the client logs addresses, bodies and responses. */
+const noLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,
@@ -29,8 +30,8 @@ const silent: Logger = {
   setName: () => undefined
 }
 
-/** Codes of Slack's that are over in a while. */
-const passing = new Set([
+/** Slack's error codes for which a retry may help. */
+const retryable = new Set([
   "ratelimited",
   "rate_limited",
   "internal_error",
@@ -43,7 +44,7 @@ const passing = new Set([
 const unavailable = (message: string) => new PlatformUnavailable({ message })
 
 const failureOf = (error: unknown): NotSent | PlatformUnavailable => {
-  if (error instanceof WebAPIRateLimitedError) return unavailable("Slack takes no more for a moment.")
+  if (error instanceof WebAPIRateLimitedError) return unavailable("Slack limited the rate of calls.")
   if (error instanceof WebAPIHTTPError) {
     const { statusCode } = error
     return statusCode >= 500 || statusCode === 408
@@ -52,21 +53,21 @@ const failureOf = (error: unknown): NotSent | PlatformUnavailable => {
   }
   if (!(error instanceof WebAPIPlatformError)) return unavailable("Slack does not answer.")
   const code = error.data.error
-  // What is no JSON, a proxy's page, comes here as a code too.
+  // A response that is not JSON, such as a proxy's page, has its text as the code.
   if (typeof code !== "string" || !/^[a-z_]{1,60}$/.test(code))
-    return unavailable("Slack answered with something else.")
-  return passing.has(code)
-    ? unavailable(`Slack says ${code}.`)
+    return unavailable("Slack's response could not be decoded.")
+  return retryable.has(code)
+    ? unavailable(`Slack answered ${code}.`)
     : new NotSent({ message: `Slack refused: ${code}.` })
 }
 
-const strange = () => unavailable("Slack answered with something else.")
+const invalidResponse = () => unavailable("Slack's response could not be decoded.")
 
-/** One call of a method; the answer is decoded, not believed. */
+/** One call of a method. The response is decoded. */
 export type SlackCall = <A>(
   method: string,
   parameters: Readonly<Record<string, unknown>>,
-  answer: Schema.Codec<A, unknown>
+  response: Schema.Codec<A, unknown>
 ) => Effect.Effect<A, NotSent | PlatformUnavailable>
 
 export const makeSlackCall = ({ botToken, domain }: SlackConfig): SlackCall => {
@@ -79,10 +80,10 @@ export const makeSlackCall = ({ botToken, domain }: SlackConfig): SlackCall => {
     // By default it would retry for half an hour, or wait as long as the response demands.
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
-    logger: silent
+    logger: noLogger
   })
-  return (method, parameters, answer) =>
+  return (method, parameters, response) =>
     Effect.tryPromise({ try: () => client.apiCall(method, parameters), catch: failureOf }).pipe(
-      Effect.flatMap((given) => Effect.mapError(Schema.decodeEffect(answer)(given), strange))
+      Effect.flatMap((body) => Effect.mapError(Schema.decodeEffect(response)(body), invalidResponse))
     )
 }

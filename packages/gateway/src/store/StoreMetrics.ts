@@ -1,24 +1,30 @@
 /** Metrics from the database, read in one indexed statement when the metrics are scraped. */
 import { CurrentMetrics, type Reading } from "@corral/service/telemetry/Metrics"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { gatewayMetrics } from "../GatewayMetrics.ts"
+import { queryRow } from "./RowQueries.ts"
 
-interface Row {
-  readonly depth: number
-  readonly oldest: Date | null
-  readonly dead: number
-}
+const CountsRow = Schema.Struct({
+  depth: Schema.Number,
+  oldest: Schema.NullOr(Schema.Date),
+  dead: Schema.Number
+})
 
 export const gatewayStoreMetrics = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const clock = yield* Clock.Clock
     const metrics = yield* CurrentMetrics
-    const readings = Effect.gen(function* () {
-      const [row] = yield* sql<Row>`
+    const count = queryRow({
+      Request: Schema.Void,
+      Result: CountsRow,
+      execute: () => sql`
         SELECT count(*)::int AS depth, min(received_at) AS oldest, (SELECT count(*)::int FROM dead_letters) AS dead
         FROM inbox WHERE done_at IS NULL`
+    })
+    const readings = Effect.gen(function* () {
+      const row = yield* count()
       if (row === undefined) return []
       const age = row.oldest === null ? 0 : (clock.currentTimeMillisUnsafe() - row.oldest.getTime()) / 1_000
       const found: ReadonlyArray<Reading> = [

@@ -1,5 +1,5 @@
 /**
- * The steps from an empty schema to today's, each taken once. A step that was released is never changed: the next one follows it.
+ * Migrations of the Gateway's schema. Each runs once. A released migration is never changed; a new one follows it.
  */
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
@@ -15,7 +15,7 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0004_sender_queues": senderQueues
 }
 
-const take = (statements: ReadonlyArray<string>) =>
+const runAll = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     for (const statement of statements) yield* sql.unsafe(statement)
@@ -23,7 +23,7 @@ const take = (statements: ReadonlyArray<string>) =>
 
 export const migrateGateway = Migrator.make({})({
   loader: Migrator.fromRecord(
-    Object.fromEntries(Object.entries(steps).map(([name, step]) => [name, take(step)]))
+    Object.fromEntries(Object.entries(steps).map(([name, step]) => [name, runAll(step)]))
   ),
   table: "migrations"
 })

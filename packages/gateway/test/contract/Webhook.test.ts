@@ -4,13 +4,13 @@ import { message as rawMessage, sendAndHold, sendRaw } from "@corral/testing/htt
 import { codeOf } from "@corral/testing/http/Answer"
 import {
   APP,
-  bare,
+  unsigned,
   click,
   encrypted,
   envelope,
   goTime,
   feishuMessage,
-  pushed,
+  encryptedPush,
   pushedClick,
   pushedMessage,
   seconds,
@@ -67,11 +67,13 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
   })
 
   it("refuses an unsigned encrypted body", () =>
-    assertRefused(bare({ encrypt: "AAAA" }), 401, "unauthorized"))
+    assertRefused(unsigned({ encrypt: "AAAA" }), 401, "unauthorized"))
 
   it("refuses an unsigned encrypted event", () =>
     assertRefused(
-      bare({ encrypt: encrypted(JSON.stringify(envelope({ event_id: "ev_unsigned" }, feishuMessage("x")))) }),
+      unsigned({
+        encrypt: encrypted(JSON.stringify(envelope({ event_id: "ev_unsigned" }, feishuMessage("x"))))
+      }),
       401,
       "unauthorized"
     ))
@@ -139,23 +141,35 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
   it("refuses a week-old event, one of tomorrow, and one of no time", async () => {
     const content = envelope({ event_id: "ev_old" }, feishuMessage("x"))
     for (const timestamp of [seconds(Date.now() - 168 * HOUR), seconds(Date.now() + HOUR), "yesterday", ""])
-      await assertRefused(pushed(content, 0, timestamp), 401, "unauthorized")
+      await assertRefused(encryptedPush(content, 0, timestamp), 401, "unauthorized")
   })
 
   it("takes an event that is tried again after 6 hours, and a click at once or not at all", async () => {
     const event = envelope({ event_id: "ev_6h" }, feishuMessage("x"))
-    assert.strictEqual((await gateway.send(pushed(event, Date.now() - 6 * HOUR))).status, 200)
-    assert.strictEqual((await gateway.send(pushed(event, Date.now()))).status, 200)
+    assert.strictEqual((await gateway.send(encryptedPush(event, Date.now() - 6 * HOUR))).status, 200)
+    assert.strictEqual((await gateway.send(encryptedPush(event, Date.now()))).status, 200)
     assert.strictEqual(await kept("ev_6h"), 1)
     const old = Date.now() - 10 * 60_000
     const header = { event_id: "ev_late_click", event_type: "card.action.trigger" }
-    await assertRefused(pushed(envelope(header, click({ a: "x" })), old, goTime(old)), 401, "unauthorized")
+    await assertRefused(
+      encryptedPush(envelope(header, click({ a: "x" })), old, goTime(old)),
+      401,
+      "unauthorized"
+    )
   })
 
   it("refuses another token, another app and another tenant", async () => {
-    await assertRefused(pushed(envelope({ token: "x" }, feishuMessage("x"))), 401, "unauthorized")
-    await assertRefused(pushed(envelope({ app_id: "cli_b" }, feishuMessage("x"))), 403, "permission_denied")
-    await assertRefused(pushed(envelope({ tenant_key: "t2" }, feishuMessage("x"))), 403, "permission_denied")
+    await assertRefused(encryptedPush(envelope({ token: "x" }, feishuMessage("x"))), 401, "unauthorized")
+    await assertRefused(
+      encryptedPush(envelope({ app_id: "cli_b" }, feishuMessage("x"))),
+      403,
+      "permission_denied"
+    )
+    await assertRefused(
+      encryptedPush(envelope({ tenant_key: "t2" }, feishuMessage("x"))),
+      403,
+      "permission_denied"
+    )
   })
 
   it("keeps an event once, one after the other and all at once", async () => {
@@ -171,19 +185,21 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
 
   it("answers the trial of its address only where the key was used, signed or not", async () => {
     const trial = { type: "url_verification", token: TOKEN, challenge: "c-42" }
-    await assertRefused(bare(trial), 401, "unauthorized")
+    await assertRefused(unsigned(trial), 401, "unauthorized")
     await assertRefused(signed(JSON.stringify(trial), seconds(Date.now())), 422, "schema_validation_failed")
     const content = { encrypt: encrypted(JSON.stringify(trial)) }
-    for (const sent of [bare(content), pushed(trial)]) {
+    for (const sent of [unsigned(content), encryptedPush(trial)]) {
       const answer = await gateway.send(sent)
       assert.deepStrictEqual([answer.status, answer.body], [200, { challenge: "c-42" }])
     }
     const foreign = { encrypt: encrypted(JSON.stringify({ ...trial, token: "x" })) }
-    await assertRefused(bare(foreign), 401, "unauthorized")
+    await assertRefused(unsigned(foreign), 401, "unauthorized")
   })
 
   it("acknowledges a type that it does not know, and keeps nothing of it", async () => {
-    const sent = pushed(envelope({ event_id: "ev_unknown", event_type: "contact.user.created_v3" }, {}))
+    const sent = encryptedPush(
+      envelope({ event_id: "ev_unknown", event_type: "contact.user.created_v3" }, {})
+    )
     const answer = await gateway.send(sent)
     assert.deepStrictEqual([answer.status, answer.body], [200, {}])
     assert.strictEqual(await kept("ev_unknown"), 0)
@@ -202,7 +218,7 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
       { schema: "1.0" },
       envelope({ event_id: "a\0b" }, feishuMessage("x"))
     ])
-      await assertRefused(pushed(content), 422, "schema_validation_failed")
+      await assertRefused(encryptedPush(content), 422, "schema_validation_failed")
   })
 
   it("refuses another kind of body, another method and another path", async () => {
@@ -236,15 +252,18 @@ describe("a bot without an Encrypt Key", { timeout: 60_000 }, () => {
 
   it("takes plain events by their token", async () => {
     const trial = { type: "url_verification", token: TOKEN, challenge: "c-42" }
-    assert.deepStrictEqual((await gateway.send(bare(trial))).body, { challenge: "c-42" })
-    assert.strictEqual((await gateway.send(bare(envelope({}, feishuMessage("x"))))).status, 200)
-    assert.strictEqual((await gateway.send(bare(envelope({ token: "x" }, feishuMessage("x"))))).status, 401)
+    assert.deepStrictEqual((await gateway.send(unsigned(trial))).body, { challenge: "c-42" })
+    assert.strictEqual((await gateway.send(unsigned(envelope({}, feishuMessage("x"))))).status, 200)
+    assert.strictEqual(
+      (await gateway.send(unsigned(envelope({ token: "x" }, feishuMessage("x"))))).status,
+      401
+    )
     const old = envelope({ create_time: String(Date.now() - 168 * HOUR) }, feishuMessage("x"))
-    assert.strictEqual((await gateway.send(bare(old))).status, 401)
+    assert.strictEqual((await gateway.send(unsigned(old))).status, 401)
   })
 
   it("keeps a text whole whose characters came in pieces", async () => {
-    const sent = bare(envelope({ event_id: "ev_split" }, feishuMessage("书".repeat(50))))
+    const sent = unsigned(envelope({ event_id: "ev_split" }, feishuMessage("书".repeat(50))))
     assert.strictEqual(await gateway.sendInPieces(sent), 200)
     const [row] = await gateway.query(`SELECT body FROM corral_gateway.inbox WHERE upstream_id = 'ev_split'`)
     assert.include(String(row?.["body"]), "书".repeat(50))

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
-import { connectionOf } from "../../src/feishu/LongConnection.ts"
+import { makeLongConnection } from "../../src/feishu/LongConnection.ts"
 import { feishu } from "../../src/feishu/Feishu.ts"
 import { type Inbound, type StoreInbound, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
 import { within } from "@corral/testing/time/Within"
@@ -172,7 +172,7 @@ describe("a long connection", () => {
     Effect.gen(function* () {
       const fake = yield* openFake
       fake.connection.config = { ...fake.connection.config, PingInterval: 0.1 }
-      const connect = connectionOf(
+      const connect = makeLongConnection(
         "feishu",
         configOf(fake),
         { status: 200, body: {} },

@@ -116,7 +116,7 @@ describe("normalize", () => {
     })
   )
 
-  it("understands or does not, whatever an event holds", async () => {
+  it("normalizes or ignores every event without throwing", async () => {
     const kinds: ReadonlyArray<InboundKind> = ["message", "card_action"]
     await fc.assert(
       fc.asyncProperty(

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Card } from "../../src/platform/Card.ts"
 import type { MessageContent } from "../../src/platform/ChatPlatform.ts"
-import { plainly } from "../../src/platform/Words.ts"
+import { sameInAllLanguages } from "../../src/platform/LocalizedText.ts"
 import { openBot } from "./Bot.ts"
 
 const text = (words: string): MessageContent => ({ _tag: "Text", text: words })
@@ -10,7 +10,7 @@ const text = (words: string): MessageContent => ({ _tag: "Text", text: words })
 const card: Card = {
   title: { en: "May it?", zh: "可以吗？" },
   tone: "attention",
-  lines: [plainly("**no markdown** <at id=all></at>"), { en: "One file", zh: "一个文件" }],
+  lines: [sameInAllLanguages("**no markdown** <at id=all></at>"), { en: "One file", zh: "一个文件" }],
   buttons: [
     { _tag: "Action", label: { en: "Approve", zh: "批准" }, actionId: "act_1", style: "primary" },
     { _tag: "Action", label: { en: "Deny", zh: "拒绝" }, actionId: "act_2", style: "danger" },
@@ -133,7 +133,7 @@ describe("update", () => {
     Effect.gen(function* () {
       const { bot, chat, fake } = yield* openBot()
       const sent = yield* bot.send({ _tag: "Chat", chatId: chat }, { _tag: "Card", card }, "k1")
-      const done: Card = { title: plainly("Done"), tone: "good", lines: [], buttons: [] }
+      const done: Card = { title: sameInAllLanguages("Done"), tone: "good", lines: [], buttons: [] }
       yield* bot.update(sent, done)
       assert.deepStrictEqual(fake.shown(sent.messageId), {
         title: "Done",
@@ -155,7 +155,7 @@ describe("update", () => {
       fake.passes(15 * 24 * 3_600_000)
       assert.deepInclude(yield* Effect.flip(bot.update(sent, card)), {
         _tag: "NotSent",
-        message: "The platform has refused it (230031)."
+        message: "The platform refused the call (230031)."
       })
     })
   )

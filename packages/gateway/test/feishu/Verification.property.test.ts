@@ -5,12 +5,12 @@ import { decrypt } from "../../src/feishu/Encryption.ts"
 import { makeFeishuVerifier } from "../../src/feishu/Verification.ts"
 import {
   APP,
-  bare,
+  unsigned,
   encrypted,
   envelope,
   KEY,
   feishuMessage,
-  pushed,
+  encryptedPush,
   seconds,
   type SentBotMessage,
   signed,
@@ -31,34 +31,40 @@ const verdicts = ({ body, headers }: SentBotMessage) =>
   [withKey, plain].map((verify) => verify({ kind: "events", body, headers, receivedAt: NOW }))
 
 const bytes = fc.uint8Array({ maxLength: 400 }).map((array) => Buffer.from(array))
-const good = pushed(envelope({ event_id: "ev_1" }, feishuMessage("hello")), NOW)
+const good = encryptedPush(envelope({ event_id: "ev_1" }, feishuMessage("hello")), NOW)
 
 describe("a verifier", () => {
-  it("gives a verdict on whatever bytes, signed or not, and accepts none of them", () => {
+  it("gives a verdict on any bytes, signed or not, and accepts none of them", () => {
     fc.assert(
       fc.property(bytes, fc.string({ maxLength: 40 }), (body, timestamp) => {
-        for (const sent of [bare(body.toString("latin1")), { body, headers: {} }, signed(body, timestamp)])
+        for (const sent of [
+          unsigned(body.toString("latin1")),
+          { body, headers: {} },
+          signed(body, timestamp)
+        ])
           for (const verdict of verdicts(sent)) assert.strictEqual(verdict._tag, "Refused")
       })
     )
   })
 
-  it("gives a verdict on whatever JSON, encrypted and signed", () => {
+  it("gives a verdict on any JSON, encrypted and signed", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        for (const sent of [pushed(value, NOW), bare(value), bare({ encrypt: value })])
+        for (const sent of [encryptedPush(value, NOW), unsigned(value), unsigned({ encrypt: value })])
           for (const verdict of verdicts(sent)) assert.strictEqual(verdict._tag, "Refused")
       })
     )
   })
 
-  it("gives a verdict on whatever an event holds", () => {
+  it("gives a verdict on any content of an event", () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue()),
         fc.dictionary(fc.string(), fc.string()),
         (event, header) => {
-          const [verdict] = verdicts(pushed(envelope({ ...header, app_id: APP, token: TOKEN }, event), NOW))
+          const [verdict] = verdicts(
+            encryptedPush(envelope({ ...header, app_id: APP, token: TOKEN }, event), NOW)
+          )
           assert.notStrictEqual(verdict?._tag, "Challenge")
         }
       )
@@ -89,7 +95,7 @@ describe("a verifier", () => {
       fc.property(fc.integer({ min: -100_000, max: 100_000 }), (ago) => {
         const at = NOW - ago * 1_000
         const [verdict] = verdicts(
-          pushed(envelope({ event_id: "ev_1" }, feishuMessage("x")), at, seconds(at))
+          encryptedPush(envelope({ event_id: "ev_1" }, feishuMessage("x")), at, seconds(at))
         )
         assert.strictEqual(verdict?._tag, ago <= 8 * 3_600 && ago >= -300 ? "Accepted" : "Refused")
       })

@@ -10,7 +10,7 @@ import {
   click,
   envelope,
   feishuMessage,
-  pushed,
+  encryptedPush,
   pushedClick,
   pushedMessage
 } from "@corral/testing/gateway/FakeFeishu"
@@ -104,7 +104,7 @@ describe("the work of a Gateway", { timeout: 90_000 }, () => {
     const mention = (id: string) => [{ key: "@_user_1", name: "Corral", id: { open_id: id } }]
     const group = (id: string, over: object) =>
       gateway.send(
-        pushed(
+        encryptedPush(
           envelope(
             { event_id: id },
             feishuMessage("@_user_1 go", "oc_group", { chat_type: "group", ...over })
@@ -119,7 +119,7 @@ describe("the work of a Gateway", { timeout: 90_000 }, () => {
     const [event] = await handled("ev_g3")
     assert.deepInclude(event?.payload, { chatType: "group", text: "go" })
     await gateway.send(
-      pushed(envelope({ event_id: "ev_foreign", event_type: "card.action.trigger" }, click({})))
+      encryptedPush(envelope({ event_id: "ev_foreign", event_type: "card.action.trigger" }, click({})))
     )
     assert.deepStrictEqual(await handled("ev_foreign"), [])
   })
@@ -160,7 +160,7 @@ describe("the work of a Gateway", { timeout: 90_000 }, () => {
   })
 
   it("buries at once what is not shaped as its type says", async () => {
-    await gateway.send(pushed(envelope({ event_id: "ev_odd" }, { message: "?" })))
+    await gateway.send(encryptedPush(envelope({ event_id: "ev_odd" }, { message: "?" })))
     await done("ev_odd")
     assert.strictEqual(
       await gateway.count("FROM corral_gateway.dead_letters WHERE upstream_id = 'ev_odd'"),

@@ -4,13 +4,13 @@ import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { feishu } from "../../src/feishu/Feishu.ts"
 import { headerMillis } from "../../src/feishu/Timestamp.ts"
-import { plainly } from "../../src/platform/Words.ts"
+import { sameInAllLanguages } from "../../src/platform/LocalizedText.ts"
 import type { Verification } from "../../src/platform/ChatPlatform.ts"
 import { configOf, openBot } from "../feishu/Bot.ts"
 import { KEY } from "../../../testing/src/gateway/FakeFeishu.ts"
 
 const card = (title: string) => ({
-  title: plainly(title),
+  title: sameInAllLanguages(title),
   tone: "attention" as const,
   lines: [],
   buttons: [
@@ -20,7 +20,7 @@ const card = (title: string) => ({
       actionId: "act_1",
       style: "primary" as const
     },
-    { _tag: "Link" as const, label: plainly("Details"), url: "https://hub.example/runs/1" }
+    { _tag: "Link" as const, label: sameInAllLanguages("Details"), url: "https://hub.example/runs/1" }
   ]
 })
 

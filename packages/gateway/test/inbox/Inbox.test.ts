@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
-import { gatewayDefaults } from "../../src/GatewayConfig.ts"
+import { GatewayConfig, gatewayDefaults } from "../../src/GatewayConfig.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
 import type { Inbound } from "../../src/platform/ChatPlatform.ts"
 import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
@@ -30,7 +30,8 @@ describe("Inbox", { timeout: 60_000 }, () => {
       )
       const databaseUrl = Redacted.make(url)
       const layer = Layer.provideMerge(Inbox.layer, SenderQueues.layer).pipe(
-        Layer.provideMerge(Database.gatewayDatabaseLayer({ ...gatewayDefaults, databaseUrl }))
+        Layer.provideMerge(Database.gatewayDatabaseLayer),
+        Layer.provide(Layer.succeed(GatewayConfig, { ...gatewayDefaults, databaseUrl }))
       )
       return yield* Effect.provide(use, layer)
     })
@@ -40,7 +41,7 @@ describe("Inbox", { timeout: 60_000 }, () => {
       Effect.gen(function* () {
         const inbox = yield* Inbox
         const ids = Array.from({ length: 60 }, (_, i) => `ev_${i % 40}`)
-        const fresh = yield* Effect.forEach(ids, (id) => inbox.keep(inbound(id, `oc_${id.length}`)), {
+        const fresh = yield* Effect.forEach(ids, (id) => inbox.store(inbound(id, `oc_${id.length}`)), {
           concurrency: "unbounded"
         })
         assert.strictEqual(fresh.filter((each) => each).length, 40)
@@ -66,7 +67,7 @@ describe("Inbox", { timeout: 60_000 }, () => {
         const inbox = yield* Inbox
         const queues = yield* SenderQueues
         const claim = queues.claim("a", { free: 10, perChat: 10 })
-        for (const id of ["ev_1", "ev_2"]) yield* inbox.keep(inbound(id))
+        for (const id of ["ev_1", "ev_2"]) yield* inbox.store(inbound(id))
         const [first, ...more] = yield* claim
         if (first === undefined) return assert.fail("no event")
         assert.isEmpty(more)
@@ -87,7 +88,7 @@ describe("Inbox", { timeout: 60_000 }, () => {
       Effect.gen(function* () {
         const inbox = yield* Inbox
         const sql = yield* SqlClient.SqlClient
-        for (const id of ["ev_1", "ev_2", "ev_3"]) yield* inbox.keep(inbound(id))
+        for (const id of ["ev_1", "ev_2", "ev_3"]) yield* inbox.store(inbound(id))
         const queues = yield* SenderQueues
         for (const _ of [1, 2])
           for (const event of yield* queues.claim("a", { free: 1, perChat: 1 }))
@@ -102,8 +103,8 @@ describe("Inbox", { timeout: 60_000 }, () => {
           left.map(({ id }) => id),
           ["ev_2", "ev_3"]
         )
-        assert.isFalse(yield* inbox.keep(inbound("ev_2")))
-        assert.isTrue(yield* inbox.keep(inbound("ev_1")))
+        assert.isFalse(yield* inbox.store(inbound("ev_2")))
+        assert.isTrue(yield* inbox.store(inbound("ev_1")))
       })
     )
   )

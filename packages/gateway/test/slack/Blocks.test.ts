@@ -1,17 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import type { Card } from "../../src/platform/Card.ts"
-import { plainly } from "../../src/platform/Words.ts"
+import { sameInAllLanguages } from "../../src/platform/LocalizedText.ts"
 import { toBlocks, splitText } from "../../src/slack/Blocks.ts"
 
 const card: Card = {
   title: { en: "Waits for you", zh: "等待您的批准" },
   tone: "attention",
-  lines: [{ en: "Run <b> & more", zh: "运行" }, plainly("")],
+  lines: [{ en: "Run <b> & more", zh: "运行" }, sameInAllLanguages("")],
   buttons: [
-    { _tag: "Action", label: plainly("Allow"), actionId: "act_1", style: "primary" },
-    { _tag: "Action", label: plainly("Later"), actionId: "act_2", style: "plain" },
-    { _tag: "Link", label: plainly("Open"), url: "https://hub.example/runs/1" }
+    { _tag: "Action", label: sameInAllLanguages("Allow"), actionId: "act_1", style: "primary" },
+    { _tag: "Action", label: sameInAllLanguages("Later"), actionId: "act_2", style: "plain" },
+    { _tag: "Link", label: sameInAllLanguages("Open"), url: "https://hub.example/runs/1" }
   ]
 }
 
@@ -52,7 +52,7 @@ describe("blocksOf", () => {
   })
 
   it("keeps within what Slack takes, however long a card is, and carries no more than ids and addresses", () => {
-    const words = fc.string({ unit: "grapheme", maxLength: 4_000 }).map(plainly)
+    const words = fc.string({ unit: "grapheme", maxLength: 4_000 }).map(sameInAllLanguages)
     fc.assert(
       fc.property(words, fc.array(words, { maxLength: 60 }), (title, lines) => {
         const buttons = Array.from({ length: 30 }, (_, at) => ({

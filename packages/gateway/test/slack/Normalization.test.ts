@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import * as fc from "fast-check"
 import { type InboundKind, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
-import { escaped, plainOf } from "../../src/slack/Markup.ts"
+import { escapeMarkup, removeMarkup } from "../../src/slack/Markup.ts"
 import { normalizeSlackEvent } from "../../src/slack/Normalization.ts"
 import {
   ADA,
@@ -101,7 +101,7 @@ describe("normalize", () => {
     })
   )
 
-  it("understands or does not, whatever an event holds", async () => {
+  it("normalizes or ignores every event without throwing", async () => {
     const kinds: ReadonlyArray<InboundKind> = ["message", "card_action"]
     const held = fc.dictionary(fc.string(), fc.jsonValue())
     await fc.assert(
@@ -117,7 +117,7 @@ describe("normalize", () => {
   })
 })
 
-describe("plainOf", () => {
+describe("removeMarkup", () => {
   it.each([
     [`<@${SLACK_BOT}> start`, "start"],
     ["ask <@U0BO>", "ask @U0BO"],
@@ -128,15 +128,15 @@ describe("plainOf", () => {
     ["<!here> <!subteam^S1|@ops>", "@here @ops"],
     ["a &lt;b&gt; &amp;lt; c", "a <b> &lt; c"],
     ["a &nbsp; < b", "a &nbsp; < b"]
-  ])("%s", (text, plain) => assert.strictEqual(plainOf(text, SLACK_BOT), plain))
+  ])("%s", (text, plain) => assert.strictEqual(removeMarkup(text, SLACK_BOT), plain))
 
   it("gives back what was escaped", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom("<", ">", "&", "@", "!", "|", "amp;", "a", " ") }),
         (text) => {
-          assert.strictEqual(plainOf(escaped(text), SLACK_BOT), text.trim())
-          assert.notMatch(escaped(text), /[<>]/)
+          assert.strictEqual(removeMarkup(escapeMarkup(text), SLACK_BOT), text.trim())
+          assert.notMatch(escapeMarkup(text), /[<>]/)
         }
       )
     )

@@ -3,7 +3,7 @@ import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import type { Card } from "../../src/platform/Card.ts"
 import type { ChatPlatform, Inbound, Destination } from "../../src/platform/ChatPlatform.ts"
-import { plainly } from "../../src/platform/Words.ts"
+import { sameInAllLanguages } from "../../src/platform/LocalizedText.ts"
 import { slack } from "../../src/slack/Slack.ts"
 import { FakeSlack, type SlackFault } from "@corral/testing/gateway/FakeSlack"
 import {
@@ -20,12 +20,12 @@ import {
 const inChannel: Destination = { _tag: "Chat", chatId: CHANNEL }
 const words = "the words of a text"
 const card: Card = {
-  title: plainly("A run"),
+  title: sameInAllLanguages("A run"),
   tone: "running",
-  lines: [plainly("It continues.")],
+  lines: [sameInAllLanguages("It continues.")],
   buttons: [
-    { _tag: "Action", label: plainly("Allow"), actionId: "act_1", style: "primary" },
-    { _tag: "Link", label: plainly("Open"), url: "https://hub.example/runs/1" }
+    { _tag: "Action", label: sameInAllLanguages("Allow"), actionId: "act_1", style: "primary" },
+    { _tag: "Link", label: sameInAllLanguages("Open"), url: "https://hub.example/runs/1" }
   ]
 }
 
@@ -229,7 +229,7 @@ describe("what only who clicked sees", () => {
     })
   )
 
-  it.effect("goes nowhere but to Slack, whatever a body names", () =>
+  it.effect("sends to Slack only, regardless of the address that a body names", () =>
     Effect.gen(function* () {
       const { host } = new URL(fake.url)
       const other = yield* Effect.acquireRelease(

@@ -52,7 +52,7 @@ describe("a verifier of Slack's requests", () => {
     )
   })
 
-  it("gives a verdict on whatever bytes, signed or not, and accepts none of them", () => {
+  it("gives a verdict on any bytes, signed or not, and accepts none of them", () => {
     fc.assert(
       fc.property(bytes, fc.string({ maxLength: 40 }), fc.constantFrom(...kinds), (body, timestamp, kind) => {
         const now = slackSeconds(NOW)
@@ -66,7 +66,7 @@ describe("a verifier of Slack's requests", () => {
     )
   })
 
-  it("gives a verdict on whatever JSON, signed, at either address", () => {
+  it("gives a verdict on any JSON, signed, at either address", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(...kinds), (value, kind) => {
         for (const sent of [pushedEvent(value, NOW), pushedSlackClick(value, NOW)])
@@ -75,7 +75,7 @@ describe("a verifier of Slack's requests", () => {
     )
   })
 
-  it("gives a verdict on whatever an event or a click holds", () => {
+  it("gives a verdict on any content of an event or a click", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue(), (held, value) => {
         assert.strictEqual(event(callback(held))._tag, "Ignored")

@@ -8,8 +8,8 @@ import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import type { ApprovalId, ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { APPROVAL_COLUMNS, approvalRows, hubApprovalOf } from "../run/ApprovalRow.ts"
 import { readableRows } from "../store/ReadableList.ts"
-import { APPROVAL_COLUMNS, hubApprovalOf, decodeApprovalRows } from "./ApprovalRow.ts"
 
 export interface ApprovalFilter {
   readonly projectId?: ProjectId | undefined
@@ -36,21 +36,22 @@ export class Approvals extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       return Approvals.of({
-        find: Effect.fn("Approvals.find")(function* (id) {
-          const [row] = yield* Effect.flatMap(
-            sql`SELECT ${sql.literal(APPROVAL_COLUMNS)} FROM approvals WHERE id = ${id}`,
-            decodeApprovalRows
+        find: Effect.fnUntraced(function* (id) {
+          const row = yield* approvalRows.first(
+            sql`SELECT ${sql.literal(APPROVAL_COLUMNS)} FROM approvals WHERE id = ${id}`
           )
           return row && hubApprovalOf(row)
         }),
-        list: Effect.fn("Approvals.list")(function* (reader, { projectId, runId, state }, after, limit) {
+        list: Effect.fnUntraced(function* (reader, { projectId, runId, state }, after, limit) {
           const conditions = [
             ...(runId === undefined ? [] : [sql`run_id = ${runId}`]),
             ...(state === undefined ? [] : [sql`state = ${state}`])
           ]
           const page = { reader, projectId, conditions, order: "oldest", after, limit } as const
-          const rows = yield* readableRows(sql, { table: "approvals", columns: APPROVAL_COLUMNS, ...page })
-          return (yield* decodeApprovalRows(rows)).map(hubApprovalOf)
+          const rows = yield* approvalRows.all(
+            readableRows(sql, { table: "approvals", columns: APPROVAL_COLUMNS, ...page })
+          )
+          return rows.map(hubApprovalOf)
         })
       })
     })

@@ -40,9 +40,11 @@ export class Audit extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
-      const record = (entry: AuditEntry) => appendRecord(sql, entry, () => clock.currentTimeMillisUnsafe())
+      const record = Effect.fn("Audit.record")(function* (entry: AuditEntry) {
+        yield* appendRecord(sql, entry, () => clock.currentTimeMillisUnsafe())
+      })
 
-      const performAs = Effect.fnUntraced(function* <A, E, R>(
+      const performAs = Effect.fn("Audit.performAs")(function* <A, E, R>(
         actor: string,
         action: AuditedAction,
         self: Effect.Effect<A, E, R>,

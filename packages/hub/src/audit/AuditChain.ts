@@ -7,7 +7,8 @@ import {
   type AuditOutcome,
   type AuditRecord,
   auditText,
-  type DecisionDetails
+  type DecisionDetails,
+  type HashedAuditFields
 } from "@corral/domain/access/Audit"
 import type { AuditAction } from "@corral/domain/access/AuditAction"
 import type { AuditId, ProjectId, RequestId } from "@corral/domain/identity/Ids"
@@ -15,6 +16,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
+import { auditedOwnerRows, chainHeadRows } from "./AuditRow.ts"
 
 /** An action on a resource, done or tried. */
 export interface AuditedAction {
@@ -36,7 +38,7 @@ export interface AuditEntry extends AuditedAction {
 export const GENESIS_HASH = "0".repeat(64)
 
 /** The hash that a record must have. */
-export const auditRecordHash = (record: Omit<AuditRecord, "hash">): string =>
+export const auditRecordHash = (record: HashedAuditFields): string =>
   createHash("sha256").update(auditText(record)).digest("hex")
 
 /** Appends the entry to its chain, as part of the caller's transaction where there is one. `nowMs` in Unix milliseconds. */
@@ -68,19 +70,19 @@ export const appendRecord = (sql: SqlClient.SqlClient, entry: AuditEntry, nowMs:
     })
   )
 
-interface ChainHead {
-  readonly seq: number
-  readonly hash: string
-}
-
 const lockHead = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, chain: string) {
   yield* sql`INSERT INTO audit_heads (chain, seq, hash) VALUES (${chain}, 0, ${GENESIS_HASH}) ON CONFLICT DO NOTHING`
-  const [head] = yield* sql<ChainHead>`
-    SELECT seq::int AS seq, hash FROM audit_heads WHERE chain = ${chain} FOR UPDATE`
+  const head = yield* chainHeadRows.first(
+    sql`SELECT seq::int AS seq, hash FROM audit_heads WHERE chain = ${chain} FOR UPDATE`
+  )
   return head ?? { seq: 0, hash: GENESIS_HASH }
 })
 
-const recordAfter = (head: ChainHead, entry: AuditEntry, now: number): Omit<AuditRecord, "hash"> => ({
+const recordAfter = (
+  head: Pick<AuditRecord, "seq" | "hash">,
+  entry: AuditEntry,
+  now: number
+): Omit<AuditRecord, "hash"> => ({
   id: mint<AuditId>("aud", now),
   seq: head.seq + 1,
   at: new Date(now).toISOString(),
@@ -98,9 +100,9 @@ const recordAfter = (head: ChainHead, entry: AuditEntry, now: number): Omit<Audi
 /** Owner of a resource that belongs to no project; null if the owner is unknown. */
 const findOwner = (sql: SqlClient.SqlClient, id: string) =>
   Effect.map(
-    sql<{ readonly about: string | null }>`SELECT COALESCE(
+    auditedOwnerRows.first(sql`SELECT COALESCE(
       (SELECT owner_id FROM devices WHERE id = ${id}), (SELECT user_id FROM sign_ins WHERE id = ${id}),
       (SELECT user_id FROM api_keys WHERE id = ${id}), (SELECT user_id FROM chat_bindings WHERE id = ${id})
-    ) AS about`,
-    ([row]) => row?.about ?? null
+    ) AS about`),
+    (row) => row?.about ?? null
   )

@@ -1,17 +1,20 @@
 /** Reader of the audit trail: pages, exports, and verification of a chain from the first record to the last. */
-import type {
-  AuditOutcome,
-  AuditRecord,
-  AuditVerification,
-  DecisionDetails
-} from "@corral/domain/access/Audit"
+import type { AuditRecord, AuditVerification } from "@corral/domain/access/Audit"
 import type { AuditAction } from "@corral/domain/access/AuditAction"
 import type { Proof } from "@corral/domain/access/Authorization"
-import type { AuditId, ProjectId, RequestId, UserId } from "@corral/domain/identity/Ids"
+import type { UserId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
-import { auditRecordHash, GENESIS_HASH } from "./AuditChain.ts"
 import { limitTo } from "../store/Limit.ts"
+import { auditRecordHash, GENESIS_HASH } from "./AuditChain.ts"
+import {
+  AUDIT_COLUMNS,
+  auditRecordRows,
+  chainHeadRows,
+  type StoredAuditRecord,
+  storedAuditRows,
+  storedRecordOf
+} from "./AuditRow.ts"
 
 /** Chain of a project, or a user's records without a project: own actions, and actions on own resources. */
 export type AuditScope = Proof<"audit.read"> | { readonly reader: UserId }
@@ -48,7 +51,7 @@ export class AuditTrail extends Context.Service<
       limit: number
     ) => Effect.Effect<ReadonlyArray<AuditRecord>, SqlError.SqlError>
     /** All records of the scope, oldest first, read page by page. Includes records that are added while it runs. */
-    readonly records: (scope: AuditScope) => Stream.Stream<AuditRecord, SqlError.SqlError>
+    readonly records: (scope: AuditScope) => Stream.Stream<StoredAuditRecord, SqlError.SqlError>
     /** Checks that each record has the right hash and the hash of the record before it. */
     readonly verify: (chain: AuditChain) => Effect.Effect<AuditVerification, SqlError.SqlError>
   }
@@ -63,39 +66,31 @@ export class AuditTrail extends Context.Service<
           ? sql`chain = ${scope.subject}`
           : sql`chain = '' AND (actor = ${scope.reader} OR about = ${scope.reader})`
 
-      /** A page, oldest first. */
-      const pageAfter = (rows: Statement.Fragment, seq: number) =>
-        sql<AuditRow>`
-          SELECT ${columns(sql)} FROM audit WHERE ${rows} AND seq > ${seq} ORDER BY seq LIMIT ${PAGE}`.pipe(
-          Effect.map((rows) => rows.map(recordOf))
-        )
       // A long chain takes a while. Verifications wait for each other, so that they never occupy the whole connection pool.
       const oneAtATime = yield* Semaphore.make(1)
 
       const page = (selected: Statement.Fragment, limit: number) =>
-        sql<AuditRow>`SELECT ${columns(sql)} FROM audit WHERE ${selected} ${limitTo(sql, limit)}`.pipe(
-          Effect.map((rows) => rows.map(recordOf))
-        )
+        auditRecordRows.all(storedRecords(sql, sql`${selected} ${limitTo(sql, limit)}`))
 
       return AuditTrail.of({
         records: (scope) =>
           Stream.paginate(0, (seq) =>
-            Effect.map(pageAfter(inScope(scope), seq), (records) => [
+            Effect.map(storedRecordsAfter(sql, inScope(scope), seq), (records) => [
               records,
               Option.map(Option.fromNullishOr(records.at(-1)), (last) => last.seq)
             ])
           ),
 
-        list: ({ subject }, filter, before, limit) => {
+        list: Effect.fn("AuditTrail.list")(function* ({ subject }, filter, before, limit) {
           const conditions = [
             sql`chain = ${subject}`,
             ...conditionsOf(sql, filter),
             ...(before === undefined ? [] : [sql`seq < ${before}`])
           ]
-          return page(sql`${sql.and(conditions)} ORDER BY seq DESC`, limit)
-        },
+          return yield* page(sql`${sql.and(conditions)} ORDER BY seq DESC`, limit)
+        }),
 
-        listOfUser: (reader, filter, before, limit) => {
+        listOfUser: Effect.fn("AuditTrail.listOfUser")(function* (reader, filter, before, limit) {
           const conditions = [
             sql`(actor = ${reader} OR (chain = '' AND about = ${reader}))`,
             sql`(chain = '' OR outcome <> 'denied' OR chain IN (
@@ -104,34 +99,11 @@ export class AuditTrail extends Context.Service<
             ...conditionsOf(sql, filter),
             ...(before === undefined ? [] : [sql`id < ${before}`])
           ]
-          return page(sql`${sql.and(conditions)} ORDER BY id DESC`, limit)
-        },
+          return yield* page(sql`${sql.and(conditions)} ORDER BY id DESC`, limit)
+        }),
 
         verify: Effect.fn("AuditTrail.verify")(function* (selected) {
-          const chain = selected === "no project" ? "" : selected.subject
-          let [checked, prevHash] = [0, GENESIS_HASH]
-          for (;;) {
-            const records = yield* pageAfter(sql`chain = ${chain}`, checked)
-            for (const record of records) {
-              const { hash, ...rest } = record
-              if (
-                record.seq !== checked + 1 ||
-                record.prevHash !== prevHash ||
-                auditRecordHash(rest) !== hash
-              )
-                return { ok: false, checked, brokenAtSeq: checked + 1 }
-              checked++
-              prevHash = hash
-            }
-            if (records.length < PAGE) break
-          }
-          // The head has the hash of the last record, so it reveals records that were deleted at the end.
-          const [head] = yield* sql<{
-            readonly hash: string
-          }>`SELECT hash FROM audit_heads WHERE chain = ${chain}`
-          return (head?.hash ?? GENESIS_HASH) === prevHash
-            ? { ok: true, checked }
-            : { ok: false, checked, brokenAtSeq: checked + 1 }
+          return yield* verifyChain(sql, selected === "no project" ? "" : selected.subject)
         }, oneAtATime.withPermit)
       })
     })
@@ -139,6 +111,38 @@ export class AuditTrail extends Context.Service<
 }
 
 const PAGE = 1_000
+
+const storedRecords = (sql: SqlClient.SqlClient, selected: Statement.Fragment) =>
+  Effect.map(
+    storedAuditRows.all(sql`SELECT ${sql.literal(AUDIT_COLUMNS)} FROM audit WHERE ${selected}`),
+    (rows) => rows.map(storedRecordOf)
+  )
+
+/** A page of stored records, oldest first. */
+const storedRecordsAfter = (sql: SqlClient.SqlClient, scope: Statement.Fragment, seq: number) =>
+  storedRecords(sql, sql`${scope} AND seq > ${seq} ORDER BY seq LIMIT ${PAGE}`)
+
+const verifyChain = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, chain: string) {
+  let [checked, prevHash] = [0, GENESIS_HASH]
+  for (;;) {
+    const records = yield* storedRecordsAfter(sql, sql`chain = ${chain}`, checked)
+    for (const record of records) {
+      const { hash, ...rest } = record
+      if (record.seq !== checked + 1 || record.prevHash !== prevHash || auditRecordHash(rest) !== hash)
+        return { ok: false, checked, brokenAtSeq: checked + 1 }
+      checked++
+      prevHash = hash
+    }
+    if (records.length < PAGE) break
+  }
+  // The head has the hash of the last record, so it reveals records that were deleted at the end.
+  const head = yield* chainHeadRows.first(
+    sql`SELECT seq::int AS seq, hash FROM audit_heads WHERE chain = ${chain}`
+  )
+  return (head?.hash ?? GENESIS_HASH) === prevHash
+    ? { ok: true, checked }
+    : { ok: false, checked, brokenAtSeq: checked + 1 }
+})
 
 const conditionsOf = (
   sql: SqlClient.SqlClient,
@@ -149,41 +153,3 @@ const conditionsOf = (
   ...(from === undefined ? [] : [sql`at >= ${from}`]),
   ...(to === undefined ? [] : [sql`at < ${to}`])
 ]
-
-const columns = (sql: SqlClient.SqlClient) =>
-  sql.literal(
-    "id, seq::int AS seq, at, actor, action, resource, outcome, code, request_id, details, chain, prev_hash, hash"
-  )
-
-/** Plain, so that a record that was changed in the database reaches `verify`, which reports it. */
-interface AuditRow {
-  readonly id: AuditId
-  readonly seq: number
-  readonly at: string
-  readonly actor: string
-  readonly action: AuditAction
-  readonly resource: string
-  readonly outcome: AuditOutcome
-  readonly code: string | null
-  readonly request_id: RequestId
-  readonly details: string | null
-  readonly chain: ProjectId | ""
-  readonly prev_hash: string
-  readonly hash: string
-}
-
-const recordOf = ({ chain, details, prev_hash, request_id, ...row }: AuditRow): AuditRecord => ({
-  id: row.id,
-  seq: row.seq,
-  at: row.at,
-  actor: row.actor,
-  action: row.action,
-  resource: row.resource,
-  outcome: row.outcome,
-  code: row.code,
-  requestId: request_id,
-  projectId: chain === "" ? null : chain,
-  ...(details === null ? {} : { details: JSON.parse(details) as DecisionDetails }),
-  prevHash: prev_hash,
-  hash: row.hash
-})

@@ -22,7 +22,7 @@ import {
   findInProjectOfSession,
   findInRemovedProject
 } from "./Membership.ts"
-import { routableBy } from "./Routable.ts"
+import { routableDeviceConditions } from "./Routable.ts"
 
 /** The caller comes from the request. */
 type Caller = CurrentPrincipal | CurrentRequestId
@@ -67,8 +67,9 @@ export class HubAuthority extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const context: AuthorityContext = { sql, audit: yield* Audit }
 
+      // Untraced, as all that runs for reads (ADR 38).
       return HubAuthority.of({
-        inProject: Effect.fn("HubAuthority.inProject")(function* (action, projectId, resource) {
+        inProject: Effect.fnUntraced(function* (action, projectId, resource) {
           const { userId } = yield* CurrentPrincipal
           const current = yield* findInProject(sql, userId, projectId)
           // The audit trail outlives its project, for users who could read it.
@@ -79,13 +80,13 @@ export class HubAuthority extends Context.Service<
           return yield* proveRole(context, action, membership, { resource })
         }),
 
-        inSession: Effect.fn("HubAuthority.inSession")(function* (action, sessionId) {
+        inSession: Effect.fnUntraced(function* (action, sessionId) {
           const { userId } = yield* CurrentPrincipal
           const membership = yield* findInProjectOfSession(sql, userId, sessionId)
           return yield* proveRole(context, action, membership, { resource: sessionId })
         }),
 
-        overApproval: Effect.fn("HubAuthority.overApproval")(function* (approvalId, details) {
+        overApproval: Effect.fnUntraced(function* (approvalId, details) {
           const { userId } = yield* CurrentPrincipal
           const policy = yield* findDecisionPolicy(sql, userId, approvalId)
           const refusalOf = (role: ProjectRole | undefined) => {
@@ -97,7 +98,7 @@ export class HubAuthority extends Context.Service<
           return yield* proveRole(context, "approval.decide", policy, options)
         }),
 
-        overDevice: Effect.fn("HubAuthority.overDevice")(function* (deviceId) {
+        overDevice: Effect.fnUntraced(function* (deviceId) {
           const { userId } = yield* CurrentPrincipal
           const [owned] = yield* sql`SELECT 1 FROM devices WHERE id = ${deviceId} AND owner_id = ${userId}`
           const refusal = owned === undefined ? new PermissionDenied() : undefined
@@ -113,9 +114,9 @@ export class HubAuthority extends Context.Service<
           )
         }),
 
-        toTarget: Effect.fn("HubAuthority.toTarget")(function* (deviceId) {
+        toTarget: Effect.fnUntraced(function* (deviceId) {
           const { userId } = yield* CurrentPrincipal
-          const { own, shared } = routableBy(sql, userId)
+          const { own, shared } = routableDeviceConditions(sql, userId)
           const [routable] = yield* sql`
             SELECT 1 FROM devices WHERE id = ${deviceId} AND revoked_at IS NULL AND (${own} OR (${shared}))`
           if (routable === undefined) {

@@ -1,10 +1,10 @@
-/** A project as one user stands to it: its visibility and the user's role. */
+/** A user's membership in a project: the project's visibility and the user's role. */
 import type { ApprovalId, SessionId, UserId } from "@corral/domain/identity/Ids"
 import { ProjectId } from "@corral/domain/identity/Ids"
 import { Approvers, ProjectRole, ProjectVisibility } from "@corral/domain/project/Project"
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { rowDecoder } from "../store/StoredRows.ts"
+import { storedRows } from "../store/StoredRows.ts"
 
 const Membership = Schema.Struct({
   id: ProjectId,
@@ -21,8 +21,12 @@ const DecisionPolicy = Schema.Struct({
   is_own: Schema.Boolean
 })
 
-const decodeMemberships = rowDecoder(Membership)
-const decodeDecisionPolicies = rowDecoder(DecisionPolicy)
+const membershipRows = storedRows("project_members", Membership)
+const formerMembershipRows = storedRows("former_members", Membership)
+const decisionPolicyRows = storedRows("projects", DecisionPolicy)
+
+/** Rows of `project_members`: only the role. */
+export const memberRoleRows = storedRows("project_members", Schema.Struct({ role: ProjectRole }))
 
 /** Every signed-in user may read an internal project. */
 export const roleIn = ({ role, visibility }: Membership): ProjectRole | undefined =>
@@ -39,8 +43,9 @@ export const findInProject = Effect.fnUntraced(function* (
   userId: UserId,
   projectId: ProjectId
 ) {
-  const rows = yield* sql`${selectMembership(sql, userId)} FROM projects p WHERE p.id = ${projectId}`
-  return (yield* decodeMemberships(rows))[0]
+  return yield* membershipRows.first(
+    sql`${selectMembership(sql, userId)} FROM projects p WHERE p.id = ${projectId}`
+  )
 })
 
 /** The role that the user had when the project was removed. */
@@ -49,10 +54,9 @@ export const findInRemovedProject = Effect.fnUntraced(function* (
   userId: UserId,
   projectId: ProjectId
 ) {
-  const rows = yield* sql`
+  return yield* formerMembershipRows.first(sql`
     SELECT project_id AS id, 'private' AS visibility, role FROM former_members
-    WHERE project_id = ${projectId} AND user_id = ${userId}`
-  return (yield* decodeMemberships(rows))[0]
+    WHERE project_id = ${projectId} AND user_id = ${userId}`)
 })
 
 export const findInProjectOfSession = Effect.fnUntraced(function* (
@@ -60,9 +64,8 @@ export const findInProjectOfSession = Effect.fnUntraced(function* (
   userId: UserId,
   sessionId: SessionId
 ) {
-  const rows = yield* sql`
-    ${selectMembership(sql, userId)} FROM sessions s JOIN projects p ON p.id = s.project_id WHERE s.id = ${sessionId}`
-  return (yield* decodeMemberships(rows))[0]
+  return yield* membershipRows.first(sql`
+    ${selectMembership(sql, userId)} FROM sessions s JOIN projects p ON p.id = s.project_id WHERE s.id = ${sessionId}`)
 })
 
 /** With the policy of the approval's project. */
@@ -71,10 +74,9 @@ export const findDecisionPolicy = Effect.fnUntraced(function* (
   userId: UserId,
   approvalId: ApprovalId
 ) {
-  const rows = yield* sql`
+  return yield* decisionPolicyRows.first(sql`
     ${selectMembership(sql, userId)}, p.approvers, p.own_requests, EXISTS (
       SELECT 1 FROM run_requesters q WHERE q.run_id = a.run_id AND q.user_id = ${userId}
     ) AS is_own
-    FROM approvals a JOIN projects p ON p.id = a.project_id WHERE a.id = ${approvalId}`
-  return (yield* decodeDecisionPolicies(rows))[0]
+    FROM approvals a JOIN projects p ON p.id = a.project_id WHERE a.id = ${approvalId}`)
 })

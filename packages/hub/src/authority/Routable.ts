@@ -10,7 +10,7 @@ const roles = ProjectRole.literals.filter((role) => roleRefusal("task.create", r
  * Two conditions on `devices` that exclude each other. Does not check whether a device is revoked. The shared devices are collected first, so that a
  * list never scans devices of other users.
  */
-export const routableBy = (sql: SqlClient.SqlClient, userId: UserId) => ({
+export const routableDeviceConditions = (sql: SqlClient.SqlClient, userId: UserId) => ({
   own: sql`devices.owner_id = ${userId}`,
   shared: sql`
     devices.owner_id <> ${userId} AND devices.id = ANY (ARRAY(

@@ -3,11 +3,11 @@ import { type ChatAccount, encodeChatAccount } from "@corral/domain/chat/ChatAcc
 import type { SqlClient } from "effect/sql"
 
 /** Condition of the rows of an account. */
-export const ofAccount = (sql: SqlClient.SqlClient, { account, app, platform, tenant }: ChatAccount) =>
+export const accountCondition = (sql: SqlClient.SqlClient, { account, app, platform, tenant }: ChatAccount) =>
   sql`platform = ${platform} AND app = ${app} AND tenant = ${tenant} AND account = ${account}`
 
 /** The columns of an account, without further fields. */
-export const columnsOf = ({ account, app, platform, tenant }: ChatAccount) => ({
+export const accountColumns = ({ account, app, platform, tenant }: ChatAccount) => ({
   platform,
   app,
   tenant,

@@ -14,13 +14,21 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
-import { ofAccount } from "./AccountRow.ts"
+import { accountCondition } from "./AccountRow.ts"
+import {
+  activeBindingRows,
+  bindingOf,
+  type BindingOwnerRow,
+  bindingOwnerRows,
+  CHAT_BINDING_COLUMNS,
+  chatBindingRows
+} from "./ChatBindingRow.ts"
 
 /** Milliseconds after the last sign-in of the user. */
 const VALID_FOR = 90 * 86_400_000
 
 /** Refusal for an account without a valid binding. */
-export const notBound = () => new BindingRequired({ details: { reason: "not_bound" } })
+export const accountNotBound = () => new BindingRequired({ details: { reason: "not_bound" } })
 
 export interface BoundPrincipal extends Principal {
   readonly kind: "chat"
@@ -63,10 +71,11 @@ export class ChatBindings extends Context.Service<
       const endings = yield* makeEndings
 
       return ChatBindings.of({
+        // Untraced: runs for every request of a Gateway.
         find: Effect.fnUntraced(function* (account) {
-          const [row] = yield* sql<EndedRow & { readonly signed_in_at: Date }>`
+          const row = yield* activeBindingRows.first(sql`
             SELECT b.id, user_id, signed_in_at FROM chat_bindings b JOIN users u ON u.id = user_id
-            WHERE ${ofAccount(sql, account)} AND ended_at IS NULL AND signed_in_at > ${lastValidSignIn(clock)}`
+            WHERE ${accountCondition(sql, account)} AND ended_at IS NULL AND signed_in_at > ${lastValidSignIn(clock)}`)
           return (
             row && {
               kind: "chat",
@@ -77,18 +86,20 @@ export class ChatBindings extends Context.Service<
           )
         }),
 
-        isValid: (id) =>
-          Effect.suspend(
-            () => sql`
-              SELECT 1 FROM chat_bindings b JOIN users u ON u.id = user_id
-              WHERE b.id = ${id} AND ended_at IS NULL AND signed_in_at > ${lastValidSignIn(clock)}`
-          ).pipe(Effect.map((rows) => rows.length > 0)),
+        isValid: Effect.fn("ChatBindings.isValid")(function* (id) {
+          const found = yield* sql`
+            SELECT 1 FROM chat_bindings b JOIN users u ON u.id = user_id
+            WHERE b.id = ${id} AND ended_at IS NULL AND signed_in_at > ${lastValidSignIn(clock)}`
+          return found.length > 0
+        }),
 
-        list: (userId, after, limit) =>
-          sql<BindingRow>`
-            SELECT id, platform, app, tenant, account, name, created_at FROM chat_bindings
+        list: Effect.fn("ChatBindings.list")(function* (userId, after, limit) {
+          const rows = yield* chatBindingRows.all(sql`
+            SELECT ${sql.literal(CHAT_BINDING_COLUMNS)} FROM chat_bindings
             WHERE user_id = ${userId} AND ended_at IS NULL ${after === undefined ? sql`` : sql`AND id > ${after}`}
-            ORDER BY id ${limitTo(sql, limit)}`.pipe(Effect.map((rows) => rows.map(bindingOf))),
+            ORDER BY id ${limitTo(sql, limit)}`)
+          return rows.map(bindingOf)
+        }),
 
         ...endings
       })
@@ -103,11 +114,11 @@ const makeEndings = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const now = () => new Date(clock.currentTimeMillisUnsafe())
 
-  const notifySockets = (rows: ReadonlyArray<EndedRow>) =>
+  const notifySockets = (rows: ReadonlyArray<BindingOwnerRow>) =>
     Effect.forEach(rows, ({ id }) => notify(sql, "signInEnded", id), { discard: true })
 
   /** Records an end that no user requested. */
-  const recordEnd = Effect.fnUntraced(function* ({ id }: EndedRow) {
+  const recordEnd = Effect.fnUntraced(function* ({ id }: BindingOwnerRow) {
     const requestId = yield* Effect.serviceOption(CurrentRequestId)
     yield* audit.record({
       action: "chat.unbind",
@@ -122,38 +133,38 @@ const makeEndings = Effect.gen(function* () {
 
   return {
     remove: Effect.fn("ChatBindings.remove")(function* (userId: UserId, id: ChatBindingId) {
-      const ended = yield* sql<EndedRow>`
-      UPDATE chat_bindings SET ended_at = ${now()}
-      WHERE id = ${id} AND user_id = ${userId} AND ended_at IS NULL RETURNING id, user_id`
+      const ended = yield* bindingOwnerRows.all(sql`
+        UPDATE chat_bindings SET ended_at = ${now()}
+        WHERE id = ${id} AND user_id = ${userId} AND ended_at IS NULL RETURNING id, user_id`)
       if (ended.length === 0) return yield* new PermissionDenied()
       yield* notifySockets(ended)
     }, sql.withTransaction),
 
     unbind: Effect.fn("ChatBindings.unbind")(function* (account: ChatAccount) {
-      const ended = yield* sql<EndedRow>`
-      UPDATE chat_bindings SET ended_at = ${now()}
-      WHERE ${ofAccount(sql, account)} AND ended_at IS NULL RETURNING id, user_id`
+      const ended = yield* bindingOwnerRows.all(sql`
+        UPDATE chat_bindings SET ended_at = ${now()}
+        WHERE ${accountCondition(sql, account)} AND ended_at IS NULL RETURNING id, user_id`)
       yield* notifySockets(ended)
       const [row] = ended
-      return row === undefined ? yield* notBound() : { id: row.id, userId: row.user_id }
+      return row === undefined ? yield* accountNotBound() : { id: row.id, userId: row.user_id }
     }, sql.withTransaction),
 
     endOf: Effect.fn("ChatBindings.endOf")(function* ({ issuer, subject }: Subject) {
-      const ended = yield* sql<EndedRow>`
-      UPDATE chat_bindings SET ended_at = ${now()} FROM users
-      WHERE users.id = user_id AND ended_at IS NULL AND issuer = ${issuer} AND subject = ${subject}
-      RETURNING chat_bindings.id, user_id`
+      const ended = yield* bindingOwnerRows.all(sql`
+        UPDATE chat_bindings SET ended_at = ${now()} FROM users
+        WHERE users.id = user_id AND ended_at IS NULL AND issuer = ${issuer} AND subject = ${subject}
+        RETURNING chat_bindings.id, user_id`)
       yield* notifySockets(ended)
       yield* Effect.forEach(ended, recordEnd, { discard: true })
       return ended.length
     }, sql.withTransaction),
 
     endStale: Effect.fn("ChatBindings.endStale")(function* (account: ChatAccount) {
-      const ended = yield* sql<EndedRow>`
-      UPDATE chat_bindings SET ended_at = ${now()} FROM users
-      WHERE users.id = user_id AND ${ofAccount(sql, account)} AND ended_at IS NULL
-        AND signed_in_at <= ${lastValidSignIn(clock)}
-      RETURNING chat_bindings.id, user_id`
+      const ended = yield* bindingOwnerRows.all(sql`
+        UPDATE chat_bindings SET ended_at = ${now()} FROM users
+        WHERE users.id = user_id AND ${accountCondition(sql, account)} AND ended_at IS NULL
+          AND signed_in_at <= ${lastValidSignIn(clock)}
+        RETURNING chat_bindings.id, user_id`)
       yield* Effect.forEach(ended, recordEnd, { discard: true })
     }, sql.withTransaction)
   }
@@ -167,28 +178,3 @@ interface Subject {
   readonly issuer: string
   readonly subject: string
 }
-
-interface EndedRow {
-  readonly id: string
-  readonly user_id: UserId
-}
-
-export interface BindingRow {
-  readonly id: ChatBindingId
-  readonly platform: string
-  readonly app: string
-  readonly tenant: string
-  readonly account: string
-  readonly name: string | null
-  readonly created_at: Date
-}
-
-export const bindingOf = ({ created_at, name, ...row }: BindingRow): ChatBinding => ({
-  id: row.id,
-  platform: row.platform,
-  app: row.app,
-  tenant: row.tenant,
-  account: row.account,
-  ...(name === null ? {} : { name }),
-  createdAt: created_at.toISOString()
-})

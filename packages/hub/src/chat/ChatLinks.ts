@@ -20,8 +20,16 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomBytes, randomInt } from "node:crypto"
-import { columnsOf, lockAccount, ofAccount } from "./AccountRow.ts"
+import { accountColumns, lockAccount, accountCondition } from "./AccountRow.ts"
 import { ChatBindings } from "./ChatBindings.ts"
+import {
+  CHAT_LINK_COLUMNS,
+  chatLinkExpiryRows,
+  chatLinkIdRows,
+  type ChatLinkRow,
+  chatLinkRows,
+  chatLinkStartRows
+} from "./ChatLinkRow.ts"
 import { alreadyBound, isOpenAt, linkCompletion } from "./LinkCompletion.ts"
 import { numberHash, secretHash } from "./LinkSecret.ts"
 
@@ -95,25 +103,21 @@ export class ChatLinks extends Context.Service<
 
       const complete = yield* linkCompletion
 
-      const requireUnbound = Effect.fnUntraced(function* (account: ChatAccount) {
-        if ((yield* bindings.find(account)) !== undefined) return yield* alreadyBound()
-      })
-
       return ChatLinks.of({
         start: Effect.fn("ChatLinks.start")(function* (account, { name, tenantName }) {
           yield* lockAccount(sql, account)
           const at = now()
-          yield* requireUnbound(account)
+          if ((yield* bindings.find(account)) !== undefined) return yield* alreadyBound()
           yield* sql`DELETE FROM chat_links WHERE created_at <= ${new Date(at.getTime() - HOUR)}`
           yield* limitStarts(sql, account, at)
-          yield* sql`UPDATE chat_links SET ended_at = ${at} WHERE ${ofAccount(sql, account)} AND ended_at IS NULL`
+          yield* sql`UPDATE chat_links SET ended_at = ${at} WHERE ${accountCondition(sql, account)} AND ended_at IS NULL`
           const code = randomBytes(32).toString("base64url")
           const id = mint<string>("lnk", at.getTime())
           const expiresAt = new Date(at.getTime() + TTL)
           yield* sql`INSERT INTO chat_links ${sql.insert({
             id,
             code_hash: secretHash(code),
-            ...columnsOf(account),
+            ...accountColumns(account),
             name: name ?? null,
             tenant_name: tenantName ?? null,
             created_at: at,
@@ -122,34 +126,36 @@ export class ChatLinks extends Context.Service<
           return { id, code, expiresAt }
         }, sql.withTransaction),
 
-        idOf: (code) =>
-          Effect.map(
-            sql<{ readonly id: string }>`SELECT id FROM chat_links WHERE code_hash = ${secretHash(code)}`,
-            ([row]) => row?.id
-          ),
+        idOf: Effect.fn("ChatLinks.idOf")(function* (code) {
+          const row = yield* chatLinkIdRows.first(
+            sql`SELECT id FROM chat_links WHERE code_hash = ${secretHash(code)}`
+          )
+          return row?.id
+        }),
 
         look: Effect.fn("ChatLinks.look")(function* (userId, code) {
-          const [row] = yield* sql<LinkRow>`
-            SELECT platform, tenant, account, name, tenant_name, created_at, expires_at, user_id, ended_at, binding_id
-            FROM chat_links WHERE code_hash = ${secretHash(code)} AND expires_at > ${now()}`
+          const row = yield* chatLinkRows.first(sql`
+            SELECT ${sql.literal(CHAT_LINK_COLUMNS)}
+            FROM chat_links WHERE code_hash = ${secretHash(code)} AND expires_at > ${now()}`)
           const state = row && stateOf(row, userId)
           return row === undefined || state === undefined ? yield* unusable() : linkOf(row, state)
         }),
 
-        open: (browser, code) =>
-          Effect.asVoid(sql`
+        open: Effect.fn("ChatLinks.open")(function* (browser, code) {
+          yield* sql`
             UPDATE chat_links SET browser_hash = ${secretHash(browser)}
-            WHERE code_hash = ${secretHash(code)} AND browser_hash IS NULL AND ${isOpenAt(sql, now())}`),
+            WHERE code_hash = ${secretHash(code)} AND browser_hash IS NULL AND ${isOpenAt(sql, now())}`
+        }),
 
         confirm: Effect.fn("ChatLinks.confirm")(function* (userId, browser, code) {
           const number = String(randomInt(1_000_000)).padStart(6, "0")
           const [codeHash, browserHash] = [secretHash(code), secretHash(browser)]
-          const [row] = yield* sql<{ readonly id: string; readonly expires_at: Date }>`
+          const row = yield* chatLinkExpiryRows.first(sql`
             UPDATE chat_links
             SET user_id = ${userId}, number_hash = ${numberHash(codeHash, number)}
             WHERE code_hash = ${codeHash} AND ${isOpenAt(sql, now())} AND browser_hash = ${browserHash}
               AND (user_id IS NULL OR user_id = ${userId})
-            RETURNING id, expires_at`
+            RETURNING id, expires_at`)
           return row === undefined ? yield* unusable() : { id: row.id, number, expiresAt: row.expires_at }
         }),
 
@@ -162,7 +168,9 @@ export class ChatLinks extends Context.Service<
           if (ended.length === 0) return yield* unusable()
         }),
 
-        bind: (account, number) => complete(account, number, now())
+        bind: Effect.fn("ChatLinks.bind")(function* (account, number) {
+          return yield* complete(account, number, now())
+        })
       })
     })
   )
@@ -170,27 +178,14 @@ export class ChatLinks extends Context.Service<
 
 /** Refuses an account that has started too many links. */
 const limitStarts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, account: ChatAccount, at: Date) {
-  const starts = yield* sql<{ readonly created_at: Date }>`
+  const starts = yield* chatLinkStartRows.all(sql`
     SELECT created_at FROM chat_links
-    WHERE ${ofAccount(sql, account)} AND created_at > ${new Date(at.getTime() - HOUR)} ORDER BY created_at`
+    WHERE ${accountCondition(sql, account)} AND created_at > ${new Date(at.getTime() - HOUR)} ORDER BY created_at`)
   const [first] = starts
   if (first === undefined || starts.length < MAX_STARTS) return
   const wait = first.created_at.getTime() + HOUR - at.getTime()
   return yield* new RateLimited({ details: { retryAfterSeconds: Math.ceil(wait / 1_000) } })
 })
-
-interface LinkRow {
-  readonly platform: string
-  readonly tenant: string
-  readonly account: string
-  readonly name: string | null
-  readonly tenant_name: string | null
-  readonly created_at: Date
-  readonly expires_at: Date
-  readonly user_id: UserId | null
-  readonly ended_at: Date | null
-  readonly binding_id: string | null
-}
 
 /** The same refusal for every link that the caller may not see. */
 const unusable = () =>
@@ -198,7 +193,7 @@ const unusable = () =>
 
 /** State of the link; `undefined` if the user may not see it. */
 const stateOf = (
-  { binding_id, ended_at, user_id }: LinkRow,
+  { binding_id, ended_at, user_id }: ChatLinkRow,
   userId: UserId
 ): ChatLink["state"] | undefined => {
   if (user_id !== null && user_id !== userId) return undefined
@@ -208,7 +203,7 @@ const stateOf = (
 }
 
 const linkOf = (
-  { account, created_at, expires_at, name, platform, tenant, tenant_name }: LinkRow,
+  { account, created_at, expires_at, name, platform, tenant, tenant_name }: ChatLinkRow,
   state: ChatLink["state"]
 ): ChatLink => ({
   state,

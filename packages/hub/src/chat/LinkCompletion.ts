@@ -12,25 +12,17 @@ import { Effect, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { timingSafeEqual } from "node:crypto"
 import { Audit } from "../audit/Audit.ts"
-import { columnsOf, lockAccount, ofAccount } from "./AccountRow.ts"
-import { bindingOf, ChatBindings } from "./ChatBindings.ts"
+import { accountColumns, lockAccount, accountCondition } from "./AccountRow.ts"
+import { bindingOf } from "./ChatBindingRow.ts"
+import { ChatBindings } from "./ChatBindings.ts"
+import { type ConfirmedLinkRow, confirmedLinkRows } from "./ChatLinkRow.ts"
 import { numberHash } from "./LinkSecret.ts"
 
 /** Wrong numbers after which a link ends. */
 const MAX_TRIES = 5
 
 /** Actor of a change that no user made. */
-export const GATEWAY = "gateway"
-
-/** A link that a user has confirmed. */
-interface ConfirmedRow {
-  readonly id: string
-  readonly code_hash: Buffer
-  readonly number_hash: Buffer
-  readonly user_id: UserId
-  readonly tries: number
-  readonly name: string | null
-}
+export const GATEWAY_ACTOR = "gateway"
 
 type Refusal = BindingRequired | Conflict
 
@@ -56,7 +48,7 @@ const makeRecords = Effect.map(Audit, (audit) => {
     recordBinding: (bindingId: string, userId: UserId) => record(bindingId, userId),
     /** Returns the refusal as a result: a failure would roll back what the transaction has counted. */
     refuse: (resource: string, refusal: Refusal) =>
-      Effect.as(record(resource, GATEWAY, refusal), Result.fail(refusal))
+      Effect.as(record(resource, GATEWAY_ACTOR, refusal), Result.fail(refusal))
   }
 })
 
@@ -78,7 +70,7 @@ export const linkCompletion = Effect.gen(function* () {
     )
   })
 
-  const refuseWrongNumber = Effect.fnUntraced(function* ({ id, tries }: ConfirmedRow, at: Date) {
+  const refuseWrongNumber = Effect.fnUntraced(function* ({ id, tries }: ConfirmedLinkRow, at: Date) {
     const triesLeft = MAX_TRIES - tries - 1
     yield* sql`
       UPDATE chat_links SET tries = tries + 1, ended_at = ${triesLeft > 0 ? null : at} WHERE id = ${id}`
@@ -91,11 +83,11 @@ export const linkCompletion = Effect.gen(function* () {
     )
   })
 
-  const bindLink = Effect.fnUntraced(function* (link: ConfirmedRow, account: ChatAccount, at: Date) {
+  const bindLink = Effect.fnUntraced(function* (link: ConfirmedLinkRow, account: ChatAccount, at: Date) {
     yield* bindings.endStale(account)
     const row = {
       id: mint<ChatBindingId>("cbd", at.getTime()),
-      ...columnsOf(account),
+      ...accountColumns(account),
       name: link.name,
       created_at: at
     }
@@ -111,9 +103,9 @@ export const linkCompletion = Effect.gen(function* () {
 
   const attempt = Effect.fnUntraced(function* (account: ChatAccount, number: string, at: Date) {
     yield* lockAccount(sql, account)
-    const [link] = yield* sql<ConfirmedRow>`
+    const link = yield* confirmedLinkRows.first(sql`
       SELECT id, code_hash, number_hash, user_id, tries, name FROM chat_links
-      WHERE ${ofAccount(sql, account)} AND number_hash IS NOT NULL AND ${isOpenAt(sql, at)} FOR UPDATE`
+      WHERE ${accountCondition(sql, account)} AND number_hash IS NOT NULL AND ${isOpenAt(sql, at)} FOR UPDATE`)
     if (link === undefined) return yield* refuseWithoutLink(account)
     return timingSafeEqual(link.number_hash, numberHash(link.code_hash, number))
       ? yield* bindLink(link, account, at)

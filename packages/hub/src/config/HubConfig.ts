@@ -1,6 +1,9 @@
-/** Configuration of a Hub, a plain value. `hubConfigFromEnvironment` reads it from variables; an embedding program writes it. */
+/**
+ * Configuration of a Hub: a plain value, and the service by which layers receive it. `readHubConfig` reads it from variables; an embedding
+ * program writes it.
+ */
 import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
-import type { Redacted } from "effect"
+import { Context, type Redacted } from "effect"
 import type { LinkOptions } from "./LinkOptions.ts"
 import type { OidcConfig } from "./OidcConfig.ts"
 
@@ -38,6 +41,9 @@ export interface HubConfig {
   /** Time limits of links. Absent except in tests of those limits. */
   readonly link?: LinkOptions | undefined
 }
+
+/** Configuration of the Hub that a layer is part of. */
+export const HubConfig = Context.Service<HubConfig>("corral/hub/HubConfig")
 
 export const hubDefaults = {
   host: "127.0.0.1",

@@ -4,7 +4,7 @@ import { PermissionDenied } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
-import { decodeDeviceRows, deviceOf } from "./DeviceRow.ts"
+import { deviceOf, deviceRows } from "./DeviceRow.ts"
 
 export interface DeviceContext {
   readonly sql: SqlClient.SqlClient
@@ -17,11 +17,8 @@ export const findDevice = Effect.fnUntraced(function* (
   reader: string,
   id: string
 ) {
-  const [row] = yield* Effect.flatMap(
-    sql`
-      ${selectFor(sql, reader)} WHERE d.id = ${id} AND (${isOwn(sql, reader)} OR (${isShared(sql, reader)}))`,
-    decodeDeviceRows
-  )
+  const row = yield* deviceRows.first(sql`
+    ${selectFor(sql, reader)} WHERE d.id = ${id} AND (${isOwn(sql, reader)} OR (${isShared(sql, reader)}))`)
   return row === undefined ? yield* new PermissionDenied() : deviceOf(row, now())
 })
 
@@ -39,13 +36,10 @@ export const listDevices = Effect.fnUntraced(function* (
     ${before === undefined ? sql`` : sql`AND d.id < ${before}`}
     ORDER BY d.id DESC ${limitTo(sql, limit)}`
   // Two scans, each in the order of an index.
-  const rows = yield* Effect.flatMap(
-    sql`
-      SELECT d.* FROM (
-        (${columns} WHERE ${isOwn(sql, reader)} ${page}) UNION ALL (${columns} WHERE ${isShared(sql, reader)} ${page})
-      ) d ORDER BY d.id DESC ${limitTo(sql, limit)}`,
-    decodeDeviceRows
-  )
+  const rows = yield* deviceRows.all(sql`
+    SELECT d.* FROM (
+      (${columns} WHERE ${isOwn(sql, reader)} ${page}) UNION ALL (${columns} WHERE ${isShared(sql, reader)} ${page})
+    ) d ORDER BY d.id DESC ${limitTo(sql, limit)}`)
   return rows.map((row) => deviceOf(row, now()))
 })
 

@@ -15,6 +15,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { tokenHash, newToken, purposeOf } from "../signin/SessionToken.ts"
+import { joinTokenRows } from "./JoinTokenRow.ts"
 
 export class DeviceRegistration extends Context.Service<
   DeviceRegistration,
@@ -48,7 +49,10 @@ export class DeviceRegistration extends Context.Service<
       })
 
       return DeviceRegistration.of({
-        createJoinToken: Effect.fnUntraced(function* (owner, seconds = MAX_JOIN_SECONDS) {
+        createJoinToken: Effect.fn("DeviceRegistration.createJoinToken")(function* (
+          owner,
+          seconds = MAX_JOIN_SECONDS
+        ) {
           const now = clock.currentTimeMillisUnsafe()
           const token = newToken("join")
           const expiresAt = new Date(now + seconds * 1_000)
@@ -58,14 +62,18 @@ export class DeviceRegistration extends Context.Service<
           return { token, expiresAt: expiresAt.toISOString() }
         }),
 
-        findJoinTokenOwner: Effect.fnUntraced(function* (token) {
+        findJoinTokenOwner: Effect.fn("DeviceRegistration.findJoinTokenOwner")(function* (token) {
           if (purposeOf(token) !== "join") return undefined
-          const [row] = yield* sql<{ readonly owner_id: UserId }>`
-            SELECT owner_id FROM join_tokens WHERE token_hash = ${tokenHash(token)}`
+          const row = yield* joinTokenRows.first(
+            sql`SELECT owner_id FROM join_tokens WHERE token_hash = ${tokenHash(token)}`
+          )
           return row?.owner_id
         }),
 
-        register: Effect.fnUntraced(function* (owner, { joinToken, kind, name, publicKey }) {
+        register: Effect.fn("DeviceRegistration.register")(function* (
+          owner,
+          { joinToken, kind, name, publicKey }
+        ) {
           const at = new Date(clock.currentTimeMillisUnsafe())
           if (joinToken !== undefined) yield* useToken(joinToken, owner, at)
           const id = mint<DeviceId>("dev", at.getTime())

@@ -1,11 +1,12 @@
-/** Codec of the table `devices`. A device's offer has its own module, `StoredOffer`. */
+/** Codec of the table `devices`. */
 import { type Device, DeviceKind } from "@corral/domain/device/Device"
 import { DeviceId, ProjectId, UserId } from "@corral/domain/identity/Ids"
-import { Schema } from "effect"
-import { rowDecoder, Timestamp } from "../store/StoredRows.ts"
+import { Schema, Struct } from "effect"
+import { storedRows, Timestamp } from "../store/StoredRows.ts"
 import { deviceStateOf } from "./Presence.ts"
+import { offerColumns } from "./StoredOffer.ts"
 
-const DeviceRow = Schema.Struct({
+const columns = {
   id: DeviceId,
   name: Schema.String,
   kind: DeviceKind,
@@ -16,11 +17,74 @@ const DeviceRow = Schema.Struct({
   revoked_at: Schema.NullOr(Timestamp),
   last_seen_at: Schema.NullOr(Timestamp),
   created_at: Timestamp,
+  generation: Schema.Int,
+  /** Start of the Edge that has the link. */
+  instance_id: Schema.NullOr(Schema.String),
+  fenced_instances: Schema.Array(Schema.String),
+  flapped_at: Schema.NullOr(Timestamp),
+  ...offerColumns
+}
+/** Whether the device was revoked: `revoked_at IS NOT NULL`. */
+const revoked = Schema.Boolean
+
+const DeviceRow = Schema.Struct({
+  ...Struct.pick(columns, [
+    "id",
+    "name",
+    "kind",
+    "owner_id",
+    "public_key",
+    "version",
+    "lease_until",
+    "revoked_at",
+    "last_seen_at",
+    "created_at"
+  ]),
   /** Projects that the reader may read. */
   shared_with: Schema.Array(ProjectId)
 })
 
-export const decodeDeviceRows = rowDecoder(DeviceRow)
+const TargetRow = Schema.Struct(
+  Struct.pick(columns, ["id", "name", "lease_until", "revoked_at", "last_seen_at", "workspaces", "agents"])
+)
+export type TargetRow = typeof TargetRow.Type
+
+const LinkHolderRow = Schema.Struct(
+  Struct.pick(columns, ["instance_id", "fenced_instances", "lease_until", "flapped_at"])
+)
+export type LinkHolderRow = typeof LinkHolderRow.Type
+
+export const deviceRows = storedRows("devices", DeviceRow)
+export const deviceIdRows = storedRows("devices", Schema.Struct({ id: columns.id }))
+export const targetRows = storedRows("devices", TargetRow)
+export const TARGET_COLUMNS = Object.keys(TargetRow.fields).join(", ")
+export const offerRows = storedRows(
+  "devices",
+  Schema.Struct({ ...offerColumns, present: Schema.NullOr(Schema.Boolean) })
+)
+export const lastSeenRows = storedRows("devices", Schema.Struct({ last_seen_at: columns.last_seen_at }))
+export const revocationRows = storedRows("devices", Schema.Struct({ revoked_at: columns.revoked_at }))
+export const presenceRows = storedRows(
+  "devices",
+  Schema.Struct({
+    ...Struct.pick(columns, ["id", "lease_until", "revoked_at", "last_seen_at", "owner_id"]),
+    /** Readers who are members of a project that the device is shared with. */
+    members: Schema.Array(UserId)
+  })
+)
+export const linkHolderRows = storedRows("devices", LinkHolderRow)
+export const linkRows = storedRows(
+  "devices",
+  Schema.Struct({ id: columns.id, generation: columns.generation, revoked })
+)
+export const generationRows = storedRows("devices", Schema.Struct({ generation: columns.generation }))
+/** `before`: end of the lease before its renewal. */
+export const renewedLeaseRows = storedRows("devices", Schema.Struct({ before: columns.lease_until }))
+/** `usable`: an Edge that is not revoked. */
+export const deviceKeyRows = storedRows(
+  "devices",
+  Schema.Struct({ public_key: columns.public_key, usable: Schema.Boolean })
+)
 
 /** `now` in Unix milliseconds. */
 export const deviceOf = (row: typeof DeviceRow.Type, now: number): Device => ({

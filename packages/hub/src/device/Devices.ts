@@ -12,9 +12,10 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { notify } from "../store/Notice.ts"
 import { type DeviceContext, findDevice, listDevices } from "./DeviceQueries.ts"
+import { revocationRows } from "./DeviceRow.ts"
 
 /** Change of the projects that a device is shared with. A project is added with the proof that the owner manages devices there. */
-export interface Sharing {
+export interface ShareChange {
   readonly added: ReadonlyArray<Proof<"device.manage">>
   readonly ended: ReadonlyArray<ProjectId>
 }
@@ -37,7 +38,7 @@ export class Devices extends Context.Service<
     readonly update: (
       proof: Proof<"device.manage">,
       change: Omit<UpdateDevice, "sharedWith">,
-      sharing: Sharing
+      sharing: ShareChange
     ) => Effect.Effect<Device, Conflict | PermissionDenied | SqlError.SqlError>
     readonly remove: (
       proof: Proof<"device.manage">
@@ -55,14 +56,11 @@ export class Devices extends Context.Service<
         list: (reader, state, before, limit) => listDevices(context, reader, state, before, limit),
         update: (proof, change, sharing) =>
           sql.withTransaction(updateDevice(context, proof, change, sharing)),
-        remove: ({ subject }) =>
-          sql.withTransaction(
-            Effect.gen(function* () {
-              const removed = yield* sql`DELETE FROM devices WHERE id = ${subject} RETURNING id`
-              if (removed.length === 0) return yield* new PermissionDenied()
-              yield* notify(sql, "deviceEnded", subject)
-            })
-          )
+        remove: Effect.fn("Devices.remove")(function* ({ subject }) {
+          const removed = yield* sql`DELETE FROM devices WHERE id = ${subject} RETURNING id`
+          if (removed.length === 0) return yield* new PermissionDenied()
+          yield* notify(sql, "deviceEnded", subject)
+        }, sql.withTransaction)
       })
     })
   )
@@ -72,11 +70,12 @@ const updateDevice = Effect.fn("Devices.update")(function* (
   context: DeviceContext,
   { principal, subject }: Proof<"device.manage">,
   { name, state }: Omit<UpdateDevice, "sharedWith">,
-  sharing: Sharing
+  sharing: ShareChange
 ) {
   const { now, sql } = context
-  const [locked] = yield* sql<{ readonly revoked_at: Date | null }>`
-    SELECT revoked_at FROM devices WHERE id = ${subject} FOR UPDATE`
+  const locked = yield* revocationRows.first(
+    sql`SELECT revoked_at FROM devices WHERE id = ${subject} FOR UPDATE`
+  )
   if (locked === undefined) return yield* new PermissionDenied()
   const isSharingChanged = sharing.added.length + sharing.ended.length > 0
   if (locked.revoked_at !== null && (name !== undefined || isSharingChanged))
@@ -94,7 +93,7 @@ const updateDevice = Effect.fn("Devices.update")(function* (
 const storeSharing = Effect.fnUntraced(function* (
   { sql }: DeviceContext,
   deviceId: string,
-  { added, ended }: Sharing
+  { added, ended }: ShareChange
 ) {
   if (ended.length > 0)
     yield* sql`

@@ -6,13 +6,13 @@
 import type { AgentProfile } from "@corral/domain/run/AgentProfile"
 import type { Proof } from "@corral/domain/access/Authorization"
 import type { DeviceState, Target } from "@corral/domain/device/Device"
-import type { DeviceId, ProjectId, UserId } from "@corral/domain/identity/Ids"
+import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { routableBy } from "../authority/Routable.ts"
-import { deviceStateOf } from "./Presence.ts"
-import { decodeOffer, type StoredOffer } from "./StoredOffer.ts"
+import { routableDeviceConditions } from "../authority/Routable.ts"
 import { limitTo } from "../store/Limit.ts"
+import { TARGET_COLUMNS, type TargetRow, targetRows } from "./DeviceRow.ts"
+import { deviceStateOf } from "./Presence.ts"
 
 export class Inventory extends Context.Service<
   Inventory,
@@ -42,66 +42,55 @@ export class Inventory extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       const now = () => clock.currentTimeMillisUnsafe()
-      const columns = sql.literal("id, name, lease_until, revoked_at, last_seen_at, workspaces, agents")
+      const columns = sql.literal(TARGET_COLUMNS)
 
       return Inventory.of({
-        targets: (reader, projectId, before, limit) => {
-          const { own, shared } = routableBy(sql, reader)
+        targets: Effect.fnUntraced(function* (reader, projectId, before, limit) {
+          const { own, shared } = routableDeviceConditions(sql, reader)
           const ofProject = sql`AND id IN (SELECT device_id FROM device_shares WHERE project_id = ${projectId ?? ""})`
           const page = sql`
             AND revoked_at IS NULL ${projectId === undefined ? sql`` : ofProject}
             ${before === undefined ? sql`` : sql`AND id < ${before}`} ORDER BY id DESC ${limitTo(sql, limit)}`
           // Two scans, each in the order of an index.
-          return sql<TargetRow>`
+          const rows = yield* targetRows.all(sql`
             SELECT * FROM (
               (SELECT ${columns} FROM devices WHERE ${own} ${page})
               UNION ALL
               (SELECT ${columns} FROM devices WHERE ${shared} ${page})
-            ) routable ORDER BY id DESC ${limitTo(sql, limit)}`.pipe(
-            Effect.map((rows) => rows.map((row) => targetOf(row, deviceStateOf(row, now()))))
-          )
-        },
+            ) routable ORDER BY id DESC ${limitTo(sql, limit)}`)
+          return rows.map((row) => targetOf(row, deviceStateOf(row, now())))
+        }),
 
         agents: Effect.fnUntraced(function* (reader, after, limit) {
-          const { own, shared } = routableBy(sql, reader)
-          const rows = yield* sql<TargetRow>`
+          const { own, shared } = routableDeviceConditions(sql, reader)
+          const rows = yield* targetRows.all(sql`
             SELECT ${columns} FROM devices WHERE revoked_at IS NULL AND (${own} OR (${shared}))
-            ORDER BY last_seen_at DESC NULLS LAST, id DESC`
+            ORDER BY last_seen_at DESC NULLS LAST, id DESC`)
           const targets = rows.map((row) => targetOf(row, deviceStateOf(row, now())))
           return profilesOf(targets)
             .filter(({ id }) => after === undefined || id > after)
             .slice(0, limit)
         }),
 
-        offerOf: ({ subject }) =>
-          Effect.map(
-            sql<TargetRow>`SELECT ${columns} FROM devices WHERE id = ${subject} FOR KEY SHARE`,
-            ([row]) => (row === undefined ? { workspaces: [], agents: [] } : targetOf(row, "offline"))
+        offerOf: Effect.fnUntraced(function* ({ subject }) {
+          const row = yield* targetRows.first(
+            sql`SELECT ${columns} FROM devices WHERE id = ${subject} FOR KEY SHARE`
           )
+          return row === undefined ? { workspaces: [], agents: [] } : targetOf(row, "offline")
+        })
       })
     })
   )
 }
 
-interface TargetRow extends Omit<StoredOffer, "commands"> {
-  readonly id: DeviceId
-  readonly name: string
-  readonly lease_until: Date | null
-  readonly revoked_at: Date | null
-  readonly last_seen_at: Date | null
-}
-
-const targetOf = (row: TargetRow, state: DeviceState): Target => {
-  const { agents, workspaces } = decodeOffer({ ...row, commands: null })
-  return {
-    id: row.id,
-    name: row.name,
-    state,
-    ...(row.last_seen_at === null ? {} : { lastSeenAt: row.last_seen_at.toISOString() }),
-    workspaces,
-    agents
-  }
-}
+const targetOf = (row: TargetRow, state: DeviceState): Target => ({
+  id: row.id,
+  name: row.name,
+  state,
+  ...(row.last_seen_at === null ? {} : { lastSeenAt: row.last_seen_at.toISOString() }),
+  workspaces: row.workspaces,
+  agents: row.agents
+})
 
 /** Sorted by id. An agent of an offline target is not available there. */
 export const profilesOf = (targets: ReadonlyArray<Target>): ReadonlyArray<AgentProfile> => {

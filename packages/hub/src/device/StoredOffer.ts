@@ -1,24 +1,20 @@
 /**
- * Offer of a device as the table `devices` stores it: JSON text that the link has checked before.
+ * Columns of a device's offer in the table `devices`: JSON text that the link has checked before.
  *
- * Plain, without a schema: an offer has up to 256 KiB, and every new task and every page of targets reads offers.
+ * An offer has up to 256 KiB, so only statements that need it select these columns.
  */
-import type { Target } from "@corral/domain/device/Device"
+import { Target } from "@corral/domain/device/Device"
+import { Schema } from "effect"
+import { jsonColumn } from "../store/StoredRows.ts"
 
-export interface StoredOffer {
-  readonly workspaces: string
-  readonly agents: string
+export const offerColumns = {
+  workspaces: jsonColumn(Target.fields.workspaces),
+  agents: jsonColumn(Target.fields.agents),
   /** Null for an Edge that does not list its commands. */
-  readonly commands: string | null
+  commands: Schema.NullOr(jsonColumn(Schema.Array(Schema.String)))
 }
 
 export interface DeviceOffer extends Pick<Target, "workspaces" | "agents"> {
   /** Supported commands. Those that every Edge supports may be missing. */
   readonly commands: ReadonlyArray<string>
 }
-
-export const decodeOffer = ({ agents, commands, workspaces }: StoredOffer): DeviceOffer => ({
-  workspaces: JSON.parse(workspaces) as Target["workspaces"],
-  agents: JSON.parse(agents) as Target["agents"],
-  commands: JSON.parse(commands ?? "[]") as ReadonlyArray<string>
-})

@@ -53,7 +53,7 @@ export class CommandRoute {
       if (Option.isNone(value) || !isExpected(value.value))
         return yield* contractBroken(name, "an unexpected value")
       return value.value
-    })
+    }).pipe(Effect.withSpan(`EdgeRouter.${request.name}`))
   }
 
   readonly failOffline = Effect.fnUntraced(

@@ -9,6 +9,12 @@ import { Effect, Result, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { channels } from "../store/Notice.ts"
 import type { CommandRequest } from "./CommandRequest.ts"
+import {
+  type ClaimedCommandRow,
+  claimedCommandRows,
+  commandIdRows,
+  commandProgressRows
+} from "./CommandRow.ts"
 import type { DeviceLink } from "./DeviceLink.ts"
 import { OUTCOME_UNKNOWN_MESSAGE } from "./CommandResult.ts"
 
@@ -50,18 +56,20 @@ export class CommandTable {
   }
 
   find(targetId: DeviceId, id: CommandId): Effect.Effect<CommandProgress | undefined, SqlError.SqlError> {
-    return this.sql<ProgressRow>`
+    return Effect.map(
+      commandProgressRows.first(this.sql`
           SELECT c.generation IS NOT NULL AS sent, c.outcome, d.lease_until > ${this.now()} AS online
-          FROM edge_commands c JOIN devices d ON d.id = c.target_id WHERE c.id = ${id} AND c.target_id = ${targetId}`.pipe(
-      Effect.map(([row]) => row && progressOf(row))
+          FROM edge_commands c JOIN devices d ON d.id = c.target_id WHERE c.id = ${id} AND c.target_id = ${targetId}`),
+      (row) => row && { wasSent: row.sent, outcome: row.outcome ?? undefined, isOnline: row.online === true }
     )
   }
 
   /** Those of `ids` that are still without an answer. */
   findUnanswered(ids: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, SqlError.SqlError> {
     return Effect.map(
-      this.sql<{ readonly id: string }>`
-          SELECT id FROM edge_commands WHERE id = ANY(${ids}::text[]) AND outcome IS NULL`,
+      commandIdRows.all(
+        this.sql`SELECT id FROM edge_commands WHERE id = ANY(${ids}::text[]) AND outcome IS NULL`
+      ),
       (rows) => new Set(rows.map(({ id }) => id))
     )
   }
@@ -105,14 +113,14 @@ export class CommandTable {
   /** Marks the next commands as sent over that link and returns them, oldest first. Returns nothing where a newer link exists. */
   claim({ deviceId, generation }: DeviceLink) {
     return Effect.flatMap(
-      this.sql<ClaimedRow>`
+      claimedCommandRows.all(this.sql`
             UPDATE edge_commands SET generation = ${generation}, sent_at = ${this.now()}
             WHERE id IN (
               SELECT id FROM edge_commands WHERE target_id = ${deviceId} AND outcome IS NULL
                 AND (generation < ${generation} OR (generation IS NULL AND (expires_at IS NULL OR expires_at > ${this.now()})))
               ORDER BY seq LIMIT ${this.sql.literal(String(CLAIM_LIMIT))}
             ) AND outcome IS NULL AND EXISTS (SELECT 1 FROM devices WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL)
-            RETURNING id, seq::text AS seq, command`,
+            RETURNING id, seq::text AS seq, command`),
       (rows) => this.decodeClaimed(deviceId, rows)
     )
   }
@@ -125,7 +133,7 @@ export class CommandTable {
   }
 
   private readonly decodeClaimed = Effect.fnUntraced(
-    function* (this: CommandTable, deviceId: DeviceId, rows: ReadonlyArray<ClaimedRow>) {
+    function* (this: CommandTable, deviceId: DeviceId, rows: ReadonlyArray<ClaimedCommandRow>) {
       const commands: Array<EdgeCommand> = []
       for (const { command, id } of rows.toSorted((a, b) => Number(a.seq) - Number(b.seq))) {
         const decoded = decodeCommand(command)
@@ -148,25 +156,6 @@ export class CommandTable {
     return new Date(this.nowMs() - ms)
   }
 }
-
-interface ProgressRow {
-  readonly sent: boolean
-  readonly outcome: string | null
-  readonly online: boolean | null
-}
-
-interface ClaimedRow {
-  readonly id: CommandId
-  readonly seq: string
-  readonly command: string
-}
-
-// Plain: `answer` and `refuseAll` wrote the outcome, and its `value` is decoded by the command's own schema later.
-const progressOf = ({ online, outcome, sent }: ProgressRow): CommandProgress => ({
-  wasSent: sent,
-  outcome: outcome === null ? undefined : (JSON.parse(outcome) as CommandOutcome),
-  isOnline: online === true
-})
 
 const decodeCommand = Schema.decodeUnknownResult(Schema.fromJsonString(EdgeCommand))
 

@@ -59,8 +59,8 @@ export class Commands extends Context.Service<
       )
 
       return Commands.of({
-        // The span lasts until the answer; the Edge's own span is part of it.
-        send: Effect.fnUntraced(function* (request) {
+        // The exported span lasts until the answer; the Edge's own span is part of it.
+        send: Effect.fn("Commands.send")(function* (request) {
           const { name } = request
           const id = request.id ?? mint<CommandId>("cmd", now())
           const parent = yield* CurrentTraceparent
@@ -75,10 +75,18 @@ export class Commands extends Context.Service<
             )
           )
         }),
-        answer: (targetId, id, outcome) => table.answer(targetId, id, outcome),
-        claim: (link) => table.claim(link),
-        resend: (link) => table.resend(link),
-        refuseAll: (targetId) => table.refuseAll(targetId)
+        answer: Effect.fn("Commands.answer")(function* (targetId, id, outcome) {
+          yield* table.answer(targetId, id, outcome)
+        }),
+        claim: Effect.fn("Commands.claim")(function* (link) {
+          return yield* table.claim(link)
+        }),
+        resend: Effect.fn("Commands.resend")(function* (link) {
+          yield* table.resend(link)
+        }),
+        refuseAll: Effect.fn("Commands.refuseAll")(function* (targetId) {
+          yield* table.refuseAll(targetId)
+        })
       })
     })
   )
@@ -99,7 +107,7 @@ const followAnswers = Effect.fnUntraced(function* ({ table, waiters }: Sender) {
     onMissed: () => waiters.wakeAll()
   })
   yield* waiters.wakeAnswered(table).pipe(
-    Effect.catch((error) => Effect.logWarning("failed to look up answered commands", error)),
+    Effect.catchCause((cause) => Effect.logWarning("failed to look up answered commands", cause)),
     Effect.repeat(Schedule.spaced("1 second")),
     Effect.forkScoped
   )

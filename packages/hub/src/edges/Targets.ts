@@ -6,7 +6,8 @@
 import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { decodeOffer, type DeviceOffer, type StoredOffer } from "../device/StoredOffer.ts"
+import { lastSeenRows, offerRows } from "../device/DeviceRow.ts"
+import type { DeviceOffer } from "../device/StoredOffer.ts"
 
 export interface KnownTarget {
   readonly id: DeviceId
@@ -46,24 +47,29 @@ export class Targets extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
 
-      const lastOffer = Effect.fnUntraced(function* (id: DeviceId) {
+      const lastOffer = Effect.fn("Targets.lastOffer")(function* (id: DeviceId) {
         const now = new Date(clock.currentTimeMillisUnsafe())
-        const [row] = yield* sql<OfferRow>`
+        const row = yield* offerRows.first(sql`
           SELECT workspaces, agents, commands, lease_until > ${now} AS present FROM devices
-          WHERE id = ${id} AND revoked_at IS NULL AND version IS NOT NULL`
-        return row && { isPresent: row.present === true, ...decodeOffer(row) }
+          WHERE id = ${id} AND revoked_at IS NULL AND version IS NOT NULL`)
+        if (row === undefined) return undefined
+        const { agents, commands, present, workspaces } = row
+        return { isPresent: present === true, workspaces, agents, commands: commands ?? [] }
       })
 
       return Targets.of({
-        find: Effect.fnUntraced(function* (id) {
-          const [row] = yield* sql<{ readonly last_seen_at: Date | null }>`
-            SELECT last_seen_at FROM devices WHERE id = ${id} AND revoked_at IS NULL`
+        find: Effect.fn("Targets.find")(function* (id) {
+          const row = yield* lastSeenRows.first(
+            sql`SELECT last_seen_at FROM devices WHERE id = ${id} AND revoked_at IS NULL`
+          )
           return row && { id, lastSeenAt: row.last_seen_at?.toISOString() }
         }),
         lastOffer,
-        currentOffer: (id) =>
-          Effect.map(lastOffer(id), (last) => (last?.isPresent === true ? last : undefined)),
-        canRoute: Effect.fnUntraced(function* (userId, id, projectId) {
+        currentOffer: Effect.fn("Targets.currentOffer")(function* (id) {
+          const last = yield* lastOffer(id)
+          return last?.isPresent === true ? last : undefined
+        }),
+        canRoute: Effect.fn("Targets.canRoute")(function* (userId, id, projectId) {
           const found = yield* sql`
             SELECT 1 FROM devices d WHERE d.id = ${id} AND d.revoked_at IS NULL AND (
               d.owner_id = ${userId}
@@ -71,7 +77,7 @@ export class Targets extends Context.Service<
             )`
           return found.length > 0
         }),
-        canUseWorkspace: Effect.fnUntraced(function* (userId, id, projectId, workspace) {
+        canUseWorkspace: Effect.fn("Targets.canUseWorkspace")(function* (userId, id, projectId, workspace) {
           const found = yield* sql`
             SELECT 1 FROM devices d WHERE d.id = ${id} AND (
               d.owner_id = ${userId}
@@ -85,8 +91,4 @@ export class Targets extends Context.Service<
       })
     })
   )
-}
-
-interface OfferRow extends StoredOffer {
-  readonly present: boolean | null
 }

@@ -1,12 +1,12 @@
 /** `/client/auth/keys`: API keys of the user. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import { byId, pageOf } from "@corral/service/http/Paged"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { ApiKeyStore } from "../signin/ApiKeyStore.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import { recentSignIn } from "./RecentSignIn.ts"
 
 export const apiKeyEndpoints = HttpApiBuilder.group(
@@ -20,10 +20,12 @@ export const apiKeyEndpoints = HttpApiBuilder.group(
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
         const { userId } = yield* CurrentPrincipal
-        return yield* pageOf({ filter: "api keys", principal: userId, cursor, limit }, byId, (after, limit) =>
-          keys.list(userId, after, limit)
+        return yield* pageOf(
+          { filter: "api keys", principal: userId, cursor, limit },
+          idPosition,
+          (after, limit) => keys.list(userId, after, limit)
         )
-      }, answered),
+      }, withErrorObjects),
 
       create: Effect.fnUntraced(function* ({ payload }) {
         const { userId } = yield* CurrentPrincipal
@@ -32,7 +34,7 @@ export const apiKeyEndpoints = HttpApiBuilder.group(
           Effect.andThen(recent.required, keys.create(userId, payload)),
           ({ id }) => ({ resource: id })
         )
-      }, answered),
+      }, withErrorObjects),
 
       remove: Effect.fnUntraced(function* ({ params: { id } }) {
         const { userId } = yield* CurrentPrincipal
@@ -40,7 +42,7 @@ export const apiKeyEndpoints = HttpApiBuilder.group(
           { action: "api_key.remove", resource: id, projectId: null },
           keys.remove(userId, id)
         )
-      }, answered)
+      }, withErrorObjects)
     })
   })
 )

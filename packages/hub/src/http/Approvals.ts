@@ -3,12 +3,12 @@ import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { Decision, DecisionOrigin } from "@corral/domain/approval/Approval"
 import type { DecisionDetails } from "@corral/domain/access/Audit"
 import { ApprovalAlreadyResolved, ApprovalExpired, PermissionDenied } from "@corral/domain/errors/Failures"
-import type { DecideHubApproval, HubApproval } from "@corral/domain/hub-api/HubRun"
+import { type DecideHubApproval, HubApproval } from "@corral/domain/hub-api/HubRun"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { inputChanges } from "@corral/domain/approval/InputEdit"
 import type { PrincipalKind } from "@corral/domain/identity/User"
-import { byId, pageOf } from "@corral/service/http/Paged"
-import { replayed } from "@corral/service/http/Replayed"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
+import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
@@ -17,7 +17,7 @@ import { HubAuthority } from "../authority/HubAuthority.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import { requireRoute } from "./RouteCheck.ts"
 
 export const approvalEndpoints = HttpApiBuilder.group(
@@ -43,16 +43,16 @@ export const approvalEndpoints = HttpApiBuilder.group(
             cursor,
             limit
           },
-          byId,
+          idPosition,
           (after, limit) => approvals.list(userId, filter, after, limit)
         )
-      }, answered),
+      }, withErrorObjects),
 
       get: Effect.fnUntraced(function* ({ params: { id } }) {
         const approval = (yield* approvals.find(id)) ?? (yield* new PermissionDenied())
         yield* authority.inProject("project.read", approval.projectId, id)
         return approval
-      }, answered),
+      }, withErrorObjects),
 
       decide: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
         const { kind, userId } = yield* CurrentPrincipal
@@ -63,10 +63,11 @@ export const approvalEndpoints = HttpApiBuilder.group(
         const request = {
           scope: `${userId} POST /client/approvals/${id}/decide`,
           key: headers["idempotency-key"],
-          request: payload
+          request: payload,
+          response: HubApproval
         }
-        const stored = yield* idempotency.findAnswer<HubApproval>(request)
-        if (stored !== undefined) return yield* replayed(stored, true)
+        const stored = yield* idempotency.findAnswer(request)
+        if (stored !== undefined) return yield* markReplayed(stored, true)
         // No transaction is open while the Edge decides. A repeated decision gets the same answer from the Edge.
         const decided =
           approval.state === "pending"
@@ -81,8 +82,8 @@ export const approvalEndpoints = HttpApiBuilder.group(
           request,
           audit.perform(deed, outcome, (decided) => ({ details: decidedOf(requested, decided) }))
         )
-        return yield* replayed(body, again)
-      }, answered)
+        return yield* markReplayed(body, again)
+      }, withErrorObjects)
     })
   })
 )

@@ -3,14 +3,14 @@ import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import { byId, pageOf } from "@corral/service/http/Paged"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { Effect, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { AuditTrail } from "../audit/AuditTrail.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { decodeSeq } from "../store/Position.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 
 export const auditEndpoints = HttpApiBuilder.group(
   HubApi,
@@ -30,7 +30,9 @@ export const auditEndpoints = HttpApiBuilder.group(
           limit
         }
         if (projectId === undefined)
-          return yield* pageOf(list, byId, (before, limit) => trail.listOfUser(userId, filter, before, limit))
+          return yield* pageOf(list, idPosition, (before, limit) =>
+            trail.listOfUser(userId, filter, before, limit)
+          )
         const proof = yield* authority.inProject("audit.read", projectId)
         return yield* pageOf(
           list,
@@ -38,7 +40,7 @@ export const auditEndpoints = HttpApiBuilder.group(
           (before, limit) =>
             trail.list(proof, filter, before === undefined ? undefined : decodeSeq(before, 0), limit)
         )
-      }, answered),
+      }, withErrorObjects),
 
       export: Effect.fnUntraced(function* ({ query: { projectId } }) {
         const { userId } = yield* CurrentPrincipal
@@ -49,7 +51,7 @@ export const auditEndpoints = HttpApiBuilder.group(
           contentType: "application/x-ndjson",
           headers: { "content-disposition": `attachment; filename="audit-${projectId ?? userId}.jsonl"` }
         })
-      }, answered),
+      }, withErrorObjects),
 
       verify: Effect.fnUntraced(function* ({ query: { projectId } }) {
         // Anyone may see the length and the integrity of the chain without a project.
@@ -58,7 +60,7 @@ export const auditEndpoints = HttpApiBuilder.group(
             ? ("no project" as const)
             : yield* authority.inProject("audit.read", projectId)
         return yield* trail.verify(chain)
-      }, answered)
+      }, withErrorObjects)
     })
   })
 )

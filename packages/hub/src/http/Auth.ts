@@ -2,7 +2,7 @@
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import { byId, pageOf } from "@corral/service/http/Paged"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -10,7 +10,7 @@ import { Audit } from "../audit/Audit.ts"
 import { DeviceCodes } from "../signin/DeviceCodes.ts"
 import { SignInStore } from "../signin/SignInStore.ts"
 import { Users } from "../signin/Users.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import { recentSignIn } from "./RecentSignIn.ts"
 import { credentialOf } from "./RequestCredential.ts"
 import { endSession } from "./SessionCookies.ts"
@@ -35,7 +35,7 @@ export const authEndpoints = HttpApiBuilder.group(
         // Deleting a user deletes their sign-ins.
         if (user === undefined) return yield* new Unauthorized()
         return { user, kind, expiresAt: expiresAt.toISOString() }
-      }, answered),
+      }, withErrorObjects),
 
       refresh: Effect.fnUntraced(function* () {
         const { headers } = yield* HttpServerRequest.HttpServerRequest
@@ -47,37 +47,37 @@ export const authEndpoints = HttpApiBuilder.group(
         const fresh = yield* signIns.refresh(token)
         // Ended since the lookup.
         return fresh === undefined ? yield* new Unauthorized() : issuedToken(fresh)
-      }, answered),
+      }, withErrorObjects),
 
       logout: Effect.fnUntraced(function* () {
         const { kind, signInId } = yield* CurrentPrincipal
         yield* signIns.revoke(signInId)
         if (kind === "web") yield* endSession
-      }, answered),
+      }, withErrorObjects),
 
       sessions: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
         const { signInId, userId } = yield* CurrentPrincipal
         return yield* pageOf(
           { filter: "sign-ins", principal: userId, cursor, limit },
-          byId,
+          idPosition,
           (before, limit) => signIns.list(userId, signInId, before, limit)
         )
-      }, answered),
+      }, withErrorObjects),
 
       endSession: Effect.fnUntraced(function* ({ params: { id } }) {
         const { signInId, userId } = yield* CurrentPrincipal
         if (!(yield* signIns.revokeOwn(userId, id))) return yield* new PermissionDenied()
         if (id === signInId) yield* endSession
-      }, answered),
+      }, withErrorObjects),
 
       endOtherSessions: Effect.fnUntraced(function* () {
         const { signInId, userId } = yield* CurrentPrincipal
         yield* signIns.revokeOthers(userId, signInId)
-      }, answered),
+      }, withErrorObjects),
 
       deviceWaiting: Effect.fnUntraced(function* ({ query: { userCode } }) {
         return yield* rate.countingRefusals(deviceCodes.waiting(userCode))
-      }, answered),
+      }, withErrorObjects),
 
       deviceApprove: Effect.fnUntraced(function* ({ payload: { decision, userCode } }) {
         const { signInId, userId } = yield* CurrentPrincipal
@@ -90,7 +90,7 @@ export const authEndpoints = HttpApiBuilder.group(
             decision === "allow" ? Effect.andThen(recent.required, answer) : answer
           )
         )
-      }, answered)
+      }, withErrorObjects)
     })
   })
 )

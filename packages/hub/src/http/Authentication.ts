@@ -9,7 +9,7 @@ import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { GatewayTokens } from "../signin/GatewayTokens.ts"
 import { HubCredentials, type Endpoint } from "../signin/HubCredentials.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import { Callers } from "./Callers.ts"
 import { credentialOf } from "./RequestCredential.ts"
 
@@ -27,7 +27,7 @@ export const authentication = Layer.effect(
             Effect.sync(() => callers.reportValid(credential))
           )
         }),
-        answered
+        withErrorObjects
       )
 
     return SessionAuthority.of({

@@ -2,14 +2,14 @@
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import { byId, pageOf } from "@corral/service/http/Paged"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { ChatBindings } from "../chat/ChatBindings.ts"
 import { ChatLinks } from "../chat/ChatLinks.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import { credentialOf } from "./RequestCredential.ts"
 import { recentSignIn } from "./RecentSignIn.ts"
 import { linkCookie } from "./SessionCookies.ts"
@@ -43,10 +43,10 @@ export const chatBindingEndpoints = HttpApiBuilder.group(
         const { userId } = yield* CurrentPrincipal
         return yield* pageOf(
           { filter: "chat bindings", principal: userId, cursor, limit },
-          byId,
+          idPosition,
           (after, limit) => bindings.list(userId, after, limit)
         )
-      }, answered),
+      }, withErrorObjects),
 
       remove: Effect.fnUntraced(function* ({ params: { id } }) {
         const { userId } = yield* CurrentPrincipal
@@ -54,7 +54,7 @@ export const chatBindingEndpoints = HttpApiBuilder.group(
           { action: "chat.unbind", resource: id, projectId: null },
           bindings.remove(userId, id)
         )
-      }, answered),
+      }, withErrorObjects),
 
       look: Effect.fnUntraced(function* ({ payload: { code } }) {
         const { kind, userId } = yield* CurrentPrincipal
@@ -63,7 +63,7 @@ export const chatBindingEndpoints = HttpApiBuilder.group(
         const isPage = kind === "web" && credentialOf(headers).cookie !== undefined
         if (isPage && browser !== undefined) yield* links.open(browser, code)
         return yield* links.look(userId, code)
-      }, answered),
+      }, withErrorObjects),
 
       confirm: Effect.fnUntraced(function* ({ payload: { code } }) {
         const principal = yield* CurrentPrincipal
@@ -72,12 +72,12 @@ export const chatBindingEndpoints = HttpApiBuilder.group(
         )
         const { expiresAt, number } = yield* audit.perform(yield* deed("chat.confirm", code), confirmed)
         return { number, expiresAt: expiresAt.toISOString() }
-      }, answered),
+      }, withErrorObjects),
 
       refuse: Effect.fnUntraced(function* ({ payload: { code } }) {
         const { userId } = yield* CurrentPrincipal
         yield* audit.perform(yield* deed("chat.refuse", code), links.refuse(userId, code))
-      }, answered)
+      }, withErrorObjects)
     })
   })
 )

@@ -1,4 +1,4 @@
-/** Widest mode in which words from a chat platform run. Wider ones need a client that shows what the agent does. */
+/** Modes that a chat account may request. Wider modes need a client that shows the actions of the agent. */
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
 import { RunMode } from "@corral/domain/run/Run"

@@ -63,8 +63,8 @@ export const readConsole = (folder: string | undefined): ConsoleFiles => {
   return files
 }
 
-/** Next to the bundle of a Hub, next to the bundle of the command, and in the build output for a Hub that runs from source. */
-const places = ["console", "../hub/console", "../../../../dist/hub/console"]
+/** Next to the bundle of a Hub or of the command, in the package, and in the build output for a Hub that runs from source. */
+const places = ["console", "../hub/console", "../../console", "../../../../dist/hub/console"]
 
 /** Folder of the console, if it was built. */
 export const consoleFolder = (): string | undefined =>

@@ -1,8 +1,8 @@
 /** `/client/devices/register`: registration with a join token or a sign-in. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
-import type { Device, RegisterDevice } from "@corral/domain/device/Device"
+import { Device, type RegisterDevice } from "@corral/domain/device/Device"
 import { Unauthorized } from "@corral/domain/errors/Failures"
-import { replayed } from "@corral/service/http/Replayed"
+import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -10,7 +10,7 @@ import { Audit } from "../audit/Audit.ts"
 import { DeviceRegistration } from "../device/DeviceRegistration.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { SignInStore } from "../signin/SignInStore.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import { credentialOf } from "./RequestCredential.ts"
 
 export const deviceRegistrationEndpoints = HttpApiBuilder.group(
@@ -41,7 +41,8 @@ export const deviceRegistrationEndpoints = HttpApiBuilder.group(
         const request = {
           scope: `${owner} POST /client/devices/register`,
           key: headers["idempotency-key"],
-          request: payload
+          request: payload,
+          response: Device
         }
         const deed = { action: "device.register", resource: owner, projectId: null } as const
         const { body, replayed: again } = yield* idempotency.runOnce(
@@ -50,8 +51,8 @@ export const deviceRegistrationEndpoints = HttpApiBuilder.group(
             resource: id
           }))
         )
-        return yield* replayed(body, again)
-      }, answered)
+        return yield* markReplayed(body, again)
+      }, withErrorObjects)
     })
   })
 )

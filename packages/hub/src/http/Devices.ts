@@ -3,15 +3,15 @@ import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
-import { byId, pageOf } from "@corral/service/http/Paged"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { DeviceRegistration } from "../device/DeviceRegistration.ts"
-import { Devices, type Sharing } from "../device/Devices.ts"
+import { Devices, type ShareChange } from "../device/Devices.ts"
 import { Inventory } from "../device/Inventory.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 
 export const deviceEndpoints = HttpApiBuilder.group(
   HubApi,
@@ -37,7 +37,7 @@ export const deviceEndpoints = HttpApiBuilder.group(
     })
 
     /** Records the change in the trail of each project, in a fixed order, so that concurrent changes cannot deadlock. */
-    const recordInProjects = Effect.fnUntraced(function* (resource: DeviceId, { added, ended }: Sharing) {
+    const recordInProjects = Effect.fnUntraced(function* (resource: DeviceId, { added, ended }: ShareChange) {
       const { userId: actor } = yield* CurrentPrincipal
       const requestId = yield* CurrentRequestId
       const entry = { action: "device.manage", resource, actor, requestId } as const
@@ -51,19 +51,19 @@ export const deviceEndpoints = HttpApiBuilder.group(
       list: Effect.fnUntraced(function* ({ query: { cursor, limit, state } }) {
         const { userId } = yield* CurrentPrincipal
         const list = { filter: `devices ${state ?? ""}`, principal: userId, cursor, limit }
-        return yield* pageOf(list, byId, (before, limit) => service.list(userId, state, before, limit))
-      }, answered),
+        return yield* pageOf(list, idPosition, (before, limit) => service.list(userId, state, before, limit))
+      }, withErrorObjects),
 
       createJoinToken: Effect.fnUntraced(function* ({ payload: { expiresInSeconds } }) {
         const { userId } = yield* CurrentPrincipal
         const deed = { action: "device.join", resource: userId, projectId: null } as const
         return yield* audit.perform(deed, registration.createJoinToken(userId, expiresInSeconds))
-      }, answered),
+      }, withErrorObjects),
 
       get: Effect.fnUntraced(function* ({ params: { id } }) {
         const { userId } = yield* CurrentPrincipal
         return yield* service.get(userId, id)
-      }, answered),
+      }, withErrorObjects),
 
       update: Effect.fnUntraced(function* ({ params: { id }, payload: { sharedWith, ...change } }) {
         const proof = yield* authority.overDevice(id)
@@ -75,7 +75,7 @@ export const deviceEndpoints = HttpApiBuilder.group(
           { action, resource: id, projectId: null },
           Effect.tap(service.update(proof, change, sharing), () => recordInProjects(id, sharing))
         )
-      }, answered),
+      }, withErrorObjects),
 
       remove: Effect.fnUntraced(function* ({ params: { id } }) {
         const proof = yield* authority.overDevice(id)
@@ -83,16 +83,16 @@ export const deviceEndpoints = HttpApiBuilder.group(
           { action: "device.revoke", resource: id, projectId: null },
           service.remove(proof)
         )
-      }, answered),
+      }, withErrorObjects),
 
       targets: Effect.fnUntraced(function* ({ query: { cursor, limit, projectId } }) {
         const { userId } = yield* CurrentPrincipal
         if (projectId !== undefined) yield* authority.inProject("project.read", projectId)
         const list = { filter: `targets ${projectId ?? ""}`, principal: userId, cursor, limit }
-        return yield* pageOf(list, byId, (before, limit) =>
+        return yield* pageOf(list, idPosition, (before, limit) =>
           inventory.targets(userId, projectId, before, limit)
         )
-      }, answered)
+      }, withErrorObjects)
     })
   })
 )

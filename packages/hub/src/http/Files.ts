@@ -11,7 +11,7 @@ import { HubAuthority } from "../authority/HubAuthority.ts"
 import { WorkspaceLinks } from "../project/WorkspaceLinks.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import { pageAfter } from "./PageAfter.ts"
 import { requireRoute } from "./RouteCheck.ts"
 
@@ -41,13 +41,13 @@ export const fileEndpoints = HttpApiBuilder.group(
         return yield* pageOf({ filter, principal: userId, cursor, limit }, byName, (after, limit) =>
           Effect.succeed(pageAfter(entries, byName, after, limit))
         )
-      }, answered),
+      }, withErrorObjects),
 
       file: Effect.fnUntraced(function* ({ params, query: { path, projectId } }) {
         const { id, workspace } = params
         yield* admitted(projectId, params)
         return yield* router.readFile(id, { workspace, path })
-      }, answered)
+      }, withErrorObjects)
     })
   })
 )

@@ -6,12 +6,13 @@ import { CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthority"
 import type { HttpRefusal } from "@corral/service/http/Refusal"
 import {
   headerOf,
+  namesOfOrigins,
   RequestGuard,
   type RequestHead,
   type RequestPolicy,
   type ServiceNames
 } from "@corral/service/http/RequestGuard"
-import { Effect, Layer } from "effect"
+import { Layer } from "effect"
 import { timingSafeEqual } from "node:crypto"
 import { csrfOf } from "../signin/SessionToken.ts"
 import { PublicUrl } from "./PublicUrl.ts"
@@ -55,17 +56,9 @@ export const hubRequestPolicy = (names: ServiceNames): RequestPolicy => ({
   bodyKindAt: (path) => (path === LOGOUT_PATH ? "form" : "json")
 })
 
-/** Names of a Hub: those of its origins. */
-export const namesOfOrigins = (origins: ReadonlyArray<string>): ServiceNames => ({
-  origins: new Set(origins),
-  hosts: new Set(origins.map((origin) => new URL(origin).host))
-})
-
 /** For a program that mounts the Hub's routes in its own server: the origin at which people reach them. */
-export const mountedAt = (publicUrl: string) =>
+export const hubMountedAt = (publicUrl: string) =>
   Layer.mergeAll(
-    Layer.succeed(PublicUrl, Effect.succeed(publicUrl)),
-    Layer.sync(RequestGuard, () =>
-      Effect.succeed(RequestGuard.make(hubRequestPolicy(namesOfOrigins([publicUrl]))))
-    )
+    Layer.succeed(PublicUrl, publicUrl),
+    Layer.sync(RequestGuard, () => RequestGuard.make(hubRequestPolicy(namesOfOrigins([publicUrl]))))
   )

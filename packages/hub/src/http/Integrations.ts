@@ -7,12 +7,12 @@ import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import { Effect, Result, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { ChatBindings, notBound } from "../chat/ChatBindings.ts"
+import { ChatBindings, accountNotBound } from "../chat/ChatBindings.ts"
 import { ChatLinks } from "../chat/ChatLinks.ts"
-import { GATEWAY } from "../chat/LinkCompletion.ts"
+import { GATEWAY_ACTOR } from "../chat/LinkCompletion.ts"
 import { chatNameOf } from "../chat/ChatName.ts"
 import { Users } from "../signin/Users.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import { LINK_PAGE } from "./LinkPage.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 
@@ -30,7 +30,7 @@ export const integrationEndpoints = HttpApiBuilder.group(
     const actsAs = Effect.fnUntraced(function* (account: ChatAccount) {
       const bound = yield* bindings.find(account)
       const user = bound && (yield* users.find(bound.userId))
-      return user === undefined ? yield* notBound() : { user: { id: user.id, name: user.name } }
+      return user === undefined ? yield* accountNotBound() : { user: { id: user.id, name: user.name } }
     })
 
     const startLink = Effect.fnUntraced(function* (
@@ -40,13 +40,13 @@ export const integrationEndpoints = HttpApiBuilder.group(
     ) {
       const names = { name: chatNameOf(senderName), tenantName: chatNameOf(tenantName) }
       const { code, expiresAt } = yield* audit.performAs(
-        GATEWAY,
+        GATEWAY_ACTOR,
         { action: "chat.start", resource: encodeChatAccount(account), projectId: null },
         links.start(account, names),
         ({ id }) => ({ resource: id })
       )
       return {
-        link: { url: `${yield* publicUrl}${LINK_PAGE}/${code}`, expiresAt: expiresAt.toISOString() }
+        link: { url: `${publicUrl}${LINK_PAGE}/${code}`, expiresAt: expiresAt.toISOString() }
       }
     })
 
@@ -56,18 +56,18 @@ export const integrationEndpoints = HttpApiBuilder.group(
         if (payload.type !== "identity.binding.required") return yield* actsAs(account)
         const { senderName, tenantName } = payload.payload
         return yield* startLink(account, senderName, tenantName)
-      }, answered),
+      }, withErrorObjects),
 
-      bind: ({ payload: { number, ...account } }) => answered(links.bind(account, number)),
+      bind: ({ payload: { number, ...account } }) => withErrorObjects(links.bind(account, number)),
 
       unbind: Effect.fnUntraced(function* ({ payload }) {
         yield* audit.performAs(
-          GATEWAY,
+          GATEWAY_ACTOR,
           { action: "chat.unbind", resource: encodeChatAccount(payload), projectId: null },
           bindings.unbind(payload),
           ({ id, userId }) => ({ resource: id, actor: userId })
         )
-      }, answered)
+      }, withErrorObjects)
     })
   })
 )

@@ -2,19 +2,20 @@
 import { Conflict } from "@corral/domain/errors/Failures"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { Project, ProjectMember } from "@corral/domain/project/Project"
+import { Project, type ProjectMember } from "@corral/domain/project/Project"
 import { pageOf } from "@corral/service/http/Paged"
-import { replayed } from "@corral/service/http/Replayed"
+import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { projectPosition, Projects } from "../project/Projects.ts"
-import { linkOf, type PlacedLink, WorkspaceLinks } from "../project/WorkspaceLinks.ts"
+import { linkOf, type PlacedLink } from "../project/WorkspaceLinkRow.ts"
+import { WorkspaceLinks } from "../project/WorkspaceLinks.ts"
 import { Users } from "../signin/Users.ts"
 import { decodePosition } from "../store/Position.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import type { HubRequest } from "./HubRequest.ts"
 
 const projectHandlers = Effect.gen(function* () {
@@ -30,14 +31,15 @@ const projectHandlers = Effect.gen(function* () {
       return yield* pageOf(list, projectPosition, (after, limit) =>
         service.list(userId, after === undefined ? undefined : decodePosition(after), limit)
       )
-    }, answered),
+    }, withErrorObjects),
 
     create: Effect.fnUntraced(function* ({ headers, payload }: HubRequest<"projects", "create">) {
       const { userId } = yield* CurrentPrincipal
       const request = {
         scope: `${userId} POST /client/projects`,
         key: headers["idempotency-key"],
-        request: payload
+        request: payload,
+        response: Project
       }
       const deed = { action: "project.create", resource: userId, projectId: null } as const
       const { body, replayed: again } = yield* idempotency.runOnce(
@@ -47,12 +49,12 @@ const projectHandlers = Effect.gen(function* () {
           projectId: id
         }))
       )
-      return yield* replayed(body, again)
-    }, answered),
+      return yield* markReplayed(body, again)
+    }, withErrorObjects),
 
     get: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"projects", "get">) {
       return yield* service.get(yield* authority.inProject("project.read", id))
-    }, answered),
+    }, withErrorObjects),
 
     update: Effect.fnUntraced(function* ({ params: { id }, payload }: HubRequest<"projects", "update">) {
       const proof = yield* authority.inProject("project.update", id)
@@ -60,13 +62,13 @@ const projectHandlers = Effect.gen(function* () {
       if (decides) yield* authority.inProject("policy.manage", id)
       const action = decides ? ("policy.manage" as const) : ("project.update" as const)
       return yield* audit.perform({ action, resource: id, projectId: id }, service.update(proof, payload))
-    }, answered),
+    }, withErrorObjects),
 
     remove: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"projects", "remove">) {
       const proof = yield* authority.inProject("project.delete", id)
       const deed = { action: "project.delete", resource: id, projectId: id } as const
       yield* audit.perform(deed, service.remove(proof))
-    }, answered)
+    }, withErrorObjects)
   }
 })
 
@@ -88,7 +90,7 @@ const memberHandlers = Effect.gen(function* () {
         ({ userId }: ProjectMember) => userId,
         (after, limit) => service.members(proof, after, limit)
       )
-    }, answered),
+    }, withErrorObjects),
 
     addMember: Effect.fnUntraced(function* ({
       params: { id },
@@ -103,7 +105,7 @@ const memberHandlers = Effect.gen(function* () {
         return yield* service.addMember(proof, memberId, role)
       })
       return yield* audit.perform(deed, added, (member) => ({ resource: member.userId }))
-    }, answered),
+    }, withErrorObjects),
 
     updateMember: Effect.fnUntraced(function* ({
       params: { id, userId },
@@ -112,7 +114,7 @@ const memberHandlers = Effect.gen(function* () {
       const proof = yield* authority.inProject("member.manage", id, userId)
       const deed = { action: "member.manage", resource: userId, projectId: id } as const
       return yield* audit.perform(deed, service.setRole(proof, userId, role))
-    }, answered),
+    }, withErrorObjects),
 
     removeMember: Effect.fnUntraced(function* ({
       params: { id, userId }
@@ -120,7 +122,7 @@ const memberHandlers = Effect.gen(function* () {
       const proof = yield* authority.inProject("member.manage", id, userId)
       const deed = { action: "member.manage", resource: userId, projectId: id } as const
       yield* audit.perform(deed, service.removeMember(proof, userId))
-    }, answered)
+    }, withErrorObjects)
   }
 })
 
@@ -142,7 +144,7 @@ const workspaceHandlers = Effect.gen(function* () {
         (after, limit) => links.list(proof, after, limit)
       )
       return { ...page, items: page.items.map(linkOf) }
-    }, answered),
+    }, withErrorObjects),
 
     linkWorkspace: Effect.fnUntraced(function* ({
       params: { id },
@@ -152,7 +154,7 @@ const workspaceHandlers = Effect.gen(function* () {
       const target = yield* authority.toTarget(targetId)
       const deed = { action: "project.update", resource: targetId, projectId: id } as const
       return yield* audit.perform(deed, links.add(proof, target, workspace))
-    }, answered),
+    }, withErrorObjects),
 
     unlinkWorkspace: Effect.fnUntraced(function* ({
       params: { id, targetId, workspace }
@@ -160,7 +162,7 @@ const workspaceHandlers = Effect.gen(function* () {
       const proof = yield* authority.inProject("project.update", id, targetId)
       const deed = { action: "project.update", resource: targetId, projectId: id } as const
       yield* audit.perform(deed, links.remove(proof, targetId, workspace))
-    }, answered)
+    }, withErrorObjects)
   }
 })
 

@@ -1,5 +1,5 @@
 /** `/health`, `/health/live`, `/api/public/*`: readiness, liveness and counts. */
-import { alive, type PublicHealth } from "@corral/domain/http/Health"
+import { livenessOk, type PublicHealth } from "@corral/domain/http/Health"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { metricsTokenMatcher } from "@corral/service/http/MetricsPage"
 import { MetricsToken } from "@corral/service/telemetry/Telemetry"
@@ -55,7 +55,7 @@ export const publicEndpoints = HttpApiBuilder.group(
     )
     return handlers.handleAll({
       health: () => health,
-      live: () => Effect.succeed(alive),
+      live: () => Effect.succeed(livenessOk),
       publicHealth: () => health,
       publicStats: () => Effect.orDie(stats)
     })

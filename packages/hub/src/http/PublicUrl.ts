@@ -1,6 +1,4 @@
-/**
- * Origin at which users reach this Hub: from the configuration or the listener, never from a request. Known once the Hub listens.
- */
-import { Context, type Effect } from "effect"
+/** Origin at which users reach this Hub: from the configuration or the server's address, never from a request. */
+import { Context } from "effect"
 
-export class PublicUrl extends Context.Service<PublicUrl, Effect.Effect<string>>()("corral/hub/PublicUrl") {}
+export class PublicUrl extends Context.Service<PublicUrl, string>()("corral/hub/PublicUrl") {}

@@ -41,3 +41,5 @@ export const refusalLog = Effect.fnUntraced(function* (paths: Iterable<string>) 
     )
   }
 })
+
+export type LogRefusal = Effect.Success<ReturnType<typeof refusalLog>>

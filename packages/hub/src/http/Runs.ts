@@ -1,15 +1,15 @@
 /** `/client/runs`: the mirrored runs and their logs; cancel, input, diff, artifacts and previews go to the Edge. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { Conflict, PermissionDenied, RunNotCancellable } from "@corral/domain/errors/Failures"
-import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import type { RoleAction } from "@corral/domain/access/Authorization"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { attachmentHeaders } from "@corral/service/http/Attachment"
-import { byId, pageOf } from "@corral/service/http/Paged"
-import { replayed } from "@corral/service/http/Replayed"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
+import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect, Fiber } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -27,7 +27,7 @@ import { RunRequesters } from "../run/RunRequesters.ts"
 import { isFinalState, Runs } from "../run/Runs.ts"
 import { Targets } from "../edges/Targets.ts"
 import { HubCredentials } from "../signin/HubCredentials.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import { requireChatMode } from "./ChatMode.ts"
 import type { HubRequest } from "./HubRequest.ts"
 import { hubRunEvents } from "./RunEvents.ts"
@@ -68,20 +68,20 @@ const mirrorHandlers = Effect.gen(function* () {
           cursor,
           limit
         },
-        byId,
+        idPosition,
         (before, limit) => runs.list(userId, filter, before, limit)
       )
-    }, answered),
+    }, withErrorObjects),
 
     get: Effect.fnUntraced(function* ({ params }: HubRequest<"runs", "get">) {
       const { proof } = yield* admitted("project.read", params.id)
       return yield* runs.get(proof, params.id)
-    }, answered),
+    }, withErrorObjects),
 
     events: Effect.fnUntraced(function* ({ params, query: { after, limit } }: HubRequest<"runs", "events">) {
       const run = yield* admitted("project.read", params.id)
       return yield* hubRunEvents({ feeds, log }, streams, { run, after, limit })
-    }, answered),
+    }, withErrorObjects),
 
     approvals: Effect.fnUntraced(function* ({
       params: { id: runId },
@@ -91,10 +91,10 @@ const mirrorHandlers = Effect.gen(function* () {
       const { projectId } = yield* admitted("project.read", runId)
       return yield* pageOf(
         { filter: `approvals of ${runId}`, principal: userId, cursor, limit },
-        byId,
+        idPosition,
         (after, limit) => approvals.list(userId, { projectId, runId }, after, limit)
       )
-    }, answered)
+    }, withErrorObjects)
   }
 })
 
@@ -121,7 +121,7 @@ const commandHandlers = Effect.gen(function* () {
         : router.cancel(targetId, { runId: id, by: userId }).pipe(requireRoute(targets, run))
       const deed = { action: "run.cancel" as const, resource: id, projectId }
       return reportedRun(mirrored, yield* audit.perform(deed, yield* Effect.exit(cancelled)))
-    }, answered),
+    }, withErrorObjects),
 
     input: Effect.fnUntraced(function* ({ headers, params: { id }, payload }: HubRequest<"runs", "input">) {
       const principal = yield* CurrentPrincipal
@@ -151,14 +151,14 @@ const commandHandlers = Effect.gen(function* () {
       const deed = { action: "run.input" as const, resource: id, projectId }
       const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.perform(deed, outcome))
       const once = idempotency.runOnceRemotely(
-        { scope, key, request: payload },
+        { scope, key, request: payload, response: HubRun },
         Effect.map(write, (run) => reportedRun(mirrored, run)),
         isOutcomeUnknown
       )
       // Continues if the client disconnects: the outcome of a sent input must be recorded.
       const { body, replayed: again } = yield* Fiber.join(yield* Effect.forkIn(once, serverScope))
-      return yield* replayed(body, again)
-    }, answered)
+      return yield* markReplayed(body, again)
+    }, withErrorObjects)
   }
 })
 
@@ -184,7 +184,7 @@ const edgeHandlers = Effect.gen(function* () {
         (after, limit) => Effect.succeed(pageAfter(diff.items, byPath, after, limit))
       )
       return { ...diff, ...page }
-    }, answered),
+    }, withErrorObjects),
 
     artifacts: Effect.fnUntraced(function* ({
       params: { id: runId },
@@ -195,10 +195,10 @@ const edgeHandlers = Effect.gen(function* () {
       const artifacts = yield* router.listArtifacts(run.targetId, { runId }).pipe(requireRoute(targets, run))
       return yield* pageOf(
         { filter: `artifacts of ${runId}`, principal: userId, cursor, limit },
-        byId,
-        (after, limit) => Effect.succeed(pageAfter(artifacts, byId, after, limit))
+        idPosition,
+        (after, limit) => Effect.succeed(pageAfter(artifacts, idPosition, after, limit))
       )
-    }, answered),
+    }, withErrorObjects),
 
     artifactContent: Effect.fnUntraced(function* ({
       params: { artifactId, id }
@@ -207,7 +207,7 @@ const edgeHandlers = Effect.gen(function* () {
       const run = yield* admitted("project.read", id)
       const opened = contents.open(run, artifactId, credentials.isValid(principal))
       return contentResponse(yield* opened.pipe(requireRoute(targets, run)))
-    }, answered),
+    }, withErrorObjects),
 
     openPreview: Effect.fnUntraced(function* ({
       params: { id: runId, previewId }
@@ -215,7 +215,7 @@ const edgeHandlers = Effect.gen(function* () {
       // A preview reaches a program on the device: more than reading.
       const run = yield* admitted("task.create", runId)
       return yield* router.openPreview(run.targetId, { runId, previewId }).pipe(requireRoute(targets, run))
-    }, answered)
+    }, withErrorObjects)
   }
 })
 

@@ -1,9 +1,11 @@
 /** `/client/sessions` and `/client/agents`: sessions, their messages and agents, and what agents there are. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
-import type { Session } from "@corral/domain/session/Session"
+import { Message } from "@corral/domain/session/Message"
+import { Session } from "@corral/domain/session/Session"
+import { AgentInstance } from "@corral/domain/run/AgentProfile"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import { byId, pageOf } from "@corral/service/http/Paged"
-import { replayed } from "@corral/service/http/Replayed"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
+import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
@@ -14,7 +16,7 @@ import { MessageStore } from "../session/MessageStore.ts"
 import { SessionAgentStore } from "../session/SessionAgentStore.ts"
 import { sessionPosition, Sessions } from "../session/Sessions.ts"
 import { decodePosition } from "../store/Position.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import type { HubRequest } from "./HubRequest.ts"
 
 const sessionHandlers = Effect.gen(function* () {
@@ -34,7 +36,7 @@ const sessionHandlers = Effect.gen(function* () {
       return yield* pageOf({ filter, principal: userId, cursor, limit }, sessionPosition, (after, limit) =>
         service.list(scope, state, after === undefined ? undefined : decodePosition(after), limit)
       )
-    }, answered),
+    }, withErrorObjects),
 
     create: Effect.fnUntraced(function* ({ headers, payload }: HubRequest<"sessions", "create">) {
       const { projectId } = payload
@@ -42,25 +44,26 @@ const sessionHandlers = Effect.gen(function* () {
       const request = {
         scope: `${proof.principal} POST /client/sessions`,
         key: headers["idempotency-key"],
-        request: payload
+        request: payload,
+        response: Session
       }
       const deed = { action: "session.write", resource: projectId, projectId } as const
       const { body, replayed: again } = yield* idempotency.runOnce(
         request,
         audit.perform(deed, service.create(proof, payload), ({ id }: Session) => ({ resource: id }))
       )
-      return yield* replayed(body, again)
-    }, answered),
+      return yield* markReplayed(body, again)
+    }, withErrorObjects),
 
     get: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"sessions", "get">) {
       return yield* service.get(yield* authority.inSession("project.read", id), id)
-    }, answered),
+    }, withErrorObjects),
 
     update: Effect.fnUntraced(function* ({ params: { id }, payload }: HubRequest<"sessions", "update">) {
       const proof = yield* authority.inSession("session.write", id)
       const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
       return yield* audit.perform(deed, service.update(proof, id, payload))
-    }, answered)
+    }, withErrorObjects)
   }
 })
 
@@ -77,8 +80,8 @@ const messageHandlers = Effect.gen(function* () {
     }: HubRequest<"sessions", "messages">) {
       const proof = yield* authority.inSession("project.read", id)
       const list = { filter: `messages ${id}`, principal: proof.principal, cursor, limit }
-      return yield* pageOf(list, byId, (before, limit) => messages.list(proof, id, before, limit))
-    }, answered),
+      return yield* pageOf(list, idPosition, (before, limit) => messages.list(proof, id, before, limit))
+    }, withErrorObjects),
 
     addMessage: Effect.fnUntraced(function* ({
       headers,
@@ -89,13 +92,14 @@ const messageHandlers = Effect.gen(function* () {
       const request = {
         scope: `${proof.principal} POST /client/sessions/${id}/messages`,
         key: headers["idempotency-key"],
-        request: payload
+        request: payload,
+        response: Message
       }
       const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
       const write = audit.perform(deed, messages.add(proof, id, payload))
       const { body, replayed: again } = yield* idempotency.runOnce(request, write)
-      return yield* replayed(body, again)
-    }, answered)
+      return yield* markReplayed(body, again)
+    }, withErrorObjects)
   }
 })
 
@@ -113,8 +117,8 @@ const agentHandlers = Effect.gen(function* () {
     }: HubRequest<"sessions", "agents">) {
       const proof = yield* authority.inSession("project.read", id)
       const list = { filter: `agents ${id}`, principal: proof.principal, cursor, limit }
-      return yield* pageOf(list, byId, (after, limit) => agents.list(proof, id, after, limit))
-    }, answered),
+      return yield* pageOf(list, idPosition, (after, limit) => agents.list(proof, id, after, limit))
+    }, withErrorObjects),
 
     addAgent: Effect.fnUntraced(function* ({
       headers,
@@ -126,13 +130,14 @@ const agentHandlers = Effect.gen(function* () {
       const request = {
         scope: `${proof.principal} POST /client/sessions/${id}/agents`,
         key: headers["idempotency-key"],
-        request: payload
+        request: payload,
+        response: AgentInstance
       }
       const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
       const write = audit.perform(deed, agents.add(proof, id, target, payload))
       const { body, replayed: again } = yield* idempotency.runOnce(request, write)
-      return yield* replayed(body, again)
-    }, answered),
+      return yield* markReplayed(body, again)
+    }, withErrorObjects),
 
     removeAgent: Effect.fnUntraced(function* ({
       params: { id },
@@ -145,16 +150,18 @@ const agentHandlers = Effect.gen(function* () {
         projectId: proof.projectId
       } as const
       yield* audit.perform(deed, agents.remove(proof, id, agentInstanceId))
-    }, answered),
+    }, withErrorObjects),
 
     inventory: Effect.fnUntraced(function* ({
       query: { cursor, limit }
     }: HubRequest<"sessions", "inventory">) {
       const { userId } = yield* CurrentPrincipal
-      return yield* pageOf({ filter: "inventory", principal: userId, cursor, limit }, byId, (after, limit) =>
-        inventory.agents(userId, after, limit)
+      return yield* pageOf(
+        { filter: "inventory", principal: userId, cursor, limit },
+        idPosition,
+        (after, limit) => inventory.agents(userId, after, limit)
       )
-    }, answered)
+    }, withErrorObjects)
   }
 })
 

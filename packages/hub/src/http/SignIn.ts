@@ -15,7 +15,7 @@ import { LogoutTokens } from "../signin/LogoutTokens.ts"
 import { returnPathOf } from "../signin/ReturnPath.ts"
 import { type IssuedSignIn, lifetimes, SignInStore } from "../signin/SignInStore.ts"
 import { Users } from "../signin/Users.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import type { HubRequest } from "./HubRequest.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import { credentialOf } from "./RequestCredential.ts"
@@ -71,7 +71,7 @@ const browserHandlers = Effect.gen(function* () {
       return yield* new Unauthorized({
         message: "This sign-in was started elsewhere or has expired. Start again."
       })
-    const returned = new URL((yield* publicUrl) + target)
+    const returned = new URL(publicUrl + target)
     const proven = yield* prove(returned, { ...attempt, state: key.state })
     if (!isAdmitted(proven.claims, config))
       return yield* new PermissionDenied({ message: "This account isn't allowed to use this Hub." })
@@ -90,17 +90,16 @@ const browserHandlers = Effect.gen(function* () {
       yield* rate.counted
       const { depart } = yield* provider.configured
       const request = yield* HttpServerRequest.HttpServerRequest
-      const origin = yield* publicUrl
       // The browser returns to the public name, so the cookie of this attempt must belong to that name.
-      if (request.headers["host"] !== new URL(origin).host) return redirectTo(origin + request.url)
+      if (request.headers["host"] !== new URL(publicUrl).host) return redirectTo(publicUrl + request.url)
       const maxAge = fresh === undefined ? undefined : MAX_FRESH_SECONDS
-      const { nonce, state, url, verifier } = yield* depart(origin + CALLBACK, maxAge)
+      const { nonce, state, url, verifier } = yield* depart(publicUrl + CALLBACK, maxAge)
       // All attempts of a browser share one key, so each tab can finish its own.
       const browser = loginCookie(request.cookies) ?? randomBytes(32).toString("base64url")
       yield* attempts.begin({ state, browser }, { nonce, verifier, maxAge, returnTo: returnPathOf(returnTo) })
       yield* beginLogin(browser, ATTEMPT_TTL / 1_000)
       return redirectTo(url)
-    }, answered),
+    }, withErrorObjects),
 
     callback: Effect.fnUntraced(function* ({ query: { state } }: HubRequest<"signIn", "callback">) {
       const request = yield* HttpServerRequest.HttpServerRequest
@@ -111,8 +110,8 @@ const browserHandlers = Effect.gen(function* () {
       const former = before === undefined ? undefined : yield* signIns.find(before)
       if (former !== undefined) yield* signIns.revoke(former.signInId)
       yield* beginSession(token, lifetimes.web.cap / 1_000)
-      return redirectTo((yield* publicUrl) + returnTo)
-    }, answered)
+      return redirectTo(publicUrl + returnTo)
+    }, withErrorObjects)
   }
 })
 
@@ -127,13 +126,13 @@ const deviceHandlers = Effect.gen(function* () {
     deviceStart: Effect.fnUntraced(function* ({ payload }: HubRequest<"signIn", "deviceStart">) {
       yield* rate.counted
       const started = yield* deviceCodes.start(payload)
-      const verificationUri = `${yield* publicUrl}/device`
+      const verificationUri = `${publicUrl}/device`
       return {
         ...started,
         verificationUri,
         verificationUriComplete: `${verificationUri}?code=${started.userCode}`
       }
-    }, answered),
+    }, withErrorObjects),
 
     deviceToken: Effect.fnUntraced(function* ({
       payload: { deviceCode }
@@ -142,7 +141,7 @@ const deviceHandlers = Effect.gen(function* () {
       return "token" in result
         ? issuedToken(result)
         : { state: "pending" as const, intervalSeconds: result.waitSeconds }
-    }, answered)
+    }, withErrorObjects)
   }
 })
 
@@ -154,7 +153,7 @@ const logoutHandlers = Effect.gen(function* () {
     backchannelLogout: Effect.fnUntraced(function* ({ payload }: HubRequest<"signIn", "backchannelLogout">) {
       // Not rate limited by address: another client there could block the provider's logouts.
       yield* recordRefusals("logout_token", logoutTokens.take(payload.logout_token))
-    }, answered)
+    }, withErrorObjects)
   }
 })
 

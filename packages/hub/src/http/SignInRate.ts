@@ -7,6 +7,7 @@ import { RateLimited } from "@corral/domain/errors/Failures"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
+import { HubConfig } from "../config/HubConfig.ts"
 import { ClientAddress } from "./ClientAddress.ts"
 
 /** @effect-expect-leaking HttpServerRequest */
@@ -21,31 +22,31 @@ export class SignInRate extends Context.Service<
     ) => Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest>
   }
 >()("corral/hub/SignInRate") {
-  static readonly layer = (perMinute: number) =>
-    Layer.effect(
-      SignInRate,
-      Effect.gen(function* () {
-        const clock = yield* Clock.Clock
-        const rate = new RequestRateLimit(perMinute, () => clock.currentTimeMillisUnsafe(), MINUTE)
-        const addresses = yield* ClientAddress
-        const address = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers, remoteAddress }) =>
-          addresses.networkOf(headers, Option.getOrUndefined(remoteAddress))
-        )
-        const refuse = new RateLimited({ details: { retryAfterSeconds: Math.ceil(60 / perMinute) } })
-        return SignInRate.of({
-          counted: Effect.flatMap(address, (key) => (rate.take(key) ? Effect.void : Effect.fail(refuse))),
-          countingRefusals: Effect.fnUntraced(function* (self) {
-            const key = yield* address
-            if (!rate.has(key)) return yield* refuse
-            return yield* Effect.tapError(self, (error) =>
-              Effect.sync(() => {
-                if (isRefusal(error)) rate.take(key)
-              })
-            )
-          })
+  static readonly layer = Layer.effect(
+    SignInRate,
+    Effect.gen(function* () {
+      const { signInsPerMinute: perMinute } = yield* HubConfig
+      const clock = yield* Clock.Clock
+      const rate = new RequestRateLimit(perMinute, () => clock.currentTimeMillisUnsafe(), MINUTE)
+      const addresses = yield* ClientAddress
+      const address = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers, remoteAddress }) =>
+        addresses.networkOf(headers, Option.getOrUndefined(remoteAddress))
+      )
+      const refuse = new RateLimited({ details: { retryAfterSeconds: Math.ceil(60 / perMinute) } })
+      return SignInRate.of({
+        counted: Effect.flatMap(address, (key) => (rate.take(key) ? Effect.void : Effect.fail(refuse))),
+        countingRefusals: Effect.fnUntraced(function* (self) {
+          const key = yield* address
+          if (!rate.has(key)) return yield* refuse
+          return yield* Effect.tapError(self, (error) =>
+            Effect.sync(() => {
+              if (isRefusal(error)) rate.take(key)
+            })
+          )
         })
       })
-    )
+    })
+  )
 }
 
 const MINUTE = 60_000

@@ -4,9 +4,9 @@ import type { Proof } from "@corral/domain/access/Authorization"
 import { PermissionDenied, RunNotCancellable } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { TaskId } from "@corral/domain/identity/Ids"
-import type { TaskState } from "@corral/domain/task/Task"
-import { byId, pageOf } from "@corral/service/http/Paged"
-import { replayed } from "@corral/service/http/Replayed"
+import { Task, type TaskState } from "@corral/domain/task/Task"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
+import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
@@ -16,7 +16,7 @@ import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { Tasks } from "../task/Tasks.ts"
-import { answered } from "./Answered.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
 import { requireChatMode } from "./ChatMode.ts"
 import type { HubRequest } from "./HubRequest.ts"
 import { requireRoute } from "./RouteCheck.ts"
@@ -44,7 +44,8 @@ const createHandler = Effect.gen(function* () {
       const request = {
         scope: `${userId} POST /web/agent-tasks`,
         key: headers["idempotency-key"],
-        request: payload
+        request: payload,
+        response: Task
       }
       const deed = { action: "task.create" as const, resource: id, projectId: payload.projectId }
       const { body, replayed: again } = yield* idempotency.runOnce(
@@ -55,11 +56,11 @@ const createHandler = Effect.gen(function* () {
         )
       )
       if (!again && body.state === "pending") yield* dispatcher.wake(body.targetId)
-      return yield* replayed(
+      return yield* markReplayed(
         HttpApiSchema.withHeaders({ body, headers: { location: `/client/tasks/${body.id}` } }),
         again
       )
-    }, answered)
+    }, withErrorObjects)
   }
 })
 
@@ -82,16 +83,16 @@ const readHandlers = Effect.gen(function* () {
           cursor,
           limit
         },
-        byId,
+        idPosition,
         (before, limit) => tasks.list(userId, filter, before, limit)
       )
-    }, answered),
+    }, withErrorObjects),
 
     get: Effect.fnUntraced(function* ({ params }: HubRequest<"tasks", "get">) {
       const task = yield* findTask(params.id)
       yield* authority.inProject("project.read", task.projectId, task.id)
       return task
-    }, answered)
+    }, withErrorObjects)
   }
 })
 
@@ -125,7 +126,7 @@ const cancelHandler = Effect.gen(function* () {
         : router.cancel(targetId, { runId, by: userId }).pipe(requireRoute(targets, task))
       yield* audit.perform(deed, yield* Effect.exit(cancelled))
       return yield* findTask(id)
-    }, answered)
+    }, withErrorObjects)
   }
 })
 

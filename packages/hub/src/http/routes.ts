@@ -1,5 +1,6 @@
 /**
- * All HTTP routes of the Hub, with their guard and their authentication. A program that mounts them provides the guard with `mountedAt`.
+ * All HTTP routes of the Hub, with their guard and their authentication. A program that mounts them provides
+ * the guard with `hubMountedAt`.
  */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { SchemaErrors } from "@corral/domain/http/RequestContext"
@@ -21,7 +22,7 @@ import { deviceEndpoints } from "./Devices.ts"
 import { fileEndpoints } from "./Files.ts"
 import { integrationEndpoints } from "./Integrations.ts"
 import { linkPage } from "./LinkPage.ts"
-import { news } from "./News.ts"
+import { changeFeedEndpoints } from "./ChangeFeed.ts"
 import { projectEndpoints } from "./Projects.ts"
 import { publicEndpoints } from "./Public.ts"
 import { runEndpoints } from "./Runs.ts"
@@ -43,7 +44,7 @@ export const hubServerRoutes = HttpApiBuilder.layer(HubApi).pipe(
     taskEndpoints,
     runEndpoints,
     approvalEndpoints,
-    news,
+    changeFeedEndpoints,
     integrationEndpoints,
     chatBindingEndpoints,
     auditEndpoints

@@ -1,10 +1,11 @@
 /** Audit of devices that push events of another device's runs: one record per device and minute, in the project of such a run. */
-import type { DeviceId, ProjectId, RequestId, RunId } from "@corral/domain/identity/Ids"
+import type { DeviceId, RequestId, RunId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
+import { runProjectRows } from "../run/RunRow.ts"
 
 export class ForeignPushes extends Context.Service<
   ForeignPushes,
@@ -25,10 +26,10 @@ export class ForeignPushes extends Context.Service<
       const now = () => clock.currentTimeMillisUnsafe()
       const audited = new RequestRateLimit(1, now, 60_000)
       return ForeignPushes.of({
-        record: Effect.fnUntraced(function* (deviceId, runIds) {
+        record: Effect.fn("ForeignPushes.record")(function* (deviceId, runIds) {
           if (!audited.has(deviceId)) return
-          const [run] = yield* sql<{ readonly id: RunId; readonly project_id: ProjectId }>`
-            SELECT id, project_id FROM runs WHERE id = ANY(${runIds}::text[]) AND target_id <> ${deviceId} LIMIT 1`
+          const run = yield* runProjectRows.first(sql`
+            SELECT id, project_id FROM runs WHERE id = ANY(${runIds}::text[]) AND target_id <> ${deviceId} LIMIT 1`)
           if (run === undefined || !audited.take(deviceId)) return
           yield* audit.record({
             action: "run.push",

@@ -7,6 +7,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
+import { deviceIdRows } from "../device/DeviceRow.ts"
 import { Leases } from "./Leases.ts"
 
 export class KeyRotation extends Context.Service<
@@ -29,8 +30,7 @@ export class KeyRotation extends Context.Service<
 
       const change = Effect.fnUntraced(function* (link: DeviceLink, publicKey: string) {
         const { deviceId, generation } = link
-        const [holder] = yield* sql<{ readonly id: string }>`
-          SELECT id FROM devices WHERE public_key = ${publicKey}`
+        const holder = yield* deviceIdRows.first(sql`SELECT id FROM devices WHERE public_key = ${publicKey}`)
         if (holder !== undefined && holder.id !== deviceId) return yield* keyRefused()
         const changed = yield* sql`
           UPDATE devices SET public_key = ${publicKey}
@@ -39,10 +39,10 @@ export class KeyRotation extends Context.Service<
       })
 
       return KeyRotation.of({
-        rotate: (link, publicKey) => {
+        rotate: Effect.fn("KeyRotation.rotate")(function* (link, publicKey) {
           const { deviceId } = link
           const action = { action: "device.rotate" as const, resource: deviceId, projectId: null }
-          return audit.performAs(deviceId, action, change(link, publicKey)).pipe(
+          yield* audit.performAs(deviceId, action, change(link, publicKey)).pipe(
             // Two devices rotated to the same key concurrently.
             Effect.catchIf(
               (error) => error instanceof SqlError.SqlError && error.reason._tag === "UniqueViolation",
@@ -53,7 +53,7 @@ export class KeyRotation extends Context.Service<
               Effect.sync(() => mint<RequestId>("req", clock.currentTimeMillisUnsafe()))
             )
           )
-        }
+        })
       })
     })
   )

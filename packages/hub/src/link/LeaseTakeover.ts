@@ -10,6 +10,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Audit } from "../audit/Audit.ts"
+import { generationRows, type LinkHolderRow, linkHolderRows } from "../device/DeviceRow.ts"
 import { notify } from "../store/Notice.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
 import { invalidDeviceProof } from "./Proofs.ts"
@@ -34,37 +35,32 @@ export interface LeaseContext {
   readonly leaseEnd: () => Date
 }
 
-/** Plain row of `devices`: every new link reads it. */
-interface HolderRow {
-  readonly instance_id: string | null
-  readonly fenced_instances: ReadonlyArray<string>
-  readonly lease_until: Date | null
-  readonly flapped_at: Date | null
-}
-
 /** Fenced starts that a device remembers. */
 const MAX_FENCED_INSTANCES = 16
 /** Time within which a second takeover by a fenced start is refused. */
 const FLAPPING_MS = 60_000
 
 /** Takes the link over. Part of the caller's transaction. */
-export const takeOverLink = Effect.fnUntraced(function* (context: LeaseContext, request: LeaseRequest) {
+export const takeOverLink = Effect.fn("Leases.acquire")(function* (
+  context: LeaseContext,
+  request: LeaseRequest
+) {
   const { leaseEnd, now, sql } = context
   const { connectionId, deviceId, instanceId, offer, publicKey } = request
-  const [holder] = yield* sql<HolderRow>`
+  const holder = yield* linkHolderRows.first(sql`
     SELECT instance_id, fenced_instances, lease_until, flapped_at FROM devices
-    WHERE id = ${deviceId} AND public_key = ${publicKey} AND revoked_at IS NULL FOR NO KEY UPDATE`
+    WHERE id = ${deviceId} AND public_key = ${publicKey} AND revoked_at IS NULL FOR NO KEY UPDATE`)
   if (holder === undefined) return yield* invalidDeviceProof()
   const at = now()
   const { fencedInstances, isFlapping } = fence(holder, instanceId, at)
   if (isFlapping && (holder.flapped_at?.getTime() ?? 0) > at - FLAPPING_MS)
     return yield* new Conflict({ message: "Another Edge uses this device's key." })
-  const [lease] = yield* sql<{ readonly generation: number }>`
+  const lease = yield* generationRows.first(sql`
     UPDATE devices SET generation = generation + 1, instance_id = ${instanceId}, connection_id = ${connectionId},
       fenced_instances = ${fencedInstances}::text[], flapped_at = ${isFlapping ? new Date(at) : holder.flapped_at},
       lease_until = ${leaseEnd()}, last_seen_at = ${new Date(at)},
       version = ${offer.version}, workspaces = ${offer.workspaces}, agents = ${offer.agents}, commands = ${offer.commands}
-    WHERE id = ${deviceId} RETURNING generation::int AS generation`
+    WHERE id = ${deviceId} RETURNING generation::int AS generation`)
   if (lease === undefined) return yield* invalidDeviceProof()
   if (isFlapping) yield* recordFlapping(context, deviceId)
   yield* notify(sql, "presence", deviceId)
@@ -72,7 +68,7 @@ export const takeOverLink = Effect.fnUntraced(function* (context: LeaseContext, 
 })
 
 /** A start that was fenced and connects again is running, and so is the start that fenced it. */
-const fence = (holder: HolderRow, instanceId: string, at: number) => {
+const fence = (holder: LinkHolderRow, instanceId: string, at: number) => {
   const isHeld = (holder.lease_until?.getTime() ?? 0) > at && holder.instance_id !== instanceId
   const fenced = isHeld ? holder.instance_id : null
   const others = holder.fenced_instances.filter((id) => id !== instanceId && id !== fenced)

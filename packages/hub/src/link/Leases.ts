@@ -12,6 +12,7 @@ import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import type { DeviceLink } from "../edges/DeviceLink.ts"
+import { linkRows, renewedLeaseRows } from "../device/DeviceRow.ts"
 import { channels, notify } from "../store/Notice.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
 import { type LeaseContext, type LeaseRequest, takeOverLink } from "./LeaseTakeover.ts"
@@ -66,19 +67,20 @@ export class Leases extends Context.Service<
         withNewest: (link, self) => sql.withTransaction(Effect.andThen(requireNewest(sql, link), self)),
         renew: (link) => renewLease(context, link),
 
-        offer: Effect.fnUntraced(function* (link, { agents, commands, version, workspaces }) {
+        offer: Effect.fn("Leases.offer")(function* (link, { agents, commands, version, workspaces }) {
           const updated = yield* sql`
             UPDATE devices SET version = ${version}, workspaces = ${workspaces}, agents = ${agents}, commands = ${commands}
             WHERE id = ${link.deviceId} AND generation = ${link.generation} AND revoked_at IS NULL RETURNING id`
           if (updated.length === 0) yield* requireNewest(sql, link)
         }),
 
-        release: ({ deviceId, generation }) =>
-          Effect.asVoid(sql`
+        release: Effect.fn("Leases.release")(function* ({ deviceId, generation }) {
+          yield* sql`
             WITH gone AS (
               UPDATE devices SET lease_until = NULL, connection_id = NULL, last_seen_at = ${new Date(now())}
               WHERE id = ${deviceId} AND generation = ${generation} AND lease_until IS NOT NULL RETURNING id
-            ) SELECT pg_notify(${channels.presence}, id) FROM gone`),
+            ) SELECT pg_notify(${channels.presence}, id) FROM gone`
+        }),
 
         findLost: (links) => findLostLinks(sql, links)
       })
@@ -103,33 +105,37 @@ const expireLeases = ({ now, sql }: LeaseContext) =>
     Effect.forkScoped
   )
 
+/** Untraced: runs for every push. */
 const requireNewest = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { deviceId, generation }: DeviceLink
 ) {
-  const [row] = yield* sql<{ readonly generation: number; readonly revoked: boolean }>`
-    SELECT generation::int AS generation, revoked_at IS NOT NULL AS revoked
-    FROM devices WHERE id = ${deviceId} FOR SHARE`
+  const row = yield* linkRows.first(sql`
+    SELECT id, generation::int AS generation, revoked_at IS NOT NULL AS revoked
+    FROM devices WHERE id = ${deviceId} FOR SHARE`)
   if (row === undefined || row.revoked) return yield* invalidDeviceProof()
   if (row.generation !== generation) return yield* linkFenced()
 })
 
-const renewLease = Effect.fnUntraced(function* ({ leaseEnd, now, sql }: LeaseContext, link: DeviceLink) {
-  const [renewed] = yield* sql<{ readonly before: Date | null }>`
+const renewLease = Effect.fn("Leases.renew")(function* (
+  { leaseEnd, now, sql }: LeaseContext,
+  link: DeviceLink
+) {
+  const renewed = yield* renewedLeaseRows.first(sql`
     UPDATE devices SET lease_until = ${leaseEnd()}, last_seen_at = ${new Date(now())}
     FROM (SELECT id, lease_until AS before FROM devices WHERE id = ${link.deviceId} FOR NO KEY UPDATE) held
-    WHERE devices.id = held.id AND generation = ${link.generation} AND revoked_at IS NULL RETURNING held.before`
+    WHERE devices.id = held.id AND generation = ${link.generation} AND revoked_at IS NULL RETURNING held.before`)
   if (renewed === undefined) return yield* requireNewest(sql, link)
   if ((renewed.before?.getTime() ?? 0) <= now()) yield* notify(sql, "presence", link.deviceId)
 })
 
-const findLostLinks = Effect.fnUntraced(function* (
+const findLostLinks = Effect.fn("Leases.findLost")(function* (
   sql: SqlClient.SqlClient,
   links: ReadonlyArray<DeviceLink>
 ) {
-  const rows = yield* sql<{ readonly id: DeviceId; readonly generation: number; readonly revoked: boolean }>`
+  const rows = yield* linkRows.all(sql`
     SELECT id, generation::int AS generation, revoked_at IS NOT NULL AS revoked FROM devices
-    WHERE id = ANY(${links.map(({ deviceId }) => deviceId)}::text[])`
+    WHERE id = ANY(${links.map(({ deviceId }) => deviceId)}::text[])`)
   const devices = new Map(rows.map((row) => [row.id, row]))
   const lost = new Map<DeviceId, "fenced" | "ended">()
   for (const { deviceId, generation } of links) {

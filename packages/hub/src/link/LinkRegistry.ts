@@ -70,7 +70,7 @@ export class LinkRegistry {
     socket.markProved()
     const earlier = this.byDevice.get(deviceId)
     this.byDevice.set(deviceId, connection)
-    if (earlier !== undefined) this.end(earlier, linkCloseCodes.fenced, TAKEN_OVER)
+    if (earlier !== undefined) this.end(earlier, linkCloseCodes.fenced, TAKEN_OVER_REASON)
     return true
   }
 
@@ -102,4 +102,4 @@ export class LinkRegistry {
 }
 
 /** Reason of a close with the code `fenced`. */
-export const TAKEN_OVER = "a newer link has taken over"
+export const TAKEN_OVER_REASON = "a newer link has taken over"

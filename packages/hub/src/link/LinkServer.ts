@@ -12,6 +12,7 @@ import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { type WebSocket, WebSocketServer } from "ws"
+import { HubConfig } from "../config/HubConfig.ts"
 import type { LinkOptions } from "../config/LinkOptions.ts"
 import { Commands } from "../edges/Commands.ts"
 import { hubMetrics } from "../HubMetrics.ts"
@@ -22,7 +23,7 @@ import { ForeignPushes } from "./ForeignPushes.ts"
 import { KeyRotation } from "./KeyRotation.ts"
 import { Leases } from "./Leases.ts"
 import { LinkConnection, linkDefaults, type LinkServices } from "./LinkConnection.ts"
-import { LinkRegistry, TAKEN_OVER } from "./LinkRegistry.ts"
+import { LinkRegistry, TAKEN_OVER_REASON } from "./LinkRegistry.ts"
 import { serveLinkRpc } from "./LinkRpc.ts"
 import { LinkSocket } from "./LinkSocket.ts"
 import { Proofs } from "./Proofs.ts"
@@ -36,39 +37,39 @@ export class LinkServer extends Context.Service<
     readonly closeAll: Effect.Effect<void>
   }
 >()("corral/hub/LinkServer") {
-  static readonly layer = (options: LinkOptions = {}) =>
-    Layer.effect(
-      LinkServer,
-      Effect.gen(function* () {
-        const clock = yield* Clock.Clock
-        const now = () => clock.currentTimeMillisUnsafe()
-        const scope = yield* Effect.scope
-        const runFork = Effect.runForkWith(yield* Effect.context<never>())
-        const registry = new LinkRegistry(options)
-        const server: ServerState = {
-          registry,
-          services: yield* linkServices(options, registry, now),
-          fork: (effect) => Fiber.runIn(runFork(effect), scope)
-        }
-        const metrics = yield* CurrentMetrics
-        metrics.sample(Effect.sync(() => [[hubMetrics.links, registry.deviceCount]]))
-        yield* followNotices(server)
-        yield* Effect.forkScoped(
-          Effect.repeat(
-            Effect.sync(() => registry.tick(now())),
-            Schedule.spaced("1 second")
-          )
+  static readonly layer = Layer.effect(
+    LinkServer,
+    Effect.gen(function* () {
+      const { link: options = {} } = yield* HubConfig
+      const clock = yield* Clock.Clock
+      const now = () => clock.currentTimeMillisUnsafe()
+      const scope = yield* Effect.scope
+      const runFork = Effect.runForkWith(yield* Effect.context<never>())
+      const registry = new LinkRegistry(options)
+      const server: ServerState = {
+        registry,
+        services: yield* linkServices(options, registry, now),
+        fork: (effect) => Fiber.runIn(runFork(effect), scope)
+      }
+      const metrics = yield* CurrentMetrics
+      metrics.sample(Effect.sync(() => [[hubMetrics.links, registry.deviceCount]]))
+      yield* followNotices(server)
+      yield* Effect.forkScoped(
+        Effect.repeat(
+          Effect.sync(() => registry.tick(now())),
+          Schedule.spaced("1 second")
         )
-        const handshakes = makeHandshakes()
-        return LinkServer.of({
-          accept: (request, stream, head, hub) =>
-            handshakes.handleUpgrade(request, stream, head, (webSocket) =>
-              serve(server, webSocket, stream, String(request.headers["x-request-id"]), hub)
-            ),
-          closeAll: registry.closeAll
-        })
+      )
+      const handshakes = makeHandshakes()
+      return LinkServer.of({
+        accept: (request, stream, head, hub) =>
+          handshakes.handleUpgrade(request, stream, head, (webSocket) =>
+            serve(server, webSocket, stream, String(request.headers["x-request-id"]), hub)
+          ),
+        closeAll: registry.closeAll
       })
-    )
+    })
+  )
 }
 
 interface ServerState {
@@ -136,13 +137,13 @@ const verify = Effect.fnUntraced(function* (
   // By connection: the device may have a newer one by now.
   for (const connection of connections) {
     const reason = connection.link === undefined ? undefined : lost.get(connection.link.deviceId)
-    if (reason === "fenced") registry.end(connection, linkCloseCodes.fenced, TAKEN_OVER)
+    if (reason === "fenced") registry.end(connection, linkCloseCodes.fenced, TAKEN_OVER_REASON)
     if (reason === "ended") registry.end(connection, linkCloseCodes.unproved, "the device was revoked")
   }
 })
 
 const logFailure = <E>(effect: Effect.Effect<void, E>) =>
-  effect.pipe(Effect.catch((error) => Effect.logWarning("failed to verify links", error)))
+  effect.pipe(Effect.catchCause((cause) => Effect.logWarning("failed to verify links", cause)))
 
 const makeHandshakes = (): WebSocketServer => {
   const handshakes = new WebSocketServer({

@@ -13,6 +13,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { createPublicKey, randomBytes, verify } from "node:crypto"
 import { Audit } from "../audit/Audit.ts"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
+import { deviceKeyRows } from "../device/DeviceRow.ts"
 
 /** Text that one device must sign on one socket. */
 export interface Challenge {
@@ -84,14 +85,14 @@ export class Proofs extends Context.Service<
       })
 
       return Proofs.of({
-        check: Effect.fnUntraced(function* ({ challenge, deviceId, expected, hub, signature }) {
+        check: Effect.fn("Proofs.check")(function* ({ challenge, deviceId, expected, hub, signature }) {
           const isCurrent =
             expected !== undefined &&
             expected.text === challenge &&
             expected.deviceId === deviceId &&
             expected.expiresAt >= now()
-          const [row] = yield* sql<{ readonly public_key: string; readonly usable: boolean }>`
-            SELECT public_key, revoked_at IS NULL AND kind = 'edge' AS usable FROM devices WHERE id = ${deviceId}`
+          const row = yield* deviceKeyRows.first(sql`
+            SELECT public_key, revoked_at IS NULL AND kind = 'edge' AS usable FROM devices WHERE id = ${deviceId}`)
           if (row === undefined) return yield* invalidDeviceProof()
           if (
             isCurrent &&

@@ -5,7 +5,7 @@
  * present state first, then states in the order in which they occurred. When notices may have been missed, the feed ends its readers:
  * they reconnect and receive the present state.
  */
-import { PRESENT_NEWS, type HubNews } from "@corral/domain/hub-api/HubNews"
+import { MAX_INITIAL_HINTS, type ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer, Queue } from "effect"
@@ -44,8 +44,8 @@ export class ChangeFeed extends Context.Service<
       yield* Queue.take(state.more).pipe(
         Effect.andThen(publishDue(state)),
         // Changes that could not be read are missed.
-        Effect.catch((error) =>
-          Effect.andThen(Effect.logWarning("failed to publish changes", error), Effect.sync(endAll))
+        Effect.catchCause((cause) =>
+          Effect.andThen(Effect.logWarning("failed to publish changes", cause), Effect.sync(endAll))
         ),
         Effect.forever,
         Effect.forkScoped
@@ -133,7 +133,7 @@ const publishDue = Effect.fnUntraced(function* (state: FeedState) {
 
 const sendPresent = Effect.fnUntraced(function* (state: FeedState, reader: ChangeReader) {
   const { userId } = reader
-  for (const device of yield* state.devices.list(userId, undefined, undefined, PRESENT_NEWS)) {
+  for (const device of yield* state.devices.list(userId, undefined, undefined, MAX_INITIAL_HINTS)) {
     const { id, lastSeenAt, state: presence } = device
     const change = {
       kind: "device",
@@ -155,7 +155,7 @@ const publish = (state: FeedState, changes: ReadonlyArray<AddressedChange>): voi
   }
 }
 
-const noteOnline = ({ online }: FeedState, { id, kind, ...change }: HubNews): void => {
+const noteOnline = ({ online }: FeedState, { id, kind, ...change }: ChangeHint): void => {
   if (kind !== "device") return
   if ("state" in change && change.state === "online") online.add(id)
   else online.delete(id)

@@ -2,20 +2,19 @@
  * Queries of the change feed. Each statement reads what has changed together with who may see it, so that no reader receives a change by a
  * permission that has ended.
  */
-import type { ApprovalState } from "@corral/domain/approval/Approval"
-import { type HubNews, PRESENT_NEWS } from "@corral/domain/hub-api/HubNews"
-import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import type { ApprovalId, DeviceId, ProjectId, RunId, TaskId, UserId } from "@corral/domain/identity/Ids"
-import type { TaskState } from "@corral/domain/task/Task"
+import { type ChangeHint, MAX_INITIAL_HINTS } from "@corral/domain/hub-api/ChangeHint"
+import type { DeviceId, UserId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { type Lease, deviceStateOf } from "../device/Presence.ts"
+import { deviceIdRows, presenceRows } from "../device/DeviceRow.ts"
+import { deviceStateOf } from "../device/Presence.ts"
 import { readableRows } from "../store/ReadableList.ts"
+import { type ChangeColumns, changeRows, pendingApprovalRows, presentRows } from "./ChangeRow.ts"
 
 /** A change, with the readers who may see it. */
 export interface AddressedChange {
   readonly to: ReadonlyArray<UserId> | "everyone"
-  readonly change: HubNews
+  readonly change: ChangeHint
 }
 
 type Changes = Effect.Effect<ReadonlyArray<AddressedChange>, SqlError.SqlError>
@@ -24,16 +23,21 @@ type Changes = Effect.Effect<ReadonlyArray<AddressedChange>, SqlError.SqlError>
 export const pendingApprovals = (
   sql: SqlClient.SqlClient,
   reader: UserId
-): Effect.Effect<ReadonlyArray<HubNews>, SqlError.SqlError> =>
-  readableRows<ChangedRow>(sql, {
-    table: "approvals",
-    columns: "'approval' AS kind, id, run_id, project_id, state",
-    reader,
-    conditions: [sql`state = 'pending'`],
-    order: "newest",
-    after: undefined,
-    limit: PRESENT_NEWS
-  }).pipe(Effect.map((rows) => rows.map(changeOf)))
+): Effect.Effect<ReadonlyArray<ChangeHint>, SqlError.SqlError> =>
+  Effect.map(
+    pendingApprovalRows.all(
+      readableRows(sql, {
+        table: "approvals",
+        columns: "'approval' AS kind, id, run_id, project_id, state",
+        reader,
+        conditions: [sql`state = 'pending'`],
+        order: "newest",
+        after: undefined,
+        limit: MAX_INITIAL_HINTS
+      })
+    ),
+    (rows) => rows.map(changeOf)
+  )
 
 /** Presence of devices. `now` is in Unix milliseconds. */
 export const changedDevices = (
@@ -42,13 +46,14 @@ export const changedDevices = (
   readers: ReadonlyArray<UserId>,
   now: number
 ): Changes =>
-  sql<DeviceRow>`
-    SELECT d.id, d.lease_until, d.revoked_at, d.last_seen_at, d.owner_id, ARRAY(
-      SELECT m.user_id FROM device_shares s JOIN project_members m ON m.project_id = s.project_id
-      WHERE s.device_id = d.id AND m.user_id = ANY(${readers}::text[])
-    ) AS members
-    FROM devices d WHERE d.id = ANY(${ids}::text[])`.pipe(
-    Effect.map((rows) =>
+  Effect.map(
+    presenceRows.all(sql`
+      SELECT d.id, d.lease_until, d.revoked_at, d.last_seen_at, d.owner_id, ARRAY(
+        SELECT m.user_id FROM device_shares s JOIN project_members m ON m.project_id = s.project_id
+        WHERE s.device_id = d.id AND m.user_id = ANY(${readers}::text[])
+      ) AS members
+      FROM devices d WHERE d.id = ANY(${ids}::text[])`),
+    (rows) =>
       rows.map((row) => {
         const lastSeenAt = row.last_seen_at?.toISOString()
         const change = { kind: "device", id: row.id, state: deviceStateOf(row, now) } as const
@@ -57,7 +62,6 @@ export const changedDevices = (
           change: lastSeenAt === undefined ? change : { ...change, lastSeenAt }
         }
       })
-    )
   )
 
 /** States of approvals, tasks and runs. */
@@ -66,19 +70,19 @@ export const changedInProjects = (
   { approvals, runs, tasks }: Readonly<Record<"approvals" | "runs" | "tasks", ReadonlyArray<string>>>,
   readers: ReadonlyArray<UserId>
 ): Changes =>
-  sql<ChangedRow & { readonly internal: boolean; readonly members: ReadonlyArray<UserId> }>`
-    SELECT n.*, p.visibility = 'internal' AS internal, ARRAY(
-      SELECT m.user_id FROM project_members m
-      WHERE m.project_id = n.project_id AND m.user_id = ANY(${readers}::text[])
-    ) AS members
-    FROM (
-      SELECT 'approval' AS kind, id, run_id, project_id, state FROM approvals WHERE id = ANY(${approvals}::text[])
-      UNION ALL SELECT 'task', id, run_id, project_id, state FROM tasks WHERE id = ANY(${tasks}::text[])
-      UNION ALL SELECT 'run', id, id, project_id, state FROM runs WHERE id = ANY(${runs}::text[])
-    ) n JOIN projects p ON p.id = n.project_id`.pipe(
-    Effect.map((rows) =>
+  Effect.map(
+    changeRows.all(sql`
+      SELECT n.*, p.visibility = 'internal' AS internal, ARRAY(
+        SELECT m.user_id FROM project_members m
+        WHERE m.project_id = n.project_id AND m.user_id = ANY(${readers}::text[])
+      ) AS members
+      FROM (
+        SELECT 'approval' AS kind, id, run_id, project_id, state FROM approvals WHERE id = ANY(${approvals}::text[])
+        UNION ALL SELECT 'task', id, run_id, project_id, state FROM tasks WHERE id = ANY(${tasks}::text[])
+        UNION ALL SELECT 'run', id, id, project_id, state FROM runs WHERE id = ANY(${runs}::text[])
+      ) n JOIN projects p ON p.id = n.project_id`),
+    (rows) =>
       rows.map((row) => ({ to: row.internal ? ("everyone" as const) : row.members, change: changeOf(row) }))
-    )
   )
 
 /** Pending approvals and shared devices of projects: new for a user who has become a member. */
@@ -88,12 +92,13 @@ export const presentIn = (
 ): Effect.Effect<
   ReadonlyArray<{ readonly kind: "approval" | "device"; readonly id: string }>,
   SqlError.SqlError
-> => sql<{ readonly kind: "approval" | "device"; readonly id: string }>`
-  (SELECT 'approval' AS kind, id FROM approvals
-    WHERE project_id = ANY(${projects}::text[]) AND state = 'pending' ORDER BY id DESC LIMIT ${PRESENT_NEWS})
-  UNION ALL
-  (SELECT 'device', device_id FROM device_shares
-    WHERE project_id = ANY(${projects}::text[]) ORDER BY device_id DESC LIMIT ${PRESENT_NEWS})`
+> =>
+  presentRows.all(sql`
+    (SELECT 'approval' AS kind, id FROM approvals
+      WHERE project_id = ANY(${projects}::text[]) AND state = 'pending' ORDER BY id DESC LIMIT ${MAX_INITIAL_HINTS})
+    UNION ALL
+    (SELECT 'device', device_id FROM device_shares
+      WHERE project_id = ANY(${projects}::text[]) ORDER BY device_id DESC LIMIT ${MAX_INITIAL_HINTS})`)
 
 /** Devices of those whose lease has ended. `now` is in Unix milliseconds. */
 export const endedLeases = (
@@ -101,31 +106,14 @@ export const endedLeases = (
   ids: ReadonlyArray<string>,
   now: number
 ): Effect.Effect<ReadonlyArray<DeviceId>, SqlError.SqlError> =>
-  sql<{ readonly id: DeviceId }>`
-    SELECT id FROM devices WHERE id = ANY(${ids}::text[])
-      AND (revoked_at IS NOT NULL OR lease_until IS NULL OR lease_until <= ${new Date(now)})`.pipe(
-    Effect.map((rows) => rows.map(({ id }) => id))
+  Effect.map(
+    deviceIdRows.all(sql`
+      SELECT id FROM devices WHERE id = ANY(${ids}::text[])
+        AND (revoked_at IS NOT NULL OR lease_until IS NULL OR lease_until <= ${new Date(now)})`),
+    (rows) => rows.map(({ id }) => id)
   )
 
-interface DeviceRow extends Lease {
-  readonly id: DeviceId
-  readonly last_seen_at: Date | null
-  readonly owner_id: UserId
-  readonly members: ReadonlyArray<UserId>
-}
-
-type ChangedRow = { readonly project_id: ProjectId } & (
-  | {
-      readonly kind: "approval"
-      readonly id: ApprovalId
-      readonly run_id: RunId
-      readonly state: ApprovalState
-    }
-  | { readonly kind: "task"; readonly id: TaskId; readonly state: TaskState }
-  | { readonly kind: "run"; readonly id: RunId; readonly state: HubRunStatus }
-)
-
-const changeOf = (row: ChangedRow): HubNews => {
+const changeOf = (row: ChangeColumns): ChangeHint => {
   const projectId = row.project_id
   switch (row.kind) {
     case "approval":

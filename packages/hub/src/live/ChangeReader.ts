@@ -3,7 +3,7 @@
  *
  * A slow reader costs at most `MAX_WAITING` changes. A reader that takes nothing for the stall time is ended.
  */
-import type { HubNews } from "@corral/domain/hub-api/HubNews"
+import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { SSE_COMMENT } from "@corral/service/stream/ServerSentEvents"
 import { StreamTimes, type StreamTimesOptions } from "@corral/service/stream/StreamTimes"
@@ -15,7 +15,7 @@ export class ChangeReader {
   private readonly onEnd: () => void
   private readonly times: StreamTimesOptions
   private readonly more: Queue.Queue<void>
-  private readonly waiting = new Map<string, HubNews>()
+  private readonly waiting = new Map<string, ChangeHint>()
   /** Unix milliseconds since when the reader has not asked for more; `undefined` while it waits for changes. */
   private busySince: number | undefined
   private hasEnded = false
@@ -45,14 +45,14 @@ export class ChangeReader {
     this.more = more
   }
 
-  add(change: HubNews): void {
+  add(change: ChangeHint): void {
     this.waiting.set(change.id, change)
     if (this.waiting.size > MAX_WAITING) this.end()
     Queue.offerUnsafe(this.more, undefined)
   }
 
   /** Removes the waiting changes of a project, and of devices: the caller checks again whether the reader may see them. */
-  withdraw(projectId: ProjectId): ReadonlyArray<HubNews> {
+  withdraw(projectId: ProjectId): ReadonlyArray<ChangeHint> {
     const withdrawn = [...this.waiting.values()].filter(
       (change) => change.kind === "device" || change.projectId === projectId
     )

@@ -68,7 +68,7 @@ export class RunFeeds extends Context.Service<
         reading.set(runId, false)
         const distributing = distribute(runId, sessionId).pipe(
           // Each follower reads by itself, and closes if that fails too.
-          Effect.catch(() =>
+          Effect.catchCause(() =>
             Effect.sync(() => {
               reading.delete(runId)
               for (const follower of followersOf(runId, sessionId)) follower.wake()

@@ -1,5 +1,5 @@
 /**
- * HubAuthority of event streams: who may follow what, checked before a stream starts and for as long as it lasts.
+ * Authority over event streams: who may follow what, checked before a stream starts and for as long as it lasts.
  *
  * Guarantees: a stream ends immediately when its sign-in ends or its project's members change, and within a minute in any case.
  */
@@ -59,7 +59,7 @@ export class StreamAuthority extends Context.Service<
         return lossOf(watch.stream).pipe(
           Effect.map((lost) => lost && endWatch(watch, lost)),
           // Checked again in the next round: without the database there is nothing to read either.
-          Effect.catch(() => Effect.sync(() => void (watch.checkedAt = 0)))
+          Effect.catchCause(() => Effect.sync(() => void (watch.checkedAt = 0)))
         )
       }
 

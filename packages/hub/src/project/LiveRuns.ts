@@ -4,10 +4,12 @@
  * Does not: count runs of devices that were removed or revoked, or have been offline for a day. Such runs report to no Hub again, or have
  * reached their time limit; they would block the deletion forever.
  */
-import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import { isTerminal } from "@corral/domain/run/Run"
+import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
+import { storedRows } from "../store/StoredRows.ts"
 
 /** Runs that a refusal lists. */
 const MAX_LISTED = 20
@@ -15,13 +17,11 @@ const DAY_MS = 86_400_000
 
 const live = HubRunStatus.literals.filter((state) => state === "queued" || !isTerminal(state))
 
-export interface LiveRun {
-  readonly id: RunId
-  readonly targetId: DeviceId
-}
+const liveRunRows = storedRows("runs", Schema.Struct({ id: RunId, targetId: DeviceId }))
 
-export const liveRuns = (sql: SqlClient.SqlClient, projectId: string, now: Date) => sql<LiveRun>`
-  SELECT r.id, r.target_id AS "targetId" FROM runs r JOIN devices d ON d.id = r.target_id
-  WHERE r.project_id = ${projectId} AND ${sql.in("r.state", live)} AND d.revoked_at IS NULL
-    AND GREATEST(d.last_seen_at, d.lease_until, d.created_at) > ${new Date(now.getTime() - DAY_MS)}
-  ORDER BY r.id LIMIT ${MAX_LISTED}`
+export const liveRuns = (sql: SqlClient.SqlClient, projectId: string, now: Date) =>
+  liveRunRows.all(sql`
+    SELECT r.id, r.target_id AS "targetId" FROM runs r JOIN devices d ON d.id = r.target_id
+    WHERE r.project_id = ${projectId} AND ${sql.in("r.state", live)} AND d.revoked_at IS NULL
+      AND GREATEST(d.last_seen_at, d.lease_until, d.created_at) > ${new Date(now.getTime() - DAY_MS)}
+    ORDER BY r.id LIMIT ${MAX_LISTED}`)

@@ -7,35 +7,19 @@
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { UserId } from "@corral/domain/identity/Ids"
-import type { ProjectMember, ProjectRole } from "@corral/domain/project/Project"
+import type { ProjectRole } from "@corral/domain/project/Project"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
 import { lockProject } from "./ProjectLock.ts"
-
-interface MemberRow {
-  readonly user_id: UserId
-  readonly name: string
-  readonly role: ProjectRole
-  readonly added_at: Date
-}
-
-const memberOf = ({ added_at, name, role, user_id }: MemberRow): ProjectMember => ({
-  userId: user_id,
-  name,
-  role,
-  addedAt: added_at.toISOString()
-})
+import { memberIdRows, memberOf, projectMemberRows } from "./ProjectMemberRow.ts"
 
 const findMember = (sql: SqlClient.SqlClient, projectId: string, userId: UserId) =>
-  Effect.map(
-    sql<MemberRow>`
-      SELECT m.user_id, u.name, m.role, m.added_at
-      FROM project_members m JOIN users u ON u.id = m.user_id
-      WHERE m.project_id = ${projectId} AND m.user_id = ${userId}`,
-    ([row]) => row
-  )
+  projectMemberRows.first(sql`
+    SELECT m.user_id, u.name, m.role, m.added_at
+    FROM project_members m JOIN users u ON u.id = m.user_id
+    WHERE m.project_id = ${projectId} AND m.user_id = ${userId}`)
 
 /** Ends the shares of a user's devices that the user may no longer manage in the project. */
 const endShares = (
@@ -56,8 +40,8 @@ const requireAnotherOwner = Effect.fnUntraced(function* (
   projectId: string,
   leaving: UserId
 ) {
-  const owners = yield* sql<{ readonly user_id: string }>`
-    SELECT user_id FROM project_members WHERE project_id = ${projectId} AND role = 'owner' ORDER BY user_id FOR UPDATE`
+  const owners = yield* memberIdRows.all(sql`
+    SELECT user_id FROM project_members WHERE project_id = ${projectId} AND role = 'owner' ORDER BY user_id FOR UPDATE`)
   if (owners.length === 1 && owners[0]?.user_id === leaving)
     return yield* new Conflict({ message: "A project needs an owner. Make another member owner first." })
 })
@@ -74,12 +58,18 @@ const requireAuthorityOver = Effect.fnUntraced(function* (
 })
 
 export const projectMembers = (sql: SqlClient.SqlClient, now: () => Date) => ({
-  members: ({ subject }: Proof<"project.read">, after: string | undefined, limit: number) =>
-    sql<MemberRow>`
+  members: Effect.fnUntraced(function* (
+    { subject }: Proof<"project.read">,
+    after: string | undefined,
+    limit: number
+  ) {
+    const rows = yield* projectMemberRows.all(sql`
       SELECT m.user_id, u.name, m.role, m.added_at
       FROM project_members m JOIN users u ON u.id = m.user_id
       WHERE m.project_id = ${subject} ${after === undefined ? sql`` : sql`AND m.user_id > ${after} AND u.id > ${after}`}
-      ORDER BY m.user_id ${limitTo(sql, limit)}`.pipe(Effect.map((rows) => rows.map(memberOf))),
+      ORDER BY m.user_id ${limitTo(sql, limit)}`)
+    return rows.map(memberOf)
+  }),
 
   addMember: Effect.fn("Projects.addMember")(function* (
     proof: Proof<"member.manage">,

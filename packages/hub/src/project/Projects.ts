@@ -10,13 +10,11 @@ import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import {
-  type Approvers,
   type CreateProject,
   defaultApprovals,
   type Project,
   type ProjectMember,
   ProjectRole,
-  type ProjectVisibility,
   type UpdateProject
 } from "@corral/domain/project/Project"
 import { mint } from "@corral/service/Identifiers"
@@ -27,6 +25,7 @@ import { notify } from "../store/Notice.ts"
 import { type Position, encodePosition } from "../store/Position.ts"
 import { liveRuns } from "./LiveRuns.ts"
 import { projectMembers } from "./ProjectMembers.ts"
+import { PROJECT_COLUMNS, projectOf, projectRows } from "./ProjectRow.ts"
 
 export class Projects extends Context.Service<
   Projects,
@@ -82,10 +81,10 @@ export class Projects extends Context.Service<
         principal,
         subject
       }: Proof<"project.read" | "project.update">) {
-        const [row] = yield* sql<ProjectRow>`
-          SELECT ${columns(sql)}
+        const row = yield* projectRows.first(sql`
+          SELECT ${sql.literal(PROJECT_COLUMNS)}
           FROM projects p LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${principal}
-          WHERE p.id = ${subject} AND (m.role IS NOT NULL OR p.visibility = 'internal')`
+          WHERE p.id = ${subject} AND (m.role IS NOT NULL OR p.visibility = 'internal')`)
         // Deleted since the proof was made.
         return row === undefined ? yield* new PermissionDenied() : projectOf(row)
       })
@@ -153,63 +152,25 @@ export class Projects extends Context.Service<
   )
 }
 
-const columns = (sql: SqlClient.SqlClient) =>
-  sql.literal(
-    "p.id, p.name, p.description, p.visibility, p.approvers, p.own_requests, p.created_at, p.updated_at, m.role"
-  )
-
 /** Two scans, each in the order of an index: the reader's projects, and the other projects that everyone may read. */
-const listOf = (sql: SqlClient.SqlClient) => (reader: UserId, after: Position | undefined, limit: number) => {
-  const page = sql`
+const listOf = (sql: SqlClient.SqlClient) =>
+  Effect.fnUntraced(function* (reader: UserId, after: Position | undefined, limit: number) {
+    const columns = sql.literal(PROJECT_COLUMNS)
+    const page = sql`
       ${after === undefined ? sql`` : sql`AND (p.updated_at, p.id) < (${new Date(after.at)}, ${after.id})`}
       ORDER BY p.updated_at DESC, p.id DESC ${limitTo(sql, limit)}`
-  return sql<ProjectRow>`
+    const rows = yield* projectRows.all(sql`
       SELECT p.* FROM (
-        (SELECT ${columns(sql)} FROM projects p JOIN project_members m ON m.project_id = p.id
+        (SELECT ${columns} FROM projects p JOIN project_members m ON m.project_id = p.id
           WHERE m.user_id = ${reader} ${page})
         UNION ALL
-        (SELECT ${columns(sql)} FROM projects p LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${reader}
+        (SELECT ${columns} FROM projects p LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${reader}
           WHERE p.visibility = 'internal' AND m.role IS NULL ${page})
-      ) p ORDER BY p.updated_at DESC, p.id DESC ${limitTo(sql, limit)}`.pipe(
-    Effect.map((rows) => rows.map(projectOf))
-  )
-}
+      ) p ORDER BY p.updated_at DESC, p.id DESC ${limitTo(sql, limit)}`)
+    return rows.map(projectOf)
+  })
 
 const auditors = ProjectRole.literals.filter((role) => roleRefusal("audit.read", role) === undefined)
-
-interface ProjectRow {
-  readonly id: ProjectId
-  readonly name: string
-  readonly description: string | null
-  readonly visibility: ProjectVisibility
-  readonly approvers: Approvers
-  readonly own_requests: boolean
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly role: ProjectRole | null
-}
-
-const projectOf = ({
-  approvers,
-  created_at,
-  description,
-  id,
-  name,
-  own_requests,
-  role,
-  updated_at,
-  visibility
-}: ProjectRow): Project => ({
-  id,
-  name,
-  ...(description === null ? {} : { description }),
-  visibility,
-  approvals: { approvers, ownRequests: own_requests },
-  // Users who are not members can read internal projects.
-  role: role ?? "viewer",
-  createdAt: created_at.toISOString(),
-  updatedAt: updated_at.toISOString()
-})
 
 /** Position of a project in its list. */
 export const projectPosition = ({ id, updatedAt }: Project): string => encodePosition(updatedAt, id)

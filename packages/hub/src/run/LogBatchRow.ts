@@ -1,17 +1,21 @@
-/** Row of `run_events`: consecutive events of one run. */
+/** Codec of the table `run_events`: consecutive events of one run. */
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { LogBatch } from "@corral/service/stream/LogSource"
+import { Schema } from "effect"
+import { storedRows } from "../store/StoredRows.ts"
 
-/** Plain: every reader of a log reads it. */
-export interface LogBatchRow {
-  readonly first_seq: number
-  readonly last_seq: number
-  readonly terminal: boolean
-  readonly lines: string
-}
+const LogBatchRow = Schema.Struct({
+  first_seq: Schema.Int,
+  last_seq: Schema.Int,
+  terminal: Schema.Boolean,
+  /** One event per line. Clients decode the events. */
+  lines: Schema.String
+})
+
+export const logBatchRows = storedRows("run_events", LogBatchRow)
 
 /** The events of a stored batch after `after`. */
-export const batchAfter = (runId: RunId, row: LogBatchRow, after: number): LogBatch => {
+export const batchAfter = (runId: RunId, row: typeof LogBatchRow.Type, after: number): LogBatch => {
   const { first_seq, last_seq, lines, terminal } = row
   const isWhole = first_seq > after
   return {

@@ -1,38 +1,13 @@
 /** One run during a push: its locked row, the events that are accepted, and the state that follows from them. Synchronous. */
-import {
-  type ApprovalId,
-  type DeviceId,
-  eventIds,
-  type ProjectId,
-  type RunId,
-  type SessionId,
-  type TaskId
-} from "@corral/domain/identity/Ids"
-import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import { eventIds } from "@corral/domain/identity/Ids"
 import type { EventBatch } from "@corral/domain/link/EdgeLink"
-import type { CreateRun } from "@corral/domain/run/Run"
 import type { LogBatch } from "@corral/service/stream/LogSource"
-import type { RunSummary } from "@corral/domain/run/RunState"
 import { MirroredRun } from "./MirroredRun.ts"
 import { decodePushedEvent } from "./PushedEvent.ts"
+import type { LockedRunRow } from "./RunRow.ts"
 
 /** `unknown`: the target has no such run. `gap`: earlier events are missing. `broken`: not events, or they can't follow the log. */
 export type PushRefusal = "unknown" | "gap" | "broken"
-
-/** Plain row of `runs`: every push reads it. */
-export interface LockedRunRow {
-  readonly id: RunId
-  readonly session_id: SessionId | null
-  readonly project_id: ProjectId
-  readonly target_id: DeviceId
-  readonly task_id: TaskId | null
-  readonly offer: string
-  readonly state: HubRunStatus
-  readonly started: boolean
-  readonly pending: ReadonlyArray<ApprovalId>
-  readonly told: string
-  readonly last_seq: number
-}
 
 /** Characters of one stored batch, unless a single event is larger. */
 const BATCH_TEXT = 65_536
@@ -49,9 +24,7 @@ export class PushedRun {
     this.row = row
     this.lastSeq = row.last_seq
     this.idOf = eventIds(row.id)
-    // Written by `RunLog`.
-    const offer = JSON.parse(row.offer) as Pick<CreateRun, "agentId" | "workspace">
-    const summary = JSON.parse(row.told) as RunSummary
+    const { offer, told: summary } = row
     // A log without events decides nothing yet, even after the Hub failed the run because its start was not answered.
     const initial = { state: "queued", summary: {} } as const
     this.mirror = new MirroredRun({

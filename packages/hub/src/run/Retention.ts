@@ -4,9 +4,10 @@
  * Guarantees: the run, its summary, its approvals and its last event remain, so that a reader of earlier events gets a replay gap. Several
  * Hubs may drop logs at the same time. The next pass completes an interrupted one.
  */
-import type { RunId } from "@corral/domain/identity/Ids"
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { HubConfig } from "../config/HubConfig.ts"
+import { runIdRows } from "./RunRow.ts"
 
 const RUNS = 100
 const ROWS = 500
@@ -18,8 +19,9 @@ export const dropLogsEndedBefore = Effect.fnUntraced(function* (
 ): Effect.fn.Return<number, SqlError.SqlError, SqlClient.SqlClient> {
   const sql = yield* SqlClient.SqlClient
   for (let dropped = 0; ;) {
-    const runs = yield* sql<{ readonly id: RunId }>`
-      SELECT id FROM runs WHERE kept AND ended_at < ${before} ORDER BY ended_at LIMIT ${RUNS}`
+    const runs = yield* runIdRows.all(
+      sql`SELECT id FROM runs WHERE kept AND ended_at < ${before} ORDER BY ended_at LIMIT ${RUNS}`
+    )
     for (const { id } of runs) {
       let deletedRows = rows
       while (deletedRows === rows) {
@@ -45,22 +47,23 @@ export const dropLogsEndedBefore = Effect.fnUntraced(function* (
 
 const DAY_MS = 86_400_000
 
+const retention = Effect.fnUntraced(function* (days: number) {
+  const clock = yield* Clock.Clock
+  yield* Effect.suspend(() =>
+    dropLogsEndedBefore(new Date(clock.currentTimeMillisUnsafe() - days * DAY_MS))
+  ).pipe(
+    Effect.tap((dropped) =>
+      dropped === 0 ? Effect.void : Effect.logInfo("dropped run logs", { runs: dropped })
+    ),
+    Effect.catchCause((cause) => Effect.logWarning("failed to drop run logs", cause)),
+    Effect.repeat(Schedule.spaced("1 hour")),
+    Effect.forkScoped
+  )
+})
+
 /** Runs at the start and every hour. With 0 days, logs are never dropped. */
-export const runRetentionLayer = (days: number): Layer.Layer<never, never, SqlClient.SqlClient> =>
-  days === 0
-    ? Layer.empty
-    : Layer.effectDiscard(
-        Effect.gen(function* () {
-          const clock = yield* Clock.Clock
-          yield* Effect.suspend(() =>
-            dropLogsEndedBefore(new Date(clock.currentTimeMillisUnsafe() - days * DAY_MS))
-          ).pipe(
-            Effect.tap((dropped) =>
-              dropped === 0 ? Effect.void : Effect.logInfo("dropped run logs", { runs: dropped })
-            ),
-            Effect.catchCause((cause) => Effect.logWarning("failed to drop run logs", cause)),
-            Effect.repeat(Schedule.spaced("1 hour")),
-            Effect.forkScoped
-          )
-        })
-      )
+export const runRetentionLayer = Layer.effectDiscard(
+  Effect.flatMap(HubConfig, ({ retentionDays }) =>
+    retentionDays === 0 ? Effect.void : retention(retentionDays)
+  )
+)

@@ -14,9 +14,10 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { noticeOf } from "../store/Notice.ts"
-import { batchAfter, type LogBatchRow } from "./LogBatchRow.ts"
+import { batchAfter, logBatchRows } from "./LogBatchRow.ts"
 import type { PushRefusal } from "./PushedRun.ts"
 import { lockRuns, storeEvents, storeRunChanges } from "./RunLogWrites.ts"
+import { runAckRows } from "./RunRow.ts"
 
 /** A run before its Edge has pushed events. */
 export interface NewRun {
@@ -70,6 +71,7 @@ export class RunLog extends Context.Service<
       return RunLog.of({
         open: (run) => openRun(sql, run, now()),
 
+        // Untraced, like `read`: runs for every push.
         append: (targetId, batches, precondition = Effect.void) =>
           Effect.map(
             sql.withTransaction(Effect.andThen(precondition, appendBatches(sql, targetId, batches, now))),
@@ -79,23 +81,23 @@ export class RunLog extends Context.Service<
             }
           ),
 
-        acks: (targetId, runIds) =>
-          sql<{ readonly id: RunId; readonly last_seq: number }>`
-            SELECT id, last_seq FROM runs WHERE id = ANY(${runIds}::text[]) AND target_id = ${targetId}`.pipe(
-            Effect.map((rows) => {
-              const seqs = new Map(rows.map(({ id, last_seq }) => [id, last_seq]))
-              return runIds.map((runId) => ({ runId, seq: seqs.get(runId) ?? 0 }))
-            })
-          ),
+        acks: Effect.fn("RunLog.acks")(function* (targetId, runIds) {
+          const rows = yield* runAckRows.all(
+            sql`SELECT id, last_seq FROM runs WHERE id = ANY(${runIds}::text[]) AND target_id = ${targetId}`
+          )
+          const seqs = new Map(rows.map(({ id, last_seq }) => [id, last_seq]))
+          return runIds.map((runId) => ({ runId, seq: seqs.get(runId) ?? 0 }))
+        }),
 
         read: (runId, after, budget) =>
-          // By stored sizes, so that only the lines that are returned are decompressed.
-          sql<LogBatchRow>`
-            SELECT first_seq, last_seq, terminal, lines FROM (
-              SELECT first_seq, last_seq, terminal, lines, sum(size) OVER (ORDER BY last_seq) - size AS before
-              FROM run_events WHERE run_id = ${runId} AND last_seq > ${after} ORDER BY last_seq LIMIT ${PAGE_ROWS}
-            ) AS page WHERE before < ${budget} ORDER BY last_seq`.pipe(
-            Effect.map((rows) => rows.map((row) => batchAfter(runId, row, after)))
+          Effect.map(
+            // By stored sizes, so that only the lines that are returned are decompressed.
+            logBatchRows.all(sql`
+              SELECT first_seq, last_seq, terminal, lines FROM (
+                SELECT first_seq, last_seq, terminal, lines, sum(size) OVER (ORDER BY last_seq) - size AS before
+                FROM run_events WHERE run_id = ${runId} AND last_seq > ${after} ORDER BY last_seq LIMIT ${PAGE_ROWS}
+              ) AS page WHERE before < ${budget} ORDER BY last_seq`),
+            (rows) => rows.map((row) => batchAfter(runId, row, after))
           )
       })
     })
@@ -106,7 +108,7 @@ export class RunLog extends Context.Service<
 const PAGE_ROWS = 1_000
 
 /** The author of the task becomes a requester of the run, with the requesters of the run that it resumes. */
-const openRun = Effect.fnUntraced(function* (
+const openRun = Effect.fn("RunLog.open")(function* (
   sql: SqlClient.SqlClient,
   { create, id, projectId, targetId, taskId }: NewRun,
   at: Date

@@ -1,22 +1,23 @@
 /** Statements of a push: they lock its runs, store its events, and store what the events change in runs, approvals and tasks. */
-import type { Approval } from "@corral/domain/approval/Approval"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { channels, noticeOf } from "../store/Notice.ts"
-import { type LockedRunRow, PushedRun } from "./PushedRun.ts"
+import { approvalDocumentRows } from "./ApprovalRow.ts"
+import { PushedRun } from "./PushedRun.ts"
+import { LOCKED_RUN_COLUMNS, lockedRunRows } from "./RunRow.ts"
 
-/** Locks in the order of ids, whatever the order of the push, so that two pushes never deadlock. */
+/** Locks in the order of ids, not of the push, so that two pushes never deadlock. */
 export const lockRuns = (
   sql: SqlClient.SqlClient,
   targetId: DeviceId,
   runIds: ReadonlyArray<RunId>
 ): Effect.Effect<ReadonlyMap<RunId, PushedRun>, SqlError.SqlError> =>
   Effect.map(
-    sql<Omit<LockedRunRow, "target_id">>`
-      SELECT id, session_id, project_id, task_id, offer, state, started, pending, told, last_seq FROM runs
-      WHERE id = ANY(${runIds}::text[]) AND target_id = ${targetId} ORDER BY id FOR NO KEY UPDATE`,
-    (rows) => new Map(rows.map((row) => [row.id, new PushedRun({ ...row, target_id: targetId })]))
+    lockedRunRows.all(sql`
+      SELECT ${sql.literal(LOCKED_RUN_COLUMNS)} FROM runs
+      WHERE id = ANY(${runIds}::text[]) AND target_id = ${targetId} ORDER BY id FOR NO KEY UPDATE`),
+    (rows) => new Map(rows.map((row) => [row.id, new PushedRun(row)]))
   )
 
 /** Stores the events of all runs in one statement and wakes their readers. */
@@ -73,11 +74,11 @@ const storeApprovals = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { 
       INSERT INTO approvals ${sql.insert(requested)} ON CONFLICT DO NOTHING RETURNING ${noticeOf(sql, "approval")}`
   }
   for (const [id, resolution] of mirror.resolvedApprovals) {
-    const [stored] = yield* sql<{ readonly approval: string }>`
-      SELECT approval FROM approvals WHERE id = ${id} AND run_id = ${row.id}`
+    const stored = yield* approvalDocumentRows.first(
+      sql`SELECT approval FROM approvals WHERE id = ${id} AND run_id = ${row.id}`
+    )
     if (stored === undefined) continue
-    // Plain: written above by an earlier push, and read by every push that resolves an approval.
-    const approval = { ...(JSON.parse(stored.approval) as Approval), ...resolution }
+    const approval = { ...stored.approval, ...resolution }
     yield* sql`
       UPDATE approvals SET state = ${approval.state}, approval = ${JSON.stringify(approval)} WHERE id = ${id}
       RETURNING ${noticeOf(sql, "approval")}`

@@ -30,7 +30,7 @@ export class RunRequesters extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       return RunRequesters.of({
-        sendAs: Effect.fnUntraced(function* <A, E, R>(
+        sendAs: Effect.fn("RunRequesters.sendAs")(function* <A, E, R>(
           runId: RunId,
           userId: UserId,
           send: Effect.Effect<A, E, R>,

@@ -1,4 +1,4 @@
-/** Codec of the table `runs`, for readers. Pushes read plain rows (`LockedRunRow`). */
+/** Codec of the table `runs`. */
 import { HubRunStatus, type HubRun } from "@corral/domain/hub-api/HubRun"
 import {
   AgentId,
@@ -12,7 +12,7 @@ import {
 } from "@corral/domain/identity/Ids"
 import { CreateRun, Run } from "@corral/domain/run/Run"
 import { Schema, Struct } from "effect"
-import { jsonColumn, rowDecoder, Timestamp } from "../store/StoredRows.ts"
+import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 
 /** What the run's events say besides its state. */
 const Summary = Schema.Struct(
@@ -33,8 +33,12 @@ const RunRow = Schema.Struct({
   session_id: Schema.NullOr(SessionId),
   task_id: Schema.NullOr(TaskId),
   target_id: DeviceId,
+  /** The part of the request by which a run is found and its approvals are described. */
+  offer: jsonColumn(Schema.Struct({ agentId: AgentId, workspace: WorkspaceId })),
+  /** The whole request. */
   made: jsonColumn(CreateRun),
   state: HubRunStatus,
+  started: Schema.Boolean,
   pending: Schema.Array(ApprovalId),
   told: jsonColumn(Summary),
   last_seq: Schema.Int,
@@ -42,21 +46,30 @@ const RunRow = Schema.Struct({
   updated_at: Timestamp
 })
 
-export const RUN_COLUMNS = Object.keys(RunRow.fields).join(", ")
+const ReadRunRow = RunRow.mapFields(Struct.omit(["offer", "started"]))
+const LockedRunRow = RunRow.mapFields(Struct.omit(["made", "created_at", "updated_at"]))
 
-export const decodeRunRows = rowDecoder(RunRow)
+/** A run during a push. */
+export type LockedRunRow = typeof LockedRunRow.Type
 
-export const decodeRunLocationRows = rowDecoder(
-  Schema.Struct({
-    ...Struct.pick(RunRow.fields, ["project_id", "target_id", "state", "last_seq"]),
-    offer: jsonColumn(Schema.Struct({ agentId: AgentId, workspace: WorkspaceId }))
-  })
+export const RUN_COLUMNS = Object.keys(ReadRunRow.fields).join(", ")
+export const LOCKED_RUN_COLUMNS = Object.keys(LockedRunRow.fields).join(", ")
+
+export const runRows = storedRows("runs", ReadRunRow)
+export const lockedRunRows = storedRows("runs", LockedRunRow)
+export const runIdRows = storedRows("runs", RunRow.mapFields(Struct.pick(["id"])))
+export const runSeqRows = storedRows("runs", RunRow.mapFields(Struct.pick(["last_seq"])))
+export const runAckRows = storedRows("runs", RunRow.mapFields(Struct.pick(["id", "last_seq"])))
+export const runProjectRows = storedRows("runs", RunRow.mapFields(Struct.pick(["id", "project_id"])))
+export const runLocationRows = storedRows(
+  "runs",
+  RunRow.mapFields(Struct.pick(["project_id", "target_id", "offer", "state", "last_seq"]))
 )
 
 /** Active time in milliseconds of a run without an explicit limit. */
 const DEFAULT_TIMEOUT_MS = 1_800_000
 
-export const hubRunOf = (row: typeof RunRow.Type): HubRun => {
+export const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
   const { agentId, budget, input, isolation, mode, model, resume, timeoutMs, workspace } = row.made
   return {
     id: row.id,

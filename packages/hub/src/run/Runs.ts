@@ -15,7 +15,7 @@ import { isTerminal } from "@corral/domain/run/Run"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { readableRows } from "../store/ReadableList.ts"
-import { decodeRunLocationRows, decodeRunRows, RUN_COLUMNS, hubRunOf } from "./RunRow.ts"
+import { hubRunOf, RUN_COLUMNS, runIdRows, runLocationRows, runRows } from "./RunRow.ts"
 
 /** Where a run belongs. Needed to check the caller's rights, so it must not reach the caller before that check. */
 export interface RunLocation {
@@ -62,25 +62,23 @@ export class Runs extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       return Runs.of({
-        locate: Effect.fn("Runs.locate")(function* (id) {
-          const [row] = yield* Effect.flatMap(
-            sql`SELECT project_id, target_id, offer, state, last_seq FROM runs WHERE id = ${id}`,
-            decodeRunLocationRows
+        locate: Effect.fnUntraced(function* (id) {
+          const row = yield* runLocationRows.first(
+            sql`SELECT project_id, target_id, offer, state, last_seq FROM runs WHERE id = ${id}`
           )
           if (row === undefined) return undefined
           const { last_seq: lastSeq, offer, project_id: projectId, state, target_id: targetId } = row
           return { projectId, targetId, ...offer, state, lastSeq }
         }),
 
-        get: Effect.fn("Runs.get")(function* ({ subject }, id) {
-          const [row] = yield* Effect.flatMap(
-            sql`SELECT ${sql.literal(RUN_COLUMNS)} FROM runs WHERE id = ${id} AND project_id = ${subject}`,
-            decodeRunRows
+        get: Effect.fnUntraced(function* ({ subject }, id) {
+          const row = yield* runRows.first(
+            sql`SELECT ${sql.literal(RUN_COLUMNS)} FROM runs WHERE id = ${id} AND project_id = ${subject}`
           )
           return row === undefined ? yield* new PermissionDenied() : hubRunOf(row)
         }),
 
-        list: Effect.fn("Runs.list")(function* (reader, filter, before, limit) {
+        list: Effect.fnUntraced(function* (reader, filter, before, limit) {
           const { projectId, sessionId, state, targetId } = filter
           const conditions = [
             ...(sessionId === undefined ? [] : [sql`session_id = ${sessionId}`]),
@@ -88,16 +86,15 @@ export class Runs extends Context.Service<
             ...(state === undefined ? [] : [sql`state = ${state}`])
           ]
           const page = { reader, projectId, conditions, order: "newest", after: before, limit } as const
-          const rows = yield* readableRows(sql, { table: "runs", columns: RUN_COLUMNS, ...page })
-          return (yield* decodeRunRows(rows)).map(hubRunOf)
+          const rows = yield* runRows.all(readableRows(sql, { table: "runs", columns: RUN_COLUMNS, ...page }))
+          return rows.map(hubRunOf)
         }),
 
-        listIdsOfSession: (projectId, sessionId) =>
-          Effect.map(
-            sql<{ readonly id: RunId }>`
-              SELECT id FROM runs WHERE session_id = ${sessionId} AND project_id = ${projectId} AND kept ORDER BY id`,
-            (rows) => rows.map(({ id }) => id)
-          )
+        listIdsOfSession: Effect.fnUntraced(function* (projectId, sessionId) {
+          const rows = yield* runIdRows.all(sql`
+            SELECT id FROM runs WHERE session_id = ${sessionId} AND project_id = ${projectId} AND kept ORDER BY id`)
+          return rows.map(({ id }) => id)
+        })
       })
     })
   )

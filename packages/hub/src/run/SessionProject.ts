@@ -1,7 +1,10 @@
 /** Project of a session, for services that run before `Sessions`. */
-import type { ProjectId, SessionId } from "@corral/domain/identity/Ids"
-import { Context, Effect, Layer } from "effect"
+import { ProjectId, type SessionId } from "@corral/domain/identity/Ids"
+import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { storedRows } from "../store/StoredRows.ts"
+
+const sessionProjectRows = storedRows("sessions", Schema.Struct({ project_id: ProjectId }))
 
 export class SessionProject extends Context.Service<
   SessionProject,
@@ -12,11 +15,10 @@ export class SessionProject extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       return SessionProject.of({
-        find: (id) =>
-          Effect.map(
-            sql<{ readonly project_id: ProjectId }>`SELECT project_id FROM sessions WHERE id = ${id}`,
-            ([row]) => row?.project_id
-          )
+        find: Effect.fnUntraced(function* (id) {
+          const row = yield* sessionProjectRows.first(sql`SELECT project_id FROM sessions WHERE id = ${id}`)
+          return row?.project_id
+        })
       })
     })
   )

@@ -11,20 +11,19 @@ import {
   type PermissionDenied,
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
-import type {
-  AgentId,
-  AgentInstanceId,
-  DeviceId,
-  SessionId,
-  UserId,
-  WorkspaceId
-} from "@corral/domain/identity/Ids"
+import type { AgentInstanceId, DeviceId, SessionId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Inventory } from "../device/Inventory.ts"
-import { lockActiveSession } from "./SessionLock.ts"
 import { limitTo } from "../store/Limit.ts"
+import {
+  agentInstanceOf,
+  SESSION_AGENT_COLUMNS,
+  type SessionAgentRow,
+  sessionAgentRows
+} from "./SessionAgentRow.ts"
+import { lockActiveSession } from "./SessionLock.ts"
 
 export class SessionAgentStore extends Context.Service<
   SessionAgentStore,
@@ -62,45 +61,45 @@ export class SessionAgentStore extends Context.Service<
         Effect.suspend(() => lockActiveSession(sql, proof, id, new Date(clock.currentTimeMillisUnsafe())))
 
       return SessionAgentStore.of({
-        list: ({ subject }, sessionId, after, limit) =>
-          sql<AgentRow>`
+        list: Effect.fnUntraced(function* ({ subject }, sessionId, after, limit) {
+          const rows = yield* sessionAgentRows.all(sql`
             SELECT ${columns(sql)} FROM session_agents
             WHERE session_id = (SELECT id FROM sessions WHERE id = ${sessionId} AND project_id = ${subject})
             ${after === undefined ? sql`` : sql`AND id > ${after}`}
-            ORDER BY id ${limitTo(sql, limit)}`.pipe(Effect.map((rows) => rows.map(instanceOf))),
+            ORDER BY id ${limitTo(sql, limit)}`)
+          return rows.map(agentInstanceOf)
+        }),
 
-        add: (proof, sessionId, target, { agentId, label, workspace }) =>
-          sql.withTransaction(
-            Effect.gen(function* () {
-              const { agents, workspaces } = yield* inventory.offerOf(target)
-              const agent = agents.find(({ id }) => id === agentId)
-              if (agent === undefined) return yield* new InvalidAgentId()
-              if (!workspaces.some(({ id }) => id === workspace))
-                return yield* new WorkspaceOutsideAllowlist()
-              const at = yield* open(proof, sessionId)
-              const row: AgentRow = {
-                id: mint<AgentInstanceId>("agt", at.getTime()),
-                session_id: sessionId,
-                agent_id: agentId,
-                // Reported by the target, so not yet fit for a table.
-                label: label ?? agent.label.replaceAll("\0", "").slice(0, 100).toWellFormed(),
-                target_id: target.subject as DeviceId,
-                workspace,
-                added_by: proof.principal as UserId,
-                added_at: at
-              }
-              yield* sql`INSERT INTO session_agents ${sql.insert({ ...row })}`
-              return instanceOf(row)
-            })
-          ),
+        add: Effect.fn("SessionAgentStore.add")(function* (
+          proof,
+          sessionId,
+          target,
+          { agentId, label, workspace }
+        ) {
+          const { agents, workspaces } = yield* inventory.offerOf(target)
+          const agent = agents.find(({ id }) => id === agentId)
+          if (agent === undefined) return yield* new InvalidAgentId()
+          if (!workspaces.some(({ id }) => id === workspace)) return yield* new WorkspaceOutsideAllowlist()
+          const at = yield* open(proof, sessionId)
+          const row: SessionAgentRow = {
+            id: mint<AgentInstanceId>("agt", at.getTime()),
+            session_id: sessionId,
+            agent_id: agentId,
+            // Reported by the target, so not yet fit for a table.
+            label: label ?? agent.label.replaceAll("\0", "").slice(0, 100).toWellFormed(),
+            target_id: target.subject as DeviceId,
+            workspace,
+            added_by: proof.principal as UserId,
+            added_at: at
+          }
+          yield* sql`INSERT INTO session_agents ${sql.insert({ ...row })}`
+          return agentInstanceOf(row)
+        }, sql.withTransaction),
 
-        remove: (proof, sessionId, id) =>
-          sql.withTransaction(
-            Effect.andThen(
-              open(proof, sessionId),
-              sql`DELETE FROM session_agents WHERE session_id = ${sessionId} AND id = ${id}`
-            )
-          )
+        remove: Effect.fn("SessionAgentStore.remove")(function* (proof, sessionId, id) {
+          yield* open(proof, sessionId)
+          yield* sql`DELETE FROM session_agents WHERE session_id = ${sessionId} AND id = ${id}`
+        }, sql.withTransaction)
       })
     })
   )
@@ -111,31 +110,11 @@ export const agentsOf = (
   sql: SqlClient.SqlClient,
   sessionId: SessionId
 ): Effect.Effect<ReadonlyArray<AgentInstance>, SqlError.SqlError> =>
-  sql<AgentRow>`SELECT ${columns(sql)} FROM session_agents WHERE session_id = ${sessionId} ORDER BY id`.pipe(
-    Effect.map((rows) => rows.map(instanceOf))
+  Effect.map(
+    sessionAgentRows.all(
+      sql`SELECT ${columns(sql)} FROM session_agents WHERE session_id = ${sessionId} ORDER BY id`
+    ),
+    (rows) => rows.map(agentInstanceOf)
   )
 
-const columns = (sql: SqlClient.SqlClient) =>
-  sql.literal("id, session_id, agent_id, label, target_id, workspace, added_by, added_at")
-
-interface AgentRow {
-  readonly id: AgentInstanceId
-  readonly session_id: SessionId
-  readonly agent_id: AgentId
-  readonly label: string
-  readonly target_id: DeviceId
-  readonly workspace: WorkspaceId
-  readonly added_by: UserId
-  readonly added_at: Date
-}
-
-const instanceOf = (row: AgentRow): AgentInstance => ({
-  id: row.id,
-  sessionId: row.session_id,
-  agentId: row.agent_id,
-  label: row.label,
-  targetId: row.target_id,
-  workspace: row.workspace,
-  addedBy: row.added_by,
-  addedAt: row.added_at.toISOString()
-})
+const columns = (sql: SqlClient.SqlClient) => sql.literal(SESSION_AGENT_COLUMNS)

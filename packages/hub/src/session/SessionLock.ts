@@ -5,6 +5,7 @@ import type { SessionId } from "@corral/domain/identity/Ids"
 import type { SessionState } from "@corral/domain/session/Session"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import { sessionChangeRows } from "./SessionRow.ts"
 
 export const readOnlyConflict = (state: SessionState) =>
   new Conflict({ message: `The session is ${state} and can't be changed.` })
@@ -19,9 +20,9 @@ export const lockActiveSession = Effect.fnUntraced(function* (
   id: SessionId,
   now: Date
 ): Effect.fn.Return<Date, Conflict | PermissionDenied | SqlError.SqlError> {
-  const [row] = yield* sql<{ readonly state: SessionState; readonly updated_at: Date }>`
+  const row = yield* sessionChangeRows.first(sql`
     UPDATE sessions SET updated_at = GREATEST(updated_at + interval '1 millisecond', ${now})
-    WHERE id = ${id} AND project_id = ${proof.subject} RETURNING state, updated_at`
+    WHERE id = ${id} AND project_id = ${proof.subject} RETURNING state, updated_at`)
   // The project was deleted since the proof was made.
   if (row === undefined) return yield* new PermissionDenied()
   return row.state === "active" ? row.updated_at : yield* readOnlyConflict(row.state)

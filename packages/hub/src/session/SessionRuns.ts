@@ -1,7 +1,10 @@
 /** Runs of a session. */
-import type { RunId, SessionId } from "@corral/domain/identity/Ids"
-import { Effect } from "effect"
+import { RunId, type SessionId } from "@corral/domain/identity/Ids"
+import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import { storedRows } from "../store/StoredRows.ts"
+
+const activeRunRows = storedRows("runs", Schema.Struct({ id: RunId }))
 
 /** Runs in progress. */
 export const activeRunsOf = (
@@ -9,8 +12,8 @@ export const activeRunsOf = (
   sessionId: SessionId
 ): Effect.Effect<ReadonlyArray<RunId>, SqlError.SqlError> =>
   Effect.map(
-    sql<{ readonly id: RunId }>`
-      SELECT id FROM runs WHERE session_id = ${sessionId} AND state NOT IN ('completed', 'failed', 'cancelled') ORDER BY id`,
+    activeRunRows.all(sql`
+      SELECT id FROM runs WHERE session_id = ${sessionId} AND state NOT IN ('completed', 'failed', 'cancelled') ORDER BY id`),
     (rows) => rows.map(({ id }) => id)
   )
 

@@ -20,8 +20,18 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { lockProject } from "../project/ProjectLock.ts"
 import { limitTo } from "../store/Limit.ts"
 import { type Position, encodePosition } from "../store/Position.ts"
-import { readOnlyConflict } from "./SessionLock.ts"
 import { agentsOf } from "./SessionAgentStore.ts"
+import { readOnlyConflict } from "./SessionLock.ts"
+import {
+  SESSION_COLUMNS,
+  SESSION_ITEM_COLUMNS,
+  sessionItemOf,
+  sessionItemRows,
+  sessionOf,
+  type SessionRow,
+  sessionRows,
+  sessionStateRows
+} from "./SessionRow.ts"
 import { activeRunsOf } from "./SessionRuns.ts"
 
 /** Sessions of one project, or of all projects that a user may read. */
@@ -62,9 +72,8 @@ export class Sessions extends Context.Service<
         { subject }: Proof<"project.read" | "session.write">,
         id: SessionId
       ) {
-        const [row] = yield* sql<SessionRow>`
-          SELECT id, project_id, title, state, updated_at, created_by, created_at FROM sessions
-          WHERE id = ${id} AND project_id = ${subject}`
+        const row = yield* sessionRows.first(sql`
+          SELECT ${sql.literal(SESSION_COLUMNS)} FROM sessions WHERE id = ${id} AND project_id = ${subject}`)
         // Deleted since the proof was made.
         if (row === undefined) return yield* new PermissionDenied()
         return sessionOf(row, yield* agentsOf(sql, id), yield* activeRunsOf(sql, id))
@@ -75,64 +84,63 @@ export class Sessions extends Context.Service<
 
         list: listOf(sql),
 
-        create: ({ principal, subject }, { title }) =>
-          sql.withTransaction(
-            Effect.gen(function* () {
-              yield* lockProject(sql, subject)
-              const at = now()
-              const row: SessionRow = {
-                id: mint<SessionId>("ses", at.getTime()),
-                // The subject of a session's proof is its project.
-                project_id: subject as ProjectId,
-                title,
-                state: "active",
-                created_by: principal as UserId,
-                created_at: at,
-                updated_at: at
-              }
-              yield* sql`INSERT INTO sessions ${sql.insert({ ...row })}`
-              return sessionOf(row, [], [])
-            })
-          ),
+        create: Effect.fn("Sessions.create")(function* ({ principal, subject }, { title }) {
+          yield* lockProject(sql, subject)
+          const at = now()
+          const row: SessionRow = {
+            id: mint<SessionId>("ses", at.getTime()),
+            // The subject of a session's proof is its project.
+            project_id: subject as ProjectId,
+            title,
+            state: "active",
+            created_by: principal as UserId,
+            created_at: at,
+            updated_at: at
+          }
+          yield* sql`INSERT INTO sessions ${sql.insert({ ...row })}`
+          return sessionOf(row, [], [])
+        }, sql.withTransaction),
 
-        update: (proof, id, { state, title }) =>
-          sql.withTransaction(
-            Effect.gen(function* () {
-              const [current] = yield* sql<{ readonly state: SessionState }>`
-                SELECT state FROM sessions WHERE id = ${id} AND project_id = ${proof.subject} FOR UPDATE`
-              if (current === undefined) return yield* new PermissionDenied()
-              const next = state ?? current.state
-              if (current.state === "closed" && next !== "closed")
-                return yield* new Conflict({ message: "A closed session can't be reopened." })
-              // One update may reopen and rename a session, or rename and archive it.
-              if (title !== undefined && current.state !== "active" && next !== "active")
-                return yield* readOnlyConflict(current.state)
-              if (title !== undefined || next !== current.state)
-                yield* sql`
-                  UPDATE sessions SET title = COALESCE(${title ?? null}, title), state = ${next},
-                    updated_at = GREATEST(updated_at + interval '1 millisecond', ${now()})
-                  WHERE id = ${id}`
-              return yield* get(proof, id)
-            })
+        update: Effect.fn("Sessions.update")(function* (proof, id, { state, title }) {
+          const current = yield* sessionStateRows.first(
+            sql`SELECT state FROM sessions WHERE id = ${id} AND project_id = ${proof.subject} FOR UPDATE`
           )
+          if (current === undefined) return yield* new PermissionDenied()
+          const next = state ?? current.state
+          if (current.state === "closed" && next !== "closed")
+            return yield* new Conflict({ message: "A closed session can't be reopened." })
+          // One update may reopen and rename a session, or rename and archive it.
+          if (title !== undefined && current.state !== "active" && next !== "active")
+            return yield* readOnlyConflict(current.state)
+          if (title !== undefined || next !== current.state)
+            yield* sql`
+              UPDATE sessions SET title = COALESCE(${title ?? null}, title), state = ${next},
+                updated_at = GREATEST(updated_at + interval '1 millisecond', ${now()})
+              WHERE id = ${id}`
+          return yield* get(proof, id)
+        }, sql.withTransaction)
       })
     })
   )
 }
 
 /** Lists sessions. Each project is read in the order of its index, at most one page. */
-const listOf =
-  (sql: SqlClient.SqlClient) =>
-  (scope: SessionScope, state: SessionState | undefined, after: Position | undefined, limit: number) => {
-    const columns = sql.literal("id, project_id, title, state, updated_at")
+const listOf = (sql: SqlClient.SqlClient) =>
+  Effect.fnUntraced(function* (
+    scope: SessionScope,
+    state: SessionState | undefined,
+    after: Position | undefined,
+    limit: number
+  ) {
+    const columns = sql.literal(SESSION_ITEM_COLUMNS)
     const page = sql`
       ${state === undefined ? sql`` : sql`AND state = ${state}`}
       ${after === undefined ? sql`` : sql`AND (updated_at, id) < (${new Date(after.at)}, ${after.id})`}
       ORDER BY updated_at DESC, id DESC ${limitTo(sql, limit)}`
-    const rows =
+    const rows = yield* sessionItemRows.all(
       "subject" in scope
-        ? sql<ItemRow>`SELECT ${columns} FROM sessions WHERE project_id = ${scope.subject} ${page}`
-        : sql<ItemRow>`
+        ? sql`SELECT ${columns} FROM sessions WHERE project_id = ${scope.subject} ${page}`
+        : sql`
             SELECT s.* FROM (
               SELECT project_id FROM project_members WHERE user_id = ${scope.reader}
               UNION
@@ -141,41 +149,9 @@ const listOf =
             CROSS JOIN LATERAL (
               SELECT ${columns} FROM sessions WHERE project_id = readable.project_id ${page}
             ) s ORDER BY s.updated_at DESC, s.id DESC ${limitTo(sql, limit)}`
-    return Effect.map(rows, (items) => items.map(itemOf))
-  }
-
-interface ItemRow {
-  readonly id: SessionId
-  readonly project_id: ProjectId
-  readonly title: string
-  readonly state: SessionState
-  readonly updated_at: Date
-}
-
-interface SessionRow extends ItemRow {
-  readonly created_by: UserId
-  readonly created_at: Date
-}
-
-const itemOf = ({ id, project_id, state, title, updated_at }: ItemRow): SessionItem => ({
-  id,
-  projectId: project_id,
-  title,
-  state,
-  updatedAt: updated_at.toISOString()
-})
-
-const sessionOf = (
-  row: SessionRow,
-  agents: Session["agents"],
-  activeRuns: Session["activeRuns"]
-): Session => ({
-  ...itemOf(row),
-  createdBy: row.created_by,
-  createdAt: row.created_at.toISOString(),
-  agents,
-  activeRuns
-})
+    )
+    return rows.map(sessionItemOf)
+  })
 
 /** Position of a session in its list. */
 export const sessionPosition = ({ id, updatedAt }: SessionItem): string => encodePosition(updatedAt, id)

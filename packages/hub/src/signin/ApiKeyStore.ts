@@ -8,6 +8,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { tokenHash, newToken, purposeOf } from "./SessionToken.ts"
 import { notify } from "../store/Notice.ts"
+import { API_KEY_COLUMNS, apiKeyCountRows, apiKeyOf, apiKeyRows, ownedApiKeyRows } from "./ApiKeyRow.ts"
 
 /** Principal of a request with an API key. */
 export interface ActiveApiKey extends Principal {
@@ -50,12 +51,14 @@ export class ApiKeyStore extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       const now = () => new Date(clock.currentTimeMillisUnsafe())
+      const columns = sql.literal(API_KEY_COLUMNS)
 
       return ApiKeyStore.of({
         create: Effect.fn("ApiKeyStore.create")(function* (userId, { expiresInDays, name, scopes }) {
           const at = now()
-          const [keys] = yield* sql<{ readonly count: number }>`
-            SELECT count(*)::int AS count FROM api_keys WHERE user_id = ${userId} AND revoked_at IS NULL`
+          const keys = yield* apiKeyCountRows.first(
+            sql`SELECT count(*)::int AS count FROM api_keys WHERE user_id = ${userId} AND revoked_at IS NULL`
+          )
           if ((keys?.count ?? 0) >= MAX_KEYS)
             return yield* new Conflict({
               message: `You can't have more than ${MAX_KEYS} keys. Remove one first.`
@@ -64,20 +67,28 @@ export class ApiKeyStore extends Context.Service<
           const row = {
             id: mint<ApiKeyId>("key", at.getTime()),
             name,
-            scopes: [...new Set(scopes)].join(" "),
+            scopes: [...new Set(scopes)],
             created_at: at,
             expires_at: new Date(at.getTime() + expiresInDays * DAY),
             last_used_at: null
           }
-          yield* sql`INSERT INTO api_keys ${sql.insert({ ...row, user_id: userId, token_hash: tokenHash(token) })}`
-          return { ...keyOf(row), token }
+          const stored = {
+            ...row,
+            scopes: row.scopes.join(" "),
+            user_id: userId,
+            token_hash: tokenHash(token)
+          }
+          yield* sql`INSERT INTO api_keys ${sql.insert(stored)}`
+          return { ...apiKeyOf(row), token }
         }),
 
-        list: (userId, after, limit) =>
-          sql<KeyRow>`
-            SELECT id, name, scopes, created_at, expires_at, last_used_at FROM api_keys
+        list: Effect.fn("ApiKeyStore.list")(function* (userId, after, limit) {
+          const rows = yield* apiKeyRows.all(sql`
+            SELECT ${columns} FROM api_keys
             WHERE user_id = ${userId} AND revoked_at IS NULL ${after === undefined ? sql`` : sql`AND id > ${after}`}
-            ORDER BY id LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(keyOf))),
+            ORDER BY id LIMIT ${limit}`)
+          return rows.map(apiKeyOf)
+        }),
 
         remove: Effect.fn("ApiKeyStore.remove")(function* (userId, id) {
           const ended = yield* sql`
@@ -87,18 +98,19 @@ export class ApiKeyStore extends Context.Service<
           yield* notify(sql, "signInEnded", id)
         }, sql.withTransaction),
 
-        isValid: (id) =>
-          Effect.suspend(
-            () =>
-              sql`SELECT 1 FROM api_keys WHERE id = ${id} AND revoked_at IS NULL AND expires_at > ${now()}`
-          ).pipe(Effect.map((rows) => rows.length > 0)),
+        isValid: Effect.fn("ApiKeyStore.isValid")(function* (id) {
+          const found =
+            yield* sql`SELECT 1 FROM api_keys WHERE id = ${id} AND revoked_at IS NULL AND expires_at > ${now()}`
+          return found.length > 0
+        }),
 
+        // Untraced: runs for every request with a key.
         find: Effect.fnUntraced(function* (token) {
           if (purposeOf(token) !== "key") return undefined
           const at = now()
-          const [row] = yield* sql<KeyRow & { readonly user_id: UserId }>`
-            SELECT id, user_id, name, scopes, created_at, expires_at, last_used_at FROM api_keys
-            WHERE token_hash = ${tokenHash(token)} AND revoked_at IS NULL AND expires_at > ${at}`
+          const row = yield* ownedApiKeyRows.first(sql`
+            SELECT ${columns}, user_id FROM api_keys
+            WHERE token_hash = ${tokenHash(token)} AND revoked_at IS NULL AND expires_at > ${at}`)
           if (row === undefined) return undefined
           if (row.last_used_at === null || at.getTime() - row.last_used_at.getTime() >= USE_STORED_EVERY)
             yield* sql`UPDATE api_keys SET last_used_at = ${at} WHERE id = ${row.id}`
@@ -106,7 +118,7 @@ export class ApiKeyStore extends Context.Service<
             userId: row.user_id,
             signInId: row.id,
             kind: "key" as const,
-            scopes: keyOf(row).scopes,
+            scopes: row.scopes,
             expiresAt: row.expires_at
           }
         })
@@ -114,23 +126,3 @@ export class ApiKeyStore extends Context.Service<
     })
   )
 }
-
-interface KeyRow {
-  readonly id: ApiKeyId
-  readonly name: string
-  /** Separated by spaces. */
-  readonly scopes: string
-  readonly created_at: Date
-  readonly expires_at: Date
-  readonly last_used_at: Date | null
-}
-
-const keyOf = ({ created_at, expires_at, id, last_used_at, name, scopes }: KeyRow): ApiKey => ({
-  id,
-  name,
-  // `create` wrote them.
-  scopes: scopes.split(" ") as ReadonlyArray<ApiKeyScope>,
-  createdAt: created_at.toISOString(),
-  expiresAt: expires_at.toISOString(),
-  ...(last_used_at === null ? {} : { lastUsedAt: last_used_at.toISOString() })
-})

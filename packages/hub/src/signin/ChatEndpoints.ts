@@ -2,7 +2,7 @@
 import type { Endpoint } from "./HubCredentials.ts"
 
 /** Method and path, as in the contract. */
-export const openToChat: ReadonlySet<string> = new Set([
+export const chatEndpoints: ReadonlySet<string> = new Set([
   "GET /client/auth/me",
   "GET /client/sessions",
   "POST /client/sessions",
@@ -30,4 +30,4 @@ export const openToChat: ReadonlySet<string> = new Set([
   "GET /client/events"
 ])
 
-export const chatMay = ({ method, path }: Endpoint): boolean => openToChat.has(`${method} ${path}`)
+export const isOpenToChat = ({ method, path }: Endpoint): boolean => chatEndpoints.has(`${method} ${path}`)

@@ -85,7 +85,7 @@ export const isAdmitted = (claims: Claims, config: OidcConfig): boolean => {
 }
 
 /** Whether the ID token lacks a claim that the Hub needs, so that it requests the user info. */
-export const isShort = (
+export const lacksRequiredClaim = (
   claims: Claims,
   { allowedDomains, allowedGroups, claims: paths }: OidcConfig
 ): boolean =>

@@ -9,7 +9,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Adapter, AdapterPayload, Configuration, Provider } from "oidc-provider"
-import type { HubConfig } from "../config/HubConfig.ts"
+import { HubConfig } from "../config/HubConfig.ts"
 import { IdentityProvider } from "./IdentityProvider.ts"
 import { oidcDefaults } from "../config/OidcConfig.ts"
 import { signInPage } from "./SignInPage.ts"
@@ -26,14 +26,18 @@ const HOST = "127.0.0.1"
 const DAY = 86_400
 
 /** The configured provider, or the one for development, or none. */
-export const layerProvider = (config: HubConfig) =>
-  config.devSignIn === true
-    ? Layer.unwrap(
-        Effect.map(start(config.devSignInAs ?? ""), (issuer) =>
-          IdentityProvider.layer({ ...oidcDefaults, ...CLIENT_CONFIG, issuer })
-        )
-      )
-    : IdentityProvider.layer(config.oidc)
+export const identityProviderLayer = Layer.unwrap(
+  Effect.map(HubConfig, ({ devSignIn, devSignInAs, oidc }) =>
+    devSignIn === true ? developmentProvider(devSignInAs ?? "") : IdentityProvider.layer(oidc)
+  )
+)
+
+const developmentProvider = (proposed: string) =>
+  Layer.unwrap(
+    Effect.map(start(proposed), (issuer) =>
+      IdentityProvider.layer({ ...oidcDefaults, ...CLIENT_CONFIG, issuer })
+    )
+  )
 
 const start = Effect.fnUntraced(function* (proposed: string) {
   const server = yield* listening

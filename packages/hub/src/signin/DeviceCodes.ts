@@ -11,6 +11,7 @@ import type { SignInKind } from "@corral/domain/identity/User"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash, randomBytes, randomInt } from "node:crypto"
+import { deviceCodeRows, waitingCodeRows } from "./DeviceCodeRow.ts"
 import { type IssuedSignIn, SignInStore } from "./SignInStore.ts"
 
 /** Consonants only: codes form no words and have no letters that look alike. */
@@ -95,13 +96,9 @@ export class DeviceCodes extends Context.Service<
         }),
 
         waiting: Effect.fn("DeviceCodes.waiting")(function* (userCode) {
-          const [row] = yield* sql<{
-            readonly kind: DeviceRequest["kind"]
-            readonly client_name: string | null
-            readonly created_at: Date
-          }>`
+          const row = yield* waitingCodeRows.first(sql`
             SELECT kind, client_name, created_at FROM device_codes
-            WHERE user_code_hash = ${userHash(userCode)} AND decision IS NULL AND created_at > ${oldest(now())}`
+            WHERE user_code_hash = ${userHash(userCode)} AND decision IS NULL AND created_at > ${oldest(now())}`)
           if (row === undefined) return yield* notWaiting()
           const { client_name, created_at, kind } = row
           return {
@@ -128,9 +125,9 @@ const oldest = (at: Date) => new Date(at.getTime() - TTL)
 /** Answers a program that polls with its device code: the sign-in, the refusal, or the seconds to wait. */
 const pollOf = (sql: SqlClient.SqlClient, signIns: SignInStore["Service"]) =>
   Effect.fnUntraced(function* (hash: Buffer, at: Date) {
-    const [row] = yield* sql<CodeRow>`
+    const row = yield* deviceCodeRows.first(sql`
       SELECT kind, client_name, interval_s, asked_at, decision, user_id FROM device_codes
-      WHERE device_hash = ${hash} AND created_at > ${oldest(at)} FOR UPDATE`
+      WHERE device_hash = ${hash} AND created_at > ${oldest(at)} FOR UPDATE`)
     if (row === undefined) return undefined
     if (row.decision === null) {
       const early = row.asked_at !== null && at.getTime() - row.asked_at.getTime() < row.interval_s * 1_000
@@ -142,15 +139,6 @@ const pollOf = (sql: SqlClient.SqlClient, signIns: SignInStore["Service"]) =>
     if (row.decision === "deny" || row.user_id === null) return "denied" as const
     return yield* signIns.issue(row.user_id, row.kind, { clientName: row.client_name })
   })
-
-interface CodeRow {
-  readonly kind: Exclude<SignInKind, "web">
-  readonly client_name: string | null
-  readonly interval_s: number
-  readonly asked_at: Date | null
-  readonly decision: "allow" | "deny" | null
-  readonly user_id: UserId | null
-}
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
 

@@ -1,6 +1,7 @@
 /** Tokens of Gateways, from the settings. Several are valid during a rotation; without any, no Gateway is admitted. */
-import { Context, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { createHash, timingSafeEqual } from "node:crypto"
+import { HubConfig } from "../config/HubConfig.ts"
 
 export class GatewayTokens extends Context.Service<
   GatewayTokens,
@@ -9,9 +10,10 @@ export class GatewayTokens extends Context.Service<
     readonly isGatewayToken: (token: string) => boolean
   }
 >()("corral/hub/GatewayTokens") {
-  static readonly layer = (tokens: ReadonlyArray<Redacted.Redacted> = []) =>
-    Layer.sync(GatewayTokens, () => {
-      const hashes = tokens.map((token) => sha256(Redacted.value(token)))
+  static readonly layer = Layer.effect(
+    GatewayTokens,
+    Effect.map(HubConfig, ({ gatewayTokens = [] }) => {
+      const hashes = gatewayTokens.map((token) => sha256(Redacted.value(token)))
       return GatewayTokens.of({
         isGatewayToken: (token) => {
           const hash = sha256(token)
@@ -19,6 +21,7 @@ export class GatewayTokens extends Context.Service<
         }
       })
     })
+  )
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()

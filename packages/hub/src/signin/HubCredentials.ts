@@ -10,9 +10,9 @@ import { type BindingRequired, PermissionDenied, Unauthorized } from "@corral/do
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
 import { Context, Effect, Layer, Option } from "effect"
 import type { SqlError } from "effect/sql"
-import { ChatBindings, notBound } from "../chat/ChatBindings.ts"
+import { ChatBindings, accountNotBound } from "../chat/ChatBindings.ts"
 import { ApiKeyStore } from "./ApiKeyStore.ts"
-import { chatMay } from "./ChatEndpoints.ts"
+import { isOpenToChat } from "./ChatEndpoints.ts"
 import { GatewayTokens } from "./GatewayTokens.ts"
 import { SignInStore } from "./SignInStore.ts"
 
@@ -54,11 +54,12 @@ export class HubCredentials extends Context.Service<
       const boundTo = Effect.fnUntraced(function* (named: string | undefined, endpoint: Endpoint) {
         const account = Option.getOrUndefined(decodeChatAccount(named ?? ""))
         if (account === undefined) return yield* new Unauthorized({ message: ACCOUNT_MISSING })
-        if (!chatMay(endpoint)) return yield* new PermissionDenied({ message: NOT_IN_CHAT })
-        return (yield* bindings.find(account)) ?? (yield* notBound())
+        if (!isOpenToChat(endpoint)) return yield* new PermissionDenied({ message: NOT_IN_CHAT })
+        return (yield* bindings.find(account)) ?? (yield* accountNotBound())
       })
 
       return HubCredentials.of({
+        // Untraced, as all that runs for reads (ADR 38).
         verify: Effect.fnUntraced(function* ({ bearer, chatAccount, cookie }, endpoint) {
           if (bearer !== undefined && gateways.isGatewayToken(bearer))
             return yield* boundTo(chatAccount, endpoint)
@@ -68,19 +69,21 @@ export class HubCredentials extends Context.Service<
           // A browser's cookie never holds a key.
           const key = bearer === undefined ? undefined : yield* keys.find(bearer)
           if (key === undefined) return yield* new Unauthorized()
-          return keyMay(key.scopes, endpoint) ? key : yield* new PermissionDenied({ message: OUT_OF_SCOPE })
+          return isOpenToKey(key.scopes, endpoint)
+            ? key
+            : yield* new PermissionDenied({ message: OUT_OF_SCOPE })
         }),
-        isValid: ({ kind, signInId }) => {
-          if (kind === "chat") return bindings.isValid(signInId)
-          return kind === "key" ? keys.isValid(signInId) : signIns.isValid(signInId)
-        }
+        isValid: Effect.fn("HubCredentials.isValid")(function* ({ kind, signInId }) {
+          if (kind === "chat") return yield* bindings.isValid(signInId)
+          return yield* kind === "key" ? keys.isValid(signInId) : signIns.isValid(signInId)
+        })
       })
     })
   )
 }
 
 /** Whether a key with these scopes may call an endpoint. */
-export const keyMay = (scopes: ReadonlyArray<ApiKeyScope>, { method, path }: Endpoint): boolean => {
+export const isOpenToKey = (scopes: ReadonlyArray<ApiKeyScope>, { method, path }: Endpoint): boolean => {
   if (method === "GET" || method === "HEAD")
     return scopes.includes("read") && (!path.startsWith("/client/auth/") || path === "/client/auth/me")
   return scopes.includes("write") && !closedToKeys.some((pattern) => pattern.test(path))

@@ -10,7 +10,7 @@ import { NotFound, Overloaded, Unauthorized } from "@corral/domain/errors/Failur
 import { Context, Data, Effect, Layer, Redacted } from "effect"
 import { customFetch as joseFetch, createRemoteJWKSet, type JWTVerifyGetKey } from "jose"
 import * as client from "openid-client"
-import { type Claims, isShort } from "./Claims.ts"
+import { type Claims, lacksRequiredClaim } from "./Claims.ts"
 import { clientKeyAuth } from "../config/ClientKey.ts"
 import type { LoginAttempt } from "./LoginAttempts.ts"
 import type { OidcConfig } from "../config/OidcConfig.ts"
@@ -26,7 +26,7 @@ export interface ProvenSubject {
   readonly authenticatedAt?: Date | undefined
 }
 
-export interface Departure {
+export interface LoginRedirect {
   readonly url: string
   readonly state: string
   readonly nonce: string
@@ -36,7 +36,7 @@ export interface Departure {
 export interface ConfiguredProvider {
   readonly config: OidcConfig
   /** Address for the browser, which returns to `redirectUri`. With `maxAge`, in seconds, users with an older authentication repeat it. */
-  readonly depart: (redirectUri: string, maxAge?: number) => Effect.Effect<Departure, Overloaded>
+  readonly depart: (redirectUri: string, maxAge?: number) => Effect.Effect<LoginRedirect, Overloaded>
   /** Verifies the response of the provider; `returned` is the address that the browser returned to, with its query. */
   readonly prove: (
     returned: URL,
@@ -183,7 +183,7 @@ const configured = (config: OidcConfig): ConfiguredProvider => {
       if (claims === undefined) return yield* new Unauthorized({ message: REFUSED })
       const { auth_time: seconds, sid, sub: subject } = claims
       const more =
-        isShort(claims, config) && provider.serverMetadata().userinfo_endpoint !== undefined
+        lacksRequiredClaim(claims, config) && provider.serverMetadata().userinfo_endpoint !== undefined
           ? yield* callProvider(() => client.fetchUserInfo(provider, tokens.access_token, subject))
           : {}
       return {

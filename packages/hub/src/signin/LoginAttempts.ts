@@ -2,6 +2,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
+import { loginAttemptRows } from "./LoginAttemptRow.ts"
 
 /** Data needed when the browser returns. */
 export interface LoginAttempt {
@@ -53,10 +54,10 @@ export class LoginAttempts extends Context.Service<
           })}`
         }),
         take: Effect.fn("LoginAttempts.take")(function* ({ browser, state }) {
-          const [row] = yield* sql<Row>`
+          const row = yield* loginAttemptRows.first(sql`
             DELETE FROM login_attempts
             WHERE state_hash = ${sha256(state)} AND browser_hash = ${sha256(browser)} AND created_at > ${oldest()}
-            RETURNING nonce, verifier, return_to, max_age_s`
+            RETURNING nonce, verifier, return_to, max_age_s`)
           return (
             row && {
               nonce: row.nonce,
@@ -69,13 +70,6 @@ export class LoginAttempts extends Context.Service<
       })
     })
   )
-}
-
-interface Row {
-  readonly nonce: string
-  readonly verifier: string
-  readonly return_to: string
-  readonly max_age_s: number | null
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()

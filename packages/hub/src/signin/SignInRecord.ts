@@ -1,4 +1,4 @@
-/** What the parts of `SignIns` share: the database, the time and the audit record of a change. */
+/** Context that the parts of `SignInStore` share: the database, the time and the audit record of a change. */
 import type { AuditAction } from "@corral/domain/access/AuditAction"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { mint } from "@corral/service/Identifiers"

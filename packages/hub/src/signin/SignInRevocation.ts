@@ -7,20 +7,16 @@ import type { SignInId, UserId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { notify } from "../store/Notice.ts"
 import type { SignInContext } from "./SignInRecord.ts"
+import { type SignInOwnerRow, signInOwnerRows } from "./SignInRow.ts"
 
 /** A subject of the identity provider, or one of its sessions. */
 export type ProviderSubject =
   | { readonly issuer: string; readonly session: string; readonly subject?: string | undefined }
   | { readonly issuer: string; readonly subject: string; readonly session?: undefined }
 
-interface RevokedRow {
-  readonly id: string
-  readonly user_id: UserId
-}
-
 export const signInRevocation = ({ now, record, sql }: SignInContext) => {
   /** Notifies sockets and records each end; returns the number of sign-ins. */
-  const finish = Effect.fnUntraced(function* (rows: ReadonlyArray<RevokedRow>, actor?: string) {
+  const finish = Effect.fnUntraced(function* (rows: ReadonlyArray<SignInOwnerRow>, actor?: string) {
     for (const { id, user_id } of rows) {
       yield* notify(sql, "signInEnded", id)
       yield* record("sign_in.revoke", actor ?? user_id, id)
@@ -28,48 +24,44 @@ export const signInRevocation = ({ now, record, sql }: SignInContext) => {
     return rows.length
   })
 
-  const revokeOne = (signInId: string, actor?: string) =>
-    sql.withTransaction(
-      sql<RevokedRow>`
-        UPDATE sign_ins SET revoked_at = ${now()} WHERE id = ${signInId} AND revoked_at IS NULL
-        RETURNING id, user_id`.pipe(Effect.flatMap((rows) => finish(rows, actor)))
-    )
+  const revokeOne = Effect.fnUntraced(function* (signInId: string, actor?: string) {
+    const rows = yield* signInOwnerRows.all(sql`
+      UPDATE sign_ins SET revoked_at = ${now()} WHERE id = ${signInId} AND revoked_at IS NULL
+      RETURNING id, user_id`)
+    return yield* finish(rows, actor)
+  }, sql.withTransaction)
 
   return {
     /** Ends a sign-in whose exchanged token was used again. */
     revokeCopied: (signInId: string) => revokeOne(signInId, "system"),
 
-    revoke: (signInId: string) => Effect.map(revokeOne(signInId), (count) => count > 0),
+    revoke: Effect.fn("SignInStore.revoke")(function* (signInId: string) {
+      return (yield* revokeOne(signInId)) > 0
+    }),
 
-    revokeOwn: (userId: UserId, signInId: SignInId) =>
-      sql.withTransaction(
-        sql<RevokedRow>`
-          UPDATE sign_ins SET revoked_at = ${now()}
-          WHERE id = ${signInId} AND user_id = ${userId} AND revoked_at IS NULL RETURNING id, user_id`.pipe(
-          Effect.flatMap((rows) => finish(rows)),
-          Effect.map((count) => count > 0)
-        )
-      ),
+    revokeOwn: Effect.fn("SignInStore.revokeOwn")(function* (userId: UserId, signInId: SignInId) {
+      const rows = yield* signInOwnerRows.all(sql`
+        UPDATE sign_ins SET revoked_at = ${now()}
+        WHERE id = ${signInId} AND user_id = ${userId} AND revoked_at IS NULL RETURNING id, user_id`)
+      return (yield* finish(rows)) > 0
+    }, sql.withTransaction),
 
-    revokeOthers: (userId: UserId, currentId: string) =>
-      sql.withTransaction(
-        sql<RevokedRow>`
-          UPDATE sign_ins SET revoked_at = ${now()}
-          WHERE user_id = ${userId} AND id <> ${currentId} AND revoked_at IS NULL AND cap_at > ${now()}
-          RETURNING id, user_id`.pipe(
-          Effect.flatMap((rows) => finish(rows)),
-          Effect.asVoid
-        )
-      ),
+    revokeOthers: Effect.fn("SignInStore.revokeOthers")(function* (userId: UserId, currentId: string) {
+      const rows = yield* signInOwnerRows.all(sql`
+        UPDATE sign_ins SET revoked_at = ${now()}
+        WHERE user_id = ${userId} AND id <> ${currentId} AND revoked_at IS NULL AND cap_at > ${now()}
+        RETURNING id, user_id`)
+      yield* finish(rows)
+    }, sql.withTransaction),
 
-    revokeOf: ({ issuer, session, subject }: ProviderSubject) =>
-      sql.withTransaction(
-        sql<RevokedRow>`
-          UPDATE sign_ins SET revoked_at = ${now()} FROM users
-          WHERE users.id = user_id AND revoked_at IS NULL AND issuer = ${issuer}
-            ${session === undefined ? sql`` : sql`AND provider_session = ${session}`}
-            ${subject === undefined ? sql`` : sql`AND subject = ${subject}`}
-          RETURNING sign_ins.id, user_id`.pipe(Effect.flatMap((rows) => finish(rows, "system")))
-      )
+    revokeOf: Effect.fn("SignInStore.revokeOf")(function* ({ issuer, session, subject }: ProviderSubject) {
+      const rows = yield* signInOwnerRows.all(sql`
+        UPDATE sign_ins SET revoked_at = ${now()} FROM users
+        WHERE users.id = user_id AND revoked_at IS NULL AND issuer = ${issuer}
+          ${session === undefined ? sql`` : sql`AND provider_session = ${session}`}
+          ${subject === undefined ? sql`` : sql`AND subject = ${subject}`}
+        RETURNING sign_ins.id, user_id`)
+      return yield* finish(rows, "system")
+    }, sql.withTransaction)
   }
 }

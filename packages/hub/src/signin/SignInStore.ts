@@ -16,6 +16,17 @@ import type { SqlError } from "effect/sql"
 import { tokenHash, newToken, purposeOf } from "./SessionToken.ts"
 import { isValidAt, type SignInContext, signInContext } from "./SignInRecord.ts"
 import { type ProviderSubject, signInRevocation } from "./SignInRevocation.ts"
+import {
+  authenticationRows,
+  exchangedSignInRows,
+  OPEN_SIGN_IN_COLUMNS,
+  openSignInOf,
+  openSignInRows,
+  SIGN_IN_COLUMNS,
+  type SignInRow,
+  signInRows,
+  signInTokenRows
+} from "./SignInRow.ts"
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -105,10 +116,10 @@ const lookupOf = (
   revokeCopied: (signInId: string) => Effect.Effect<number, SqlError.SqlError>
 ) => {
   const findExchanged = Effect.fnUntraced(function* (hash: Buffer, at: Date) {
-    const [row] = yield* sql<SignInRow & { readonly replaced_at: Date }>`
+    const row = yield* exchangedSignInRows.first(sql`
       SELECT s.id, user_id, kind, last_seen_at, idle_until, cap_at, replaced_at
       FROM replaced_tokens r JOIN sign_ins s ON s.id = r.sign_in_id
-      WHERE r.token_hash = ${hash} AND ${isValidAt(sql, at)}`
+      WHERE r.token_hash = ${hash} AND ${isValidAt(sql, at)}`)
     if (row === undefined || at.getTime() - row.replaced_at.getTime() <= EXCHANGE_GRACE) return row
     yield* Effect.logWarning("ended sign-in because an exchanged token was used again", { signInId: row.id })
     yield* revokeCopied(row.id)
@@ -118,14 +129,15 @@ const lookupOf = (
   return Effect.fnUntraced(function* (token: string, at: Date) {
     if (purposeOf(token) !== "session") return undefined
     const hash = tokenHash(token)
-    const [row] = yield* sql<SignInRow>`
-      SELECT id, user_id, kind, last_seen_at, idle_until, cap_at FROM sign_ins
-      WHERE token_hash = ${hash} AND ${isValidAt(sql, at)}`
+    const row = yield* signInRows.first(sql`
+      SELECT ${sql.literal(SIGN_IN_COLUMNS)} FROM sign_ins
+      WHERE token_hash = ${hash} AND ${isValidAt(sql, at)}`)
     return row ?? (yield* findExchanged(hash, at))
   })
 }
 
 const readsOf = ({ now, sql }: SignInContext, lookUp: Lookup) => ({
+  // Untraced: runs for every request.
   find: Effect.fnUntraced(function* (token: string) {
     const at = now()
     const row = yield* lookUp(token, at)
@@ -137,24 +149,30 @@ const readsOf = ({ now, sql }: SignInContext, lookUp: Lookup) => ({
     return { ...active, expiresAt }
   }),
 
-  isValid: (signInId: string) =>
-    Effect.suspend(
-      () => sql`SELECT 1 FROM sign_ins WHERE id = ${signInId} AND ${isValidAt(sql, now())}`
-    ).pipe(Effect.map((rows) => rows.length > 0)),
+  isValid: Effect.fn("SignInStore.isValid")(function* (signInId: string) {
+    const found = yield* sql`SELECT 1 FROM sign_ins WHERE id = ${signInId} AND ${isValidAt(sql, now())}`
+    return found.length > 0
+  }),
 
-  authenticatedAt: (signInId: string) =>
-    Effect.map(
-      sql<{ readonly authenticated_at: Date }>`SELECT authenticated_at FROM sign_ins WHERE id = ${signInId}`,
-      ([row]) => row?.authenticated_at
-    ),
+  authenticatedAt: Effect.fn("SignInStore.authenticatedAt")(function* (signInId: string) {
+    const row = yield* authenticationRows.first(
+      sql`SELECT authenticated_at FROM sign_ins WHERE id = ${signInId}`
+    )
+    return row?.authenticated_at
+  }),
 
-  list: (userId: UserId, current: string, before: string | undefined, limit: number) =>
-    Effect.suspend(
-      () => sql<ListedRow>`
-        SELECT id, kind, client_name, created_at, last_seen_at, idle_until FROM sign_ins
-        WHERE user_id = ${userId} AND ${isValidAt(sql, now())} ${before === undefined ? sql`` : sql`AND id < ${before}`}
-        ORDER BY id DESC LIMIT ${limit}`
-    ).pipe(Effect.map((rows) => rows.map((row) => openOf(row, current))))
+  list: Effect.fn("SignInStore.list")(function* (
+    userId: UserId,
+    current: string,
+    before: string | undefined,
+    limit: number
+  ) {
+    const rows = yield* openSignInRows.all(sql`
+      SELECT ${sql.literal(OPEN_SIGN_IN_COLUMNS)} FROM sign_ins
+      WHERE user_id = ${userId} AND ${isValidAt(sql, now())} ${before === undefined ? sql`` : sql`AND id < ${before}`}
+      ORDER BY id DESC LIMIT ${limit}`)
+    return rows.map((row) => openSignInOf(row, current))
+  })
 })
 
 const tokensOf = ({ now, record, sql }: SignInContext, lookUp: Lookup) => ({
@@ -199,8 +217,9 @@ const tokensOf = ({ now, record, sql }: SignInContext, lookUp: Lookup) => ({
     return yield* sql.withTransaction(
       Effect.gen(function* () {
         // Locked: of two concurrent exchanges, the second replaces the token that the first issued.
-        const [current] = yield* sql<{ readonly token_hash: Uint8Array }>`
-          SELECT token_hash FROM sign_ins WHERE id = ${row.id} AND ${isValidAt(sql, at)} FOR UPDATE`
+        const current = yield* signInTokenRows.first(
+          sql`SELECT token_hash FROM sign_ins WHERE id = ${row.id} AND ${isValidAt(sql, at)} FOR UPDATE`
+        )
         if (current === undefined) return undefined
         const replaced = { token_hash: current.token_hash, sign_in_id: row.id, replaced_at: at }
         yield* sql`INSERT INTO replaced_tokens ${sql.insert(replaced)}`
@@ -214,36 +233,11 @@ const tokensOf = ({ now, record, sql }: SignInContext, lookUp: Lookup) => ({
   })
 })
 
-interface SignInRow {
-  readonly id: string
-  readonly user_id: UserId
-  readonly kind: SignInKind
-  readonly last_seen_at: Date
-  readonly idle_until: Date
-  readonly cap_at: Date
-}
-
-interface ListedRow extends Pick<SignInRow, "kind" | "last_seen_at" | "idle_until"> {
-  readonly id: SignInId
-  readonly client_name: string | null
-  readonly created_at: Date
-}
-
 const activeOf = ({ id, idle_until, kind, user_id }: SignInRow): ActiveSignIn => ({
   userId: user_id,
   signInId: id,
   kind,
   expiresAt: idle_until
-})
-
-const openOf = (row: ListedRow, currentId: string): OpenSignIn => ({
-  id: row.id,
-  kind: row.kind,
-  ...(row.client_name === null ? {} : { clientName: row.client_name }),
-  createdAt: row.created_at.toISOString(),
-  lastUsedAt: row.last_seen_at.toISOString(),
-  expiresAt: row.idle_until.toISOString(),
-  current: row.id === currentId
 })
 
 /** End of a sign-in that is used now: another idle time, at most until the cap. */

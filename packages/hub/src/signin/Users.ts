@@ -4,6 +4,7 @@ import type { User } from "@corral/domain/identity/User"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { USER_COLUMNS, userIdRows, userOf, userRows } from "./UserRow.ts"
 
 /** Identity that the provider has proven. */
 export interface ProviderIdentity {
@@ -28,6 +29,7 @@ export class Users extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
+      const columns = sql.literal(USER_COLUMNS)
       return Users.of({
         admit: Effect.fn("Users.admit")(function* ({ issuer, subject, name, email }: ProviderIdentity) {
           const now = clock.currentTimeMillisUnsafe()
@@ -40,38 +42,24 @@ export class Users extends Context.Service<
             created_at: new Date(now),
             signed_in_at: new Date(now)
           }
-          const [row] = yield* sql<UserRow>`
+          const row = yield* userRows.first(sql`
             INSERT INTO users ${sql.insert(user)}
             ON CONFLICT (issuer, subject) DO UPDATE
               SET name = excluded.name, email = excluded.email, signed_in_at = excluded.signed_in_at
-            RETURNING id, name, email, created_at`
-          // An upsert returns its row.
-          return userOf(row as UserRow)
+            RETURNING ${columns}`)
+          return row === undefined ? yield* Effect.die(new Error("An upsert returned no row.")) : userOf(row)
         }),
-        withEmail: (email) =>
-          Effect.map(
-            sql<Pick<UserRow, "id">>`SELECT id FROM users WHERE lower(email) = lower(${email}) LIMIT 2`,
-            ([row, ...others]) => (others.length === 0 ? row?.id : undefined)
-          ),
-        find: (id) =>
-          Effect.map(sql<UserRow>`SELECT id, name, email, created_at FROM users WHERE id = ${id}`, ([row]) =>
-            row === undefined ? undefined : userOf(row)
+        withEmail: Effect.fn("Users.withEmail")(function* (email) {
+          const [row, ...others] = yield* userIdRows.all(
+            sql`SELECT id FROM users WHERE lower(email) = lower(${email}) LIMIT 2`
           )
+          return others.length === 0 ? row?.id : undefined
+        }),
+        find: Effect.fnUntraced(function* (id) {
+          const row = yield* userRows.first(sql`SELECT ${columns} FROM users WHERE id = ${id}`)
+          return row && userOf(row)
+        })
       })
     })
   )
 }
-
-interface UserRow {
-  readonly id: UserId
-  readonly name: string
-  readonly email: string | null
-  readonly created_at: Date
-}
-
-const userOf = ({ created_at, email, id, name }: UserRow): User => ({
-  id,
-  name,
-  ...(email === null ? {} : { email }),
-  createdAt: created_at.toISOString()
-})

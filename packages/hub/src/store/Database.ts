@@ -10,7 +10,7 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
-import type { HubConfig } from "../config/HubConfig.ts"
+import { HubConfig } from "../config/HubConfig.ts"
 import { type EmbeddedPostgres, startEmbeddedPostgres, HubStoreUnavailable } from "./EmbeddedPostgres.ts"
 import { runHubMigrations } from "./migrations.ts"
 
@@ -42,51 +42,53 @@ const stopIfLast = (config: PgConnection.Config, server: EmbeddedPostgres, own: 
 const unavailable = (error: SqlError.SqlError, { databaseUrl }: HubConfig) =>
   new HubStoreUnavailable({ message: databaseProblem(error, databaseUrl) })
 
-/** Provides `SqlClient` and `PgClient`. Fails if the database can't be reached or belongs to a newer Corral. */
-export const hubDatabaseLayer = (config: HubConfig) =>
-  Layer.effectContext(
-    Effect.gen(function* () {
-      const own = `${APPLICATION} ${randomUUID().slice(0, 8)}`
-      const server =
-        config.databaseUrl === undefined
-          ? yield* startEmbeddedPostgres(join(config.home, "postgres"))
-          : undefined
-      // Runs after the connections are closed. `decide` chooses it while they are open.
-      let leave: Effect.Effect<void> = Effect.void
-      yield* Effect.addFinalizer(() => Effect.suspend(() => leave))
-      const client = yield* PgClient.make({
-        ...(server === undefined
-          ? { url: config.databaseUrl }
-          : { path: server.path, username: server.username, database: server.database }),
-        applicationName: own,
-        maxConnections: config.maxConnections,
-        connectTimeout: Duration.seconds(10),
-        startupParameters: {
-          // Dates do not depend on the time zone of the Hub's machine.
-          timezone: "UTC",
-          // A generic plan fits users with few rows: a user with a hundred thousand would wait a second for each page.
-          plan_cache_mode: "force_custom_plan"
-        }
-      }).pipe(
-        Effect.timeoutOrElse({
-          duration: "30 seconds",
-          orElse: () =>
-            Effect.fail(
-              new HubStoreUnavailable({
-                message: "The database did not respond. Check that it is running and reachable."
-              })
-            )
-        })
-      )
-      if (server !== undefined) {
-        const decide = Effect.map(stopIfLast({ ...client.config }, server, own), (decided) => {
-          leave = decided
-        })
-        yield* Effect.addFinalizer(() => Effect.interruptible(decide))
-        // Ends before the decision, so that a stopped server stays stopped.
-        yield* Effect.forkScoped(server.supervise)
+const connect = (config: HubConfig) =>
+  Effect.gen(function* () {
+    const own = `${APPLICATION} ${randomUUID().slice(0, 8)}`
+    const server =
+      config.databaseUrl === undefined
+        ? yield* startEmbeddedPostgres(join(config.home, "postgres"))
+        : undefined
+    // Runs after the connections are closed. `decide` chooses it while they are open.
+    let leave: Effect.Effect<void> = Effect.void
+    yield* Effect.addFinalizer(() => Effect.suspend(() => leave))
+    const client = yield* PgClient.make({
+      ...(server === undefined
+        ? { url: config.databaseUrl }
+        : { path: server.path, username: server.username, database: server.database }),
+      applicationName: own,
+      maxConnections: config.maxConnections,
+      connectTimeout: Duration.seconds(10),
+      startupParameters: {
+        // Dates do not depend on the time zone of the Hub's machine.
+        timezone: "UTC",
+        // A generic plan fits users with few rows: a user with a hundred thousand would wait a second for each page.
+        plan_cache_mode: "force_custom_plan"
       }
-      yield* Effect.provideService(runHubMigrations, SqlClient.SqlClient, client)
-      return Context.make(PgClient.PgClient, client).pipe(Context.add(SqlClient.SqlClient, client))
-    }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
-  ).pipe(Layer.provide(Reactivity.layer))
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: "30 seconds",
+        orElse: () =>
+          Effect.fail(
+            new HubStoreUnavailable({
+              message: "The database did not respond. Check that it is running and reachable."
+            })
+          )
+      })
+    )
+    if (server !== undefined) {
+      const decide = Effect.map(stopIfLast({ ...client.config }, server, own), (decided) => {
+        leave = decided
+      })
+      yield* Effect.addFinalizer(() => Effect.interruptible(decide))
+      // Ends before the decision, so that a stopped server stays stopped.
+      yield* Effect.forkScoped(server.supervise)
+    }
+    yield* Effect.provideService(runHubMigrations, SqlClient.SqlClient, client)
+    return Context.make(PgClient.PgClient, client).pipe(Context.add(SqlClient.SqlClient, client))
+  }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
+
+/** Provides `SqlClient` and `PgClient`. Fails if the database can't be reached or belongs to a newer Corral. */
+export const hubDatabaseLayer = Layer.effectContext(Effect.flatMap(HubConfig, connect)).pipe(
+  Layer.provide(Reactivity.layer)
+)

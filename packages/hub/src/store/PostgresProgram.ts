@@ -5,6 +5,7 @@
  * system user `postgres`, or as the unprivileged user 65534, which then needs access to the files.
  * The package lacks the symbolic links to its libraries; they are created in a folder of the Hub.
  */
+import { Schema } from "effect"
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { chown, mkdir, readFile, stat, symlink } from "node:fs/promises"
@@ -44,10 +45,14 @@ const installed = (): string | undefined => {
   }
 }
 
+const decodeLibraries = Schema.decodeUnknownPromise(
+  Schema.fromJsonString(Schema.Array(Schema.Struct({ source: Schema.String, target: Schema.String })))
+)
+
 /** Creates links with the names under which the programs load the libraries. */
 const linkLibraries = async (native: string, links: string): Promise<void> => {
   const text = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]")
-  const libraries = JSON.parse(text) as ReadonlyArray<{ readonly source: string; readonly target: string }>
+  const libraries = await decodeLibraries(text)
   await mkdir(links, { recursive: true, mode: 0o755 })
   for (const { source, target } of libraries) {
     await symlink(join(dirname(native), source), join(links, basename(target))).catch((error: unknown) => {

@@ -22,17 +22,17 @@ export interface ReadableList {
   readonly limit: number
 }
 
-export const readableRows = <Row extends object = object>(
+export const readableRows = (
   sql: SqlClient.SqlClient,
   { after, columns, conditions, limit, order, projectId, reader, table }: ReadableList
-): Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError> => {
+): Effect.Effect<ReadonlyArray<object>, SqlError.SqlError> => {
   const by = sql.literal(order === "newest" ? "id DESC" : "id")
   const beyond = after === undefined ? [] : [order === "newest" ? sql`id < ${after}` : sql`id > ${after}`]
-  const rowsOf = (project: Statement.Fragment) => sql<Row>`
+  const rowsOf = (project: Statement.Fragment) => sql`
     SELECT ${sql.literal(columns)} FROM ${sql.literal(table)}
     WHERE ${sql.and([sql`project_id = ${project}`, ...conditions, ...beyond])} ORDER BY ${by} LIMIT ${limit}`
   if (projectId !== undefined) return rowsOf(sql`${projectId}`)
-  return sql<Row>`
+  return sql`
     SELECT found.* FROM (
       SELECT project_id FROM project_members WHERE user_id = ${reader}
       UNION SELECT id FROM projects WHERE visibility = 'internal'

@@ -1,28 +1,32 @@
 /** Metrics that only the database has. Read when metrics are collected, by one statement without a table scan. */
 import { CurrentMetrics, type Reading } from "@corral/service/telemetry/Metrics"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { HubConfig } from "../config/HubConfig.ts"
 import { hubMetrics } from "../HubMetrics.ts"
+import { storedRows } from "./StoredRows.ts"
 
-interface MetricsRow {
-  readonly devices: number
-  readonly pending: number
-  readonly queued: number
-  readonly busy: number
-  readonly idle: number
-}
+const metricsRows = storedRows(
+  "devices, tasks, pg_stat_activity",
+  Schema.Struct({
+    devices: Schema.Int,
+    pending: Schema.Int,
+    queued: Schema.Int,
+    busy: Schema.Int,
+    idle: Schema.Int
+  })
+)
 
-/** `maxConnections` is the pool's limit. */
-export const hubStoreMetricsLayer = (maxConnections: number) =>
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const clock = yield* Clock.Clock
-      const metrics = yield* CurrentMetrics
-      const readings = Effect.gen(function* () {
-        const now = new Date(clock.currentTimeMillisUnsafe())
-        // Each Hub has its own name for its connections.
-        const [row] = yield* sql<MetricsRow>`
+export const hubStoreMetricsLayer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { maxConnections } = yield* HubConfig
+    const sql = yield* SqlClient.SqlClient
+    const clock = yield* Clock.Clock
+    const metrics = yield* CurrentMetrics
+    const readings = Effect.gen(function* () {
+      const now = new Date(clock.currentTimeMillisUnsafe())
+      // Each Hub has its own name for its connections.
+      const row = yield* metricsRows.first(sql`
           SELECT
             (SELECT count(*)::int FROM devices WHERE revoked_at IS NULL AND lease_until > ${now}) AS devices,
             pending::int, queued::int, busy::int, idle::int
@@ -30,18 +34,18 @@ export const hubStoreMetricsLayer = (maxConnections: number) =>
             (SELECT count(*) FILTER (WHERE state = 'pending') AS pending, count(*) FILTER (WHERE state = 'queued') AS queued
               FROM tasks WHERE state IN ('pending', 'queued')) waiting,
             (SELECT count(*) FILTER (WHERE state <> 'idle') AS busy, count(*) FILTER (WHERE state = 'idle') AS idle
-              FROM pg_stat_activity WHERE application_name = current_setting('application_name')) pool`
-        if (row === undefined) return []
-        const values: ReadonlyArray<Reading> = [
-          [hubMetrics.devices, row.devices],
-          [hubMetrics.tasks, row.pending, { state: "pending" }],
-          [hubMetrics.tasks, row.queued, { state: "queued" }],
-          [hubMetrics.connections, row.busy, { state: "busy" }],
-          [hubMetrics.connections, row.idle, { state: "idle" }],
-          [hubMetrics.mostConnections, maxConnections]
-        ]
-        return values
-      })
-      metrics.sample(readings)
+              FROM pg_stat_activity WHERE application_name = current_setting('application_name')) pool`)
+      if (row === undefined) return []
+      const values: ReadonlyArray<Reading> = [
+        [hubMetrics.devices, row.devices],
+        [hubMetrics.tasks, row.pending, { state: "pending" }],
+        [hubMetrics.tasks, row.queued, { state: "queued" }],
+        [hubMetrics.connections, row.busy, { state: "busy" }],
+        [hubMetrics.connections, row.idle, { state: "idle" }],
+        [hubMetrics.mostConnections, maxConnections]
+      ]
+      return values
     })
-  )
+    metrics.sample(readings)
+  })
+)

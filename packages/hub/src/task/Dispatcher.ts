@@ -54,7 +54,7 @@ interface DispatcherState {
 
 const repeat = <E>(effect: Effect.Effect<void, E>, interval: Duration.Input, failure: string) =>
   effect.pipe(
-    Effect.catch((error) => Effect.logError(failure, error)),
+    Effect.catchCause((cause) => Effect.logError(failure, cause)),
     Effect.repeat(Schedule.spaced(interval)),
     Effect.forkScoped
   )
@@ -73,7 +73,7 @@ const serve = Effect.fnUntraced(function* (state: DispatcherState, targetId: Dev
     hasMore.set(targetId, false)
     // A task that could not be written is found again when the target wakes the dispatcher.
     yield* startAll(state, targetId).pipe(
-      Effect.catch((error) => Effect.logError("failed to dispatch tasks", error))
+      Effect.catchCause((cause) => Effect.logError("failed to dispatch tasks", cause))
     )
   } while (hasMore.get(targetId) === true)
   hasMore.delete(targetId)

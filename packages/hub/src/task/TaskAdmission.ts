@@ -10,10 +10,10 @@ import {
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
 import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
-import type { ProjectRole } from "@corral/domain/project/Project"
 import type { CreateTask } from "@corral/domain/task/Task"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
+import { memberRoleRows } from "../authority/Membership.ts"
 import type { Targets } from "../edges/Targets.ts"
 import type { Runs } from "../run/Runs.ts"
 import type { SessionProject } from "../run/SessionProject.ts"
@@ -70,8 +70,8 @@ export const findDispatchRefusal = Effect.fnUntraced(function* (
   place: TaskPlace
 ) {
   const { author, projectId } = place
-  const [member] = yield* context.sql<{ readonly role: ProjectRole }>`
-    SELECT role FROM project_members WHERE project_id = ${projectId} AND user_id = ${author}`
+  const member = yield* memberRoleRows.first(context.sql`
+    SELECT role FROM project_members WHERE project_id = ${projectId} AND user_id = ${author}`)
   return roleRefusal("task.create", member?.role) ?? (yield* findTargetRefusal(context, place))
 })
 

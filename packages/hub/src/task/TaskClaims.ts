@@ -13,9 +13,10 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { startCommandId } from "../edges/CommandRequest.ts"
 import type { Targets } from "../edges/Targets.ts"
 import type { RunLog } from "../run/RunLog.ts"
+import { runSeqRows } from "../run/RunRow.ts"
 import { noticeOf } from "../store/Notice.ts"
 import { findDispatchRefusal } from "./TaskAdmission.ts"
-import { type PlainTaskRow, TASK_COLUMNS } from "./TaskRow.ts"
+import { TASK_COLUMNS, type TaskRow, taskRows } from "./TaskRow.ts"
 
 /** A task on its way to its target. */
 export interface ClaimedTask {
@@ -35,50 +36,42 @@ export interface ClaimContext {
 }
 
 /** Claims the next task of the target after `after`. Tasks whose author has lost a right fail on the way. */
-export const claimTask = (
-  context: ClaimContext,
-  targetId: DeviceId,
-  after: TaskId | undefined
-): Effect.Effect<ClaimedTask | undefined, SqlError.SqlError> => {
-  const { now, sql } = context
-  return sql.withTransaction(
-    Effect.gen(function* () {
-      const at = now()
-      for (let last = after ?? ""; ;) {
-        const [row] = yield* sql<PlainTaskRow>`
-          SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks
-          WHERE target_id = ${targetId} AND state IN ('pending', 'queued') AND id > ${last}
-            AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
-          ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`
-        if (row === undefined) return undefined
-        // Plain: `Tasks.create` wrote it, and this is the path of every dispatch.
-        const create = JSON.parse(row.request) as CreateRun
-        const refusal = yield* findClaimRefusal(context, row, create)
-        if (refusal === undefined) return yield* assignRun(context, row, create, at)
-        const { code, message } = refusal
-        yield* sql`
-          UPDATE tasks SET state = 'failed', error = ${JSON.stringify({ code, message })}, updated_at = ${at}
-          WHERE id = ${row.id} RETURNING ${noticeOf(sql, "task")}`
-        last = row.id
-      }
-    })
-  )
-}
+export const claimTask = Effect.fn("Tasks.claim")(
+  function* (
+    context: ClaimContext,
+    targetId: DeviceId,
+    after: TaskId | undefined
+  ): Effect.fn.Return<ClaimedTask | undefined, SqlError.SqlError> {
+    const { now, sql } = context
+    const at = now()
+    for (let last = after ?? ""; ;) {
+      const row = yield* taskRows.first(sql`
+        SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks
+        WHERE target_id = ${targetId} AND state IN ('pending', 'queued') AND id > ${last}
+          AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
+        ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`)
+      if (row === undefined) return undefined
+      const refusal = yield* findClaimRefusal(context, row)
+      if (refusal === undefined) return yield* assignRun(context, row, at)
+      const { code, message } = refusal
+      yield* sql`
+        UPDATE tasks SET state = 'failed', error = ${JSON.stringify({ code, message })}, updated_at = ${at}
+        WHERE id = ${row.id} RETURNING ${noticeOf(sql, "task")}`
+      last = row.id
+    }
+  },
+  (self, { sql }) => sql.withTransaction(self)
+)
 
-const findClaimRefusal = (context: ClaimContext, row: PlainTaskRow, { workspace }: CreateRun) => {
+const findClaimRefusal = (context: ClaimContext, row: TaskRow) => {
   // The Edge may already have a run that was assigned earlier.
   if (row.run_id !== null) return Effect.undefined
   const { created_by: author, project_id: projectId, target_id: targetId } = row
-  return findDispatchRefusal(context, { author, projectId, targetId, workspace })
+  return findDispatchRefusal(context, { author, projectId, targetId, workspace: row.request.workspace })
 }
 
-const assignRun = Effect.fnUntraced(function* (
-  { log, sql }: ClaimContext,
-  row: PlainTaskRow,
-  create: CreateRun,
-  at: Date
-) {
-  const { id, on_offline: onOffline, project_id: projectId, target_id: targetId } = row
+const assignRun = Effect.fnUntraced(function* ({ log, sql }: ClaimContext, row: TaskRow, at: Date) {
+  const { id, on_offline: onOffline, project_id: projectId, request: create, target_id: targetId } = row
   const runId = row.run_id ?? mint<RunId>("run", at.getTime())
   yield* log.open({ id: runId, projectId, targetId, taskId: id, create })
   yield* sql`
@@ -88,19 +81,33 @@ const assignRun = Effect.fnUntraced(function* (
 })
 
 /** Records that the Edge has the run. Events of the run may have moved the task already. */
-export const markDispatched = ({ now, sql }: ClaimContext, { id }: ClaimedTask) =>
-  Effect.asVoid(sql`
+export const markDispatched = Effect.fn("Tasks.markDispatched")(function* (
+  { now, sql }: ClaimContext,
+  { id }: ClaimedTask
+) {
+  yield* sql`
     UPDATE tasks SET state = 'dispatched', updated_at = ${now()} WHERE id = ${id} AND state = 'pending'
-    RETURNING ${noticeOf(sql, "task")}`)
+    RETURNING ${noticeOf(sql, "task")}`
+})
 
 /** Returns the task to the queue, or fails it where it must not wait. Changes nothing if the start was sent after all. */
-export const markUnreachable = (context: ClaimContext, task: ClaimedTask, error: RunFailure) =>
-  task.onOffline === "queue"
+export const markUnreachable = Effect.fn("Tasks.markUnreachable")(function* (
+  context: ClaimContext,
+  task: ClaimedTask,
+  error: RunFailure
+) {
+  yield* task.onOffline === "queue"
     ? releaseTask(context, task, "queued", undefined, wasStartSent(context, task))
     : releaseTask(context, task, "failed", error, wasStartSent(context, task))
+})
 
-export const markRefused = (context: ClaimContext, task: ClaimedTask, error: RunFailure) =>
-  releaseTask(context, task, "failed", error, Effect.succeed(false))
+export const markRefused = Effect.fn("Tasks.markRefused")(function* (
+  context: ClaimContext,
+  task: ClaimedTask,
+  error: RunFailure
+) {
+  yield* releaseTask(context, task, "failed", error, Effect.succeed(false))
+})
 
 /**
  * Moves the task out of `pending` and deletes its run, unless the run has events or `unless` holds. Takes locks in the same order as a push:
@@ -115,8 +122,7 @@ const releaseTask = (
 ): Effect.Effect<void, SqlError.SqlError> =>
   sql.withTransaction(
     Effect.gen(function* () {
-      const [run] = yield* sql<{ readonly last_seq: number }>`
-        SELECT last_seq FROM runs WHERE id = ${task.runId} FOR UPDATE`
+      const run = yield* runSeqRows.first(sql`SELECT last_seq FROM runs WHERE id = ${task.runId} FOR UPDATE`)
       if (run === undefined || run.last_seq > 0 || (yield* unless)) return
       const released = yield* sql`
         UPDATE tasks SET state = ${state}, run_id = NULL, updated_at = ${now()},

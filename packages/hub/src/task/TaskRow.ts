@@ -2,8 +2,8 @@
 import { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import { CreateRun, RunFailure } from "@corral/domain/run/Run"
 import { OnOffline, type Task, TaskState } from "@corral/domain/task/Task"
-import { Schema } from "effect"
-import { jsonColumn, rowDecoder, Timestamp } from "../store/StoredRows.ts"
+import { Schema, Struct } from "effect"
+import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 
 export const TaskRow = Schema.Struct({
   id: TaskId,
@@ -25,10 +25,15 @@ export type TaskRow = typeof TaskRow.Type
 
 export const TASK_COLUMNS = Object.keys(TaskRow.fields).join(", ")
 
-/** A row as a claim reads it, plain: its JSON is parsed and not checked again. */
-export type PlainTaskRow = Omit<TaskRow, "request" | "error"> & { readonly request: string }
+export const taskRows = storedRows("tasks", TaskRow)
 
-export const decodeTaskRows = rowDecoder(TaskRow)
+export const taskTargetRows = storedRows("tasks", TaskRow.mapFields(Struct.pick(["target_id"])))
+
+/** Tasks that have a run. */
+export const assignedTaskRows = storedRows(
+  "tasks",
+  Schema.Struct({ ...Struct.pick(TaskRow.fields, ["id", "target_id"]), run_id: RunId })
+)
 
 export const taskOf = (row: TaskRow): Task => {
   const { agentId, input, mode, workspace } = row.request

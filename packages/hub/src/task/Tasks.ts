@@ -31,7 +31,7 @@ import {
   markRefused,
   markUnreachable
 } from "./TaskClaims.ts"
-import { decodeTaskRows, TASK_COLUMNS, taskOf, type TaskRow } from "./TaskRow.ts"
+import { TASK_COLUMNS, taskOf, type TaskRow, taskRows, taskTargetRows } from "./TaskRow.ts"
 import { failUnansweredStart, findUnansweredStarts } from "./UnansweredStarts.ts"
 
 export interface TaskFilter {
@@ -105,30 +105,28 @@ export class Tasks extends Context.Service<
         newId: Effect.sync(() => mint<TaskId>("tsk", clock.currentTimeMillisUnsafe())),
         create: (proof, id, task) => createTask(context, proof, id, task),
 
-        find: Effect.fn("Tasks.find")(function* (id) {
-          const [row] = yield* Effect.flatMap(
-            sql`SELECT ${columns} FROM tasks WHERE id = ${id}`,
-            decodeTaskRows
-          )
+        find: Effect.fnUntraced(function* (id) {
+          const row = yield* taskRows.first(sql`SELECT ${columns} FROM tasks WHERE id = ${id}`)
           return row && taskOf(row)
         }),
 
-        list: Effect.fn("Tasks.list")(function* (reader, { projectId, sessionId, state }, before, limit) {
+        list: Effect.fnUntraced(function* (reader, { projectId, sessionId, state }, before, limit) {
           const conditions = [
             ...(sessionId === undefined ? [] : [sql`session_id = ${sessionId}`]),
             ...(state === undefined ? [] : [sql`state = ${state}`])
           ]
           const page = { reader, projectId, conditions, order: "newest", after: before, limit } as const
-          const rows = yield* readableRows(sql, { table: "tasks", columns: TASK_COLUMNS, ...page })
-          return (yield* decodeTaskRows(rows)).map(taskOf)
+          const rows = yield* taskRows.all(
+            readableRows(sql, { table: "tasks", columns: TASK_COLUMNS, ...page })
+          )
+          return rows.map(taskOf)
         }),
 
         cancelWaiting: Effect.fn("Tasks.cancelWaiting")(function* ({ subject }, id) {
-          const cancelled = yield* sql`
+          const row = yield* taskRows.first(sql`
             UPDATE tasks SET state = 'cancelled', updated_at = ${now()}
             WHERE id = ${id} AND project_id = ${subject} AND state IN ('pending', 'queued') AND run_id IS NULL
-            RETURNING ${columns}, ${noticeOf(sql, "task")}`
-          const [row] = yield* decodeTaskRows(cancelled)
+            RETURNING ${columns}, ${noticeOf(sql, "task")}`)
           return row && taskOf(row)
         }),
 
@@ -136,18 +134,22 @@ export class Tasks extends Context.Service<
         markDispatched: (task) => markDispatched(context, task),
         markUnreachable: (task, error) => markUnreachable(context, task, error),
         markRefused: (task, error) => markRefused(context, task, error),
-        findStalledTargets: Effect.suspend(() => findStalledTargets(context)),
+        findStalledTargets: Effect.withSpan(
+          Effect.suspend(() => findStalledTargets(context)),
+          "Tasks.findStalledTargets"
+        ),
 
         expireQueued: Effect.suspend(
           () => sql`
             UPDATE tasks SET state = 'expired', updated_at = ${now()}
             WHERE state = 'queued' AND expires_at <= ${now()} RETURNING ${noticeOf(sql, "task")}`
-        ).pipe(Effect.asVoid),
+        ).pipe(Effect.asVoid, Effect.withSpan("Tasks.expireQueued")),
 
         failUnanswered: Effect.suspend(() => findUnansweredStarts(sql, now())).pipe(
           Effect.flatMap((starts) =>
             Effect.forEach(starts, (start) => failUnansweredStart(sql, start, now()), { discard: true })
-          )
+          ),
+          Effect.withSpan("Tasks.failUnanswered")
         )
       })
     })
@@ -167,7 +169,7 @@ const createTask = Effect.fn("Tasks.create")(function* (
   const { now, sql } = context
   const createdBy = principal as UserId
   const { expiresAt: _, onOffline = "fail", projectId, targetId, ...create } = task
-  // The proof covers this project only, whatever the request names.
+  // The proof covers this project only, regardless of the request's project.
   if (projectId !== subject) return yield* new PermissionDenied()
   const expiresAt = yield* expiryOf(task, now().getTime())
   yield* checkReferences(context, task)
@@ -215,12 +217,12 @@ const STALLED_AFTER_MS = 10_000
 const findStalledTargets = ({ now, sql }: TaskContext) => {
   const stalledBefore = new Date(now().getTime() - STALLED_AFTER_MS)
   return Effect.map(
-    sql<{ readonly target_id: DeviceId }>`
+    taskTargetRows.all(sql`
       SELECT target_id FROM tasks WHERE state = 'pending' AND updated_at < ${stalledBefore}
       UNION
       SELECT d.id FROM devices d WHERE d.revoked_at IS NULL AND d.lease_until > ${now()} AND EXISTS (
         SELECT 1 FROM tasks t WHERE t.target_id = d.id AND t.state = 'queued' AND t.updated_at < ${stalledBefore}
-      )`,
+      )`),
     (rows) => rows.map(({ target_id }) => target_id)
   )
 }

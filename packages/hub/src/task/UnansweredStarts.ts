@@ -8,7 +8,9 @@ import type { DeviceId, RunId, TaskId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { startCommandId } from "../edges/CommandRequest.ts"
+import { runSeqRows } from "../run/RunRow.ts"
 import { channels, noticeOf } from "../store/Notice.ts"
+import { assignedTaskRows } from "./TaskRow.ts"
 
 /** Time that an Edge has for its answer over one link. */
 const ANSWER_MS = 60_000
@@ -23,12 +25,16 @@ export interface UnansweredStart {
 export const findUnansweredStarts = (
   sql: SqlClient.SqlClient,
   now: Date
-): Effect.Effect<ReadonlyArray<UnansweredStart>, SqlError.SqlError> => sql<UnansweredStart>`
-  SELECT t.id, t.run_id AS "runId", t.target_id AS "targetId"
-  FROM tasks t JOIN edge_commands c ON c.id = 'start.' || t.run_id LEFT JOIN devices d ON d.id = t.target_id
-  WHERE t.state = 'pending' AND c.outcome IS NULL AND c.generation IS NOT NULL
-    AND c.sent_at < ${new Date(now.getTime() - ANSWER_MS)}
-    AND (t.on_offline = 'fail' OR t.expires_at <= ${now} OR d.lease_until > ${now})`
+): Effect.Effect<ReadonlyArray<UnansweredStart>, SqlError.SqlError> =>
+  Effect.map(
+    assignedTaskRows.all(sql`
+      SELECT t.id, t.run_id, t.target_id
+      FROM tasks t JOIN edge_commands c ON c.id = 'start.' || t.run_id LEFT JOIN devices d ON d.id = t.target_id
+      WHERE t.state = 'pending' AND c.outcome IS NULL AND c.generation IS NOT NULL
+        AND c.sent_at < ${new Date(now.getTime() - ANSWER_MS)}
+        AND (t.on_offline = 'fail' OR t.expires_at <= ${now} OR d.lease_until > ${now})`),
+    (rows) => rows.map(({ id, run_id: runId, target_id: targetId }) => ({ id, runId, targetId }))
+  )
 
 const error = {
   code: "target_offline",
@@ -44,9 +50,7 @@ export const failUnansweredStart = (
 ) =>
   sql.withTransaction(
     Effect.gen(function* () {
-      const [run] = yield* sql<{
-        readonly last_seq: number
-      }>`SELECT last_seq FROM runs WHERE id = ${runId} FOR UPDATE`
+      const run = yield* runSeqRows.first(sql`SELECT last_seq FROM runs WHERE id = ${runId} FOR UPDATE`)
       if (run === undefined || run.last_seq > 0) return
       const details = { targetId, outcome: "unknown" }
       const outcome = JSON.stringify({ _tag: "Refused", error: { ...error, details } })

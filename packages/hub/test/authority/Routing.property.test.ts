@@ -14,7 +14,7 @@ import { effort } from "@corral/testing/time/Effort"
 import { Tasks } from "../../src/task/Tasks.ts"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { registerDevice, report } from "@corral/testing/hub/Offers"
+import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 
 const PEOPLE = 3
 const PROJECTS = 2
@@ -138,7 +138,7 @@ describe("Routing authority", { timeout: 300_000 }, () => {
     const devices: Array<DeviceId> = []
     for (const owner of people) {
       const { id } = await registerDevice(owner)
-      await report(hub, id, { online: false })
+      await reportOffer(hub, id, { online: false })
       devices.push(id)
     }
     return { people, projects, devices }

@@ -5,7 +5,14 @@ import { type ApprovalPolicy, Approvers, type Project, ProjectRole } from "@corr
 import type { Task } from "@corral/domain/task/Task"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { asked, createdRun, createRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import {
+  approvalRequested,
+  createdRun,
+  createRun,
+  Mirror,
+  newId,
+  runStarted
+} from "@corral/testing/hub/Mirror"
 import { makeProject } from "@corral/testing/hub/Teams"
 
 describe("The approval policy of a project", { timeout: 60_000 }, () => {
@@ -44,7 +51,7 @@ describe("The approval policy of a project", { timeout: 60_000 }, () => {
     assert.strictEqual(task.status, 201, task.text)
     const id = newId<ApprovalId>("apr")
     const runId = await mirror.open(projectId, createRun, task.body.id)
-    await mirror.append(runId, 1, createdRun, started, asked(id))
+    await mirror.append(runId, 1, createdRun, runStarted, approvalRequested(id))
     return id
   }
 

@@ -4,7 +4,14 @@ import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import type { ApprovalId, ProjectId, RunId } from "@corral/domain/identity/Ids"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { asked, createdRun, Mirror, newId, resolved, started } from "@corral/testing/hub/Mirror"
+import {
+  approvalRequested,
+  createdRun,
+  Mirror,
+  newId,
+  approvalResolved,
+  runStarted
+} from "@corral/testing/hub/Mirror"
 
 interface Page<A> {
   readonly items: ReadonlyArray<A>
@@ -35,9 +42,9 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     const runId = await mirror.run(
       of,
       createdRun,
-      started,
-      asked(id),
-      ...(state === undefined ? [] : [resolved(id, state)])
+      runStarted,
+      approvalRequested(id),
+      ...(state === undefined ? [] : [approvalResolved(id, state)])
     )
     return { id, runId }
   }
@@ -152,7 +159,7 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await decide(mia, id, { decision: "allow" })), "target_offline")
     const unshared = new Mirror(hub)
     const elsewhere = newId<ApprovalId>("apr")
-    await unshared.run(project, createdRun, started, asked(elsewhere))
+    await unshared.run(project, createdRun, runStarted, approvalRequested(elsewhere))
     await unshared.device(ada.userId)
     const refused = await decide(mia, elsewhere, { decision: "allow" })
     assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "unauthorized_target"])

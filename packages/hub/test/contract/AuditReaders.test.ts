@@ -10,7 +10,7 @@ import { Audit } from "../../src/audit/Audit.ts"
 import { ApiKeyStore } from "../../src/signin/ApiKeyStore.ts"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { completed, createdRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import { runCompleted, createdRun, Mirror, newId, runStarted } from "@corral/testing/hub/Mirror"
 import { registerDevice } from "@corral/testing/hub/Offers"
 import { walk } from "../harness/Pages.ts"
 import { makeProject } from "@corral/testing/hub/Teams"
@@ -174,8 +174,8 @@ describe("Deleting a project", { timeout: 60_000 }, () => {
           const events = {
             queued: [],
             created: [createdRun],
-            running: [createdRun, started],
-            completed: [createdRun, started, completed]
+            running: [createdRun, runStarted],
+            completed: [createdRun, runStarted, runCompleted]
           }
           const id = await mirror.run(project, ...(events[state as keyof typeof events] ?? []))
           if (state !== "completed") live.push(id)

@@ -22,11 +22,12 @@ import { newToken } from "../../src/signin/SessionToken.ts"
 import { confirmedLink, GATEWAY_TOKEN, newAccount, startedLink } from "@corral/testing/hub/Chats"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
-import { asked, createdRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
-import { registerDevice, report } from "@corral/testing/hub/Offers"
+import { approvalRequested, createdRun, Mirror, newId, runStarted } from "@corral/testing/hub/Mirror"
+import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 
-export interface World {
+/** A project with what belongs to it. */
+export interface TeamWorld {
   readonly projectId: ProjectId
   readonly sessionId: SessionId
   readonly deviceId: DeviceId
@@ -38,6 +39,10 @@ export interface World {
   readonly taskId: TaskId
   readonly runId: RunId
   readonly approvalId: ApprovalId
+}
+
+/** Sign-ins, keys and linked chat accounts. */
+export interface AccessWorld {
   /** Belongs to the caller of the test. */
   readonly apiKeyId: string
   readonly signInId: string
@@ -51,10 +56,14 @@ export interface World {
   readonly code: string
 }
 
+export interface World extends TeamWorld, AccessWorld {}
+
 const roles = ["owner", "admin", "member", "viewer"] as const
 
+type People = ReadonlyMap<Caller, HubClient>
+
 /** Clients by caller. */
-export const everyone = async (hub: HubProcess): Promise<ReadonlyMap<Caller, HubClient>> => {
+export const everyone = async (hub: HubProcess): Promise<People> => {
   const found = new Map<Caller, HubClient>([["no sign-in", hub.client]])
   for (const name of [...roles, "not a member"] as const) found.set(name, await hub.signedIn(name))
   const over = await hub.people.signIn("over")
@@ -72,17 +81,14 @@ export const everyone = async (hub: HubProcess): Promise<ReadonlyMap<Caller, Hub
   return found
 }
 
-/** Creates a world for a caller. */
-export const makeWorld = async (
-  hub: HubProcess,
-  people: ReadonlyMap<Caller, HubClient>,
-  caller: Caller = "owner"
-): Promise<World> => {
-  const as = (caller: Caller): HubClient => {
-    const client = people.get(caller)
-    if (client === undefined) throw new Error(`there is no ${caller}`)
-    return client
-  }
+const clientOf = (people: People, caller: Caller): HubClient => {
+  const client = people.get(caller)
+  if (client === undefined) throw new Error(`there is no ${caller}`)
+  return client
+}
+
+const makeTeamWorld = async (hub: HubProcess, people: People): Promise<TeamWorld> => {
+  const as = (caller: Caller): HubClient => clientOf(people, caller)
   const owner = as("owner")
   const extra = await hub.people.signIn("extra")
   const newcomer = await hub.people.signIn("newcomer")
@@ -92,7 +98,7 @@ export const makeWorld = async (
   ])
   const device = await registerDevice(owner, { sharedWith: [project.id] })
   // No Edge is connected, so tasks for it wait.
-  await report(hub, device.id, { workspaces: ["site", "docs"], online: false })
+  await reportOffer(hub, device.id, { workspaces: ["site", "docs"], online: false })
   const linked = await owner.ask("POST", `/client/projects/${project.id}/workspaces`, {
     body: { targetId: device.id, workspace: "site" }
   })
@@ -116,7 +122,22 @@ export const makeWorld = async (
   assert.strictEqual(task.status, 201, task.text)
   const mirror = new Mirror(hub, device.id)
   const approvalId = newId<ApprovalId>("apr")
-  const runId = await mirror.run(project.id, createdRun, started, asked(approvalId))
+  const runId = await mirror.run(project.id, createdRun, runStarted, approvalRequested(approvalId))
+  return {
+    taskId: task.body.id,
+    runId,
+    approvalId,
+    projectId: project.id,
+    sessionId: session.id,
+    deviceId: device.id,
+    agentInstanceId: agent.body.id,
+    extra: extra.userId,
+    newcomer: newcomer.userId
+  }
+}
+
+const makeAccessWorld = async (hub: HubProcess, people: People, caller: Caller): Promise<AccessWorld> => {
+  const owner = clientOf(people, "owner")
   const codes = await hub.client.ask<{ readonly userCode: string; readonly deviceCode: string }>(
     "POST",
     "/client/auth/device/start",
@@ -142,18 +163,60 @@ export const makeWorld = async (
     bindingId: binding.body.id,
     confirmed: { account: waiting, number: await confirmedLink(hub, waiting, owner.userId) },
     code: await startedLink(hub, newAccount()),
-    taskId: task.body.id,
-    runId,
-    approvalId,
     signInId,
     userCode: codes.body.userCode,
     deviceCode: codes.body.deviceCode,
-    apiKeyId: key.id,
-    projectId: project.id,
-    sessionId: session.id,
-    deviceId: device.id,
-    agentInstanceId: agent.body.id,
-    extra: extra.userId,
-    newcomer: newcomer.userId
+    apiKeyId: key.id
+  }
+}
+
+/** Creates a world for a caller. */
+export const makeWorld = async (
+  hub: HubProcess,
+  people: People,
+  caller: Caller = "owner"
+): Promise<World> => ({
+  ...(await makeTeamWorld(hub, people)),
+  ...(await makeAccessWorld(hub, people, caller))
+})
+
+/** Fields of the world that a request refers to. */
+export const fieldsOf = (request: (world: World) => unknown, world: World): ReadonlySet<string> => {
+  const fields = new Set<string>()
+  request(
+    new Proxy(world, {
+      get: (of, key) => {
+        fields.add(String(key))
+        return Reflect.get(of, key)
+      }
+    })
+  )
+  return fields
+}
+
+const accessFields: Readonly<Record<keyof AccessWorld, true>> = {
+  apiKeyId: true,
+  signInId: true,
+  userCode: true,
+  deviceCode: true,
+  bindingId: true,
+  bound: true,
+  confirmed: true,
+  code: true
+}
+
+/** The same world with new things in the parts that a request refers to: the request may change those. */
+export const renewedWorld = async (
+  hub: HubProcess,
+  people: People,
+  world: World,
+  fields: ReadonlySet<string>,
+  caller: Caller = "owner"
+): Promise<World> => {
+  const isOfAccess = (field: string): boolean => Object.hasOwn(accessFields, field)
+  return {
+    ...world,
+    ...([...fields].every(isOfAccess) ? {} : await makeTeamWorld(hub, people)),
+    ...([...fields].some(isOfAccess) ? await makeAccessWorld(hub, people, caller) : {})
   }
 }

@@ -6,7 +6,7 @@ import { gatewayEnv, gatewayOf } from "@corral/testing/hub/Chats"
 import { type Answer, assertAnswer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type Expected, requests } from "./AuthorizationRequests.ts"
-import { everyone, makeWorld, type World } from "./AuthorizationWorld.ts"
+import { everyone, fieldsOf, makeWorld, renewedWorld, type World } from "./AuthorizationWorld.ts"
 
 /** Part of all input here, and of no response. */
 const MARK = "Zq7xEcho"
@@ -70,8 +70,8 @@ describe("Bad input", { timeout: 120_000 }, () => {
         assertRefusal(`${field} with ${what}`, answer)
       }
     }
-    // Another world: what was taken may have changed this one.
-    world = await makeWorld(hub, people)
+    // What was taken may have changed this world.
+    world = await renewedWorld(hub, people, world, fieldsOf(request, world))
   })
 
   it.each(writes)("$name: a malformed body", async ({ name, request }) => {

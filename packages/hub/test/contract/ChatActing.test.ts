@@ -12,7 +12,7 @@ import { SqlClient } from "effect/sql"
 import { WebSocket } from "ws"
 import type { Answer } from "@corral/testing/http/Answer"
 import { within } from "@corral/testing/time/Within"
-import { openToChat } from "../../src/signin/ChatEndpoints.ts"
+import { chatEndpoints } from "../../src/signin/ChatEndpoints.ts"
 import {
   actingAs,
   bindingRequired,
@@ -24,9 +24,16 @@ import {
   messageReceived,
   newAccount
 } from "@corral/testing/hub/Chats"
-import { type Ask, codeOf, HubClient } from "@corral/testing/hub/HubClient"
+import { type HubRequestOptions, codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { asked, createdRun, createRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import {
+  approvalRequested,
+  createdRun,
+  createRun,
+  Mirror,
+  newId,
+  runStarted
+} from "@corral/testing/hub/Mirror"
 import { StreamReader } from "@corral/testing/hub/StreamReader"
 import { makeProject } from "@corral/testing/hub/Teams"
 
@@ -64,8 +71,12 @@ describe("a Gateway", { timeout: 60_000 }, () => {
   const onStore = (statement: string, parameters: ReadonlyArray<unknown> = []) =>
     hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement, parameters)))
 
-  const askAs = <Body = unknown>(account: ChatAccount, method: string, path: string, more: Ask = {}) =>
-    gateway.ask<Body>(method, path, { ...more, ...actingAs(account) })
+  const askAs = <Body = unknown>(
+    account: ChatAccount,
+    method: string,
+    path: string,
+    more: HubRequestOptions = {}
+  ) => gateway.ask<Body>(method, path, { ...more, ...actingAs(account) })
 
   const event = (body: object, client = gateway) => client.ask("POST", "/integrations/events", { body })
   const unbind = (account: ChatAccount) =>
@@ -118,7 +129,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     const { account } = await bound(eve)
     const mirror = new Mirror(hub)
     const approvalId = newId<ApprovalId>("apr")
-    const runId = await mirror.run(project.id, createdRun, started, asked(approvalId))
+    const runId = await mirror.run(project.id, createdRun, runStarted, approvalRequested(approvalId))
     assert.strictEqual((await askAs(account, "GET", `/client/runs/${runId}`)).status, 200)
     const refused = [
       await askAs(account, "POST", "/client/sessions", { body: { projectId: project.id, title: "x" } }),
@@ -147,7 +158,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
       const task = await askAs(account, "POST", "/web/agent-tasks", { body })
       assert.strictEqual(task.status, isNarrow ? 201 : 403, `${mode}: ${task.text}`)
       const runId = await mirror.open(project.id, { ...createRun, mode })
-      await mirror.append(runId, 1, createdRun, started)
+      await mirror.append(runId, 1, createdRun, runStarted)
       const input = await askAs(account, "POST", `/client/runs/${runId}/input`, { body: { text: "More" } })
       assert.strictEqual(
         codeOf(input),
@@ -190,7 +201,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
       onEndpoint: ({ endpoint }) => void served.add(`${endpoint.method} ${endpoint.path}`)
     })
     assert.deepStrictEqual(
-      [...openToChat].filter((endpoint) => !served.has(endpoint)),
+      [...chatEndpoints].filter((endpoint) => !served.has(endpoint)),
       []
     )
   })
@@ -329,7 +340,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
 
   it("follows a run until the account is unlinked, then is disconnected", async () => {
     const { account } = await bound(ada)
-    const runId = await new Mirror(hub).run(project.id, createdRun, started)
+    const runId = await new Mirror(hub).run(project.id, createdRun, runStarted)
     const headers = { authorization: `Bearer ${GATEWAY_TOKEN}`, ...actingAs(account).headers }
     const response = await fetch(`${hub.url}/client/runs/${runId}/events`, {
       headers: { ...headers, accept: "text/event-stream" }

@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { heardWhile } from "../harness/Notices.ts"
-import { newKey, registerDevice, report } from "@corral/testing/hub/Offers"
+import { newKey, registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { walk } from "../harness/Pages.ts"
 import { makeProject } from "@corral/testing/hub/Teams"
 
@@ -199,12 +199,12 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     const { id } = await registerDevice(ada)
     const renamed = await ada.ask<Device>("PATCH", `/client/devices/${id}`, { body: { name: "desk" } })
     assert.deepStrictEqual([renamed.status, renamed.body.name, renamed.body.state], [200, "desk", "offline"])
-    await report(hub, id)
+    await reportOffer(hub, id)
     const online = await ada.ask<Device>("GET", `/client/devices/${id}`)
     assert.deepInclude(online.body, { state: "online", version: "1.2.3" })
     const stats = await hub.client.ask<{ devicesOnline: number }>("GET", "/api/public/stats")
     assert.strictEqual(stats.body.devicesOnline, 1)
-    await report(hub, id, { online: false })
+    await reportOffer(hub, id, { online: false })
     assert.strictEqual((await ada.ask<Device>("GET", `/client/devices/${id}`)).body.state, "offline")
     for (const name of ["", "a\0b", 5]) {
       const wrong = await ada.ask("PATCH", `/client/devices/${id}`, { body: { name } })
@@ -216,13 +216,13 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     const project = await makeProject(ada)
     const device = await registerDevice(ada, { sharedWith: [project.id] })
     const path = `/client/devices/${device.id}`
-    await report(hub, device.id)
+    await reportOffer(hub, device.id)
     const told = await heardWhile(hub, "deviceEnded", () =>
       ada.ask("PATCH", path, { body: { state: "revoked" } })
     )
     assert.strictEqual(told, device.id)
     assert.strictEqual((await ada.ask<Device>("GET", path)).body.state, "revoked")
-    await report(hub, device.id)
+    await reportOffer(hub, device.id)
     assert.strictEqual((await ada.ask<Device>("GET", path)).body.state, "revoked")
     const again = await ada.ask<Device>("PATCH", path, { body: { state: "revoked" } })
     assert.deepStrictEqual([again.status, again.body.state], [200, "revoked"])
@@ -264,7 +264,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
       await registerDevice(zoe, { sharedWith: [project.id] }),
       await registerDevice(zoe)
     ]
-    await report(hub, first.id)
+    await reportOffer(hub, first.id)
     await zoe.ask("PATCH", `/client/devices/${third.id}`, { body: { state: "revoked" } })
     const ids = async (client: HubClient, query = "") =>
       (await walk<Device>(client, `/client/devices${query}`, 1)).map(({ id }) => id)
@@ -290,7 +290,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     ])
     const own = await registerDevice(owner)
     const shared = await registerDevice(owner, { sharedWith: [project.id] })
-    await report(hub, shared.id, { workspaces: ["site", "api"], agents: ["scripted"] })
+    await reportOffer(hub, shared.id, { workspaces: ["site", "api"], agents: ["scripted"] })
     const ids = async (client: HubClient, query = "") =>
       (await walk<Target>(client, `/client/targets${query}`, 1)).map(({ id }) => id).sort()
     assert.deepStrictEqual(await ids(owner), [own.id, shared.id].sort())

@@ -3,7 +3,7 @@ import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { newId } from "@corral/testing/hub/Mirror"
-import { registerDevice, report } from "@corral/testing/hub/Offers"
+import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { makeProject } from "@corral/testing/hub/Teams"
 
 describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () => {
@@ -25,7 +25,7 @@ describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () 
       ])
     ).id
     target = (await registerDevice(ada, { sharedWith: [project] })).id
-    await report(hub, target, { workspaces: ["site", "docs"], online: false })
+    await reportOffer(hub, target, { workspaces: ["site", "docs"], online: false })
     const linked = await ada.ask("POST", `/client/projects/${project}/workspaces`, {
       body: { targetId: target, workspace: "site" }
     })

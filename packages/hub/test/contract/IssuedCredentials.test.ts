@@ -17,7 +17,7 @@ import {
   newAccount,
   startedLink
 } from "@corral/testing/hub/Chats"
-import { type Ask, codeOf } from "@corral/testing/hub/HubClient"
+import { type HubRequestOptions, codeOf } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 
 /** Every endpoint that issues a credential which outlives the one in the request. */
@@ -61,7 +61,7 @@ describe("Issued credentials", { timeout: 120_000 }, () => {
     kind: PrincipalKind,
     age: number,
     asCookie: boolean
-  ): Promise<Required<Pick<Ask, "headers" | "token">>> => {
+  ): Promise<Required<Pick<HubRequestOptions, "headers" | "token">>> => {
     if (kind === "chat") {
       const account = newAccount()
       const { userId } = await hub.people.signIn("ada")

@@ -1,5 +1,5 @@
 /**
- * Lists under inserts: a walk by cursor misses nothing that was there at its start and shows nothing twice, whatever the size of its pages;
+ * Lists under inserts: a walk by cursor misses nothing that was there at its start and shows nothing twice, at any page size;
  * a cursor that is damaged, of another list or another person's is refused.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"

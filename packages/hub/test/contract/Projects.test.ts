@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { heardWhile } from "../harness/Notices.ts"
-import { registerDevice, report } from "@corral/testing/hub/Offers"
+import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 
@@ -304,7 +304,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     const project = await makeProject(ada, "private", [[bob, "admin"]])
     const path = `/client/projects/${project.id}/workspaces`
     const { id: targetId } = await registerDevice(ada)
-    await report(hub, targetId, { workspaces: ["site", "ünï/code", "w3"] })
+    await reportOffer(hub, targetId, { workspaces: ["site", "ünï/code", "w3"] })
     const link = (client: HubClient, workspace: string) =>
       client.ask<WorkspaceLink>("POST", path, { body: { targetId, workspace } })
 
@@ -363,7 +363,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
 
   it("refuses requests during its deletion with error objects", async () => {
     const device = await registerDevice(ada)
-    await report(hub, device.id)
+    await reportOffer(hub, device.id)
     for (let i = 0; i < 5; i++) {
       const project = await makeProject(ada)
       const session = await makeSession(ada, project)

@@ -14,14 +14,14 @@ import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
 import {
-  asked,
-  completed,
+  approvalRequested,
+  runCompleted,
   createdRun,
   createRun,
   linesOf,
   Mirror,
   newId,
-  started
+  runStarted
 } from "@corral/testing/hub/Mirror"
 import { deviceOf, makeTask, untilTask } from "../link/World.ts"
 import { makeProject } from "@corral/testing/hub/Teams"
@@ -117,7 +117,7 @@ describe("Requesters of a run", { timeout: 120_000 }, () => {
               "dispatched"
             )
             assert.isDefined(runId)
-            await team.edge.push(runId, 1, linesOf(runId, 1, [createdRun, started]))
+            await team.edge.push(runId, 1, linesOf(runId, 1, [createdRun, runStarted]))
             for (const input of inputs) {
               takesInput = input.taken
               const answer = await send(runId, input)
@@ -128,10 +128,10 @@ describe("Requesters of a run", { timeout: 120_000 }, () => {
           const authors = (inputs: ReadonlyArray<Sent>) =>
             inputs.filter(({ taken }) => taken).map(({ person }) => person)
           const earlier = await begin(first, {}, before)
-          await team.edge.push(earlier, 3, linesOf(earlier, 3, [completed]))
+          await team.edge.push(earlier, 3, linesOf(earlier, 3, [runCompleted]))
           const runId = await begin(second, { resume: earlier }, after)
           const approvalId = newId<ApprovalId>("apr")
-          await team.edge.push(runId, 3, linesOf(runId, 3, [asked(approvalId)]))
+          await team.edge.push(runId, 3, linesOf(runId, 3, [approvalRequested(approvalId)]))
           const requesters = new Set([first, second, ...authors(before), ...authors(after)])
           for (const [i, person] of people.entries()) {
             const answer = await person.ask("POST", `/client/approvals/${approvalId}/decide`, {

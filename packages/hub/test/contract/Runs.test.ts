@@ -7,16 +7,16 @@ import { draft } from "@corral/domain/run/RunEvent"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import {
-  asked,
-  completed,
+  approvalRequested,
+  runCompleted,
   createdRun,
   createRun,
   linesOf,
   Mirror,
   newId,
-  resolved,
-  said,
-  started
+  approvalResolved,
+  messageDelta,
+  runStarted
 } from "@corral/testing/hub/Mirror"
 
 interface Page<A> {
@@ -41,7 +41,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
   afterAll(() => hub.remove())
 
   it("returns a run as in its log", async () => {
-    const runId = await mirror.run(project, createdRun, started, said("Hello"), completed)
+    const runId = await mirror.run(project, createdRun, runStarted, messageDelta("Hello"), runCompleted)
     const { body, status } = await ada.ask<HubRun>("GET", `/client/runs/${runId}`)
     assert.strictEqual(status, 200)
     const { createdAt, updatedAt, ...run } = body
@@ -67,11 +67,11 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     const state = async () => (await ada.ask<HubRun>("GET", `/client/runs/${runId}`)).body
     assert.strictEqual((await state()).state, "queued")
     const [one, two] = [newId<ApprovalId>("apr"), newId<ApprovalId>("apr")]
-    await mirror.append(runId, 1, createdRun, started, asked(one), asked(two))
+    await mirror.append(runId, 1, createdRun, runStarted, approvalRequested(one), approvalRequested(two))
     assert.deepInclude(await state(), { state: "waiting_approval", pendingApprovals: [one, two] })
-    await mirror.append(runId, 5, resolved(one, "denied"))
+    await mirror.append(runId, 5, approvalResolved(one, "denied"))
     assert.deepInclude(await state(), { state: "waiting_approval", pendingApprovals: [two] })
-    await mirror.append(runId, 6, resolved(two, "approved"))
+    await mirror.append(runId, 6, approvalResolved(two, "approved"))
     assert.deepInclude(await state(), { state: "running", pendingApprovals: [] })
     const list = await ada.ask<Page<HubApproval>>("GET", `/client/runs/${runId}/approvals`)
     assert.deepStrictEqual(
@@ -89,7 +89,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       channel: "text",
       text: "\u0000 \ud800 \u2028 😀"
     })
-    const runId = await mirror.run(project, createdRun, started, odd, said("b"), completed)
+    const runId = await mirror.run(project, createdRun, runStarted, odd, messageDelta("b"), runCompleted)
     const pages: Array<unknown> = []
     let next: string | null = "0"
     while (next !== null) {
@@ -100,7 +100,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       pages.push(...page.body.items)
       next = page.body.nextCursor
     }
-    const lines = linesOf(runId, 1, [createdRun, started, odd, said("b"), completed])
+    const lines = linesOf(runId, 1, [createdRun, runStarted, odd, messageDelta("b"), runCompleted])
     assert.deepStrictEqual(
       pages,
       lines.map((line): unknown => JSON.parse(line))
@@ -126,7 +126,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     const own = await mirror.project(bob.userId)
     const runs: Array<RunId> = []
     for (let i = 0; i < 5; i++)
-      runs.unshift(await mirror.run(own, createdRun, ...(i % 2 === 0 ? [started] : [])))
+      runs.unshift(await mirror.run(own, createdRun, ...(i % 2 === 0 ? [runStarted] : [])))
     const walk = async (query: string) => {
       const found: Array<RunId> = []
       let cursor: string | null = ""
@@ -195,7 +195,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
 
   it("routes cancel, diff, artifacts and previews of members to a shared target that is offline", async () => {
     const shared = new Mirror(hub)
-    const runId = await shared.run(project, createdRun, started)
+    const runId = await shared.run(project, createdRun, runStarted)
     await shared.device(ada.userId)
     const carol = await hub.signedIn("carol")
     await mirror.member(ada.userId, project, carol.userId, "member")
@@ -219,7 +219,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
 
   it("routes further input of members, once under a key, and audits it without its text", async () => {
     const own = await mirror.project(ada.userId)
-    const runId = await mirror.run(own, createdRun, started)
+    const runId = await mirror.run(own, createdRun, runStarted)
     const send = (client: HubClient, id: RunId, body: unknown = { text: "a private wish" }, key?: string) =>
       client.ask("POST", `/client/runs/${id}/input`, {
         body,
@@ -235,7 +235,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     await mirror.member(ada.userId, own, mia.userId, "member")
     assert.strictEqual(codeOf(await send(vera, runId)), "permission_denied")
     assert.strictEqual(codeOf(await send(mia, runId)), "unauthorized_target")
-    const over = await mirror.run(own, createdRun, started, completed)
+    const over = await mirror.run(own, createdRun, runStarted, runCompleted)
     const late = await send(ada, over)
     assert.deepStrictEqual([late.status, codeOf(late)], [409, "conflict"])
     for (const body of [{}, { text: "" }, { text: "a\u0000b" }, { text: "\ud800" }, { text: 7 }]) {
@@ -259,7 +259,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     const cancelled = await mirror.run(project, createdRun, draft("run.cancelled", { by: "x" }))
     const again = await ada.ask<HubRun>("POST", `/client/runs/${cancelled}/cancel`)
     assert.deepStrictEqual([again.status, again.body.state], [200, "cancelled"])
-    const done = await mirror.run(project, createdRun, started, completed)
+    const done = await mirror.run(project, createdRun, runStarted, runCompleted)
     const refused = await ada.ask("POST", `/client/runs/${done}/cancel`)
     assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "run_not_cancellable"])
     const vera = await hub.signedIn("vera")

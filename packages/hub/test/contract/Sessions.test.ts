@@ -6,7 +6,7 @@ import type { Project } from "@corral/domain/project/Project"
 import type { Session, SessionItem } from "@corral/domain/session/Session"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { registerDevice, report } from "@corral/testing/hub/Offers"
+import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 
@@ -68,7 +68,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
   it("are hidden from callers who may not read them, like missing ones", async () => {
     const session = await makeSession(ada, project)
     const { id: targetId } = await registerDevice(eve)
-    await report(hub, targetId)
+    await reportOffer(hub, targetId)
     for (const [method, path, body] of [
       ["GET", "", undefined],
       ["PATCH", "", { title: "mine" }],
@@ -157,7 +157,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
 
   it("are read-only while archived or closed", async () => {
     const { id: targetId } = await registerDevice(ada)
-    await report(hub, targetId)
+    await reportOffer(hub, targetId)
     const session = await makeSession(ada, project)
     const agents = `/client/sessions/${session.id}/agents`
     const body = { agentId: "scripted", targetId, workspace: "site" }
@@ -189,7 +189,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     await say(ada, first)
     assert.strictEqual((await order())[0], first.id)
     const { id: targetId } = await registerDevice(ada)
-    await report(hub, targetId)
+    await reportOffer(hub, targetId)
     const taken = await ada.ask<AgentInstance>("POST", `/client/sessions/${second.id}/agents`, {
       body: { agentId: "scripted", targetId, workspace: "site" }
     })
@@ -261,7 +261,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.strictEqual((await walk(ada, `/client/sessions/${session.id}/messages`)).length, 2)
 
     const { id: targetId } = await registerDevice(ada)
-    await report(hub, targetId)
+    await reportOffer(hub, targetId)
     const add = () =>
       ada.ask<AgentInstance>("POST", `/client/sessions/${session.id}/agents`, {
         body: { agentId: "scripted", targetId, workspace: "site" },
@@ -284,7 +284,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     const own = await registerDevice(ada)
     const shared = await registerDevice(ada, { sharedWith: [team.id] })
     for (const { id } of [own, shared])
-      await report(hub, id, { agents: ["scripted", "codex"], workspaces: ["site"] })
+      await reportOffer(hub, id, { agents: ["scripted", "codex"], workspaces: ["site"] })
     const add = (targetId: string, agentId = "codex", workspace = "site", more = {}) =>
       max.ask<AgentInstance>("POST", path, { body: { targetId, agentId, workspace, ...more } })
 
@@ -330,8 +330,8 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     const team = await makeProject(owner, "private", [[member, "member"]])
     const own = await registerDevice(owner)
     const shared = await registerDevice(owner, { sharedWith: [team.id] })
-    await report(hub, own.id, { agents: ["codex", "scripted"] })
-    await report(hub, shared.id, { agents: ["scripted", "acp:ünï"], online: false })
+    await reportOffer(hub, own.id, { agents: ["codex", "scripted"] })
+    await reportOffer(hub, shared.id, { agents: ["scripted", "acp:ünï"], online: false })
     const profiles = await walk<AgentProfile>(owner, "/client/agents", 1)
     assert.deepStrictEqual(
       profiles.map(({ id, targets }) => [

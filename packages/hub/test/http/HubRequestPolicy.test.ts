@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { checkRequest, type RequestHead } from "@corral/service/http/RequestGuard"
-import { hubRequestPolicy, namesOfOrigins } from "../../src/http/HubRequestPolicy.ts"
+import { checkRequest, namesOfOrigins, type RequestHead } from "@corral/service/http/RequestGuard"
+import { hubRequestPolicy } from "../../src/http/HubRequestPolicy.ts"
 import { csrfOf, newToken } from "../../src/signin/SessionToken.ts"
 
 const policy = hubRequestPolicy(namesOfOrigins(["https://hub.example", "http://127.0.0.1:7000"]))

@@ -5,11 +5,10 @@ import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { requiredAuthorityOf } from "@corral/domain/hub-api/HubAuthorization"
-import { hubDefaults } from "../../src/config/HubConfig.ts"
+import { HubConfig, hubDefaults } from "../../src/config/HubConfig.ts"
 import { hubServicesLayer } from "../../src/Hub.ts"
-import { mountedAt } from "../../src/http/HubRequestPolicy.ts"
+import { hubMountedAt } from "../../src/http/HubRequestPolicy.ts"
 import { hubServerRoutes } from "../../src/http/routes.ts"
-import { SignInRate } from "../../src/http/SignInRate.ts"
 import { csrfOf, newToken } from "../../src/signin/SessionToken.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
@@ -62,10 +61,14 @@ describe("The Hub's routes in another program's router", { timeout: 60_000 }, ()
       ...hubDefaults,
       home: hub.home,
       maxConnections: 3,
+      signInsPerMinute: 600,
       databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl)
     }
     const context = yield* Layer.build(
-      Layer.merge(SignInRate.layer(600), mountedAt(ORIGIN)).pipe(Layer.provideMerge(hubServicesLayer(config)))
+      hubMountedAt(ORIGIN).pipe(
+        Layer.provideMerge(hubServicesLayer),
+        Layer.provide(Layer.succeed(HubConfig, config))
+      )
     )
     const routes = Layer.merge(
       hubServerRoutes,

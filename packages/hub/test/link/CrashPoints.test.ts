@@ -11,7 +11,7 @@ import { HubClient } from "@corral/testing/hub/HubClient"
 import { type HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
 import { createRun } from "@corral/testing/hub/Mirror"
-import { report } from "@corral/testing/hub/Offers"
+import { reportOffer } from "@corral/testing/hub/Offers"
 import { untilTask, type World, worldOf } from "./World.ts"
 
 /** Progress of a task when its Hub stops. */
@@ -27,7 +27,7 @@ describe("Hub that stops during the dispatch of a task", { timeout: 60_000 }, ()
     point: Point
   ): Promise<string> => {
     const { client, deviceId, projectId } = world
-    await report(hub, deviceId, { workspaces: [createRun.workspace] })
+    await reportOffer(hub, deviceId, { workspaces: [createRun.workspace] })
     const owner = client.userId
     assert.isDefined(owner)
     return hub.people.act(

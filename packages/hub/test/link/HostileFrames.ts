@@ -5,7 +5,7 @@
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { LINK_VERSION } from "@corral/domain/link/EdgeLink"
 import { randomUUID } from "node:crypto"
-import { linesOf, createdRun, said, started } from "@corral/testing/hub/Mirror"
+import { linesOf, createdRun, messageDelta, runStarted } from "@corral/testing/hub/Mirror"
 import { offer } from "../harness/LinkedEdge.ts"
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
@@ -76,8 +76,8 @@ export class HostileFrames {
     const run = this.pick<unknown>([runId, foreignRun, "run_01K00000000000000000000000", this.text()])
     const generation = this.generationOrOther()
     const events = this.pick<unknown>([
-      linesOf(foreignRun, 1, [createdRun, started]),
-      linesOf(runId, 3, [said("x")]).map((line) => line.slice(0, -1)),
+      linesOf(foreignRun, 1, [createdRun, runStarted]),
+      linesOf(runId, 3, [messageDelta("x")]).map((line) => line.slice(0, -1)),
       ["{}", "[]", "null", '{"a":'],
       Array.from({ length: 600 }, () => "{}"),
       this.text()

@@ -7,7 +7,7 @@ import { WebSocket } from "ws"
 import { within } from "@corral/testing/time/Within"
 import { openHub } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge } from "../harness/LinkedEdge.ts"
-import { createdRun, linesOf, started } from "@corral/testing/hub/Mirror"
+import { createdRun, linesOf, runStarted } from "@corral/testing/hub/Mirror"
 import { HostileFrames } from "./HostileFrames.ts"
 import { makeTask, untilTask, type World, worldOf } from "./World.ts"
 
@@ -32,7 +32,7 @@ export const attack = async (frames: number, seed: number): Promise<Attack> => {
     const { body } = await makeTask(world)
     const { runId } = await untilTask(world, body.id, "dispatched")
     assert.isDefined(runId)
-    await edge.push(runId, 1, linesOf(runId, 1, [createdRun, started]))
+    await edge.push(runId, 1, linesOf(runId, 1, [createdRun, runStarted]))
     return { world, edge, runId }
   }
   const [honest, attacker] = [await linked(), await linked()]

@@ -12,15 +12,15 @@ import { codeOf } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type Answers, LinkedEdge, offer, taken } from "../harness/LinkedEdge.ts"
 import {
-  asked,
-  completed,
+  approvalRequested,
+  runCompleted,
   createdRun,
   createRun,
   linesOf,
   Mirror,
   newId,
-  said,
-  started
+  messageDelta,
+  runStarted
 } from "@corral/testing/hub/Mirror"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
 
@@ -45,7 +45,7 @@ describe("links", { timeout: 60_000 }, () => {
     const { runId } = await untilTask(world, body.id, "dispatched")
     assert.isDefined(runId)
     assert.strictEqual(
-      failureOf(await edge.push(runId, 1, linesOf(runId, 1, [createdRun, started]))),
+      failureOf(await edge.push(runId, 1, linesOf(runId, 1, [createdRun, runStarted]))),
       "taken"
     )
     return runId
@@ -68,7 +68,7 @@ describe("links", { timeout: 60_000 }, () => {
       const calls: ReadonlyArray<(edge: LinkedEdge) => Promise<Result.Result<unknown, { code: string }>>> = [
         (edge) => edge.heartbeat(),
         (edge) => edge.acks(runId),
-        (edge) => edge.push(runId, 3, linesOf(runId, 3, [completed])),
+        (edge) => edge.push(runId, 3, linesOf(runId, 3, [runCompleted])),
         (edge) =>
           edge.done(
             // No more of a command is looked at here.
@@ -151,7 +151,7 @@ describe("links", { timeout: 60_000 }, () => {
         const { edge, world } = await linked(() => undefined)
         const path = `/client/devices/${world.deviceId}`
         const mirror = new Mirror(hub, world.deviceId)
-        const runId = await mirror.run(world.projectId, createdRun, started)
+        const runId = await mirror.run(world.projectId, createdRun, runStarted)
         const cancelled = world.client.ask("POST", `/client/runs/${runId}/cancel`)
         await edge.count(1)
         await (end === "removed"
@@ -225,7 +225,7 @@ describe("links", { timeout: 60_000 }, () => {
       const approvalId = newId<ApprovalId>("apr")
       const { edge, world } = await linked()
       const runId = await running(world, edge)
-      await edge.push(runId, 3, linesOf(runId, 3, [asked(approvalId)]))
+      await edge.push(runId, 3, linesOf(runId, 3, [approvalRequested(approvalId)]))
       edge.answers = () => ({
         _tag: "Refused",
         error: { code: "approval_already_resolved", message: "x", details: { approvalId, state: "denied" } }
@@ -278,9 +278,9 @@ describe("links", { timeout: 60_000 }, () => {
       const { runId } = await untilTask(world, body.id, "dispatched")
       assert.isDefined(runId)
       assert.strictEqual(edge.commands[0]?.commandId, `start.${runId}`)
-      await edge.push(runId, 1, linesOf(runId, 1, [createdRun, started]))
+      await edge.push(runId, 1, linesOf(runId, 1, [createdRun, runStarted]))
       await untilTask(world, body.id, "running")
-      await edge.push(runId, 3, linesOf(runId, 3, [said("hi"), completed]))
+      await edge.push(runId, 3, linesOf(runId, 3, [messageDelta("hi"), runCompleted]))
       await untilTask(world, body.id, "completed")
     })
 
@@ -405,7 +405,7 @@ describe("links", { timeout: 60_000 }, () => {
       const { runId } = await untilTask(world, task.id, "failed")
       assert.isDefined(runId)
       assert.strictEqual(
-        failureOf(await edge.push(runId, 1, linesOf(runId, 1, [createdRun, started]))),
+        failureOf(await edge.push(runId, 1, linesOf(runId, 1, [createdRun, runStarted]))),
         "taken"
       )
       const running = await untilTask(world, task.id, "running")
@@ -418,18 +418,18 @@ describe("links", { timeout: 60_000 }, () => {
       const { edge, world } = await linked()
       const runId = await running(world, edge)
       const pushes = [3, 5, 7, 9].map((seq) =>
-        edge.push(runId, seq, linesOf(runId, seq, [said("a"), said("b")]))
+        edge.push(runId, seq, linesOf(runId, seq, [messageDelta("a"), messageDelta("b")]))
       )
       assert.deepStrictEqual(
         (await Promise.all(pushes)).map((answer) => Result.isSuccess(answer) && answer.success[0]?.refused),
         [undefined, undefined, undefined, undefined]
       )
       assert.deepStrictEqual(
-        await edge.push(runId, 9, linesOf(runId, 9, [said("a")])),
+        await edge.push(runId, 9, linesOf(runId, 9, [messageDelta("a")])),
         Result.succeed([{ runId, seq: 10 }])
       )
       assert.deepStrictEqual(
-        await edge.push(runId, 12, linesOf(runId, 12, [said("a")])),
+        await edge.push(runId, 12, linesOf(runId, 12, [messageDelta("a")])),
         Result.succeed([{ runId, seq: 10, refused: "conflict" as const }])
       )
       assert.deepStrictEqual(
@@ -446,7 +446,7 @@ describe("links", { timeout: 60_000 }, () => {
       const nothing = newId<RunId>("run")
       for (const id of [nothing, runId, runId])
         assert.deepStrictEqual(
-          await other.push(id, 3, linesOf(id, 3, [completed])),
+          await other.push(id, 3, linesOf(id, 3, [runCompleted])),
           Result.succeed([{ runId: id, seq: 0, refused: "permission_denied" as const }])
         )
       const audited = await sql<{
@@ -464,7 +464,7 @@ describe("links", { timeout: 60_000 }, () => {
     it("are limited by the window", async () => {
       const { edge, world } = await linked()
       const runId = await running(world, edge)
-      const big = said("x".repeat(100_000))
+      const big = messageDelta("x".repeat(100_000))
       const pushes = Array.from({ length: 40 }, (_, i) =>
         edge.push(runId, 3 + i, linesOf(runId, 3 + i, [big]))
       )

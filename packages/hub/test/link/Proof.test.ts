@@ -1,10 +1,11 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { rotationText } from "@corral/domain/link/EdgeLink"
+import { challengeText, PROVE_WITHIN_SECONDS, rotationText } from "@corral/domain/link/EdgeLink"
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import { Result } from "effect"
+import { Effect, Result } from "effect"
 import { WebSocket } from "ws"
 import { within } from "@corral/testing/time/Within"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { newChallenge, Proofs } from "../../src/link/Proofs.ts"
 import { LinkedEdge, newKeyPair, offer, signed } from "../harness/LinkedEdge.ts"
 import { newId } from "@corral/testing/hub/Mirror"
 import { deviceOf, stateOf, until, type World, worldOf } from "./World.ts"
@@ -89,6 +90,23 @@ describe("Proof of a device", { timeout: 60_000 }, () => {
       assert.strictEqual((await one.closed).code, 4401)
       await one.cut()
     }
+  })
+
+  it("is refused after its challenge has expired", async () => {
+    const { deviceId, key } = await deviceOf(world.client)
+    const prove = (issuedAt: number) => {
+      const expected = newChallenge(deviceId, issuedAt)
+      const { text: challenge } = expected
+      const signature = signed(key, challengeText({ hub: hub.url, deviceId, challenge }))
+      return hub.people.act(
+        Effect.flatMap(Proofs, ({ check }) =>
+          check({ deviceId, hub: hub.url, expected, challenge, signature })
+        ).pipe(Effect.catchTag("SqlError", Effect.die), Effect.result, Effect.provide(Proofs.layer))
+      )
+    }
+    const now = Date.now()
+    assert.strictEqual(codeOf(await prove(now)), "taken")
+    assert.strictEqual(codeOf(await prove(now - PROVE_WITHIN_SECONDS * 1_000 - 1)), "unauthorized")
   })
 
   it("can be renewed on the same socket, which keeps its generation", async () => {

@@ -6,7 +6,7 @@ import type { Run } from "@corral/domain/run/Run"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
-import { asked, createdRun, linesOf, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import { approvalRequested, createdRun, linesOf, Mirror, newId, runStarted } from "@corral/testing/hub/Mirror"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
 
 describe("Several Hubs on one database", { timeout: 90_000 }, () => {
@@ -74,9 +74,9 @@ describe("Several Hubs on one database", { timeout: 90_000 }, () => {
   it("accept one of a hundred concurrent decisions on both", async () => {
     const world = await worldOf(a)
     const mirror = new Mirror(a, world.deviceId)
-    const runId = await mirror.run(world.projectId, createdRun, started)
+    const runId = await mirror.run(world.projectId, createdRun, runStarted)
     const approvalId = newId<ApprovalId>("apr")
-    await mirror.append(runId, 3, asked(approvalId))
+    await mirror.append(runId, 3, approvalRequested(approvalId))
     let first: Approval | undefined
     let resolutions = 0
     const answers = (command: EdgeCommand): CommandOutcome => {
@@ -127,7 +127,7 @@ describe("Several Hubs on one database", { timeout: 90_000 }, () => {
   it("continue commands that a killed Hub had sent", async () => {
     const world = await worldOf(a)
     const mirror = new Mirror(a, world.deviceId)
-    const runId = await mirror.run(world.projectId, createdRun, started)
+    const runId = await mirror.run(world.projectId, createdRun, runStarted)
     const edge = await LinkedEdge.link(b.url, { ...world, answers: () => undefined })
     const waiting = world.client.ask<Run>("POST", `/client/runs/${runId}/cancel`)
     await edge.count(1)
@@ -141,7 +141,7 @@ describe("Several Hubs on one database", { timeout: 90_000 }, () => {
     const answer = await waiting
     assert.deepStrictEqual([answer.status, answer.body.state], [200, "cancelled"], answer.text)
     assert.strictEqual(back.commands[0]?.commandId, edge.commands[0]?.commandId)
-    assert.deepStrictEqual(await back.push(runId, 3, linesOf(runId, 3, [started])).then(() => true), true)
+    assert.deepStrictEqual(await back.push(runId, 3, linesOf(runId, 3, [runStarted])).then(() => true), true)
     await b.start()
   })
 

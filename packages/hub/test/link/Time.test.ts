@@ -2,7 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Result, Scope, Exit } from "effect"
 import { within } from "@corral/testing/time/Within"
 import * as Hub from "../../src/Hub.ts"
-import { hubDefaults } from "../../src/config/HubConfig.ts"
+import { HubConfig, hubDefaults } from "../../src/config/HubConfig.ts"
 import { HubServer } from "../../src/http/Server.ts"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge } from "../harness/LinkedEdge.ts"
@@ -22,7 +22,8 @@ describe("Time limits of a link", { timeout: 60_000 }, () => {
       databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl),
       link: { accessSeconds: 3, unprovedMs: 1_000 }
     }
-    const built = await Effect.runPromise(Layer.buildWithScope(Hub.hubLayer(config), scope))
+    const layer = Layer.provide(Hub.hubLayer, Layer.succeed(HubConfig, config))
+    const built = await Effect.runPromise(Layer.buildWithScope(layer, scope))
     url = Context.get(built, HubServer).url
   })
   afterAll(async () => {

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import type { Device } from "@corral/domain/device/Device"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import type { Task, TaskState } from "@corral/domain/task/Task"
-import { within } from "@corral/testing/time/Within"
+import { until as untilFound } from "@corral/testing/time/Until"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type KeyPair, newKeyPair } from "../harness/LinkedEdge.ts"
@@ -45,8 +45,7 @@ export const stateOf = async ({ client, deviceId }: World): Promise<string> =>
 
 /** Polls until the condition holds. */
 export const until = async (what: string, look: () => Promise<boolean>): Promise<void> => {
-  const again = async (): Promise<void> => ((await look()) ? undefined : again())
-  await within(again(), 20_000, what)
+  await untilFound(async () => ((await look()) ? true : undefined), what, 20_000)
 }
 
 export const makeTask = (

@@ -7,18 +7,18 @@ import { notify } from "../../src/store/Notice.ts"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import {
-  asked,
-  completed,
+  approvalRequested,
+  runCompleted,
   createdRun,
   createRun,
   Mirror,
   newId,
-  resolved,
-  said,
-  started
+  approvalResolved,
+  messageDelta,
+  runStarted
 } from "@corral/testing/hub/Mirror"
-import { NewsFollower } from "../harness/NewsFollower.ts"
-import { report } from "@corral/testing/hub/Offers"
+import { ChangeFollower } from "../harness/ChangeFollower.ts"
+import { reportOffer } from "@corral/testing/hub/Offers"
 
 describe("/client/news", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
@@ -40,7 +40,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
     hub.people.act(Effect.flatMap(SqlClient.SqlClient, act))
   /** The Hub has heard of all that was appended: who comes now hears of what comes after it. */
   const heard = async () => {
-    const follower = await NewsFollower.open(ada)
+    const follower = await ChangeFollower.open(ada)
     const id = await mirror.run(project, createdRun)
     await follower.hint({ kind: "run", id })
     await follower.close()
@@ -49,20 +49,26 @@ describe("/client/news", { timeout: 60_000 }, () => {
 
   it("begins with devices and pending approvals, and continues with changes", async () => {
     const [pending, done] = [newId<ApprovalId>("apr"), newId<ApprovalId>("apr")]
-    const runId = await mirror.run(project, createdRun, started, asked(pending))
-    await mirror.run(project, createdRun, started, asked(done), resolved(done, "denied"))
+    const runId = await mirror.run(project, createdRun, runStarted, approvalRequested(pending))
+    await mirror.run(
+      project,
+      createdRun,
+      runStarted,
+      approvalRequested(done),
+      approvalResolved(done, "denied")
+    )
     await heard()
-    const news = await NewsFollower.open(ada)
+    const news = await ChangeFollower.open(ada)
     await news.hint({ id: mirror.targetId, state: "offline" })
     await news.hint({ id: pending, state: "pending" })
     assert.deepStrictEqual(news.hints, [
       { kind: "device", id: mirror.targetId, state: "offline", lastSeenAt: "2026-11-21T12:00:00.000Z" },
       { kind: "approval", id: pending, runId, projectId: project, state: "pending" }
     ])
-    await mirror.append(runId, 4, said("a secret word"), resolved(pending, "approved"))
+    await mirror.append(runId, 4, messageDelta("a secret word"), approvalResolved(pending, "approved"))
     await news.hint({ kind: "approval", id: pending, state: "approved" })
     await news.hint({ kind: "run", id: runId, state: "running", projectId: project })
-    await mirror.append(runId, 6, completed)
+    await mirror.append(runId, 6, runCompleted)
     await news.hint({ id: runId, state: "completed" })
     const opened = await mirror.open(project)
     await news.hint({ kind: "run", id: opened, state: "queued" })
@@ -77,11 +83,11 @@ describe("/client/news", { timeout: 60_000 }, () => {
   })
 
   it("sends a change only for events that change a state", async () => {
-    const runId = await mirror.run(project, createdRun, started)
+    const runId = await mirror.run(project, createdRun, runStarted)
     await heard()
-    const news = await NewsFollower.open(ada)
-    for (let seq = 3; seq < 10; seq++) await mirror.append(runId, seq, said("x"))
-    await mirror.append(runId, 10, completed)
+    const news = await ChangeFollower.open(ada)
+    for (let seq = 3; seq < 10; seq++) await mirror.append(runId, seq, messageDelta("x"))
+    await mirror.append(runId, 10, runCompleted)
     await news.hint({ id: runId, state: "completed" })
     assert.deepStrictEqual(
       news.hints.filter((hint) => hint.id === runId),
@@ -95,19 +101,19 @@ describe("/client/news", { timeout: 60_000 }, () => {
     const theirs = new Mirror(hub)
     await theirs.device(ada.userId, own)
     const approval = newId<ApprovalId>("apr")
-    const runId = await theirs.run(own, createdRun, started, asked(approval))
-    const [news, adas] = [await NewsFollower.open(bob), await NewsFollower.open(ada)]
-    await theirs.append(runId, 4, resolved(approval, "denied"))
+    const runId = await theirs.run(own, createdRun, runStarted, approvalRequested(approval))
+    const [news, adas] = [await ChangeFollower.open(bob), await ChangeFollower.open(ada)]
+    await theirs.append(runId, 4, approvalResolved(approval, "denied"))
     await adas.hint({ id: approval, state: "denied" })
     const next = newId<ApprovalId>("apr")
-    await theirs.append(runId, 5, asked(next))
+    await theirs.append(runId, 5, approvalRequested(next))
     await adas.hint({ id: next })
     await mirror.member(ada.userId, own, bob.userId, "viewer")
     await news.hint({ id: next, state: "pending" })
     await news.hint({ id: theirs.targetId })
     assert.isFalse(news.hints.some(({ id }) => id === approval))
     await mirror.noMember(ada.userId, own, bob.userId)
-    await theirs.append(runId, 6, resolved(next, "approved"))
+    await theirs.append(runId, 6, approvalResolved(next, "approved"))
     await adas.hint({ id: next, state: "approved" })
     // Sent to everyone after that.
     const open = await mirror.project(ada.userId, "internal")
@@ -118,8 +124,8 @@ describe("/client/news", { timeout: 60_000 }, () => {
   })
 
   it("tells when a device comes, is gone without a word, and is revoked", async () => {
-    const news = await NewsFollower.open(ada)
-    await report(hub, mirror.targetId)
+    const news = await ChangeFollower.open(ada)
+    await reportOffer(hub, mirror.targetId)
     await presence()
     const came = await news.hint({ id: mirror.targetId, state: "online" })
     await sql(
@@ -137,8 +143,8 @@ describe("/client/news", { timeout: 60_000 }, () => {
     async (ago) => {
       const other = new Mirror(hub)
       await other.device(ada.userId)
-      await report(hub, other.targetId)
-      const news = await NewsFollower.open(ada)
+      await reportOffer(hub, other.targetId)
+      const news = await ChangeFollower.open(ada)
       const there = await news.hint({ id: other.targetId, state: "online" })
       // Written late: by a Hub that was slow, or whose clock is behind.
       await sql(
@@ -152,7 +158,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
 
   it("ends within a second when the sign-in ends, and is refused without one", async () => {
     const { signInId, token } = await hub.people.signIn("ada")
-    const news = await NewsFollower.open(new HubClient(hub.url, token))
+    const news = await ChangeFollower.open(new HubClient(hub.url, token))
     await sql((sql) => notify(sql, "signInEnded", signInId))
     await news.ended(1_000)
     const refused = await hub.client.ask("GET", "/client/news")

@@ -1,12 +1,12 @@
 import { SSE_COMMENT } from "@corral/service/stream/ServerSentEvents"
 import { assert, describe, it } from "@effect/vitest"
-import type { HubNews } from "@corral/domain/hub-api/HubNews"
+import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { ProjectId, RunId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { ChangeReader } from "../../src/live/ChangeReader.ts"
 
-const run = (n: number, state: "running" | "completed" = "running", project = "prj_1"): HubNews => ({
+const run = (n: number, state: "running" | "completed" = "running", project = "prj_1"): ChangeHint => ({
   kind: "run",
   id: `run_${n}` as RunId,
   projectId: project as ProjectId,
@@ -78,7 +78,7 @@ describe("ChangeReader", () => {
   it.effect("gives back what waits of a project", () =>
     Effect.gen(function* () {
       const { reader } = yield* open
-      const other: HubNews = {
+      const other: ChangeHint = {
         kind: "task",
         id: "tsk_1" as TaskId,
         projectId: "prj_2" as ProjectId,

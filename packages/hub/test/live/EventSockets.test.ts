@@ -7,14 +7,14 @@ import { SignInStore } from "../../src/signin/SignInStore.ts"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 import {
-  completed,
+  runCompleted,
   createdRun,
   createRun,
   linesOf,
   Mirror,
   newId,
-  said,
-  started
+  messageDelta,
+  runStarted
 } from "@corral/testing/hub/Mirror"
 import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
 
@@ -38,24 +38,30 @@ describe("/client/events", { timeout: 60_000 }, () => {
       Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT pg_notify(${channel}, ${payload})`)
     )
   const many = (count: number, size = 10) =>
-    Array.from({ length: count }, (_, i) => said(`${i} ${"x".repeat(size)}`))
+    Array.from({ length: count }, (_, i) => messageDelta(`${i} ${"x".repeat(size)}`))
 
   it("sends what is stored, then what comes, and closes after the run's last event", async () => {
-    const runId = await mirror.run(project, createdRun, started)
+    const runId = await mirror.run(project, createdRun, runStarted)
     const reader = await StreamReader.open(ada, `runId=${runId}`)
     await reader.count(2)
-    await mirror.append(runId, 3, said("\u0000 \ud800 😀"), said("b"))
+    await mirror.append(runId, 3, messageDelta("\u0000 \ud800 😀"), messageDelta("b"))
     await reader.count(4)
-    await mirror.append(runId, 5, completed)
+    await mirror.append(runId, 5, runCompleted)
     assert.strictEqual((await reader.closed()).code, 1000)
     assert.deepStrictEqual(
       reader.frames,
-      linesOf(runId, 1, [createdRun, started, said("\u0000 \ud800 😀"), said("b"), completed])
+      linesOf(runId, 1, [
+        createdRun,
+        runStarted,
+        messageDelta("\u0000 \ud800 😀"),
+        messageDelta("b"),
+        runCompleted
+      ])
     )
   })
 
   it("continues after a position, and closes immediately when the run has ended", async () => {
-    const runId = await mirror.run(project, createdRun, started, said("a"), completed)
+    const runId = await mirror.run(project, createdRun, runStarted, messageDelta("a"), runCompleted)
     for (const [after, count] of [
       [0, 4],
       [1, 3],
@@ -72,7 +78,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
   })
 
   it("gives every event once and in order to readers who join while it is written", async () => {
-    const drafts = [createdRun, started, ...many(1_500), completed]
+    const drafts = [createdRun, runStarted, ...many(1_500), runCompleted]
     const runId = await mirror.open(project)
     const lines = linesOf(runId, 1, drafts)
     const readers: Array<{ readonly after: number; readonly reader: StreamReader }> = []
@@ -101,14 +107,14 @@ describe("/client/events", { timeout: 60_000 }, () => {
     const session = await mirror.session(project)
     const create = { ...createRun, sessionId: session }
     const [first, second] = [await mirror.open(project, create), await mirror.open(project, create)]
-    await mirror.append(first, 1, createdRun, started)
+    await mirror.append(first, 1, createdRun, runStarted)
     const reader = await StreamReader.open(ada, `sessionId=${session}`)
     await reader.count(2)
     await mirror.append(second, 1, createdRun)
     const third = await mirror.open(project, create)
-    await mirror.append(third, 1, createdRun, started)
-    await mirror.append(first, 3, completed)
-    await mirror.append(second, 2, started, completed)
+    await mirror.append(third, 1, createdRun, runStarted)
+    await mirror.append(first, 3, runCompleted)
+    await mirror.append(second, 2, runStarted, runCompleted)
     await reader.count(8)
     const of = (runId: RunId) => reader.events.filter((event) => event.runId === runId).map(({ seq }) => seq)
     assert.deepStrictEqual([first, second, third].map(of), [
@@ -118,14 +124,14 @@ describe("/client/events", { timeout: 60_000 }, () => {
     ])
     // Another session's run is none of theirs.
     await mirror.run(project, createdRun)
-    await mirror.append(third, 3, completed)
+    await mirror.append(third, 3, runCompleted)
     await reader.count(9)
     assert.strictEqual(reader.events.at(-1)?.runId, third)
     reader.drop()
   })
 
   it("refuses before the upgrade, with an error object", async () => {
-    const runId = await mirror.run(project, createdRun, started)
+    const runId = await mirror.run(project, createdRun, runStarted)
     const foreign = await refusedUpgrade(bob, `runId=${runId}`)
     const missing = await refusedUpgrade(bob, `runId=${newId("run")}`)
     const session = await refusedUpgrade(bob, `sessionId=${newId("ses")}`)
@@ -168,7 +174,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
     await Promise.all([revoked.count(1), stays.count(1)])
     await hub.people.act(Effect.flatMap(SignInStore, (signIns) => signIns.revoke(signInId)))
     assert.strictEqual((await revoked.closed(1_000)).code, 4401)
-    await mirror.append(runId, 2, started)
+    await mirror.append(runId, 2, runStarted)
     await stays.count(2)
     stays.drop()
   })
@@ -207,14 +213,14 @@ describe("/client/events", { timeout: 60_000 }, () => {
     await mirror.noMember(ada.userId, own, bob.userId)
     await notify("corral_membership", own)
     assert.strictEqual((await removed.closed(1_000)).code, 4403)
-    await mirror.append(runId, 2, started)
+    await mirror.append(runId, 2, runStarted)
     await stays.count(2)
     assert.strictEqual(removed.frames.length, 1)
     stays.drop()
   })
 
   it("does not wait for a reader that stalls: others get everything, and it continues where it stopped", async () => {
-    const runId = await mirror.run(project, createdRun, started)
+    const runId = await mirror.run(project, createdRun, runStarted)
     const stalled = await StreamReader.open(ada, `runId=${runId}`)
     await stalled.count(2)
     stalled.pause()
@@ -224,7 +230,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
     // More than any socket holds by itself.
     const drafts = many(150, 100_000)
     for (let i = 0; i < drafts.length; i += 20) await mirror.append(runId, 3 + i, ...drafts.slice(i, i + 20))
-    await mirror.append(runId, 153, completed)
+    await mirror.append(runId, 153, runCompleted)
     for (const reader of others) {
       assert.strictEqual((await reader.closed()).code, 1000)
       assert.strictEqual(reader.frames.length, 153)
@@ -239,7 +245,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
   })
 
   it("closes a stalled reader too when it loses access", async () => {
-    const runId = await mirror.run(project, createdRun, started)
+    const runId = await mirror.run(project, createdRun, runStarted)
     const { signInId, token, userId } = await hub.people.signIn("ada")
     const client = new HubClient(hub.url, token, userId)
     const [stalled, other] = [
@@ -282,7 +288,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
         (sql) => sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`
       )
     )
-    await mirror.append(runId, 2, started, said("a"))
+    await mirror.append(runId, 2, runStarted, messageDelta("a"))
     await reader.count(3)
     await mirror.append(runId, 4, draft("run.cancelled", {}))
     assert.strictEqual((await reader.closed()).code, 1000)

@@ -5,7 +5,14 @@ import { SqlClient } from "effect/sql"
 import { within } from "@corral/testing/time/Within"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { completed, createdRun, linesOf, Mirror, said, started } from "@corral/testing/hub/Mirror"
+import {
+  runCompleted,
+  createdRun,
+  linesOf,
+  Mirror,
+  messageDelta,
+  runStarted
+} from "@corral/testing/hub/Mirror"
 
 describe("/client/runs/{id}/events as text/event-stream", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
@@ -53,16 +60,16 @@ describe("/client/runs/{id}/events as text/event-stream", { timeout: 60_000 }, (
       .join("")
 
   it("gives what is stored, then what comes, and ends with the run", async () => {
-    const runId = await mirror.run(project, createdRun, started)
+    const runId = await mirror.run(project, createdRun, runStarted)
     const response = await follow(runId)
     assert.deepStrictEqual(
       [response.status, response.headers.get("content-type")],
       [200, "text/event-stream"]
     )
     const text = response.text()
-    await mirror.append(runId, 3, said("a"))
-    await mirror.append(runId, 4, completed)
-    const lines = linesOf(runId, 1, [createdRun, started, said("a"), completed])
+    await mirror.append(runId, 3, messageDelta("a"))
+    await mirror.append(runId, 4, runCompleted)
+    const lines = linesOf(runId, 1, [createdRun, runStarted, messageDelta("a"), runCompleted])
     assert.strictEqual(await within(text, 10_000, "the end of the stream"), framesOf(lines))
     assert.strictEqual(await (await follow(runId, "?after=3")).text(), framesOf(lines, 3))
     assert.strictEqual(
@@ -73,16 +80,19 @@ describe("/client/runs/{id}/events as text/event-stream", { timeout: 60_000 }, (
   })
 
   it("answers at once where there is nothing to tell yet", async () => {
-    const runId = await mirror.run(project, createdRun, started)
+    const runId = await mirror.run(project, createdRun, runStarted)
     const response = await within(follow(runId, "?after=2"), 10_000, "the answer")
     assert.strictEqual(response.status, 200)
-    await mirror.append(runId, 3, completed)
+    await mirror.append(runId, 3, runCompleted)
     const text = await within(response.text(), 10_000, "the end of the stream")
-    assert.strictEqual(text, `: \n\n${framesOf(linesOf(runId, 1, [createdRun, started, completed]), 2)}`)
+    assert.strictEqual(
+      text,
+      `: \n\n${framesOf(linesOf(runId, 1, [createdRun, runStarted, runCompleted]), 2)}`
+    )
   })
 
   it("refuses a position that is none", async () => {
-    const runId = await mirror.run(project, createdRun, started)
+    const runId = await mirror.run(project, createdRun, runStarted)
     for (const [query, id] of [
       ["?after=3", ""],
       ["", "3"],
@@ -96,7 +106,7 @@ describe("/client/runs/{id}/events as text/event-stream", { timeout: 60_000 }, (
   })
 
   it("ends when the sign-in ends", async () => {
-    const runId = await mirror.run(project, createdRun, started)
+    const runId = await mirror.run(project, createdRun, runStarted)
     const { signInId, token } = await hub.people.signIn("ada")
     const reader = await until(await follow(runId, "", {}, token), "run.started")
     await hub.people.act(

@@ -10,7 +10,7 @@ import { BrowserClient } from "@corral/testing/hub/BrowserClient"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { CLIENT_ID, Issuer } from "../harness/Issuer.ts"
-import { createdRun, Mirror, started } from "@corral/testing/hub/Mirror"
+import { createdRun, Mirror, runStarted } from "@corral/testing/hub/Mirror"
 import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
 
 describe("live sockets of what has ended", { timeout: 60_000 }, () => {
@@ -28,7 +28,7 @@ describe("live sockets of what has ended", { timeout: 60_000 }, () => {
     ada = await signedIn()
     const mirror = new Mirror(hub)
     project = await mirror.project(ada.userId)
-    query = `runId=${await mirror.run(project, createdRun, started)}`
+    query = `runId=${await mirror.run(project, createdRun, runStarted)}`
   }, 60_000)
 
   afterAll(async () => {

@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { within } from "@corral/testing/time/Within"
 import { hubCoreLayer } from "../../src/Hub.ts"
-import { hubDefaults } from "../../src/config/HubConfig.ts"
+import { HubConfig, hubDefaults } from "../../src/config/HubConfig.ts"
 import { Notices } from "../../src/store/Notices.ts"
 import { StreamAuthority } from "../../src/live/StreamAuthority.ts"
 import type { LostAccess } from "../../src/live/StreamSubscription.ts"
@@ -37,8 +37,9 @@ describe("StreamAuthority", { timeout: 60_000 }, () => {
   const services = Layer.suspend(() =>
     StreamAuthority.layer.pipe(
       Layer.provide(silent),
+      Layer.provide(hubCoreLayer),
       Layer.provide(
-        hubCoreLayer({
+        Layer.succeed(HubConfig, {
           ...hubDefaults,
           home: hub.home,
           maxConnections: 3,

@@ -1,18 +1,18 @@
 /** The Hub's fold of a log, batch by batch from rows, against the domain's fold of the whole of it. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Approval } from "@corral/domain/approval/Approval"
-import { type ApprovalId, eventIds, type RunId } from "@corral/domain/identity/Ids"
-import type { Envelope, EventDraft } from "@corral/domain/run/RunEvent"
-import { type Input, transition } from "@corral/domain/run/RunMachine"
+import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
+import type { EventDraft } from "@corral/domain/run/RunEvent"
+import { type RunMachineInput, transition } from "@corral/domain/run/RunMachine"
 import { fold, initial } from "@corral/domain/run/RunState"
 import { Arbitrary, Effect, Schema } from "effect"
 import { created, underWay } from "@corral/testing/recordings/RunInputs"
 import { type MirroredRunRow, MirroredRun } from "../../src/run/MirroredRun.ts"
-import { createRun, newId } from "@corral/testing/hub/Mirror"
+import { createRun, envelopeAt, newId } from "@corral/testing/hub/Mirror"
 import { tries } from "@corral/testing/time/Effort"
 
 /** The events that the run machine appends for these inputs. */
-const eventsOf = (inputs: ReadonlyArray<Input>): ReadonlyArray<EventDraft> => {
+const eventsOf = (inputs: ReadonlyArray<RunMachineInput>): ReadonlyArray<EventDraft> => {
   let state = initial
   const events: Array<EventDraft> = []
   for (const input of inputs) {
@@ -22,15 +22,6 @@ const eventsOf = (inputs: ReadonlyArray<Input>): ReadonlyArray<EventDraft> => {
   }
   return events
 }
-
-const envelopeOf = (runId: RunId, seq: number, { payload, type }: EventDraft): Envelope => ({
-  id: eventIds(runId)(seq),
-  seq,
-  type,
-  runId,
-  createdAt: new Date(1_760_000_000_000 + seq).toISOString(),
-  payload: { v: 1, ...payload }
-})
 
 const Sizes = Arbitrary.array(Arbitrary.schema(Schema.Literals([1, 2, 3, 7])), {
   minLength: 1,
@@ -45,7 +36,7 @@ describe("MirroredRun", () => {
     ([inputs, sizes, ends]) =>
       Effect.sync(() => {
         const runId = newId<RunId>("run")
-        const start: Input = { _tag: "Created", payload: created }
+        const start: RunMachineInput = { _tag: "Created", payload: created }
         const events = eventsOf([start, ...inputs, ...(ends ? [{ _tag: "Ended" } as const] : [])])
         const whole = events.reduce(fold, initial)
         let row: MirroredRunRow = {
@@ -62,7 +53,7 @@ describe("MirroredRun", () => {
           const batch = events.slice(at, at + (sizes[i % sizes.length] ?? 1))
           const step = new MirroredRun(row)
           for (const [j, event] of batch.entries())
-            assert.isTrue(step.apply(envelopeOf(runId, at + j + 1, event)), event.type)
+            assert.isTrue(step.apply(envelopeAt(runId, at + j + 1, event)), event.type)
           const { pending, isStarted, state, summary } = step
           const same = JSON.stringify([row.state, row.pending, row.isStarted, row.summary])
           // What is not said to have moved is not written.

@@ -8,7 +8,15 @@ import { within } from "@corral/testing/time/Within"
 import { dropLogsEndedBefore } from "../../src/run/Retention.ts"
 import { type Answer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { completed, createdRun, createRun, linesOf, Mirror, said, started } from "@corral/testing/hub/Mirror"
+import {
+  runCompleted,
+  createdRun,
+  createRun,
+  linesOf,
+  Mirror,
+  messageDelta,
+  runStarted
+} from "@corral/testing/hub/Mirror"
 import { StreamReader } from "@corral/testing/hub/StreamReader"
 
 const DAY_MS = 86_400_000
@@ -26,7 +34,14 @@ describe("Retention", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  const events = [createdRun, started, said("a"), said("b"), said("c"), completed]
+  const events = [
+    createdRun,
+    runStarted,
+    messageDelta("a"),
+    messageDelta("b"),
+    messageDelta("c"),
+    runCompleted
+  ]
   const dayAgo = (days: number) => new Date(Date.now() - days * DAY_MS)
 
   /** A run that ended `days` days ago and whose last push has events before its last. */
@@ -54,7 +69,7 @@ describe("Retention", { timeout: 60_000 }, () => {
     const [old, young, running] = [
       await ended(10),
       await ended(8),
-      await mirror.run(project, createdRun, started)
+      await mirror.run(project, createdRun, runStarted)
     ]
     const before = await ada.ask<HubRun>("GET", `/client/runs/${old}`)
     assert.strictEqual(await drop(9, 2), 1)
@@ -66,7 +81,7 @@ describe("Retention", { timeout: 60_000 }, () => {
     const last = await page(old, 5)
     assert.deepEqual<unknown>(
       last.body.items,
-      linesOf(old, 6, [completed]).map((line): unknown => JSON.parse(line))
+      linesOf(old, 6, [runCompleted]).map((line): unknown => JSON.parse(line))
     )
     assert.strictEqual((await page(young)).body.items.length, 6)
     assert.strictEqual((await page(running)).body.items.length, 2)
@@ -94,7 +109,7 @@ describe("Retention", { timeout: 60_000 }, () => {
     const sessionId = await mirror.session(project)
     const of = async () => {
       const id = await mirror.open(project, { ...createRun, sessionId })
-      await mirror.append(id, 1, createdRun, started, completed)
+      await mirror.append(id, 1, createdRun, runStarted, runCompleted)
       return id
     }
     const [old, young] = [await of(), await of()]

@@ -7,16 +7,16 @@ import { RunLog } from "../../src/run/RunLog.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import {
-  asked,
-  completed,
+  approvalRequested,
+  runCompleted,
   createdRun,
   linesOf,
   lineOf,
   Mirror,
   newId,
-  resolved,
-  said,
-  started
+  approvalResolved,
+  messageDelta,
+  runStarted
 } from "@corral/testing/hub/Mirror"
 
 const small = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
@@ -49,15 +49,15 @@ describe("RunLog", { timeout: 120_000 }, () => {
   }
 
   const draftsOf = (flow: ReadonlyArray<"ask" | "say">): ReadonlyArray<EventDraft> => {
-    const events: Array<EventDraft> = [createdRun, started]
+    const events: Array<EventDraft> = [createdRun, runStarted]
     for (const [i, step] of flow.entries()) {
-      if (step === "say") events.push(said(`${i} \u0000 \ud800 é`))
+      if (step === "say") events.push(messageDelta(`${i} \u0000 \ud800 é`))
       else {
         const id = newId<ApprovalId>("apr")
-        events.push(asked(id), resolved(id, "approved"))
+        events.push(approvalRequested(id), approvalResolved(id, "approved"))
       }
     }
-    return [...events, completed]
+    return [...events, runCompleted]
   }
 
   const Cuts = Schema.Array(Schema.Struct({ back: small(0, 6), length: small(1, 6) })).check(
@@ -65,7 +65,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
   )
   const Flow = Schema.Array(Schema.Literals(["ask", "say"])).check(Schema.isMaxLength(20))
   it.effect.prop(
-    "is the same whatever the batches, the resends and the overlaps",
+    "is the same for all batches, resends and overlaps",
     [Flow, Cuts],
     ([flow, cuts]) =>
       Effect.promise(async () => {
@@ -92,7 +92,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
   )
 
   it("keeps the order and stores no event twice with concurrent pushes", async () => {
-    const drafts = [createdRun, started, ...Array.from({ length: 40 }, (_, i) => said(String(i)))]
+    const drafts = [createdRun, runStarted, ...Array.from({ length: 40 }, (_, i) => messageDelta(String(i)))]
     const runId = await mirror.open(project)
     const lines = linesOf(runId, 1, drafts)
     let seq = 0
@@ -106,12 +106,12 @@ describe("RunLog", { timeout: 120_000 }, () => {
   })
 
   it("refuses events after a gap", async () => {
-    const runId = await mirror.run(project, createdRun, started)
-    const late = linesOf(runId, 4, [said("a")])
+    const runId = await mirror.run(project, createdRun, runStarted)
+    const late = linesOf(runId, 4, [messageDelta("a")])
     assert.deepStrictEqual(await mirror.push(runId, 4, late), { runId, seq: 2, refusal: "gap" })
     assert.strictEqual((await stored(runId)).length, 2)
     const fresh = await mirror.open(project)
-    assert.deepStrictEqual(await mirror.push(fresh, 2, linesOf(fresh, 2, [started])), {
+    assert.deepStrictEqual(await mirror.push(fresh, 2, linesOf(fresh, 2, [runStarted])), {
       runId: fresh,
       seq: 0,
       refusal: "gap"
@@ -126,8 +126,8 @@ describe("RunLog", { timeout: 120_000 }, () => {
         log.append(mirror.targetId, [
           { runId: two, firstSeq: 1, events: linesOf(two, 1, [createdRun]) },
           { runId: stranger, firstSeq: 1, events: linesOf(stranger, 1, [createdRun]) },
-          { runId: one, firstSeq: 3, events: linesOf(one, 3, [said("x")]) },
-          { runId: two, firstSeq: 2, events: linesOf(two, 2, [started]) }
+          { runId: one, firstSeq: 3, events: linesOf(one, 3, [messageDelta("x")]) },
+          { runId: two, firstSeq: 2, events: linesOf(two, 2, [runStarted]) }
         ])
       )
     )
@@ -175,11 +175,11 @@ describe("RunLog", { timeout: 120_000 }, () => {
     ]
     for (const breaking of broken) {
       const runId = await mirror.open(project)
-      const good = JSON.parse(lineOf(runId, 3, said("x"))) as Record<string, unknown>
+      const good = JSON.parse(lineOf(runId, 3, messageDelta("x"))) as Record<string, unknown>
       const events = [
-        ...linesOf(runId, 1, [createdRun, started]),
+        ...linesOf(runId, 1, [createdRun, runStarted]),
         breaking(good),
-        lineOf(runId, 4, completed)
+        lineOf(runId, 4, runCompleted)
       ]
       assert.deepStrictEqual(await mirror.push(runId, 1, events), { runId, seq: 2, refusal: "broken" })
       assert.strictEqual((await stored(runId)).length, 2)
@@ -187,22 +187,28 @@ describe("RunLog", { timeout: 120_000 }, () => {
   })
 
   it("refuses events after the end and before the start of a run", async () => {
-    const runId = await mirror.run(project, createdRun, started, completed)
-    assert.strictEqual((await mirror.push(runId, 4, linesOf(runId, 4, [said("more")]))).refusal, "broken")
+    const runId = await mirror.run(project, createdRun, runStarted, runCompleted)
+    assert.strictEqual(
+      (await mirror.push(runId, 4, linesOf(runId, 4, [messageDelta("more")]))).refusal,
+      "broken"
+    )
     const fresh = await mirror.open(project)
-    assert.strictEqual((await mirror.push(fresh, 1, linesOf(fresh, 1, [said("early")]))).refusal, "broken")
+    assert.strictEqual(
+      (await mirror.push(fresh, 1, linesOf(fresh, 1, [messageDelta("early")]))).refusal,
+      "broken"
+    )
   })
 
   it("stores events and payloads of unknown types", async () => {
-    const runId = await mirror.run(project, createdRun, started)
+    const runId = await mirror.run(project, createdRun, runStarted)
     const unknown = [
       JSON.stringify({
-        ...(JSON.parse(lineOf(runId, 3, said("x"))) as object),
+        ...(JSON.parse(lineOf(runId, 3, messageDelta("x"))) as object),
         type: "run.dreamt",
         payload: { v: 9 }
       }),
       JSON.stringify({
-        ...(JSON.parse(lineOf(runId, 4, completed)) as object),
+        ...(JSON.parse(lineOf(runId, 4, runCompleted)) as object),
         payload: { v: 2, verse: "x" }
       })
     ]
@@ -212,8 +218,8 @@ describe("RunLog", { timeout: 120_000 }, () => {
   })
 
   it("reads about the requested number of characters, and at least one batch", async () => {
-    const runId = await mirror.run(project, createdRun, started)
-    for (let seq = 3; seq <= 12; seq++) await mirror.append(runId, seq, said("x".repeat(1_000)))
+    const runId = await mirror.run(project, createdRun, runStarted)
+    for (let seq = 3; seq <= 12; seq++) await mirror.append(runId, seq, messageDelta("x".repeat(1_000)))
     assert.strictEqual((await stored(runId, 2, 1)).length, 1)
     assert.strictEqual((await stored(runId, 2, 3_000)).length, 3)
     assert.strictEqual((await stored(runId, 12, 3_000)).length, 0)

@@ -3,12 +3,12 @@ import { Effect, Redacted } from "effect"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { hubConfigFromEnvironment } from "../../src/HubSettings.ts"
+import { readHubConfig } from "../../src/HubSettings.ts"
 
 const [first, second] = ["a".repeat(32), "b".repeat(64)]
 
 const read = (env: Readonly<Record<string, string>>) =>
-  Effect.map(hubConfigFromEnvironment(env), ({ gatewayTokens = [] }) => gatewayTokens.map(Redacted.value))
+  Effect.map(readHubConfig(env), ({ gatewayTokens = [] }) => gatewayTokens.map(Redacted.value))
 
 describe("CORRAL_HUB_GATEWAY_TOKEN", () => {
   it.effect.each([

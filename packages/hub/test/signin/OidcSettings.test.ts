@@ -4,8 +4,9 @@ import { generateKeyPairSync } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { hubConfigFromEnvironment } from "../../src/HubSettings.ts"
-import { oidcFrom } from "../../src/signin/OidcSettings.ts"
+import { readSettings } from "@corral/service/settings/ReadSettings"
+import { readHubConfig } from "../../src/HubSettings.ts"
+import { oidcConfig } from "../../src/signin/OidcSettings.ts"
 
 type Env = Readonly<Record<string, string>>
 
@@ -14,6 +15,7 @@ const least: Env = {
   CORRAL_OIDC_CLIENT_ID: "corral",
   CORRAL_OIDC_CLIENT_SECRET: "s3cret-word"
 }
+const oidcFrom = (env: Env) => readSettings(env, oidcConfig)
 const read = (env: Env) => Effect.runSync(oidcFrom(env))
 const refusal = <A>(effect: Effect.Effect<A, { readonly message: string }>): string => {
   const result = Effect.runSync(Effect.result(effect))
@@ -143,7 +145,7 @@ describe("Settings of the identity provider", () => {
 })
 
 describe("CORRAL_HUB_DEV_SIGN_IN", () => {
-  const given = (env: Env) => refusal(hubConfigFromEnvironment({ CORRAL_HUB_DEV_SIGN_IN: "1", ...env }))
+  const given = (env: Env) => refusal(readHubConfig({ CORRAL_HUB_DEV_SIGN_IN: "1", ...env }))
 
   it("is accepted on loopback without another provider", () => {
     assert.strictEqual(given({}), "(taken)")

@@ -59,7 +59,7 @@ describe("Hub database", { timeout: 60_000 }, () => {
   })
 
   it("can be copied as a folder while no Hub runs, and restored", async () => {
-    const hub = await openHub({ embedded: true })
+    const hub = await openHub({ embedded: "prepared" })
     const { token } = await hub.people.signIn("ada")
     await hub.people.close()
     await hub.end()

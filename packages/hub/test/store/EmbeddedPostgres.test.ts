@@ -1,13 +1,13 @@
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { Effect, ManagedRuntime } from "effect"
+import { Effect, Layer, ManagedRuntime } from "effect"
 import { SqlClient } from "effect/sql"
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { setImmediate } from "node:timers/promises"
 import { Client } from "pg"
+import { until } from "@corral/testing/time/Until"
 import { within } from "@corral/testing/time/Within"
-import { hubDefaults } from "../../src/config/HubConfig.ts"
+import { HubConfig, hubDefaults } from "../../src/config/HubConfig.ts"
 import { hubDatabaseLayer } from "../../src/store/Database.ts"
 import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 
@@ -33,11 +33,8 @@ const hasNewServer = (hub: HubProcess, before: number): boolean => {
   }
 }
 
-const until = async (holds: () => boolean | Promise<boolean>, what: string): Promise<void> => {
-  for (const began = performance.now(); !(await holds());)
-    if (performance.now() - began > 40_000) throw new Error(`${what} did not come`)
-    else await setImmediate()
-}
+const untilHolds = (holds: () => boolean | Promise<boolean>, what: string): Promise<true> =>
+  until(async () => ((await holds()) ? true : undefined), what, 40_000)
 
 describe("Embedded PostgreSQL", { timeout: 60_000 }, () => {
   it("accepts only this user, and stops with the last Hub", async () => {
@@ -51,7 +48,7 @@ describe("Embedded PostgreSQL", { timeout: 60_000 }, () => {
   })
 
   it("survives a killed Hub, and the next Hub finds it with its data", async () => {
-    const hub = await openHub({ embedded: true })
+    const hub = await openHub({ embedded: "prepared" })
     const server = serverOf(hub)
     const { client, token } = await hub.people
       .signIn("ada")
@@ -65,7 +62,7 @@ describe("Embedded PostgreSQL", { timeout: 60_000 }, () => {
   })
 
   it("is started again after it was killed", async () => {
-    const hub = await openHub({ embedded: true })
+    const hub = await openHub({ embedded: "prepared" })
     const { token } = await hub.people.signIn("ada")
     await hub.people.close()
     await hub.end("SIGKILL")
@@ -77,7 +74,7 @@ describe("Embedded PostgreSQL", { timeout: 60_000 }, () => {
   it.each(["SIGKILL", "SIGABRT", "SIGQUIT", "SIGINT"] as const)(
     "restarts under a running Hub after %s, with everything that was committed",
     async (signal) => {
-      const hub = await openHub({ embedded: true })
+      const hub = await openHub({ embedded: "prepared" })
       const { token } = await hub.people.signIn("ada")
       const written = await hub.client.ask("POST", "/client/projects", { token, body: { name: "kept" } })
       assert.strictEqual(written.status, 201, written.text)
@@ -85,13 +82,13 @@ describe("Embedded PostgreSQL", { timeout: 60_000 }, () => {
       for (let round = 0; round < 2; round++) {
         const before = serverOf(hub)
         process.kill(before, signal)
-        await until(() => !lives(before), "the end of PostgreSQL")
+        await untilHolds(() => !lives(before), "the end of PostgreSQL")
         assert.strictEqual((await hub.client.ask("GET", "/health/live")).status, 200)
-        await until(() => hasNewServer(hub, before), "another server")
-        await until(async () => (await hub.client.ask("GET", "/health")).status === 200, "readiness")
+        await untilHolds(() => hasNewServer(hub, before), "another server")
+        await untilHolds(async () => (await hub.client.ask("GET", "/health")).status === 200, "readiness")
         // What died with the old server is refused as `overloaded`, which says when to try again.
         const list = () => hub.client.ask("GET", "/client/projects", { token })
-        await until(async () => (await list()).status === 200, "the list")
+        await untilHolds(async () => (await list()).status === 200, "the list")
         assert.include((await list()).text, '"kept"')
       }
       assert.include(hub.stderr, "restarted PostgreSQL")
@@ -121,7 +118,9 @@ describe("Embedded PostgreSQL", { timeout: 60_000 }, () => {
   it("stops with the last Hub even if no connection is left", async () => {
     const home = mkdtempSync(join(tmpdir(), "corral-hub-"))
     onTestFinished(() => rmSync(home, { recursive: true, force: true }))
-    const hub = ManagedRuntime.make(hubDatabaseLayer({ ...hubDefaults, home }))
+    const hub = ManagedRuntime.make(
+      Layer.provide(hubDatabaseLayer, Layer.succeed(HubConfig, { ...hubDefaults, home }))
+    )
     await hub.runPromise(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1`))
     const server = Number.parseInt(readFileSync(join(home, "postgres", "18", "postmaster.pid"), "utf8"), 10)
     const other = new Client({ host: join(home, "postgres"), user: "corral", database: "postgres" })

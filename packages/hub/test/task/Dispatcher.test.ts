@@ -8,8 +8,9 @@ import type { Run } from "@corral/domain/run/Run"
 import type { OnOffline, Task, TaskState } from "@corral/domain/task/Task"
 import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { until } from "@corral/testing/time/Until"
 import { within } from "@corral/testing/time/Within"
-import { hubDefaults } from "../../src/config/HubConfig.ts"
+import { HubConfig, hubDefaults } from "../../src/config/HubConfig.ts"
 import { RunLog } from "../../src/run/RunLog.ts"
 import { Runs } from "../../src/run/Runs.ts"
 import { SessionProject } from "../../src/run/SessionProject.ts"
@@ -19,7 +20,7 @@ import { Dispatcher } from "../../src/task/Dispatcher.ts"
 import { Tasks } from "../../src/task/Tasks.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { completed, createdRun, createRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import { runCompleted, createdRun, createRun, Mirror, newId, runStarted } from "@corral/testing/hub/Mirror"
 
 /** An Edge as the router sees it: what it is asked to start, in order, and what it answers. */
 class PlayedEdge {
@@ -95,8 +96,9 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         Layer.provideMerge(Tasks.layer),
         Layer.provide(edge.layer()),
         Layer.provideMerge(Layer.mergeAll(RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer)),
+        Layer.provide(hubDatabaseLayer),
         Layer.provide(
-          hubDatabaseLayer({
+          Layer.succeed(HubConfig, {
             ...hubDefaults,
             home: hub.home,
             maxConnections: 3,
@@ -116,14 +118,16 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         })
       )
     const wake = () => runtime.runPromise(Effect.flatMap(Dispatcher, ({ wake }) => wake(mirror.targetId)))
-    const until = (id: string, state: TaskState): Promise<Task> => {
-      const look = async (): Promise<Task> => {
-        const { body } = await ada.ask<Task>("GET", `/client/tasks/${id}`)
-        return body.state === state ? body : look()
-      }
-      return within(look(), 10_000, `the task ${state}`)
-    }
-    return { make, wake, until, mirror, projectId, close: () => runtime.dispose() }
+    const untilTask = (id: string, state: TaskState): Promise<Task> =>
+      until(
+        async () => {
+          const { body } = await ada.ask<Task>("GET", `/client/tasks/${id}`)
+          return body.state === state ? body : undefined
+        },
+        `the task ${state}`,
+        10_000
+      )
+    return { make, wake, untilTask, mirror, projectId, close: () => runtime.dispose() }
   }
   const gone = (table: "device_projects" | "workspace_links", { targetId }: Mirror) => {
     const column = table === "workspace_links" ? "target_id" : "device_id"
@@ -140,12 +144,12 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
   it("starts waiting tasks when their target comes online, oldest first, and tasks follow their runs", async () => {
     const edge = new PlayedEdge()
     edge.present = false
-    const { close, make, mirror, projectId, until, wake } = await linked(edge)
+    const { close, make, mirror, projectId, untilTask, wake } = await linked(edge)
     try {
       const [first, second] = [await make("queue"), await make("queue")]
       assert.deepStrictEqual([first.state, second.state], ["queued", "queued"])
       await wake()
-      const [one, two] = [await until(first.id, "dispatched"), await until(second.id, "dispatched")]
+      const [one, two] = [await untilTask(first.id, "dispatched"), await untilTask(second.id, "dispatched")]
       assert.deepStrictEqual(edge.asked, [one.runId, two.runId])
       assert.deepStrictEqual(
         (await runsOf(projectId)).map(({ id, state }) => [id, state]),
@@ -155,10 +159,10 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         ]
       )
       const runId = one.runId ?? newId<RunId>("run")
-      await mirror.append(runId, 1, createdRun, started)
-      await until(first.id, "running")
-      await mirror.append(runId, 3, completed)
-      await until(first.id, "completed")
+      await mirror.append(runId, 1, createdRun, runStarted)
+      await untilTask(first.id, "running")
+      await mirror.append(runId, 3, runCompleted)
+      await untilTask(first.id, "completed")
     } finally {
       await close()
     }
@@ -167,12 +171,12 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
   it("fails a refused task with the reason of the Edge, and deletes its run", async () => {
     const edge = new PlayedEdge()
     edge.answer = "refuse"
-    const { close, make, projectId, until, wake } = await linked(edge)
+    const { close, make, projectId, untilTask, wake } = await linked(edge)
     try {
       const { id, state } = await make("fail")
       assert.strictEqual(state, "pending")
       await wake()
-      const failed = await until(id, "failed")
+      const failed = await untilTask(id, "failed")
       assert.deepStrictEqual([failed.error?.code, failed.runId], ["invalid_agent_id", undefined])
       assert.deepStrictEqual(await runsOf(projectId), [])
     } finally {
@@ -183,16 +187,16 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
   it("queues a task again when its target went offline, and fails a task that must not wait", async () => {
     const edge = new PlayedEdge()
     edge.answer = "away"
-    const { close, make, projectId, until, wake } = await linked(edge)
+    const { close, make, projectId, untilTask, wake } = await linked(edge)
     try {
       const [waits, fails] = [await make("queue"), await make("fail")]
       await wake()
-      assert.strictEqual((await until(fails.id, "failed")).error?.code, "target_offline")
-      assert.isUndefined((await until(waits.id, "queued")).runId)
+      assert.strictEqual((await untilTask(fails.id, "failed")).error?.code, "target_offline")
+      assert.isUndefined((await untilTask(waits.id, "queued")).runId)
       assert.deepStrictEqual(await runsOf(projectId), [])
       edge.answer = "take"
       await wake()
-      const { runId } = await until(waits.id, "dispatched")
+      const { runId } = await untilTask(waits.id, "dispatched")
       assert.deepStrictEqual(
         (await runsOf(projectId)).map(({ id }) => id),
         [runId]
@@ -212,7 +216,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
   ] as const)("does not start a task whose author has lost the right to it: %s", async (code, lose) => {
     const edge = new PlayedEdge()
     edge.present = false
-    const { close, make, mirror, projectId, until, wake } = await linked(edge)
+    const { close, make, mirror, projectId, untilTask, wake } = await linked(edge)
     try {
       const { userId } = await hub.people.signIn(`maker ${code}`)
       await mirror.member(ada.userId, projectId, userId, "member")
@@ -221,9 +225,9 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
       const [theirs, other] = [await make("queue", userId), await make("queue")]
       await lose(mirror, projectId, userId)
       await wake()
-      const started = await until(other.id, "dispatched")
+      const started = await untilTask(other.id, "dispatched")
       assert.deepStrictEqual(edge.asked, [started.runId])
-      assert.strictEqual((await until(theirs.id, "failed")).error?.code, code)
+      assert.strictEqual((await untilTask(theirs.id, "failed")).error?.code, code)
     } finally {
       await close()
     }
@@ -232,16 +236,19 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
   it("starts later tasks while a start is unanswered, and sends no start twice", async () => {
     const edge = new PlayedEdge()
     edge.answer = "hang"
-    const { close, make, projectId, until, wake } = await linked(edge)
+    const { close, make, untilTask, wake } = await linked(edge)
     try {
       const silent = [await make("fail"), await make("queue")]
       await wake()
-      for (const { id } of silent) await until(id, "pending")
-      while (edge.asked.length < silent.length) await runsOf(projectId)
+      for (const { id } of silent) await untilTask(id, "pending")
+      await until(
+        () => Promise.resolve(edge.asked.length < silent.length ? undefined : edge.asked),
+        "both starts"
+      )
       edge.answer = "take"
       const { id } = await make("fail")
       await wake()
-      const { runId } = await until(id, "dispatched")
+      const { runId } = await untilTask(id, "dispatched")
       assert.strictEqual(new Set(edge.asked).size, 3)
       assert.deepStrictEqual([edge.asked.length, edge.asked.at(-1)], [3, runId])
     } finally {
@@ -261,7 +268,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     const after = await linked(edge, before)
     try {
       await after.wake()
-      const { runId } = await after.until(id, "dispatched")
+      const { runId } = await after.untilTask(id, "dispatched")
       assert.deepStrictEqual(edge.asked, [runId, runId])
     } finally {
       await after.close()

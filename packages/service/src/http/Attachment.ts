@@ -1,4 +1,4 @@
-/** Headers for content that a runtime made: a browser saves it, and never runs it with the service's origin. */
+/** Headers for content that a runtime created. A browser saves it, and never runs it with the service's origin. */
 import type { Artifact } from "@corral/domain/run/Artifact"
 
 export const attachmentHeaders = ({
@@ -11,7 +11,7 @@ export const attachmentHeaders = ({
   "x-content-type-options": "nosniff"
 })
 
-/** RFC 6266: a plain name for every client, and the whole of it for those that read RFC 8187. */
+/** RFC 6266: an ASCII name for every client, and the full name for clients that read RFC 8187. */
 const attachment = (name: string): string => {
   const plain = name.replaceAll(/[^A-Za-z0-9._ -]/g, "_")
   const whole = encodeURIComponent(name).replaceAll(

@@ -1,17 +1,17 @@
 /**
  * Client address of a request that may have passed trusted proxies.
  *
- * Guarantees: only a trusted peer's header is read, from right to left, and the first address that is not trusted is the client's. What a
- * client wrote into the header itself is to the left of that and is never read. An address has one spelling, so it can be a key.
+ * Guarantees: only a trusted peer's header is read, from right to left, and the first address that is not trusted is the client's. Entries
+ * that the client wrote itself are to the left of it and are never read. An address has one spelling, so it can be a key.
  * `X-Forwarded-For` wins over `Forwarded`: the proxies must set or append to it.
  */
-import { Schema } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import { BlockList, isIP } from "node:net"
+import { list, textMatching } from "../settings/SettingSchemas.ts"
 
 const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
 
-/** The one spelling of an address: IPv6 compressed, an IPv4 address in IPv6 as IPv4, without a zone. */
+/** Canonical spelling of an address: IPv6 compressed, an IPv4 address in IPv6 as IPv4, without a zone. */
 export const canonicalAddress = (text: string): string | undefined => {
   const [address = ""] = text.split("%", 1)
   const family = isIP(address)
@@ -44,7 +44,7 @@ export const hopAddress = (text: string): string | undefined => {
   return canonicalAddress(withPort ?? text)
 }
 
-/** Elements of a header from right to left, without empty ones. A comma between quotes separates nothing. */
+/** Elements of a header from right to left, without empty ones. A comma inside quotes does not separate elements. */
 export function* elementsFromRight(header: string): Generator<string> {
   let quoted = false
   let end = header.length
@@ -59,7 +59,7 @@ export function* elementsFromRight(header: string): Generator<string> {
 
 const unquoted = (text: string): string => (/^"[^"]*"$/.test(text) ? text.slice(1, -1).trim() : text)
 
-/** The node of an element of `Forwarded`; `undefined` if the element names none. */
+/** The node of an element of `Forwarded`; `undefined` if the element has none. */
 const forwardedFor = (element: string): string | undefined =>
   element
     .split(";")
@@ -90,7 +90,7 @@ export const clientAddresses = (trusted: ReadonlyArray<string> = []): ClientAddr
     for (const element of elementsFromRight(isPlain ? header : (headers.forwarded ?? ""))) {
       const node = isPlain ? element : forwardedFor(element)
       const next = node === undefined ? undefined : hopAddress(unquoted(node))
-      // An unknown hop: the last known one stands for everyone behind it.
+      // Clients behind an unknown hop count as the last known address.
       if (next === undefined) return current
       current = next
       if (!isTrusted(current)) return current
@@ -108,22 +108,18 @@ interface Network {
 const networkOf = (text: string): Network | undefined => {
   const [, host = "", bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
   const address = canonicalAddress(host)
-  // A network in the mapped spelling would count its bits from elsewhere.
+  // The prefix length of a network in the mapped spelling counts from another bit.
   if (address === undefined || (bits !== undefined && isIP(host) !== isIP(address))) return undefined
   const family = isIP(address) === 6 ? "ipv6" : "ipv4"
   const most = family === "ipv6" ? 128 : 32
   const prefix = bits === undefined ? most : Number(bits)
-  // Everyone as a proxy would let clients choose their address.
+  // If every address were a proxy, clients could choose their address.
   return prefix >= 1 && prefix <= most ? { address, prefix, family } : undefined
 }
 
-/** Addresses and networks between commas or on lines. */
-export const TrustedProxies = Schema.String.check(
-  Schema.makeFilter(
-    (text) =>
-      proxiesIn(text).every((entry) => networkOf(entry) !== undefined) || "Expected addresses or networks"
-  )
+/** Addresses and networks, separated by commas or line breaks. */
+export const TrustedProxies = list(
+  textMatching("an address or a network", (text) => networkOf(text) !== undefined),
+  "addresses or networks, such as 127.0.0.1 or 10.0.0.0/8, between commas",
+  /[\s,]+/
 )
-
-export const proxiesIn = (text: string): ReadonlyArray<string> =>
-  text.split(/[\s,]+/).filter((entry) => entry !== "")

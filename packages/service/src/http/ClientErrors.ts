@@ -24,9 +24,9 @@ const codeOf = (code: string | undefined): ErrorCode =>
 /** The connections of Node's HTTP server are net.Sockets. */
 const isSilent = (socket: Duplex): boolean => (socket as Socket).bytesRead === 0
 
-/** Answers what a server cannot parse. `idOf` gives the id of an answer, with or without a request. */
+/** Answers what a server cannot parse. `idOf` returns the id of the response, with or without a request. */
 export const answerClientErrors = (server: Server, idOf: (request?: IncomingMessage) => RequestId): void => {
-  /** The last exchange of each connection, until its answer is over. */
+  /** Last exchange of each connection, until its response ends. */
   const exchanges = new WeakMap<Duplex, Exchange>()
   server.on("request", (request, response) => {
     const { socket } = request
@@ -40,7 +40,7 @@ export const answerClientErrors = (server: Server, idOf: (request?: IncomingMess
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === "ECONNRESET" || !socket.writable || isSilent(socket)) return socket.destroy()
     const exchange = exchanges.get(socket)
-    // The request before the broken one is still being answered.
+    // The response to the request before the malformed one is in progress.
     if (exchange?.request.complete === true)
       return void exchange.response.once("close", () => socket.destroy())
     if (exchange?.response.headersSent === true) return socket.destroy()

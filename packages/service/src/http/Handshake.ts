@@ -1,5 +1,5 @@
 /**
- * Whether an upgrade is a WebSocket handshake (RFC 6455 §4.2.1): asked before the library, which would refuse in its own words.
+ * Check that an upgrade is a WebSocket handshake (RFC 6455 §4.2.1). It runs before the library, whose refusal would have no error object.
  */
 import type { IncomingMessage } from "node:http"
 import type { HttpRefusal } from "./Refusal.ts"
@@ -9,8 +9,8 @@ const flaw = (path: string, message: string): HttpRefusal => ({
   details: { issues: [{ path, message }] }
 })
 
-/** What is wrong with it, or `undefined`. */
-export const handshakeFlaw = ({ headers, method }: IncomingMessage): HttpRefusal | undefined => {
+/** What is wrong with the handshake; `undefined` if nothing is. */
+export const handshakeProblem = ({ headers, method }: IncomingMessage): HttpRefusal | undefined => {
   if (method !== "GET") return { code: "method_not_allowed" }
   if (headers.upgrade?.toLowerCase() !== "websocket") return flaw("upgrade", "Expected websocket")
   if (headers["sec-websocket-version"] !== "13") return flaw("sec-websocket-version", "Expected 13")

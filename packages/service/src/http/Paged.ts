@@ -1,4 +1,4 @@
-/** One page of a list by keyset: the cursor is bound to the list, its filter and the principal. */
+/** One page of a list, by keyset. A cursor is valid only for its list, its filter and its principal. */
 import type { SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { decodeCursor, encodeCursor } from "@corral/domain/http/Page"
@@ -8,13 +8,13 @@ import { Effect } from "effect"
 export interface Paged {
   /** Canonical text of the list and its filter. */
   readonly filter: string
-  /** Who asks. */
+  /** Principal of the request. */
   readonly principal: string
   readonly cursor: string | undefined
   readonly limit: number
 }
 
-/** `read` gives at most `limit` items that come after that position, or the first ones; `positionOf` tells an item's. */
+/** `read` returns at most `limit` items after a position, or the first ones. `positionOf` returns the position of an item. */
 export const pageOf = <A, E, R>(
   { filter, principal, cursor, limit }: Paged,
   positionOf: (item: A) => string,
@@ -27,7 +27,7 @@ export const pageOf = <A, E, R>(
   Effect.gen(function* () {
     const scope = { filter, principal }
     const position = cursor === undefined ? undefined : yield* Effect.fromResult(decodeCursor(cursor, scope))
-    // One more than asked for tells whether anything follows.
+    // One item more than requested shows whether another page follows.
     const found = yield* read(position, limit + 1)
     const items = found.slice(0, limit)
     const last = items.at(-1)
@@ -39,5 +39,5 @@ export const pageOf = <A, E, R>(
     }
   })
 
-/** Where an item that has an id stands: its id. */
-export const byId = ({ id }: { readonly id: string }): string => id
+/** Position of an item with an id. */
+export const idPosition = ({ id }: { readonly id: string }): string => id

@@ -1,6 +1,5 @@
 /**
- * A refusal on the wire, where no handler has run: before the routes and instead of an upgrade. Same table, same object, same headers
- * as everywhere.
+ * Refusal of a request before the routes, or of an upgrade. Status, error object and headers are the same as those of handlers.
  */
 import {
   type Coded,
@@ -15,7 +14,7 @@ import type { Duplex } from "node:stream"
 
 export const CONTRACT_VERSION = "2026-06-09"
 
-/** On every answer, refusals included. */
+/** Headers of every response, refusals included. */
 export const standardHeaders = (requestId: RequestId): Record<string, string> => ({
   "X-Request-Id": requestId,
   "X-Contract-Version": CONTRACT_VERSION,
@@ -28,6 +27,8 @@ export interface HttpRefusal {
   readonly code: ErrorCode
   readonly message?: string | undefined
   readonly details?: Readonly<Record<string, unknown>> | undefined
+  /** Methods of the path, with `method_not_allowed`. */
+  readonly allow?: ReadonlyArray<string> | undefined
 }
 
 /** Status and JSON body of a refusal. */
@@ -36,7 +37,7 @@ export const refusalBody = (
   requestId: RequestId
 ): { readonly status: number; readonly body: string } => {
   const { status, message } = errorTable[refusal.code]
-  // `details` of a refusal are made here, by code, and not by a caller.
+  // The details of a refusal depend on its code alone, never on the caller.
   const coded = {
     code: refusal.code,
     message: refusal.message ?? message,
@@ -45,8 +46,9 @@ export const refusalBody = (
   return { status, body: JSON.stringify(toErrorObject(coded, requestId)) }
 }
 
-/** Headers that a refusal needs by its code. */
-export const headersOfCode = ({ code }: HttpRefusal): Record<string, string> => ({
+/** Headers that a refusal needs. */
+export const headersOfRefusal = ({ allow, code }: HttpRefusal): Record<string, string> => ({
+  ...(allow === undefined ? {} : { Allow: allow.join(", ") }),
   ...(code === "unauthorized" ? { "WWW-Authenticate": "Bearer" } : {}),
   ...(retryAfterSeconds[code] === undefined ? {} : { "Retry-After": String(retryAfterSeconds[code]) })
 })
@@ -55,14 +57,14 @@ export const headersOfCode = ({ code }: HttpRefusal): Record<string, string> => 
 export const refusalHeaders = (refusal: HttpRefusal, body: string): Record<string, string> => ({
   "Content-Type": "application/json",
   "Content-Length": String(Buffer.byteLength(body)),
-  ...headersOfCode(refusal)
+  ...headersOfRefusal(refusal)
 })
 
-/** What is left of a body is taken and thrown away for so long: a connection that is dropped under it may take the answer with it. */
+/** Time for which the rest of a body is read and dropped. Closing the connection earlier could lose the response. */
 const LINGER_MS = 2_000
 const LINGER_BYTES = 8 * 1_048_576
 
-/** Answers, and drops the connection: what is left of an unread body is waited for a little, and not looked at. */
+/** Sends the refusal and closes the connection, after a short wait for the rest of an unread body. */
 export const refuseRequest = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
   const { status, body } = refusalBody(refusal, requestId)
   response.writeHead(status, { ...refusalHeaders(refusal, body), Connection: "close" })
@@ -99,5 +101,5 @@ export const endLateRequest = (socket: Duplex, requestId: RequestId): void => {
   socket.end(["HTTP/1.1 408 Request Timeout", ...head, "", ""].join("\r\n"))
 }
 
-/** The same where the head of the request has come, and its body does not. */
+/** Ends a connection whose request body is incomplete after the timeout. */
 export const endLateBody = (response: ServerResponse): void => void response.writeHead(408, LATE).end()

@@ -1,8 +1,8 @@
-/** Marks an answer that was given before to the same idempotency key. */
+/** Mark of a response that is repeated for the same idempotency key. */
 import { Effect } from "effect"
 import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
 
-export const replayed = <A>(
+export const markReplayed = <A>(
   body: A,
   again: boolean
 ): Effect.Effect<A, never, HttpServerRequest.HttpServerRequest> =>

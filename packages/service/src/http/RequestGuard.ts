@@ -7,11 +7,11 @@
  * Does not: verify credentials, which the contract's middleware does, or limit rates.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
-import { Clock, Context, Effect } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { ByteSize, Clock, Context, Effect } from "effect"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { IncomingMessage } from "node:http"
 import { mint } from "../Identifiers.ts"
-import { type HttpRefusal, refusalBody, headersOfCode, standardHeaders } from "./Refusal.ts"
+import { type HttpRefusal, refusalBody, headersOfRefusal, standardHeaders } from "./Refusal.ts"
 import { sentRequestId } from "./RequestId.ts"
 
 /** Largest request body that a service reads. */
@@ -35,6 +35,16 @@ export interface ServiceNames {
   readonly origins: ReadonlySet<string>
 }
 
+/** Names of a service that is reached at these origins. */
+export const namesOfOrigins = (origins: ReadonlyArray<string>): ServiceNames => ({
+  origins: new Set(origins),
+  hosts: new Set(origins.map((origin) => new URL(origin).host))
+})
+
+/** Hosts of a service that listens on this port of loopback. */
+export const loopbackHosts = (port: number): ReadonlyArray<string> =>
+  ["127.0.0.1", "localhost", "[::1]"].map((host) => `${host}:${port}`)
+
 export interface RequestPolicy {
   /** Absent: any Host and Origin, for a service whose requests are authenticated by their bodies. */
   readonly names?: ServiceNames
@@ -43,10 +53,14 @@ export interface RequestPolicy {
   /** Checks of this service alone, such as CSRF. They run after the checks of names, before those of the body. */
   readonly refusalOf?: (head: RequestHead) => HttpRefusal | undefined
   /** Kind of the body that is expected at a path; JSON by default. */
-  readonly bodyKindAt?: (path: string) => "json" | "form"
+  readonly bodyKindAt?: (path: string) => BodyKind
+  /** Whether a request at a path needs a media type although its body is empty. */
+  readonly requiresBodyAt?: (path: string) => boolean
 }
 
-const bodyKinds = {
+export type BodyKind = "json" | "form"
+
+const bodyKinds: Readonly<Record<BodyKind, RegExp>> = {
   json: /^application\/json\s*(;|$)/i,
   form: /^application\/x-www-form-urlencoded\s*(;|$)/i
 }
@@ -58,7 +72,10 @@ export const headerOf = ({ headers }: Pick<RequestHead, "headers">, name: string
 }
 
 /** Path of a target, without the query. */
-export const pathOfTarget = (target: string): string => target.split("?", 1)[0] ?? ""
+export const pathOfTarget = (target: string): string => {
+  const end = target.indexOf("?")
+  return end === -1 ? target : target.slice(0, end)
+}
 
 const refusalOfNames = (
   head: RequestHead,
@@ -76,11 +93,15 @@ const refusalOfNames = (
   return isCrossSite && !allowsCrossSite ? deny("Cross-site requests are not allowed.") : undefined
 }
 
-const refusalOfBody = (head: RequestHead, kind: keyof typeof bodyKinds): HttpRefusal | undefined => {
+const refusalOfBody = (head: RequestHead, policy: RequestPolicy): HttpRefusal | undefined => {
+  const { bodyKindAt, requiresBodyAt } = policy
   const length = Number(headerOf(head, "content-length") ?? 0)
-  if (length === 0 && headerOf(head, "transfer-encoding") === undefined) return undefined
+  const isEmpty = length === 0 && headerOf(head, "transfer-encoding") === undefined
+  if (isEmpty && requiresBodyAt === undefined) return undefined
+  const path = pathOfTarget(head.target)
+  if (isEmpty && requiresBodyAt?.(path) !== true) return undefined
   if (length > MAX_REQUEST_BYTES) return { code: "payload_too_large" }
-  return bodyKinds[kind].test(headerOf(head, "content-type") ?? "")
+  return bodyKinds[bodyKindAt?.(path) ?? "json"].test(headerOf(head, "content-type") ?? "")
     ? undefined
     : { code: "unsupported_media_type" }
 }
@@ -89,11 +110,14 @@ const refusalOfBody = (head: RequestHead, kind: keyof typeof bodyKinds): HttpRef
 export const checkRequest = (head: RequestHead, policy: RequestPolicy): HttpRefusal | undefined =>
   (policy.names && refusalOfNames(head, policy.names, policy.allowsCrossSite?.(head) ?? false)) ??
   policy.refusalOf?.(head) ??
-  refusalOfBody(head, policy.bodyKindAt?.(pathOfTarget(head.target)) ?? "json")
+  refusalOfBody(head, policy)
 
 const countHosts = (rawHeaders: ReadonlyArray<string>): number => {
   let count = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === "host") count++
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]
+    if (name?.length === 4 && name.toLowerCase() === "host") count++
+  }
   return count
 }
 
@@ -108,66 +132,78 @@ export const headOfMessage = (request: IncomingMessage, isUpgrade: boolean): Req
 
 /**
  * Head of a request as a router delivers it. A request that is not Node's own has each header once. An upgrade is not routed: what claims
- * to be one gets the stricter checks of a request.
+ * to be one gets the stricter checks of a request. Routers shorten an absolute target to its path; the policy reads it as sent.
  */
-const headOfRouted = ({
-  headers,
-  method,
-  source,
-  url
-}: HttpServerRequest.HttpServerRequest): RequestHead => ({
-  method,
-  target: url,
-  headers,
-  hostCount: source instanceof IncomingMessage ? countHosts(source.rawHeaders) : 1,
-  isUpgrade: false
-})
+const headOfRouted = ({ headers, method, source, url }: HttpServerRequest.HttpServerRequest): RequestHead => {
+  const message = source instanceof IncomingMessage ? source : undefined
+  const sent = message?.url ?? url
+  return {
+    method,
+    target: sent.startsWith("/") ? url : sent,
+    headers,
+    hostCount: message === undefined ? 1 : countHosts(message.rawHeaders),
+    isUpgrade: false
+  }
+}
 
 export interface Guard {
+  /** Whether the service's own server has admitted a request. */
+  readonly isAdmitted: (request: HttpServerRequest.HttpServerRequest) => boolean
   /** Checks a request where the service's own server receives it. */
   readonly refusalOfMessage: (request: IncomingMessage, isUpgrade: boolean) => HttpRefusal | undefined
   /** Checks a request where it is routed, unless the service's own server admitted it. */
   readonly refusalOfRouted: (request: HttpServerRequest.HttpServerRequest) => HttpRefusal | undefined
 }
 
-/** Guard of the routes, available once the names of the service are known. */
-export class RequestGuard extends Context.Service<RequestGuard, Effect.Effect<Guard>>()(
-  "corral/service/RequestGuard"
-) {
+/** Guard of the routes. */
+export class RequestGuard extends Context.Service<RequestGuard, Guard>()("corral/service/RequestGuard") {
   static readonly make = (policy: RequestPolicy): Guard => {
-    const admitted = new WeakSet<object>()
+    // A mark on the request: a weak set of every request costs the garbage collector more.
+    const admitted = Symbol("admitted")
     return {
       refusalOfMessage: (request, isUpgrade) => {
         const refusal = checkRequest(headOfMessage(request, isUpgrade), policy)
-        if (refusal === undefined) admitted.add(request)
+        if (refusal === undefined) Reflect.set(request, admitted, true)
         return refusal
       },
+      isAdmitted: (request) => Reflect.has(request.source, admitted),
       refusalOfRouted: (request) =>
-        admitted.has(request.source) ? undefined : checkRequest(headOfRouted(request), policy)
+        Reflect.has(request.source, admitted) ? undefined : checkRequest(headOfRouted(request), policy)
     }
   }
 }
 
-/** Middleware of routes. It answers a refused request before anything of it is decoded, with the error object of the service's server. */
+/** Limits the bodies that an effect reads, of unknown length too. */
+export const limitBodies = Effect.provideService(
+  HttpIncomingMessage.MaxBodySize,
+  ByteSize.bytes(MAX_REQUEST_BYTES)
+)
+
+/**
+ * Middleware of routes. It answers a refused request before anything of it is decoded, with the error object of the service's server. A
+ * request that the service's own server has admitted is not checked again.
+ */
 export const guardedRoutes = HttpRouter.middleware(
   Effect.gen(function* () {
-    const guardOnceKnown = yield* RequestGuard
+    const guard = yield* RequestGuard
     const clock = yield* Clock.Clock
-    return (handler) =>
-      Effect.gen(function* () {
-        const guard = yield* guardOnceKnown
-        const request = yield* HttpServerRequest.HttpServerRequest
+    return (handler) => {
+      const limited = limitBodies(handler)
+      return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+        if (guard.isAdmitted(request)) return handler
         const refusal = guard.refusalOfRouted(request)
-        if (refusal === undefined) return yield* handler
+        if (refusal === undefined) return limited
         const id =
           sentRequestId(request.headers["x-request-id"]) ??
           mint<RequestId>("req", clock.currentTimeMillisUnsafe())
         const { body, status } = refusalBody(refusal, id)
-        return HttpServerResponse.text(body, {
+        const response = HttpServerResponse.text(body, {
           status,
           contentType: "application/json",
-          headers: { ...standardHeaders(id), ...headersOfCode(refusal) }
+          headers: { ...standardHeaders(id), ...headersOfRefusal(refusal) }
         })
+        return Effect.succeed(response)
       })
+    }
   })
 ).layer

@@ -1,6 +1,6 @@
 /**
- * The id of a request for its handlers, and the trace that it is part of: the ones that the listener has put in their place. Where the
- * routes are mounted in another server, a request without a good id gets a new one.
+ * Id of a request and its trace, for handlers. The service's own server has set both. In another program's server, a request without a
+ * valid id gets a new one.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { CurrentRequestId, RequestIds } from "@corral/domain/http/RequestContext"

@@ -1,7 +1,7 @@
 /**
- * How many requests are taken in a time: a token bucket for each credential, and one for each address without any.
+ * Rate limit: one token bucket for each credential, and one for each address without a credential.
  *
- * A full bucket is forgotten: what is kept is who was here lately. It counts in one process; several count apart.
+ * Full buckets are deleted, so memory depends on recent clients only. Does not: share counts between processes.
  */
 export class RequestRateLimit {
   private readonly limit: number
@@ -10,7 +10,7 @@ export class RequestRateLimit {
   private readonly buckets = new Map<string, Bucket>()
   private sweptAt: number
 
-  /** `limit` in each `windowMs`, which may come at once; `now` in milliseconds. */
+  /** Allows `limit` requests per `windowMs`, also all at once. `now` returns milliseconds. */
   constructor(limit: number, now: () => number, windowMs = 1_000) {
     this.limit = limit
     this.windowMs = windowMs
@@ -18,7 +18,7 @@ export class RequestRateLimit {
     this.sweptAt = now()
   }
 
-  /** Whether one more request of `who` may be served; if so it is counted. */
+  /** Counts a request of `who` and returns true, or returns false beyond the limit. */
   take(who: string): boolean {
     const bucket = this.filled(who)
     this.buckets.set(who, bucket)
@@ -27,7 +27,7 @@ export class RequestRateLimit {
     return true
   }
 
-  /** Whether `take` would be granted. */
+  /** Whether `take` would return true. */
   has(who: string): boolean {
     return this.filled(who).left >= 1
   }
@@ -36,12 +36,12 @@ export class RequestRateLimit {
     const now = this.now()
     this.sweep(now)
     const { at, left } = this.buckets.get(who) ?? { left: this.limit, at: now }
-    // A clock that was set back gives nothing and takes nothing.
+    // A clock that was set back changes nothing.
     const refill = (Math.max(0, now - at) * this.limit) / this.windowMs
     return { left: Math.min(this.limit, left + refill), at: now }
   }
 
-  /** A client without requests in a whole window has a full bucket again. */
+  /** Deletes the buckets of clients without a request in a whole window: they are full. */
   private sweep(now: number): void {
     if (now - this.sweptAt < this.windowMs) return
     this.sweptAt = now

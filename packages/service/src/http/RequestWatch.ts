@@ -1,6 +1,6 @@
 /**
- * Watches each request of a server to its end: how long it took, by its route and what came of it, and a span of it where there is a
- * collector. The routes then find that span as their `traceparent`.
+ * Measurement of each request: its duration by route and status, and its span where there is a collector. Routes receive the span as
+ * `traceparent`.
  */
 import { traceparentOf } from "@corral/domain/http/TraceContext"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -11,23 +11,23 @@ import { routeNames } from "../telemetry/RouteNames.ts"
 import type { Traces } from "../telemetry/Traces.ts"
 
 export interface RequestWatch {
-  /** Called for each request before anything is done with it. */
+  /** Called for each request, first of all. */
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void
-  /** Called once the door has let it pass. */
+  /** Called for each admitted request. */
   readonly onPassed: (request: IncomingMessage, response: ServerResponse) => void
 }
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 const methodOf = ({ method = "" }: IncomingMessage): string => (METHODS.has(method) ? method : "other")
 
-/** Asked all the time, and of no interest one by one. */
+/** Paths without spans: probes request them all the time. */
 const UNTRACED = new Set(["/health", "/v1/health", "/health/live", METRICS_PATH])
 
 /** `2xx`, or `gone` if the client disconnected before the response. */
 const statusOf = (response: ServerResponse): string =>
   response.headersSent ? `${Math.floor(response.statusCode / 100)}xx` : "gone"
 
-/** `paths`: templates of what is served. */
+/** `paths`: templates of the served paths. */
 export const requestWatch = (metrics: Metrics, traces: Traces, paths: Iterable<string>): RequestWatch => {
   const routeOf = routeNames([...paths, METRICS_PATH])
   return {

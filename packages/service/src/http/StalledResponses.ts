@@ -14,7 +14,7 @@ interface Blocked {
   readonly queued: number
 }
 
-/** Watches every answer of the server until the server is closed. */
+/** Watches every response of a server until it closes. */
 export const dropStalledResponses = (server: Server, now: () => number): void => {
   const open = new Map<ServerResponse, Blocked | undefined>()
   server.on("request", (_, response) => {

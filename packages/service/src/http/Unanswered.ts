@@ -1,13 +1,12 @@
 /**
- * The answer to a request that no handler answered: no such route, another method, a body that is no JSON or too large, a defect. A
- * defect is `internal` with nothing of its cause; the cause goes to the log.
+ * Response to a request that no handler has answered: an unknown route, another method, a body that is not JSON or too large, a defect. A
+ * defect becomes `internal` without its cause, which is logged.
  */
-import { retryAfterSeconds } from "@corral/domain/errors/ErrorTable"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, type HttpApiGroup } from "effect/http-api"
-import { type HttpRefusal, refusalBody } from "./Refusal.ts"
+import { headersOfRefusal, type HttpRefusal, refusalBody } from "./Refusal.ts"
 
 interface Route {
   readonly method: string
@@ -28,16 +27,17 @@ const routesOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   return found
 }
 
-/** The methods that are served at the path of a target. */
+/** Methods of the path of a target. */
 const methodsAt = (served: ReadonlyArray<Route>, target: string): ReadonlyArray<string> => {
   const path = target.split("?", 1)[0] ?? ""
   return served.filter((route) => route.path.test(path)).map((route) => route.method)
 }
 
-/** A path that is served for that method and yet was not routed cannot be read (a broken escape): there is nothing there. */
-const notRouted = (methods: ReadonlyArray<string>, method: string): HttpRefusal => ({
-  code: methods.length === 0 || methods.includes(method) ? "not_found" : "method_not_allowed"
-})
+/** `not_found` also for a known path that was not routed: it contains an invalid escape. */
+const notRouted = (methods: ReadonlyArray<string>, method: string): HttpRefusal =>
+  methods.length === 0 || methods.includes(method)
+    ? { code: "not_found" }
+    : { code: "method_not_allowed", allow: methods }
 
 const refusalOf = (error: unknown, methods: ReadonlyArray<string>, method: string): HttpRefusal => {
   // Reading a body fails as a defect of the library's handler.
@@ -74,13 +74,9 @@ export const answerUnanswered = <Id extends string, Groups extends HttpApiGroup.
     const defect = Cause.squash(cause)
     const refusal = known(defect) ?? refusalOf(defect, methods, request.method)
     if (refusal.code === "internal") yield* Effect.logError("a request failed", cause)
-    // The server put it there before it passed the request on.
+    // The server has set it.
     const { status, body } = refusalBody(refusal, request.headers["x-request-id"] as RequestId)
-    const retryAfter = retryAfterSeconds[refusal.code]
-    const headers = {
-      ...(refusal.code === "method_not_allowed" ? { allow: methods.join(", ") } : {}),
-      ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) })
-    }
+    const headers = headersOfRefusal(refusal)
     return HttpServerResponse.text(body, { status, contentType: "application/json", headers })
   })
 }

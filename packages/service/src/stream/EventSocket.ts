@@ -24,25 +24,33 @@ const CLOSE_WITHIN_MS = 3_000
 /** Time after which a revoked socket is destroyed. */
 const REVOKE_WITHIN_MS = 800
 
-export interface EventSocketOptions {
-  readonly socket: WebSocket
-  readonly stream: Duplex
+/** What all sockets of a server share. */
+export interface EventSocketContext {
   readonly now: () => number
   readonly times: StreamTimesOptions
   /** Runs a read. A read that can finish synchronously must do so. */
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
   /** Reports a read that failed with a defect. */
   readonly onDefect: (cause: Cause.Cause<unknown>) => void
+}
+
+/** One subscriber's connection. */
+export interface StreamConnection {
+  readonly socket: WebSocket
+  readonly stream: Duplex
   /** Whether a run's terminal event ends the stream. */
   readonly endsWithRun: boolean
 }
 
 export class EventSocket<E> implements CursorReader<E> {
-  private readonly options: EventSocketOptions
+  private readonly context: EventSocketContext
+  private readonly socket: WebSocket
+  private readonly stream: Duplex
+  private readonly endsWithRun: boolean
   private readonly onDrain = () => this.drained()
-  private readonly onRelease: Array<() => void> = []
-  /** Cursors that are behind, in the order in which they are read. */
-  private readonly behind = new Set<LogCursor<E>>()
+  private onRelease: () => void = doNothing
+  /** Cursors that are behind, in the order in which they are read. `undefined` while none is: most sockets are up to date. */
+  private behind: Set<LogCursor<E>> | undefined
   private isReading = false
   /** Unix milliseconds since when the full socket takes nothing; `undefined` while it is not full. */
   private blockedSince: number | undefined
@@ -53,11 +61,14 @@ export class EventSocket<E> implements CursorReader<E> {
   /** Unix milliseconds since when a stalled reader is being closed. */
   private closingSince: number | undefined
 
-  constructor(options: EventSocketOptions) {
-    this.options = options
-    this.lastPing = options.now()
-    options.stream.on("drain", this.onDrain)
-    options.socket.on("error", () => undefined)
+  constructor(context: EventSocketContext, { endsWithRun, socket, stream }: StreamConnection) {
+    this.context = context
+    this.socket = socket
+    this.stream = stream
+    this.endsWithRun = endsWithRun
+    this.lastPing = context.now()
+    stream.on("drain", this.onDrain)
+    socket.on("error", doNothing)
   }
 
   /** Sends the log after a position, then what is appended to it. */
@@ -76,8 +87,9 @@ export class EventSocket<E> implements CursorReader<E> {
 
   /** Calls the function when the stream ends, or now if it has. */
   releaseWith(release: () => void): void {
-    if (this.hasEnded) release()
-    else this.onRelease.push(release)
+    if (this.hasEnded) return release()
+    const earlier = this.onRelease
+    this.onRelease = earlier === doNothing ? release : () => (earlier(), release())
   }
 
   get canSend(): boolean {
@@ -87,28 +99,29 @@ export class EventSocket<E> implements CursorReader<E> {
   send(batch: LogBatch): void {
     if (this.hasEnded) return
     // Whole frames between the library's own whole frames: without extensions, no frame is split.
-    if (!this.options.stream.write(framesOf(batch))) this.block(this.options.now())
-    if (batch.terminal && this.options.endsWithRun) this.endWith(ENDED)
+    if (!this.stream.write(framesOf(batch))) this.block(this.context.now())
+    if (batch.terminal && this.endsWithRun) this.endWith(ENDED)
   }
 
   resume(cursor: LogCursor<E>): void {
+    this.behind ??= new Set()
     this.behind.add(cursor)
     this.pump()
   }
 
   /** Sends pings and closes a stalled reader. Called every second. */
   tick(): void {
-    const { now: clock, socket, stream, times } = this.options
+    const { now: clock, times } = this.context
     const now = clock()
-    if (this.closingSince !== undefined && now - this.closingSince >= CLOSE_WITHIN_MS) socket.terminate()
+    if (this.closingSince !== undefined && now - this.closingSince >= CLOSE_WITHIN_MS) this.socket.terminate()
     if (this.hasEnded) return
-    if (this.blockedSince !== undefined && this.queued !== queuedOf(stream)) this.block(now)
+    if (this.blockedSince !== undefined && this.queued !== queuedOf(this.stream)) this.block(now)
     if (this.blockedSince !== undefined && now - this.blockedSince > times.stalledAfterMs) {
       this.closingSince = now
       this.end(closeCodes.stalled, "the reader stalled")
     } else if (now - this.lastPing > times.pingEveryMs) {
       this.lastPing = now
-      if (this.blockedSince === undefined) socket.ping()
+      if (this.blockedSince === undefined) this.socket.ping()
     }
   }
 
@@ -116,20 +129,20 @@ export class EventSocket<E> implements CursorReader<E> {
   release(): void {
     if (this.hasEnded) return
     this.hasEnded = true
-    this.options.stream.off("drain", this.onDrain)
-    this.behind.clear()
-    for (const release of this.onRelease) release()
+    this.stream.off("drain", this.onDrain)
+    this.behind = undefined
+    this.onRelease()
   }
 
   terminate(): void {
     this.release()
-    this.options.socket.terminate()
+    this.socket.terminate()
   }
 
   end(code: number, reason: string): void {
     if (this.hasEnded) return
     this.release()
-    this.options.socket.close(code, reason)
+    this.socket.close(code, reason)
   }
 
   /** Ends the stream of a reader that lost access, within a second even if the reader does not respond. */
@@ -149,16 +162,16 @@ export class EventSocket<E> implements CursorReader<E> {
 
   private block(now: number): void {
     this.blockedSince = now
-    this.queued = queuedOf(this.options.stream)
+    this.queued = queuedOf(this.stream)
   }
 
   /** Reads the cursors that are behind, one at a time, until all are up to date or the socket is full. */
   private pump(): void {
     while (!this.isReading && this.canSend) {
-      const [cursor] = this.behind
+      const cursor = this.behind?.values().next().value
       if (cursor === undefined) return
       this.isReading = true
-      const fiber = this.options.fork(cursor.read)
+      const fiber = this.context.fork(cursor.read())
       const exit = fiber.pollUnsafe()
       if (exit !== undefined) this.finish(cursor, exit)
       else
@@ -176,15 +189,22 @@ export class EventSocket<E> implements CursorReader<E> {
       if (!this.canSend) return
       cursor.send(batch)
     }
-    if (!cursor.isBehind) this.behind.delete(cursor)
+    if (!cursor.isBehind) this.caughtUp(cursor)
+  }
+
+  private caughtUp(cursor: LogCursor<E>): void {
+    this.behind?.delete(cursor)
+    if (this.behind?.size === 0) this.behind = undefined
   }
 
   private fail(source: LogSource<E>, cause: Cause.Cause<E | ReplayGap>): void {
     const failure = cause.reasons.find(Cause.isFailReason)
-    if (failure === undefined) this.options.onDefect(cause)
+    if (failure === undefined) this.context.onDefect(cause)
     this.endWith(closeFor(source, failure?.error))
   }
 }
+
+const doNothing = (): void => undefined
 
 const ENDED: SocketClose = { code: closeCodes.ended, reason: "the run has ended" }
 const GAP: SocketClose = { code: closeCodes.replayGap, reason: "replay_gap" }

@@ -1,20 +1,20 @@
 /**
  * Batches as WebSocket text frames (RFC 6455 §5.2: unmasked, as a server sends them), one frame an event, made once per batch.
  */
-/** Envelopes of some events as JSON, a line each. */
+/** Envelopes of consecutive events as JSON lines. */
 export interface FrameBatch {
   readonly lines: string
-  /** The lines in UTF-8, where they are encoded already. */
+  /** The lines in UTF-8, if they are already encoded. */
   readonly bytes?: Buffer
+  /** Result of `framesOf`, shared by all readers of the batch. */
+  frames?: Buffer
 }
 
 const TEXT = 0x81
 
-const made = new WeakMap<FrameBatch, Buffer>()
-
 const headerSize = (length: number): number => (length < 126 ? 2 : length < 65_536 ? 4 : 10)
 
-/** Writes one text frame's header; gives where the payload starts. */
+/** Writes the header of a text frame. Returns the offset of its payload. */
 const writeHeader = (frames: Buffer, at: number, length: number): number => {
   frames[at] = TEXT
   if (length < 126) {
@@ -55,8 +55,5 @@ const encode = (text: Buffer): Buffer => {
 }
 
 /** The frames of a batch; the same Buffer for every reader of the same batch. */
-export const framesOf = (batch: FrameBatch): Buffer => {
-  let frames = made.get(batch)
-  if (frames === undefined) made.set(batch, (frames = encode(batch.bytes ?? Buffer.from(batch.lines))))
-  return frames
-}
+export const framesOf = (batch: FrameBatch): Buffer =>
+  (batch.frames ??= encode(batch.bytes ?? Buffer.from(batch.lines)))

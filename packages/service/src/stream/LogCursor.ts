@@ -23,8 +23,6 @@ export class LogCursor<E> implements LogFollower {
   position: number
   /** Whether the log may hold more than was sent. */
   isBehind: boolean
-  /** Batches that follow. None: the cursor has reached the end of the log. */
-  readonly read: Effect.Effect<ReadonlyArray<LogBatch>, E | ReplayGap>
   private readonly reader: CursorReader<E>
   private hasGrown = false
 
@@ -33,14 +31,15 @@ export class LogCursor<E> implements LogFollower {
     this.position = after
     this.isBehind = false
     this.reader = reader
-    const received = (batches: ReadonlyArray<LogBatch>) => {
+  }
+
+  /** Batches that follow. None: the cursor has reached the end of the log. */
+  read(): Effect.Effect<ReadonlyArray<LogBatch>, E | ReplayGap> {
+    this.hasGrown = false
+    return Effect.map(this.source.read(this.position, READ_BUDGET), (batches) => {
       // Appends during the read may not be in it.
       if (batches.length === 0 && !this.hasGrown) this.isBehind = false
       return batches
-    }
-    this.read = Effect.suspend(() => {
-      this.hasGrown = false
-      return Effect.map(source.read(this.position, READ_BUDGET), received)
     })
   }
 

@@ -1,5 +1,5 @@
 /**
- * Append-only log that event streams, pages and sockets read, whatever database holds it.
+ * Append-only log that event streams, pages and sockets read, independent of its database.
  *
  * A position is the `seq` of the last event that a reader has; 0 is the start.
  */

@@ -44,7 +44,7 @@ const batchesOf = <E>(
   let hasStarted = false
   const next = Effect.gen(function* () {
     for (;;) {
-      const batches = yield* cursor.read
+      const batches = yield* cursor.read()
       const last = batches.at(-1)
       const isFirst = !hasStarted
       hasStarted = true

@@ -4,14 +4,14 @@
  * Does not: decide who may connect. The server admits a request before it passes it on.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
-import { type Cause, Clock, Effect } from "effect"
+import { Clock, Effect } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
 import { standardHeaders } from "../http/Refusal.ts"
 import type { MetricRow } from "../telemetry/MetricRow.ts"
 import { CurrentMetrics } from "../telemetry/Metrics.ts"
-import { EventSocket } from "./EventSocket.ts"
+import { EventSocket, type EventSocketContext } from "./EventSocket.ts"
 import { StreamTimes } from "./StreamTimes.ts"
 
 export interface SocketsOptions {
@@ -41,9 +41,12 @@ export const makeSockets = Effect.fnUntraced(function* <E>({ metric, stopReason 
   const times = yield* StreamTimes
   const services = yield* Effect.context<never>()
   const fork = Effect.runForkWith(services)
-  const now = () => clock.currentTimeMillisUnsafe()
-  const onDefect = (cause: Cause.Cause<unknown>) =>
-    void fork(Effect.logError("failed to read a log for an event stream", cause))
+  const context: EventSocketContext = {
+    now: () => clock.currentTimeMillisUnsafe(),
+    times,
+    fork,
+    onDefect: (cause) => void fork(Effect.logError("failed to read a log for an event stream", cause))
+  }
   const open = new Set<EventSocket<E>>()
   const handshakes = handshakeServer()
   let onEmpty: (() => void) | undefined
@@ -58,8 +61,7 @@ export const makeSockets = Effect.fnUntraced(function* <E>({ metric, stopReason 
   const sockets: Sockets<E> = {
     accept: ({ head, request, stream }, endsWithRun, serve) =>
       handshakes.handleUpgrade(request, stream, head, (webSocket) => {
-        const options = { socket: webSocket, stream, now, times, fork, onDefect, endsWithRun }
-        const socket = new EventSocket<E>(options)
+        const socket = new EventSocket<E>(context, { socket: webSocket, stream, endsWithRun })
         open.add(socket)
         webSocket.once("close", () => {
           socket.release()

@@ -1,8 +1,8 @@
 /**
- * Sends spans and metrics to an OTLP/HTTP collector, and lets nothing wait for it.
+ * Sender of spans and metrics to an OTLP/HTTP collector. Nothing waits for it.
  *
- * Bounded whatever the collector does: of each signal one batch is on its way while the next gathers, a request ends within 5 s and is tried once; where
- * it fails, or a batch is full before the last one has gone, what is there is dropped and nothing is sent for a minute.
+ * Guarantees: bounded memory and time for any collector. Per signal, one batch is being sent while the next is collected. A request ends
+ * within 5 s and is not retried. If it fails, or the next batch is full before it ends, the batch is dropped and nothing is sent for a minute.
  */
 import { type Cause, Clock, Duration, Effect, Redacted, type Scope } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientError } from "effect/http"
@@ -11,55 +11,55 @@ import type { Metrics } from "./Metrics.ts"
 import type { TelemetryConfig } from "./TelemetrySettings.ts"
 import { type Traces, tracesOf } from "./Traces.ts"
 
-const ANSWERS_WITHIN = "5 seconds"
-/** The last batch, when the service ends: of each signal. */
-const LAST_WITHIN = Duration.seconds(1)
-const METRICS_EVERY = "10 seconds"
-/** Spans that gather. */
+const REQUEST_TIMEOUT = "5 seconds"
+/** For the last batch of each signal when the service stops. */
+const SHUTDOWN_TIMEOUT = Duration.seconds(1)
+const METRICS_INTERVAL = "10 seconds"
+/** Maximum number of spans in a batch. */
 const BATCH = 1_000
 
-/** Dropped, and not tried again: the exporter is silent for a minute then. */
-const dropped = (request: HttpClientError.HttpClientError["request"], description: string) =>
+/** Error that makes the exporter drop the batch without a retry and send nothing for a minute. */
+const dropBatch = (request: HttpClientError.HttpClientError["request"], description: string) =>
   new HttpClientError.HttpClientError({ reason: new HttpClientError.EncodeError({ request, description }) })
 
-/** What an answer or its absence was, without addresses and keys. */
-const wordOf = (error: Cause.TimeoutError | HttpClientError.HttpClientError): string =>
+/** Reason of a failed request, without addresses and keys. */
+const reasonOf = (error: Cause.TimeoutError | HttpClientError.HttpClientError): string =>
   error._tag === "TimeoutError"
     ? "no answer"
     : error.response === undefined
       ? error.reason._tag
       : `status ${error.response.status}`
 
-/** One request at a time. */
-const oneByOne = (client: HttpClient.HttpClient, signal: "metrics" | "traces"): HttpClient.HttpClient => {
-  let busy = false
-  // An answer is over when its body is.
-  const whole = HttpClient.tap(client, (response) => response.arrayBuffer)
-  return HttpClient.transform(HttpClient.filterStatusOk(whole), (sending, request) =>
+/** Client that sends one request at a time. */
+const oneAtATime = (client: HttpClient.HttpClient, signal: "metrics" | "traces"): HttpClient.HttpClient => {
+  let isBusy = false
+  // A response ends with its body.
+  const withBody = HttpClient.tap(client, (response) => response.arrayBuffer)
+  return HttpClient.transform(HttpClient.filterStatusOk(withBody), (sending, request) =>
     Effect.suspend(() => {
-      if (busy) return Effect.fail(dropped(request, "The collector is slow."))
-      busy = true
+      if (isBusy) return Effect.fail(dropBatch(request, "The collector is slow."))
+      isBusy = true
       return sending.pipe(
-        Effect.timeout(ANSWERS_WITHIN),
+        Effect.timeout(REQUEST_TIMEOUT),
         Effect.tapError((error) =>
-          Effect.logWarning("the collector does not take what it is sent", { signal, reason: wordOf(error) })
+          Effect.logWarning("failed to send telemetry", { signal, reason: reasonOf(error) })
         ),
-        // What is transient is tried again by the exporter, which would hold on to it.
-        Effect.mapError(() => dropped(request, "The collector does not take it.")),
-        Effect.ensuring(Effect.sync(() => (busy = false)))
+        // The exporter would keep the batch to retry a transient failure.
+        Effect.mapError(() => dropBatch(request, "The collector does not take it.")),
+        Effect.ensuring(Effect.sync(() => (isBusy = false)))
       )
     })
   )
 }
 
 export interface CollectorOptions {
-  /** `corral-edge`, as the collector shows it. */
+  /** Name of the service in the collector: `corral-edge`. */
   readonly name: string
   readonly version: string
   readonly metrics: Metrics
 }
 
-/** Sends until the scope closes; gives the spans. */
+/** Sends until the scope closes. Returns the traces whose spans are sent. */
 export const collector = Effect.fnUntraced(
   function* (
     url: string,
@@ -76,22 +76,25 @@ export const collector = Effect.fnUntraced(
       headers: Object.fromEntries(
         Object.entries(headers).map(([header, value]) => [header, Redacted.value(value)])
       ),
-      shutdownTimeout: LAST_WITHIN
+      shutdownTimeout: SHUTDOWN_TIMEOUT
     }
     const tracer = yield* OtlpTracer.make({ ...shared, url: `${url}/v1/traces`, maxBatchSize: BATCH }).pipe(
-      Effect.provideService(HttpClient.HttpClient, oneByOne(client, "traces"))
+      Effect.provideService(HttpClient.HttpClient, oneAtATime(client, "traces"))
     )
-    // Before each of them is sent, so that what takes a query is there.
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(metrics.refresh, Effect.sleep(METRICS_EVERY))), {
-      startImmediately: true
-    })
-    yield* OtlpMetrics.make({ ...shared, url: `${url}/v1/metrics`, exportInterval: METRICS_EVERY }).pipe(
-      Effect.provideService(HttpClient.HttpClient, oneByOne(client, "metrics")),
+    // The first sample comes before the first request, so that it has the gauges that need a query.
+    yield* Effect.forkScoped(
+      Effect.forever(Effect.andThen(metrics.refresh, Effect.sleep(METRICS_INTERVAL))),
+      {
+        startImmediately: true
+      }
+    )
+    yield* OtlpMetrics.make({ ...shared, url: `${url}/v1/metrics`, exportInterval: METRICS_INTERVAL }).pipe(
+      Effect.provideService(HttpClient.HttpClient, oneAtATime(client, "metrics")),
       Effect.provideContext(metrics.context)
     )
     return tracesOf(tracer, yield* Clock.Clock)
   },
   Effect.provide([FetchHttpClient.layer, OtlpExporter.layerFlusher, OtlpSerialization.layerJson]),
-  // Keys of a collector are not for where it sends us to.
+  // Never send the collector's keys to the target of a redirect.
   Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })
 )

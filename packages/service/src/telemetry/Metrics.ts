@@ -1,8 +1,8 @@
 /**
- * Metrics of a service in their own registry. Counting is a synchronous addition. Metrics that need a query are sampled when they are
- * read, at most once a second, and are left out if the query fails.
+ * Metrics of one service in their own registry. Gauges that need a query are sampled when the metrics are read, at most once a second, and
+ * are left out if the query fails.
  *
- * It serves nothing and sends nothing: `MetricsPage` and `Collector` read it.
+ * Does not: serve or send anything. `MetricsPage` and `Collector` read the registry.
  */
 import { Context, Effect, Metric } from "effect"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
@@ -17,25 +17,25 @@ export interface Histogram {
   readonly record: (seconds: number) => void
 }
 
-/** What one row is now. */
+/** Current value of a row. */
 export type Reading = readonly [row: MetricRow, value: number, labels?: Labels]
 
-/** Seconds: from a commit to a request that waits. */
+/** Upper bounds of the buckets in seconds: from a commit to a request that waits. */
 const BOUNDARIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
-/** A store that is slower is not there. */
-const PATIENCE = "2 seconds"
+/** A slower query counts as failed. */
+const SAMPLE_TIMEOUT = "2 seconds"
 
 export class Metrics {
-  /** For what reads them with Effect's own exporters. */
+  /** The registry, for Effect's exporters. */
   readonly context: Context.Context<never>
-  /** Asks for what is only known by asking. */
+  /** Samples the gauges that need a query. */
   readonly refresh: Effect.Effect<void>
   private readonly service: string
   private readonly counters = new Map<string, Counter>()
   private readonly histograms = new Map<string, Histogram>()
   private readonly samplers: Array<Effect.Effect<void>> = []
 
-  /** `service` is the word after `corral_` in each name. */
+  /** `service` is the part after `corral_` in each name. */
   constructor(service: string) {
     this.service = service
     this.context = Context.make(Metric.MetricRegistry, new Map())
@@ -45,45 +45,38 @@ export class Metrics {
     this.refresh = Effect.flatten(Effect.runSync(Effect.cachedWithTTL(Effect.exit(all), "1 second")))
   }
 
-  /** From 0 on. The same one for the same labels. */
+  /** Counter from 0. The same row and labels return the same counter. */
   counter(row: MetricRow & { readonly kind: "counter" }, labels: Labels = {}): Counter {
     const key = keyOf(row, labels)
     const known = this.counters.get(key)
     if (known !== undefined) return known
-    let count = 0
-    Metric.registerUnsafe(Metric.counter(...this.named(row, labels)), this.context, {
-      get: () => ({ count, incremental: true }),
-      update: () => undefined,
-      modify: () => undefined
-    })
-    const counter: Counter = {
-      add: (more = 1) => {
-        count += more
-      }
-    }
+    const [name, options] = this.named(row, labels)
+    const metric = Metric.counter(name, { ...options, incremental: true })
+    registerEmpty(metric, this.context)
+    const counter: Counter = { add: (count = 1) => metric.updateUnsafe(count, this.context) }
     this.counters.set(key, counter)
     return counter
   }
 
+  /** Histogram of durations. The same row and labels return the same histogram. */
   histogram(row: MetricRow & { readonly kind: "histogram" }, labels: Labels = {}): Histogram {
     const key = keyOf(row, labels)
     const known = this.histograms.get(key)
     if (known !== undefined) return known
     const [name, options] = this.named(row, labels)
     const metric = Metric.histogram(name, { ...options, boundaries: BOUNDARIES })
-    // From now on it is there, with nothing in it.
-    metric.valueUnsafe(this.context)
+    registerEmpty(metric, this.context)
     const histogram: Histogram = { record: (seconds) => metric.updateUnsafe(seconds, this.context) }
     this.histograms.set(key, histogram)
     return histogram
   }
 
-  /** Samples gauges when the metrics are read. */
+  /** Samples gauges whenever the metrics are read. Each reading replaces the one before. */
   sample<E>(readings: Effect.Effect<ReadonlyArray<Reading>, E>): void {
-    let shown: ReadonlyArray<Metric.Registration> = []
-    const show = (found: ReadonlyArray<Reading>) => {
-      for (const each of shown) each.remove()
-      shown = found.map(([row, value, labels = {}]) =>
+    let registrations: ReadonlyArray<Metric.Registration> = []
+    const replace = (sampled: ReadonlyArray<Reading>) => {
+      for (const registration of registrations) registration.remove()
+      registrations = sampled.map(([row, value, labels = {}]) =>
         Metric.registerUnsafe(Metric.gauge(...this.named(row, labels)), this.context, {
           get: () => ({ value }),
           update: () => undefined,
@@ -93,16 +86,16 @@ export class Metrics {
     }
     this.samplers.push(
       readings.pipe(
-        Effect.timeout(PATIENCE),
+        Effect.timeout(SAMPLE_TIMEOUT),
         Effect.catchCause((cause) =>
-          Effect.as(Effect.logDebug("metrics could not be read", cause), [] as ReadonlyArray<Reading>)
+          Effect.as(Effect.logDebug("failed to sample metrics", cause), [] as ReadonlyArray<Reading>)
         ),
-        Effect.map(show)
+        Effect.map(replace)
       )
     )
   }
 
-  /** All of it as Prometheus reads it. */
+  /** All metrics in the text format of Prometheus. */
   get text(): Effect.Effect<string> {
     return Effect.map(this.refresh, () => PrometheusMetrics.formatUnsafe(this.context))
   }
@@ -112,10 +105,15 @@ export class Metrics {
   }
 }
 
+/** Shows a metric before its first update. */
+const registerEmpty = (metric: Metric.Metric<number, unknown>, context: Context.Context<never>): void => {
+  metric.valueUnsafe(context)
+}
+
 const keyOf = ({ name }: MetricRow, labels: Labels): string =>
   [name, ...Object.entries(labels).flat()].join("\n")
 
-/** Metrics of the service. In a program without a service around it, the counts are not read. */
+/** Metrics of the service. Outside of a service they are counted and never read. */
 export const CurrentMetrics = Context.Reference<Metrics>("corral/service/Metrics", {
   defaultValue: () => new Metrics("unread")
 })

@@ -1,7 +1,7 @@
-/** Which route a request goes to, by its template: `/v1/runs/:id`, and never the path itself, of which there are without end. */
+/** Route of a request as a template, `/v1/runs/:id`. Paths themselves are unbounded, so they are never labels. */
 import { HttpApi, type HttpApiGroup } from "effect/http-api"
 
-/** Templates of a contract. */
+/** Path templates of a contract. */
 export const endpointPaths = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>
 ): ReadonlyArray<string> => {
@@ -21,10 +21,10 @@ interface Node {
 
 const node = (): Node => ({ fixed: new Map() })
 
-/** Name of all paths without a route. */
-export const OTHER = "other"
+/** Name for all paths without a route. */
+export const OTHER_ROUTE = "other"
 
-/** Gives the template of a target's path. */
+/** Returns a function from a request target to the template of its route. */
 export const routeNames = (paths: Iterable<string>): ((target: string) => string) => {
   const root = node()
   for (const path of paths) {
@@ -45,8 +45,8 @@ export const routeNames = (paths: Iterable<string>): ((target: string) => string
     let at: Node | undefined = root
     for (const part of (end === -1 ? target : target.slice(0, end)).split("/")) {
       at = at.fixed.get(part) ?? (part === "" ? undefined : at.any)
-      if (at === undefined) return OTHER
+      if (at === undefined) return OTHER_ROUTE
     }
-    return at.template ?? OTHER
+    return at.template ?? OTHER_ROUTE
   }
 }

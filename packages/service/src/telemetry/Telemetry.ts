@@ -11,13 +11,13 @@ import { CurrentMetrics, Metrics } from "./Metrics.ts"
 import type { TelemetryConfig } from "./TelemetrySettings.ts"
 import { CurrentTraces } from "./Traces.ts"
 
-/** What opens `GET /metrics`. */
+/** Bearer token of `GET /metrics`. */
 export const MetricsToken = Context.Reference<Redacted.Redacted | undefined>("corral/service/MetricsToken", {
   defaultValue: () => undefined
 })
 
-/** Of the process; what others in the same process do is in it too. */
-const ofProcess = (metrics: Metrics) =>
+/** Samples the process. It includes other services in the same process. */
+const sampleProcess = (metrics: Metrics) =>
   Effect.gen(function* () {
     const delay = yield* Effect.acquireRelease(
       Effect.sync(() => {
@@ -30,19 +30,19 @@ const ofProcess = (metrics: Metrics) =>
     metrics.sample(
       Effect.sync(() => {
         const { heapUsed, rss } = process.memoryUsage()
-        const late = delay.percentile(99) / 1e9
+        const delaySeconds = delay.percentile(99) / 1e9
         delay.reset()
         return [
           [serviceMetrics.heap, heapUsed],
           [serviceMetrics.resident, rss],
-          [serviceMetrics.loopDelay, late],
+          [serviceMetrics.loopDelay, delaySeconds],
           [serviceMetrics.uptime, process.uptime()]
         ]
       })
     )
   })
 
-/** Provides `CurrentMetrics`, `CurrentTraces` and `MetricsToken`. Ends last, so that the last spans are sent. */
+/** Provides `CurrentMetrics`, `CurrentTraces` and `MetricsToken`. It is released last, so that the last spans are sent. */
 export const telemetryLayer = (service: "edge" | "gateway" | "hub", config: TelemetryConfig = {}) =>
   Layer.effectContext(
     Effect.gen(function* () {
@@ -51,7 +51,7 @@ export const telemetryLayer = (service: "edge" | "gateway" | "hub", config: Tele
         Context.add(MetricsToken, config.metricsToken)
       )
       if (config.collector === undefined && config.metricsToken === undefined) return context
-      yield* ofProcess(metrics)
+      yield* sampleProcess(metrics)
       if (config.collector === undefined) return context
       const options = { name: `corral-${service}`, version: VERSION, metrics }
       return Context.add(context, CurrentTraces, yield* collector(config.collector, config, options))

@@ -1,25 +1,26 @@
 /**
- * Spans, made by hand at the few places that matter: a request, a command, a run. Nothing else makes any: a library's own spans would hold
- * addresses, queries and headers.
+ * Spans of requests, commands and runs, started explicitly. Without a collector there are none, and a caller's `traceparent` is passed on
+ * unchanged.
  *
- * Without a collector none is made, and a caller's `traceparent` is passed on unchanged.
+ * Does not: record spans of Effect or of libraries, which contain addresses, queries and headers.
  */
 import { contextOf, traceparentFor } from "@corral/domain/http/TraceContext"
 import { type Clock, Context, Exit, Option, Tracer } from "effect"
 
-/** Short words and ids; never a text, a path or a secret. */
+/** Short words and ids, never a text, a path or a secret. */
 export type SpanAttributes = Readonly<Record<string, string | number>>
 
 export interface TraceSpan {
-  /** Names this span, as parent of others. */
+  /** Id of this span, for its children. */
   readonly traceparent: string
+  /** Adds attributes. */
   readonly put: (attributes: SpanAttributes) => void
-  /** Once; what failed is marked so. */
+  /** Ends the span. Ignored after the first time. */
   readonly end: (attributes: SpanAttributes, failed: boolean) => void
 }
 
 export interface Traces {
-  /** A span from now on; `parent` is a good `traceparent`. `undefined` without a collector. */
+  /** Starts a span. `parent` is a valid `traceparent`. Returns `undefined` without a collector. */
   readonly start: (
     name: string,
     kind: Tracer.SpanKind,
@@ -28,32 +29,32 @@ export interface Traces {
   ) => TraceSpan | undefined
 }
 
-/** Nothing is traced unless a service has a collector. */
+/** Traces of the service. Without a collector nothing is traced. */
 export const CurrentTraces = Context.Reference<Traces>("corral/service/Traces", {
   defaultValue: (): Traces => ({ start: () => undefined })
 })
 
-/** The `traceparent` that the work at hand is part of. */
+/** The `traceparent` of the current work. */
 export const CurrentTraceparent = Context.Reference<string | undefined>("corral/service/Traceparent", {
   defaultValue: () => undefined
 })
 
-/** Said in the place of an error, whose words may be anybody's. */
+/** Replaces an error, whose message may contain anything. */
 const FAILED = Exit.fail("failed")
 
-/** Spans of that tracer. What the caller has decided not to sample is not sampled here. */
+/** Spans of a tracer. A span follows its caller's decision whether to sample. */
 export const tracesOf = (tracer: Tracer.Tracer, clock: Clock.Clock): Traces => ({
   start: (name, kind, parent, attributes) => {
-    const above = parent === undefined ? undefined : contextOf(parent)
+    const parentContext = parent === undefined ? undefined : contextOf(parent)
     const span = tracer.span({
       name,
       kind,
-      parent: above === undefined ? Option.none() : Option.some(Tracer.externalSpan(above)),
+      parent: parentContext === undefined ? Option.none() : Option.some(Tracer.externalSpan(parentContext)),
       annotations: Context.empty(),
       links: [],
       startTime: clock.currentTimeNanosUnsafe(),
-      root: above === undefined,
-      sampled: above?.sampled ?? true
+      root: parentContext === undefined,
+      sampled: parentContext?.sampled ?? true
     })
     const put = (more: SpanAttributes) => {
       for (const [key, value] of Object.entries(more)) span.attribute(key, value)

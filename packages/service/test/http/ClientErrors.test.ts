@@ -1,19 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
-import { listen } from "../../src/http/Listener.ts"
 import { hear } from "./Idle.ts"
+import { served } from "./Served.ts"
 
 /** Answers each request after its body, and `/held` half of it at once and no more. */
-const served = listen({ host: "127.0.0.1", port: 0 }, () => ({
-  paths: [],
-  authorizeRequest: () => ({ _tag: "Pass" }),
-  onRequest: (request, response) => {
-    if (request.url === "/held") return void response.write("half")
-    request.on("end", () => response.end("whole")).resume()
-  },
-  onUpgrade: (_, socket) => void socket.destroy()
-}))
+const answering = served((request, response) => {
+  if (request.url === "/held") return void response.write("half")
+  request.on("end", () => response.end("whole")).resume()
+})
 
 const whole = (target: string) =>
   `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ${"x".repeat(200)}\r\n\r\n`
@@ -23,7 +18,7 @@ const answersIn = (text: string): number => text.split(/HTTP\/1\.1 \d{3} /).leng
 describe("answerClientErrors", { timeout: 60_000 }, () => {
   it.live("closes a connection that sends nothing without a word, and answers half a request with 408", () =>
     Effect.gen(function* () {
-      const port = yield* served
+      const port = yield* answering
       const request = whole("/")
       const cuts = [0, 1, request.length - 1, ...fc.sample(fc.nat({ max: request.length - 1 }), 40)]
       const heard = yield* Effect.promise(() =>
@@ -39,7 +34,7 @@ describe("answerClientErrors", { timeout: 60_000 }, () => {
 
   it.live("never mixes a refusal with a response, for any bytes after a request", () =>
     Effect.gen(function* () {
-      const port = yield* served
+      const port = yield* answering
       const noise = fc.sample(
         fc.oneof(
           fc.uint8Array({ minLength: 1, maxLength: 100 }),

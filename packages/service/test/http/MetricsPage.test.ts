@@ -1,32 +1,29 @@
 /** `GET /metrics` behind a real listener: who may read it, and what requests leave there. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { type Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
-import { type ConnectionHandlers, listen } from "../../src/http/Listener.ts"
+import { Effect, Exit, Layer, Redacted, Scope } from "effect"
+import type { HttpRefusal } from "../../src/http/Refusal.ts"
 import * as Telemetry from "../../src/telemetry/Telemetry.ts"
 import type { TelemetryConfig } from "../../src/telemetry/TelemetrySettings.ts"
 import { PrometheusText } from "@corral/testing/http/PrometheusText"
+import type { IncomingMessage } from "node:http"
+import { served } from "./Served.ts"
 
 const TOKEN = "a-token-of-more-than-32-characters"
 
-const doors = (): ConnectionHandlers => ({
-  paths: ["/things/:id"],
-  authorizeRequest: ({ headers }) =>
-    headers["x-bad"] === undefined ? { _tag: "Pass" } : { _tag: "Refuse", code: "permission_denied" },
-  onRequest: ({ headers }, response) => response.end(headers["traceparent"] ?? "none"),
-  onUpgrade: (_, socket) => void socket.destroy()
-})
+const refusalOf = ({ headers }: IncomingMessage): HttpRefusal | undefined =>
+  headers["x-bad"] === undefined ? undefined : { code: "permission_denied" }
 
 const serve = async (config: TelemetryConfig): Promise<string> => {
   const scope = Scope.makeUnsafe()
   onTestFinished(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-  const services = await Effect.runPromise(
-    Layer.buildWithScope(Telemetry.telemetryLayer("hub", config), scope)
-  )
+  const answering = served(({ headers }, response) => response.end(headers["traceparent"] ?? "none"), {
+    paths: ["/things/:id"],
+    refusalOf
+  })
   const port = await Effect.runPromise(
-    listen({ host: "127.0.0.1", port: 0 }, doors).pipe(
-      Scope.provide(scope),
-      Effect.provideContext(services as Context.Context<never>)
-    )
+    Effect.flatMap(Layer.build(Telemetry.telemetryLayer("hub", config)), (services) =>
+      Effect.provide(answering, services)
+    ).pipe(Scope.provide(scope))
   )
   return `http://127.0.0.1:${port}`
 }
@@ -76,7 +73,7 @@ describe("GET /metrics", () => {
     assert.isAbove(new PrometheusText(told.text).sum("corral_hub_process_heap_bytes"), 1_000_000)
   })
 
-  it("counts requests by their route, whatever they ask for", async () => {
+  it("counts requests by their route, not by their path", async () => {
     const url = await serve({ metricsToken: Redacted.make(TOKEN) })
     for (const path of ["/things/one", "/things/two?secret=s3cret", "/nowhere/s3cret"])
       await asked(url + path, {})

@@ -51,6 +51,13 @@ describe("checkRequest", () => {
     )
   })
 
+  it("requires a media type for an empty body where the policy does", () => {
+    const policy: RequestPolicy = { requiresBodyAt: (path) => path === "/a" }
+    assert.strictEqual(codeOf(head(), policy), "unsupported_media_type")
+    assert.strictEqual(codeOf(head({ "content-type": "application/json" }), policy), "admitted")
+    assert.strictEqual(codeOf(head({}, { target: "/b" }), policy), "admitted")
+  })
+
   it("allows cross-site requests where the policy does", () => {
     const crossSite = head({ "sec-fetch-site": "cross-site" })
     assert.strictEqual(codeOf(crossSite, { names }), "permission_denied")
@@ -81,6 +88,13 @@ describe("RequestGuard", () => {
       HttpServerRequest.fromWeb(new Request("https://own.example/", { headers: { host } }))
     assert.isUndefined(guard.refusalOfRouted(from("own.example")))
     assert.strictEqual(guard.refusalOfRouted(from("evil.example"))?.code, "permission_denied")
+  })
+
+  it("refuses an absolute target that a router has shortened", () => {
+    const source = message("Host", "own.example")
+    source.url = "http://own.example/"
+    const routed = Object.assign(HttpServerRequest.fromWeb(new Request("https://own.example/")), { source })
+    assert.strictEqual(RequestGuard.make({ names }).refusalOfRouted(routed)?.code, "permission_denied")
   })
 
   it("checks a request once: a request that its listener admitted is not checked again", () => {

@@ -4,29 +4,24 @@ import { Effect } from "effect"
 import { connect } from "node:net"
 import { once } from "node:events"
 import type { Duplex } from "node:stream"
-import { listen } from "../../src/http/Listener.ts"
 import { within } from "@corral/testing/time/Within"
 import { hear } from "./Idle.ts"
+import { served } from "./Served.ts"
 
 describe("A stalled connection", { timeout: 120_000 }, () => {
   it.live("is dropped after 30 s, for an unread response and for an incomplete request body", () =>
     Effect.gen(function* () {
       const open = new Set<Duplex>()
-      const port = yield* listen({ host: "127.0.0.1", port: 0 }, () => ({
-        paths: [],
-        authorizeRequest: () => ({ _tag: "Pass" }),
-        onRequest: (request, response) => {
-          open.add(request.socket)
-          request.socket.once("close", () => open.delete(request.socket))
-          if (request.method === "POST") return void request.on("end", () => response.end()).resume()
-          const push = () => {
-            while (response.write(Buffer.alloc(65_536)));
-          }
-          response.on("drain", push)
-          push()
-        },
-        onUpgrade: (_, socket) => void socket.destroy()
-      }))
+      const port = yield* served((request, response) => {
+        open.add(request.socket)
+        request.socket.once("close", () => open.delete(request.socket))
+        if (request.method === "POST") return void request.on("end", () => response.end()).resume()
+        const push = () => {
+          while (response.write(Buffer.alloc(65_536)));
+        }
+        response.on("drain", push)
+        push()
+      })
       const began = performance.now()
       const reader = connect(port, "127.0.0.1").on("error", () => undefined)
       reader.pause()

@@ -81,15 +81,15 @@ const sourceOf = (logs: Pick<Logs, "read">, runId: RunId): LogSource<LogUnreadab
 })
 
 const socketOf = ({ socket, stream }: Connected, now: () => number, endsWithRun = true) =>
-  new EventSocket<LogUnreadable>({
-    socket,
-    stream,
-    now,
-    times: defaultStreamTimes,
-    fork: Effect.runFork,
-    onDefect: (cause) => assert.fail(String(cause)),
-    endsWithRun
-  })
+  new EventSocket<LogUnreadable>(
+    {
+      now,
+      times: defaultStreamTimes,
+      fork: Effect.runFork,
+      onDefect: (cause) => assert.fail(String(cause))
+    },
+    { socket, stream, endsWithRun }
+  )
 
 const start = { after: 0, isOver: false }
 const [first, second] = ["run_1" as RunId, "run_2" as RunId] as const
@@ -205,7 +205,7 @@ describe("EventSocket", () => {
     length: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3 }))
   })
   it.effect.prop(
-    "sends each event once and in order, whatever comes between a read and its answer",
+    "sends each event once and in order, regardless of what comes between a read and its answer",
     [Arbitrary.array(Arbitrary.schema(Step), { maxLength: 40 })],
     ([steps]) =>
       Effect.promise(() =>

@@ -8,7 +8,7 @@ import { framesOf } from "../../src/stream/Frames.ts"
 // `ws` exports its Receiver; its type package does not say so.
 const { Receiver } = ws as unknown as { readonly Receiver: new (options: { isServer: boolean }) => Writable }
 
-/** What a client of `ws` reads out of the bytes, whatever the reads. */
+/** Messages that a client of `ws` reads from the bytes, at any chunking. */
 const received = (bytes: Buffer, sizes: ReadonlyArray<number>): Promise<ReadonlyArray<string>> =>
   new Promise((resolve, reject) => {
     const lines: Array<string> = []

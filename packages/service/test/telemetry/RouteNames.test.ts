@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { OTHER, routeNames } from "../../src/telemetry/RouteNames.ts"
+import { OTHER_ROUTE, routeNames } from "../../src/telemetry/RouteNames.ts"
 
 describe("routeNames", () => {
   const nameOf = routeNames([
@@ -27,7 +27,7 @@ describe("routeNames", () => {
   it.each(["/", "", "/v1", "/v1/", "/v1/runs/", "/v1/runs/a/b/c", "http://evil/health", "/health/", "*"])(
     "has no name for %j",
     (target) => {
-      assert.strictEqual(nameOf(target), OTHER)
+      assert.strictEqual(nameOf(target), OTHER_ROUTE)
     }
   )
 })

@@ -1,16 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { telemetryFrom } from "../../src/telemetry/TelemetrySettings.ts"
+import { readSettings } from "../../src/settings/ReadSettings.ts"
+import { telemetryConfig } from "../../src/telemetry/TelemetrySettings.ts"
+
+const read = (env: Readonly<Record<string, string>>) => readSettings(env, telemetryConfig)
 
 const refused = (env: Readonly<Record<string, string>>) =>
-  Effect.map(Effect.flip(telemetryFrom(env)), ({ message }) => message)
+  Effect.map(Effect.flip(read(env)), ({ message }) => message)
 
 const TOKEN = "a-token-of-more-than-32-characters"
 
-describe("telemetryFrom", () => {
+describe("telemetryConfig", () => {
   it.effect("sends nothing by default", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* telemetryFrom({ CORRAL_OTLP_URL: "" }), {
+      assert.deepStrictEqual(yield* read({ CORRAL_OTLP_URL: "" }), {
         collector: undefined,
         headers: undefined,
         metricsToken: undefined
@@ -20,13 +23,13 @@ describe("telemetryFrom", () => {
 
   it.effect("reads a collector with its headers, and shows none of their values", () =>
     Effect.gen(function* () {
-      const config = yield* telemetryFrom({
+      const config = yield* read({
         CORRAL_OTLP_URL: "https://otlp.example.com/tenant/",
         CORRAL_OTLP_HEADERS: "Authorization=Basic%20czNjcmV0, x-team = s3cret\nx-third=3",
         CORRAL_METRICS_TOKEN: TOKEN
       }).pipe(Effect.orElseSucceed(() => undefined))
       assert.isUndefined(config, "a space in a name")
-      const good = yield* telemetryFrom({
+      const good = yield* read({
         CORRAL_OTLP_URL: "https://otlp.example.com/tenant/",
         CORRAL_OTLP_HEADERS: "Authorization=Basic%20czNjcmV0, x-team=s3cret\nx-third=3",
         CORRAL_METRICS_TOKEN: TOKEN
@@ -79,8 +82,8 @@ describe("telemetryFrom", () => {
         yield* refused({ ...headers, CORRAL_OTLP_URL: "http://collector:4318" }),
         /^CORRAL_OTLP_URL is not usable: expected an https address/
       )
-      yield* telemetryFrom({ ...headers, CORRAL_OTLP_URL: "http://127.0.0.1:4318" })
-      yield* telemetryFrom({ CORRAL_OTLP_URL: "http://collector:4318" })
+      yield* read({ ...headers, CORRAL_OTLP_URL: "http://127.0.0.1:4318" })
+      yield* read({ CORRAL_OTLP_URL: "http://collector:4318" })
     })
   )
 

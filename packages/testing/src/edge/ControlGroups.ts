@@ -1,6 +1,5 @@
 /**
- * The control groups of this machine, as tests look at them: with their own eyes, not with the Edge's. An Edge that a test starts is in
- * the same group as the test.
+ * Control groups of this machine, read independently of the Edge. An Edge that a test starts is in the same group as the test.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
@@ -21,7 +20,7 @@ const canMake = (folder: string): boolean => {
   }
 }
 
-/** The folder of the tests' own group, where groups can be made in it and killed. */
+/** Folder of the tests' own group, if tests can create and kill groups in it. */
 export const groupsHere: string | undefined = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
   .filter((mount) => own !== null && existsSync(join(mount, "cgroup.procs")))
   .map((mount) => join(mount, own?.[1] ?? ""))
@@ -33,12 +32,12 @@ const inside = (group: string): ReadonlyArray<string> => {
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => join(group, name))
   } catch {
-    // Gone since it was listed: other Edges make and remove groups beside ours.
+    // Removed since the listing: other Edges create and remove groups, too.
     return []
   }
 }
 
-/** Of Edges, not of their runs. */
+/** Groups of Edges, not of their runs. */
 export const edgeGroups = (): ReadonlyArray<string> =>
   groupsHere === undefined ? [] : inside(groupsHere).filter((group) => basename(group).startsWith("corral-"))
 
@@ -55,10 +54,11 @@ const remove = (group: string): void => {
   }
 }
 
-/** Kills and removes what Edges left that had one of these runs. */
-export const endGroups = async (runIds: ReadonlySet<string>): Promise<void> => {
+/** Kills and removes remaining groups of the Edge with this id, and of Edges with one of these runs. */
+export const endGroups = async (runIds: ReadonlySet<string>, edgeId?: string): Promise<void> => {
   for (const group of edgeGroups()) {
-    if (!inside(group).some((run) => runIds.has(basename(run)))) continue
+    const isIts = basename(group) === `corral-${edgeId}`
+    if (!isIts && !inside(group).some((run) => runIds.has(basename(run)))) continue
     writeFileSync(join(group, "cgroup.kill"), "1")
     while (readFileSync(join(group, "cgroup.events"), "utf8").includes("populated 1"))
       await new Promise((resolve) => setImmediate(resolve))

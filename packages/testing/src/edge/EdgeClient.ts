@@ -1,6 +1,5 @@
 /**
- * The Edge over real HTTP, typed enough for tests. Every answer is judged against the published contract before a test sees it: standing
- * headers, shape, request id.
+ * HTTP client of an Edge for tests. Checks every response against the published contract: standard headers, schema and request id.
  */
 import { assert } from "@effect/vitest"
 import { Approval } from "@corral/domain/approval/Approval"
@@ -15,7 +14,7 @@ export { type Answer, codeOf } from "../http/Answer.ts"
 
 const breaches = contractOf("edge")
 
-/** An answer that is bytes where it is no refusal. */
+/** Response with bytes, or an error. */
 export interface Bytes {
   readonly status: number
   readonly headers: Headers
@@ -25,7 +24,7 @@ export interface Bytes {
 export interface EdgeRequest {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** `null`: none is sent. */
+  /** `null` sends no token. */
   readonly token?: string | null
 }
 
@@ -40,7 +39,7 @@ const assertStanding = (what: string, headers: Headers): void => {
   assert.isNull(headers.get("access-control-allow-origin"), what)
 }
 
-/** What is true of every answer of an Edge. */
+/** Assertions about every response of an Edge. */
 export const assertEdgeAnswer = (method: string, target: string, answer: Answer): void => {
   const { body, headers, status, text } = answer
   const what = `${method} ${target} ${status} ${text.slice(0, 200)}`
@@ -82,7 +81,7 @@ export class EdgeClient {
     return answer
   }
 
-  /** Asks for content that is no JSON.. */
+  /** Requests content that is not JSON. */
   async bytes(method: "GET" | "HEAD", target: string, { headers = {} }: EdgeRequest = {}): Promise<Bytes> {
     const response = await this.send(method, target, { headers })
     const bytes = Buffer.from(await response.arrayBuffer())
@@ -170,7 +169,7 @@ export class EdgeClient {
     return EventReader.open(this.url, this.token, query)
   }
 
-  /** The whole log of a run that has ended or will. */
+  /** The complete log of a run, once it has ended. */
   async log(runId: string): Promise<EventReader["events"]> {
     const reader = await this.follow({ runId })
     await reader.ended

@@ -1,11 +1,12 @@
 /**
- * A real Edge as a process, with its own home and workspace in a temporary folder: `src/main.ts` under this Node, or what was built
- * of it where `CORRAL_TEST_ENTRY=dist` says so, as `npm test` does.
+ * Real Edge process with its own home and workspace in a temporary folder: `src/main.ts` under this Node, or the build with
+ * `CORRAL_TEST_ENTRY=dist`, as in `npm test`.
  *
- * Owns the process and the folders: `remove` ends both, and whatever a run left behind. It promises nothing about how the Edge answers.
+ * Owns the process and the folders: `remove` ends both, and processes that a run left behind.
  */
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import { onTestFinished } from "@effect/vitest"
+import Database from "better-sqlite3"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -31,7 +32,7 @@ export interface EdgeExit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** The process said it was ready, or ended before: `line` is `undefined` then. */
+/** Started process. `line` is its ready line; `undefined` if it exited before. */
 interface Launched {
   readonly child: ChildProcess
   readonly ready: Promise<string | undefined>
@@ -42,9 +43,9 @@ export class EdgeProcess {
   readonly folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-edge-"))
   readonly home = join(this.folder, "home")
   readonly workspace = join(this.folder, "workspace")
-  /** Runs that were created through the client: their marks are looked for. */
+  /** Runs that the client created, for the search for their marks. */
   readonly runIds = new Set<string>()
-  /** All that any process of this home wrote to stderr. */
+  /** stderr of all processes of this home. */
   stderr = ""
   url = ""
   private readonly options: EdgeOptions
@@ -55,7 +56,7 @@ export class EdgeProcess {
     mkdirSync(this.workspace)
   }
 
-  /** Starts the process; fails with its stderr where it ends before it is ready. */
+  /** Starts the process. Fails with its stderr if it exits before it is ready. */
   async start(): Promise<void> {
     this.launched = this.launch()
     const line = await within(this.launched.ready, 20_000, "the Edge's ready line")
@@ -64,7 +65,7 @@ export class EdgeProcess {
     this.url = url
   }
 
-  /** Starts a further process on the same home and waits for its end: it is expected to be refused. */
+  /** Starts another process on the same home and waits for its exit. It is expected to be refused. */
   async startSecond(): Promise<EdgeExit & { readonly stderr: string }> {
     const before = this.stderr.length
     const { child, exited, ready } = this.launch()
@@ -101,12 +102,12 @@ export class EdgeProcess {
     return Number(kilobytes) * 1024
   }
 
-  /** What is alive of the runs of this Edge. */
+  /** Processes of this Edge's runs that are alive. */
   survivors(): ReadonlyArray<Survivor> {
     return survivors(this.workspace, this.runIds)
   }
 
-  /** What is alive of one run. */
+  /** Processes of one run that are alive. */
   survivorsOf(runId: string): ReadonlyArray<Survivor> {
     return survivors(undefined, new Set([runId]))
   }
@@ -115,13 +116,13 @@ export class EdgeProcess {
     this.launched?.child.kill(signal)
   }
 
-  /** SIGKILL, and nothing is left running of the Edge itself. */
+  /** Sends SIGKILL and waits until the Edge itself has ended. */
   async kill(): Promise<void> {
     this.signal("SIGKILL")
     await this.exit()
   }
 
-  /** SIGTERM; the end it comes to within 15 s. */
+  /** Sends SIGTERM and returns the exit, within 15 s. */
   async stop(): Promise<EdgeExit> {
     this.signal("SIGTERM")
     return this.exit()
@@ -132,12 +133,27 @@ export class EdgeProcess {
     return within(this.launched.exited, 15_000, "the Edge's end")
   }
 
-  /** At once, whatever the Edge is at: how it ends by itself is for a test to ask. */
+  /** Kills the Edge. A test that checks an orderly stop does so before. */
   async remove(): Promise<void> {
     if (this.launched !== undefined) await this.kill()
-    await endGroups(this.runIds)
+    await endGroups(this.runIds, this.storedId())
     for (let look = 0; look < 20 && this.survivors().length > 0; look++) endAll(this.survivors())
     rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  /** The id that the Edge keeps in its store; its control group bears it, also where a run came from a Hub or a command. */
+  private storedId(): string | undefined {
+    try {
+      const store = new Database(join(this.home, "edge.db"), { readonly: true })
+      try {
+        return (store.prepare("SELECT id FROM edge").get() as { readonly id: string } | undefined)?.id
+      } finally {
+        store.close()
+      }
+    } catch {
+      // A test damaged the store or started no Edge: nothing to look for.
+      return undefined
+    }
   }
 
   private launch(): Launched {
@@ -174,7 +190,7 @@ export class EdgeProcess {
   }
 }
 
-/** An Edge for one test: started here, ended and removed with the test. */
+/** Starts an Edge for one test and removes it after the test. */
 export const openEdge = async (options: EdgeOptions = {}): Promise<EdgeProcess> => {
   const edge = new EdgeProcess(options)
   onTestFinished(() => edge.remove())

@@ -8,7 +8,7 @@ import { within } from "../time/Within.ts"
 export interface EventQuery {
   readonly runId?: string
   readonly after?: number
-  /** Keeps neither frames nor payloads: for many readers of much. */
+  /** Stores neither frames nor payloads, for many readers of long logs. */
   readonly light?: boolean
 }
 
@@ -24,7 +24,7 @@ interface Waiter {
 
 export class EventReader {
   readonly events: Array<Envelope> = []
-  /** The frames as they came. */
+  /** Received frames. */
   readonly frames: Array<string> = []
   private readonly socket: WebSocket
   private readonly closing: Promise<ClosedSocket>
@@ -42,7 +42,7 @@ export class EventReader {
     const socket = new WebSocket(`${url.replace("http", "ws")}/v1/events?${query}`, {
       headers: { authorization: `Bearer ${token}` }
     })
-    // Before it is open: the first frames come with the handshake's answer.
+    // Before it is open, because the first frames arrive with the handshake's response.
     const reader = new EventReader(socket, light)
     const open = new Promise<void>((resolve, reject) => {
       socket.once("open", resolve)
@@ -67,7 +67,7 @@ export class EventReader {
     })
   }
 
-  /** The first event that fits, past ones included. */
+  /** The first matching event, including past ones. */
   event(wanted: string | ((event: Envelope) => boolean), millis = 15_000): Promise<Envelope> {
     const fits = typeof wanted === "string" ? (event: Envelope) => event.type === wanted : wanted
     const known = this.events.find(fits)
@@ -81,7 +81,7 @@ export class EventReader {
     })
   }
 
-  /** The assistant said exactly this. */
+  /** Waits for a message of the assistant with exactly this text. */
   said(text: string, millis?: number): Promise<Envelope> {
     return this.event(
       (event) => event.type === "run.message.completed" && event.payload["text"] === text,
@@ -98,7 +98,7 @@ export class EventReader {
     return within(this.closing, 30_000, "the stream's end")
   }
 
-  /** Takes nothing from the socket until `resume`. */
+  /** Stops reading from the socket until `resume`. */
   pause(): void {
     this.socket.pause()
   }
@@ -107,7 +107,7 @@ export class EventReader {
     this.socket.resume()
   }
 
-  /** Drops the connection without a word. */
+  /** Drops the connection without a close frame. */
   drop(): void {
     this.socket.terminate()
   }

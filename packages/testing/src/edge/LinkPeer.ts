@@ -1,6 +1,6 @@
 /**
- * The other end of a link: speaks the protocol as a Hub does, keeps what is pushed, and misbehaves where a test wants it to. It has the
- * rules of the protocol and nothing else of a Hub.
+ * Fake Hub at the other end of a link: implements the protocol, stores pushed events, and misbehaves on request. It has no other part of a
+ * Hub.
  */
 import { onTestFinished } from "@effect/vitest"
 import type {
@@ -50,25 +50,25 @@ const refuse = (code: LinkFailure["code"], message = `refused as ${code}`) => Ef
 
 export class LinkPeer {
   url = ""
-  /** What `Hello` says instead of the address. */
+  /** Address in `Hello`, instead of the real one. */
   says: string | undefined
-  /** `Prove` is refused with it. */
+  /** Code with which `Prove` is refused. */
   proveWith: LinkFailure["code"] | undefined
-  /** Seconds that a proof lasts, and between heartbeats. */
+  /** Validity of a proof, and interval of heartbeats, in seconds. */
   accessSeconds = 900
   heartbeatSeconds = 15
-  /** Sockets that were opened, proofs that were good, pushes, and those that are not answered at the moment and were at most. */
+  /** Counters: opened sockets, valid proofs, pushes, and unanswered pushes, now and at most. */
   dials = 0
   proofs = 0
   inFlight = 0
   pushes = 0
   maxInFlight = 0
   maxPushCharacters = 0
-  /** Answers to commands are lost. */
+  /** Whether answers to commands are lost. */
   deaf = false
-  /** A push is answered when this is. */
+  /** Awaited before each acknowledgement of a push. */
   beforeAck: () => Promise<void> = async () => {}
-  /** A push is refused for that run. */
+  /** Refusals of pushes, by run. */
   readonly refusals = new Map<RunId, NonNullable<PushAck["refused"]>>()
   offer: Offer | undefined
   readonly events = new Map<RunId, Array<string>>()
@@ -80,7 +80,7 @@ export class LinkPeer {
   private server = createServer()
   private readonly sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES })
 
-  /** On that port, where it was before. */
+  /** Listens on that port, such as the previous one. */
   async open(port = 0): Promise<void> {
     this.server = createServer()
     this.server.on("upgrade", (request, socket, head) => {
@@ -102,7 +102,7 @@ export class LinkPeer {
     return deviceId
   }
 
-  /** Succeeds when it is true, now or after something has happened here. */
+  /** Succeeds when `is` returns true. Checked now and after each event. */
   until(what: string, is: () => boolean, millis = 20_000): Promise<void> {
     const look = async () => {
       while (!is()) await this.changed.promise
@@ -118,7 +118,7 @@ export class LinkPeer {
     return [...this.links].some(({ generation }) => generation > 0)
   }
 
-  /** Asks the Edge, over as many links as it takes. */
+  /** Sends a command to the Edge, again over new links until it is answered. */
   ask<N extends CommandName>(
     name: N,
     payload: CommandPayload<N>,
@@ -147,12 +147,12 @@ export class LinkPeer {
     return (this.events.get(runId) ?? []).map((line) => JSON.parse(line) as Envelope)
   }
 
-  /** Takes the cable out. */
+  /** Breaks the connections without a close frame. */
   cut(): void {
     for (const { socket } of this.links) socket.terminate()
   }
 
-  /** As if another Edge had taken the links over. */
+  /** Fences the links, as if another Edge had taken over. */
   fence(): void {
     this.generation++
   }
@@ -161,7 +161,7 @@ export class LinkPeer {
     for (const { socket } of this.links) socket.close(code)
   }
 
-  /** No longer reads or answers, and keeps the sockets open. */
+  /** Stops reading and answering; the sockets stay open. */
   freeze(): void {
     for (const { socket } of this.links) socket.pause()
   }

@@ -1,6 +1,6 @@
 /**
- * What is alive of an Edge's runs: processes that bear one of its runs' marks, are in one of their control groups, or work in its
- * workspace. Looks at /proc with its own eyes, not with the Edge's.
+ * Processes of an Edge's runs that are alive: with a mark of a run, in the control group of a run, or with the workspace as their folder.
+ * Reads /proc independently of the Edge.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { groupOf } from "./ControlGroups.ts"
@@ -24,7 +24,7 @@ const isDead = (pid: number): boolean => {
   return stat === "" || /\) [ZX] /.test(stat)
 }
 
-/** `workspace` `undefined`: by marks and groups alone. */
+/** Without `workspace`, finds processes by marks and groups only. */
 export const survivors = (
   workspace: string | undefined,
   runIds: ReadonlySet<string>

@@ -1,6 +1,6 @@
 /**
- * The HTTP half of a fake Feishu: tokens, messages, the bot, people, and where a long connection is to be had. Every call is recorded; the
- * next calls of one kind may be made to fail, to hang, or to be done and never answered.
+ * HTTP API of the fake Feishu: tokens, messages, the bot, users and the address of long connections. Records every call. A test can make the
+ * next calls of one kind fail, hang, or lose their response.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { FakeAnswer, FakeMessages } from "./FakeMessages.ts"
@@ -66,18 +66,18 @@ export class FakeApi {
     this.world = world
   }
 
-  /** The next calls of that kind meet this. */
+  /** Applies a fault to the next calls of that kind. */
   fault(api: Api, fault: Fault, times: number): void {
     const waiting = this.faults.get(api) ?? []
     this.faults.set(api, [...waiting, ...Array.from({ length: times }, () => fault)])
   }
 
-  /** The tokens that were given out are taken no more. */
+  /** Invalidates all issued tokens. */
   revokeTokens(): void {
     this.tokens.clear()
   }
 
-  /** Every token that was given out, to look for it where none belongs. */
+  /** All issued tokens, for checks that logs contain none. */
   get issuedTokens(): ReadonlyArray<string> {
     return Array.from({ length: this.issued }, (_, at) => tokenOf(at + 1))
   }

@@ -8,7 +8,7 @@ export interface ShownButton {
   readonly url?: string
 }
 
-export interface Shown {
+export interface ShownCard {
   readonly title: string
   readonly template: string
   readonly lines: ReadonlyArray<string>
@@ -36,7 +36,7 @@ export const isCard = (content: unknown): boolean =>
   json(content["config"])["update_multi"] === true &&
   Array.isArray(json(content["body"])["elements"])
 
-export const shownOf = (content: unknown, language: ShownLanguage): Shown => {
+export const shownCardOf = (content: unknown, language: ShownLanguage): ShownCard => {
   const { body, header } = json(content)
   const inside = (element: Json): ReadonlyArray<Json> =>
     element["tag"] === "column_set"

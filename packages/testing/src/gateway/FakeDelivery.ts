@@ -1,8 +1,8 @@
 /**
- * How a fake Feishu brings events to a Gateway: over a long connection where there is one, else encrypted and signed to its webhook. An event
- * that is not taken comes again, under the same id, at 15 s, 5 min, 1 h and 6 h times `factor`; a click never does.
+ * Delivery of events by the fake Feishu: over a long connection if there is one, otherwise encrypted and signed to the webhook. An event that
+ * is not accepted is sent again with the same id after 15 s, 5 min, 1 h and 6 h times `factor`. A click is sent once.
  */
-import { goTime, pushed, seconds } from "./FakeFeishu.ts"
+import { goTime, encryptedPush, seconds } from "./FakeFeishu.ts"
 import type { FakeSocket } from "./FakeSocket.ts"
 
 export interface Delivery {
@@ -77,7 +77,7 @@ export class FakeDelivery {
 
   private async overWebhook(event: Event, kind: "events" | "card-actions") {
     const now = this.now()
-    const { body, headers } = pushed(event, now, kind === "events" ? seconds(now) : goTime(now))
+    const { body, headers } = encryptedPush(event, now, kind === "events" ? seconds(now) : goTime(now))
     try {
       if (this.gateway === undefined) throw new Error("no Gateway")
       const response = await fetch(`${this.gateway}/integrations/feishu/${kind}`, {

@@ -45,7 +45,7 @@ export const signed = (body: string | Buffer, timestamp: string, key = KEY): Sen
 }
 
 /** Without a signature. */
-export const bare = (body: unknown): SentBotMessage => ({
+export const unsigned = (body: unknown): SentBotMessage => ({
   body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
   headers: { "content-type": "application/json" }
 })
@@ -99,15 +99,15 @@ export const click = (action: unknown, chat = "oc_1") => ({
 })
 
 /** Encrypted and signed at that time, in milliseconds. */
-export const pushed = (content: unknown, at = Date.now(), timestamp = seconds(at)): SentBotMessage =>
+export const encryptedPush = (content: unknown, at = Date.now(), timestamp = seconds(at)): SentBotMessage =>
   signed(JSON.stringify({ encrypt: encrypted(JSON.stringify(content)) }), timestamp)
 
 /** A message event as it arrives. */
 export const pushedMessage = (id: string, text = "hello", chat = "oc_1", sender = "ou_ada"): SentBotMessage =>
-  pushed(envelope({ event_id: id }, { ...feishuMessage(text, chat), sender: senderOf(sender) }))
+  encryptedPush(envelope({ event_id: id }, { ...feishuMessage(text, chat), sender: senderOf(sender) }))
 
 export const pushedClick = (id: string, action: unknown = { a: "act_1" }, chat = "oc_1"): SentBotMessage =>
-  pushed(
+  encryptedPush(
     envelope(
       { event_id: id, event_type: "card.action.trigger", create_time: `${Date.now()}480` },
       click(action, chat)

@@ -1,6 +1,6 @@
 /**
- * The chats of a fake Feishu and what stands in them, under the platform's rules: who may write where, sizes, calls in a second, keys that
- * make a message one message for an hour, cards that can be changed for 14 days.
+ * Chats of the fake Feishu and their messages, with the rules of the platform: permissions, sizes, calls per second, idempotency keys for an
+ * hour, and cards that can be updated for 14 days.
  */
 import { isCard } from "./FakeCards.ts"
 
@@ -10,7 +10,7 @@ export interface FakeMessage {
   /** "bot", or an open id. */
   readonly by: string
   readonly type: string
-  /** As it stands there now. */
+  /** Current content. */
   content: unknown
   readonly sentAt: number
   readonly replyTo: string | undefined

@@ -1,6 +1,6 @@
 /**
- * A Feishu for one bot: a real server on this machine that is all of the platform that the bot meets. People write in chats and click on
- * cards; what they do comes to the Gateway as the platform brings it, and what the bot says is there to be looked at.
+ * Fake Feishu for one bot: a real server with all APIs that the bot uses. Fake users write in chats and click on cards. The Gateway receives
+ * their events as from the platform, and tests read the messages of the bot.
  *
  * ```ts
  * const fake = await FakePlatform.open()
@@ -13,14 +13,14 @@
  * fake.fail("send", { times: 2, status: 500 })
  * ```
  *
- * Nothing is looked for again and again: `until` looks when something has changed. Times of the platform's rules are this machine's, shifted
- * by `passes`; the ladder of retries is as steep as `ladder` says.
+ * Does not poll: `until` checks after each change. The rules of the platform use this machine's clock, shifted by `passes`. `ladder` scales
+ * the intervals of retries.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { within } from "../time/Within.ts"
 import { type Api, type ApiCall, FakeApi } from "./FakeApi.ts"
-import { type Shown, type ShownLanguage, shownOf } from "./FakeCards.ts"
+import { type ShownCard, type ShownLanguage, shownCardOf } from "./FakeCards.ts"
 import { FakeDelivery } from "./FakeDelivery.ts"
 import { APP, BOT, envelope, TENANT } from "./FakeFeishu.ts"
 import { type FakeMessage, FakeMessages, threadOf } from "./FakeMessages.ts"
@@ -48,14 +48,14 @@ export interface SayOptions {
   readonly tenant?: string
 }
 
-export interface Said {
+export interface WrittenMessage {
   readonly id: string
   readonly eventId: string
   /** Whether the Gateway took it in the end. */
   readonly taken: Promise<boolean>
 }
 
-export interface Clicked {
+export interface DeliveredClick {
   readonly eventId: string
   /** 200, or what the person sees as an error. */
   readonly status: number | undefined
@@ -129,12 +129,12 @@ export class FakePlatform {
     return chat
   }
 
-  /** Where the Gateway listens, for what comes by webhook. */
+  /** Address of the Gateway, for webhooks. */
   set gateway(url: string) {
     this.delivery.gateway = url
   }
 
-  /** What stands in a chat, oldest first. */
+  /** Messages of a chat, oldest first. */
   messages(chat: string): ReadonlyArray<FakeMessage> {
     return this.messagesOfAll.all.filter((message) => message.chat === chat)
   }
@@ -152,8 +152,8 @@ export class FakePlatform {
   }
 
   /** What a person sees of a card. */
-  shown(id: string, language: ShownLanguage = "en_us"): Shown {
-    return shownOf(this.message(id).content, language)
+  shown(id: string, language: ShownLanguage = "en_us"): ShownCard {
+    return shownCardOf(this.message(id).content, language)
   }
 
   /** Calls of one kind, or all. */
@@ -162,7 +162,7 @@ export class FakePlatform {
   }
 
   /** A user writes. */
-  says(person: string, chat: string, text: string, options: SayOptions = {}): Said {
+  says(person: string, chat: string, text: string, options: SayOptions = {}): WrittenMessage {
     const { mentions = [], sender = "user", tenant = TENANT, thread, type = "text" } = options
     const marks = mentions.map((_, at) => `@_user_${at + 1} `).join("")
     const content = options.content ?? { text: marks + text }
@@ -209,10 +209,10 @@ export class FakePlatform {
     messageId: string,
     which: string | number,
     { eventId = this.nextEvent() }: { eventId?: string } = {}
-  ): Promise<Clicked> {
+  ): Promise<DeliveredClick> {
     const message = this.message(messageId)
     const buttons = (["en_us", "zh_cn"] as const).flatMap(
-      (language) => shownOf(message.content, language).buttons
+      (language) => shownCardOf(message.content, language).buttons
     )
     const found = typeof which === "number" ? buttons[which] : buttons.find(({ label }) => label === which)
     if (found === undefined) throw new Error(`there is no button ${which}`)
@@ -231,7 +231,7 @@ export class FakePlatform {
     const { body, status } = await this.delivery.once(event, "card-actions")
     const { card, toast } = (body ?? {}) as {
       readonly card?: { readonly data?: unknown }
-      readonly toast?: Clicked["toast"]
+      readonly toast?: DeliveredClick["toast"]
     }
     this.messagesOfAll.answered(message, status === 200 ? card?.data : undefined)
     return { eventId, status, toast, body }

@@ -118,7 +118,7 @@ export class FakeSlack {
     await once(this.server, "close")
   }
 
-  /** The next calls of a method come to this, one after the other. */
+  /** Applies outcomes to the next calls of a method, in order. */
   fail(method: string, ...faults: ReadonlyArray<SlackFault>): void {
     this.faults.set(method, [...(this.faults.get(method) ?? []), ...faults])
   }

@@ -73,7 +73,7 @@ export class FakeSocket {
     })
   }
 
-  /** Sends an event over any connection; rejects where there is none, or no acknowledgement in time. */
+  /** Sends an event over any connection; rejects if there is none, or if no acknowledgement arrives in time. */
   send(event: unknown, patienceMs: number): Promise<Acknowledged> {
     const client = [...this.open][Math.floor(Math.random() * this.open.size)]
     if (client === undefined) return Promise.reject(new Error("no connection"))

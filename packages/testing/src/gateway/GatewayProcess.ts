@@ -22,6 +22,7 @@ import { APP, BOT, KEY, type SentBotMessage, TENANT, TOKEN } from "./FakeFeishu.
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const compiled = pathOf("../../../../node_modules/.cache/node-compile")
 const main = pathOf(built ? "../../../../dist/gateway/index.js" : "../../../gateway/src/main.ts")
 
 /** Bundled as the services are, once for all tests: read file by file it takes two seconds of a processor to start. */
@@ -212,6 +213,7 @@ export class GatewayProcess {
       stdio: ["ignore", "pipe", "pipe"],
       env: {
         PATH: "/usr/local/bin:/usr/bin:/bin",
+        NODE_COMPILE_CACHE: compiled,
         CORRAL_DATABASE_URL: this.databaseUrl,
         // Tests ask faster than platforms do.
         CORRAL_GATEWAY_REQUESTS_PER_SECOND: "100000",

@@ -1,12 +1,13 @@
 /**
- * A real Gateway with a handler, as its own process: each call is a row of `calls`, and what a Hub would have done for its key once is a
- * row of `effects`. A text tells what is to happen: `fail` and `refuse` come to nothing, `die` ends the process.
+ * Real Gateway process with a test handler. Each call is a row of `calls`; the first successful call of a key is a row of `effects`. The text
+ * of a message selects the outcome: `fail` and `refuse` fail, `die` ends the process.
  */
 import type { IntegrationEvent } from "@corral/domain/chat/Integration"
 import { HandlerFailed } from "@corral/gateway/handling/Handler"
 import * as Gateway from "@corral/gateway/Gateway"
+import { GatewayConfig } from "@corral/gateway/GatewayConfig"
 import { GatewayServer } from "@corral/gateway/http/Server"
-import { gatewayConfigFrom } from "@corral/gateway/GatewaySettings"
+import { readGatewayConfig } from "@corral/gateway/GatewaySettings"
 import { runService } from "@corral/service/runService"
 import { Effect, Layer } from "effect"
 import { Pool } from "pg"
@@ -38,8 +39,9 @@ const handler = Effect.fnUntraced(function* (event: IntegrationEvent) {
   yield* write("INSERT INTO effects (key) VALUES ($1) ON CONFLICT DO NOTHING", [event.key])
 }, Effect.asVoid)
 
-const gateway = Layer.unwrap(
-  Effect.map(gatewayConfigFrom(process.env), (config) => Gateway.gatewayLayer(config, { handler, ...work }))
+const gateway = Layer.provide(
+  Gateway.gatewayLayerWith({ handler, ...work }),
+  Layer.effect(GatewayConfig, readGatewayConfig(process.env))
 )
 
 runService(

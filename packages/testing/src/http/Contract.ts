@@ -29,9 +29,14 @@ const errorObject: JsonSchema = {
 }
 
 /** What in an answer does not fit the contract; empty where all does. */
-export type Judge = (method: string, path: string, status: number, body: unknown) => ReadonlyArray<string>
+export type ContractCheck = (
+  method: string,
+  path: string,
+  status: number,
+  body: unknown
+) => ReadonlyArray<string>
 
-export const contractOf = (service: "edge" | "gateway" | "hub"): Judge => {
+export const contractOf = (service: "edge" | "gateway" | "hub"): ContractCheck => {
   const file = new URL(`../../../../openapi/${service}.json`, import.meta.url)
   // Written by our own generator.
   const contract = JSON.parse(readFileSync(file, "utf8")) as OpenApiDocument

@@ -37,10 +37,10 @@ const plain = ({ attributes }: Resource): Record<string, string | number | undef
   )
 
 /** `hang`: takes what is sent and never answers. `stall`: answers, and never ends the answer. */
-export type Mood = "hang" | "refuse" | "stall" | "take"
+export type CollectorBehavior = "hang" | "refuse" | "stall" | "take"
 
 export class FakeCollector {
-  mood: Mood = "take"
+  mood: CollectorBehavior = "take"
   /** Everything it was sent, as it came. */
   text = ""
   requests = 0

@@ -1,11 +1,11 @@
 /**
- * What a browser does in a sign-in: it keeps cookies by origin, follows nothing unless told, and sends what browsers send along.
+ * Browser of a sign-in: stores cookies by origin, follows redirects only on request, and sends the headers of browsers.
  */
 import { assert } from "@effect/vitest"
 import type { Answer } from "../http/Answer.ts"
 import { assertAnswer } from "./HubClient.ts"
 
-export interface Sent {
+export interface BrowserRequestOptions {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | URLSearchParams
@@ -23,7 +23,10 @@ export class Browser {
     return jar
   }
 
-  async send(url: string, { body, headers = {}, method = "GET" }: Sent = {}): Promise<Response> {
+  async send(
+    url: string,
+    { body, headers = {}, method = "GET" }: BrowserRequestOptions = {}
+  ): Promise<Response> {
     const jar = this.cookies(url)
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ")
     const response = await fetch(url, {
@@ -44,7 +47,7 @@ export class Browser {
   }
 
   /** A request to the Hub, its answer judged against the contract. */
-  async hub(url: string, sent: Sent = {}): Promise<Answer> {
+  async hub(url: string, sent: BrowserRequestOptions = {}): Promise<Answer> {
     const response = await this.send(url, sent)
     const text = await response.text()
     const body: unknown = text === "" ? undefined : JSON.parse(text)

@@ -3,7 +3,7 @@ import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAutho
 import type { UserId } from "@corral/domain/identity/Ids"
 import type { Answer } from "../http/Answer.ts"
 import { csrfOf } from "@corral/hub/signin/SessionToken"
-import { type Ask, HubClient } from "./HubClient.ts"
+import { type HubRequestOptions, HubClient } from "./HubClient.ts"
 
 export class BrowserClient extends HubClient {
   readonly cookie: string
@@ -21,7 +21,7 @@ export class BrowserClient extends HubClient {
   override ask<Body = unknown>(
     method: string,
     target: string,
-    { headers = {}, ...more }: Ask = {}
+    { headers = {}, ...more }: HubRequestOptions = {}
   ): Promise<Answer<Body>> {
     const own = {
       cookie: `${SESSION_COOKIE}=${this.cookie}`,

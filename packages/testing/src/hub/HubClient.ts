@@ -1,6 +1,5 @@
 /**
- * The Hub over real HTTP. Every answer is judged against the published contract before a test sees it: standing headers, shape, request
- * id, and no token in it.
+ * HTTP client of a Hub for tests. Checks every response against the published contract: standard headers, schema, request id, and no token.
  */
 import { assert } from "@effect/vitest"
 import type { UserId } from "@corral/domain/identity/Ids"
@@ -9,16 +8,16 @@ import { contractOf } from "../http/Contract.ts"
 
 export { type Answer, codeOf } from "../http/Answer.ts"
 
-export interface Ask {
+export interface HubRequestOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** `null`: none is sent. */
+  /** `null` sends no token. */
   readonly token?: string | null
 }
 
 const breaches = contractOf("hub")
 
-/** What is true of every answer of a Hub. */
+/** Assertions about every response of a Hub. */
 export const assertAnswer = (method: string, target: string, answer: Answer): void => {
   const { body, headers, status, text } = answer
   const what = `${method} ${target} ${status} ${text.slice(0, 200)}`
@@ -47,7 +46,7 @@ const isLive = ({ headers }: Response): boolean => headers.get("content-type") =
 export class HubClient {
   readonly url: string
   readonly token: string | null
-  /** Whose sign-in it is. */
+  /** User of the sign-in. */
   readonly userId: UserId | undefined
 
   constructor(url: string, token: string | null, userId?: UserId) {
@@ -60,7 +59,7 @@ export class HubClient {
   async ask<Body = unknown>(
     method: string,
     target: string,
-    { body, headers = {}, token = this.token }: Ask = {}
+    { body, headers = {}, token = this.token }: HubRequestOptions = {}
   ): Promise<Answer<Body>> {
     const response = await fetch(this.url + target, {
       method,

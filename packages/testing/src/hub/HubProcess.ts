@@ -1,13 +1,12 @@
 /**
- * A real Hub as a process, with its own home in a temporary folder: `src/main.ts` under this Node, or what was built of it where
- * `CORRAL_TEST_ENTRY=dist` says so, as `npm test` does. Its database is a fresh one on the server that all tests share, or on the
- * one that `CORRAL_TEST_DATABASE_URL` names; or the embedded one.
+ * Real Hub process with its own home in a temporary folder: `src/main.ts` under this Node, or the build with `CORRAL_TEST_ENTRY=dist`, as in
+ * `npm test`. Its database is new, on the shared server of the tests or the server of `CORRAL_TEST_DATABASE_URL`; or it is the embedded one.
  *
- * Owns the process, the folder and the database; `remove` ends all of them. `people` acts on the Hub's store beside it.
+ * Owns the process, the folder and the database; `remove` ends all of them. `people` uses the Hub's store directly.
  */
 import { onTestFinished } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -15,6 +14,7 @@ import { within } from "../time/Within.ts"
 import { BrowserClient } from "./BrowserClient.ts"
 import { HubClient } from "./HubClient.ts"
 import { People } from "./People.ts"
+import { copyCluster } from "../postgres/PreparedCluster.ts"
 import { dropDatabase, makeDatabase, sharedServer } from "../postgres/SharedPostgres.ts"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
@@ -25,8 +25,8 @@ const outside = process.env["CORRAL_TEST_DATABASE_URL"]
 
 export interface HubOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** Its database is its own, in its home. */
-  readonly embedded?: boolean
+  /** Whether the Hub runs its embedded database: created by its first start, or `prepared` for tests of other features. */
+  readonly embedded?: boolean | "prepared"
 }
 
 export interface HubExit {
@@ -36,7 +36,7 @@ export interface HubExit {
 
 interface Launched {
   readonly child: ChildProcess
-  /** `undefined`: it ended before it was ready. */
+  /** `undefined` if the process exited before it was ready. */
   readonly ready: Promise<string | undefined>
   readonly exited: Promise<HubExit>
 }
@@ -44,21 +44,21 @@ interface Launched {
 export class HubProcess {
   readonly folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-hub-"))
   readonly home = join(this.folder, "home")
-  /** All that any process of this home wrote to stderr. */
+  /** stderr of all processes of this home. */
   stderr = ""
   url = ""
   databaseUrl: string | undefined
   private readonly options: HubOptions
   private launched: Launched | undefined
   private acting: People | undefined
-  /** The database that was made for it on a server that is not its own. */
+  /** Database that was created for this Hub on a shared server. */
   private made: string | undefined
 
   constructor(options: HubOptions = {}) {
     this.options = options
   }
 
-  /** Starts the process; fails with its stderr where it ends before it is ready. */
+  /** Starts the process. Fails with its stderr if it exits before it is ready. */
   async start(): Promise<void> {
     if (this.databaseUrl === undefined) await this.findDatabase()
     this.launched = this.launch()
@@ -66,7 +66,7 @@ export class HubProcess {
     this.url = (JSON.parse(line) as { readonly url: string }).url
   }
 
-  /** Starts one that is expected to be refused, and waits for its end. */
+  /** Starts a process that is expected to be refused, and waits for its exit. */
   async startRefused(): Promise<HubExit> {
     const { child, exited, ready } = this.launch()
     try {
@@ -83,7 +83,7 @@ export class HubProcess {
     return new HubClient(this.url, null)
   }
 
-  /** Who makes people and sign-ins in the Hub's store. */
+  /** Creates users and sign-ins in the Hub's store. */
   get people(): People {
     this.acting ??= new People(this.home, this.databaseUrl)
     return this.acting
@@ -104,7 +104,7 @@ export class HubProcess {
     return this.launched?.child.pid ?? 0
   }
 
-  /** Ends it with a signal; gives how it ended. */
+  /** Sends a signal and returns the exit. */
   async end(signal: NodeJS.Signals = "SIGTERM"): Promise<HubExit> {
     const launched = this.launched
     if (launched === undefined) return { code: null, signal: null }
@@ -115,7 +115,7 @@ export class HubProcess {
   async remove(): Promise<void> {
     await this.acting?.close()
     await this.end()
-    // What a killed Hub left: its server ends with its folder.
+    // A killed Hub leaves its database server running.
     endServer(join(this.home, "postgres", "18", "postmaster.pid"))
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
     if (this.made !== undefined) await dropDatabase(this.made)
@@ -128,7 +128,9 @@ export class HubProcess {
   }
 
   private async findDatabase(): Promise<void> {
-    if (this.options.embedded === true || this.options.env?.["CORRAL_DATABASE_URL"] !== undefined) return
+    const { embedded = false, env } = this.options
+    if (embedded === "prepared" && !existsSync(join(this.home, "postgres"))) await copyCluster(this.home)
+    if (embedded !== false || env?.["CORRAL_DATABASE_URL"] !== undefined) return
     if (outside !== undefined) this.made = await makeDatabase(outside, { prepared: false })
     else {
       this.made = await makeDatabase(await sharedServer(), { prepared: true })

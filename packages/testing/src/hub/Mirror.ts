@@ -1,6 +1,5 @@
 /**
- * Runs of a Hub as an Edge would push them: logs written line by line through the Hub's own `RunLog`, and the projects, sessions and
- * targets that they belong to.
+ * Mirrored runs of a Hub, written through its `RunLog` as an Edge would push them, with their projects, sessions and targets.
  */
 import { assert } from "@effect/vitest"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
@@ -19,7 +18,7 @@ import {
 } from "@corral/domain/identity/Ids"
 import type { ProjectRole } from "@corral/domain/project/Project"
 import type { CreateRun } from "@corral/domain/run/Run"
-import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
+import { draft, type Envelope, type EventDraft } from "@corral/domain/run/RunEvent"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -30,22 +29,25 @@ import type { HubProcess } from "./HubProcess.ts"
 
 let last = 0
 
-/** Each later than the one before, so that their order is known. */
+/** A new id. Each one is later than the one before, so that their order is known. */
 export const newId = <Id extends string>(prefix: string): Id => {
   last = Math.max(last + 1, Date.now())
   return mint<Id>(prefix, last)
 }
 
+/** One event of a log, at a time that follows from its `seq`. */
+export const envelopeAt = (runId: RunId, seq: number, { payload, type }: EventDraft): Envelope => ({
+  id: eventIds(runId)(seq),
+  seq,
+  type,
+  runId,
+  createdAt: new Date(1_760_000_000_000 + seq).toISOString(),
+  payload: { v: 1, ...payload }
+})
+
 /** The text of one event, as an Edge stores it. */
-export const lineOf = (runId: RunId, seq: number, { payload, type }: EventDraft): string =>
-  JSON.stringify({
-    id: eventIds(runId)(seq),
-    seq,
-    type,
-    runId,
-    createdAt: new Date(1_760_000_000_000 + seq).toISOString(),
-    payload: { v: 1, ...payload }
-  })
+export const lineOf = (runId: RunId, seq: number, event: EventDraft): string =>
+  JSON.stringify(envelopeAt(runId, seq, event))
 
 /** Events of one run from `firstSeq` on. */
 export const linesOf = (
@@ -66,10 +68,10 @@ export const createdRun = draft("run.created", {
   mode: createRun.mode,
   input: createRun.input
 })
-export const started = draft("run.started", { model: "model-1" })
-export const said = (text: string): EventDraft =>
+export const runStarted = draft("run.started", { model: "model-1" })
+export const messageDelta = (text: string): EventDraft =>
   draft("run.message.delta", { messageId: "m1", channel: "text", text })
-export const completed = draft("run.completed", { text: "Done", usage: { inputTokens: 3 } })
+export const runCompleted = draft("run.completed", { text: "Done", usage: { inputTokens: 3 } })
 
 const request: ApprovalRequest = {
   action: "write",
@@ -78,9 +80,9 @@ const request: ApprovalRequest = {
   editable: false,
   scopes: ["once"]
 }
-export const asked = (approvalId: ApprovalId): EventDraft =>
+export const approvalRequested = (approvalId: ApprovalId): EventDraft =>
   draft("run.approval.requested", { approvalId, request, expiresAt: "2026-11-21T20:00:00.000Z" })
-export const resolved = (
+export const approvalResolved = (
   approvalId: ApprovalId,
   state: "approved" | "cancelled" | "denied" | "expired"
 ): EventDraft => draft("run.approval.resolved", { approvalId, state, by: "someone" })
@@ -136,7 +138,7 @@ export class Mirror {
     )
   }
 
-  /** Makes a run known, without any event yet. */
+  /** Creates a run without events. */
   async open(projectId: ProjectId, create: CreateRun = createRun, taskId?: TaskId): Promise<RunId> {
     const id = newId<RunId>("run")
     await this.hub.people.act(
@@ -145,7 +147,7 @@ export class Mirror {
     return id
   }
 
-  /** Pushes the texts of one run; gives what is durable then. */
+  /** Pushes event texts of one run and returns the acknowledgement. */
   async push(runId: RunId, firstSeq: number, events: ReadonlyArray<string>): Promise<PushResult> {
     const [appended] = await this.hub.people.act(
       Effect.flatMap(RunLog, (log) => log.append(this.targetId, [{ runId, firstSeq, events }]))
@@ -154,7 +156,7 @@ export class Mirror {
     return appended
   }
 
-  /** Pushes events that are to be taken whole. */
+  /** Pushes events and asserts that all of them are accepted. */
   async append(runId: RunId, firstSeq: number, ...events: ReadonlyArray<EventDraft>): Promise<void> {
     assert.deepStrictEqual(await this.push(runId, firstSeq, linesOf(runId, firstSeq, events)), {
       runId,

@@ -1,4 +1,4 @@
-/** Devices of a running Hub, with what they would have reported over their link. */
+/** Devices of a running Hub, with the offers of their links. */
 import { assert } from "@effect/vitest"
 import type { Agent } from "@corral/domain/run/Agent"
 import type { Device } from "@corral/domain/device/Device"
@@ -34,10 +34,10 @@ export const registerDevice = async (
   return shared.body
 }
 
-export interface Reported {
+export interface ReportedOffer {
   readonly workspaces?: ReadonlyArray<string>
   readonly agents?: ReadonlyArray<string>
-  /** Whether it counts as present from now on. */
+  /** Whether the device is online afterwards. */
   readonly online?: boolean
 }
 
@@ -51,11 +51,11 @@ const capabilities = {
   input: false
 }
 
-/** What its link would write. */
-export const report = (
+/** Stores an offer as the device's link would. */
+export const reportOffer = (
   hub: HubProcess,
   deviceId: DeviceId,
-  { agents = ["scripted"], online = true, workspaces = ["site"] }: Reported = {}
+  { agents = ["scripted"], online = true, workspaces = ["site"] }: ReportedOffer = {}
 ): Promise<void> => {
   const offered: ReadonlyArray<Agent> = agents.map((id) => ({
     id: id as AgentId,

@@ -1,37 +1,40 @@
 /**
- * People of a running Hub, made in its store by its own services: what a sign-in at an identity provider would come to. For tests that are
- * about something else than signing in.
+ * Users of a running Hub, created in its store by its own services instead of a sign-in at an identity provider. For tests of other
+ * features.
  */
 import type { UserId } from "@corral/domain/identity/Ids"
 import type { SignInKind } from "@corral/domain/identity/User"
-import { Effect, type Layer, ManagedRuntime, Redacted } from "effect"
+import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import { hubCoreLayer } from "@corral/hub/Hub"
-import { hubDefaults } from "@corral/hub/config/HubConfig"
+import { HubConfig, hubDefaults } from "@corral/hub/config/HubConfig"
 import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
 
-type Core = Layer.Success<ReturnType<typeof hubCoreLayer>>
+type Core = Layer.Success<typeof hubCoreLayer>
 
 export class People {
   private readonly runtime: ManagedRuntime.ManagedRuntime<Core, unknown>
 
   constructor(home: string, databaseUrl: string | undefined) {
     this.runtime = ManagedRuntime.make(
-      hubCoreLayer({
-        ...hubDefaults,
-        home,
-        maxConnections: 4,
-        databaseUrl: databaseUrl === undefined ? undefined : Redacted.make(databaseUrl)
-      })
+      Layer.provide(
+        hubCoreLayer,
+        Layer.succeed(HubConfig, {
+          ...hubDefaults,
+          home,
+          maxConnections: 4,
+          databaseUrl: databaseUrl === undefined ? undefined : Redacted.make(databaseUrl)
+        })
+      )
     )
   }
 
-  /** Runs something on the Hub's own services. */
+  /** Runs an effect with the Hub's services. */
   act<A, E>(effect: Effect.Effect<A, E, Core>): Promise<A> {
     return this.runtime.runPromise(effect)
   }
 
-  /** A person of that name, new at the first call, and a sign-in of theirs. */
+  /** Creates a sign-in for the user with that name. The first call creates the user. */
   signIn(
     name: string,
     kind: SignInKind = "desktop",

@@ -9,7 +9,7 @@ export interface Closed {
   readonly reason: string
 }
 
-/** What a refused upgrade answered. */
+/** Response of a refused upgrade. */
 export interface RefusedUpgrade {
   readonly status: number
   readonly requestId: string | undefined
@@ -21,7 +21,7 @@ const socketOf = ({ token, url }: HubClient, query: string, path = "/client/even
     headers: token === null ? {} : { authorization: `Bearer ${token}` }
   })
 
-/** Tries to subscribe where that is refused. */
+/** Subscribes and returns the refusal. */
 export const refusedUpgrade = (client: HubClient, query: string, path?: string): Promise<RefusedUpgrade> => {
   const socket = socketOf(client, query, path)
   socket.on("error", () => undefined)
@@ -44,7 +44,7 @@ export const refusedUpgrade = (client: HubClient, query: string, path?: string):
 }
 
 export class StreamReader {
-  /** The frames as they came. */
+  /** Received frames. */
   readonly frames: Array<string> = []
   private readonly socket: WebSocket
   private readonly closing: Promise<Closed>
@@ -52,7 +52,7 @@ export class StreamReader {
 
   static async open(client: HubClient, query: string): Promise<StreamReader> {
     const socket = socketOf(client, query)
-    // Before it is open: the first frames come with the handshake's answer.
+    // Before it is open, because the first frames arrive with the handshake's response.
     const reader = new StreamReader(socket)
     const open = new Promise<void>((resolve, reject) => {
       socket.once("open", resolve)
@@ -81,7 +81,7 @@ export class StreamReader {
     return this.frames.map((frame) => JSON.parse(frame) as Envelope)
   }
 
-  /** Waits until that many frames have come. */
+  /** Waits for that number of frames. */
   count(count: number, millis = 15_000): Promise<void> {
     if (this.frames.length >= count) return Promise.resolve()
     const come = new Promise<void>((resolve) => (this.waiting = [...this.waiting, { count, resolve }]))
@@ -93,7 +93,7 @@ export class StreamReader {
     return within(this.closing, millis, "the stream's end")
   }
 
-  /** Takes nothing from the socket, and so says nothing to it either. */
+  /** Stops reading from the socket, and so also answering pings. */
   pause(): void {
     this.socket.pause()
   }

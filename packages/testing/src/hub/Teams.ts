@@ -1,4 +1,4 @@
-/** Projects of a running Hub and who is in them. */
+/** Projects and sessions of a running Hub, with their members. */
 import { assert } from "@effect/vitest"
 import type { Project, ProjectRole, ProjectVisibility } from "@corral/domain/project/Project"
 import type { Session } from "@corral/domain/session/Session"

@@ -1,4 +1,4 @@
-/** A PostgreSQL that is no Hub's own, for one test. */
+/** External PostgreSQL for one test. */
 import { onTestFinished } from "@effect/vitest"
 import { type PostgresServer, startPostgres } from "./PostgresServer.ts"
 

@@ -1,5 +1,5 @@
 /**
- * A PostgreSQL as an operator would run one: on a port of loopback, with a password. Of the same programs as the embedded one.
+ * External PostgreSQL as an operator would run one: on a loopback port, with a password. Uses the programs of the embedded one.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -13,9 +13,9 @@ import { within } from "../time/Within.ts"
 import { findPostgres } from "@corral/hub/store/PostgresProgram"
 
 export interface PostgresServer {
-  /** Of a database that exists, as its superuser. */
+  /** URL of an existing database, as its superuser. */
   readonly url: string
-  /** Ends it at once, its clients with it, and starts it again on the same port. */
+  /** Stops the server immediately, with its connections, and starts it again on the same port. */
   readonly restart: () => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -29,7 +29,7 @@ const freePort = async (): Promise<number> => {
   return port
 }
 
-/** Its log tells when it takes connections. */
+/** Waits until the log reports that the server accepts connections. */
 const ready = (child: ChildProcess): Promise<void> =>
   new Promise((resolve, reject) => {
     let said = ""
@@ -40,7 +40,7 @@ const ready = (child: ChildProcess): Promise<void> =>
     child.once("exit", () => reject(new Error(said)))
   })
 
-/** With its own settings, `name=value`. */
+/** Starts a server with additional settings, `name=value`. */
 export const startPostgres = async (more: ReadonlyArray<string> = []): Promise<PostgresServer> => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-pg-"))
   const program = await findPostgres(join(folder, "programs")).catch(() => {
@@ -99,7 +99,7 @@ export const startPostgres = async (more: ReadonlyArray<string> = []): Promise<P
   }
 }
 
-/** One statement, by a client that is not ours. */
+/** Runs one statement with a separate client. */
 export const query = async (url: string, text: string): Promise<ReadonlyArray<Record<string, unknown>>> => {
   const client = new Client({ connectionString: url })
   await client.connect()

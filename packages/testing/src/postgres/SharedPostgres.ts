@@ -1,8 +1,8 @@
 /**
- * One PostgreSQL for a whole run of tests, with a separate database for each caller: starting a server takes a second of a processor,
- * copying a database a tenth. It is started when the first asks, by the process that runs the tests, and ends with them.
+ * One PostgreSQL for a whole test run, with a separate database for each caller. Starting a server takes a second of CPU time, copying a
+ * database a tenth. The process that runs the tests starts the server on the first request and stops it at the end.
  *
- * It does not survive a loss of power (`fsync=off`); the processes that use it are killed in tests, the machine is not.
+ * Does not survive a loss of power (`fsync=off`). Tests kill processes that use the server, not the machine.
  */
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -24,7 +24,7 @@ const corral = fileURLToPath(
   new URL(built ? "../../../../dist/corral/index.js" : "../../../cli/src/main.ts", import.meta.url)
 )
 
-/** With a database that has a Hub's tables, to be copied. */
+/** Starts the server with a database that has a Hub's tables, as a template. */
 const startPrepared = async (): Promise<PostgresServer> => {
   const server = await startPostgres(["fsync=off"])
   await query(server.url, `CREATE DATABASE ${PREPARED}`)
@@ -34,7 +34,7 @@ const startPrepared = async (): Promise<PostgresServer> => {
   return server
 }
 
-/** Before all tests: the door at which they ask for the server. After them it closes, and the server ends. */
+/** Global setup: opens the socket on which tests request the server. The returned teardown closes it and stops the server. */
 export const setup = async (): Promise<() => Promise<void>> => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-door-"))
   let server: Promise<PostgresServer> | undefined
@@ -59,10 +59,10 @@ const doorOf = (): string => {
   return path
 }
 
-/** A folder that all tests of a run share, and that is gone after them. */
+/** Folder that all tests of a run share. It is removed after them. */
 export const folderOfRun = (): string => dirname(doorOf())
 
-/** The address of the server's own database, as its superuser. */
+/** URL of the server's default database, as its superuser. */
 export const sharedServer = async (): Promise<string> => {
   const url = await within(text(connect(doorOf())), 30_000, "the shared PostgreSQL")
   if (url === "") throw new Error("the shared PostgreSQL did not start")
@@ -79,7 +79,7 @@ export const makeDatabase = async (
   return new URL(`/${name}`, server).href
 }
 
-/** Also while clients are still connected to it. */
+/** Drops a database, also while clients are connected to it. */
 export const dropDatabase = async (url: string): Promise<void> => {
   const server = new URL("/postgres", url).href
   await query(server, `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`)

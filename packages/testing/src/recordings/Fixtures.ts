@@ -1,4 +1,4 @@
-/** The recordings beside the tests: `fixtures/<adapter>/<scenario>/`, read as the conformance suite wants them. */
+/** Recordings of the adapters' tests in `fixtures/<adapter>/<scenario>/`, as the conformance suite reads them. */
 import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -6,6 +6,7 @@ import type { Recording } from "@corral/adapters/conformance/Replay"
 import { makeJsonLines } from "@corral/adapters/JsonMapping"
 import type { JsonMap } from "@corral/adapters/one-shot/JsonMap"
 import { builtIn } from "@corral/adapters/Registry"
+import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { makeText } from "@corral/adapters/Text"
 
 export const fixtures = fileURLToPath(new URL("../../../adapters/test/fixtures/", import.meta.url))
@@ -30,7 +31,7 @@ export const load = (adapter: string, name: string): Recording => {
   }
 }
 
-/** Of a program that says everything a map can say. */
+/** Map of a program that uses every entry. */
 const map: JsonMap = {
   type: "event",
   delta: { when: ["token"], text: "data.text" },
@@ -51,7 +52,7 @@ const map: JsonMap = {
   ignore: ["ping"]
 }
 
-/** Of a program that is recorded: Copilot CLI, read by data alone. Its own adapter knows more of it. */
+/** Map of a recorded program: Copilot CLI. Its adapter reads more of its output. */
 const copilotMap: JsonMap = {
   type: "type",
   delta: { when: ["assistant.message_delta"], text: "data.deltaContent" },
@@ -97,10 +98,7 @@ const generic = { label: "A program", command: ["program", "{prompt}"], stdin: "
 
 /** The built-in adapters and the generic ones, each with its recordings. */
 export const registry: ReadonlyMap<string, RuntimeAdapter> = new Map([
-  ...builtIn({
-    node: process.execPath,
-    scriptedProgram: fileURLToPath(new URL("../../../adapters/runtime/scripted.mjs", import.meta.url))
-  }),
+  ...builtIn({ node: process.execPath, scriptedProgram }),
   ["text", makeText(generic)],
   ["json-lines", makeJsonLines({ ...generic, map })],
   ["json-lines-copilot", makeJsonLines({ ...generic, map: copilotMap })]

@@ -12,7 +12,7 @@ import {
 } from "@corral/domain/approval/Approval"
 import { encodeUlid, type ApprovalId, type WorkspaceId } from "@corral/domain/identity/Ids"
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
-import type { Input } from "@corral/domain/run/RunMachine"
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AdapterEvent, Outcome } from "@corral/domain/run/RuntimeAdapter"
 
 export const approvalIds: ReadonlyArray<ApprovalId> = [1, 2, 3].map(
@@ -34,7 +34,7 @@ export const request = (more: Partial<ApprovalRequest> = {}): ApprovalRequest =>
   ...more
 })
 
-/** What the runtime asked for, and what it was allowed instead. */
+/** A requested input and the allowed input. */
 export const edit = {
   requestedInput: { command: "rm -rf build" },
   allowedInput: { command: "echo harmless" }
@@ -43,7 +43,7 @@ export const edit = {
 const callIds = Schema.Literals(["call-1", "call-2"])
 const approvals = Schema.Literals(approvalIds)
 
-/** The cases of `Said`, told apart by a number so that they shrink together with what surrounds them. */
+/** Cases of `EventEmitted`, distinguished by a number so that they shrink together with what surrounds them. */
 const said = (what: number, callId: string): AdapterEvent => {
   switch (what) {
     case 0:
@@ -73,69 +73,69 @@ const outcomes: ReadonlyArray<Outcome> = [
 
 const Step = Schema.Union([
   Schema.TaggedStruct("Spawned", {}),
-  Schema.TaggedStruct("Said", { what: Schema.Literals([0, 1, 2, 3, 4, 5, 6, 7]), callId: callIds }),
-  Schema.TaggedStruct("Asked", { approvalId: approvals, action: ActionClass }),
-  Schema.TaggedStruct("Withdrawn", { approvalId: approvals }),
-  Schema.TaggedStruct("Decided", {
+  Schema.TaggedStruct("EventEmitted", { what: Schema.Literals([0, 1, 2, 3, 4, 5, 6, 7]), callId: callIds }),
+  Schema.TaggedStruct("ApprovalRequested", { approvalId: approvals, action: ActionClass }),
+  Schema.TaggedStruct("ApprovalWithdrawn", { approvalId: approvals }),
+  Schema.TaggedStruct("ApprovalDecided", {
     approvalId: approvals,
     decision: Decision,
     scope: DecisionScope,
     origin: DecisionOrigin,
     edited: Schema.Boolean
   }),
-  Schema.TaggedStruct("Expired", { approvalId: approvals }),
-  Schema.TaggedStruct("Concluded", { outcome: Schema.Literals([0, 1, 2, 3]) }),
-  Schema.TaggedStruct("Used", { turns: Schema.Literals([1, 2]) }),
-  Schema.TaggedStruct("Overruled", { code: Schema.Literals(["permission_denied", "run_timeout"]) }),
+  Schema.TaggedStruct("ApprovalExpired", { approvalId: approvals }),
+  Schema.TaggedStruct("OutcomeReported", { outcome: Schema.Literals([0, 1, 2, 3]) }),
+  Schema.TaggedStruct("UsageReported", { turns: Schema.Literals([1, 2]) }),
+  Schema.TaggedStruct("FailureImposed", { code: Schema.Literals(["permission_denied", "run_timeout"]) }),
   Schema.TaggedStruct("CancelRequested", {}),
   Schema.TaggedStruct("TimedOut", { kind: Schema.Literals(["run", "first_event", "silence", "cap"]) }),
   Schema.TaggedStruct("Ended", {})
 ])
 
-const inputOf = (step: typeof Step.Type): Input => {
+const inputOf = (step: typeof Step.Type): RunMachineInput => {
   switch (step._tag) {
-    case "Said":
-      return { _tag: "Said", event: said(step.what, step.callId) }
-    case "Asked":
+    case "EventEmitted":
+      return { _tag: "EventEmitted", event: said(step.what, step.callId) }
+    case "ApprovalRequested":
       return {
-        _tag: "Asked",
+        _tag: "ApprovalRequested",
         approvalId: step.approvalId,
         request: request({ action: step.action }),
         expiresAt: "2026-01-01T00:30:00.000Z"
       }
-    case "Withdrawn":
+    case "ApprovalWithdrawn":
       return { ...step, reason: "the runtime went on" }
-    case "Decided":
+    case "ApprovalDecided":
       return {
-        _tag: "Decided",
+        _tag: "ApprovalDecided",
         approvalId: step.approvalId,
         answer: { decision: step.decision, scope: step.scope },
         by: "a person",
         origin: step.origin,
         ...(step.edited && step.decision === "allow" ? { edit } : {})
       }
-    case "Concluded":
-      return { _tag: "Concluded", outcome: outcomes[step.outcome] ?? { _tag: "Completed" } }
-    case "Used":
-      return { _tag: "Used", usage: { turns: step.turns } }
-    case "Overruled":
-      return { _tag: "Overruled", error: { code: step.code, message: "It went too far." } }
+    case "OutcomeReported":
+      return { _tag: "OutcomeReported", outcome: outcomes[step.outcome] ?? { _tag: "Completed" } }
+    case "UsageReported":
+      return { _tag: "UsageReported", usage: { turns: step.turns } }
+    case "FailureImposed":
+      return { _tag: "FailureImposed", error: { code: step.code, message: "It went too far." } }
     case "CancelRequested":
       return { _tag: "CancelRequested", reason: "enough", by: "a person" }
     case "TimedOut":
       return { ...step, afterMs: 1_000 }
     case "Spawned":
-    case "Expired":
+    case "ApprovalExpired":
     case "Ended":
       return step
   }
 }
 
-/** Any input; `Ended` is as likely as the others, so most sequences go on after it. */
-export const anyInput: Arbitrary.Arbitrary<Input> = Arbitrary.map(Arbitrary.schema(Step), inputOf)
+/** Any input. `Ended` is as likely as the others, so most sequences continue after it. */
+export const anyInput: Arbitrary.Arbitrary<RunMachineInput> = Arbitrary.map(Arbitrary.schema(Step), inputOf)
 
-/** Any inputs but `Ended`: a run that is under way. */
-export const underWay: Arbitrary.Arbitrary<ReadonlyArray<Input>> = Arbitrary.map(
+/** Any inputs except `Ended`: a run in progress. */
+export const underWay: Arbitrary.Arbitrary<ReadonlyArray<RunMachineInput>> = Arbitrary.map(
   Arbitrary.array(anyInput, { maxLength: 40 }),
   (inputs) => inputs.filter((input) => input._tag !== "Ended")
 )

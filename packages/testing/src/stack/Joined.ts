@@ -1,8 +1,8 @@
 /**
- * A Hub and Edges joined as people join them: real processes, a front between, devices that were registered with a join token, shared with
- * a project and linked to it by their workspace.
+ * A Hub with Edges, joined as users join them: real processes behind a load balancer, devices that were registered with a join token, shared
+ * with a project and linked to it by their workspace.
  *
- * Owns all of it; `remove` ends it.
+ * Owns all of them; `remove` ends them.
  */
 import { assert, onTestFinished } from "@effect/vitest"
 import type { Device, JoinToken } from "@corral/domain/device/Device"
@@ -17,11 +17,11 @@ import { HubClient } from "../hub/HubClient.ts"
 import { HubProcess } from "../hub/HubProcess.ts"
 import { makeProject } from "../hub/Teams.ts"
 import { until } from "../time/Until.ts"
-import { Front } from "./Front.ts"
+import { LoadBalancer } from "./LoadBalancer.ts"
 
 export interface JoinedOptions {
   readonly hubEnv?: Readonly<Record<string, string>>
-  /** An outside PostgreSQL's; several Hubs need one. */
+  /** URL of an external PostgreSQL, which several Hubs require. */
   readonly databaseUrl?: string
   readonly edge?: EdgeOptions
 }
@@ -32,24 +32,24 @@ export interface JoinedEdge {
   readonly deviceId: DeviceId
 }
 
-export interface TaskAsk {
+export interface TaskRequest {
   readonly text: string
   readonly mode?: string
   readonly agentId?: string
   readonly workspace?: string
   readonly onOffline?: "fail" | "queue"
-  /** Of the request. */
+  /** Headers of the request. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export class Joined {
-  readonly front: Front
+  readonly front: LoadBalancer
   readonly hubs: Array<HubProcess> = []
   readonly edges: Array<JoinedEdge> = []
   private people: { readonly owner: HubClient; readonly projectId: ProjectId } | undefined
 
   static async open(options: JoinedOptions = {}): Promise<Joined> {
-    const front = await Front.open()
+    const front = await LoadBalancer.open()
     const joined = new Joined(front, options)
     await joined.addHub()
     const owner = await joined.hub.signedIn("owner")
@@ -61,12 +61,12 @@ export class Joined {
 
   private readonly options: JoinedOptions
 
-  private constructor(front: Front, options: JoinedOptions) {
+  private constructor(front: LoadBalancer, options: JoinedOptions) {
     this.front = front
     this.options = options
   }
 
-  /** Starts one more Hub behind the front, on the first one's database. */
+  /** Starts another Hub behind the load balancer, on the first one's database. */
   async addHub(): Promise<HubProcess> {
     const hub = new HubProcess({ env: { CORRAL_HUB_PUBLIC_URL: this.front.url, ...this.options.hubEnv } })
     hub.databaseUrl = this.hubs[0]?.databaseUrl ?? this.options.databaseUrl
@@ -76,7 +76,7 @@ export class Joined {
     return hub
   }
 
-  /** The front carries to where the Hubs are now. */
+  /** Updates the load balancer with the addresses of the Hubs. */
   found(): void {
     this.front.ports = this.hubs.map(({ url }) => Number(new URL(url).port))
   }
@@ -88,11 +88,11 @@ export class Joined {
     return hub
   }
 
-  /** Who owns the project and the devices. */
+  /** Client of the user who owns the project and the devices. */
   get owner(): HubClient {
     assert.isDefined(this.people)
     const { token, userId } = this.people.owner
-    // Where the Hub is now: it may have come back elsewhere.
+    // The Hub may have another address after a restart.
     return new HubClient(this.hub.url, token, userId)
   }
 
@@ -116,7 +116,7 @@ export class Joined {
     return first
   }
 
-  /** Registers an Edge, shares it with the project, and waits until it is there. */
+  /** Registers an Edge, shares it with the project, and waits until it is online. */
   async addEdge(options: EdgeOptions = {}): Promise<JoinedEdge> {
     const edge = new EdgeProcess(options)
     const known = new Set((await this.devices()).map(({ id }) => id))
@@ -167,7 +167,7 @@ export class Joined {
   }
 
   tryTask(
-    { agentId = "scripted", headers = {}, mode = "ask", text, workspace = "ws", ...more }: TaskAsk,
+    { agentId = "scripted", headers = {}, mode = "ask", text, workspace = "ws", ...more }: TaskRequest,
     client = this.owner
   ) {
     const body = {
@@ -183,7 +183,7 @@ export class Joined {
   }
 
   /** A task, and the id of its run. */
-  async task(ask: TaskAsk, client = this.owner): Promise<{ readonly task: Task; readonly runId: RunId }> {
+  async task(ask: TaskRequest, client = this.owner): Promise<{ readonly task: Task; readonly runId: RunId }> {
     const made = await this.tryTask(ask, client)
     assert.strictEqual(made.status, 201, made.text)
     const task = await this.taskWith(made.body.id, ({ runId }) => runId !== undefined, client)
@@ -202,7 +202,7 @@ export class Joined {
     )
   }
 
-  /** The run at the Hub once it is as awaited. */
+  /** The run at the Hub, once `holds` returns true. */
   runWith(id: RunId, holds: (run: HubRun) => boolean, client = this.owner): Promise<HubRun> {
     return until(
       async () => {

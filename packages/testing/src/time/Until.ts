@@ -1,14 +1,18 @@
-/** Polls until a value is found, for changes that send no notice. */
+/**
+ * Polls until a value is found, for changes that send no notice. Pauses grow with the time that has passed: a look is a request to a service,
+ * and on a busy machine the looks of waiting tests would slow what they wait for.
+ */
 export const until = async <A>(
   look: () => Promise<A | undefined>,
   what: string,
   millis = 15_000
 ): Promise<A> => {
-  const late = performance.now() + millis
+  const begun = performance.now()
   for (;;) {
     const found = await look()
     if (found !== undefined) return found
-    if (performance.now() > late) throw new Error(`${what} did not come within ${millis} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    const passed = performance.now() - begun
+    if (passed > millis) throw new Error(`${what} did not come within ${millis} ms`)
+    await new Promise((resolve) => setTimeout(resolve, Math.min(250, 10 + passed / 4)))
   }
 }

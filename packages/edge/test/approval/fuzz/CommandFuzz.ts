@@ -7,7 +7,7 @@ import { assert } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { placeAt } from "../../../src/approval/PathTarget.ts"
+import { workspacePathsAt } from "../../../src/approval/PathTarget.ts"
 import type { Seeded } from "../../harness/Seeded.ts"
 import { policyOf, shell, verdictOn } from "../RunPolicies.ts"
 import { existingPath, pathOf } from "./GeneratedPaths.ts"
@@ -227,7 +227,7 @@ export const fuzzCommands = (random: Seeded, wanted: { readonly judged: number; 
   let ran = 0
   while (judged < wanted.judged || ran < wanted.ran) {
     const tree = new GeneratedTree(random)
-    const place = placeAt(tree.root)
+    const place = workspacePathsAt(tree.root)
     const byRule = random.whole(0, 1) === 0
     const policy = policyOf(byRule ? { configured, place } : { place })
     const isAllowed = (line: string): boolean =>

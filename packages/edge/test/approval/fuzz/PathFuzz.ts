@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { isAbsolute, resolve } from "node:path"
-import { placeAt } from "../../../src/approval/PathTarget.ts"
+import { workspacePathsAt } from "../../../src/approval/PathTarget.ts"
 import type { Seeded } from "../../harness/Seeded.ts"
 import { request } from "../../Samples.ts"
 import { policyOf, verdictOn } from "../RunPolicies.ts"
@@ -33,7 +33,7 @@ export const fuzzPaths = (random: Seeded, wanted: { readonly judged: number; rea
   let written = 0
   while (judged < wanted.judged || written < wanted.written) {
     const tree = new GeneratedTree(random)
-    const policy = policyOf({ mode: "auto_edit", place: placeAt(tree.root) })
+    const policy = policyOf({ mode: "auto_edit", place: workspacePathsAt(tree.root) })
     let recent: Array<string> = []
     const check = (): void => {
       assert.deepStrictEqual(tree.violations(), [], `after writing ${JSON.stringify(recent)}`)

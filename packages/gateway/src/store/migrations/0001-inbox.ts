@@ -1,13 +1,13 @@
-/** What came in, in the order of its chat, until it is done and a week longer; and what could not be done. */
+/** Tables of received events, in the order of their chats, and of dead letters. */
 export const inbox = [
-  // Events of one chat are done one after the other: number `done + 1` is whose turn it is, `received` is the last.
+  // `received` is the last position of the chat, and `done` the last handled one.
   `CREATE TABLE chats (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     key text NOT NULL UNIQUE,
     received bigint NOT NULL,
     done bigint NOT NULL
   )`,
-  // The body goes when the event is done; the row stays, so that the same event is known when it comes again.
+  // The body is deleted when the event is done. The row stays for a week, so that a repeated event is recognized.
   `CREATE TABLE inbox (
     chat bigint NOT NULL REFERENCES chats (id),
     position bigint NOT NULL,

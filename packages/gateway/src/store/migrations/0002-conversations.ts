@@ -1,4 +1,4 @@
-/** What a chat is about: where its work is done, which tasks it follows, what its buttons mean. No text of anybody stays here for long. */
+/** Tables of conversations: locations, followed tasks, approval cards and buttons. Texts of users are deleted after a day. */
 export const conversations = [
   // One account in one chat, or in one thread of it.
   `CREATE TABLE talks (
@@ -46,7 +46,7 @@ export const conversations = [
     asked_at timestamptz NOT NULL
   )`,
   `CREATE INDEX approval_cards_by_task ON approval_cards (task_id)`,
-  // Of a button's id only the hash is kept.
+  // A button's id is stored as a hash.
   `CREATE TABLE actions (
     hash bytea PRIMARY KEY,
     platform text NOT NULL,
@@ -62,6 +62,6 @@ export const conversations = [
   )`,
   `CREATE INDEX actions_by_subject ON actions (subject)`,
   `CREATE INDEX actions_by_end ON actions (expires_at)`,
-  // Names of those who have acted from a chat, for "already decided by".
+  // Names of users who have acted from a chat, for "already decided by".
   `CREATE TABLE people (user_id text PRIMARY KEY, name text NOT NULL, seen_at timestamptz NOT NULL)`
 ]

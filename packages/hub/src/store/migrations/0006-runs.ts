@@ -1,6 +1,6 @@
 /**
- * Tasks, the runs that they become, and the mirror of those runs' logs. What an Edge or a person wrote is kept as JSON text: it may hold
- * characters, escaped there, that PostgreSQL's own text and jsonb refuse.
+ * Tasks, the runs that they become, and the mirror of the runs' logs. Content of Edges and users is stored as JSON text: JSON escapes
+ * characters that PostgreSQL rejects in `text` and `jsonb`.
  */
 export const runsMigration = [
   // Lists of readable rows start with the projects that every user may read.

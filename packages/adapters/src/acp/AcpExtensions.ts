@@ -1,0 +1,116 @@
+/**
+ * Fields that agents send or accept and the stable schema of version 1 does not have. The recordings in `test/fixtures` show them.
+ * Delete a field here when the schema has it.
+ */
+import type * as Acp from "@agentclientprotocol/sdk"
+
+/** Token counts of a turn. Draft of the protocol; Claude, Codex, Copilot and OpenCode send them in the response to `session/prompt`. */
+export interface TurnTokens {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly totalTokens: number
+  readonly cachedReadTokens: number
+  readonly cachedWriteTokens: number
+  readonly thoughtTokens: number
+}
+
+export type PromptResponse = Acp.PromptResponse & { readonly usage: TurnTokens }
+
+/** `_meta` of a prompt's response. Gemini has its token counts there, from before the draft. */
+export interface PromptMeta {
+  readonly quota: { readonly token_count: QuotaTokens }
+}
+export interface QuotaTokens {
+  readonly input_tokens: number
+  readonly output_tokens: number
+}
+
+/** `_meta` of a message chunk. Qwen sends the tokens of one model call with an empty chunk. */
+export interface ChunkMeta {
+  readonly usage: TurnTokens
+}
+
+/** Models of a session, in the form that preceded `configOptions`. Codex, Gemini and Qwen send it. */
+export interface SessionModelState {
+  readonly currentModelId: string
+  readonly availableModels: ReadonlyArray<{ readonly modelId: string }>
+}
+
+/** Response that opens a session, by any of the three methods. */
+export type SessionResponse = (
+  | Acp.NewSessionResponse
+  | Acp.LoadSessionResponse
+  | Acp.ResumeSessionResponse
+) & { readonly models: SessionModelState }
+
+/** Params of `session/set_model`, which goes with `SessionModelState`. */
+export interface SetSessionModelRequest {
+  readonly sessionId: Acp.SessionId
+  readonly modelId: string
+}
+
+/** `_meta` of a tool call, with the agents' terminals and tool names. */
+export interface ToolCallMeta {
+  /** Claude and Qwen; Claude under `_meta.claudeCode`. */
+  readonly toolName: string
+  /** Codex: output of a command, in pieces. */
+  readonly terminal_output_delta: { readonly data: string }
+  /** Codex: end of a command. */
+  readonly terminal_exit: { readonly exit_code: number }
+}
+
+/** Each agent's own part of `_meta` of a tool call, such as `_meta.claudeCode`. */
+export interface AgentToolMeta {
+  readonly toolName: string
+  /** Claude: why a call was not executed, `user-rejected` or `permission-rule`. */
+  readonly nonExecutionKind: string
+}
+
+/** `_meta` of a diff. Codex and Gemini say what happens to the file: `add`, `modify`, `update` or `delete`. */
+export interface DiffMeta {
+  readonly kind: string
+}
+
+/** Params of the notification `_auth/status_update`, which Claude and Codex send: whether the user is signed in, and how. */
+export interface AuthStatusUpdate {
+  readonly authStatus: { readonly kind: string }
+}
+
+/** `data` of an error. Claude and OpenCode send its kind; others send details or an HTTP status. */
+export interface ErrorData {
+  readonly details: string
+  readonly errorKind: string
+  readonly errorName: string
+  readonly status: number
+  readonly statusCode: number
+}
+
+/** Part of `_meta` of `session_info_update` under `AcpAgent.statusKey`: Codex reports failed turns and retries. */
+export interface StatusMeta {
+  readonly threadStatus: { readonly type: string }
+  readonly error: { readonly willRetry: boolean }
+}
+
+/** Result of a shell command in `rawOutput`, which the schema leaves open. */
+export interface RawOutput {
+  /** OpenCode: exit code of a command, whether a file existed, whether a call was interrupted. */
+  readonly metadata: { readonly exit: number; readonly exists: boolean; readonly interrupted: boolean }
+  /** Codex. */
+  readonly exit_code: number
+  /** Qwen. */
+  readonly exitCode: number
+  /** Copilot: the part with the type `shell_exit` has the exit code. */
+  readonly contents: ReadonlyArray<ShellExit>
+  /** Qwen: `cancelled`. */
+  readonly outcome: string
+  /** Copilot: `denied` or `rejected`. */
+  readonly code: string
+  readonly output: string
+  readonly content: string
+  readonly error: string
+  readonly message: string
+}
+export interface ShellExit {
+  readonly type: string
+  readonly exitCode: number
+}

@@ -1,0 +1,64 @@
+/**
+ * Projects and targets of the user, shared by many pages, with their names.
+ *
+ * Contains the first 200 of each, for selection. Pages with full lists read by cursor.
+ */
+import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
+import type { ProjectRole } from "@corral/domain/project/Project"
+import { queryOptions, useQuery } from "@tanstack/react-query"
+import { hubApi } from "./Hub.ts"
+
+const MOST = 200
+
+export const projectsQuery = queryOptions({
+  queryKey: ["projects", "known"],
+  queryFn: ({ signal }) => hubApi.projects.list({ query: { limit: MOST }, signal })
+})
+
+/** Devices that can run tasks. With a project, only devices shared with it. */
+export const targetsQuery = (projectId?: ProjectId) =>
+  queryOptions({
+    queryKey: ["devices", "targets", projectId ?? ""],
+    queryFn: ({ signal }) =>
+      hubApi.devices.targets({
+        query: { limit: MOST, ...(projectId === undefined ? {} : { projectId }) },
+        signal
+      })
+  })
+
+export const projectQuery = (id: ProjectId) =>
+  queryOptions({
+    queryKey: ["projects", "one", id],
+    queryFn: ({ signal }) => hubApi.projects.get({ params: { id }, signal })
+  })
+
+export const useProjects = () => useQuery(projectsQuery).data?.items ?? []
+
+const useProject = (id: ProjectId | undefined) => useProjects().find((project) => project.id === id)
+
+/** Name of a project. Undefined while it is unknown. */
+export const useProjectName = (id: ProjectId | undefined): string | undefined => useProject(id)?.name
+
+export const useTargets = (projectId?: ProjectId) => useQuery(targetsQuery(projectId)).data?.items ?? []
+
+export const useTargetName = (id: DeviceId | undefined): string | undefined =>
+  useTargets().find((target) => target.id === id)?.name
+
+/** Whether the user can start work in the project. True for an unknown project: the Hub decides. */
+export const useCanWork = (id: ProjectId | undefined): boolean => {
+  const role = useProject(id)?.role
+  return role === undefined || isAtLeast(role, "member")
+}
+
+/** Whether the user's role can decide approvals of the project. True for an unknown project: the Hub decides. */
+export const useCanDecide = (id: ProjectId | undefined): boolean => {
+  const project = useProject(id)
+  return project === undefined || isAtLeast(project.role, project.approvals.approvers)
+}
+
+/** Weakest first. */
+export const projectRoles: ReadonlyArray<ProjectRole> = ["viewer", "member", "admin", "owner"]
+
+/** Whether a role has at least the rights of another. Only hides unavailable actions: the Hub decides. */
+export const isAtLeast = (role: ProjectRole, wanted: ProjectRole): boolean =>
+  projectRoles.indexOf(role) >= projectRoles.indexOf(wanted)

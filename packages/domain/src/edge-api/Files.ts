@@ -1,0 +1,32 @@
+/** Files of a workspace: folders as pages, and the first part of a file. Paths outside of the workspace are refused. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { FileEntry, FilePreview, WorkspacePath } from "../device/Workspace.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { listQuery, page } from "../http/Page.ts"
+import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { WorkspaceId } from "../identity/Ids.ts"
+
+export class EdgeFiles extends HttpApiGroup.make("files")
+  .add(
+    HttpApiEndpoint.get("files", "/v1/workspaces/:id/files", {
+      params: { id: WorkspaceId },
+      query: { ...listQuery, path: Schema.optionalKey(WorkspacePath) },
+      success: page(FileEntry),
+      error: responses(
+        "workspace_outside_allowlist",
+        "permission_denied",
+        "not_found",
+        "schema_validation_failed"
+      )
+    }),
+    HttpApiEndpoint.get("file", "/v1/workspaces/:id/file", {
+      params: { id: WorkspaceId },
+      query: { path: WorkspacePath },
+      success: FilePreview,
+      error: responses("workspace_outside_allowlist", "permission_denied", "not_found")
+    })
+  )
+  .middleware(SchemaErrors)
+  .middleware(BearerAuthority)
+  .middleware(RequestIds) {}

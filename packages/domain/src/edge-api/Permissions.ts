@@ -1,0 +1,41 @@
+/** Approvals that runs of this Edge request, and decisions on them. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Approval, ApprovalState, DecideApproval, originHeaders } from "../approval/Approval.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
+import { listQuery, page } from "../http/Page.ts"
+import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { ApprovalId, RunId } from "../identity/Ids.ts"
+
+export class EdgePermissions extends HttpApiGroup.make("permissions")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/permissions", {
+      query: { ...listQuery, runId: Schema.optionalKey(RunId), state: Schema.optionalKey(ApprovalState) },
+      success: page(Approval),
+      error: responses("schema_validation_failed")
+    }),
+    HttpApiEndpoint.get("get", "/v1/permissions/:id", {
+      params: { id: ApprovalId },
+      success: Approval,
+      error: responses("not_found")
+    }),
+    HttpApiEndpoint.post("decide", "/v1/permissions/decide", {
+      headers: { ...idempotencyHeaders, ...originHeaders },
+      payload: DecideApproval,
+      success: Approval,
+      error: responses(
+        "not_found",
+        "permission_denied",
+        "approval_already_resolved",
+        "approval_expired",
+        "schema_validation_failed",
+        "idempotency_conflict",
+        "idempotency_in_flight",
+        "overloaded"
+      )
+    }).annotate(OpenApi.Description, "The first valid decision wins. Repeating it returns the same approval.")
+  )
+  .middleware(SchemaErrors)
+  .middleware(BearerAuthority)
+  .middleware(RequestIds) {}

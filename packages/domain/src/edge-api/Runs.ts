@@ -1,0 +1,89 @@
+/** Runs of an Edge: start, input, cancellation, result and log. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { responses } from "../errors/ErrorTable.ts"
+import { createdWithLocation } from "../http/Created.ts"
+import { After } from "../http/EventStream.ts"
+import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
+import { Limit, listQuery, page } from "../http/Page.ts"
+import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { RunId } from "../identity/Ids.ts"
+import { CreateRun, Run, RunInput, RunStatus } from "../run/Run.ts"
+import { EventPage, RunPending, RunResult } from "./RunViews.ts"
+
+const run = { id: RunId }
+
+export class EdgeRuns extends HttpApiGroup.make("runs")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/runs", {
+      query: { ...listQuery, state: Schema.optionalKey(RunStatus) },
+      success: page(Run),
+      error: responses("schema_validation_failed")
+    }),
+    HttpApiEndpoint.post("create", "/v1/runs", {
+      headers: idempotencyHeaders,
+      payload: CreateRun,
+      success: createdWithLocation(Run),
+      error: responses(
+        "invalid_agent_id",
+        "workspace_outside_allowlist",
+        "permission_denied",
+        "runtime_unavailable",
+        "schema_validation_failed",
+        "idempotency_conflict",
+        "idempotency_in_flight",
+        "overloaded"
+      )
+    }),
+    HttpApiEndpoint.get("get", "/v1/runs/:id", { params: run, success: Run, error: responses("not_found") }),
+    HttpApiEndpoint.post("cancel", "/v1/runs/:id/cancel", {
+      params: run,
+      success: Run,
+      error: responses("not_found", "run_not_cancellable")
+    }).annotate(
+      OpenApi.Description,
+      "Cancelling a cancelled run has no effect. `run_not_cancellable` if the run has completed or failed."
+    ),
+    HttpApiEndpoint.post("input", "/v1/runs/:id/input", {
+      params: run,
+      headers: idempotencyHeaders,
+      payload: RunInput,
+      success: Run,
+      error: responses("not_found", "conflict", "idempotency_conflict", "idempotency_in_flight")
+    }).annotate(
+      OpenApi.Description,
+      "Sends a further user message. `conflict` if the run has ended or its runtime does not accept messages."
+    ),
+    HttpApiEndpoint.get("result", "/v1/runs/:id/result", {
+      params: run,
+      query: {
+        waitMs: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 60_000 })))
+      },
+      success: [RunResult, RunPending.pipe(HttpApiSchema.status(202))],
+      error: responses(
+        "not_found",
+        "run_timeout",
+        "run_cancelled",
+        "runtime_unavailable",
+        "permission_denied",
+        "approval_rejected",
+        "internal"
+      )
+    }).annotate(
+      OpenApi.Description,
+      "Waits up to `waitMs` for the end of the run. 202 if the run is still in progress. A run that failed for a reason without its own status returns `internal`; the run has the failure."
+    ),
+    HttpApiEndpoint.get("events", "/v1/runs/:id/events", {
+      params: run,
+      query: { after: Schema.optionalKey(After), limit: Limit },
+      success: EventPage,
+      error: responses("not_found", "conflict")
+    }).annotate(
+      OpenApi.Description,
+      "Events after `after`. With `Accept: text/event-stream` the response is a live stream: `id:` is the seq, and `Last-Event-ID` resumes. " +
+        "`conflict` with the reason `replay_gap` if retention has deleted the log; the run still has its outcome."
+    )
+  )
+  .middleware(SchemaErrors)
+  .middleware(BearerAuthority)
+  .middleware(RequestIds) {}

@@ -1,0 +1,34 @@
+/**
+ * Hints of the change feed: the id and the current state of a changed device, approval, task or run, without its content.
+ *
+ * A reader that receives a hint reads the resource again. Later versions of the contract can add kinds, so readers ignore unknown kinds.
+ */
+import { Schema } from "effect"
+import { ApprovalState } from "../approval/Approval.ts"
+import { DeviceState } from "../device/Device.ts"
+import { HubRunStatus } from "./HubRun.ts"
+import { ApprovalId, DeviceId, ProjectId, RunId, TaskId } from "../identity/Ids.ts"
+import { TaskState } from "../task/Task.ts"
+
+/** One hint of the change feed. */
+export const ChangeHint = Schema.Union([
+  Schema.Struct({
+    kind: Schema.Literal("device"),
+    id: DeviceId,
+    state: DeviceState,
+    lastSeenAt: Schema.optionalKey(Schema.String)
+  }),
+  Schema.Struct({
+    kind: Schema.Literal("approval"),
+    id: ApprovalId,
+    runId: RunId,
+    projectId: ProjectId,
+    state: ApprovalState
+  }),
+  Schema.Struct({ kind: Schema.Literal("task"), id: TaskId, projectId: ProjectId, state: TaskState }),
+  Schema.Struct({ kind: Schema.Literal("run"), id: RunId, projectId: ProjectId, state: HubRunStatus })
+]).annotate({ identifier: "HubNews" })
+export type ChangeHint = typeof ChangeHint.Type
+
+/** Largest number of devices, and of pending approvals, that a new reader receives. */
+export const MAX_INITIAL_HINTS = 1_000

@@ -1,0 +1,84 @@
+/**
+ * What the Edge asks of every request and upgrade: its own Host, no foreign Origin, the token, and a JSON body of acceptable size. Only the
+ * health pages are open without a token. Pure except for the token check.
+ */
+import type { HttpRefusal } from "@corral/service/http/Refusal"
+import { isMetricsPage } from "@corral/service/http/MetricsPage"
+import {
+  headerOf,
+  pathOfTarget,
+  RequestGuard,
+  type RequestHead,
+  type RequestPolicy
+} from "@corral/service/http/RequestGuard"
+import { Effect, Layer } from "effect"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { LocalToken } from "../LocalToken.ts"
+
+export interface EdgePolicyOptions {
+  /** Values of Host under which the Edge is reached, with the port. */
+  readonly hosts: ReadonlyArray<string>
+  readonly allowedOrigins: ReadonlyArray<string>
+  readonly matchesToken: (candidate: string) => boolean
+}
+
+export const EDGE_STREAM_PATH = "/v1/events"
+
+const healthPaths = new Set(["/health", "/v1/health", "/health/live"])
+
+type TokenSource = Pick<RequestHead, "headers" | "isUpgrade" | "target">
+
+/** The bearer token, or the query's on the event stream's upgrade; "" for another form, `undefined` for none. */
+const tokenOf = ({ headers, isUpgrade, target }: TokenSource): string | undefined => {
+  const { authorization } = headers
+  if (authorization !== undefined)
+    return /^Bearer +(\S+) *$/i.exec(headerOf({ headers }, "authorization") ?? "")?.[1] ?? ""
+  if (!isUpgrade || pathOfTarget(target) !== EDGE_STREAM_PATH) return undefined
+  return new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("token") ?? undefined
+}
+
+/** Whether a request that the policy admits carries the Edge's token. */
+export const carriesEdgeToken = (source: TokenSource): boolean =>
+  !isMetricsPage(source.target) &&
+  (source.headers["authorization"] !== undefined || tokenOf(source) !== undefined)
+
+const refusalOfToken = (
+  head: RequestHead,
+  matches: (candidate: string) => boolean
+): HttpRefusal | undefined => {
+  // The metrics page has its own token, which gives access to nothing else. The Edge's token does not open it.
+  if (isMetricsPage(head.target)) return undefined
+  const token = tokenOf(head)
+  const isAllowed =
+    token === undefined ? head.method === "GET" && healthPaths.has(pathOfTarget(head.target)) : matches(token)
+  return isAllowed ? undefined : { code: "unauthorized" }
+}
+
+export const edgeRequestPolicy = ({
+  allowedOrigins,
+  hosts,
+  matchesToken
+}: EdgePolicyOptions): RequestPolicy => ({
+  names: { hosts: new Set(hosts), origins: new Set(allowedOrigins) },
+  // An allowed Origin is another site.
+  allowsCrossSite: (head) => headerOf(head, "origin") !== undefined,
+  refusalOf: (head) => refusalOfToken(head, matchesToken)
+})
+
+/**
+ * For a program that mounts the Edge's routes in its own server: the origins at which callers reach them. Pages need an allowed origin of the
+ * configuration, as at the Edge's own server.
+ */
+export const edgeMountedAt = ({ allowedOrigins }: EdgeConfig, ...origins: ReadonlyArray<string>) =>
+  Layer.effect(
+    RequestGuard,
+    Effect.map(LocalToken, ({ matches }) =>
+      RequestGuard.make(
+        edgeRequestPolicy({
+          hosts: origins.map((origin) => new URL(origin).host),
+          allowedOrigins,
+          matchesToken: matches
+        })
+      )
+    )
+  )

@@ -1,0 +1,117 @@
+import { within } from "@corral/testing/time/Within"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { tmpdir } from "node:os"
+import { signalGroup } from "../../src/process/MarkSweep.ts"
+import { Subprocess } from "../../src/process/Subprocess.ts"
+import { terminate, terminateAfterInput } from "../../src/process/Termination.ts"
+
+const GRACE = 6_000
+
+/** Prints what it receives, and ends only by force. */
+const stubborn = `
+  for (const name of ["SIGINT", "SIGTERM"]) process.on(name, () => console.log(name))
+  process.stdin.on("data", (text) => process.stdout.write(text)).on("end", () => console.log("end of input"))
+  setInterval(() => undefined, 60_000)
+  console.log("ready")
+`
+
+/** A process that does not end by itself, with the options to terminate it. */
+const started = Effect.gen(function* () {
+  const exited = yield* Deferred.make<void>()
+  const gone = Promise.withResolvers<void>()
+  let output = ""
+  let notify = () => {}
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(
+      () =>
+        new Subprocess(
+          {
+            file: process.execPath,
+            args: ["-e", stubborn],
+            cwd: tmpdir(),
+            env: { PATH: process.env.PATH ?? "" },
+            stdin: "pipe"
+          },
+          {
+            onChunk: (chunk) => {
+              output += chunk.toString("utf8")
+              notify()
+            },
+            onGone: () => {
+              Deferred.doneUnsafe(exited, Effect.void)
+              gone.resolve()
+            },
+            onEnd: () => undefined,
+            onSpawnError: (error) => gone.reject(error)
+          }
+        )
+    ),
+    ({ pid }) => Effect.sync(() => pid !== undefined && signalGroup(pid, "SIGKILL"))
+  )
+  /** Waits for a line of the process, and returns all lines so far. */
+  const heard = (line: string): Effect.Effect<ReadonlyArray<string>> =>
+    Effect.promise(async () => {
+      const lines = () => output.split("\n").slice(0, -1)
+      const said = new Promise<void>((resolve) => {
+        notify = () => {
+          if (lines().includes(line)) resolve()
+        }
+        notify()
+      })
+      await within(said, 10_000, line)
+      return lines()
+    })
+  yield* heard("ready")
+  const options = {
+    child,
+    exited,
+    grace: GRACE,
+    target: { mark: "CORRAL_RUN_ID=none", leader: child.pid, groups: undefined }
+  }
+  return { options, heard, isGone: Effect.promise(() => within(gone.promise, 10_000, "the end")), child }
+})
+
+describe("terminate", () => {
+  it.effect("shares the grace between cancel, SIGINT and SIGTERM, and then kills", () =>
+    Effect.gen(function* () {
+      const { child, heard, isGone, options } = yield* started
+      yield* Effect.forkScoped(terminate(options, "cancel\n"), { startImmediately: true })
+      assert.deepStrictEqual(yield* heard("cancel"), ["ready", "cancel"])
+      yield* TestClock.adjust(GRACE / 3)
+      assert.deepStrictEqual(yield* heard("SIGINT"), ["ready", "cancel", "SIGINT"])
+      yield* TestClock.adjust(GRACE / 3)
+      assert.deepStrictEqual(yield* heard("SIGTERM"), ["ready", "cancel", "SIGINT", "SIGTERM"])
+      assert.isFalse(child.gone)
+      yield* TestClock.adjust(GRACE / 3)
+      yield* isGone
+    })
+  )
+
+  it.effect("starts with SIGINT, after half of the grace SIGTERM, where the protocol has no cancel", () =>
+    Effect.gen(function* () {
+      const { heard, isGone, options } = yield* started
+      yield* Effect.forkScoped(terminate(options, undefined), { startImmediately: true })
+      assert.deepStrictEqual(yield* heard("SIGINT"), ["ready", "SIGINT"])
+      yield* TestClock.adjust(GRACE / 2)
+      assert.deepStrictEqual(yield* heard("SIGTERM"), ["ready", "SIGINT", "SIGTERM"])
+      yield* TestClock.adjust(GRACE / 2)
+      yield* isGone
+    })
+  )
+})
+
+describe("terminateAfterInput", () => {
+  it.effect("closes the input, and sends signals when the process stays", () =>
+    Effect.gen(function* () {
+      const { heard, isGone, options } = yield* started
+      yield* Effect.forkScoped(terminateAfterInput(options, 1_000), { startImmediately: true })
+      assert.deepStrictEqual(yield* heard("end of input"), ["ready", "end of input"])
+      yield* TestClock.adjust(1_000)
+      assert.deepStrictEqual(yield* heard("SIGINT"), ["ready", "end of input", "SIGINT"])
+      yield* TestClock.adjust(GRACE)
+      yield* isGone
+    })
+  )
+})

@@ -1,0 +1,69 @@
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
+import { assert, describe, it } from "@effect/vitest"
+import { OpenApprovals } from "../../src/approval/OpenApprovals.ts"
+import { requestApproval } from "../../src/run/ApprovalRequests.ts"
+import { Backlog } from "../../src/run/Backlog.ts"
+import { BatchState } from "../../src/run/BatchState.ts"
+import { BudgetMeter } from "../../src/run/Budget.ts"
+import { OutputRedaction } from "../../src/run/OutputRedaction.ts"
+import type { RunMessage } from "../../src/run/RunMessage.ts"
+import { RunRecorder } from "../../src/run/RunRecorder.ts"
+import { policyOf, shell } from "../approval/RunPolicies.ts"
+import { created, runIdOf, runOf } from "../Samples.ts"
+
+const HALF_HOUR = 1_800_000
+const now = Date.UTC(2026, 0, 1, 12)
+
+const silent: AnyProtocol = {
+  open: "",
+  answer: () => undefined,
+  input: () => undefined,
+  cancel: () => undefined,
+  step: () => [],
+  end: () => []
+}
+
+/** The event of an approval request in a new run, with what is still pending. */
+const requested = (request: ApprovalRequest) => {
+  const recorder = new RunRecorder(runOf(runIdOf(1)))
+  recorder.apply(created)
+  const batch = new BatchState(
+    {
+      recorder,
+      protocol: silent,
+      approvals: new OpenApprovals(),
+      backlog: new Backlog<RunMessage>(),
+      isGone: () => false,
+      budget: new BudgetMeter(),
+      redaction: new OutputRedaction(["correct horse"]),
+      reported: { diff: undefined, isOver: false },
+      write: () => undefined,
+      policy: policyOf(),
+      root: "/ws",
+      approvalMs: HALF_HOUR,
+      onUnknown: () => undefined
+    },
+    now
+  )
+  requestApproval(batch, "1", request)
+  const events = (recorder.take()?.events.lines ?? []).map((line) => JSON.parse(line))
+  const event = events.find(({ type }) => type === "run.approval.requested")
+  return { ...event, pending: recorder.state.pending }
+}
+
+describe("requestApproval", () => {
+  it("records a pending approval that expires after the configured time", () => {
+    const { createdAt, payload, pending } = requested(shell("npm test"))
+    assert.deepStrictEqual(pending, [payload.approvalId])
+    assert.strictEqual(createdAt, new Date(now).toISOString())
+    assert.strictEqual(payload.expiresAt, new Date(now + HALF_HOUR).toISOString())
+  })
+
+  it("offers to remember a request only if it is shown whole and without a secret", () => {
+    assert.include(requested(shell("npm test")).payload.request.scopes, "always")
+    const { request } = requested(shell("npm test --key 'correct horse'")).payload
+    assert.strictEqual(request.command, "npm test --key '[redacted]'")
+    assert.deepInclude(request, { scopes: ["once"], editable: false })
+  })
+})

@@ -1,0 +1,126 @@
+/**
+ * Handling of a click on a card: finds the action of its button and runs it.
+ *
+ * Guarantees: a button works only on its own message, for its audience, and until it expires.
+ * Does not: check permissions. The Hub does.
+ */
+import type { CardAction } from "@corral/domain/chat/Integration"
+import type { TaskId } from "@corral/domain/identity/Ids"
+import { Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import { type ButtonAction, ButtonActions } from "../action/ButtonActions.ts"
+import type { ButtonMeaning } from "../action/ButtonMeaning.ts"
+import { ApprovalCardStore } from "../following/ApprovalCardStore.ts"
+import { HandlerFailed } from "../handling/Handler.ts"
+import { PendingAnswers } from "../handling/PendingAnswers.ts"
+import { Hub } from "../hub/Hub.ts"
+import type { HubFailed } from "../hub/HubFailures.ts"
+import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { ChatTasks } from "./ChatTasks.ts"
+import { Decisions } from "./Decisions.ts"
+import * as phrases from "./Phrases.ts"
+import type { Responder } from "./Responder.ts"
+import { WorkLocations } from "./WorkLocations.ts"
+
+type Failed = HandlerFailed | HubFailed | NotSent | PlatformUnavailable | SqlError.SqlError
+
+type Services =
+  | ApprovalCardStore
+  | ButtonActions
+  | ChatTasks
+  | Decisions
+  | Hub
+  | PendingAnswers
+  | WorkLocations
+
+type Meaning<Tag extends ButtonMeaning["_tag"]> = Extract<ButtonMeaning, { readonly _tag: Tag }>
+
+export class ClickHandler extends Context.Service<
+  ClickHandler,
+  { readonly handle: (event: CardAction, responder: Responder) => Effect.Effect<void, Failed> }
+>()("corral/gateway/ClickHandler") {
+  static readonly layer = Layer.effect(
+    ClickHandler,
+    Effect.map(Effect.context<Services>(), (services) =>
+      ClickHandler.of({
+        handle: (event, responder) => Effect.provide(handleClick(event, responder), services)
+      })
+    )
+  )
+}
+
+/** A click on a card that was sent a moment ago, whose message is not stored yet. */
+const messageUnknown = () =>
+  new HandlerFailed({ message: "A button was clicked before its message was known.", permanent: false })
+
+/** Whether the click is on another message than the card's, such as a forwarded copy. */
+const isOnOtherMessage = ({ payload }: CardAction, { chatId, messageId }: ButtonAction): boolean =>
+  payload.messageId !== messageId || (payload.chatId !== undefined && payload.chatId !== chatId)
+
+const handleClick = Effect.fn("ClickHandler.handle")(function* (
+  event: CardAction,
+  responder: Responder
+): Effect.fn.Return<void, Failed, Services> {
+  const { account, replyPrivately } = responder
+  const action = yield* (yield* ButtonActions).find(account, event.payload.actionId)
+  if (action === undefined) return yield* replyPrivately(phrases.cardExpired)
+  if (action.messageId === undefined) return yield* messageUnknown()
+  if (isOnOtherMessage(event, action)) return yield* replyPrivately(phrases.cardElsewhere)
+  if (action.audience !== undefined && action.audience !== account.account)
+    return yield* replyPrivately(phrases.refusalText("permission_denied", ""))
+  const { isExpired, meaning } = action
+  const answerSent = (yield* PendingAnswers).awaitSent(event.key, Date.parse(event.createdAt))
+  switch (meaning._tag) {
+    case "Decide":
+      return yield* decide(responder, meaning, isExpired, answerSent)
+    case "Cancel":
+      return yield* cancel(responder, meaning.taskId, isExpired)
+    case "Use": {
+      if (isExpired) return yield* replyPrivately(phrases.cardExpired)
+      yield* answerSent
+      return yield* chooseLocation(responder, meaning, action.chatId ?? "")
+    }
+  }
+})
+
+const decide = Effect.fnUntraced(function* (
+  responder: Responder,
+  { approvalId, decision }: Meaning<"Decide">,
+  isExpired: boolean,
+  answerSent: Effect.Effect<void>
+) {
+  const decisions = yield* Decisions
+  const card = yield* (yield* ApprovalCardStore).get(approvalId)
+  if (card === undefined) return yield* responder.replyPrivately(phrases.cardExpired)
+  if (isExpired || card.state !== "pending") {
+    yield* answerSent
+    return yield* responder.replyPrivately(yield* decisions.describeDecision(responder, card))
+  }
+  const answer = yield* decisions.decide(responder, card, decision, answerSent)
+  if (answer !== undefined) yield* responder.replyPrivately(answer)
+})
+
+const cancel = Effect.fnUntraced(function* (
+  { account, replyPrivately }: Responder,
+  taskId: TaskId,
+  isExpired: boolean
+) {
+  const hub = yield* Hub
+  if (isExpired) {
+    // Fails for a user who may not read the task.
+    yield* hub.as(account, ({ tasks }) => tasks.get({ params: { id: taskId } }))
+    return yield* replyPrivately(phrases.refusalText("run_not_cancellable", ""))
+  }
+  yield* hub.as(account, ({ tasks }) => tasks.cancel({ params: { id: taskId } }))
+})
+
+const chooseLocation = Effect.fnUntraced(function* (
+  responder: Responder,
+  { base, place, talk }: Meaning<"Use">,
+  chatId: string
+) {
+  if (!(yield* (yield* WorkLocations).isOffered(responder.account, place)))
+    return yield* responder.replyPrivately(phrases.noSuchLocation)
+  yield* (yield* ChatTasks).useLocation({ key: talk, chatKey: base, chatId }, responder, place)
+  yield* (yield* ButtonActions).expire(talk)
+})

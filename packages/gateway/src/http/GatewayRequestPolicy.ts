@@ -1,0 +1,56 @@
+/**
+ * What the Gateway asks of a request before it reads the body: a served path, its method, and a body of the expected kind and size. Pure.
+ *
+ * Does not: check who sent the request. Only the body says that; neither Host nor Origin identifies a platform.
+ */
+import { isMetricsPage } from "@corral/service/http/MetricsPage"
+import type { HttpRefusal } from "@corral/service/http/Refusal"
+import {
+  type BodyKind,
+  pathOfTarget,
+  RequestGuard,
+  type RequestHead,
+  type RequestPolicy
+} from "@corral/service/http/RequestGuard"
+import { Effect, Layer } from "effect"
+import type { ChatPlatform } from "../platform/ChatPlatform.ts"
+import { Platforms } from "../platform/Platforms.ts"
+
+export interface GatewayRoute {
+  readonly method: "GET" | "POST"
+  readonly body: BodyKind
+}
+
+/** The paths that a Gateway serves: health, and the webhooks of its platforms. */
+export const routesFor = (platforms: ReadonlyArray<ChatPlatform>): ReadonlyMap<string, GatewayRoute> => {
+  const routes = new Map<string, GatewayRoute>([
+    ["/health", { method: "GET", body: "json" }],
+    ["/health/live", { method: "GET", body: "json" }]
+  ])
+  for (const { forms = [], id } of platforms)
+    for (const kind of ["events", "card-actions"] as const)
+      routes.set(`/integrations/${id}/${kind}`, {
+        method: "POST",
+        body: forms.includes(kind) ? "form" : "json"
+      })
+  return routes
+}
+
+const refusalOfRoute = (head: RequestHead, route: GatewayRoute | undefined): HttpRefusal | undefined => {
+  // The server answers for this page, with its own token.
+  if (isMetricsPage(head.target)) return undefined
+  if (route === undefined) return { code: "not_found" }
+  return route.method === head.method ? undefined : { code: "method_not_allowed", allow: [route.method] }
+}
+
+export const gatewayRequestPolicy = (routes: ReadonlyMap<string, GatewayRoute>): RequestPolicy => ({
+  refusalOf: (head) => refusalOfRoute(head, routes.get(pathOfTarget(head.target))),
+  bodyKindAt: (path) => routes.get(path)?.body ?? "json",
+  requiresBodyAt: (path) => routes.get(path)?.method === "POST"
+})
+
+/** For a program that mounts the Gateway's routes in its own server. */
+export const gatewayGuardLayer = Layer.effect(
+  RequestGuard,
+  Effect.map(Platforms, ({ all }) => RequestGuard.make(gatewayRequestPolicy(routesFor(all))))
+)

@@ -1,0 +1,45 @@
+/** Codec of changes that the feed reads: rows of `approvals`, `tasks` and `runs`, with the readers who may see them. */
+import { ApprovalState } from "@corral/domain/approval/Approval"
+import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import { ApprovalId, DeviceId, ProjectId, RunId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import { TaskState } from "@corral/domain/task/Task"
+import { Schema } from "effect"
+import { storedRows } from "../store/StoredRows.ts"
+
+/** The `kind` is a literal of the statement; it selects the table. */
+const ApprovalChange = {
+  kind: Schema.Literal("approval"),
+  id: ApprovalId,
+  run_id: RunId,
+  project_id: ProjectId,
+  state: ApprovalState
+}
+const TaskChange = { kind: Schema.Literal("task"), id: TaskId, project_id: ProjectId, state: TaskState }
+const RunChange = { kind: Schema.Literal("run"), id: RunId, project_id: ProjectId, state: HubRunStatus }
+
+const readers = {
+  /** Whether every user may read the project. */
+  internal: Schema.Boolean,
+  members: Schema.Array(UserId)
+}
+
+const ChangeRow = Schema.Union([
+  Schema.Struct({ ...ApprovalChange, ...readers }),
+  Schema.Struct({ ...TaskChange, ...readers }),
+  Schema.Struct({ ...RunChange, ...readers })
+])
+
+const PendingApprovalRow = Schema.Struct(ApprovalChange)
+
+/** The columns of a change without its readers. */
+export type ChangeColumns = typeof ChangeRow.Type | typeof PendingApprovalRow.Type
+
+export const changeRows = storedRows("approvals, tasks, runs", ChangeRow)
+export const pendingApprovalRows = storedRows("approvals", PendingApprovalRow)
+export const presentRows = storedRows(
+  "approvals, device_shares",
+  Schema.Union([
+    Schema.Struct({ kind: ApprovalChange.kind, id: ApprovalId }),
+    Schema.Struct({ kind: Schema.Literal("device"), id: DeviceId })
+  ])
+)

@@ -1,0 +1,47 @@
+/** Codec of the table `projects`, with the role of the reader. */
+import { ProjectId } from "@corral/domain/identity/Ids"
+import { Approvers, type Project, ProjectRole, ProjectVisibility } from "@corral/domain/project/Project"
+import { Schema } from "effect"
+import { storedRows, Timestamp } from "../store/StoredRows.ts"
+
+const ProjectRow = Schema.Struct({
+  id: ProjectId,
+  name: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  visibility: ProjectVisibility,
+  approvers: Approvers,
+  own_requests: Schema.Boolean,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  /** Null for a reader who is not a member. */
+  role: Schema.NullOr(ProjectRole)
+})
+
+/** For a statement that names `projects` as `p` and `project_members` as `m`. */
+export const PROJECT_COLUMNS = Object.keys(ProjectRow.fields)
+  .map((column) => (column === "role" ? "m.role" : `p.${column}`))
+  .join(", ")
+
+export const projectRows = storedRows("projects", ProjectRow)
+
+export const projectOf = ({
+  approvers,
+  created_at,
+  description,
+  id,
+  name,
+  own_requests,
+  role,
+  updated_at,
+  visibility
+}: typeof ProjectRow.Type): Project => ({
+  id,
+  name,
+  ...(description === null ? {} : { description }),
+  visibility,
+  approvals: { approvers, ownRequests: own_requests },
+  // Users who are not members can read internal projects.
+  role: role ?? "viewer",
+  createdAt: created_at.toISOString(),
+  updatedAt: updated_at.toISOString()
+})

@@ -1,0 +1,58 @@
+/** Codec of the tables `sign_ins` and `replaced_tokens`. */
+import { SignInId, UserId } from "@corral/domain/identity/Ids"
+import { type OpenSignIn, SignInKind } from "@corral/domain/identity/User"
+import { Schema, Struct } from "effect"
+import { storedRows, Timestamp } from "../store/StoredRows.ts"
+
+const columns = {
+  id: SignInId,
+  user_id: UserId,
+  kind: SignInKind,
+  token_hash: Schema.Uint8Array,
+  created_at: Timestamp,
+  authenticated_at: Timestamp,
+  last_seen_at: Timestamp,
+  idle_until: Timestamp,
+  cap_at: Timestamp,
+  client_name: Schema.NullOr(Schema.String)
+}
+
+const SignInRow = Schema.Struct(
+  Struct.pick(columns, ["id", "user_id", "kind", "last_seen_at", "idle_until", "cap_at"])
+)
+export type SignInRow = typeof SignInRow.Type
+
+const OpenSignInRow = Schema.Struct(
+  Struct.pick(columns, ["id", "kind", "client_name", "created_at", "last_seen_at", "idle_until"])
+)
+
+const SignInOwnerRow = Schema.Struct(Struct.pick(columns, ["id", "user_id"]))
+export type SignInOwnerRow = typeof SignInOwnerRow.Type
+
+export const SIGN_IN_COLUMNS = Object.keys(SignInRow.fields).join(", ")
+export const OPEN_SIGN_IN_COLUMNS = Object.keys(OpenSignInRow.fields).join(", ")
+
+export const signInRows = storedRows("sign_ins", SignInRow)
+export const openSignInRows = storedRows("sign_ins", OpenSignInRow)
+export const signInOwnerRows = storedRows("sign_ins", SignInOwnerRow)
+export const signInTokenRows = storedRows("sign_ins", Schema.Struct({ token_hash: columns.token_hash }))
+export const authenticationRows = storedRows(
+  "sign_ins",
+  Schema.Struct({ authenticated_at: columns.authenticated_at })
+)
+/** A sign-in, found by a token that it has exchanged. */
+export const exchangedSignInRows = storedRows(
+  "replaced_tokens",
+  Schema.Struct({ ...SignInRow.fields, replaced_at: Timestamp })
+)
+
+/** `currentId` names the sign-in of the request. */
+export const openSignInOf = (row: typeof OpenSignInRow.Type, currentId: string): OpenSignIn => ({
+  id: row.id,
+  kind: row.kind,
+  ...(row.client_name === null ? {} : { clientName: row.client_name }),
+  createdAt: row.created_at.toISOString(),
+  lastUsedAt: row.last_seen_at.toISOString(),
+  expiresAt: row.idle_until.toISOString(),
+  current: row.id === currentId
+})

@@ -1,0 +1,85 @@
+/**
+ * Path of a connection from Node's server to the routes of a service.
+ *
+ * Guarantees: every response has a request id and the standard headers. A request or an upgrade that the service refuses is not routed. An
+ * admitted upgrade is a WebSocket handshake.
+ */
+import type { RequestId } from "@corral/domain/identity/Ids"
+import { Effect } from "effect"
+import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+import { handshakeProblem } from "./Handshake.ts"
+import { isMetricsPage } from "./MetricsPage.ts"
+import { nodeExchange, type NodeExchange } from "./NodeExchange.ts"
+import { type HttpRefusal, refuseUpgrade, standardHeaders } from "./Refusal.ts"
+import { refuseUnread } from "./RefusalResponse.ts"
+import type { RequestWatch } from "./RequestWatch.ts"
+
+export type UpgradeHandler = (
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  requestId: RequestId
+) => void
+
+/** What a service decides about its connections. */
+export interface ConnectionHandlers {
+  /** Templates of the served paths, for metrics and spans. */
+  readonly paths: Iterable<string>
+  /** Why a request or an upgrade is refused before it is routed: the rate limit, then the guard. */
+  readonly refusalOf: (request: IncomingMessage, isUpgrade: boolean) => HttpRefusal | undefined
+  /** Called for each request that is routed. */
+  readonly onRouted?: (request: IncomingMessage, response: ServerResponse) => void
+  /** Receives admitted upgrades. Without it, the service has none. */
+  readonly onUpgrade?: UpgradeHandler
+  /** Closes upgraded connections, which would keep the server open. Runs before the server stops. */
+  readonly closeUpgraded?: Effect.Effect<void>
+  /** Refusals for the defects that the service recognizes. */
+  readonly refusalOfDefect?: (defect: unknown) => HttpRefusal | undefined
+}
+
+export interface ConnectionsOptions {
+  readonly handlers: ConnectionHandlers
+  /** The id that a request carries, or a new one. */
+  readonly idOf: (request: IncomingMessage) => RequestId
+  readonly watch: RequestWatch
+  readonly serveMetrics: (
+    exchange: NodeExchange,
+    requestId: RequestId
+  ) => Effect.Effect<HttpServerResponse.HttpServerResponse>
+}
+
+export const makeConnections = ({ handlers, idOf, serveMetrics, watch }: ConnectionsOptions) => ({
+  /** Prepares each request before the routes see it. */
+  onRequest: (request: IncomingMessage, response: ServerResponse): void => {
+    watch.onRequest(request, response)
+    const id = idOf(request)
+    for (const [name, value] of Object.entries(standardHeaders(id))) response.setHeader(name, value)
+    // The routes read this id and not what a client claimed.
+    request.headers["x-request-id"] = id
+  },
+
+  /** The routes, for the requests that the service admits. */
+  admitted: <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (routed) => {
+      const exchange = nodeExchange(routed)
+      const { request, response } = exchange
+      const refusal = handlers.refusalOf(request, false)
+      if (refusal !== undefined) return refuseUnread(response, refusal, idOf(request))
+      watch.onPassed(request, response)
+      if (isMetricsPage(request.url)) return serveMetrics(exchange, idOf(request))
+      handlers.onRouted?.(request, response)
+      return app
+    }),
+
+  onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    socket.on("error", () => undefined)
+    const id = idOf(request)
+    request.headers["x-request-id"] = id
+    const refusal = handlers.refusalOf(request, true) ?? handshakeProblem(request)
+    if (refusal !== undefined) return refuseUpgrade(socket, refusal, id)
+    if (handlers.onUpgrade === undefined) return refuseUpgrade(socket, { code: "not_found" }, id)
+    handlers.onUpgrade(request, socket, head, id)
+  }
+})

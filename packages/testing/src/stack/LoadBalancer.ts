@@ -1,0 +1,123 @@
+/**
+ * Load balancer of Hubs: a loopback address that forwards bytes to one of them, and misbehaves on request.
+ */
+import { createServer, connect, type AddressInfo, type Server, type Socket } from "node:net"
+import { once } from "node:events"
+
+interface Pair {
+  readonly inside: Socket
+  readonly outside: Socket
+}
+
+const SLOW_MS = 40
+const SLOW_BYTES = 4_096
+
+export class LoadBalancer {
+  private readonly server: Server
+  private readonly pairs = new Set<Pair>()
+  /** Whether bytes are forwarded slowly. */
+  slow = false
+  private turn = 0
+  /** Ports of the Hubs. A Hub that refuses connections is skipped. */
+  ports: ReadonlyArray<number> = []
+  /** Total number of forwarded connections. */
+  carried = 0
+
+  static async open(): Promise<LoadBalancer> {
+    const server = createServer({ allowHalfOpen: false, noDelay: true })
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    return new LoadBalancer(server)
+  }
+
+  private constructor(server: Server) {
+    this.server = server
+    server.on("connection", (outside) => {
+      outside.on("error", () => undefined)
+      void this.carry(outside)
+    })
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}` // it listens on TCP
+  }
+
+  /** Ends all connections. */
+  cut(): void {
+    for (const { inside, outside } of this.pairs) {
+      inside.destroy()
+      outside.destroy()
+    }
+  }
+
+  /** Keeps open connections without forwarding anything. New connections are forwarded. */
+  halfOpen(): void {
+    for (const { inside, outside } of this.pairs)
+      for (const socket of [inside, outside]) {
+        socket.removeAllListeners("data").removeAllListeners("close").resume()
+        socket.once("close", () => socket.destroy())
+      }
+  }
+
+  async close(): Promise<void> {
+    this.cut()
+    this.server.close()
+    await once(this.server, "close")
+  }
+
+  private async carry(outside: Socket): Promise<void> {
+    outside.pause()
+    const inside = await this.reach()
+    if (inside === undefined || outside.destroyed) {
+      inside?.destroy()
+      outside.destroy()
+      return
+    }
+    const pair = { inside, outside }
+    this.pairs.add(pair)
+    this.carried++
+    this.pass(outside, inside)
+    this.pass(inside, outside)
+    for (const socket of [inside, outside])
+      socket.once("close", () => {
+        this.pairs.delete(pair)
+        inside.destroy()
+        outside.destroy()
+      })
+    outside.resume()
+  }
+
+  private async reach(): Promise<Socket | undefined> {
+    for (let tried = 0; tried < this.ports.length; tried++) {
+      const port = this.ports[this.turn++ % this.ports.length]
+      const socket = connect({ host: "127.0.0.1", port: port ?? 0, noDelay: true })
+      const open = await new Promise<boolean>((resolve) => {
+        socket.once("connect", () => resolve(true))
+        socket.once("error", () => resolve(false))
+      })
+      socket.on("error", () => undefined)
+      if (open) return socket
+    }
+    return undefined
+  }
+
+  private pass(from: Socket, to: Socket): void {
+    from.on("data", (bytes) => {
+      if (this.slow) void this.trickle(from, to, bytes)
+      else if (!to.write(bytes)) {
+        from.pause()
+        to.once("drain", () => from.resume())
+      }
+    })
+  }
+
+  private async trickle(from: Socket, to: Socket, bytes: Buffer): Promise<void> {
+    from.pause()
+    for (let at = 0; at < bytes.length; at += SLOW_BYTES) {
+      await new Promise((resolve) => setTimeout(resolve, SLOW_MS))
+      if (to.destroyed) return
+      to.write(bytes.subarray(at, at + SLOW_BYTES))
+    }
+    from.resume()
+  }
+}
