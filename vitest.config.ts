@@ -7,18 +7,14 @@ process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
 )
 
 const common = {
-  exclude: ["**/*.soak.test.ts", "**/*.runtimes.test.ts", "**/node_modules/**"],
+  exclude: ["**/*.soak.test.ts", "**/*.runtimes.test.ts", "**/*.packages.test.ts", "**/node_modules/**"],
   pool: "forks" as const,
   testTimeout: 30_000,
   hookTimeout: 60_000
 }
 
 /** What looks at the process that it is in, or at everything that runs here: a fork for each file. */
-const apart = [
-  "packages/edge/test/process/**/*.test.ts",
-  "packages/adapters/test/HeldMemory.test.ts",
-  "examples/**/*.test.ts"
-]
+const apart = ["packages/edge/test/process/**/*.test.ts", "packages/adapters/test/HeldMemory.test.ts"]
 
 export default defineConfig({
   test: {
@@ -31,7 +27,7 @@ export default defineConfig({
           name: "shared",
           // Their files share workers, and what those have loaded.
           isolate: false,
-          include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"],
+          include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
           exclude: [...common.exclude, ...apart]
         }
       },

@@ -1,5 +1,4 @@
-/** Says which tests were skipped and why: `node scripts/Skipped.ts results.json`. */
-import { readFileSync } from "node:fs"
+/** Reasons why tests are skipped. */
 import { relative } from "node:path"
 
 /** By file, what its skipped tests lack. `scripts/skipped.test.ts` finds files that are missing here. */
@@ -49,10 +48,3 @@ export const skipped = (files: ReadonlyArray<TestFile>, root: string): ReadonlyA
       ? []
       : [`  ${tests.length} in ${file}: ${reasons[file] ?? "no reason is known"}`]
   })
-
-const [, main, results] = process.argv
-if (main?.endsWith("Skipped.ts") === true && results !== undefined) {
-  const files: ReadonlyArray<TestFile> = JSON.parse(readFileSync(results, "utf8")).testResults
-  const lines = skipped(files, process.cwd())
-  if (lines.length > 0) console.log(["skipped:", ...lines].join("\n"))
-}

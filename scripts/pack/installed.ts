@@ -27,6 +27,13 @@ export interface Installed {
   readonly manifests: ReadonlyArray<InstalledManifest>
 }
 
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Of `SharedPackages.ts`. Read-only for tests: a test that adds files makes its own folder below, which finds the packages too. */
+    readonly packages: Installed
+  }
+}
+
 /** Packs all packages and installs them in a new folder outside the repository. */
 export const installPackages = (): Installed => {
   const folder = mkdtempSync(join(tmpdir(), "corral-packages-"))

@@ -1,21 +1,16 @@
 /** Packages as people install them: packed, and unpacked outside the repository. Examples run on them in `examples`. */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
-import { existsSync, readdirSync, rmSync } from "node:fs"
+import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import { type InstalledManifest, installPackages } from "./installed.ts"
+import { inject } from "vitest"
 import { packed } from "./packages.ts"
 
 const node = (folder: string, args: ReadonlyArray<string>) =>
   spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" })
 
 describe("packed packages", { timeout: 120_000 }, () => {
-  let folder: string
-  let manifests: ReadonlyArray<InstalledManifest>
-  beforeAll(() => {
-    ;({ folder, manifests } = installPackages())
-  }, 120_000)
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const { folder, manifests } = inject("packages")
 
   it("are the packages of the list", () => {
     assert.deepStrictEqual(

@@ -2,12 +2,11 @@
  * Examples: each one is type-checked and run outside the repository, on packed packages. It prints the documented events or serves the
  * documented routes.
  */
-import { conformance } from "@corral/adapters/conformance"
 import { decodeEvent, isTerminalType } from "@corral/domain/run/RunEvent"
 import { APP, KEY, pushedMessage, TENANT, TOKEN, unsigned } from "@corral/testing/gateway/FakeFeishu"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
 import { until } from "@corral/testing/time/Until"
-import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
+import { assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { Result } from "effect"
 import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
@@ -15,8 +14,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { installPackages, linkLibrary } from "../scripts/pack/installed.ts"
-import { makeDeployer } from "./custom-adapter/Deployer.ts"
+import { inject } from "vitest"
+import { linkLibrary } from "../scripts/pack/installed.ts"
 
 const root = join(import.meta.dirname, "..")
 /** Compiled code of the sources and libraries that all examples load. */
@@ -24,13 +23,12 @@ const compileCache = { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node-
 
 let outside: string
 beforeAll(() => {
-  ;({ folder: outside } = installPackages())
+  outside = mkdtempSync(join(inject("packages").folder, "examples-"))
   cpSync(import.meta.dirname, join(outside, "examples"), {
     recursive: true,
     filter: (path) => !path.endsWith(".test.ts") && !path.endsWith("tsconfig.json")
   })
-}, 120_000)
-afterAll(() => rmSync(outside, { recursive: true, force: true }))
+})
 
 /** Complete log of one run, as an example prints it. */
 const printed = (example: string) => {
@@ -187,20 +185,4 @@ describe("mounted routes", { timeout: 60_000 }, () => {
     assert.strictEqual(await push(pushedMessage("ev_example")), 200)
     assertInGuide("gateway", "mount-gateway")
   })
-})
-
-describe("the adapter of custom-adapter", () => {
-  const recording = (name: string, outcome: "Completed" | "Failed", reason?: string) => ({
-    name,
-    start: { prompt: "the website", mode: "ask", workspacePath: "/workspace" } as const,
-    stdout: readFileSync(join(root, `examples/custom-adapter/recordings/${name}/stdout.jsonl`)),
-    chunkSizes: [40, 40],
-    exit: { code: 0, signal: null, stderr: "" },
-    expected: { outcome, reason }
-  })
-  const checks = conformance(makeDeployer("/node", "/deployer.mjs"), [
-    recording("deploys", "Completed"),
-    recording("denied", "Failed", "not_deployed")
-  ])
-  for (const { name, problems } of checks) it(name, () => assert.deepStrictEqual(problems(), []))
 })
