@@ -2,7 +2,8 @@
  * Examples: each one is type-checked and run outside the repository, on packed packages. It prints the documented events or serves the
  * documented routes.
  */
-import { decodeEvent, isTerminalType } from "@corral/domain/run/RunEvent"
+import { isTerminalType } from "@corral/domain/run/RunEnd"
+import { decodeEvent } from "@corral/domain/run/RunEvent"
 import { APP, KEY, pushedMessage, TENANT, TOKEN, unsigned } from "@corral/testing/gateway/FakeFeishu"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
 import { until } from "@corral/testing/time/Until"

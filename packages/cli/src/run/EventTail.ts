@@ -5,7 +5,7 @@
  * with the run's last event.
  * Does not: continue when the service stays unreachable, refuses the stream or no longer keeps the next events. Then the stream fails.
  */
-import { closeCodes, PING_EVERY_SECONDS } from "@corral/domain/http/EventStream"
+import { closeCodes, PING_EVERY_SECONDS } from "@corral/domain/http/StreamEnd"
 import type { RunId } from "@corral/domain/identity/Ids"
 import {
   type DecodedEvent,
@@ -13,7 +13,8 @@ import {
   EventSequence,
   type MissingEvents
 } from "@corral/domain/run/EventSequence"
-import { decodeReceivedEvent, isTerminalType } from "@corral/domain/run/RunEvent"
+import { decodeReceivedEvent } from "@corral/domain/run/RunEvent"
+import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { type Cause, Data, Effect, Queue, Random, Redacted, Result, Stream } from "effect"
 import { WebSocket } from "ws"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"

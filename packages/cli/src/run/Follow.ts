@@ -3,7 +3,7 @@
  */
 import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
 import { envelopeOf } from "@corral/domain/run/EventSequence"
-import { isTerminalType, type TerminalType } from "@corral/domain/run/RunEvent"
+import { isTerminalType, type TerminalType } from "@corral/domain/run/RunEnd"
 import { Deferred, Effect, Exit, Stream } from "effect"
 import { openApprovalPrompt, type TerminalAnswer } from "./ApprovalPrompt.ts"
 import { CommandFailed, exitCodes, exitWith, type ExitCode } from "../CommandFailed.ts"

@@ -1,7 +1,7 @@
 /**
  * Error table: the HTTP status and the default message of each error code, and the response schemas derived from it.
  *
- * Does not: contain `replay_gap`, which is a close code of WebSockets (`EventStream`).
+ * Does not: contain `replay_gap`, which is a close code of WebSockets (`StreamEnd`).
  */
 import { Schema } from "effect"
 import { ApprovalState } from "../approval/Approval.ts"

@@ -16,11 +16,6 @@ export const RunStatus = Schema.Literals([
 ])
 export type RunStatus = typeof RunStatus.Type
 
-export type TerminalStatus = "completed" | "failed" | "cancelled"
-
-export const isTerminal = (status: RunStatus): status is TerminalStatus =>
-  status === "completed" || status === "failed" || status === "cancelled"
-
 /** What a run may do without an approval. Clients use `ask` by default. `full_access` requires a grant of the workspace. */
 export const RunMode = Schema.Literals(["read_only", "plan", "ask", "auto_edit", "full_access"])
 export type RunMode = typeof RunMode.Type

@@ -193,11 +193,6 @@ export type DraftOf<T extends EventType> = Extract<EventDraft, { readonly type: 
 export const draft = <T extends EventType>(type: T, payload: PayloadOf<T>): DraftOf<T> =>
   ({ type, payload }) as unknown as DraftOf<T> // the parameters tie the payload to the type; TypeScript does not follow the indexed union
 
-export const terminalTypes = ["run.completed", "run.failed", "run.cancelled"] as const
-export type TerminalType = (typeof terminalTypes)[number]
-export const isTerminalType = (type: string): type is TerminalType =>
-  type === "run.completed" || type === "run.failed" || type === "run.cancelled"
-
 export const PAYLOAD_VERSION = 1
 /** Largest payload of an event as JSON, in bytes. */
 export const MAX_PAYLOAD_BYTES = 262_144

@@ -6,8 +6,10 @@
  */
 import type { ApprovalId, RunId } from "../identity/Ids.ts"
 import type { Rejection } from "./Rejection.ts"
-import { isTerminal, type RunFailure, type RunStatus, type Usage } from "./Run.ts"
-import type { DraftOf, EventDraft, PayloadOf, TerminalType } from "./RunEvent.ts"
+import type { RunFailure, RunStatus, Usage } from "./Run.ts"
+import { isTerminal } from "./RunEnd.ts"
+import type { DraftOf, EventDraft, PayloadOf } from "./RunEvent.ts"
+import type { TerminalType } from "./RunEnd.ts"
 import type { Outcome } from "./RuntimeAdapter.ts"
 
 /** State of one run. */

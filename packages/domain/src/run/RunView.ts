@@ -13,7 +13,8 @@ import { type EventHandlers, handleEvent } from "./EventTable.ts"
 import { approvalResolution } from "./Resolution.ts"
 import type { EndBlock, MessageBlock, RunBlock } from "./RunBlock.ts"
 import type { RunStatus } from "./Run.ts"
-import type { Envelope, EventOf, PayloadOf, RunEvent, TerminalType } from "./RunEvent.ts"
+import type { Envelope, EventOf, PayloadOf, RunEvent } from "./RunEvent.ts"
+import type { TerminalType } from "./RunEnd.ts"
 
 /** Unknown events that are kept for inspection. */
 const MAX_UNKNOWN_EVENTS = 200

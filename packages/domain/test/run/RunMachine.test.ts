@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { isTerminalType, draft, type EventDraft } from "../../src/run/RunEvent.ts"
+import { draft, type EventDraft } from "../../src/run/RunEvent.ts"
+import { isTerminalType } from "../../src/run/RunEnd.ts"
 import { transition, type TransitionAction, type RunMachineInput } from "../../src/run/RunMachine.ts"
 import { accept, initial, type Refusal, type RunState } from "../../src/run/RunState.ts"
 import type { ApprovalAnswer, Outcome } from "../../src/run/RuntimeAdapter.ts"

@@ -1,5 +1,5 @@
 /** The Edge's event log (SQLite) as the source of event streams and pages. Reads are synchronous. */
-import { closeCodes } from "@corral/domain/http/EventStream"
+import { closeCodes } from "@corral/domain/http/StreamEnd"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { ReplayGap } from "@corral/service/stream/Gap"
 import type { LogBatch, LogFollower, LogSource, SocketClose } from "@corral/service/stream/LogSource"

@@ -5,7 +5,7 @@
  * first, `Recovery` ends these runs.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
-import { isTerminal } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import { Clock, Effect, Exit, Queue } from "effect"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { Store } from "../store/Store.ts"

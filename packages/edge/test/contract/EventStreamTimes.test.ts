@@ -1,6 +1,6 @@
 /** Times of the event stream, over a real socket: pings, and the close of a reader that takes nothing. The times are set short. */
 import { assert, describe, it } from "@effect/vitest"
-import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
+import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/http/StreamEnd"
 import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { Effect } from "effect"
 import { once } from "node:events"

@@ -3,7 +3,8 @@
  * there, nothing of the run may be alive.
  */
 import { assert } from "@effect/vitest"
-import { isTerminal, type Run, type RunStatus } from "@corral/domain/run/Run"
+import type { Run, RunStatus } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"

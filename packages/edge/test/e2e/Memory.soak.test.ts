@@ -5,7 +5,7 @@
  * hide what is left lying.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
-import { isTerminalType } from "@corral/domain/run/RunEvent"
+import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { mint } from "@corral/service/Identifiers"
 import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"

@@ -1,7 +1,8 @@
 /** What is true of every log and of every way of reading it. */
 import { assert } from "@effect/vitest"
 import { eventIdOf, type RunId } from "@corral/domain/identity/Ids"
-import { decodeEvent, isTerminalType, MAX_PAYLOAD_BYTES, type Envelope } from "@corral/domain/run/RunEvent"
+import { decodeEvent, MAX_PAYLOAD_BYTES, type Envelope } from "@corral/domain/run/RunEvent"
+import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { Result } from "effect"
 
 /** Every event after `after`, once and in order. */

@@ -1,10 +1,5 @@
-import {
-  eventSchema,
-  MAX_PAYLOAD_BYTES,
-  draft,
-  isTerminalType,
-  type EventDraft
-} from "@corral/domain/run/RunEvent"
+import { eventSchema, MAX_PAYLOAD_BYTES, draft, type EventDraft } from "@corral/domain/run/RunEvent"
+import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { makeEventEncoder } from "../../src/log/EventEncoder.ts"

@@ -1,7 +1,7 @@
 import { decodeEvent, type EventDraft } from "@corral/domain/run/RunEvent"
 import { type RunMachineInput } from "@corral/domain/run/RunMachine"
 import { fold, initial } from "@corral/domain/run/RunState"
-import { isTerminal } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { pageOfApprovals } from "../../src/approval/Approvals.ts"

@@ -3,7 +3,8 @@
  */
 import type { ApprovalRequest, Decision } from "@corral/domain/approval/Approval"
 import type { RunMode } from "@corral/domain/run/Run"
-import { type Envelope, isTerminalType } from "@corral/domain/run/RunEvent"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { assert, onTestFailed } from "@effect/vitest"
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, watch, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,7 +1,7 @@
 /** Following of a task's run: from the task to its run, then over the run's events to the end. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { isTerminal } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { SequencedEvent } from "@corral/domain/run/EventSequence"
 import type { KnownEvent } from "@corral/domain/run/RunEvent"
 import { Effect, Stream } from "effect"

@@ -4,7 +4,8 @@
  * Does not: contain the prompt, the output, a path or a diff.
  */
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
-import type { EventOf, RunEvent, TerminalType } from "@corral/domain/run/RunEvent"
+import type { EventOf, RunEvent } from "@corral/domain/run/RunEvent"
+import type { TerminalType } from "@corral/domain/run/RunEnd"
 import type { Task } from "@corral/domain/task/Task"
 import { Schema } from "effect"
 

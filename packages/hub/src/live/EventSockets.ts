@@ -1,5 +1,5 @@
 /** WebSockets at `/client/events`. A socket closes within a second when its reader loses access, whether the reader responds or not. */
-import { hubCloseCodes } from "@corral/domain/http/EventStream"
+import { hubCloseCodes } from "@corral/domain/http/StreamEnd"
 import { makeSockets, type Upgrade } from "@corral/service/stream/Sockets"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"

@@ -1,5 +1,5 @@
 /** The Hub's mirror of run logs (PostgreSQL) as the source of event streams and pages. */
-import { closeCodes } from "@corral/domain/http/EventStream"
+import { closeCodes } from "@corral/domain/http/StreamEnd"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { withoutGap } from "@corral/service/stream/Gap"
 import type { LogSource, SocketClose } from "@corral/service/stream/LogSource"

@@ -3,7 +3,7 @@
  *
  * Guarantees: a stream ends immediately when its sign-in ends or its project's members change, and within a minute in any case.
  */
-import { REAUTHORIZED_WITHIN_SECONDS } from "@corral/domain/http/EventStream"
+import { REAUTHORIZED_WITHIN_SECONDS } from "@corral/domain/http/StreamEnd"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { Clock, Context, Effect, Fiber, Layer } from "effect"

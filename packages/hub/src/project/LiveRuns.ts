@@ -6,7 +6,7 @@
  */
 import { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import { isTerminal } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { storedRows } from "../store/StoredRows.ts"

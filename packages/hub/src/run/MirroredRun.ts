@@ -8,15 +8,15 @@ import type { Approval } from "@corral/domain/approval/Approval"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type { AgentId, ApprovalId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { type ApprovalResolution, approvalResolution } from "@corral/domain/run/Resolution"
-import { isTerminal } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import {
   decodeEvent,
   draft,
   type Envelope,
   type EventDraft,
-  type EventType,
-  isTerminalType
+  type EventType
 } from "@corral/domain/run/RunEvent"
+import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { accept, initial, type RunState, type RunSummary, runSummaryOf } from "@corral/domain/run/RunState"
 import { Result } from "effect"
 

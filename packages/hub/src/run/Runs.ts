@@ -11,7 +11,7 @@ import type {
   UserId,
   WorkspaceId
 } from "@corral/domain/identity/Ids"
-import { isTerminal } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { readableRows } from "../store/ReadableList.ts"

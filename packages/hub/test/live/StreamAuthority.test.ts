@@ -1,6 +1,6 @@
 /** Permission checks of a running stream, without notices of changes. The clock is the test's own. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { REAUTHORIZED_WITHIN_SECONDS } from "@corral/domain/http/EventStream"
+import { REAUTHORIZED_WITHIN_SECONDS } from "@corral/domain/http/StreamEnd"
 import type { ProjectId, RequestId, RunId } from "@corral/domain/identity/Ids"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"

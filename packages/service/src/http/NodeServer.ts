@@ -3,7 +3,7 @@
  *
  * Guarantees: limits on the time and size of requests, an answer to malformed requests, an end to stalled responses.
  */
-import { STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
+import { STALLED_AFTER_SECONDS } from "@corral/domain/http/StreamEnd"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"

@@ -3,7 +3,7 @@
  *
  * Applies to event streams, files and pages. A slow reader is not stalled. Does not: handle upgraded sockets.
  */
-import { STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
+import { STALLED_AFTER_SECONDS } from "@corral/domain/http/StreamEnd"
 import type { Server, ServerResponse } from "node:http"
 import { queuedOf } from "./WriteQueue.ts"
 

@@ -8,7 +8,7 @@
  * Does not: decide who may read. Progress of a slow reader is visible only as far as the kernel shows it: the kernel buffers some
  * megabytes and asks for more when about a third has been read.
  */
-import { closeCodes } from "@corral/domain/http/EventStream"
+import { closeCodes } from "@corral/domain/http/StreamEnd"
 import { Cause, Exit, type Effect, type Fiber } from "effect"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"

@@ -3,7 +3,7 @@
  *
  * A position is the `seq` of the last event that a reader has; 0 is the start.
  */
-import type { CloseCode } from "@corral/domain/http/EventStream"
+import type { CloseCode } from "@corral/domain/http/StreamEnd"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Effect } from "effect"
 import type { FrameBatch } from "./Frames.ts"

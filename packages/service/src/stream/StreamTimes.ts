@@ -1,5 +1,5 @@
 /** Ping and stall times of event streams, in milliseconds. The defaults are the contract's; a service may set shorter ones. */
-import { PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
+import { PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/http/StreamEnd"
 import { Context } from "effect"
 
 export interface StreamTimesOptions {

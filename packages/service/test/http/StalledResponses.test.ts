@@ -1,4 +1,4 @@
-import { STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
+import { STALLED_AFTER_SECONDS } from "@corral/domain/http/StreamEnd"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { once } from "node:events"

@@ -1,5 +1,5 @@
 /** One subscriber over a real socket, with logs in memory and a clock of the test's own. */
-import { closeCodes } from "@corral/domain/http/EventStream"
+import { closeCodes } from "@corral/domain/http/StreamEnd"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Data, Effect, Schema } from "effect"

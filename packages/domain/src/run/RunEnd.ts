@@ -1,0 +1,11 @@
+/** End of a run: its terminal states and the events that end it. Imports no runtime code of Effect, so that it fits a browser. */
+
+export type TerminalStatus = "completed" | "failed" | "cancelled"
+
+export const isTerminal = (status: string): status is TerminalStatus =>
+  status === "completed" || status === "failed" || status === "cancelled"
+
+export const terminalTypes = ["run.completed", "run.failed", "run.cancelled"] as const
+export type TerminalType = (typeof terminalTypes)[number]
+export const isTerminalType = (type: string): type is TerminalType =>
+  type === "run.completed" || type === "run.failed" || type === "run.cancelled"
