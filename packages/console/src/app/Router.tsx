@@ -7,10 +7,10 @@ import {
   useParams,
   useSearch
 } from "@tanstack/react-router"
+import { Loading } from "../ui/Loading.tsx"
 import { pickSearchParams } from "../ui/searchParams.ts"
 import { ErrorPage } from "./ErrorPage.tsx"
 import { NotFoundPage } from "./NotFoundPage.tsx"
-import { PageLoading } from "./PageLoading.tsx"
 import { Shell } from "./Shell.tsx"
 
 const ProjectPage = lazyRouteComponent(() => import("../project/ProjectPage.tsx"), "ProjectPage")
@@ -109,7 +109,7 @@ export const router = createRouter({
   routeTree: root.addChildren(pages),
   defaultPreload: "intent",
   defaultErrorComponent: ErrorPage,
-  defaultPendingComponent: PageLoading,
+  defaultPendingComponent: Loading,
   scrollRestoration: true
 })
 

@@ -73,7 +73,10 @@ export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) 
       <div className="approvals">
         <PendingApprovals list={list} open={open} />
         <div ref={card}>
-          {one.data !== undefined && <ApprovalCard key={one.data.id} approval={one.data} />}
+          {/* On a phone the card stands below the list. */}
+          {!list.isLoading && one.data !== undefined && (
+            <ApprovalCard key={one.data.id} approval={one.data} />
+          )}
           {isUnknown(one.error) ? (
             <p className="empty">
               {messages.notFound} <Link to="/approvals">{messages.back}</Link>
@@ -81,7 +84,7 @@ export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) 
           ) : (
             <RefusalNote error={one.error} />
           )}
-          {one.data !== undefined && <p className="quiet keys">{messages.hint}</p>}
+          {!list.isLoading && one.data !== undefined && <p className="quiet keys">{messages.hint}</p>}
         </div>
       </div>
     </PageFrame>

@@ -12,7 +12,6 @@ export const approvalMessages = bilingual(
     back: "Show pending approvals",
     toRun: "View run",
     moreBelow: "More",
-    loading: "Loading…",
     actions: {
       write: "write files",
       shell: "run a command",
@@ -112,7 +111,6 @@ export const approvalMessages = bilingual(
     back: "查看待处理的审批",
     toRun: "查看运行",
     moreBelow: "更多",
-    loading: "加载中…",
     actions: { write: "写入文件", shell: "运行命令", network: "访问网络", publish: "发布", deploy: "部署" },
     wants: (action: string) => `智能体请求${action}。`,
     wanted: (action: string) => `智能体曾请求${action}。`,

@@ -5,6 +5,7 @@ import { useInfiniteQuery } from "@tanstack/react-query"
 import { useMemo, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { useMessages } from "../text/Language.tsx"
+import { Loading } from "../ui/Loading.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { diffItemsOf, isInitiallyOpen } from "./DiffItem.ts"
 import { DiffList } from "./DiffList.tsx"
@@ -42,7 +43,7 @@ export const RunDiff = ({ runId }: { readonly runId: HubRun["id"] }) => {
   const setOpen = (some: ReadonlyArray<FileDiff>, open: boolean) =>
     setToggled((current) => new Map([...current, ...some.map(({ path }) => [path, open] as const)]))
 
-  if (query.isLoading) return <p role="status">{messages.loading}</p>
+  if (query.isLoading) return <Loading />
   if (query.error !== null) return <RefusalNote error={query.error} again={() => void query.refetch()} />
   return (
     <section className="diff" aria-label={messages.title} onKeyDown={onKeyDown}>

@@ -1,4 +1,5 @@
 /** Overview: pending approvals, active runs and recent runs, or first steps for a new user. */
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
@@ -7,6 +8,7 @@ import { pendingCountQuery } from "../api/PendingCount.ts"
 import { RunRows } from "../runs/RunRows.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
+import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { Time } from "../ui/Time.tsx"
 import { FirstSteps } from "./FirstSteps.tsx"
@@ -15,9 +17,8 @@ import { homeMessages } from "./messages.ts"
 const MAX_SHOWN = 5
 const terminalStates: ReadonlyArray<string> = ["completed", "failed", "cancelled"]
 
-const Waiting = () => {
+const Waiting = ({ waiting }: { readonly waiting: ReadonlyArray<HubApproval> }) => {
   const messages = useMessages(homeMessages)
-  const waiting = useQuery(pendingCountQuery).data?.items ?? []
   if (waiting.length === 0) return null
   return (
     <>
@@ -44,12 +45,20 @@ const Waiting = () => {
 export const HomePage = () => {
   const messages = useMessages(homeMessages)
   const runs = useList(["runs", "list", {}], ({ page, signal }) => hubApi.runs.list({ query: page, signal }))
+  const pending = useQuery(pendingCountQuery)
+  // What waits stands above the runs: the runs keep their place only when both are there.
+  if (pending.isLoading || runs.isLoading)
+    return (
+      <PageFrame title={messages.title}>
+        <Loading />
+      </PageFrame>
+    )
   const active = runs.items.filter(({ state }) => !terminalStates.includes(state))
   const ended = runs.items.filter(({ state }) => terminalStates.includes(state))
   return (
     <PageFrame title={messages.title}>
-      <Waiting />
-      {runs.items.length === 0 && !runs.isLoading && runs.error === null ? (
+      <Waiting waiting={pending.data?.items ?? []} />
+      {runs.items.length === 0 && runs.error === null ? (
         <FirstSteps />
       ) : (
         <>

@@ -6,6 +6,7 @@ import { memo } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { Loading } from "../ui/Loading.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { runMessages } from "./messages.ts"
 import "./run.css"
@@ -48,7 +49,7 @@ export const RawLog = ({ runId, unknown }: { readonly runId: HubRun["id"]; reado
       </p>
       <RefusalNote error={query.error} again={() => void query.refetch()} />
       {query.isLoading ? (
-        <p role="status">{messages.loading}</p>
+        <Loading />
       ) : (
         <ol className="raw" tabIndex={0} aria-label={messages.raw}>
           {events.map((event) => (

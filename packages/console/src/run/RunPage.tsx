@@ -9,6 +9,7 @@ import { useCanWork } from "../api/ProjectsAndTargets.ts"
 import { RunDiff } from "../diff/RunDiff.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { CancelRun } from "./CancelRun.tsx"
@@ -65,10 +66,11 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
   const mayWork = useCanWork(run.data?.projectId)
   const onDiff = useCallback(() => setTab("diff"), [])
 
+  const above = <Link to="/runs">{messages.runs}</Link>
   if (run.data === undefined)
     return (
-      <PageFrame title={messages.run}>
-        {run.isLoading && <p role="status">{messages.loading}</p>}
+      <PageFrame title={messages.run} above={above}>
+        {run.isLoading && <Loading />}
         <RefusalNote error={run.error} again={() => void run.refetch()} />
       </PageFrame>
     )
@@ -76,7 +78,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
   return (
     <PageFrame
       title={title}
-      above={<Link to="/runs">{messages.runs}</Link>}
+      above={above}
       actions={mayWork && current !== undefined && !isOver && <CancelRun id={id} />}
     >
       <RunHead run={run.data} state={current ?? run.data.state} />

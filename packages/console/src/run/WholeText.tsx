@@ -6,6 +6,7 @@ import { useState } from "react"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { Loading } from "../ui/Loading.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import type { BoundedText } from "@corral/domain/run/BoundedText"
 import { readFullText } from "./readFullText.ts"
@@ -35,7 +36,7 @@ export const WholeText = ({ bounded, name, of, runId }: Props) => {
       <button type="button" className="clipped-more" aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? messages.hide : messages.showWhole(bounded.size)}
       </button>
-      {open && query.isLoading && <p role="status">{messages.loading}</p>}
+      {open && query.isLoading && <Loading />}
       {open && <RefusalNote error={query.error} again={() => void query.refetch()} />}
       {open && query.data !== undefined && (
         <section aria-label={messages.wholeTitle}>

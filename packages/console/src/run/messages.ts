@@ -9,7 +9,6 @@ export const runMessages = bilingual(
   {
     run: "Run",
     runs: "Runs",
-    loading: "Loading…",
     timeline: "Timeline",
     diff: "Changes",
     artifacts: "Artifacts",
@@ -124,7 +123,6 @@ export const runMessages = bilingual(
   {
     run: "运行",
     runs: "运行",
-    loading: "加载中…",
     timeline: "时间线",
     diff: "更改",
     artifacts: "产物",

@@ -1,4 +1,5 @@
 /** Messages of a session, newest last, with a form for a new one. Messages are shown as plain text. */
+import type { SessionId } from "@corral/domain/identity/Ids"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
@@ -32,6 +33,12 @@ const useNames = ({ agents, projectId }: Session) => {
   }
 }
 
+/** Messages of a session, newest first. */
+export const useSessionMessages = (id: SessionId) =>
+  useList(["sessions", "messages", id], ({ page, signal }) =>
+    hubApi.sessions.messages({ params: { id }, query: page, signal })
+  )
+
 interface Props {
   readonly session: Session
   /** Whether the user can write a message. */
@@ -44,9 +51,7 @@ export const SessionMessageLog = ({ mayWrite, session }: Props) => {
   const keyOf = useIdempotencyKey()
   const nameOf = useNames(session)
   const { id } = session
-  const list = useList(["sessions", "messages", id], ({ page, signal }) =>
-    hubApi.sessions.messages({ params: { id }, query: page, signal })
-  )
+  const list = useSessionMessages(id)
   const send = useMutation({
     mutationFn: (form: HTMLFormElement) => {
       const payload = { text: textIn(new FormData(form), "text") }
@@ -85,7 +90,7 @@ export const SessionMessageLog = ({ mayWrite, session }: Props) => {
           </li>
         ))}
       </ol>
-      {list.items.length === 0 && !list.isLoading && <p className="quiet">{messages.noMessages}</p>}
+      {list.items.length === 0 && <p className="quiet">{messages.noMessages}</p>}
       {mayWrite && (
         <form
           className="compose"

@@ -9,11 +9,12 @@ import { RunList } from "../runs/RunList.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
+import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { SessionAgentList } from "./SessionAgentList.tsx"
-import { SessionMessageLog } from "./SessionMessages.tsx"
+import { SessionMessageLog, useSessionMessages } from "./SessionMessages.tsx"
 import { sessionMessages } from "./messages.ts"
 import "./session.css"
 
@@ -64,6 +65,8 @@ interface ContentProps {
 
 const SessionContent = ({ mayWrite, session }: ContentProps) => {
   const messages = useMessages(sessionMessages)
+  // The agents and runs below keep their place only when the messages are there.
+  if (useSessionMessages(session.id).isLoading) return <Loading />
   return (
     <div className="columns">
       <section aria-label={messages.messages}>
@@ -88,7 +91,11 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
   const messages = useMessages(sessionMessages)
   const client = useQueryClient()
   const id = sessionId as SessionId
-  const { data: session, error } = useQuery({
+  const {
+    data: session,
+    error,
+    isLoading
+  } = useQuery({
     queryKey: ["sessions", "one", id],
     queryFn: ({ signal }) => hubApi.sessions.get({ params: { id }, signal })
   })
@@ -100,7 +107,8 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
   const mayWork = useCanWork(session?.projectId)
   if (session === undefined)
     return (
-      <PageFrame title={messages.title}>
+      <PageFrame title={messages.title} above={<Link to="/projects">{messages.project}</Link>}>
+        {isLoading && <Loading />}
         <RefusalNote error={error} />
       </PageFrame>
     )

@@ -4,6 +4,7 @@ import { bilingual } from "../text/Language.tsx"
 export const sessionMessages = bilingual(
   {
     title: "Session",
+    project: "Project",
     messages: "Messages",
     noMessages: "No messages yet.",
     earlier: "Show earlier messages",
@@ -32,6 +33,7 @@ export const sessionMessages = bilingual(
   },
   {
     title: "会话",
+    project: "项目",
     messages: "消息",
     noMessages: "还没有消息。",
     earlier: "显示更早的消息",

@@ -2,6 +2,7 @@
 import type { ReactNode } from "react"
 import type { List } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
+import { Loading } from "./Loading.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
 import { uiMessages } from "./messages.ts"
 
@@ -13,12 +14,7 @@ interface Props {
 
 export const ListMore = ({ empty, list }: Props) => {
   const messages = useMessages(uiMessages)
-  if (list.isLoading)
-    return (
-      <p className="quiet" role="status">
-        {messages.loading}
-      </p>
-    )
+  if (list.isLoading) return <Loading />
   return (
     <>
       <RefusalNote error={list.error} />

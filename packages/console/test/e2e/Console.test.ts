@@ -234,7 +234,8 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
         assert.match(await page.title(), /^(\(\d+\) )?\S.* · Corral$/, what)
         assert.strictEqual(await page.locator("h1").count(), 1, what)
         assert.strictEqual(await page.locator("meta[name=viewport][content*=width]").count(), 1, what)
-        assert.isBelow((await measured(page)).shift, 0.1, what)
+        const { moved, shift } = await measured(page)
+        assert.isBelow(shift, 0.1, `${what}\n${moved}`)
         assert.deepStrictEqual(faults, [], what)
       }
       await closing(page)

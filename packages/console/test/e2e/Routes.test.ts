@@ -5,14 +5,17 @@ import type { Page } from "playwright-core"
 import { Joined } from "@corral/testing/stack/Joined"
 import { makeSession } from "@corral/testing/hub/Teams"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { LateAnswers } from "../harness/LateAnswers.ts"
+import { measured, measuring } from "../harness/faults.ts"
 
 const long = `echo ${"a-long-word-".repeat(150)} && printf '%s' "${"x".repeat(400)}"`
 /** Where pictures of what is tested go, for a person to look at. */
 const pictures = process.env["CORRAL_ROUTE_PICTURES"]
 
+const phone = { width: 390, height: 844 }
 const screens = [
   ["desktop", { width: 1_280, height: 800 }],
-  ["phone", { width: 390, height: 844 }]
+  ["phone", phone]
 ] as const
 
 describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_000 }, () => {
@@ -134,6 +137,25 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
       )) as ReadonlyArray<number>
       assert.deepStrictEqual(outside, [])
       if (screen === "desktop") assert.deepStrictEqual(await seriousOf(page), [])
+    })
+  })
+
+  describe("whose answers come late, on a phone", () => {
+    let page: Page
+    let late: LateAnswers
+    beforeAll(async () => {
+      page = await browser.page(joined.front.url, token, "about:blank", { viewport: phone })
+      await measuring(page)
+      late = await LateAnswers.on(page)
+    })
+    afterAll(() => page?.context().close())
+
+    it.each(names)("stays in place: %s", async (name) => {
+      await page.goto("about:blank")
+      await page.goto(joined.front.url + (routes.get(name) ?? ""))
+      await late.deliver()
+      const { moved, shift } = await measured(page)
+      assert.isBelow(shift, 0.05, moved)
     })
   })
 

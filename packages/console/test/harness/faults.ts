@@ -22,9 +22,16 @@ export const faultsOf = (page: Page, origin: string): ReadonlyArray<string> => {
 
 const observe = `
   window.__shift = 0
+  window.__moved = []
   window.__largest = 0
+  const startOf = (node) => (node?.outerHTML ?? node?.textContent ?? "").slice(0, 80)
   new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.__shift += entry.value
+    for (const { hadRecentInput, sources, value } of list.getEntries()) {
+      if (hadRecentInput) continue
+      window.__shift += value
+      for (const { currentRect, node, previousRect } of sources)
+        window.__moved.push(startOf(node) + " from " + previousRect.y + " to " + currentRect.y)
+    }
   }).observe({ type: "layout-shift", buffered: true })
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) window.__largest = entry.startTime
@@ -34,6 +41,16 @@ const observe = `
 /** Has every document that the page loads from now on measure itself. */
 export const measuring = (page: Page): Promise<unknown> => page.addInitScript(observe)
 
-/** How far what is seen has jumped since the document was loaded (1 is the whole window), and when its largest part was drawn, in ms. */
-export const measured = (page: Page): Promise<{ readonly shift: number; readonly largest: number }> =>
-  page.evaluate("({ shift: window.__shift, largest: Math.round(window.__largest) })")
+interface Measured {
+  /** How far visible content has jumped since the document was loaded. 1 is the whole window. */
+  readonly shift: number
+  /** What jumped, a line each. */
+  readonly moved: string
+  /** When the largest part was drawn, in ms. */
+  readonly largest: number
+}
+
+export const measured = (page: Page): Promise<Measured> =>
+  page.evaluate(
+    "({ shift: window.__shift, moved: window.__moved.join('\\n'), largest: Math.round(window.__largest) })"
+  )
