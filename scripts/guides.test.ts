@@ -38,7 +38,7 @@ const namesIn = (text: string): ReadonlyArray<string> =>
 /** Variables of the command line, of the tests, and those that the programs of a run receive. */
 const otherVariables = [
   "CORRAL_TEST_RUNTIMES_DIR",
-  "CORRAL_PICTURES",
+  "CORRAL_TEST_PICTURES",
   "CORRAL_RUN_ID",
   "CORRAL_EDGE_ID",
   "CORRAL_SEED",

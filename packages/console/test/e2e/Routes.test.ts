@@ -10,7 +10,7 @@ import { measured, measuring } from "../harness/faults.ts"
 
 const long = `echo ${"a-long-word-".repeat(150)} && printf '%s' "${"x".repeat(400)}"`
 /** Where pictures of what is tested go, for a person to look at. */
-const pictures = process.env["CORRAL_ROUTE_PICTURES"]
+const pictures = process.env["CORRAL_TEST_ROUTE_PICTURES"]
 
 const phone = { width: 390, height: 844 }
 const screens = [
