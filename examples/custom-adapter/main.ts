@@ -5,12 +5,13 @@
 import { CreateRun } from "@corral/domain/run/Run"
 import { decodeEvent } from "@corral/domain/run/RunEvent"
 import * as Edge from "@corral/edge/Edge"
-import { edgeDefaults } from "@corral/edge/config/EdgeConfig"
+import { EdgeConfig, makeEdgeConfig } from "@corral/edge/config/EdgeConfig"
 import { runLines } from "@corral/edge/log/EdgeLogSource"
 import { EdgeEventLog } from "@corral/edge/log/EdgeEventLog"
 import { RunSupervisor } from "@corral/edge/run/RunSupervisor"
+import { RuntimeRegistry } from "@corral/edge/runtime/RuntimeRegistry"
 import { NodeRuntime } from "@effect/platform-node"
-import { Console, Effect, Result, Schema, Stream } from "effect"
+import { Console, Effect, Layer, Result, Schema, Stream } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -19,10 +20,9 @@ import { makeDeployer } from "./Deployer.ts"
 const home = mkdtempSync(join(tmpdir(), "corral-"))
 const deployer = makeDeployer(process.execPath, join(import.meta.dirname, "deployer.mjs"))
 const workspaces = [{ id: "here", path: import.meta.dirname }]
-const tokenFile = join(home, "edge.token")
-const edge = Edge.edgeCoreLayer(
-  { ...edgeDefaults, home, tokenFile, workspaces, environment: {} },
-  new Map([[deployer.id, deployer]])
+const edge = Edge.edgeCoreLayer.pipe(
+  Layer.provide(Layer.succeed(EdgeConfig, makeEdgeConfig({ home, workspaces }))),
+  Layer.provide(Layer.succeed(RuntimeRegistry, new Map([[deployer.id, deployer]])))
 )
 
 const program = Effect.gen(function* () {

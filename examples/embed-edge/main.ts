@@ -2,25 +2,24 @@
  * Embedded Edge without a server: starts one run of the scripted runtime and prints its events on stdout.
  * Start it from the root of the repository: `node examples/embed-edge/main.ts`.
  */
-import { builtIn } from "@corral/adapters/Registry"
-import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { CreateRun } from "@corral/domain/run/Run"
 import * as Edge from "@corral/edge/Edge"
-import { edgeDefaults } from "@corral/edge/config/EdgeConfig"
+import { EdgeConfig, makeEdgeConfig } from "@corral/edge/config/EdgeConfig"
 import { runLines } from "@corral/edge/log/EdgeLogSource"
 import { EdgeEventLog } from "@corral/edge/log/EdgeEventLog"
 import { RunSupervisor } from "@corral/edge/run/RunSupervisor"
 import { NodeRuntime } from "@effect/platform-node"
-import { Console, Effect, Schema, Stream } from "effect"
+import { Console, Effect, Layer, Schema, Stream } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 const home = mkdtempSync(join(tmpdir(), "corral-"))
-const adapters = builtIn({ node: process.execPath, scriptedProgram })
 const workspaces = [{ id: "here", path: import.meta.dirname }]
-const tokenFile = join(home, "edge.token")
-const edge = Edge.edgeCoreLayer({ ...edgeDefaults, home, tokenFile, workspaces, environment: {} }, adapters)
+const edge = Layer.provide(
+  Edge.edgeCoreLayer,
+  Layer.succeed(EdgeConfig, makeEdgeConfig({ home, workspaces }))
+)
 
 const program = Effect.gen(function* () {
   const runs = yield* RunSupervisor

@@ -1,16 +1,15 @@
 /**
- * The Edge as a layer, from its configuration and the adapters that it offers: it serves until its scope closes. `node dist/edge` runs only
- * this layer, and other Effect programs embed it the same way.
+ * The Edge as a layer that requires `EdgeConfig`: it serves until its scope closes. `node dist/edge` runs only this layer, and other Effect
+ * programs embed it the same way. Its replaceable parts are references with a default (ADR 46).
  */
-import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { defaultStreamTimes, StreamTimes } from "@corral/service/stream/StreamTimes"
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer } from "effect"
-import { join } from "node:path"
 import { Artifacts } from "./artifact/Artifacts.ts"
 import { Grants } from "./approval/Grants.ts"
 import * as Discovery from "./Discovery.ts"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
+import * as EdgeConfigCheck from "./EdgeConfigCheck.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
 import { EdgeEventLog } from "./log/EdgeEventLog.ts"
 import { EventStreams } from "./http/EventStreams.ts"
@@ -26,35 +25,11 @@ import { RunSupervisor } from "./run/RunSupervisor.ts"
 import * as IntegrityCheck from "./log/IntegrityCheck.ts"
 import { Retention } from "./retention/Retention.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
-import { Store } from "./store/Store.ts"
+import { EdgeStorage } from "./store/EdgeStorage.ts"
+import * as HomeLock from "./store/HomeLock.ts"
 import { Snapshots } from "./workspace/Snapshots.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
-
-/** Services that runs need, without a server, for programs that start and follow runs themselves. */
-export const edgeCoreLayer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
-  Layer.mergeAll(RunSupervisor.layer, Previews.layer, forgetting, IntegrityCheck.integrityCheckLayer).pipe(
-    Layer.provideMerge([
-      Artifacts.layer(config),
-      Grants.layer,
-      EdgeIdempotency.layer,
-      Retention.layer,
-      Runtimes.layer(adapters),
-      Snapshots.layer,
-      Workspaces.layer,
-      Worktrees.layer
-    ]),
-    // In parallel: the store waits for a thread and looks for processes, containment waits for a process.
-    Layer.provideMerge([
-      EdgeIdentity.layer.pipe(
-        Layer.provideMerge(EdgeEventLog.layer),
-        Layer.provideMerge(Store.layer(join(config.home, "edge.db"), join(config.home, "edge.token")))
-      ),
-      Containment.layer
-    ]),
-    Layer.provideMerge(Layer.succeed(EdgeConfig, config)),
-    Layer.provide(NodeVersion.nodeVersionLayer)
-  )
 
 /** Deletes artifacts, snapshots, worktrees and grants of a run together with its log. */
 const forgetting = Layer.effectDiscard(
@@ -71,18 +46,59 @@ const forgetting = Layer.effectDiscard(
   })
 )
 
+/** What must hold before an Edge touches anything: a Node that can run it, a usable configuration, a home that no other Edge uses. */
+const startChecks = HomeLock.homeLockLayer.pipe(
+  Layer.provide(EdgeConfigCheck.edgeConfigCheckLayer),
+  Layer.provide(NodeVersion.nodeVersionLayer)
+)
+
+const storage = Layer.unwrap(EdgeStorage)
+
+/** Services that runs need, without a server, for programs that start and follow runs themselves. */
+export const edgeCoreLayer = Layer.mergeAll(
+  RunSupervisor.layer,
+  Previews.layer,
+  forgetting,
+  IntegrityCheck.integrityCheckLayer
+).pipe(
+  Layer.provideMerge([
+    Layer.unwrap(Effect.map(EdgeConfig, Artifacts.layer)),
+    Grants.layer,
+    EdgeIdempotency.layer,
+    Retention.layer,
+    Runtimes.layer,
+    Snapshots.layer,
+    Workspaces.layer,
+    Worktrees.layer
+  ]),
+  // In parallel: the store waits for a thread and looks for processes, containment waits for a process.
+  Layer.provideMerge([
+    EdgeIdentity.layer.pipe(Layer.provideMerge(EdgeEventLog.layer), Layer.provideMerge(storage)),
+    Containment.layer
+  ]),
+  Layer.provide(startChecks)
+)
+
+const localToken = Layer.unwrap(Effect.map(EdgeConfig, ({ tokenFile }) => LocalToken.layer(tokenFile)))
+
 /** Every service of the routes, for a program that mounts them in its own server. */
-export const edgeServicesLayer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
-  Layer.merge(LocalToken.layer(config.tokenFile), HubLink.layer).pipe(
-    Layer.provideMerge([edgeCoreLayer(config, adapters), EdgeInstance.layer])
-  )
+export const edgeServicesLayer = Layer.merge(localToken, HubLink.layer).pipe(
+  Layer.provideMerge([edgeCoreLayer, EdgeInstance.layer])
+)
+
+const streamTimes = Layer.effect(
+  StreamTimes,
+  Effect.map(EdgeConfig, (config) => config.streamTimes ?? defaultStreamTimes)
+)
+
+const telemetry = Layer.unwrap(
+  Effect.map(EdgeConfig, (config) => Telemetry.telemetryLayer("edge", config.telemetry))
+)
 
 /** The whole Edge: services, loopback server, discovery file. Provides `EdgeServer` with its address, and the services. */
-export const edgeLayer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
-  Layer.merge(Discovery.discoveryLayer, Retention.hourly).pipe(
-    Layer.provideMerge(EdgeServer.layer(config)),
-    Layer.provide(EventStreams.layer),
-    Layer.provideMerge(edgeServicesLayer(config, adapters)),
-    Layer.provide(Layer.succeed(StreamTimes, config.streamTimes ?? defaultStreamTimes)),
-    Layer.provide(Telemetry.telemetryLayer("edge", config.telemetry))
-  )
+export const edgeLayer = Layer.merge(Discovery.discoveryLayer, Retention.hourly).pipe(
+  Layer.provideMerge(EdgeServer.layer),
+  Layer.provide(EventStreams.layer),
+  Layer.provideMerge(edgeServicesLayer),
+  Layer.provide([streamTimes, telemetry])
+)

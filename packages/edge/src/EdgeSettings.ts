@@ -1,6 +1,4 @@
 /** Settings of the Edge: one table that documents and reads its environment variables. */
-import { GrantRule } from "@corral/domain/approval/Grant"
-import { WorkspaceName } from "@corral/domain/identity/Ids"
 import { readSettings } from "@corral/service/settings/ReadSettings"
 import {
   type Environment,
@@ -13,21 +11,13 @@ import { FilePath, json, oneOf, parsedBy, Port, wholeNumber } from "@corral/serv
 import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { telemetryConfig, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Config, Effect, Schema } from "effect"
-import { isAbsolute, join } from "node:path"
-import { unusableReason } from "./approval/GrantRules.ts"
-import { edgeDefaults, type EdgeConfig, type WorkspaceEntry } from "./config/EdgeConfig.ts"
+import { join } from "node:path"
+import { unusableGrant } from "./approval/ConfiguredGrants.ts"
+import { edgeDefaults, type EdgeConfig } from "./config/EdgeConfig.ts"
+import { edgeHosts } from "./EdgeConfigCheck.ts"
 import { EnvName } from "./config/EnvName.ts"
 import { hubUrlOf } from "./config/HubAddress.ts"
-
-const Workspaces = Schema.Array(
-  Schema.Struct({
-    id: WorkspaceName,
-    path: Schema.String.check(Schema.makeFilter((path) => isAbsolute(path))),
-    grants: Schema.optionalKey(
-      Schema.Array(Schema.Union([Schema.Literals(["full_access", "project_settings"]), GrantRule]))
-    )
-  })
-).check(Schema.makeFilter((entries) => new Set(entries.map(({ id }) => id)).size === entries.length))
+import { WorkspaceEntries, type WorkspaceEntry } from "./config/WorkspaceEntries.ts"
 
 const Origins = Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/)))
 
@@ -40,7 +30,6 @@ const HubAddresses = parsedBy(
   }
 )
 
-const hosts = ["127.0.0.1", "::1", "localhost"] as const
 const upToADay = wholeNumber(1_000, 86_400_000)
 
 const { containment, maxQueued, maxRuns, requestsPerSecond, retention, runTimeoutMs, times } = edgeDefaults
@@ -50,7 +39,7 @@ export const edgeSettings = {
   host: setting({
     name: "CORRAL_EDGE_HOST",
     doc: "Loopback address to listen on: `127.0.0.1`, `::1` or `localhost`.",
-    schema: oneOf(hosts, `a loopback address (${hosts.join(", ")})`),
+    schema: oneOf(edgeHosts, `a loopback address (${edgeHosts.join(", ")})`),
     default: edgeDefaults.host
   }),
   port: setting({
@@ -81,7 +70,7 @@ export const edgeSettings = {
     name: "CORRAL_EDGE_WORKSPACES",
     doc: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional: `full_access`, `project_settings`, and rules that [security](security.md#grants) describes.',
     schema: json(
-      Workspaces,
+      WorkspaceEntries,
       'a JSON array of {id, path, grants?} with absolute paths and different ids, each grant "full_access", "project_settings" or a rule'
     ),
     default: edgeDefaults.workspaces
@@ -203,10 +192,8 @@ export const edgeSettings = {
 
 /** Rejects grants that would allow too much. */
 const checkGrants = (workspaces: ReadonlyArray<WorkspaceEntry>) => {
-  const problems = workspaces
-    .flatMap(({ grants = [] }) => grants)
-    .flatMap((grant) => (typeof grant === "string" ? [] : (unusableReason(grant) ?? [])))
-  return problems[0] === undefined ? Effect.void : invalidSetting("CORRAL_EDGE_WORKSPACES", problems[0])
+  const problem = unusableGrant(workspaces)
+  return problem === undefined ? Effect.void : invalidSetting("CORRAL_EDGE_WORKSPACES", problem)
 }
 
 const edgeConfig = Config.all({

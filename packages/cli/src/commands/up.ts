@@ -1,6 +1,6 @@
 /** `corral up`: starts Corral on this machine and serves until Ctrl-C. */
 import { WorkspaceName } from "@corral/domain/identity/Ids"
-import type { WorkspaceEntry } from "@corral/edge/config/EdgeConfig"
+import type { WorkspaceEntry } from "@corral/edge/config/WorkspaceEntries"
 import { Deferred, Effect, Exit, Option, Schema, Scope } from "effect"
 import { Command, Flag } from "effect/cli"
 import { statSync } from "node:fs"

@@ -1,5 +1,4 @@
 /** Diagnosis of `corral doctor`: this program, the Edge, its files, the Hub and the agents of this machine. */
-import { builtIn } from "@corral/adapters/Registry"
 import type {
   ConfigReadiness,
   EdgeReadiness,
@@ -13,7 +12,6 @@ import { readEdgeConfig } from "@corral/edge/EdgeSettings"
 import { Containment } from "@corral/edge/process/Containment"
 import { diskOf, findGit, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
-import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { examineStore } from "@corral/edge/store/StoreExamination"
 import { Effect, Layer, Result } from "effect"
 import { statSync } from "node:fs"
@@ -180,14 +178,10 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
       runners: (yield* runtimes.runners).map(runnerStatus)
     } satisfies MachineStatus
   })
-  const adapters = builtIn({ node: process.execPath, scriptedProgram })
   const inspectWith = (config: EdgeConfig) =>
     Effect.provide(
       inspect,
-      Layer.provide(
-        Layer.merge(Runtimes.layer(adapters), Containment.layer),
-        Layer.succeed(EdgeConfig, config)
-      )
+      Layer.provide(Layer.merge(Runtimes.layer, Containment.layer), Layer.succeed(EdgeConfig, config))
     )
   return yield* inspectWith(config).pipe(
     // Without the invalid file, the built-in agents can still be inspected.

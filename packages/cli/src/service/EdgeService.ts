@@ -1,10 +1,8 @@
 /** Edge in this process. Loaded only by `corral up`. */
-import { builtIn } from "@corral/adapters/Registry"
 import * as Edge from "@corral/edge/Edge"
-import type { EdgeConfig } from "@corral/edge/config/EdgeConfig"
+import { EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import { readEdgeConfig } from "@corral/edge/EdgeSettings"
 import { EdgeServer } from "@corral/edge/http/Server"
-import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { Context, Effect, Layer } from "effect"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 
@@ -20,7 +18,7 @@ export const configureEdge = (environment: Readonly<Record<string, string>>, por
 
 /** Serves until the scope closes. Returns the server. */
 export const startEdge = (config: EdgeConfig) =>
-  Layer.build(Edge.edgeLayer(config, builtIn({ node: process.execPath, scriptedProgram }))).pipe(
+  Layer.build(Layer.provide(Edge.edgeLayer, Layer.succeed(EdgeConfig, config))).pipe(
     Effect.map((services) => Context.get(services, EdgeServer)),
     Effect.mapError(startFailed)
   )

@@ -3,7 +3,8 @@
  *
  * With `isEdgeOnly`, or if this machine has joined another Hub, only the Edge starts.
  */
-import type { EdgeConfig, WorkspaceEntry } from "@corral/edge/config/EdgeConfig"
+import type { EdgeConfig } from "@corral/edge/config/EdgeConfig"
+import type { WorkspaceEntry } from "@corral/edge/config/WorkspaceEntries"
 import { Effect, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"

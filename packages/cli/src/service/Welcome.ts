@@ -1,5 +1,5 @@
 /** Welcome text of `corral up`: URLs, workspaces and a first command. */
-import type { WorkspaceEntry } from "@corral/edge/config/EdgeConfig"
+import type { WorkspaceEntry } from "@corral/edge/config/WorkspaceEntries"
 import { SAMPLE_ID } from "./SampleWorkspace.ts"
 
 export interface Welcome {

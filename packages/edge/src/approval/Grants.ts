@@ -13,13 +13,11 @@ import { createHash } from "node:crypto"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findRun } from "../log/Runs.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
+import { type ConfiguredGrant, rulesOf } from "./ConfiguredGrants.ts"
 import { ruleKey } from "./GrantRules.ts"
 import { workspacePathsAt } from "./PathTarget.ts"
 import { RunPolicy } from "./RunPolicy.ts"
 import { parseStored } from "../store/StoreDamage.ts"
-
-/** Rules of the configuration. `full_access` belongs to modes, and `project_settings` to the start of a runtime. */
-type ConfiguredGrant = "full_access" | "project_settings" | GrantRule
 
 export class Grants extends Context.Service<
   Grants,
@@ -99,9 +97,6 @@ interface Row {
 
 // This program wrote the row from a value of type Grant.
 const parse = ({ body }: Row): Grant => parseStored<Grant>(body, "grant")
-
-const rulesOf = (grants: ReadonlyArray<ConfiguredGrant>): ReadonlyArray<GrantRule> =>
-  grants.filter((grant) => typeof grant !== "string")
 
 /** Short for any rule. Contains the agent, because tools of other agents may have the same names. */
 const grantKey = (agentId: AgentId, rule: GrantRule): string =>

@@ -2,19 +2,13 @@
  * Configuration of an Edge: a plain value, and the service by which layers receive it. `readEdgeConfig` reads it from variables; an
  * embedding program writes it.
  */
-import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
 import type { StreamTimesOptions } from "@corral/service/stream/StreamTimes"
 import { Context } from "effect"
+import { join } from "node:path"
 import type { RunTimes } from "./RunTimes.ts"
+import type { WorkspaceEntry } from "./WorkspaceEntries.ts"
 import type { RetentionLimits } from "./RetentionLimits.ts"
-
-/** A folder that runs may work in. `grants` widen what is allowed there, for every agent; nothing is granted by default. */
-export interface WorkspaceEntry {
-  readonly id: string
-  readonly path: string
-  readonly grants?: ReadonlyArray<"full_access" | "project_settings" | GrantRule> | undefined
-}
 
 export interface EdgeConfig {
   /** Folder of the Edge's own files: `edge.db`, `edge.token`, `edge.json`, `edge.config.json`, `device.json`. */
@@ -80,3 +74,11 @@ export const edgeDefaults = {
   requestsPerSecond: 5_000,
   retention: { days: 30, maxMiB: 2_048 }
 } satisfies Partial<EdgeConfig>
+
+/** A configuration with the defaults for what is not given. Child processes receive nothing of the environment by default. */
+export const makeEdgeConfig = (options: Partial<EdgeConfig> & Pick<EdgeConfig, "home">): EdgeConfig => ({
+  ...edgeDefaults,
+  tokenFile: join(options.home, "edge.token"),
+  environment: {},
+  ...options
+})

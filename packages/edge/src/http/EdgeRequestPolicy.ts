@@ -12,7 +12,7 @@ import {
   type RequestPolicy
 } from "@corral/service/http/RequestGuard"
 import { Effect, Layer } from "effect"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { LocalToken } from "../LocalToken.ts"
 
 export interface EdgePolicyOptions {
@@ -69,16 +69,13 @@ export const edgeRequestPolicy = ({
  * For a program that mounts the Edge's routes in its own server: the origins at which callers reach them. Pages need an allowed origin of the
  * configuration, as at the Edge's own server.
  */
-export const edgeMountedAt = ({ allowedOrigins }: EdgeConfig, ...origins: ReadonlyArray<string>) =>
+export const edgeMountedAt = (...origins: ReadonlyArray<string>) =>
   Layer.effect(
     RequestGuard,
-    Effect.map(LocalToken, ({ matches }) =>
-      RequestGuard.make(
-        edgeRequestPolicy({
-          hosts: origins.map((origin) => new URL(origin).host),
-          allowedOrigins,
-          matchesToken: matches
-        })
-      )
-    )
+    Effect.gen(function* () {
+      const { allowedOrigins } = yield* EdgeConfig
+      const { matches } = yield* LocalToken
+      const hosts = origins.map((origin) => new URL(origin).host)
+      return RequestGuard.make(edgeRequestPolicy({ hosts, allowedOrigins, matchesToken: matches }))
+    })
   )

@@ -5,7 +5,7 @@ import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { livenessOk, type EdgeReadiness, type HealthProblem } from "@corral/domain/http/Health"
 import { Containment } from "../process/Containment.ts"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EdgeInstance } from "../EdgeInstance.ts"
 import { HubLink } from "../link/HubLink.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
@@ -16,70 +16,70 @@ import { Store } from "../store/Store.ts"
 import { RESTORE_HINT } from "../store/StoreDamage.ts"
 import { LocalToken } from "../LocalToken.ts"
 
-export const edgeHealth = (config: EdgeConfig) =>
-  HttpApiBuilder.group(
-    EdgeApi,
-    "health",
-    Effect.fnUntraced(function* (handlers) {
-      const containment = yield* Containment
-      const instance = yield* EdgeInstance
-      const hub = yield* HubLink
-      const runs = yield* RunSupervisor
-      const runtimes = yield* Runtimes
-      const programs = yield* Programs
-      const store = yield* Store
-      const token = yield* LocalToken
+export const edgeHealth = HttpApiBuilder.group(
+  EdgeApi,
+  "health",
+  Effect.fnUntraced(function* (handlers) {
+    const config = yield* EdgeConfig
+    const containment = yield* Containment
+    const instance = yield* EdgeInstance
+    const hub = yield* HubLink
+    const runs = yield* RunSupervisor
+    const runtimes = yield* Runtimes
+    const programs = yield* Programs
+    const store = yield* Store
+    const token = yield* LocalToken
 
-      const readiness = Effect.fnUntraced(function* () {
-        const { instanceId, version, startedAt } = instance
-        const request = yield* HttpServerRequest.HttpServerRequest
-        const disk = yield* diskOf(config.home)
-        const file = yield* runtimes.config
-        const storeProblem = storeProblemOf(store)
-        const problems = [
-          ...(storeProblem === undefined ? [] : [storeProblem]),
-          ...(disk === undefined || disk.freeBytes >= LOW_DISK_BYTES ? [] : [lowDisk]),
-          ...(file?.problem === undefined ? [] : [configProblem(file.path, file.problem)])
-        ]
-        const status = problems.length === 0 ? "ok" : "degraded"
-        const answer = (body: EdgeReadiness) =>
-          storeProblem === undefined ? Effect.succeed(body) : Effect.fail(body)
-        const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? "")?.[1]
-        if (bearer === undefined || !token.matches(bearer)) return yield* answer({ status, instanceId })
-        return yield* answer({
-          status,
-          instanceId,
-          ...(problems.length === 0 ? {} : { problems }),
-          process: {
-            version,
-            pid: process.pid,
-            node: process.version,
-            uptimeMs: Math.round(performance.now() - startedAt)
-          },
-          runs: { live: runs.liveRuns(), queued: runs.queuedRuns() },
-          store: {
-            status: storeProblem === undefined ? "ok" : "degraded",
-            engine: "sqlite",
-            ...disk,
-            ...(storeProblem === undefined ? {} : { message: storeProblem.message })
-          },
-          runtimes: yield* runtimes.readiness,
-          workspaces: { count: config.workspaces.length },
-          containment: { kind: containment.kind },
-          link: hub.readiness(),
-          git: yield* Effect.provideService(findGit, Programs, programs),
-          ...(disk === undefined ? {} : { disk }),
-          ...(file === undefined ? {} : { config: file })
-        })
-      })
-
-      return handlers.handleAll({
-        health: readiness,
-        v1Health: readiness,
-        live: () => Effect.succeed(livenessOk)
+    const readiness = Effect.fnUntraced(function* () {
+      const { instanceId, version, startedAt } = instance
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const disk = yield* diskOf(config.home)
+      const file = yield* runtimes.config
+      const storeProblem = storeProblemOf(store)
+      const problems = [
+        ...(storeProblem === undefined ? [] : [storeProblem]),
+        ...(disk === undefined || disk.freeBytes >= LOW_DISK_BYTES ? [] : [lowDisk]),
+        ...(file?.problem === undefined ? [] : [configProblem(file.path, file.problem)])
+      ]
+      const status = problems.length === 0 ? "ok" : "degraded"
+      const answer = (body: EdgeReadiness) =>
+        storeProblem === undefined ? Effect.succeed(body) : Effect.fail(body)
+      const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? "")?.[1]
+      if (bearer === undefined || !token.matches(bearer)) return yield* answer({ status, instanceId })
+      return yield* answer({
+        status,
+        instanceId,
+        ...(problems.length === 0 ? {} : { problems }),
+        process: {
+          version,
+          pid: process.pid,
+          node: process.version,
+          uptimeMs: Math.round(performance.now() - startedAt)
+        },
+        runs: { live: runs.liveRuns(), queued: runs.queuedRuns() },
+        store: {
+          status: storeProblem === undefined ? "ok" : "degraded",
+          engine: "sqlite",
+          ...disk,
+          ...(storeProblem === undefined ? {} : { message: storeProblem.message })
+        },
+        runtimes: yield* runtimes.readiness,
+        workspaces: { count: config.workspaces.length },
+        containment: { kind: containment.kind },
+        link: hub.readiness(),
+        git: yield* Effect.provideService(findGit, Programs, programs),
+        ...(disk === undefined ? {} : { disk }),
+        ...(file === undefined ? {} : { config: file })
       })
     })
-  )
+
+    return handlers.handleAll({
+      health: readiness,
+      v1Health: readiness,
+      live: () => Effect.succeed(livenessOk)
+    })
+  })
+)
 
 /** Without its store the Edge starts no runs: that is what makes it not ready. */
 const storeProblemOf = (store: Store["Service"]): HealthProblem | undefined => {

@@ -11,7 +11,7 @@ import { ServiceAddress, serviceServerLayer } from "@corral/service/http/Service
 import { endpointPaths } from "@corral/service/telemetry/RouteNames"
 import { Cause, Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { LocalToken } from "../LocalToken.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
@@ -26,18 +26,21 @@ export class EdgeServer extends Context.Service<
   EdgeServer,
   { readonly url: string; readonly port: number }
 >()("corral/edge/EdgeServer") {
-  static readonly layer = (config: EdgeConfig) =>
-    Layer.effect(EdgeServer, ServiceAddress).pipe(
-      Layer.merge(HttpRouter.serve(edgeRoutes(config), { disableListenLog: true, disableLogger: true })),
-      Layer.provide(
-        serviceServerLayer({
-          address: config,
-          api: EdgeApi,
-          policy: policyOf(config),
-          connections: connectionsOf(config)
-        })
+  static readonly layer = Layer.effect(EdgeServer, ServiceAddress).pipe(
+    Layer.merge(HttpRouter.serve(edgeRoutes, { disableListenLog: true, disableLogger: true })),
+    Layer.provide(
+      Layer.unwrap(
+        Effect.map(EdgeConfig, (config) =>
+          serviceServerLayer({
+            address: config,
+            api: EdgeApi,
+            policy: policyOf(config),
+            connections: connectionsOf(config)
+          })
+        )
       )
     )
+  )
 }
 
 const policyOf = Effect.fnUntraced(function* ({ allowedOrigins }: EdgeConfig) {

@@ -9,7 +9,6 @@ import { requestIds } from "@corral/service/http/RequestIdLayer"
 import { Layer } from "effect"
 import { HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { agents } from "./Agents.ts"
 import { authority } from "./Authority.ts"
 import { diffs } from "./Diffs.ts"
@@ -24,23 +23,22 @@ import { edgeRuns } from "./Runs.ts"
 import { workspaces } from "./Workspaces.ts"
 import { worktrees } from "./Worktrees.ts"
 
-export const edgeRoutes = (config: EdgeConfig) =>
-  HttpApiBuilder.layer(EdgeApi).pipe(
-    Layer.provide([
-      edgeHealth(config),
-      agents,
-      workspaces,
-      edgeFiles,
-      edgeRuns,
-      diffs,
-      worktrees,
-      artifacts,
-      previews,
-      permissions,
-      grants,
-      edgeLink
-    ]),
-    Layer.provide([SchemaErrors.layer, requestIds, authority]),
-    Layer.provide(guardedRoutes),
-    Layer.provide(HttpServer.layerServices)
-  )
+export const edgeRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
+  Layer.provide([
+    edgeHealth,
+    agents,
+    workspaces,
+    edgeFiles,
+    edgeRuns,
+    diffs,
+    worktrees,
+    artifacts,
+    previews,
+    permissions,
+    grants,
+    edgeLink
+  ]),
+  Layer.provide([SchemaErrors.layer, requestIds, authority]),
+  Layer.provide(guardedRoutes),
+  Layer.provide(HttpServer.layerServices)
+)

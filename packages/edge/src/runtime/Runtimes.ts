@@ -14,6 +14,7 @@ import * as ConfigFile from "./ConfigFile.ts"
 import { Drift } from "./Drift.ts"
 import { agentModes, type OfferedAgent } from "./OfferedAgent.ts"
 import type { OfferedRunner } from "./Offers.ts"
+import { RuntimeRegistry } from "./RuntimeRegistry.ts"
 import { type ProgramAnswer, Programs, type ProgramQuestion, versionIn } from "./Programs.ts"
 
 export class Runtimes extends Context.Service<
@@ -35,12 +36,12 @@ export class Runtimes extends Context.Service<
   }
 >()("corral/edge/Runtimes") {
   /** Also provides `Programs`. */
-  static readonly layer = (adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
-    Layer.effect(Runtimes, make(adapters)).pipe(
-      Layer.provideMerge(
-        Layer.unwrap(Effect.map(EdgeConfig, ({ environment }) => Programs.layer(environment)))
-      )
-    )
+  static readonly layer = Layer.effect(
+    Runtimes,
+    Effect.suspend(() => make())
+  ).pipe(
+    Layer.provideMerge(Layer.unwrap(Effect.map(EdgeConfig, ({ environment }) => Programs.layer(environment))))
+  )
 }
 
 /** Questions to the program of an agent. */
@@ -52,7 +53,8 @@ interface Questions {
 const SIGN_IN_HOLDS_MS = 60_000
 const PATIENCE = "1 second"
 
-const make = Effect.fnUntraced(function* (adapters: ReadonlyMap<string, AnyRuntimeAdapter>) {
+const make = Effect.fnUntraced(function* () {
+  const adapters = yield* RuntimeRegistry
   const config = yield* EdgeConfig
   const scope = yield* Effect.scope
   const file = yield* ConfigFile.openConfigFile(config.configFile, adapters)

@@ -4,7 +4,7 @@
  * Guarantees: a commit is durable (WAL, synchronous=FULL) when its effect succeeds. Commits made during another one are written together
  * next. Reads are synchronous and see everything committed.
  *
- * Does not: know tables. Services own their SQL.
+ * Does not: know tables. Services own their SQL. Or lock the file: `HomeLock` does.
  *
  * A full or broken disk fails commits, and the store is failing from then on. The store tries a test write every second, in a new writer
  * thread if the old one is gone, until one succeeds.
@@ -14,9 +14,11 @@
  */
 import Database from "better-sqlite3"
 import { Context, Data, Effect, Latch, Layer } from "effect"
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs"
-import { dirname } from "node:path"
+import { existsSync, mkdirSync, statSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { migrateEdgeStore } from "./migrations.ts"
+import { keepPrivate } from "./PrivateFile.ts"
 import { isDamageCode, RESTORE_HINT, StoreDamaged, unreadable } from "./StoreDamage.ts"
 import { storeReader } from "./StoreReader.ts"
 import type { Write, WriteError } from "./Writer.ts"
@@ -55,6 +57,12 @@ export class Store extends Context.Service<
   /** With `usedSince`, a file that a used home has, a missing or empty store is refused instead of created. */
   static readonly layer = (file: string, usedSince?: string) => Layer.effect(Store, make(file, usedSince))
 
+  /** The store in the Edge's home. */
+  static readonly layerHome = Layer.effect(
+    Store,
+    Effect.flatMap(EdgeConfig, ({ home }) => make(join(home, "edge.db"), join(home, "edge.token")))
+  )
+
   /** An empty store in memory, for tests and for programs that keep nothing. One connection reads and writes. */
   static readonly layerMemory = Layer.effect(
     Store,
@@ -63,11 +71,13 @@ export class Store extends Context.Service<
 }
 
 const make = Effect.fnUntraced(function* (file: string, usedSince: string | undefined) {
-  yield* holdLock(`${file}.lock`)
   if (usedSince !== undefined && existsSync(usedSince) && isEmpty(file))
     return yield* new StoreFailed({ message: lostStore(file, usedSince) })
   yield* Effect.try({
-    try: () => keepPrivate(file),
+    try: () => {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+      keepPrivate(file)
+    },
     catch: (cause) => new StoreFailed({ message: `${file}: ${String(cause)}` })
   })
   const opened = openWriter(file, threadsFrom(yield* FirstWriter)).pipe(
@@ -165,36 +175,6 @@ const probe: ReadonlyArray<Write> = [
   ["INSERT INTO probe (bytes) VALUES (zeroblob(262144))"]
 ]
 const probeOver: ReadonlyArray<Write> = [["DELETE FROM probe"]]
-
-/** Creates the file with its owner's permissions first, because SQLite gives its side files the mode of the database. */
-const keepPrivate = (file: string): void => {
-  closeSync(openSync(file, "a", 0o600))
-  chmodSync(file, 0o600)
-}
-
-/** One process per store. The kernel releases the lock when the process ends, for any reason. */
-const holdLock = (file: string) =>
-  Effect.acquireRelease(
-    Effect.try({
-      try: () => {
-        mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-        keepPrivate(file)
-        const db = new Database(file, { timeout: 0 })
-        db.pragma("journal_mode = MEMORY")
-        db.pragma("locking_mode = EXCLUSIVE")
-        db.exec("BEGIN EXCLUSIVE; COMMIT")
-        return db
-      },
-      catch: (cause) =>
-        new StoreFailed({
-          message:
-            cause instanceof Database.SqliteError && cause.code.startsWith("SQLITE_BUSY")
-              ? `${dirname(file)} is in use by another Edge`
-              : `${file}: ${String(cause)}`
-        })
-    }),
-    (db) => Effect.sync(() => db.close())
-  )
 
 const openReader = Effect.fnUntraced(function* (file: string, report: (damage: StoreDamaged) => void) {
   const db = yield* Effect.acquireRelease(

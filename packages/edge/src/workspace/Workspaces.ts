@@ -9,7 +9,8 @@ import type { Workspace } from "@corral/domain/device/Workspace"
 import { Context, Effect, Layer } from "effect"
 import { existsSync, realpathSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
-import { EdgeConfig, type WorkspaceEntry } from "../config/EdgeConfig.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
+import type { WorkspaceEntry } from "../config/WorkspaceEntries.ts"
 
 /** An allowlisted folder that exists: its real path, and the modes that the policy allows in it. */
 export interface OpenWorkspace {

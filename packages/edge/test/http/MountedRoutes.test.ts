@@ -1,16 +1,15 @@
 /** The Edge's routes in another program's router, without the Edge's own server: they keep their guard and their authentication. */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
-import { builtIn } from "@corral/adapters/Registry"
 import { MAX_REQUEST_BYTES } from "@corral/service/http/RequestGuard"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { readFileSync } from "node:fs"
+import { EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { edgeServicesLayer } from "../../src/Edge.ts"
 import { edgeMountedAt } from "../../src/http/EdgeRequestPolicy.ts"
 import { edgeRoutes } from "../../src/http/routes.ts"
-import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { temporaryFolder } from "../Folder.ts"
 import { configOf } from "../Samples.ts"
 
@@ -30,11 +29,13 @@ HttpApi.reflect(EdgeApi, {
 /** Answers a request as another server would have it answered. */
 const mounted = Effect.gen(function* () {
   const config = { ...configOf(yield* temporaryFolder), allowedOrigins: [SHELL] }
-  const adapters = builtIn({ node: process.execPath, scriptedProgram })
-  const services = Layer.provideMerge(edgeMountedAt(config, ORIGIN), edgeServicesLayer(config, adapters))
+  const services = edgeMountedAt(ORIGIN).pipe(
+    Layer.provideMerge(edgeServicesLayer),
+    Layer.provideMerge(Layer.succeed(EdgeConfig, config))
+  )
   const context = yield* Layer.build(services)
   const routes = Layer.merge(
-    edgeRoutes(config),
+    edgeRoutes,
     HttpRouter.add("GET", "/own", HttpServerResponse.text("the other program's"))
   )
   const app = yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provide(context))

@@ -5,12 +5,13 @@ import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { edgeCoreLayer } from "../../src/Edge.ts"
 import type { EdgeConfig } from "../../src/config/EdgeConfig.ts"
+import { RuntimeRegistry } from "../../src/runtime/RuntimeRegistry.ts"
 import { EdgeInstance } from "../../src/EdgeInstance.ts"
 import { HubLink } from "../../src/link/HubLink.ts"
 import { defaultTimes, type LinkTimes } from "../../src/link/LinkTimes.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { type LinkPeer, openPeer } from "@corral/testing/edge/LinkPeer"
-import { configOf } from "../Samples.ts"
+import { configLayer } from "../Samples.ts"
 
 /** An Edge's link to that peer, in this process, until the scope closes. */
 const linkTo = Effect.fnUntraced(function* (
@@ -19,9 +20,11 @@ const linkTo = Effect.fnUntraced(function* (
   more: Partial<EdgeConfig> = {}
 ) {
   const home = yield* temporaryFolder
-  const config = configOf(home, more)
   yield* Effect.promise(() => peer.join(home))
-  const core = Layer.merge(edgeCoreLayer(config, new Map()), EdgeInstance.layer)
+  const core = Layer.merge(edgeCoreLayer, EdgeInstance.layer).pipe(
+    Layer.provideMerge(configLayer(home, more)),
+    Layer.provide(Layer.succeed(RuntimeRegistry, new Map()))
+  )
   const context = yield* Layer.build(
     HubLink.layerWith({ ...defaultTimes, look: 50, ...times }).pipe(Layer.provide(core))
   )

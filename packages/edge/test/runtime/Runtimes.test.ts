@@ -7,6 +7,7 @@ import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
 import { fromAdapter } from "../../src/runtime/OfferedAgent.ts"
+import { RuntimeRegistry } from "../../src/runtime/RuntimeRegistry.ts"
 import { Runtimes } from "../../src/runtime/Runtimes.ts"
 import { temporaryFolder, writeProgram } from "../Folder.ts"
 import { configLayer } from "../Samples.ts"
@@ -53,11 +54,14 @@ const withRuntimes = <A, E, R>(
   Effect.flatMap(Runtimes, use).pipe(
     Effect.provide(
       Layer.provide(
-        Runtimes.layer(new Map(adapters.map((adapter) => [adapter.id, adapter]))),
-        configLayer("/nowhere", {
-          configFile,
-          environment: { PATH: `${path}:/usr/bin:/bin`, ...environment }
-        })
+        Runtimes.layer,
+        Layer.merge(
+          Layer.succeed(RuntimeRegistry, new Map(adapters.map((adapter) => [adapter.id, adapter]))),
+          configLayer("/nowhere", {
+            configFile,
+            environment: { PATH: `${path}:/usr/bin:/bin`, ...environment }
+          })
+        )
       )
     )
   )

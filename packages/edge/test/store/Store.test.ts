@@ -1,8 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Worker } from "node:worker_threads"
@@ -118,41 +116,6 @@ describe("Store", () => {
       yield* store.commit([insert("a")])
       assert.strictEqual(statSync(file).mode & 0o777, 0o600)
       assert.strictEqual(statSync(dirname(file)).mode & 0o777, 0o700)
-    })
-  )
-
-  it.effect("refuses a home that another holds, in one sentence, and takes it when it is let go", () =>
-    Effect.gen(function* () {
-      const file = yield* databaseFile
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          yield* open(file)
-          const failure = yield* Effect.flip(Effect.scoped(open(file)))
-          assert.strictEqual(failure.message, `${dirname(file)} is in use by another Edge`)
-        })
-      )
-      assert.deepStrictEqual(ids(yield* open(file)), [])
-    })
-  )
-
-  it.live("refuses a home that another process holds, until that one is killed", () =>
-    Effect.gen(function* () {
-      const file = yield* databaseFile
-      const holder = yield* Effect.acquireRelease(
-        Effect.sync(() =>
-          spawn(process.execPath, [join(import.meta.dirname, "HoldStore.ts"), file], {
-            stdio: ["ignore", "pipe", "inherit"]
-          })
-        ),
-        (child) => Effect.sync(() => child.kill("SIGKILL"))
-      )
-      yield* Effect.promise(() => once(holder.stdout, "data"))
-      const failure = yield* Effect.flip(Effect.scoped(open(file)))
-      assert.strictEqual(failure.message, `${dirname(file)} is in use by another Edge`)
-      const exited = once(holder, "exit")
-      holder.kill("SIGKILL")
-      yield* Effect.promise(() => exited)
-      yield* (yield* open(file)).commit([insert("a")])
     })
   )
 

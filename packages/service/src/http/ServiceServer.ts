@@ -56,15 +56,23 @@ const limitShutdown = (node: Server) =>
 /** The same context in one map: requests add to it without a copy. */
 const flat = (context: Context.Context<Scope.Scope>) => Context.makeUnsafe<Scope.Scope>(context.mapUnsafe)
 
+const listenFailed = ({ host, port }: { readonly host: string; readonly port: number }, cause: unknown) => {
+  const isInUse = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new ListenFailed({
+    message: isInUse
+      ? `${urlOf(host, port)} is in use by another program. Stop it, or choose another port.`
+      : `cannot listen at ${urlOf(host, port)}: ${reason}`
+  })
+}
+
 /** Listens until the scope closes. */
 const listen = Effect.fnUntraced(function* (
   node: Server,
   address: ServiceServerOptions<never, never, never, never>["address"]
 ) {
   const http = yield* NodeHttpServer.make(() => node, { ...address, backlog: BACKLOG }).pipe(
-    Effect.mapError(
-      ({ cause }) => new ListenFailed({ message: cause instanceof Error ? cause.message : String(cause) })
-    )
+    Effect.mapError(({ cause }) => listenFailed(address, cause))
   )
   // The routes are gone. What is still held or open gets no answer.
   yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))

@@ -74,7 +74,10 @@ describe("serviceServerLayer", { timeout: 60_000 }, () => {
       const port = yield* served((_, response) => void response.end())
       const failure = yield* Effect.flip(Layer.build(serverLayer({}, port)))
       assert.strictEqual(failure._tag, "ListenFailed")
-      assert.match(failure.message, /^listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+$/)
+      assert.match(
+        failure.message,
+        /^http:\/\/127\.0\.0\.1:\d+ is in use by another program\. Stop it, or choose another port\.$/
+      )
     })
   )
 

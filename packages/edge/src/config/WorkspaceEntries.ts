@@ -1,0 +1,22 @@
+/** Folders that runs may work in, as settings, configurations and workspace sources name them. */
+import { GrantRule } from "@corral/domain/approval/Grant"
+import { WorkspaceName } from "@corral/domain/identity/Ids"
+import { Schema } from "effect"
+import { isAbsolute } from "node:path"
+
+/** A folder that runs may work in. `grants` widen what is allowed there, for every agent; nothing is granted by default. */
+export interface WorkspaceEntry {
+  readonly id: string
+  readonly path: string
+  readonly grants?: ReadonlyArray<"full_access" | "project_settings" | GrantRule> | undefined
+}
+
+export const WorkspaceEntries = Schema.Array(
+  Schema.Struct({
+    id: WorkspaceName,
+    path: Schema.String.check(Schema.makeFilter((path) => isAbsolute(path))),
+    grants: Schema.optionalKey(
+      Schema.Array(Schema.Union([Schema.Literals(["full_access", "project_settings"]), GrantRule]))
+    )
+  })
+).check(Schema.makeFilter((entries) => new Set(entries.map(({ id }) => id)).size === entries.length))

@@ -1,0 +1,48 @@
+/**
+ * Lock of an Edge's home: one Edge per home, in this process and on this machine.
+ *
+ * Guarantees: the kernel releases the lock when the process ends, for any reason. Creates the home if it does not exist.
+ */
+import Database from "better-sqlite3"
+import { Data, Effect, Layer, type Scope } from "effect"
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
+import { keepPrivate } from "./PrivateFile.ts"
+
+/** Another Edge uses the home. */
+export class HomeInUse extends Data.TaggedError("HomeInUse")<{ readonly message: string }> {}
+
+/** The home cannot be created or written. */
+export class HomeUnusable extends Data.TaggedError("HomeUnusable")<{ readonly message: string }> {}
+
+const refusalOf = (home: string, cause: unknown): HomeInUse | HomeUnusable =>
+  cause instanceof Database.SqliteError && cause.code.startsWith("SQLITE_BUSY")
+    ? new HomeInUse({ message: `${home} is in use by another Edge` })
+    : new HomeUnusable({ message: `${home} cannot be used as a home: ${String(cause)}` })
+
+/** Holds the lock until the scope closes. */
+export const holdHome = (home: string): Effect.Effect<void, HomeInUse | HomeUnusable, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.try({
+      try: () => {
+        const file = join(home, "edge.db.lock")
+        mkdirSync(home, { recursive: true, mode: 0o700 })
+        keepPrivate(file)
+        const db = new Database(file, { timeout: 0 })
+        try {
+          db.pragma("journal_mode = MEMORY")
+          db.pragma("locking_mode = EXCLUSIVE")
+          db.exec("BEGIN EXCLUSIVE; COMMIT")
+        } catch (error) {
+          db.close()
+          throw error
+        }
+        return db
+      },
+      catch: (cause) => refusalOf(home, cause)
+    }),
+    (db) => Effect.sync(() => db.close())
+  ).pipe(Effect.asVoid)
+
+export const homeLockLayer = Layer.effectDiscard(Effect.flatMap(EdgeConfig, ({ home }) => holdHome(home)))
