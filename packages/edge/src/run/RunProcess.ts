@@ -36,7 +36,8 @@ export const startProcess = Effect.fnUntraced(function* (
   const { group, temporary } = command
   const silence = yield* SilenceClock.makeSilenceClock(times)
   const all: ProcessTarget = { mark: `${RUN_MARK}=${id}`, groups: group === undefined ? undefined : [group] }
-  const remove = temporary === undefined ? Effect.void : removeTemporary(temporary)
+  // Suspended, like `clear`: a waiting run does not hold the effects of its end.
+  const remove = Effect.suspend(() => (temporary === undefined ? Effect.void : removeTemporary(temporary)))
   const end = Deferred.makeUnsafe<ProcessEnd>()
   // Alive at the end of the scope only if the run was interrupted or the store failed.
   const child = yield* Effect.acquireRelease(
@@ -55,7 +56,7 @@ export const startProcess = Effect.fnUntraced(function* (
   yield* watchWallTime(session, budget)
   return {
     child,
-    clear: Effect.tap(sweep(target), () => remove),
+    clear: Effect.suspend(() => Effect.tap(sweep(target), () => remove)),
     ladder: { child, target, exited, grace: times.cancel },
     silence,
     activeClock,

@@ -36,7 +36,8 @@ export const superviseRun = (
   return Effect.scoped(actor.live).pipe(
     Effect.tapError(() => Effect.sync(() => stopped.add(id))),
     Effect.tapCause((cause) => Effect.logError(`run ${id} lost its supervision`, cause)),
-    Effect.ensuring(worktrees.settle(id)),
+    // Suspended: a live run does not hold the effects of its end.
+    Effect.ensuring(Effect.suspend(() => worktrees.settle(id))),
     Effect.ensuring(
       Effect.sync(() => {
         const outcome = outcomeOf(actor.run())
