@@ -3,12 +3,12 @@ import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/
 import { Deferred, Effect, Fiber, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { HubIdempotency } from "../src/HubIdempotency.ts"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { People } from "@corral/testing/hub/People"
 
 /** Two Hubs' worth of services on one database: what one does the other sees. */
 describe("HubIdempotency", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let others: People
   let made = 0
 

@@ -13,7 +13,7 @@ import * as fc from "fast-check"
 import { effort } from "@corral/testing/time/Effort"
 import { Tasks } from "../../src/task/Tasks.ts"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 
 const PEOPLE = 3
@@ -114,7 +114,7 @@ class Model {
 }
 
 describe("Routing authority", { timeout: 300_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let root: HubClient
   beforeAll(async () => {
     await hub.start()

@@ -4,7 +4,7 @@ import type { ApprovalId, ProjectId } from "@corral/domain/identity/Ids"
 import { type ApprovalPolicy, Approvers, type Project, ProjectRole } from "@corral/domain/project/Project"
 import type { Task } from "@corral/domain/task/Task"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
   approvalRequested,
   createdRun,
@@ -16,7 +16,7 @@ import {
 import { makeProject } from "@corral/testing/hub/Teams"
 
 describe("The approval policy of a project", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   const people = new Map<ProjectRole, HubClient>()
   const as = (role: ProjectRole): HubClient => {
     const client = people.get(role)

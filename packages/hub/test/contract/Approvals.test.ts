@@ -3,7 +3,7 @@ import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import type { ApprovalId, ProjectId, RunId } from "@corral/domain/identity/Ids"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
   approvalRequested,
   createdRun,
@@ -19,7 +19,7 @@ interface Page<A> {
 }
 
 describe("/client/approvals", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
   let mirror: Mirror

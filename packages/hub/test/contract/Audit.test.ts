@@ -7,7 +7,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../../src/audit/Audit.ts"
 import { Projects } from "../../src/project/Projects.ts"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 
 interface Page {
   readonly items: ReadonlyArray<AuditRecord>
@@ -15,7 +15,7 @@ interface Page {
 }
 
 describe("The audit trail", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
   let made = 0

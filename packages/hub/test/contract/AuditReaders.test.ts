@@ -9,14 +9,14 @@ import { effort } from "@corral/testing/time/Effort"
 import { Audit } from "../../src/audit/Audit.ts"
 import { ApiKeyStore } from "../../src/signin/ApiKeyStore.ts"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { runCompleted, createdRun, Mirror, newId, runStarted } from "@corral/testing/hub/Mirror"
 import { registerDevice } from "@corral/testing/hub/Offers"
 import { walk } from "../harness/Pages.ts"
 import { makeProject } from "@corral/testing/hub/Teams"
 
 describe("Readers of the audit trail", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
   beforeAll(async () => {
@@ -143,7 +143,7 @@ describe("Readers of the audit trail", { timeout: 60_000 }, () => {
 })
 
 describe("Deleting a project", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   beforeAll(async () => {
     await hub.start()

@@ -4,7 +4,7 @@ import { type Caller, callers, type EndpointName, refusalOf } from "@corral/doma
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { gatewayEnv } from "@corral/testing/hub/Chats"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { type Expected, requests } from "./AuthorizationRequests.ts"
 import { everyone, fieldsOf, makeWorld, renewedWorld, type World } from "./AuthorizationWorld.ts"
 
@@ -34,7 +34,7 @@ const nowhere = ({
 const endsSignIn: ReadonlySet<EndpointName> = new Set(["auth.refresh", "auth.logout"])
 
 describe("Authorization", { timeout: 60_000 }, () => {
-  const hub = new HubProcess({ env: gatewayEnv })
+  const hub = new HubInProcess({ env: gatewayEnv })
   let people: ReadonlyMap<Caller, HubClient>
   /** World for refused requests, which change nothing. */
   let still: World

@@ -4,7 +4,7 @@ import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { gatewayEnv, gatewayOf } from "@corral/testing/hub/Chats"
 import { type Answer, assertAnswer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { type Expected, requests } from "./AuthorizationRequests.ts"
 import { everyone, fieldsOf, makeWorld, renewedWorld, type World } from "./AuthorizationWorld.ts"
 
@@ -25,7 +25,7 @@ const hostile: ReadonlyArray<readonly [string, unknown]> = [
 ]
 
 describe("Bad input", { timeout: 120_000 }, () => {
-  const hub = new HubProcess({ env: gatewayEnv })
+  const hub = new HubInProcess({ env: gatewayEnv })
   let owner: HubClient
   let people: ReadonlyMap<Caller, HubClient>
   let world: World

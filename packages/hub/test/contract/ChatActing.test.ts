@@ -25,7 +25,7 @@ import {
   newAccount
 } from "@corral/testing/hub/Chats"
 import { type HubRequestOptions, codeOf, HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
   approvalRequested,
   createdRun,
@@ -41,7 +41,7 @@ const detailsOf = ({ body }: Answer): unknown => (body as { readonly details?: u
 
 describe("a Gateway", { timeout: 60_000 }, () => {
   const other = "another-gateway-token-of-the-tests-012345"
-  const hub = new HubProcess({
+  const hub = new HubInProcess({
     env: { CORRAL_HUB_GATEWAY_TOKEN: `${gatewayEnv.CORRAL_HUB_GATEWAY_TOKEN}, ${other}` }
   })
   let gateway: HubClient

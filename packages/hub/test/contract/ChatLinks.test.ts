@@ -7,7 +7,7 @@ import type { Answer } from "@corral/testing/http/Answer"
 import { bindingRequired, gatewayEnv, gatewayOf, newAccount, Person } from "@corral/testing/hub/Chats"
 import { Browser } from "@corral/testing/hub/Browser"
 import { codeOf } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 
 interface Started {
   readonly link: { readonly url: string; readonly expiresAt: string }
@@ -16,7 +16,7 @@ interface Started {
 const detailsOf = ({ body }: Answer): unknown => (body as { readonly details?: unknown }).details
 
 describe("Links of chat accounts", { timeout: 60_000 }, () => {
-  const hub = new HubProcess({ env: gatewayEnv })
+  const hub = new HubInProcess({ env: gatewayEnv })
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())
 

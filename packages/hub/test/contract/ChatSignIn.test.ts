@@ -14,16 +14,16 @@ import {
   Person
 } from "@corral/testing/hub/Chats"
 import { codeOf } from "@corral/testing/hub/HubClient"
-import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
+import { HubInProcess, openHubInProcess } from "@corral/testing/hub/HubInProcess"
 import { CLIENT_ID, Issuer } from "../harness/Issuer.ts"
 import type { UserId } from "@corral/domain/identity/Ids"
 
 describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
   let issuer: Issuer
-  let hub: HubProcess
+  let hub: HubInProcess
   beforeAll(async () => {
     issuer = await Issuer.open()
-    hub = new HubProcess({ env: { ...issuer.env, ...gatewayEnv } })
+    hub = new HubInProcess({ env: { ...issuer.env, ...gatewayEnv } })
     await hub.start()
     await issuer.serve(hub.url)
   }, 60_000)
@@ -156,7 +156,7 @@ describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
   })
 
   it("require a fresh sign-in also at the provider for development", async () => {
-    const development = await openHub({ env: { CORRAL_HUB_DEV_SIGN_IN: "1" } })
+    const development = await openHubInProcess({ env: { CORRAL_HUB_DEV_SIGN_IN: "1" } })
     const browser = new Browser()
     /** Goes to the provider and back; gives how often it asked for a name. */
     const through = async (query: string): Promise<number> => {
@@ -181,7 +181,7 @@ describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
 
 describe("A Hub without a Gateway", { timeout: 60_000 }, () => {
   it("accepts no token", async () => {
-    const hub = await openHub()
+    const hub = await openHubInProcess()
     const account = newAccount()
     const answers = [
       await gatewayOf(hub).ask("POST", "/integrations/events", { body: messageReceived(account) }),

@@ -2,12 +2,12 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { connect } from "node:net"
 import { text } from "node:stream/consumers"
 import { consoleFolder } from "../../src/http/ConsoleFiles.ts"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 
 const page = { accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8" }
 
 describe("The console of a Hub", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())
 

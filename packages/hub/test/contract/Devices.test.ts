@@ -5,7 +5,7 @@ import type { Device, JoinToken, Target } from "@corral/domain/device/Device"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { heardWhile } from "../harness/Notices.ts"
 import { newKey, registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { walk } from "../harness/Pages.ts"
@@ -14,7 +14,7 @@ import { makeProject } from "@corral/testing/hub/Teams"
 const nowhere = "/client/devices/dev_01K0000000000000000000000Z"
 
 describe("/client/devices", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
   let eve: HubClient

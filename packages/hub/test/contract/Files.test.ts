@@ -1,13 +1,13 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { newId } from "@corral/testing/hub/Mirror"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { makeProject } from "@corral/testing/hub/Teams"
 
 describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let mia: HubClient
   let vera: HubClient

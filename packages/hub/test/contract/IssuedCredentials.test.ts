@@ -18,7 +18,7 @@ import {
   startedLink
 } from "@corral/testing/hub/Chats"
 import { type HubRequestOptions, codeOf } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 
 /** Every endpoint that issues a credential which outlives the one in the request. */
 const issuing = ["device approve", "api key", "chat link"] as const
@@ -33,7 +33,7 @@ const answeringTokens = {
 }
 
 describe("Issued credentials", { timeout: 120_000 }, () => {
-  const hub = new HubProcess({ env: gatewayEnv })
+  const hub = new HubInProcess({ env: gatewayEnv })
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())
 

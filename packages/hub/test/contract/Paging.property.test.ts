@@ -6,7 +6,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { encodeCursor } from "@corral/domain/http/Page"
 import { Effect, Schema } from "effect"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { registerDevice } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
 import { type SeededList, seededLists } from "../harness/SeededLists.ts"
@@ -34,7 +34,7 @@ const Sizes = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 40, maxi
 const Late = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 30 }))
 
 describe("A list", { timeout: 120_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let eve: HubClient
   let lists: Readonly<Record<string, SeededList>>

@@ -5,7 +5,7 @@ import type { Project, ProjectMember, WorkspaceLink } from "@corral/domain/proje
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { heardWhile } from "../harness/Notices.ts"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
@@ -14,7 +14,7 @@ import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 const nowhere = "prj_01K0000000000000000000000Z"
 
 describe("/client/projects", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
   let eve: HubClient

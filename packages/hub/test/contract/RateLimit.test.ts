@@ -2,12 +2,12 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { confirmedLink, actingAs, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
 import { newToken } from "../../src/signin/SessionToken.ts"
 import { type Answer, codeOf, HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { until } from "@corral/testing/time/Until"
 
 describe("The rate limit", { timeout: 60_000 }, () => {
   // 100 requests may take nine seconds until more than half of them pass.
-  const hub = new HubProcess({ env: { ...gatewayEnv, CORRAL_HUB_REQUESTS_PER_SECOND: "5" } })
+  const hub = new HubInProcess({ env: { ...gatewayEnv, CORRAL_HUB_REQUESTS_PER_SECOND: "5" } })
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 

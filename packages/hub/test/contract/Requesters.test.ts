@@ -11,7 +11,7 @@ import { RunRequesters } from "../../src/run/RunRequesters.ts"
 import { ApiKeyStore } from "../../src/signin/ApiKeyStore.ts"
 import { actingAs, confirmedLink, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
 import {
   approvalRequested,
@@ -36,7 +36,7 @@ interface Sent {
 }
 
 describe("Requesters of a run", { timeout: 120_000 }, () => {
-  const hub = new HubProcess({ env: gatewayEnv })
+  const hub = new HubInProcess({ env: gatewayEnv })
   const people: Array<HubClient> = []
   const keys: Array<HubClient> = []
   const accounts: Array<ChatAccount> = []

@@ -5,7 +5,7 @@ import type { ApprovalId, ProjectId, RunId } from "@corral/domain/identity/Ids"
 import type { EventPage } from "@corral/domain/edge-api/RunViews"
 import { draft } from "@corral/domain/run/RunEvent"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
   approvalRequested,
   runCompleted,
@@ -25,7 +25,7 @@ interface Page<A> {
 }
 
 describe("/client/runs", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
   let mirror: Mirror

@@ -5,7 +5,7 @@ import type { Message } from "@corral/domain/session/Message"
 import type { Project } from "@corral/domain/project/Project"
 import type { Session, SessionItem } from "@corral/domain/session/Session"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
@@ -13,7 +13,7 @@ import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 const nowhere = "ses_01K0000000000000000000000Z"
 
 describe("/client/sessions", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
   let eve: HubClient

@@ -1,16 +1,16 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Answer, codeOf } from "@corral/testing/hub/HubClient"
 import { Browser, locationOf } from "@corral/testing/hub/Browser"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { CLIENT_SECRET, Issuer } from "../harness/Issuer.ts"
 
 describe("Sign-in with a browser", { timeout: 60_000 }, () => {
   let issuer: Issuer
-  let hub: HubProcess
+  let hub: HubInProcess
 
   beforeAll(async () => {
     issuer = await Issuer.open()
-    hub = new HubProcess({ env: issuer.env })
+    hub = new HubInProcess({ env: issuer.env })
     await hub.start()
     await issuer.serve(hub.url)
   }, 60_000)

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Browser, locationOf } from "@corral/testing/hub/Browser"
 import { codeOf } from "@corral/testing/hub/HubClient"
-import { openHub } from "@corral/testing/hub/HubProcess"
+import { openHubInProcess } from "@corral/testing/hub/HubInProcess"
 import { Issuer } from "../harness/Issuer.ts"
 
 const p256 = () => generateKeyPairSync("ec", { namedCurve: "P-256" })
@@ -28,7 +28,7 @@ const signedIn = async (file: string, known: KeyObject, alg: string, kid?: strin
   const path = join(folder, "key")
   writeFileSync(path, file, { mode: 0o600 })
   const { CORRAL_OIDC_CLIENT_SECRET: _, ...env } = issuer.env
-  const hub = await openHub({ env: { ...env, CORRAL_OIDC_CLIENT_KEY_FILE: path } })
+  const hub = await openHubInProcess({ env: { ...env, CORRAL_OIDC_CLIENT_KEY_FILE: path } })
   await issuer.serve(hub.url)
   const browser = new Browser()
   const departure = locationOf(await browser.hub(`${hub.url}/client/auth/login`))

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
 import type { BrowserClient } from "@corral/testing/hub/BrowserClient"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 
 interface Started {
   readonly deviceCode: string
@@ -23,7 +23,7 @@ interface Told {
 }
 
 describe("Sign-in of a program", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: BrowserClient
   beforeAll(async () => {
     await hub.start()

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { BrowserClient } from "@corral/testing/hub/BrowserClient"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 
 interface Key {
   readonly id: string
@@ -22,7 +22,7 @@ interface Page {
 const KEYS = "/client/auth/keys"
 
 describe("API keys", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())
 

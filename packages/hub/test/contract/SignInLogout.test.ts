@@ -5,7 +5,7 @@ import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose"
 import { randomUUID } from "node:crypto"
 import { Browser, locationOf } from "@corral/testing/hub/Browser"
 import { codeOf } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { CLIENT_ID, CLIENT_SECRET, Issuer } from "../harness/Issuer.ts"
 
 const EVENT = "http://schemas.openid.net/event/backchannel-logout"
@@ -13,11 +13,11 @@ const PATH = "/client/auth/backchannel-logout"
 
 describe("A logout token of the provider", { timeout: 60_000 }, () => {
   let issuer: Issuer
-  let hub: HubProcess
+  let hub: HubInProcess
 
   beforeAll(async () => {
     issuer = await Issuer.open()
-    hub = new HubProcess({ env: issuer.env })
+    hub = new HubInProcess({ env: issuer.env })
     await hub.start()
     await issuer.serve(hub.url)
   }, 60_000)

@@ -2,7 +2,8 @@ import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { createServer } from "node:http"
 import { Browser, locationOf } from "@corral/testing/hub/Browser"
 import { codeOf } from "@corral/testing/hub/HubClient"
-import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
+import { openHubInProcess } from "@corral/testing/hub/HubInProcess"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { Issuer } from "../harness/Issuer.ts"
 
 describe("A Hub and its identity provider", { timeout: 60_000 }, () => {
@@ -13,7 +14,7 @@ describe("A Hub and its identity provider", { timeout: 60_000 }, () => {
   }
 
   it("names the missing settings without a provider", async () => {
-    const hub = await openHub()
+    const hub = await openHubInProcess()
     const answers = [
       await hub.client.ask<{ readonly message: string }>("GET", "/client/auth/login"),
       await hub.client.ask<{ readonly message: string }>("GET", "/client/auth/callback?state=x&code=y")
@@ -26,7 +27,7 @@ describe("A Hub and its identity provider", { timeout: 60_000 }, () => {
 
   it("starts without its provider, and reports that it is unreachable", async () => {
     const issuer = await Issuer.open()
-    const hub = await openHub({ env: issuer.env })
+    const hub = await openHubInProcess({ env: issuer.env })
     await issuer.close()
     assert.strictEqual(codeOf(await hub.client.ask("GET", "/client/auth/login")), "overloaded")
     const broken = createServer((_, response) => response.writeHead(500).end("{}"))
@@ -39,7 +40,7 @@ describe("A Hub and its identity provider", { timeout: 60_000 }, () => {
 
   it("admits the users that the settings allow", async () => {
     const issuer = await openIssuer()
-    const hub = await openHub({
+    const hub = await openHubInProcess({
       env: {
         ...issuer.env,
         CORRAL_OIDC_CLAIM_GROUPS: "realm.roles",
@@ -77,7 +78,7 @@ describe("A Hub and its identity provider", { timeout: 60_000 }, () => {
 
   it("limits started and refused sign-ins by address", async () => {
     const issuer = await openIssuer()
-    const hub = await openHub({ env: { ...issuer.env, CORRAL_HUB_SIGN_INS_PER_MINUTE: "5" } })
+    const hub = await openHubInProcess({ env: { ...issuer.env, CORRAL_HUB_SIGN_INS_PER_MINUTE: "5" } })
     await issuer.serve(hub.url)
     const ada = await hub.signedIn("ada")
     const statuses: Array<number> = []
@@ -101,7 +102,7 @@ describe("A Hub and its identity provider", { timeout: 60_000 }, () => {
   })
 
   it("starts a provider for development if configured", async () => {
-    const hub = await openHub({ env: { CORRAL_HUB_DEV_SIGN_IN: "1" } })
+    const hub = await openHubInProcess({ env: { CORRAL_HUB_DEV_SIGN_IN: "1" } })
     assert.include(hub.stderr, "signs in anyone under any name")
 
     /** Types a name at the provider; gives who that is. */

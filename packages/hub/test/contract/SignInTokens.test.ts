@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Client } from "pg"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 
 interface Issued {
   readonly token: string
@@ -13,7 +13,7 @@ interface Issued {
 }
 
 describe("Sign-ins and their tokens", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())
 

@@ -4,7 +4,7 @@ import type { DeviceId, ProjectId, TaskId, UserId } from "@corral/domain/identit
 import type { CreateTask, Task } from "@corral/domain/task/Task"
 import { within } from "@corral/testing/time/Within"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { createdRun, createRun, Mirror, newId } from "@corral/testing/hub/Mirror"
 
 interface Page<A> {
@@ -13,7 +13,7 @@ interface Page<A> {
 }
 
 describe("Tasks", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
   let mirror: Mirror

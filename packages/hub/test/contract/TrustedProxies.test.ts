@@ -1,5 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { codeOf } from "@corral/testing/hub/HubClient"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { refusedUpgrade } from "@corral/testing/hub/StreamReader"
 import { until } from "@corral/testing/time/Until"
@@ -7,7 +8,7 @@ import { until } from "@corral/testing/time/Until"
 const behind = (address: string) => ({ "x-forwarded-for": address })
 
 describe("A Hub behind a trusted proxy", { timeout: 60_000 }, () => {
-  const hub = new HubProcess({
+  const hub = new HubInProcess({
     env: {
       CORRAL_HUB_TRUSTED_PROXIES: "127.0.0.1",
       CORRAL_HUB_SIGN_INS_PER_MINUTE: "5",

@@ -134,7 +134,7 @@ export class LinkedEdge {
         socket.once("open", resolve)
         socket.once("error", reject)
       }),
-      5_000,
+      20_000,
       "the link"
     )
     const scope = Scope.makeUnsafe()
@@ -261,7 +261,7 @@ export class LinkedEdge {
   /** Simulates an Edge that stops. */
   async leave(): Promise<void> {
     this.socket.close(1000)
-    await within(this.closed, 5_000, "the end of the link")
+    await within(this.closed, 20_000, "the end of the link")
     await this.cut()
   }
 

@@ -11,7 +11,7 @@ import { hubMountedAt } from "../../src/http/HubRequestPolicy.ts"
 import { hubServerRoutes } from "../../src/http/routes.ts"
 import { csrfOf, newToken } from "../../src/signin/SessionToken.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 
 const ORIGIN = "https://own.example"
 
@@ -48,7 +48,7 @@ describe("The Hub's routes", { timeout: 60_000 }, () => {
 })
 
 describe("The Hub's routes in another program's router", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   beforeAll(async () => {
     await hub.start()

@@ -9,7 +9,7 @@ import { within } from "@corral/testing/time/Within"
 import { startCommandId } from "../../src/edges/CommandRequest.ts"
 import { Commands } from "../../src/edges/Commands.ts"
 import { codeOf } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { type Answers, LinkedEdge, offer, taken } from "../harness/LinkedEdge.ts"
 import {
   approvalRequested,
@@ -28,7 +28,7 @@ const failureOf = <A>(answer: Result.Result<A, { readonly code: string }>): stri
   Result.isFailure(answer) ? answer.failure.code : "taken"
 
 describe("links", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 

@@ -4,12 +4,12 @@ import { within } from "@corral/testing/time/Within"
 import * as Hub from "../../src/Hub.ts"
 import { HubConfig, hubDefaults } from "../../src/config/HubConfig.ts"
 import { HubServer } from "../../src/http/Server.ts"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { LinkedEdge } from "../harness/LinkedEdge.ts"
 import { worldOf } from "./World.ts"
 
 describe("Time limits of a link", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   const scope = Scope.makeUnsafe()
   /** A Hub on the same database with shorter time limits. */
   let url = ""

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { notify } from "../../src/store/Notice.ts"
 import { HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
   approvalRequested,
   runCompleted,
@@ -21,7 +21,7 @@ import { ChangeFollower } from "../harness/ChangeFollower.ts"
 import { reportOffer } from "@corral/testing/hub/Offers"
 
 describe("/client/news", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
   let mirror: Mirror

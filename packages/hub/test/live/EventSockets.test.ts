@@ -285,7 +285,10 @@ describe("/client/events", { timeout: 60_000 }, () => {
     await hub.people.act(
       Effect.flatMap(
         SqlClient.SqlClient,
-        (sql) => sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`
+        (sql) =>
+          // Other tests' Hubs listen on the same server.
+          sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND query LIKE 'LISTEN%'`
       )
     )
     await mirror.append(runId, 2, runStarted, messageDelta("a"))

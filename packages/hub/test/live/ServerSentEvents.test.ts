@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { within } from "@corral/testing/time/Within"
 import type { HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
   runCompleted,
   createdRun,
@@ -15,7 +15,7 @@ import {
 } from "@corral/testing/hub/Mirror"
 
 describe("/client/runs/{id}/events as text/event-stream", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let mirror: Mirror
   let project: ProjectId

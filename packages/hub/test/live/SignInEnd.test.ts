@@ -8,21 +8,21 @@ import { Browser, locationOf } from "@corral/testing/hub/Browser"
 import { SignInStore } from "../../src/signin/SignInStore.ts"
 import { BrowserClient } from "@corral/testing/hub/BrowserClient"
 import { HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { CLIENT_ID, Issuer } from "../harness/Issuer.ts"
 import { createdRun, Mirror, runStarted } from "@corral/testing/hub/Mirror"
 import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
 
 describe("live sockets of what has ended", { timeout: 60_000 }, () => {
   let issuer: Issuer
-  let hub: HubProcess
+  let hub: HubInProcess
   let ada: HubClient
   let project: ProjectId
   let query: string
 
   beforeAll(async () => {
     issuer = await Issuer.open()
-    hub = new HubProcess({ env: issuer.env })
+    hub = new HubInProcess({ env: issuer.env })
     await hub.start()
     await issuer.serve(hub.url)
     ada = await signedIn()

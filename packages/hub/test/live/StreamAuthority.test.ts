@@ -12,11 +12,11 @@ import { Notices } from "../../src/store/Notices.ts"
 import { StreamAuthority } from "../../src/live/StreamAuthority.ts"
 import type { LostAccess } from "../../src/live/StreamSubscription.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { createdRun, Mirror } from "@corral/testing/hub/Mirror"
 
 describe("StreamAuthority", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
   let mirror: Mirror

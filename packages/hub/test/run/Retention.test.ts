@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import { within } from "@corral/testing/time/Within"
 import { dropLogsEndedBefore } from "../../src/run/Retention.ts"
 import { type Answer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
   runCompleted,
   createdRun,
@@ -22,7 +22,7 @@ import { StreamReader } from "@corral/testing/hub/StreamReader"
 const DAY_MS = 86_400_000
 
 describe("Retention", { timeout: 60_000 }, () => {
-  const hub = new HubProcess({ env: { CORRAL_HUB_RETENTION_DAYS: "30" } })
+  const hub = new HubInProcess({ env: { CORRAL_HUB_RETENTION_DAYS: "30" } })
   let ada: HubClient
   let mirror: Mirror
   let project: ProjectId

@@ -5,7 +5,7 @@ import type { EventDraft } from "@corral/domain/run/RunEvent"
 import { Effect, Schema } from "effect"
 import { RunLog } from "../../src/run/RunLog.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
   approvalRequested,
   runCompleted,
@@ -22,7 +22,7 @@ import {
 const small = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
 describe("RunLog", { timeout: 120_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   let mirror: Mirror
   let project: ProjectId

@@ -19,7 +19,7 @@ import { hubDatabaseLayer } from "../../src/store/Database.ts"
 import { Dispatcher } from "../../src/task/Dispatcher.ts"
 import { Tasks } from "../../src/task/Tasks.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { runCompleted, createdRun, createRun, Mirror, newId, runStarted } from "@corral/testing/hub/Mirror"
 
 /** An Edge as the router sees it: what it is asked to start, in order, and what it answers. */
@@ -75,7 +75,7 @@ class PlayedEdge {
 }
 
 describe("Dispatcher", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let ada: HubClient
   beforeAll(async () => {
     await hub.start()

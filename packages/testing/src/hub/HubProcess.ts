@@ -5,7 +5,7 @@
  * Owns the process, the folder and the database; `remove` ends all of them. `people` uses the Hub's store directly.
  */
 import { onTestFinished } from "@effect/vitest"
-import { type ChildProcess, spawn } from "node:child_process"
+import { spawn } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -34,9 +34,11 @@ export interface HubExit {
   readonly signal: NodeJS.Signals | null
 }
 
-interface Launched {
-  readonly child: ChildProcess
-  /** `undefined` if the process exited before it was ready. */
+/** A Hub that was started. */
+export interface LaunchedHub {
+  readonly pid: number | undefined
+  readonly signal: (signal: NodeJS.Signals) => void
+  /** Its ready line; `undefined` if it ended before. */
   readonly ready: Promise<string | undefined>
   readonly exited: Promise<HubExit>
 }
@@ -49,7 +51,7 @@ export class HubProcess {
   url = ""
   databaseUrl: string | undefined
   private readonly options: HubOptions
-  private launched: Launched | undefined
+  private launched: LaunchedHub | undefined
   private acting: People | undefined
   /** Database that was created for this Hub on a shared server. */
   private made: string | undefined
@@ -68,13 +70,13 @@ export class HubProcess {
 
   /** Starts a process that is expected to be refused, and waits for its exit. */
   async startRefused(): Promise<HubExit> {
-    const { child, exited, ready } = this.launch()
+    const { exited, ready, signal } = this.launch()
     try {
       const exit = await within(exited, 20_000, "the refused Hub's end")
       if ((await ready) !== undefined) throw new Error("the Hub was ready")
       return exit
     } finally {
-      child.kill("SIGKILL")
+      signal("SIGKILL")
     }
   }
 
@@ -101,14 +103,14 @@ export class HubProcess {
   }
 
   get pid(): number {
-    return this.launched?.child.pid ?? 0
+    return this.launched?.pid ?? 0
   }
 
   /** Sends a signal and returns the exit. */
   async end(signal: NodeJS.Signals = "SIGTERM"): Promise<HubExit> {
     const launched = this.launched
     if (launched === undefined) return { code: null, signal: null }
-    launched.child.kill(signal)
+    launched.signal(signal)
     return within(launched.exited, 12_000, "the Hub's end")
   }
 
@@ -121,7 +123,7 @@ export class HubProcess {
     if (this.made !== undefined) await dropDatabase(this.made)
   }
 
-  private async isReady({ ready }: Launched): Promise<string> {
+  private async isReady({ ready }: LaunchedHub): Promise<string> {
     const line = await within(ready, 30_000, "the Hub's ready line")
     if (line === undefined) throw new Error(`the Hub ended before it was ready: ${this.stderr}`)
     return line
@@ -138,21 +140,26 @@ export class HubProcess {
     this.databaseUrl = this.made
   }
 
-  private launch(): Launched {
+  /** Environment of the Hub. */
+  protected get environment(): Readonly<Record<string, string>> {
+    return {
+      PATH: "/usr/local/bin:/usr/bin:/bin",
+      HOME: this.folder,
+      NODE_COMPILE_CACHE: compiled,
+      CORRAL_HOME: this.home,
+      // Tests send requests and sign in more often than people do.
+      CORRAL_HUB_REQUESTS_PER_SECOND: "100000",
+      CORRAL_HUB_SIGN_INS_PER_MINUTE: "100000",
+      ...(this.databaseUrl === undefined ? {} : { CORRAL_DATABASE_URL: this.databaseUrl }),
+      ...this.options.env
+    }
+  }
+
+  protected launch(): LaunchedHub {
     const child = spawn(process.execPath, [main], {
       cwd: this.folder,
       stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        PATH: "/usr/local/bin:/usr/bin:/bin",
-        HOME: this.folder,
-        NODE_COMPILE_CACHE: compiled,
-        CORRAL_HOME: this.home,
-        // Tests ask faster than people do, and sign in more often.
-        CORRAL_HUB_REQUESTS_PER_SECOND: "100000",
-        CORRAL_HUB_SIGN_INS_PER_MINUTE: "100000",
-        ...(this.databaseUrl === undefined ? {} : { CORRAL_DATABASE_URL: this.databaseUrl }),
-        ...this.options.env
-      }
+      env: this.environment
     })
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.stderr += text
@@ -168,7 +175,7 @@ export class HubProcess {
       })
       void exited.then(() => resolve(undefined))
     })
-    return { child, ready, exited }
+    return { pid: child.pid, signal: (name) => void child.kill(name), ready, exited }
   }
 }
 
