@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /**
  * The entry of every service: `node dist/edge`. Runs `main.cjs` or `main.mjs` beside it on a Node that is new enough, regardless of the `node` that was called.
  *
@@ -29,14 +30,14 @@ function pinnedNode(platform, arch, resolve) {
   }
 }
 
-/** What to tell a person whose machine has no Node for us. */
+/** The sentence for a machine without a Node that can run the service. */
 function refusal(version) {
   return (
     "Corral needs Node " +
     NEEDED.join(".") +
-    " or newer and was started by Node " +
+    " or newer, and this is Node " +
     version +
-    ". Install Node 24 from https://nodejs.org, or run `npm ci` where Corral lies: it brings a Node for Linux."
+    ": install Node 24 from https://nodejs.org and try again."
   )
 }
 

@@ -21,7 +21,8 @@ const keyOf = ({ owner, path }: Module): string => `${owner}/${path}`
 
 const sourceOf = ({ owner, path }: Module): string => join(root, "packages", owner, "src", `${path}.ts`)
 /** Written by the type check. */
-const declarationOf = ({ owner, path }: Module): string => join(root, ".build", owner, "src", `${path}.d.ts`)
+export const declarationOf = ({ owner, path }: Module): string =>
+  join(root, ".build", owner, "src", `${path}.d.ts`)
 
 /** JavaScript of a module, and its source map. */
 const compiled = (module: Module): { readonly code: string; readonly map: string } =>

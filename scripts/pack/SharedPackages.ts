@@ -4,11 +4,14 @@
  */
 import { rmSync } from "node:fs"
 import type { TestProject } from "vitest/node"
+import { join } from "node:path"
 import { installPackages } from "./installed.ts"
+import { packCommand } from "./pack.ts"
 
 /** Global setup. The returned teardown removes the folder. */
-const sharePackages = (project: TestProject): (() => void) => {
+const sharePackages = async (project: TestProject): Promise<() => void> => {
   const installed = installPackages()
+  await packCommand(join(installed.folder, "command"))
   project.provide("packages", installed)
   return () => rmSync(installed.folder, { recursive: true, force: true })
 }

@@ -29,7 +29,10 @@ export interface Installed {
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Of `SharedPackages.ts`. Read-only for tests: a test that adds files makes its own folder below, which finds the packages too. */
+    /**
+     * Of `SharedPackages.ts`. Read-only for tests: a test that adds files makes its own folder below, which finds the packages too. The
+     * tarballs are in `tarballs`, those of the command in `command`.
+     */
     readonly packages: Installed
   }
 }

@@ -3,6 +3,8 @@ import { spawnSync } from "node:child_process"
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { sqlitePlatforms } from "../bundle/InstalledSqlite.ts"
+import { stageCommand, stageSqlite } from "./CommandPackage.ts"
 import { manifestOf } from "./Manifest.ts"
 import {
   type Closure,
@@ -21,10 +23,14 @@ const allModules = (name: string): ReadonlyArray<string> =>
     .map((file) => file.slice(0, -".ts".length))
     .toSorted()
 
+/** Modules that a package exports. */
+export const publicModules = ({ modules, name }: Packed): ReadonlyArray<string> =>
+  modules === "all" ? allModules(name) : modules
+
 /** Writes the content of a package into a folder. */
 const stage = ({ folders = [], modules, name, started = [] }: Packed, folder: string): void => {
   const source = join(root, "packages", name)
-  const exported = modules === "all" ? allModules(name) : modules
+  const exported = publicModules({ modules, name })
   const code = closureOf(name, [...exported, ...started], codeAddresses)
   const types = closureOf(name, exported, declarationAddresses)
   assertExported(name, code)
@@ -54,21 +60,45 @@ const assertExported = (owner: string, { imported }: Closure): void => {
   }
 }
 
-/** Checks the types, which writes the declarations, and writes a tarball for each package into the folder. */
+/** Writes a tarball of each folder below `staged` into `to`. */
+const packFolders = (to: string, staged: string, folders: ReadonlyArray<string>): void => {
+  mkdirSync(to, { recursive: true })
+  const args = ["pack", "--silent", "--ignore-scripts", "--pack-destination", to]
+  const { status, stderr } = spawnSync("npm", [...args, ...folders.map((folder) => `./${folder}`)], {
+    cwd: staged,
+    encoding: "utf8"
+  })
+  if (status !== 0) throw new Error(`npm pack: ${stderr}`)
+}
+
+/** Packs what programs import: checks the types, which writes the declarations, and writes a tarball for each package into the folder. */
 export const packInto = (to: string): void => {
   const { status, stdout } = spawnSync(process.execPath, ["scripts/types.ts"], {
     cwd: root,
     encoding: "utf8"
   })
   if (status !== 0) throw new Error(stdout)
-  mkdirSync(to, { recursive: true })
   const staged = mkdtempSync(join(tmpdir(), "corral-pack-"))
   try {
     for (const each of packed) stage(each, join(staged, each.name))
-    const folders = packed.map(({ name }) => `./${name}`)
-    const args = ["pack", "--silent", "--pack-destination", to, ...folders]
-    const { status, stderr } = spawnSync("npm", args, { cwd: staged, encoding: "utf8" })
-    if (status !== 0) throw new Error(`npm pack: ${stderr}`)
+    packFolders(
+      to,
+      staged,
+      packed.map(({ name }) => name)
+    )
+  } finally {
+    rmSync(staged, { recursive: true, force: true })
+  }
+}
+
+/** Packs the command, and SQLite for each platform. */
+export const packCommand = async (to: string): Promise<void> => {
+  const staged = mkdtempSync(join(tmpdir(), "corral-pack-"))
+  try {
+    const platforms = sqlitePlatforms()
+    for (const platform of platforms) stageSqlite(join(staged, platform.name), platform)
+    await stageCommand(join(staged, "corral"))
+    packFolders(to, staged, ["corral", ...platforms.map(({ name }) => name)])
   } finally {
     rmSync(staged, { recursive: true, force: true })
   }

@@ -24,7 +24,10 @@ const colours = live && !colourless
 
 /** Command as the user typed it, so that suggested commands can be copied. */
 const invocation = (): string => {
-  if (env.npm_lifecycle_event !== undefined) return "npm run corral --"
+  if (env.npm_command === "exec") return "npx corral"
+  // A script of a package: of this repository, or of one that has the command installed.
+  if (env.npm_lifecycle_event !== undefined)
+    return env.npm_package_name === "corral" ? "npm run corral --" : "npx corral"
   const [, program = "corral"] = process.argv
   // A folder means `node dist/corral`, a file of that name the installed command.
   const installed = basename(program) === "corral" && !statSync(program).isDirectory()

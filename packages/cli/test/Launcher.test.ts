@@ -36,7 +36,7 @@ describe("launcher", () => {
 
   it("names the required and the installed Node and what to install", () => {
     const sentence = launcher.refusal("18.1.0")
-    for (const part of ["22.19", "18.1.0", "nodejs.org", "npm ci"]) assert.include(sentence, part)
+    for (const part of ["22.19", "18.1.0", "nodejs.org"]) assert.include(sentence, part)
   })
 
   it("can be parsed by Node 12", () => {

@@ -1,4 +1,5 @@
 /** Gateway in this process, on the database of the Hub. Loaded only by `corral up` with a configured bot. */
+import { loadLark } from "@corral/gateway/feishu/Sdk"
 import * as Gateway from "@corral/gateway/Gateway"
 import { GatewayConfig } from "@corral/gateway/GatewayConfig"
 import { readGatewayConfig } from "@corral/gateway/GatewaySettings"
@@ -20,6 +21,19 @@ export const hasBot = (environment: Readonly<Record<string, string>>): boolean =
 export const checkGatewaySettings = (environment: Readonly<Record<string, string>>) =>
   Effect.mapError(checkVariables(environment), startFailed)
 
+/** The package `corral` does not contain Feishu's library: most users do not need it. */
+const requireFeishuLibrary = (environment: Readonly<Record<string, string>>) =>
+  (environment["CORRAL_FEISHU_APP_ID"] ?? "") === ""
+    ? Effect.void
+    : Effect.tryPromise({
+        try: loadLark,
+        catch: () =>
+          startFailed({
+            message:
+              "The library for Feishu is not installed: run `npm install @larksuiteoapi/node-sdk` where Corral is installed, and start again."
+          })
+      })
+
 export interface GatewayHub {
   readonly url: string
   /** Gateway token that the Hub accepts. */
@@ -28,15 +42,19 @@ export interface GatewayHub {
 }
 
 /** Serves until the scope closes. Returns the server. */
-export const startGateway = (environment: Readonly<Record<string, string>>, hub: GatewayHub) => {
+export const startGateway = Effect.fnUntraced(function* (
+  environment: Readonly<Record<string, string>>,
+  hub: GatewayHub
+) {
+  yield* requireFeishuLibrary(environment)
   const config = readGatewayConfig({
     ...environment,
     CORRAL_DATABASE_URL: Redacted.value(hub.databaseUrl),
     CORRAL_HUB_URL: hub.url,
     CORRAL_GATEWAY_HUB_TOKEN: Redacted.value(hub.token)
   })
-  return Layer.build(Layer.provide(Gateway.gatewayLayer, Layer.effect(GatewayConfig, config))).pipe(
+  return yield* Layer.build(Layer.provide(Gateway.gatewayLayer, Layer.effect(GatewayConfig, config))).pipe(
     Effect.map((services) => Context.get(services, GatewayServer)),
     Effect.mapError(startFailed)
   )
-}
+})

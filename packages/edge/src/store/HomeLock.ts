@@ -16,10 +16,14 @@ export class HomeInUse extends Data.TaggedError("HomeInUse")<{ readonly message:
 /** The home cannot be created or written. */
 export class HomeUnusable extends Data.TaggedError("HomeUnusable")<{ readonly message: string }> {}
 
-const refusalOf = (home: string, cause: unknown): HomeInUse | HomeUnusable =>
-  cause instanceof Database.SqliteError && cause.code.startsWith("SQLITE_BUSY")
-    ? new HomeInUse({ message: `${home} is in use by another Edge` })
-    : new HomeUnusable({ message: `${home} cannot be used as a home: ${String(cause)}` })
+const refusalOf = (home: string, cause: unknown): HomeInUse | HomeUnusable => {
+  if (cause instanceof Database.SqliteError && cause.code.startsWith("SQLITE_BUSY"))
+    return new HomeInUse({ message: `${home} is in use by another Edge` })
+  // The packed command installs SQLite as a separate package. Its absence is not about the home.
+  if (cause instanceof Error && cause.name === "SqliteMissing")
+    return new HomeUnusable({ message: cause.message })
+  return new HomeUnusable({ message: `${home} cannot be used as a home: ${String(cause)}` })
+}
 
 /** Holds the lock until the scope closes. */
 export const holdHome = (home: string): Effect.Effect<void, HomeInUse | HomeUnusable, Scope.Scope> =>
