@@ -43,7 +43,6 @@ export const packed: ReadonlyArray<Packed> = [
     modules: [
       "Edge",
       "EdgeSettings",
-      "approval/EdgeApprovalPolicy",
       "approval/Grants",
       "artifact/Artifacts",
       "EdgeConfigCheck",
@@ -56,7 +55,6 @@ export const packed: ReadonlyArray<Packed> = [
       "http/routes",
       "log/EdgeEventLog",
       "log/EdgeLogSource",
-      "log/EventSink",
       "preview/Previews",
       "run/RunSupervisor",
       "runtime/RuntimeRegistry",
@@ -64,7 +62,6 @@ export const packed: ReadonlyArray<Packed> = [
       "store/EdgeStorage",
       "store/HomeLock",
       "store/Store",
-      "workspace/WorkspaceSource",
       "workspace/Workspaces",
       "workspace/Worktrees"
     ],

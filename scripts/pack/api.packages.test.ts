@@ -1,0 +1,40 @@
+/** Reports of the public interfaces: they are those of the packages, and show what changes. Packing has checked the types. */
+import { assert, describe, it } from "@effect/vitest"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { apiCommand, apiReports, declarationsIn } from "./ApiReport.ts"
+import { root } from "./Modules.ts"
+
+describe("api", () => {
+  it.each([...apiReports()])("%s is up to date", (path, text) => {
+    const file = join(root, path)
+    const written = existsSync(file) ? readFileSync(file, "utf8") : ""
+    assert.isTrue(written === text, `${path} is stale. Read the change, then run: ${apiCommand}`)
+  })
+
+  it("contains no report of a package that is not packed", () => {
+    const expected = [...apiReports().keys()].map((path) => path.slice("api/".length))
+    assert.deepStrictEqual(readdirSync(join(root, "api")).toSorted(), expected.toSorted())
+  })
+})
+
+describe("declarationsIn", () => {
+  it("gives each statement on one line, without comments and imports", () => {
+    const text = `import { A } from "./a.ts"
+/** A value. */
+export declare const value: {
+    /** Why. */
+    readonly a: A;
+};
+export {};
+`
+    assert.deepStrictEqual(declarationsIn(text), ["export declare const value: { readonly a: A; };"])
+  })
+
+  it("shows a change behind the end of a cut declaration", () => {
+    const of = (last: string) =>
+      declarationsIn(`export type Names = ${'"name" | '.repeat(100)}"${last}"`).join()
+    assert.isBelow(of("a").length, 500)
+    assert.notStrictEqual(of("a"), of("b"))
+  })
+})
