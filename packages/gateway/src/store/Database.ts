@@ -3,6 +3,7 @@
  * their schemas.
  */
 import { databaseProblem } from "@corral/service/DatabaseProblem"
+import { whenServing } from "@corral/service/DatabaseStart"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Data, Duration, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -54,7 +55,7 @@ const connect = (config: GatewayConfig) =>
         orElse: () => Effect.fail(new GatewayStoreUnavailable({ message: "The database does not answer." }))
       })
     )
-    yield* Effect.provideService(prepare, SqlClient.SqlClient, client)
+    yield* whenServing(Effect.provideService(prepare, SqlClient.SqlClient, client))
     return Context.make(SqlClient.SqlClient, client)
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
 

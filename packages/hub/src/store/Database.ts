@@ -4,6 +4,7 @@
  * A failed statement is a defect of Corral or of the database. Services pass it on, and the HTTP server distinguishes the two.
  */
 import { databaseProblem } from "@corral/service/DatabaseProblem"
+import { whenServing } from "@corral/service/DatabaseStart"
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Context, Duration, Effect, Layer, Option } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -84,7 +85,7 @@ const connect = (config: HubConfig) =>
       // Ends before the decision, so that a stopped server stays stopped.
       yield* Effect.forkScoped(server.supervise)
     }
-    yield* Effect.provideService(runHubMigrations, SqlClient.SqlClient, client)
+    yield* whenServing(Effect.provideService(runHubMigrations, SqlClient.SqlClient, client))
     return Context.make(PgClient.PgClient, client).pipe(Context.add(SqlClient.SqlClient, client))
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
 

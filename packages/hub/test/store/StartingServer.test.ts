@@ -1,0 +1,21 @@
+/** A Hub that starts while PostgreSQL recovers from a crash. */
+import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
+import { openStartingPostgres } from "@corral/testing/postgres/StartingPostgres"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { HubConfig, hubDefaults } from "../../src/config/HubConfig.ts"
+import { hubDatabaseLayer } from "../../src/store/Database.ts"
+
+describe("The Hub's database", { timeout: 60_000 }, () => {
+  it("is waited for while its server starts", async () => {
+    const database = await makeDatabase(await sharedServer(), { prepared: true })
+    onTestFinished(() => dropDatabase(database))
+    const { refused, url } = await openStartingPostgres(database, 3)
+    const config = { ...hubDefaults, home: "/nowhere", databaseUrl: Redacted.make(url) }
+    const layer = Layer.provide(hubDatabaseLayer, Layer.succeed(HubConfig, config))
+    const look = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT id FROM users`)
+    assert.deepStrictEqual(await Effect.runPromise(Effect.provide(look, layer)), [])
+    assert.strictEqual(refused(), 3)
+  })
+})
