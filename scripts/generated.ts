@@ -12,7 +12,7 @@ import { Envelope, eventSchema, eventTypes } from "@corral/domain/run/RunEvent"
 import { Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import { authorizationPage } from "./AuthorizationPage.ts"
-import { consoleRoutes } from "./ConsoleRoutes.ts"
+import { clientPaths } from "./ClientPaths.ts"
 import { configurationPage } from "./ConfigurationPage.ts"
 import { errorsPage } from "./ErrorsPage.ts"
 import { eventsPage } from "./EventsPage.ts"
@@ -60,7 +60,8 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["openapi/gateway.json", text(OpenApi.fromApi(GatewayApi))],
     ["schemas/run-event.json", text(runEvent())],
     ["schemas/edge-config.json", text(edgeConfig())],
-    ["packages/console/src/api/routes.ts", consoleRoutes()],
+    ["packages/client/src/edgePaths.ts", clientPaths("edgePaths", EdgeApi)],
+    ["packages/client/src/hubPaths.ts", clientPaths("hubPaths", HubApi)],
     ["packages/service/src/settings/settingNames.ts", settingNamesModule()],
     ["docs/authorization.md", authorizationPage()],
     ["docs/configuration.md", configurationPage()],

@@ -14,6 +14,23 @@ export interface Packed {
 export const packed: ReadonlyArray<Packed> = [
   { name: "domain", modules: "all" },
   {
+    name: "client",
+    modules: [
+      "Edge",
+      "Hub",
+      "effect/ClientFailure",
+      "effect/EdgeEffects",
+      "effect/EffectCalls",
+      "effect/EventStreams",
+      "effect/HubEffects",
+      "http/CorralError",
+      "http/Transport",
+      "run/EventFields",
+      "stream/Reconnection",
+      "stream/RunEvents"
+    ]
+  },
+  {
     name: "adapters",
     modules: [
       "Acp",

@@ -2,12 +2,14 @@
  * Change feed of the Hub, `/client/news`: invalidates the queries of changed data, so that visible data is read again. After a lost connection it
  * reconnects and invalidates all queries.
  */
+import { hubChanges } from "@corral/client/Hub"
+import { CorralError } from "@corral/client/http/CorralError"
+import type { ConnectionState } from "@corral/client/stream/Reconnection"
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { QueryClient } from "@tanstack/react-query"
 import { useQueryClient } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
-import { hubRoutes } from "./routes.ts"
-import { eventsOf } from "./ServerSentEvents.ts"
+import { hubTransport } from "./Hub.ts"
 
 /** Groups of the contract whose lists change with a hint of this kind. */
 const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> } = {
@@ -19,14 +21,6 @@ const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> 
 
 /** Delay that combines the hints of a burst. */
 const BURST_MS = 250
-const FIRST_PAUSE_MS = 500
-const LAST_PAUSE_MS = 15_000
-
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true })
-  })
 
 /** Invalidates groups, those of one burst together. */
 class Invalidation {
@@ -48,43 +42,26 @@ class Invalidation {
   }
 }
 
-const kindOf = (data: string): ChangeHint["kind"] | undefined => {
-  const hint: { readonly kind?: string } = JSON.parse(data)
-  // A newer Hub may send kinds that this console does not support.
-  return Object.hasOwn(groupsByKind, hint.kind ?? "") ? (hint.kind as ChangeHint["kind"]) : undefined
-}
-
 const follow = async (
   client: QueryClient,
   signal: AbortSignal,
   onLive: (live: boolean) => void
 ): Promise<void> => {
   const staleness = new Invalidation(client)
-  let [wait, again] = [FIRST_PAUSE_MS, false]
-  while (!signal.aborted) {
-    try {
-      const response = await fetch(hubRoutes.news.follow[1], {
-        headers: { accept: "text/event-stream" },
-        signal
-      })
-      if (response.status === 401) return void client.resetQueries({ queryKey: ["auth"] })
-      if (response.ok && response.body !== null) {
-        onLive(true)
-        wait = FIRST_PAUSE_MS
-        if (again) void client.invalidateQueries()
-        again = true
-        for await (const { data } of eventsOf(response.body)) {
-          const kind = kindOf(data)
-          if (kind !== undefined) staleness.add(groupsByKind[kind])
-        }
-      }
-    } catch {
-      // The network failed, or the user left the page.
-    }
+  let wasLive = false
+  const onConnection = (state: ConnectionState) => {
+    onLive(state === "live")
+    if (state === "live" && wasLive) void client.invalidateQueries()
+    wasLive = true
+  }
+  try {
+    for await (const hints of hubChanges(hubTransport, { signal, onConnection }))
+      staleness.add(hints.flatMap(({ kind }) => groupsByKind[kind]))
+  } catch (error) {
     if (signal.aborted) return
     onLive(false)
-    await pause(wait * (0.5 + Math.random()), signal)
-    wait = Math.min(wait * 2, LAST_PAUSE_MS)
+    if (error instanceof CorralError && error.code === "unauthorized")
+      void client.resetQueries({ queryKey: ["auth"] })
   }
 }
 

@@ -3,15 +3,15 @@
  * the whole group.
  */
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query"
-import { HubRefusal } from "./Hub.ts"
+import { CorralError } from "@corral/client/http/CorralError"
 
 /** Whether a retry may succeed. */
 const isTransient = (error: Error): boolean =>
-  error instanceof HubRefusal && ["unreachable", "overloaded", "rate_limited"].includes(error.code)
+  error instanceof CorralError && ["unreachable", "overloaded", "rate_limited"].includes(error.code)
 
 /** After an expired sign-in, reloads the user, so that the sign-in page opens. */
 const onError = (error: Error): void => {
-  if (error instanceof HubRefusal && error.code === "unauthorized")
+  if (error instanceof CorralError && error.code === "unauthorized")
     void queryClient.resetQueries({ queryKey: ["auth"], exact: false })
 }
 

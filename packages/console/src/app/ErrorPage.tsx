@@ -1,6 +1,6 @@
 /** Error page for a page that failed to render. The app shell remains. */
 import type { ErrorComponentProps } from "@tanstack/react-router"
-import { HubRefusal } from "../api/Hub.ts"
+import { CorralError } from "@corral/client/http/CorralError"
 import { useMessages } from "../text/Language.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
@@ -10,7 +10,7 @@ export const ErrorPage = ({ error, reset }: ErrorComponentProps) => {
   const messages = useMessages(appMessages)
   return (
     <PageFrame title={messages.broken}>
-      {error instanceof HubRefusal ? <RefusalNote error={error} /> : <p>{messages.brokenHint}</p>}
+      {error instanceof CorralError ? <RefusalNote error={error} /> : <p>{messages.brokenHint}</p>}
       <button type="button" className="button" onClick={reset}>
         {messages.again}
       </button>

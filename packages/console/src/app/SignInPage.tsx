@@ -1,13 +1,13 @@
 /** Sign-in page. Returns to the current URL after the sign-in. */
-import { addressOf } from "../api/Hub.ts"
-import { hubRoutes } from "../api/routes.ts"
+import { pathOf } from "@corral/client/http/Endpoints"
+import { hubPaths } from "@corral/client/hubPaths"
 import { useMessages } from "../text/Language.tsx"
 import { Mark } from "../ui/Mark.tsx"
 import { appMessages } from "./messages.ts"
 
 const loginAddress = (): string => {
   const { hash, pathname, search } = globalThis.location
-  return addressOf(hubRoutes.signIn.login[1], { query: { returnTo: pathname + search + hash } })
+  return pathOf(hubPaths.signIn.login[1], { query: { returnTo: pathname + search + hash } })
 }
 
 export const SignInPage = () => {

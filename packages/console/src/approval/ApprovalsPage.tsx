@@ -3,7 +3,8 @@ import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { type RefObject, useEffect, useRef, useState } from "react"
-import { hubApi, HubRefusal } from "../api/Hub.ts"
+import { CorralError } from "@corral/client/http/CorralError"
+import { hubApi } from "../api/Hub.ts"
 import { type List, useList } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
@@ -20,7 +21,7 @@ const isTyping = (target: EventTarget | null): boolean =>
 
 /** Missing and forbidden approvals look the same, and an address may contain anything. */
 const isUnknown = (error: Error | null): boolean =>
-  error instanceof HubRefusal && ["permission_denied", "schema_validation_failed"].includes(error.code)
+  error instanceof CorralError && ["permission_denied", "schema_validation_failed"].includes(error.code)
 
 const usePendingApprovals = (): List<HubApproval> => {
   const list = useList<HubApproval>(["approvals", "pending"], ({ page, signal }) =>

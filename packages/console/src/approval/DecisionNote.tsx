@@ -1,12 +1,12 @@
 /** Message for a rejected decision. Other errors are shown as everywhere. */
-import { HubRefusal } from "../api/Hub.ts"
+import { CorralError } from "@corral/client/http/CorralError"
 import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { approvalMessages } from "./messages.ts"
 
 export const DecisionNote = ({ error }: { readonly error: Error | null }) => {
   const messages = useMessages(approvalMessages)
-  if (!(error instanceof HubRefusal)) return <RefusalNote error={error} />
+  if (!(error instanceof CorralError)) return <RefusalNote error={error} />
   const sentence =
     error.code === "approval_already_resolved"
       ? messages.already

@@ -1,7 +1,8 @@
 /** Warning that a decision can't reach the run: its device is disconnected, revoked, or no longer shared with the project. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
-import { hubApi, HubRefusal } from "../api/Hub.ts"
+import { CorralError } from "@corral/client/http/CorralError"
+import { hubApi } from "../api/Hub.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { approvalMessages } from "./messages.ts"
@@ -14,7 +15,7 @@ export const TargetNote = ({ approval: { targetId } }: { readonly approval: HubA
     queryFn: ({ signal }) => hubApi.devices.get({ params: { id: targetId }, signal })
   })
   const name = visibleLine(device?.name ?? "", 100)
-  const isGone = error instanceof HubRefusal && error.code === "permission_denied"
+  const isGone = error instanceof CorralError && error.code === "permission_denied"
   const sentence = isGone
     ? messages.targetGone
     : device?.state === "revoked"

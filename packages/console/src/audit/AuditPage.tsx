@@ -2,10 +2,11 @@
 import { auditActionNames } from "@corral/domain/access/AuditAction"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useNavigate } from "@tanstack/react-router"
-import { addressOf, hubApi } from "../api/Hub.ts"
+import { pathOf } from "@corral/client/http/Endpoints"
+import { hubPaths } from "@corral/client/hubPaths"
+import { hubApi } from "../api/Hub.ts"
 import { isAtLeast, useProjects } from "../api/ProjectsAndTargets.ts"
 import { useList } from "../api/Lists.ts"
-import { hubRoutes } from "../api/routes.ts"
 import { pickSearchParams } from "../ui/searchParams.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
@@ -62,7 +63,7 @@ export const AuditPage = ({ filter }: { readonly filter: Filter }) => {
           <>
             <a
               className="button"
-              href={addressOf(hubRoutes.audit.export[1], { query: { projectId: query.projectId } })}
+              href={pathOf(hubPaths.audit.export[1], { query: { projectId: query.projectId } })}
               download
             >
               {messages.export}

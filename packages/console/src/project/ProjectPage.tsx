@@ -3,7 +3,7 @@ import { Tabs } from "@base-ui/react/tabs"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
-import { HubRefusal } from "../api/Hub.ts"
+import { CorralError } from "@corral/client/http/CorralError"
 import { isAtLeast, projectQuery } from "../api/ProjectsAndTargets.ts"
 import { RunList } from "../runs/RunList.tsx"
 import { useMessages } from "../text/Language.tsx"
@@ -28,7 +28,7 @@ export const ProjectPage = ({ projectId, tab }: Props) => {
   const { data: project, error } = useQuery(projectQuery(projectId as ProjectId))
   const above = <Link to="/projects">{messages.title}</Link>
   // The user has lost access: hide cached data.
-  const isForbidden = error instanceof HubRefusal && error.code === "permission_denied"
+  const isForbidden = error instanceof CorralError && error.code === "permission_denied"
   if (project === undefined || isForbidden)
     return (
       <PageFrame title={messages.title} above={above}>

@@ -1,7 +1,7 @@
 /** Link that downloads an artifact. The Hub sends every type as an attachment. */
 import type { ReactNode } from "react"
-import { addressOf } from "../api/Hub.ts"
-import { hubRoutes } from "../api/routes.ts"
+import { pathOf } from "@corral/client/http/Endpoints"
+import { hubPaths } from "@corral/client/hubPaths"
 
 interface Props {
   readonly runId: string
@@ -10,9 +10,9 @@ interface Props {
 }
 
 export const ArtifactLink = ({ artifactId, children, runId }: Props) => {
-  const [, path] = hubRoutes.runs.artifactContent
+  const [, path] = hubPaths.runs.artifactContent
   return (
-    <a href={addressOf(path, { params: { id: runId, artifactId } })} download>
+    <a href={pathOf(path, { params: { id: runId, artifactId } })} download>
       {children}
     </a>
   )

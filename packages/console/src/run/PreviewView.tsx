@@ -7,7 +7,8 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { OpenedPreview } from "@corral/domain/device/Preview"
 import { useMutation } from "@tanstack/react-query"
 import { useEffect } from "react"
-import { hubApi, HubRefusal } from "../api/Hub.ts"
+import { CorralError } from "@corral/client/http/CorralError"
+import { hubApi } from "../api/Hub.ts"
 import { useCanWork, useTargetName } from "../api/ProjectsAndTargets.ts"
 import { useRemainingTime } from "../approval/Countdown.tsx"
 import { visibleLine } from "../markdown/visible.ts"
@@ -47,7 +48,7 @@ export const PreviewView = ({
       // The id comes from the event. The Hub validates it.
       const params = { id: runId, previewId: previewId as OpenedPreview["id"] }
       const { url } = await hubApi.runs.openPreview({ params })
-      if (!isPreviewUrl(url)) throw new HubRefusal("internal", messages.previewNoAddress)
+      if (!isPreviewUrl(url)) throw new CorralError("internal", { message: messages.previewNoAddress })
       // A tab without access to this one. The browser does not report a blocked tab, so the link remains for that case.
       window.open(url, "_blank", "noopener,noreferrer")
       return url
@@ -58,7 +59,7 @@ export const PreviewView = ({
     const timer = setTimeout(reset, URL_LIFETIME_MS)
     return () => clearTimeout(timer)
   }, [data, reset])
-  const code = error instanceof HubRefusal ? error.code : undefined
+  const code = error instanceof CorralError ? error.code : undefined
   const isClosed = isOver || code === "not_found"
   return (
     <section className="preview" aria-label={`${messages.preview}: ${visibleLine(title)}`}>

@@ -1,17 +1,18 @@
 /**
- * Live view of one run outside React: reads the event stream, folds it into a `RunView` and notifies listeners at most once per frame.
+ * Live view of one run outside React: folds the run's events into a `RunView` and notifies listeners at most once per frame.
  *
- * Reads `/client/runs/:id/events` with `fetch`: a refusal is a readable error object, the session cookie is sent, and a slow reader slows the
- * Hub down. A WebSocket offers none of these. Reconnects after the last event. Where the Hub no longer keeps the missing events, the run's
- * state closes the gap, and the gap stays visible.
+ * Reads ahead of folding up to a bound; then a slow page slows the Hub down. Where the Hub no longer keeps the missing events, the run's state
+ * closes the gap, and the gap stays visible.
  */
+import { hubEventSource } from "@corral/client/Hub"
+import { CorralError } from "@corral/client/http/CorralError"
+import { decodeEventFields } from "@corral/client/run/EventFields"
+import { runEventBatches } from "@corral/client/stream/RunEvents"
+import { type ConnectionState, pause } from "@corral/client/stream/Reconnection"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { ServerSentEventParser } from "@corral/domain/http/ServerSentEvents"
-import type { SequencedEvent } from "@corral/domain/run/EventSequence"
+import { envelopeOf, type MissingEvents, type SequencedEvent } from "@corral/domain/run/EventSequence"
 import { RunView } from "@corral/domain/run/RunView"
-import { addressOf, hubApi, HubRefusal } from "../api/Hub.ts"
-import { hubRoutes } from "../api/routes.ts"
-import { eventSequence } from "./EventFields.ts"
+import { hubTransport } from "../api/Hub.ts"
 
 export type Connection = "connecting" | "live" | "waiting" | "ended" | "refused"
 
@@ -21,7 +22,7 @@ export interface FollowedRun {
   readonly view: RunView
   readonly connection: Connection
   /** Why the run is no longer followed. */
-  readonly refusal: HubRefusal | undefined
+  readonly refusal: CorralError | undefined
 }
 
 /** The part that changes rarely. Components that show only this part do not render for each word. */
@@ -31,11 +32,9 @@ export interface FollowedRunSummary {
   readonly pending: number
   readonly unknown: number
   readonly connection: Connection
-  readonly refusal: HubRefusal | undefined
+  readonly refusal: CorralError | undefined
 }
 
-const FIRST_WAIT_MS = 400
-const LONGEST_WAIT_MS = 15_000
 /** Time for folding in one frame. */
 const FRAME_MS = 6
 /** Shortest time between two notifications. Faster text is not readable. */
@@ -48,7 +47,6 @@ const MAX_UNFOLDED = 4_000
 export class RunFollower {
   private readonly runId: HubRun["id"]
   private readonly run = new RunView()
-  private readonly sequence = eventSequence()
   private current: FollowedRun = { version: 0, view: this.run, connection: "connecting", refusal: undefined }
   private currentSummary: FollowedRunSummary = {
     state: undefined,
@@ -62,8 +60,9 @@ export class RunFollower {
   private continueReading: (() => void) | undefined
   private scheduled: (() => void) | undefined
   private reading: AbortController | undefined
-  private retry: { readonly now: () => void } | undefined
-  private waitMs = FIRST_WAIT_MS
+  private retry: AbortController | undefined
+  /** The last `seq` that was read. */
+  private lastRead = 0
   private notifiedAt = 0
 
   constructor(runId: HubRun["id"]) {
@@ -87,7 +86,7 @@ export class RunFollower {
   readonly summary = (): FollowedRunSummary => this.currentSummary
 
   /** Ends the pause before the next connection. */
-  readonly retryNow = (): void => this.retry?.now()
+  readonly retryNow = (): void => this.retry?.abort()
 
   private notify(connection = this.current.connection, refusal = this.current.refusal): void {
     this.notifiedAt = performance.now()
@@ -99,47 +98,28 @@ export class RunFollower {
   }
 
   private async follow(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.read(signal)
-        await this.untilFolded()
-        if (await this.isEnded()) return this.notify("ended")
-      } catch (error) {
-        if (signal.aborted) return
-        if (error instanceof HubRefusal && error.code === "conflict") await this.skipGap(error)
-        else if (error instanceof HubRefusal && isFinal(error)) return this.notify("refused", error)
-      }
-      if (signal.aborted) return
-      this.notify("waiting")
-      await this.pause(signal)
-    }
-  }
-
-  private async read(signal: AbortSignal): Promise<void> {
-    const [, path] = hubRoutes.runs.events
-    const after = this.sequence.lastSeq
-    const address = addressOf(path, { params: { id: this.runId }, query: { after } })
-    const response = await fetch(address, { signal, headers: { accept: "text/event-stream" } })
-    if (!response.ok || response.body === null) throw await streamRefusal(response)
-    this.notify("live")
-    this.waitMs = FIRST_WAIT_MS
-    const parser = new ServerSentEventParser()
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    const batches = runEventBatches(hubEventSource(hubTransport, this.runId), decodeEventFields, {
+      after: this.lastRead,
+      signal,
+      onConnection: (state) => this.notify(connectionOf[state]),
+      onGap: (missing, run) => this.skipGap(missing, run),
+      wait: (ms) => this.pause(ms, signal)
+    })
     try {
-      for (;;) {
-        const { done, value } = await reader.read()
-        if (done) return
-        for (const { data } of parser.push(value)) {
-          const next = this.sequence.next(data)
-          if (next !== undefined) this.unfolded.push(next)
-        }
-        if (this.unfolded.length === 0) continue
+      for await (const events of batches) {
+        this.unfolded.push(...events)
+        const last = events.at(-1)
+        if (last !== undefined) this.lastRead = envelopeOf(last.decoded).seq
         this.schedule()
         if (this.unfolded.length > MAX_UNFOLDED)
           await new Promise<void>((resolve) => (this.continueReading = resolve))
       }
-    } finally {
-      reader.cancel().catch(() => undefined)
+      await this.untilFolded()
+      this.notify("ended")
+    } catch (error) {
+      if (signal.aborted) return
+      if (!(error instanceof CorralError)) throw error
+      this.notify("refused", error)
     }
   }
 
@@ -175,43 +155,23 @@ export class RunFollower {
     while (this.unfolded.length > 0) await new Promise((resolve) => setTimeout(resolve, 16))
   }
 
-  /** Whether the run has ended and all of its events have been read. */
-  private async isEnded(): Promise<boolean> {
-    if (isTerminalState(this.run.state)) return true
-    const run = await hubApi.runs.get({ params: { id: this.runId } })
-    return isTerminalState(run.state) && this.run.lastSeq >= run.lastSeq
-  }
-
   /** Takes the run's state from the Hub where events are no longer available. */
-  private async skipGap({ details }: HubRefusal): Promise<void> {
-    if (details["reason"] !== "replay_gap") return
-    const run = await hubApi.runs.get({ params: { id: this.runId } }).catch(() => undefined)
-    if (run === undefined) return
+  private async skipGap(missing: MissingEvents, { state }: HubRun): Promise<void> {
     await this.untilFolded()
-    const missing = this.sequence.skipTo(run.lastSeq, run.updatedAt)
-    if (missing !== undefined) this.run.markMissing(missing)
-    this.run.state = run.state
+    this.lastRead = missing.to
+    this.run.markMissing(missing)
+    this.run.state = state
     this.notify()
   }
 
-  private pause(signal: AbortSignal): Promise<void> {
-    const ms = this.waitMs * (0.75 + Math.random() / 2)
-    this.waitMs = Math.min(this.waitMs * 2, LONGEST_WAIT_MS)
-    return new Promise((resolve) => {
-      const now = () => {
-        clearTimeout(timer)
-        removeEventListener("online", now)
-        signal.removeEventListener("abort", now)
-        this.retry = undefined
-        resolve()
-      }
-      const timer = setTimeout(now, ms)
-      addEventListener("online", now)
-      signal.addEventListener("abort", now)
-      this.retry = { now }
-    })
+  private async pause(ms: number, signal: AbortSignal): Promise<void> {
+    this.retry = new AbortController()
+    await pause(ms, AbortSignal.any([signal, this.retry.signal]))
+    this.retry = undefined
   }
 }
+
+const connectionOf: Readonly<Record<ConnectionState, Connection>> = { live: "live", lost: "waiting" }
 
 const isSame = (a: FollowedRunSummary, b: FollowedRunSummary): boolean =>
   a.state === b.state &&
@@ -219,19 +179,3 @@ const isSame = (a: FollowedRunSummary, b: FollowedRunSummary): boolean =>
   a.unknown === b.unknown &&
   a.connection === b.connection &&
   a.refusal === b.refusal
-
-const isTerminalState = (state: string | undefined): boolean =>
-  state === "completed" || state === "failed" || state === "cancelled"
-
-/** Whether a retry would be refused again. */
-const isFinal = ({ code }: HubRefusal): boolean =>
-  code === "unauthorized" || code === "permission_denied" || code === "not_found"
-
-const streamRefusal = async (response: Response): Promise<HubRefusal> => {
-  const body: unknown = await response.json().catch(() => undefined)
-  const { code, details, message, requestId } = Object(body)
-  return typeof code === "string" && typeof message === "string"
-    ? // An unknown code is shown by its message.
-      new HubRefusal(code as HubRefusal["code"], message, requestId, details ?? {})
-    : new HubRefusal("unreachable", `The Hub responded with status ${response.status}.`)
-}

@@ -1,5 +1,5 @@
 /** Error of the Hub: its message, advice and the request id. */
-import { HubRefusal } from "../api/Hub.ts"
+import { CorralError } from "@corral/client/http/CorralError"
 import { useMessages } from "../text/Language.tsx"
 import { uiMessages } from "./messages.ts"
 
@@ -8,7 +8,7 @@ interface Issue {
   readonly message: string
 }
 
-const issuesOf = ({ details }: HubRefusal): ReadonlyArray<Issue> =>
+const issuesOf = ({ details }: CorralError): ReadonlyArray<Issue> =>
   Array.isArray(details["issues"]) ? details["issues"] : []
 
 interface Props {
@@ -19,7 +19,8 @@ interface Props {
 export const RefusalNote = ({ again, error }: Props) => {
   const messages = useMessages(uiMessages)
   if (error === null || error === undefined) return null
-  const refusal = error instanceof HubRefusal ? error : new HubRefusal("internal", error.message)
+  const refusal =
+    error instanceof CorralError ? error : new CorralError("internal", { message: error.message })
   const advice = messages.advice[refusal.code]
   return (
     <div className="refusal" role="alert">

@@ -1,8 +1,8 @@
 /** UI text of shared components, with advice for each error code. */
-import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
+import type { CorralError } from "@corral/client/http/CorralError"
 import { bilingual } from "../text/Language.tsx"
 
-type Advice = Partial<Record<ErrorCode | "unreachable", string>>
+type Advice = Partial<Record<CorralError["code"], string>>
 
 const advice = bilingual<Advice>(
   {

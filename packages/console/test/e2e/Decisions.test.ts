@@ -16,7 +16,8 @@ import { Result } from "effect"
 import { Joined } from "@corral/testing/stack/Joined"
 import { actingAs, confirmedLink, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
 import { HubClient } from "@corral/testing/hub/HubClient"
-import { eventSequence } from "../../src/run/EventFields.ts"
+import { decodeEventFields } from "@corral/client/run/EventFields"
+import { EventSequence } from "@corral/domain/run/EventSequence"
 import { RunView } from "@corral/domain/run/RunView"
 
 type Origin = "console" | "terminal" | "chat" | "editor"
@@ -112,7 +113,7 @@ describe("a decision reads the same in all its readers", { timeout: 120_000 }, (
       .body.items
     const hub = (await joined.owner.ask<HubApproval>("GET", `/client/approvals/${id}`)).body
     const view = new RunView()
-    const sequence = eventSequence()
+    const sequence = new EventSequence(decodeEventFields)
     for (const event of events) {
       const next = sequence.nextOf(event)
       if (next !== undefined) view.apply(next)

@@ -2,8 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Envelope } from "@corral/domain/run/RunEvent"
 import { Schema } from "effect"
 import { runMessages } from "../../src/run/messages.ts"
+import { EventSequence } from "@corral/domain/run/EventSequence"
 import { RunView } from "@corral/domain/run/RunView"
-import { eventSequence } from "../../src/run/EventFields.ts"
+import { decodeEventFields } from "@corral/client/run/EventFields"
 
 const event = (seq: number, type: string, payload: Record<string, unknown>): Envelope =>
   Schema.decodeUnknownSync(Envelope)({
@@ -18,7 +19,7 @@ const event = (seq: number, type: string, payload: Record<string, unknown>): Env
 describe("Retries of a run", () => {
   it("are shown as one block when several follow each other", () => {
     const view = new RunView()
-    const sequence = eventSequence()
+    const sequence = new EventSequence(decodeEventFields)
     const events = [
       event(1, "run.created", { workspace: "w", mode: "ask", input: { text: "hi" } }),
       event(2, "runtime.retrying", { reason: "server_error", attempt: 1 }),

@@ -26,11 +26,12 @@ export interface FailureOf<C extends ErrorCode> extends YieldableError {
   readonly details?: DetailsOf<C>
 }
 
-const nameOf = (code: string) =>
+/** Class name of a code, as `FailureName`. */
+export const failureName = (code: string): string =>
   code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 const failure = <C extends ErrorCode>(code: C): new (...options: FailureOptions<C>) => FailureOf<C> => {
-  const name = nameOf(code)
+  const name = failureName(code)
   class Failure extends Data.Error<{ readonly message: string; readonly details?: unknown }> {
     readonly _tag = name
     readonly code = code

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { ServerSentEventParser } from "@corral/domain/http/ServerSentEvents"
-import { eventsOf } from "../../src/api/ServerSentEvents.ts"
+import { eventsOfBody } from "../../src/stream/EventBody.ts"
 
 const line = fc.string({ unit: "binary" }).map((text) => text.replaceAll(/[\r\n]/g, "").toWellFormed())
 const event = fc.record({ id: fc.option(fc.nat().map(String), { nil: undefined }), data: line })
@@ -21,7 +21,7 @@ describe("text/event-stream", () => {
           }
         })
         const read: Array<unknown> = []
-        for await (const each of eventsOf(body)) read.push(each)
+        for await (const each of eventsOfBody(body)) read.push(...each)
         assert.deepStrictEqual(read, events)
       })
     )

@@ -5,9 +5,9 @@ import * as fc from "fast-check"
 import { ServerSentEventParser } from "@corral/domain/http/ServerSentEvents"
 import { MAX_TEXT } from "@corral/domain/run/BlockList"
 import { MAX_KEPT_TEXT } from "@corral/domain/run/BoundedText"
-import { envelopeOf } from "@corral/domain/run/EventSequence"
+import { envelopeOf, EventSequence } from "@corral/domain/run/EventSequence"
 import { RunView } from "@corral/domain/run/RunView"
-import { eventSequence } from "../../src/run/EventFields.ts"
+import { decodeEventFields } from "../../src/run/EventFields.ts"
 
 const texts = fc.string({ unit: "binary", maxLength: 40 })
 const names = fc.constantFrom("a", "b", "c")
@@ -75,7 +75,7 @@ const seen = ({ blocks, dropped, lastSeq, pending, state, unknown }: RunView) =>
 /** A view and the function that applies received events to it. */
 const emptyView = () => {
   const view = new RunView()
-  const sequence = eventSequence()
+  const sequence = new EventSequence(decodeEventFields)
   const receive = (events: ReadonlyArray<Envelope>) => {
     for (const event of events) {
       const next = sequence.nextOf(event)
@@ -133,7 +133,7 @@ describe("RunView", () => {
         const log = logOf(events)
         const text = log.map((event) => `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n: \n\n`).join("")
         const parser = new ServerSentEventParser()
-        const sequence = eventSequence()
+        const sequence = new EventSequence(decodeEventFields)
         const read: Array<unknown> = []
         const receive = (piece: string) => {
           for (const { data } of parser.push(piece)) {

@@ -1,5 +1,5 @@
 /** Made from the contract by `npm run generate`. */
-export const hubRoutes = {
+export const hubPaths = {
   public: {
     health: ["GET", "/health"],
     live: ["GET", "/health/live"],
@@ -84,7 +84,7 @@ export const hubRoutes = {
     approvals: ["GET", "/client/runs/:id/approvals"],
     diff: ["GET", "/client/runs/:id/diff"],
     artifacts: ["GET", "/client/runs/:id/artifacts"],
-    artifactContent: ["GET", "/client/runs/:id/artifacts/:artifactId/content"],
+    artifactContent: ["GET", "/client/runs/:id/artifacts/:artifactId/content", "bytes"],
     openPreview: ["POST", "/client/runs/:id/previews/:previewId/open"]
   },
   approvals: {
@@ -93,7 +93,7 @@ export const hubRoutes = {
     decide: ["POST", "/client/approvals/:id/decide"]
   },
   news: {
-    follow: ["GET", "/client/news"]
+    follow: ["GET", "/client/news", "events"]
   },
   integrations: {
     event: ["POST", "/integrations/events"],
@@ -109,7 +109,7 @@ export const hubRoutes = {
   },
   audit: {
     list: ["GET", "/client/audit"],
-    export: ["GET", "/client/audit/export"],
+    export: ["GET", "/client/audit/export", "bytes"],
     verify: ["GET", "/client/audit/verify"]
   }
 } as const

@@ -1,10 +1,11 @@
 /**
- * Table of the event types that the console renders, with the payload fields that it reads. `RunView` renders them.
+ * Decoder of events for browsers: a table of the event types, with the payload fields that `RunView` reads.
  *
- * Guarantees: an event with a field of another type is an unknown event, as are unknown types and payload versions. A newer Hub cannot
- * break the page. Checks only fields, because Effect's schemas would double the size of the page.
+ * Guarantees: an event with a field of another type is an unknown event, as are unknown types and payload versions. A newer service cannot
+ * break its reader. Checks only these fields, because Effect's schemas would double the size of a page. Programs with Effect decode with the
+ * whole schemas.
  */
-import { type DecodedEvent, EventSequence } from "@corral/domain/run/EventSequence"
+import type { DecodedEvent } from "@corral/domain/run/EventSequence"
 import type { Envelope, EventType, RunEvent } from "@corral/domain/run/RunEvent"
 
 type Check = (value: unknown) => boolean
@@ -119,13 +120,11 @@ const isKnown = ({ payload, type }: Envelope): boolean => {
   return true
 }
 
-const decodeFields = (input: unknown): DecodedEvent | undefined => {
+/** Decodes one parsed event. `undefined` if the input is not an envelope. */
+export const decodeEventFields = (input: unknown): DecodedEvent | undefined => {
   if (!isEnvelope(input)) return undefined
   return isKnown(input)
-    ? // All fields that the console reads have been checked.
+    ? // All fields that the view of a run reads have been checked.
       { _tag: "KnownEvent", event: input as unknown as RunEvent }
     : { _tag: "UnknownEvent", envelope: input }
 }
-
-/** Reader of one run's event stream. */
-export const eventSequence = (): EventSequence => new EventSequence(decodeFields)

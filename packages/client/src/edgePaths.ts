@@ -1,0 +1,59 @@
+/** Made from the contract by `npm run generate`. */
+export const edgePaths = {
+  health: {
+    health: ["GET", "/health"],
+    v1Health: ["GET", "/v1/health"],
+    live: ["GET", "/health/live"]
+  },
+  agents: {
+    list: ["GET", "/v1/agents"],
+    listRunners: ["GET", "/v1/runners"]
+  },
+  workspaces: {
+    list: ["GET", "/v1/workspaces"]
+  },
+  files: {
+    files: ["GET", "/v1/workspaces/:id/files"],
+    file: ["GET", "/v1/workspaces/:id/file"]
+  },
+  runs: {
+    list: ["GET", "/v1/runs"],
+    create: ["POST", "/v1/runs"],
+    get: ["GET", "/v1/runs/:id"],
+    cancel: ["POST", "/v1/runs/:id/cancel"],
+    input: ["POST", "/v1/runs/:id/input"],
+    result: ["GET", "/v1/runs/:id/result"],
+    events: ["GET", "/v1/runs/:id/events"]
+  },
+  diffs: {
+    diff: ["GET", "/v1/runs/:id/diff"]
+  },
+  worktrees: {
+    list: ["GET", "/v1/worktrees"],
+    get: ["GET", "/v1/runs/:id/worktree"],
+    remove: ["DELETE", "/v1/runs/:id/worktree"]
+  },
+  artifacts: {
+    list: ["GET", "/v1/runs/:id/artifacts"],
+    get: ["GET", "/v1/artifacts/:id"],
+    content: ["GET", "/v1/artifacts/:id/content", "bytes"]
+  },
+  previews: {
+    list: ["GET", "/v1/runs/:id/previews"],
+    create: ["POST", "/v1/previews"],
+    get: ["GET", "/v1/previews/:id"],
+    remove: ["DELETE", "/v1/previews/:id"]
+  },
+  permissions: {
+    list: ["GET", "/v1/permissions"],
+    get: ["GET", "/v1/permissions/:id"],
+    decide: ["POST", "/v1/permissions/decide"]
+  },
+  grants: {
+    list: ["GET", "/v1/grants"],
+    remove: ["DELETE", "/v1/grants/:id"]
+  },
+  link: {
+    rotate: ["POST", "/v1/link/rotate"]
+  }
+} as const

@@ -1,0 +1,42 @@
+/**
+ * Change feed of a Hub, across lost connections: hints about devices, approvals, tasks and runs that the caller can see.
+ *
+ * Each connection starts with the current state of devices and with pending approvals. Changes of tasks and runs during a lost connection are
+ * not sent: read what is shown again when `onConnection` reports `live`.
+ */
+import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
+import { eventsOfBody } from "./EventBody.ts"
+import { Reconnection, type ReconnectionOptions } from "./Reconnection.ts"
+
+const kinds: { readonly [K in ChangeHint["kind"]]: true } = {
+  device: true,
+  approval: true,
+  task: true,
+  run: true
+}
+
+/** Hints of later versions are ignored. */
+const hintOf = (data: string): ReadonlyArray<ChangeHint> => {
+  const hint: { readonly kind?: unknown } | null = JSON.parse(data)
+  return typeof hint?.kind === "string" && Object.hasOwn(kinds, hint.kind) ? [hint as ChangeHint] : []
+}
+
+/** Hints in the groups in which they arrive. Ends when the caller stops. */
+export async function* changeHintBatches(
+  open: (signal: AbortSignal | undefined) => Promise<Response>,
+  options: ReconnectionOptions
+): AsyncGenerator<ReadonlyArray<ChangeHint>> {
+  const reconnection = new Reconnection(options)
+  for (;;) {
+    let error: unknown
+    try {
+      const { body } = await open(options.signal)
+      reconnection.connected()
+      for await (const events of body === null ? [] : eventsOfBody(body))
+        yield events.flatMap(({ data }) => hintOf(data))
+    } catch (cause) {
+      error = cause
+    }
+    await reconnection.next(error)
+  }
+}

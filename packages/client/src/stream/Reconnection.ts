@@ -1,0 +1,77 @@
+/**
+ * Reconnection of event streams: the pause before the next connection, and the end of trying.
+ *
+ * Pauses double from 0.4 s to 15 s, with jitter, and start again after a connection that was accepted.
+ */
+import { CorralError } from "../http/CorralError.ts"
+
+/** `live` while the service sends; `lost` between two connections. */
+export type ConnectionState = "live" | "lost"
+
+export interface ReconnectionOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Called when the connection is established and when it is lost. */
+  readonly onConnection?: (state: ConnectionState) => void
+  /** Connections in a row that may fail before the stream fails with their error. Unlimited by default. */
+  readonly maxFailures?: number
+  /** Waits before the next connection. The default ends early when a browser is online again. */
+  readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
+}
+
+const FIRST_PAUSE_MS = 400
+const LONGEST_PAUSE_MS = 15_000
+
+/** Waits. Returns early when the signal aborts or a browser reports that it is online. */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      // Only browsers have this event.
+      globalThis.removeEventListener?.("online", done)
+      signal?.removeEventListener("abort", done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    globalThis.addEventListener?.("online", done)
+    signal?.addEventListener("abort", done)
+    if (signal?.aborted === true) done()
+  })
+
+export class Reconnection {
+  private readonly options: ReconnectionOptions
+  private state: ConnectionState | undefined
+  private failures = 0
+
+  constructor(options: ReconnectionOptions) {
+    this.options = options
+  }
+
+  get isAborted(): boolean {
+    return this.options.signal?.aborted === true
+  }
+
+  /** The service accepted the connection. */
+  connected(): void {
+    this.failures = 0
+    this.report("live")
+  }
+
+  /** Waits for the time of the next connection. Fails with an error after which no connection can succeed. */
+  async next(error?: unknown): Promise<void> {
+    const { maxFailures = Infinity, signal, wait = pause } = this.options
+    signal?.throwIfAborted()
+    if (error !== undefined && !(error instanceof CorralError && error.isTransient)) throw error
+    this.report("lost")
+    if (++this.failures > maxFailures)
+      throw error ?? new CorralError("unreachable", { message: "The server ended the stream repeatedly." })
+    const ms = Math.min(FIRST_PAUSE_MS * 2 ** (this.failures - 1), LONGEST_PAUSE_MS)
+    await wait(ms * (0.5 + Math.random() / 2), signal)
+    signal?.throwIfAborted()
+  }
+
+  private report(state: ConnectionState): void {
+    if (this.state === state) return
+    this.state = state
+    this.options.onConnection?.(state)
+  }
+}
