@@ -60,6 +60,7 @@ export const packed: ReadonlyArray<Packed> = [
     modules: [
       "Edge",
       "EdgeSettings",
+      "approval/EdgeApprovalPolicy",
       "approval/Grants",
       "artifact/Artifacts",
       "EdgeConfigCheck",
@@ -72,6 +73,7 @@ export const packed: ReadonlyArray<Packed> = [
       "http/routes",
       "log/EdgeEventLog",
       "log/EdgeLogSource",
+      "log/EventSink",
       "preview/Previews",
       "run/RunSupervisor",
       "runtime/RuntimeRegistry",
@@ -79,6 +81,7 @@ export const packed: ReadonlyArray<Packed> = [
       "store/EdgeStorage",
       "store/HomeLock",
       "store/Store",
+      "workspace/WorkspaceSource",
       "workspace/Workspaces",
       "workspace/Worktrees"
     ],

@@ -12,6 +12,7 @@ import { EdgeConfig } from "./config/EdgeConfig.ts"
 import * as EdgeConfigCheck from "./EdgeConfigCheck.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
 import { EdgeEventLog } from "./log/EdgeEventLog.ts"
+import * as EventDelivery from "./log/EventDelivery.ts"
 import { EventStreams } from "./http/EventStreams.ts"
 import { EdgeServer } from "./http/Server.ts"
 import { EdgeIdempotency } from "./log/EdgeIdempotency.ts"
@@ -73,7 +74,11 @@ export const edgeCoreLayer = Layer.mergeAll(
   ]),
   // In parallel: the store waits for a thread and looks for processes, containment waits for a process.
   Layer.provideMerge([
-    EdgeIdentity.layer.pipe(Layer.provideMerge(EdgeEventLog.layer), Layer.provideMerge(storage)),
+    EdgeIdentity.layer.pipe(
+      Layer.provide(EventDelivery.eventDeliveryLayer),
+      Layer.provideMerge(EdgeEventLog.layer),
+      Layer.provideMerge(storage)
+    ),
     Containment.layer
   ]),
   Layer.provide(startChecks)

@@ -8,12 +8,15 @@ import { createServer } from "node:http"
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
+import { EdgeApprovalPolicy } from "../src/approval/EdgeApprovalPolicy.ts"
 import { EdgeConfig, makeEdgeConfig } from "../src/config/EdgeConfig.ts"
 import { edgeLayer } from "../src/Edge.ts"
 import { EdgeServer } from "../src/http/Server.ts"
 import { EdgeEventLog } from "../src/log/EdgeEventLog.ts"
 import { runLines } from "../src/log/EdgeLogSource.ts"
+import { EventSink, type SinkBatch } from "../src/log/EventSink.ts"
 import { RunSupervisor } from "../src/run/RunSupervisor.ts"
+import { makeWorkspaceList, WorkspaceSource } from "../src/workspace/WorkspaceSource.ts"
 import { inMemory, linesOf, startEdge, startRun } from "./Embedded.ts"
 import { temporaryFolder } from "./Folder.ts"
 
@@ -174,6 +177,59 @@ describe("Edge", { timeout: 30_000 }, () => {
       assert.deepStrictEqual(left(), [])
       const again = yield* startEdge(config, Layer.empty)
       assert.strictEqual(typesIn(yield* linesOf(again, run)).at(-1), "run.cancelled")
+    })
+  )
+
+  it.live("sends every event of its runs to the sink, up to the ends that a closing scope causes", () =>
+    Effect.gen(function* () {
+      const received: Array<SinkBatch> = []
+      const receive = (batch: SinkBatch) => Effect.sync(() => void received.push(batch))
+      const config = yield* newConfig
+      const scope = yield* Scope.make()
+      const services = yield* Scope.provide(
+        startEdge(config, Layer.merge(inMemory, Layer.succeed(EventSink, { receive }))),
+        scope
+      )
+      const done = yield* startRun(services, "/say Hello")
+      const lines = yield* linesOf(services, done)
+      const cancelled = yield* startRun(services, "/hang")
+      yield* Scope.close(scope, Exit.void)
+      const linesBy = (id: string) =>
+        received.filter(({ runId }) => runId === id).flatMap((batch) => batch.lines)
+      assert.deepStrictEqual(linesBy(done.id), lines)
+      assert.strictEqual(typesIn(linesBy(cancelled.id)).at(-1), "run.cancelled")
+    })
+  )
+
+  it.live("decides with the policy of its program, and offers the workspaces that its program adds", () =>
+    Effect.gen(function* () {
+      const config = { ...(yield* newConfig), workspaces: [] }
+      const workspaces = makeWorkspaceList()
+      const policy: EdgeApprovalPolicy = ({ request }) =>
+        request.action === "shell" ? "allow" : { deny: "no" }
+      const services = yield* startEdge(
+        config,
+        Layer.mergeAll(
+          inMemory,
+          Layer.succeed(WorkspaceSource, workspaces),
+          Layer.succeed(EdgeApprovalPolicy, policy)
+        )
+      )
+      const refused = yield* Effect.flip(startRun(services, "/say Hello"))
+      assert.strictEqual(refused.code, "workspace_outside_allowlist")
+      yield* workspaces.add({ id: "here", path: join(config.home, "..") })
+      const lines = yield* linesOf(
+        services,
+        yield* startRun(services, "/shell echo hello\n/write a.txt text")
+      )
+      const decisions = lines
+        .map((line) => JSON.parse(line) as { type: string; payload: Record<string, unknown> })
+        .filter(({ type }) => type === "run.approval.resolved")
+        .map(({ payload }) => [payload["decision"], payload["by"]])
+      assert.deepStrictEqual(decisions, [
+        ["allow", "policy:program"],
+        ["deny", "policy:program"]
+      ])
     })
   )
 

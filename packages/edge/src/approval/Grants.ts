@@ -10,14 +10,15 @@ import type { AgentId, GrantId, RunId, WorkspaceId } from "@corral/domain/identi
 import type { Run } from "@corral/domain/run/Run"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
-import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findRun } from "../log/Runs.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
+import { currentProgramPolicy } from "./EdgeApprovalPolicy.ts"
 import { type ConfiguredGrant, rulesOf } from "./ConfiguredGrants.ts"
-import { ruleKey } from "./GrantRules.ts"
+import { ruleKey, unusableReason } from "./GrantRules.ts"
 import { workspacePathsAt } from "./PathTarget.ts"
 import { RunPolicy } from "./RunPolicy.ts"
 import { parseStored } from "../store/StoreDamage.ts"
+import { workspaceReader } from "../workspace/WorkspaceSource.ts"
 
 export class Grants extends Context.Service<
   Grants,
@@ -44,8 +45,11 @@ export class Grants extends Context.Service<
     Grants,
     Effect.gen(function* () {
       const store = yield* Store
-      const config = yield* EdgeConfig
-      const configured = new Map(config.workspaces.map(({ grants = [], id }) => [id, rulesOf(grants)]))
+      const program = yield* currentProgramPolicy
+      const workspaces = yield* workspaceReader
+      /** Rules of the workspace now. Those of a source are not checked before. */
+      const configured = (id: string) =>
+        rulesOf(workspaces().byId.get(id)?.grants ?? []).filter((rule) => unusableReason(rule) === undefined)
       return Grants.of({
         page: ({ after = "", limit, workspace }) =>
           (workspace === undefined
@@ -73,7 +77,7 @@ export class Grants extends Context.Service<
           new RunPolicy({
             run,
             place: workspacePathsAt(root),
-            configured: [...(configured.get(run.workspace) ?? []), ...rulesOf(ofAgent)],
+            configured: [...configured(run.workspace), ...rulesOf(ofAgent)],
             kept: (rule, sessionId) =>
               store.get<{ readonly id: GrantId }>(
                 "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",
@@ -81,7 +85,8 @@ export class Grants extends Context.Service<
                 grantKey(run.agentId, rule),
                 sessionId ?? ""
               )?.id,
-            put: putGrant
+            put: putGrant,
+            program
           })
       })
     })

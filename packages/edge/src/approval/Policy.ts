@@ -8,12 +8,16 @@ import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Need } from "./Needs.ts"
 
-/** Reason for an allowed action: grants by their ids, earlier decisions of the run by their approvals. */
-type AllowedBy = "policy:mode" | "policy:workspace" | `policy:remembered:${string}`
+/** Reason for an allowed action: grants by their ids, earlier decisions of the run by their approvals, `program` for the embedding program. */
+type AllowedBy = "policy:mode" | "policy:workspace" | "policy:program" | `policy:remembered:${string}`
 
 export type PolicyVerdict =
   | { readonly _tag: "Allow"; readonly by: AllowedBy }
-  | { readonly _tag: "Deny"; readonly by: "policy:mode" | "policy:size"; readonly reason: string }
+  | {
+      readonly _tag: "Deny"
+      readonly by: "policy:mode" | "policy:size" | "policy:program"
+      readonly reason: string
+    }
   | { readonly _tag: "Ask" }
 
 /** Grants of the run's workspace. */

@@ -11,6 +11,7 @@ import type { Run } from "@corral/domain/run/Run"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
 import type { Write } from "../store/Store.ts"
+import type { ProgramPolicy } from "./EdgeApprovalPolicy.ts"
 import { covers, coversFile, ruleKey, withoutWrites } from "./GrantRules.ts"
 import { isRememberable, type Need, needsOf } from "./Needs.ts"
 import { editAnswer } from "./OrdinaryFiles.ts"
@@ -38,6 +39,8 @@ export interface RunPolicyOptions {
   /** The stored grant that covers exactly this: a permanent one, or one for the session. */
   readonly kept: (rule: GrantRule, sessionId: SessionId | undefined) => GrantId | undefined
   readonly put: (grant: Grant) => Write
+  /** Policy of the embedding program, after this one. */
+  readonly program?: ProgramPolicy | undefined
 }
 
 /** A decision, with its user and time. */
@@ -108,12 +111,18 @@ export class RunPolicy {
     return result
   }
 
-  judge(assessed: AssessedRequest): PolicyVerdict {
+  /** `isWhole`: whether the request was assessed as the runtime sent it. */
+  judge(assessed: AssessedRequest, isWhole = true): PolicyVerdict {
     const { needs, request } = assessed
     const judging = this.last?.assessed === assessed ? this.last.judging : this.judging()
     this.last = undefined
     const isOrdinary = (file: string) => editAnswer(judging.look.targetOf(file)).answer === "allow"
-    return decideByPolicy(this.options.run.mode, request, needs, judging, isOrdinary)
+    const { program, run } = this.options
+    const verdict = decideByPolicy(run.mode, request, needs, judging, isOrdinary)
+    if (program === undefined) return verdict
+    const decided = program({ run, request }, verdict)
+    // A part of a request is not enough to allow the whole.
+    return decided._tag === "Allow" && !isWhole ? verdict : decided
   }
 
   /** The answer with the widest offered scope, up to the chosen one. An edited action is allowed once, because it is another action. */

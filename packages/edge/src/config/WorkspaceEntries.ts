@@ -15,7 +15,7 @@ export const WorkspaceEntries = Schema.Array(
   Schema.Struct({
     id: WorkspaceName,
     path: Schema.String.check(Schema.makeFilter((path) => isAbsolute(path))),
-    grants: Schema.optionalKey(
+    grants: Schema.optional(
       Schema.Array(Schema.Union([Schema.Literals(["full_access", "project_settings"]), GrantRule]))
     )
   })

@@ -15,6 +15,7 @@ import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store } from "../store/Store.ts"
 import { RESTORE_HINT } from "../store/StoreDamage.ts"
 import { LocalToken } from "../LocalToken.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
 
 export const edgeHealth = HttpApiBuilder.group(
   EdgeApi,
@@ -29,6 +30,7 @@ export const edgeHealth = HttpApiBuilder.group(
     const programs = yield* Programs
     const store = yield* Store
     const token = yield* LocalToken
+    const workspaces = yield* Workspaces
 
     const readiness = Effect.fnUntraced(function* () {
       const { instanceId, version, startedAt } = instance
@@ -64,7 +66,7 @@ export const edgeHealth = HttpApiBuilder.group(
           ...(storeProblem === undefined ? {} : { message: storeProblem.message })
         },
         runtimes: yield* runtimes.readiness,
-        workspaces: { count: config.workspaces.length },
+        workspaces: { count: workspaces.count() },
         containment: { kind: containment.kind },
         link: hub.readiness(),
         git: yield* Effect.provideService(findGit, Programs, programs),

@@ -33,6 +33,8 @@ export class EdgeEventLog extends Context.Service<
     readonly read: (runId: RunId, after: number, budget: number) => ReadonlyArray<StoredBatch>
     /** Batches of all runs, by batch position. Forgotten runs and damaged batches are left out. */
     readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<StoredBatch>
+    /** Position of the newest stored batch, 0 without one. Positions are never used again. */
+    readonly lastPosition: () => number
     /** Verifies about `budget` characters of batches after that position. Returns the last position, `undefined` at the end. */
     readonly verify: (afterBatch: number, budget: number) => number | undefined
     /** The last durable seq of a run, 0 without one. */
@@ -63,6 +65,7 @@ const make = Effect.fnUntraced(function* () {
       return followers.areSeveral(runId) ? shared.read(runId, after, budget, readStore) : readStore()
     },
     readAll: (afterBatch, budget) => reader.readAll(afterBatch, budget),
+    lastPosition: () => reader.lastPosition(),
     verify: (afterBatch, budget) => reader.verify(afterBatch, budget),
     lastSeq: (runId) => reader.lastSeq(runId),
     isForgotten: (runId) => reader.isForgotten(runId),

@@ -15,6 +15,21 @@ export interface EventRow {
 
 export const eventColumns = "batch, run_id, first_seq, last_seq, lines, checksum"
 
+/** Condition of rows that contain events. */
+export const isEvents = "run_id <> ''"
+
+/**
+ * Writes before the rows of a run are deleted: if its last row is the newest of all, an empty row takes the next position. SQLite would use
+ * the positions of deleted newest rows again, and readers that continue after one would miss events.
+ */
+export const reservePositions = (runId: RunId): ReadonlyArray<Write> => [
+  ["DELETE FROM events WHERE run_id = '' AND batch < (SELECT max(batch) FROM events)"],
+  [
+    "INSERT INTO events (run_id, first_seq, last_seq, lines) SELECT '', 0, 0, '' FROM events WHERE batch = (SELECT max(batch) FROM events) AND run_id = ?",
+    runId
+  ]
+]
+
 const insertBatch = "INSERT INTO events (run_id, first_seq, last_seq, lines, checksum) VALUES (?, ?, ?, ?, ?)"
 
 /** Inserts a batch with its checksum. */

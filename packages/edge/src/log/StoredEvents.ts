@@ -7,7 +7,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import type { Store } from "../store/Store.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 import { cutBefore, type StoredBatch } from "./StoredBatch.ts"
-import { eventColumns, type EventRow, intactBatch } from "./EventRows.ts"
+import { eventColumns, type EventRow, intactBatch, isEvents } from "./EventRows.ts"
 
 export class StoredEvents {
   readonly #store: Store["Service"]
@@ -61,6 +61,10 @@ export class StoredEvents {
     return undefined
   }
 
+  lastPosition(): number {
+    return this.#store.get<{ readonly batch: number | null }>(selectNewest)?.batch ?? 0
+  }
+
   lastSeq(runId: RunId): number {
     return (
       this.#store.get<{ readonly seq: number | null }>(selectLast, runId)?.seq ??
@@ -112,8 +116,9 @@ export class StoredEvents {
 }
 
 const selectAfter = `SELECT ${eventColumns} FROM events WHERE run_id = ? AND last_seq > ? ORDER BY last_seq`
-const selectAll = `SELECT ${eventColumns} FROM events WHERE batch > ? AND run_id NOT IN (SELECT id FROM runs WHERE log = 'going') ORDER BY batch`
-const selectVerified = `SELECT ${eventColumns} FROM events WHERE batch > ? ORDER BY batch`
+const selectAll = `SELECT ${eventColumns} FROM events WHERE batch > ? AND ${isEvents} AND run_id NOT IN (SELECT id FROM runs WHERE log = 'going') ORDER BY batch`
+const selectVerified = `SELECT ${eventColumns} FROM events WHERE batch > ? AND ${isEvents} ORDER BY batch`
+const selectNewest = "SELECT max(batch) AS batch FROM events"
 const selectChecked = "SELECT first_batch FROM checksums"
 const selectStored = "SELECT last_seq AS seq FROM runs WHERE id = ? AND log = 'kept'"
 const selectLast = "SELECT max(last_seq) AS seq FROM events WHERE run_id = ?"

@@ -10,6 +10,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { RetentionLimits } from "../config/RetentionLimits.ts"
 import { deleteExpiredResults } from "../log/EdgeIdempotency.ts"
+import { reservePositions } from "../log/EventRows.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 
 /** Deletes what a service stores for a run. May be called again for the same run, after a crash or a failure. */
@@ -68,6 +69,7 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
   }
 
   const drop = Effect.fn("Retention.drop")(function* (runId: RunId) {
+    yield* store.commit(reservePositions(runId))
     for (let until = stepOf(runId); until !== undefined; until = stepOf(runId)) {
       yield* store.commit([["DELETE FROM events WHERE run_id = ? AND last_seq <= ?", runId, until]])
       yield* Effect.sleep(PAUSE)

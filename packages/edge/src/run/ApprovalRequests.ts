@@ -22,7 +22,7 @@ export const requestApproval = (batch: BatchState, key: string, requested: Appro
   approvals.add(approvalId, key, assessed)
   const expiresAt = isoTime(batch.nowMs + approvalMs)
   batch.apply({ _tag: "ApprovalRequested", approvalId, request: assessed.shown, expiresAt })
-  const verdict = withSizeLimit(policy.judge(assessed), refusal)
+  const verdict = withSizeLimit(policy.judge(assessed, isWhole), refusal)
   if (verdict._tag === "Ask") return
   const answer: ApprovalAnswer =
     verdict._tag === "Allow"

@@ -9,8 +9,8 @@ import type { Workspace } from "@corral/domain/device/Workspace"
 import { Context, Effect, Layer } from "effect"
 import { existsSync, realpathSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
-import { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { WorkspaceEntry } from "../config/WorkspaceEntries.ts"
+import { workspaceReader } from "./WorkspaceSource.ts"
 
 /** An allowlisted folder that exists: its real path, and the modes that the policy allows in it. */
 export interface OpenWorkspace {
@@ -22,6 +22,7 @@ export interface OpenWorkspace {
 export class Workspaces extends Context.Service<
   Workspaces,
   {
+    readonly count: () => number
     readonly list: Effect.Effect<ReadonlyArray<Workspace>>
     /** Fails if the id is not in the allowlist, or if its folder does not exist. */
     readonly open: (id: WorkspaceId) => Effect.Effect<OpenWorkspace, WorkspaceOutsideAllowlist>
@@ -29,12 +30,22 @@ export class Workspaces extends Context.Service<
 >()("corral/edge/Workspaces") {
   static readonly layer = Layer.effect(
     Workspaces,
-    Effect.map(EdgeConfig, (config) => {
-      const byId = new Map(config.workspaces.map((entry) => [entry.id, entry]))
+    Effect.map(workspaceReader, (read) => {
+      let logged: string | undefined
+      const entries = Effect.suspend(() => {
+        const { byId, problem } = read()
+        const isNew = problem !== undefined && problem !== logged
+        logged = problem
+        return Effect.as(
+          isNew ? Effect.logWarning("workspaces were left out", { problem }) : Effect.void,
+          byId
+        )
+      })
       return Workspaces.of({
-        list: Effect.sync(() => config.workspaces.map(describe)),
+        count: () => read().byId.size,
+        list: Effect.map(entries, (byId) => [...byId.values()].map(describe)),
         open: (id) =>
-          Effect.suspend(() => {
+          Effect.flatMap(entries, (byId) => {
             const entry = byId.get(id)
             const path = entry === undefined ? undefined : realDirectory(entry.path)
             return entry === undefined || path === undefined

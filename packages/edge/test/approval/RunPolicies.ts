@@ -3,6 +3,7 @@ import type { Grant, GrantRule } from "@corral/domain/approval/Grant"
 import type { AgentId, SessionId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
+import type { ProgramPolicy } from "../../src/approval/EdgeApprovalPolicy.ts"
 import { ruleKey } from "../../src/approval/GrantRules.ts"
 import { type WorkspacePaths, workspacePathsAt } from "../../src/approval/PathTarget.ts"
 import { RunPolicy } from "../../src/approval/RunPolicy.ts"
@@ -16,6 +17,7 @@ export interface PolicyOptions {
   readonly configured?: ReadonlyArray<GrantRule>
   readonly grants?: Array<Grant>
   readonly place?: WorkspacePaths
+  readonly program?: ProgramPolicy
 }
 
 /** A workspace in which nothing exists yet. */
@@ -25,6 +27,7 @@ export const policyOf = ({
   configured = [],
   grants = [],
   mode = "ask",
+  program,
   sessionId,
   ...more
 }: PolicyOptions = {}) =>
@@ -37,6 +40,7 @@ export const policyOf = ({
     },
     place: more.place ?? place,
     configured,
+    program,
     kept: (rule, sessionId) =>
       grants.find(
         (grant) =>

@@ -13,7 +13,7 @@ import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
 import { type Push, type PushEnd, PushWindow } from "../../src/link/PushWindow.ts"
 import { runIdOf } from "../Samples.ts"
-import { logLayer } from "../Stored.ts"
+import { memoryLogLayer } from "../Stored.ts"
 import { tries } from "@corral/testing/time/Effort"
 
 /** Next step: an append of a number of events, a push, the Hub takes the n-th push in flight, a response arrives, the link breaks. */
@@ -141,7 +141,7 @@ describe("the window of pushes", () => {
         for (const { lines, runId } of writers) assert.isTrue(mirror.logs.get(runId)?.join() === lines.join())
         const complete = ends.filter(({ reason }) => reason === "complete").map(({ runId }) => runId)
         assert.deepStrictEqual(new Set(complete), new Set(writers.map(({ runId }) => runId)))
-      }).pipe(Effect.provide(logLayer)),
+      }).pipe(Effect.provide(memoryLogLayer)),
     tries(8)
   )
 
@@ -157,7 +157,7 @@ describe("the window of pushes", () => {
       const runsOf = (push: Push | undefined) => push?.batches.map(({ runId }) => runId)
       assert.deepStrictEqual(runsOf(window.next()), [runIdOf(1)])
       assert.deepStrictEqual(runsOf(window.next()), [runIdOf(2), runIdOf(1)])
-    }).pipe(Effect.provide(logLayer))
+    }).pipe(Effect.provide(memoryLogLayer))
   )
 
   it.effect("ends a run that the Hub refuses, and puts one aside that it never takes", () =>
@@ -186,6 +186,6 @@ describe("the window of pushes", () => {
       ])
       for (const id of ids) window.markReady(id)
       assert.isUndefined(window.next())
-    }).pipe(Effect.provide(logLayer))
+    }).pipe(Effect.provide(memoryLogLayer))
   )
 })

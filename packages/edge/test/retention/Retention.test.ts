@@ -247,4 +247,29 @@ describe("Retention", () => {
       assert.deepStrictEqual(edge.store.all("SELECT key FROM idempotency"), [{ key: "1000" }])
     })
   )
+
+  it.live(
+    "never gives the position of a deleted batch to another one, so that a reader of all runs continues",
+    () =>
+      Effect.gen(function* () {
+        const edge = yield* open(yield* database, thirty)
+        const [old, next, last] = [runIdOf(1), runIdOf(2), runIdOf(3)]
+        for (const runId of [old, next]) {
+          yield* record(edge, runId, ago(40))
+          const newest = edge.log.lastPosition()
+          assert.deepStrictEqual(yield* edge.retention.sweep, [runId])
+          assert.strictEqual(rowsOf(edge, runId), 0)
+          assert.deepStrictEqual(edge.log.readAll(0, 1_000_000), [])
+          assert.isAbove(edge.log.lastPosition(), newest)
+        }
+        const before = edge.log.lastPosition()
+        yield* record(edge, last, undefined)
+        assert.deepStrictEqual(
+          edge.log.readAll(before, 1_000_000).map(({ batch, runId }) => [batch - before, runId]),
+          [1, 2, 3].map((n) => [n, last])
+        )
+        assert.isUndefined(edge.log.verify(0, 1_000_000))
+        assert.isUndefined(edge.store.damage())
+      })
+  )
 })

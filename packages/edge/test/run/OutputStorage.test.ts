@@ -9,7 +9,7 @@ import { storeOutputs } from "../../src/run/OutputStorage.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { approvalIdOf, at, created, later, newRunId, request, runOf, say } from "../Samples.ts"
-import { logLayer } from "../Stored.ts"
+import { memoryLogLayer } from "../Stored.ts"
 
 const called: RunMachineInput = {
   _tag: "EventEmitted",
@@ -23,7 +23,7 @@ const long = "字".repeat(200_000)
 
 const layers = (minFreeBytes: number) =>
   Layer.unwrap(Effect.map(temporaryFolder, (home) => Artifacts.layer({ home, minFreeBytes }))).pipe(
-    Layer.provideMerge(logLayer)
+    Layer.provideMerge(memoryLogLayer)
   )
 
 /** What the actor does with a turn; gives what the log then holds of the run. */

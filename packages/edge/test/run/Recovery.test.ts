@@ -17,7 +17,7 @@ import { findRun, unfinishedRuns } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { anyTurns } from "./RunInputs.ts"
 import { approvalIdOf, created, later, newRunId, request, runOf, say } from "../Samples.ts"
-import { logLayer } from "../Stored.ts"
+import { memoryLogLayer } from "../Stored.ts"
 import { tries } from "@corral/testing/time/Effort"
 
 /** Writes a run as an Edge would that died after `turns` commits. */
@@ -45,7 +45,7 @@ const logOf = Effect.fnUntraced(function* ({ id }: Run) {
   return lines.map((line) => JSON.parse(line) as EventDraft & { readonly seq: number })
 })
 
-layer(logLayer, { excludeTestServices: true })("recover", (it) => {
+layer(memoryLogLayer, { excludeTestServices: true })("recover", (it) => {
   it.effect("gives the same id at every start of the same store", () =>
     Effect.gen(function* () {
       const id = yield* restart

@@ -11,12 +11,12 @@ import { findRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { anyTurns } from "./RunInputs.ts"
 import { created, newRunId, runOf } from "../Samples.ts"
-import { logLayer } from "../Stored.ts"
+import { memoryLogLayer } from "../Stored.ts"
 
 const timeOf = (turn: number) => new Date(turn * 1_000).toISOString()
 const ended: RunMachineInput = { _tag: "Ended" }
 
-layer(logLayer, { excludeTestServices: true })("RunRecorder", (it) => {
+layer(memoryLogLayer, { excludeTestServices: true })("RunRecorder", (it) => {
   it.effect.prop(
     "keeps log, run row and approval rows in step, turn by turn",
     [anyTurns],

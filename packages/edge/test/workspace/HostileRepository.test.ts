@@ -81,10 +81,7 @@ const arm = (root: string, traces: string): void => {
 }
 
 const servicesIn = ({ home }: Place) =>
-  Worktrees.layer.pipe(
-    Layer.provide(configLayer(home)),
-    Layer.provideMerge(Store.layer(join(home, "edge.db")))
-  )
+  Worktrees.layer.pipe(Layer.provide(configLayer(home)), Layer.provideMerge(Store.layerMemory))
 
 const ran = (traces: string): string =>
   existsSync(join(traces, "ran")) ? readFileSync(join(traces, "ran"), "utf8") : ""
