@@ -80,6 +80,28 @@ describe("examples", { timeout: 120_000 }, () => {
     assert.include(events.find(({ type }) => type === "run.tool.result")?.payload.output, "main.ts")
   })
 
+  const started = (args: ReadonlyArray<string>, input = "") =>
+    spawnSync(process.execPath, args, { cwd: outside, encoding: "utf8", input, timeout: 60_000 })
+
+  it("cli-tool asks in the terminal, and exits with the result of the run", () => {
+    const tool = "examples/cli-tool/main.ts"
+    const allowed = started([tool, "/say Hello", "/shell echo from the shell"], "y\n")
+    assert.deepStrictEqual([allowed.status, allowed.stdout.trim()], [0, "Hello\nfrom the shell"])
+    assert.include(allowed.stderr, "Allow? Run echo from the shell [y/N]")
+    assert.notInclude(started([tool, "/shell echo from the shell"]).stdout, "from the shell")
+    const failed = started([tool, "--agent", "unknown", "/say Hello"])
+    assert.deepStrictEqual(
+      [failed.status, failed.stderr.trim()],
+      [1, "cli-tool: There is no agent with this id."]
+    )
+  })
+
+  it("edge-in-tests passes its own tests, with the store in memory", () => {
+    const { status, stdout } = started(["--test", "examples/edge-in-tests/Greeter.spec.ts"])
+    assert.strictEqual(status, 0, stdout)
+    assert.match(stdout, /pass 2\b/)
+  })
+
   it("custom-adapter runs its own program, which waits for approval", () => {
     const events = printed("custom-adapter")
     const types = events.map(({ type }) => type)

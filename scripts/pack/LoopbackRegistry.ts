@@ -15,7 +15,7 @@ interface Version extends PackedManifest {
 }
 
 const manifestIn = (tarball: string): PackedManifest => {
-  const { status, stdout } = spawnSync("tar", ["-xzOf", tarball, "package/package.json"], {
+  const { status, stdout } = spawnSync("tar", ["-xOf", tarball, "package/package.json"], {
     encoding: "utf8"
   })
   if (status !== 0) throw new Error(`${tarball} has no package.json`)
