@@ -107,11 +107,12 @@ export class Redaction {
 
   /** Position of a possible unfinished secret at the end of the text; the length of the text if there is none. */
   #unfinished(text: string, hits: ReadonlyArray<number>): number {
-    const place = Math.min(this.#unfinishedValue(text), unfinishedKey(text), unfinishedToken(text, hits))
+    let place = Math.min(this.#unfinishedValue(text), unfinishedKey(text), unfinishedToken(text, hits))
     if (place >= text.length) return text.length
-    // The position must not split a complete secret.
-    const cut = this.#spans(text, hits).filter(({ start, end }) => start < place && end > place)
-    return Math.min(place, ...cut.map(({ start }) => start))
+    // The position must not split a complete secret. Secrets can overlap.
+    const latestFirst = this.#spans(text, hits).toSorted((a, b) => b.start - a.start)
+    for (const { start, end } of latestFirst) if (start < place && end > place) place = start
+    return place
   }
 
   #withoutPiece(text: string): string {
@@ -219,19 +220,24 @@ const contextAt = (text: string, place: number, hits: ReadonlyArray<number>): st
   return from === place ? "" : text.slice(from, place)
 }
 
+/** Position of the first characters of a key at the end of the text, after `from`; the length of the text if there are none. */
+const keyBeginning = (text: string, from: number): number => {
+  if (!"-BEGIN".includes(text.charAt(text.length - 1))) return text.length
+  for (let length = Math.min(KEY_BEGIN.length - 1, text.length - from); length > 0; length--)
+    if (text.endsWith(KEY_BEGIN.slice(0, length))) return text.length - length
+  return text.length
+}
+
 const unfinishedKey = (text: string): number => {
   // Almost no text contains it, and searching forwards is cheaper than backwards.
   const at = text.includes(KEY_BEGIN) ? text.lastIndexOf(KEY_BEGIN) : -1
-  if (at === -1) {
-    // The text may end with the first characters of a key.
-    if (!"-BEGIN".includes(text.charAt(text.length - 1))) return text.length
-    for (let length = Math.min(KEY_BEGIN.length - 1, text.length); length > 0; length--)
-      if (text.endsWith(KEY_BEGIN.slice(0, length))) return text.length - length
-    return text.length
-  }
-  if (text.length - at > LONGEST_KEY) return text.length
+  if (at === -1) return keyBeginning(text, 0)
   const rest = text.slice(at + KEY_BEGIN.length)
-  return OTHER_BEGIN.test(rest) || KEY_END.test(rest) ? text.length : at
+  const end = KEY_END.exec(rest)
+  if (end !== null) return keyBeginning(text, text.length - rest.length + end.index + end[0].length)
+  return OTHER_BEGIN.test(rest) || text.length - at > LONGEST_KEY
+    ? keyBeginning(text, at + KEY_BEGIN.length)
+    : at
 }
 
 const unfinishedToken = (text: string, hits: ReadonlyArray<number>): number => {

@@ -117,7 +117,10 @@ export class SecretFinder {
     if (hits.length === 0) return none
     const spans: Array<Span> = []
     const around = new Map<number, Array<{ from: number; to: number }>>()
-    /** End of the last match, by rule. An attempt within it would only see the same characters again. */
+    /**
+     * End of the last match, by rule. An attempt within it would only see the same characters again. It is made within a match that is no
+     * secret and whose length is bounded: `token = "password: "…"`.
+     */
     const matched = new Map<number, number>()
     for (const [at, index, isWhole] of this.#tries(hits)) {
       if (!isWhole) continue
@@ -130,8 +133,8 @@ export class SecretFinder {
       compiled.pattern.lastIndex = at
       const match = compiled.pattern.exec(text)
       if (match === null) continue
-      matched.set(index, at + match[0].length)
-      this.#add(spans, compiled, match, 0)
+      if (this.#add(spans, compiled, match, 0) || compiled.rule.tail === undefined)
+        matched.set(index, at + match[0].length)
     }
     for (const [index, places] of around) {
       const compiled = this.#compile(index)
@@ -183,11 +186,13 @@ export class SecretFinder {
     }
   }
 
-  #add(spans: Array<Span>, compiled: CompiledRule, match: RegExpExecArray, offset: number): void {
+  /** Adds the span of a match that is a secret. Returns whether it is one. */
+  #add(spans: Array<Span>, compiled: CompiledRule, match: RegExpExecArray, offset: number): boolean {
     const secret = match.groups?.["secret"] ?? match[0]
     this.#placeholder ??= new RegExp(this.#placeholders.map((source) => `(?:${source})`).join("|"))
-    if (!this.#placeholder.test(secret) && compiled.accepts(secret, match[0]))
-      spans.push(spanOf(match, offset))
+    const isSecret = !this.#placeholder.test(secret) && compiled.accepts(secret, match[0])
+    if (isSecret) spans.push(spanOf(match, offset))
+    return isSecret
   }
 
   #compile(index: number): CompiledRule {

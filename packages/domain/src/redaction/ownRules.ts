@@ -38,8 +38,8 @@ const forms: ReadonlyArray<SecretRule> = [
   ...["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-"].map((prefix) =>
     form(prefix, "[A-Za-z0-9_-]{20,}")
   ),
-  ...["xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"].map((prefix) =>
-    form(prefix, "[A-Za-z0-9.-]{10,}")
+  ...["xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"].map(
+    (prefix) => form(prefix, "[A-Za-z0-9.-]{10,}")
   ),
   ...["AKIA", "ASIA"].map((prefix) => form(prefix, "[A-Z0-9]{16}(?![A-Za-z0-9])")),
   form("AIza", "[A-Za-z0-9_-]{35,}"),
@@ -52,6 +52,24 @@ const forms: ReadonlyArray<SecretRule> = [
   form("xai-", "[A-Za-z0-9_-]{20,}", hasDigitAndLetter),
   form("r8_", "[A-Za-z0-9]{30,}"),
   form("fw_", "[A-Za-z0-9]{24,}", hasDigit),
+  ...["nvapi-", "tgp_v1_", "jina_", "phx_", "figd_", "sb_secret_", "nfp_"].map((prefix) =>
+    form(prefix, "[A-Za-z0-9_-]{28,}", hasDigit)
+  ),
+  ...["dckr_pat_", "dckr_oat_", "tvly-", "rnd_", "tskey-", "lsv2_"].map((prefix) =>
+    form(prefix, "[A-Za-z0-9_-]{20,}", hasDigitAndLetter)
+  ),
+  form("csk-", "[A-Za-z0-9]{32,}", hasDigit),
+  form("sbp_", "[a-f0-9]{32,}"),
+  form("NRAK-", "[A-Z0-9]{20,}"),
+  form("cio", "[A-Za-z0-9]{32}(?![A-Za-z0-9])", hasDigit),
+  form("oy2", "[a-z0-9]{43}(?![A-Za-z0-9])", hasDigit),
+  form("key-", "[a-f0-9]{32}(?![A-Za-z0-9])"),
+  form("secret_", "[A-Za-z0-9]{40,}", hasDigit),
+  form("re_", "[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}", hasDigit),
+  ...["ATATT3", "ATCTT3", "ATBB"].map((prefix) => form(prefix, "[A-Za-z0-9_=-]{28,}", hasDigit)),
+  form("sntrys_", "[A-Za-z0-9+/=_-]{40,}"),
+  form("sk.eyJ", "[A-Za-z0-9_.-]{40,}"),
+  form("sig=", "[A-Za-z0-9%+/=_-]{40,}", hasDigitAndLetter),
   form("whsec_", "[A-Za-z0-9+/=]{20,}"),
   form("SG.", String.raw`[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`),
   ...["hvs.", "hvb.", "hvr."].map((prefix) => form(prefix, "[A-Za-z0-9_-]{20,}")),
@@ -116,6 +134,41 @@ const named: ReadonlyArray<SecretRule> = [
     tail: String.raw`--(?:pass(?:word|wd|phrase)?|token|secret|api-?key|auth-token|access-token|client-secret)(?:=|[ \t]{1,4})["']?(?<secret>[^\s'"\x60$<>]{0,256})$`
   },
   {
+    id: "named-in-element",
+    keywords,
+    pattern: `${names}${more}>(?<secret>[^\\s<>(){}$]{4,256})</`,
+    tail: `${names}${more}>(?<secret>[^\\s<>(){}$]{0,256})$`,
+    ignoreCase: true,
+    isSecret: isNoDescription
+  },
+  {
+    id: "named-in-words",
+    keywords: ["env ", "arg ", "set -", "setx "],
+    pattern: String.raw`(?:env|arg|setx|set -[a-z]{1,4})[ \t]{1,4}(?:[a-z0-9]{1,20}_){0,3}${names}${more}[ \t]{1,4}["']?(?<secret>${unquoted}{6,256})`,
+    tail: String.raw`(?:env|arg|setx|set -[a-z]{1,4})[ \t]{1,4}(?:[a-z0-9]{1,20}_){0,3}${names}${more}[ \t]{1,4}["']?(?<secret>${unquoted}{0,256})$`,
+    ignoreCase: true,
+    isSecret: hasDigitAndLetter
+  },
+  {
+    id: "key-data-of-kubernetes",
+    keywords: ["client-key-data"],
+    pattern: String.raw`client-key-data["']?:[ \t]{0,4}["']?(?<secret>[A-Za-z0-9+/=]{20,})`,
+    tail: String.raw`client-key-data["']?:[ \t]{0,4}["']?(?<secret>[A-Za-z0-9+/=]*)$`
+  },
+  {
+    id: "private-lines-of-putty",
+    keywords: ["private-lines:"],
+    pattern: String.raw`Private-Lines:[ \t]{0,4}[0-9]{1,4}(?<secret>[A-Za-z0-9+/=\r\n]{16,})`,
+    tail: String.raw`Private-Lines:[ \t]{0,4}[0-9]{1,4}(?<secret>[A-Za-z0-9+/=\r\n]*)$`
+  },
+  {
+    id: "token-in-address",
+    keywords: ["://"],
+    pattern: String.raw`:\/\/(?<secret>[A-Za-z0-9_-]{20,256})@`,
+    tail: String.raw`:\/\/(?<secret>[A-Za-z0-9_-]{0,256})$`,
+    isSecret: hasDigitAndLetter
+  },
+  {
     id: "credentials-in-address",
     keywords: ["://"],
     pattern: String.raw`:\/\/[^\s\/:@'"\x60]{0,64}:(?<secret>[^\s\/@'"\x60]{3,256})@`,
@@ -157,6 +210,25 @@ const named: ReadonlyArray<SecretRule> = [
     keywords: ["curl"],
     pattern: String.raw`curl\b[^\n]{0,300}?[ \t](?:-u|--user)[ =]{0,2}["']?[^\s:'"]{1,64}:(?<secret>[^\s'"$]{3,128})`,
     tail: String.raw`curl\b[^\n]{0,300}?[ \t](?:-u|--user)[ =]{0,2}["']?[^\s:'"]{1,64}:(?<secret>[^\s'"$]{0,128})$`
+  },
+  {
+    id: "password-of-login",
+    keywords: ["login"],
+    pattern: String.raw`login\b[^\n;&|]{0,300}?[ \t]-p[ =]{0,2}["']?(?<secret>[^\s'"$-][^\s'"$]{2,127})`,
+    tail: String.raw`login\b[^\n;&|]{0,300}?[ \t]-p[ =]{0,2}["']?(?<secret>[^\s'"$]{0,128})$`,
+    isSecret: isNotDigits
+  },
+  {
+    id: "password-of-mysql",
+    keywords: ["mysql", "mariadb"],
+    pattern: String.raw`(?:mysql|mariadb)(?:-?dump|-?admin)?\b[^\n;&|]{0,300}?[ \t]-p["']?(?<secret>[^\s'"$-][^\s'"$]{3,127})`,
+    tail: String.raw`(?:mysql|mariadb)(?:-?dump|-?admin)?\b[^\n;&|]{0,300}?[ \t]-p["']?(?<secret>[^\s'"$]{0,128})$`
+  },
+  {
+    id: "password-of-redis",
+    keywords: ["redis-cli"],
+    pattern: String.raw`redis-cli\b[^\n;&|]{0,300}?[ \t]-a[ \t]{1,4}["']?(?<secret>[^\s'"$-][^\s'"$]{3,127})`,
+    tail: String.raw`redis-cli\b[^\n;&|]{0,300}?[ \t]-a[ \t]{1,4}["']?(?<secret>[^\s'"$]{0,128})$`
   },
   {
     id: "login-of-netrc",

@@ -17,13 +17,14 @@ const secrets = [
   'app_secret: "c0ffee-c0ffee"',
   "postgres://user:pa55-word@db.test/app",
   "SG.a1b2c3d4e5f6g7h8i9j0kl.a1b2c3d4e5f6g7h8i9j0kl",
-  'dropbox_token = "abcdefghij12345"'
+  'dropbox_token = "abcdefghij12345"',
+  "https://0a1b2c3d4e5f6a7b8c9d@git.test/"
 ]
 /** What of a secret must not be left. */
 const bare = (secret: string): string =>
   secret
-    .replace(/^(?:Bearer |PASSWORD=|app_secret: "|postgres:\/\/user:|dropbox_token = ")/, "")
-    .replace(/(?:"|@db\.test\/app)$/, "")
+    .replace(/^(?:Bearer |PASSWORD=|app_secret: "|postgres:\/\/user:|dropbox_token = "|https:\/\/)/, "")
+    .replace(/(?:"|@db\.test\/app|@git\.test\/)$/, "")
 /** Beginnings of secrets, what looks like them, and words. */
 const words = [
   "s",

@@ -139,6 +139,15 @@ describe("Redaction of named secrets", () => {
     shows("curl -s -u ana:pa55word https://x.test", "curl -s -u ana:[redacted] https://x.test")
     shows("machine x.test login ana password pa55word", "machine x.test login ana password [redacted]")
     shows("Authorization: Basic YW5hOnBhNTV3b3Jk", "Authorization: Basic [redacted]")
+    shows("docker login -u ana -p pa55word registry.test", "docker login -u ana -p [redacted] registry.test")
+    shows("mysqldump -u root -ppa55word db", "mysqldump -u root -p[redacted] db")
+    shows("redis-cli -h db.test -a pa55word ping", "redis-cli -h db.test -a [redacted] ping")
+    shows("ENV API_TOKEN pa55word\n", "ENV API_TOKEN [redacted]\n")
+    shows("set -gx GITHUB_TOKEN pa55word", "set -gx GITHUB_TOKEN [redacted]")
+    shows("<password>pa55word</password>", "<password>[redacted]</password>")
+    shows("client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFU\n", "client-key-data: [redacted]\n")
+    shows("https://0a1b2c3d4e5f6a7b8c9d@example.test/x.git", "https://[redacted]@example.test/x.git")
+    shows("Private-Lines: 1\nAAAAIBb3BlbnNzaC1r\nPrivate-MAC: x", "Private-Lines: 1[redacted]-MAC: x")
     shows("Cookie: session=0123456789abcdef", "Cookie: [redacted]")
   })
 
@@ -157,6 +166,15 @@ describe("Redaction of named secrets", () => {
       "http://localhost:3000/login",
       "api-version: 2024-01-01",
       "key: value",
+      "<password>string</password>",
+      "<Token>{value}</Token>",
+      "env NODE_ENV production",
+      "ssh-login host -p 2222",
+      "mysql; mkdir -p data",
+      "redis-cli ping && ls -a folder",
+      "https://example.test/users/@ana",
+      "git@github.com:corral/corral.git",
+      "a precious thing, and the store_key-value pair",
       "basic authentication is off"
     ]) {
       assert.strictEqual(redaction.text(text), text)
@@ -175,6 +193,22 @@ describe("Redaction of named secrets", () => {
       password: "[redacted]",
       nested: { appSecret: "[redacted]" }
     })
+  })
+
+  it("finds each of several private keys in streamed text that is split at any character", () => {
+    const key = (kind: string, body: string) => `-----BEGIN ${kind}-----\n${body}\n-----END ${kind}-----\n`
+    const text =
+      key("CERTIFICATE", "public") +
+      key("PRIVATE KEY", "MIIEfirst") +
+      "word ".repeat(60) +
+      key("EC PRIVATE KEY", "MIIEother")
+    for (let cut = 1; cut < text.length; cut++) {
+      const { context, rest, shown } = redaction.piece("", text.slice(0, cut))
+      const next = redaction.piece(context, rest + text.slice(cut))
+      const all = shown + next.shown + redaction.after(next.context, next.rest)
+      assert.notMatch(all, /MIIE|first|other/, `split at ${cut}`)
+      assert.include(all, "public")
+    }
   })
 
   it("finds a private key with line numbers, in a patch, and one of PGP", () => {
