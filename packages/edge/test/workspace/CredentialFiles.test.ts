@@ -8,6 +8,19 @@ import { dirname, join } from "node:path"
 import { listFolder, previewFile } from "../../src/workspace/WorkspaceFiles.ts"
 import { temporaryFolder } from "../Folder.ts"
 
+/** Files with credentials of many programs, and of Corral. */
+const credentialFiles = (
+  ".netrc .npmrc .pypirc .git-credentials .pgpass .env .env.local .env.production .envrc prod.env .dev.vars .flaskenv .my.cnf .mylogin.cnf " +
+  "id_ed25519 id_ed25519_sk server.key cert.pem x.ppk x.asc wallet.dat .aws/credentials .docker/config.json .ssh/config .kube/config " +
+  "prod.kubeconfig .git/config .git .hg/hgrc .hgrc .svn/auth/svn.simple/x .bzr/branch/branch.conf .jj/repo/config.toml .config/gh/hosts.yml " +
+  ".config/hub .config/glab-cli/config.yml .config/github-copilot/apps.json .config/gcloud/credentials.db .config/doctl/config.yaml " +
+  ".config/rclone/rclone.conf .claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json .qwen/oauth_creds.json " +
+  ".cargo/credentials.toml .gem/credentials .bundle/config .m2/settings.xml .gradle/gradle.properties .circleci/cli.yml .dbt/profiles.yml " +
+  "terraform.tfstate prod.auto.tfvars .terraform.d/credentials.tfrc.json .vault-token .vault_pass vault_password.txt pip.conf .curlrc " +
+  "service-account.json service_account.json client_secret.json secrets.yml .secrets.toml credentials.json .bash_history .history " +
+  ".corral/edge.token edge.token .databrickscfg .snowsql/config .pulumi/credentials.json .fly/config.yml .password-store/x.gpg"
+).split(" ")
+
 const SECRET = "ghp_token-in-a-remote"
 
 const tagOf = (root: string, path: string) =>
@@ -82,32 +95,23 @@ describe("holdsCredentials", () => {
   it.effect("withholds files that hold credentials, in any folder and case, also by a link", () =>
     Effect.gen(function* () {
       const root = yield* temporaryFolder
-      const names = fc.constantFrom(
-        ".netrc",
-        ".npmrc",
-        ".pypirc",
-        ".git-credentials",
-        ".pgpass",
-        ".env",
-        ".env.local",
-        ".env.production",
-        ".envrc",
-        "id_ed25519",
-        "server.key",
-        ".aws/credentials",
-        ".docker/config.json",
-        ".ssh/config",
-        ".kube/config",
-        ".git/config",
-        ".git"
+      const copied = ["", "", "", "~", ".bak", ".old", ".orig"].map(
+        (ending) => (name: string) => name + ending
       )
+      const names = fc
+        .tuple(fc.constantFrom(...credentialFiles), fc.constantFrom(...copied))
+        .map(([name, copy]) => copy(name))
       const cased = fc
-        .tuple(names, fc.array(fc.boolean(), { minLength: 30, maxLength: 30 }))
+        .tuple(names, fc.array(fc.boolean(), { minLength: 50, maxLength: 50 }))
         .map(([name, upper]) =>
           [...name].map((letter, i) => (upper[i] === true ? letter.toUpperCase() : letter)).join("")
         )
       const places = fc.array(fc.constantFrom("a", "src", "deep er"), { maxLength: 3 })
-      for (const [i, [place, name]] of fc.sample(fc.tuple(places, cased), 80).entries()) {
+      const generated = fc.sample(fc.tuple(places, cased), 80)
+      for (const [i, [place, name]] of [
+        ...credentialFiles.map((each) => [[], each] as const),
+        ...generated
+      ].entries()) {
         const path = join(String(i), ...place, name)
         mkdirSync(dirname(join(root, path)), { recursive: true })
         writeFileSync(join(root, path), SECRET)
@@ -117,8 +121,20 @@ describe("holdsCredentials", () => {
       }
       for (const path of [
         ".env.example",
+        "example.env",
         ".gitignore",
+        ".mcp.json",
+        ".circleci/config.yml",
+        ".config/settings.json",
+        "gh/list.ts",
+        "config/settings.xml",
         "environment.ts",
+        "secrets.ts",
+        "secrets/list.ts",
+        "history.md",
+        "pem.ts",
+        "id_rsa.pub",
+        "main.tf",
         "keyboard.keys.ts",
         "credentials/list.ts"
       ]) {
