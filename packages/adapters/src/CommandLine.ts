@@ -1,6 +1,7 @@
 /**
  * Base of the generic adapters: a program described by its command line only. Its prompt goes to an argument or to stdin.
  */
+import type { ProjectSettings } from "@corral/domain/run/ProjectSettings"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd, RunStart, RuntimeAdapter, RuntimeCommand } from "@corral/domain/run/RuntimeAdapter"
 import { stripVTControlCharacters } from "node:util"
@@ -23,12 +24,14 @@ export interface CommandLine {
   readonly install: string
   /** Names of the Edge's environment variables that the program receives. `*` at the end means a prefix. */
   readonly passEnv?: ReadonlyArray<string> | undefined
+  /** Project files that the program executes something of. A command line has no way to ignore them. */
+  readonly projectSettings?: ProjectSettings | undefined
 }
 
 /** Adapter for a command line, without the protocol that reads its output. */
 export const commandLineAdapter = (
   id: string,
-  { label, command, stdin, install, passEnv }: CommandLine
+  { label, command, stdin, install, passEnv, projectSettings }: CommandLine
 ): Omit<RuntimeAdapter, "protocol"> => {
   const [program, ...args] = command
   return {
@@ -45,7 +48,7 @@ export const commandLineAdapter = (
       input: false
     },
     probe: { command: program, versionArgs: ["--version"], install },
-    ...defined({ passEnv }),
+    ...defined({ passEnv, projectSettings }),
     command: ({ prompt }: RunStart): RuntimeCommand => ({
       file: program,
       args: args.map((arg) => arg.replaceAll(PROMPT, () => prompt)),

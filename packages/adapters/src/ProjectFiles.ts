@@ -117,3 +117,11 @@ export const piProject: ProjectSettings = {
     ...unavoidable(files("shell commands, packages", ".pi/settings.json"))
   ]
 }
+
+/** Aider has no option to ignore them. They set the commands that it runs after an edit, and commands to start with. */
+export const aiderProject: ProjectSettings = {
+  files: unavoidable([
+    ...files("lint, test and start commands", ".aider.conf.yml"),
+    ...files("environment, lint and test commands", ".env")
+  ])
+}

@@ -3,6 +3,7 @@
  * runner with the same id in the configuration replaces a preset.
  */
 import type { CommandLine } from "@corral/adapters/CommandLine"
+import { aiderProject } from "@corral/adapters/ProjectFiles"
 
 export interface Preset extends CommandLine {
   readonly id: string
@@ -38,7 +39,8 @@ export const presets: ReadonlyArray<Preset> = [
     ],
     stdin: "none",
     install: "Install Aider: python -m pip install aider-install && aider-install",
-    passEnv: ["AIDER_*", ...MODELS]
+    passEnv: ["AIDER_*", ...MODELS],
+    projectSettings: aiderProject
   },
   {
     id: "goose",

@@ -26,7 +26,6 @@ const open = async (grants: EdgeOptions["grants"] & {}) => {
   const bin = join(edge.folder, "bin")
   path["PATH"] = `${bin}:/usr/bin:/bin`
   writeProgram(join(bin, "claude"), program(edge.folder, claudeLines))
-  writeProgram(join(bin, "opencode"), program(edge.folder, []))
   mkdirSync(join(edge.workspace, ".claude"))
   const settings = { permissions: { deny: ["Read(./secret)"], allow: ["Bash(*)"] } }
   writeFileSync(join(edge.workspace, ".claude/settings.json"), JSON.stringify(settings))
@@ -80,13 +79,16 @@ describe("Project settings", () => {
     assert.isFalse(existsSync(readFileSync(`${copy}.path`, "utf8").trim()))
   })
 
-  it("keep a runtime from being started that can't leave them out", async () => {
+  it.each([
+    ["opencode", "opencode.json"],
+    ["aider", ".aider.conf.yml"],
+    ["aider", ".env"]
+  ])("keep %s from being started, which can't leave out %s", async (agentId, file) => {
     const edge = await open(["full_access"])
-    const create = () => edge.client.tryCreate("Do it.", "full_access", { agentId: "opencode" })
-    writeFileSync(join(edge.workspace, "opencode.json"), "{}")
-    const refused = await create()
+    writeProgram(join(edge.folder, "bin", agentId), program(edge.folder, []))
+    writeFileSync(join(edge.workspace, file), "{}")
+    const refused = await edge.client.tryCreate("Do it.", "full_access", { agentId })
     assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "permission_denied"])
-    const details = { reason: "project_settings", files: ["opencode.json"] }
-    assert.deepInclude(refused.body, { details })
+    assert.deepInclude(refused.body, { details: { reason: "project_settings", files: [file] } })
   })
 })
