@@ -131,12 +131,12 @@ const processBatch = Effect.fnUntraced(function* (
   // The decoder's outputs of the process's end belong to the same commit.
   for (const message of mailbox.takeWaiting()) batch.handle(message)
   batch.resume()
-  stdout.processed(batch.weight, session.isBackedUp)
 
   // Concurrent with the commit: a program takes longer to start. A run that was cancelled in the same batch is not started.
   if (batch.command !== undefined && recorder.state.verdict === undefined)
     session.process = yield* startProcess(session, batch.command)
   yield* commit(options)
+  stdout.processed(batch.weight, session.isBackedUp)
   for (const approval of approvals.takeUnwatched())
     yield* Effect.forkScoped(awaitDecision(session, approval, (text) => stdin.write(text)))
   for (const action of batch.actions) yield* performAction(session, action)

@@ -1,8 +1,9 @@
 /**
  * Stdout of one run's process, as the Stream that the adapter's decoder pulls.
  *
- * Guarantees: a waiting decoder is resumed by the read itself, not a turn of the event loop later. Beyond `UNREAD_LIMIT`, and while the run
- * holds output back, the child's pipe is left to fill: a verbose child waits instead of the Edge growing.
+ * Guarantees: a waiting decoder is resumed by the read itself, not a turn of the event loop later. While earlier outputs wait for their
+ * commit, reads collect for the decoder, so that a burst is few large batches (ADR 41). Beyond `UNREAD_LIMIT`, and while the run holds
+ * output back, the child's pipe is left to fill: a verbose child waits instead of the Edge growing.
  *
  * Does not: decode. A read counts as unread until its outputs are processed, or until the decoder pulls on without an output.
  */
@@ -39,7 +40,7 @@ export class StdoutReader {
     this.#reads.push(read)
     this.#waiting += read.length
     this.#adjust()
-    this.#resumeDecoder()
+    if (this.#emitted === 0) this.#resumeDecoder()
   }
 
   /** Completes the Stream after the reads that wait. */
@@ -57,11 +58,12 @@ export class StdoutReader {
     return weight
   }
 
-  /** Counts what the run has processed. `isHeld`: the run accepts no further output for now. */
+  /** Counts what the run has committed. `isHeld`: the run accepts no further output for now. */
   processed(weight: number, isHeld: boolean): void {
     this.#emitted -= weight
     this.#isHeld = isHeld
     this.#adjust()
+    if (this.#hasNext) this.#resumeDecoder()
   }
 
   /** Waits until the run accepts further output. For one waiter: the decoder. */
@@ -75,7 +77,7 @@ export class StdoutReader {
 
   readonly #pull: Pull = Effect.suspend((): Pull => {
     this.#pulled = 0
-    if (this.#reads.length > 0 || this.#isEnded) return this.#take()
+    if (this.#hasNext) return this.#take()
     this.#adjust()
     return Effect.callback<Reads, Cause.Done>((resume) => {
       this.#wake = () => resume(Effect.suspend(() => this.#take()))
@@ -85,6 +87,11 @@ export class StdoutReader {
 
   /** The reads, in order. */
   readonly stream: Stream.Stream<Uint8Array> = Stream.fromPull(Effect.succeed(this.#pull))
+
+  /** Whether the decoder may pull: there are reads and no outputs wait, or stdout has ended. */
+  get #hasNext(): boolean {
+    return this.#isEnded || (this.#emitted === 0 && this.#reads.length > 0)
+  }
 
   #take(): Pull {
     const [first, ...rest] = this.#reads

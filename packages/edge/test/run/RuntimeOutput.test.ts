@@ -39,19 +39,43 @@ const decoding = Effect.fnUntraced(function* (protocol: AnyProtocol) {
         : [message._tag]
     )
   const push = (text: string) => stdout.push(Buffer.from(text))
-  return { end: Fiber.join(fiber), pipe, posted, push, stdout, texts }
+  let processed = 0
+  const processAll = (isHeld = false) => {
+    const messages = posted.slice(processed)
+    processed = posted.length
+    const weight = messages.reduce((sum, each) => sum + (each._tag === "Decoded" ? each.weight : 0), 0)
+    stdout.processed(weight, isHeld)
+  }
+  return { end: Fiber.join(fiber), pipe, posted, processAll, push, stdout, texts }
 })
 
 describe("decodeOutput", () => {
-  it.effect("posts each read's outputs within the read, and the end after stdout's end", () =>
+  it.effect("posts a read's outputs within the read, and the end after stdout's end", () =>
     Effect.gen(function* () {
-      const { end, push, stdout, texts } = yield* decoding(echo)
+      const { end, processAll, push, stdout, texts } = yield* decoding(echo)
       push("a")
+      assert.deepStrictEqual(texts(), ["a"])
+      processAll()
       push("b")
       assert.deepStrictEqual(texts(), ["a", "b"])
       stdout.end()
       yield* end
       assert.deepStrictEqual(texts(), ["a", "b", "exit 0", "DecodingEnded"])
+    })
+  )
+
+  it.effect("decodes the reads that arrive while outputs are processed together, directly afterwards", () =>
+    Effect.gen(function* () {
+      const { end, posted, processAll, push, stdout, texts } = yield* decoding(echo)
+      push("a")
+      push("b")
+      push("c")
+      assert.deepStrictEqual(texts(), ["a"])
+      processAll()
+      assert.deepStrictEqual(texts(), ["a", "b", "c"])
+      assert.strictEqual(posted.length, 2)
+      stdout.end()
+      yield* end
     })
   )
 
@@ -89,14 +113,15 @@ describe("decodeOutput", () => {
 
   it.effect("holds output back while the run does not accept it", () =>
     Effect.gen(function* () {
-      const { end, pipe, push, stdout, texts } = yield* decoding(echo)
+      const { end, pipe, processAll, push, stdout, texts } = yield* decoding(echo)
       push("a")
-      stdout.processed(0, true)
+      processAll(true)
       push("b")
+      processAll(true)
       push("c")
       assert.isTrue(pipe.isPaused)
       assert.deepStrictEqual(texts(), ["a", "b"])
-      stdout.processed(0, false)
+      processAll()
       yield* Effect.yieldNow
       assert.deepStrictEqual(texts(), ["a", "b", "c"])
       assert.isFalse(pipe.isPaused)
