@@ -10,7 +10,7 @@ import { endLateBody, type HttpRefusal } from "@corral/service/http/Refusal"
 import { refusalResponse, refuseUnread } from "@corral/service/http/RefusalResponse"
 import { MAX_REQUEST_BYTES } from "@corral/service/http/RequestGuard"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
-import { Clock, Effect, Exit, Fiber, Option } from "effect"
+import { Clock, Effect, Exit, Fiber } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { gatewayMetrics } from "../GatewayMetrics.ts"
 import { PendingAnswers } from "../handling/PendingAnswers.ts"
@@ -58,6 +58,23 @@ const refuse = ({ request, response }: NodeExchange, refusal: HttpRefusal) =>
     ? refusalWithId(refusal)
     : Effect.flatMap(CurrentRequestId, (id) => refuseUnread(response, refusal, id))
 
+/** Exit of a fiber, or `undefined` after `millis`. A timer and an observer: a timeout of Effect would start two fibers for each event. */
+const exitWithin = <A, E>(
+  fiber: Fiber.Fiber<A, E>,
+  millis: number
+): Effect.Effect<Exit.Exit<A, E> | undefined> =>
+  Effect.callback((resume) => {
+    const timer = setTimeout(() => resume(Effect.undefined), Math.max(0, millis))
+    const removeObserver = fiber.addObserver((exit) => {
+      clearTimeout(timer)
+      resume(Effect.succeed(exit))
+    })
+    return Effect.sync(() => {
+      clearTimeout(timer)
+      removeObserver()
+    })
+  })
+
 /** Handlers of the webhooks of one platform, by kind. */
 export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) {
   const pendingAnswers = yield* PendingAnswers
@@ -82,12 +99,10 @@ export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) 
     if (inbound.kind === "card_action") response.once("close", pendingAnswers.begin(eventKeyOf(inbound)))
     // Detached: a client that disconnects does not stop it.
     const storing = yield* Effect.forkDetach(store(inbound))
-    const exit = yield* Fiber.await(storing).pipe(
-      Effect.timeoutOption(Math.max(0, deadline - clock.currentTimeMillisUnsafe()))
-    )
-    if (Option.isSome(exit) && Exit.isSuccess(exit.value)) return toResponse(platform.accepted)
+    const exit = yield* exitWithin(storing, deadline - clock.currentTimeMillisUnsafe())
+    if (exit !== undefined && Exit.isSuccess(exit)) return toResponse(platform.accepted)
     // The event may be stored all the same. When it is sent again, it is known.
-    if (Option.isNone(exit)) yield* Effect.forkDetach(Fiber.interrupt(storing))
+    if (exit === undefined) yield* Effect.forkDetach(Fiber.interrupt(storing))
     count("unavailable")
     const answer = platform.unavailable(inbound.kind)
     return answer === undefined ? yield* refusalWithId({ code: "overloaded" }) : toResponse(answer)

@@ -3,20 +3,31 @@
  *
  * Guarantees: a group succeeds or fails as a whole. An item whose caller is interrupted before its group starts is not written.
  */
-import { Deferred, Effect, Fiber, Latch, type Scope } from "effect"
+import { Deferred, Effect, Exit, Latch, type Scope } from "effect"
 
 interface PendingItem<A, B, E> {
   readonly item: A
   readonly result: Deferred.Deferred<B, E>
 }
 
-/** `write` returns a result for each item, in the order of the items. */
+/** `write` returns a result for each item, in the order of the items. Items are written until the scope closes. */
 export const groupCommit = Effect.fnUntraced(function* <A, B, E>(
   maxItems: number,
   write: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>
 ): Effect.fn.Return<(item: A) => Effect.Effect<B, E>, never, Scope.Scope> {
-  let pending: Array<PendingItem<A, B, E>> = []
+  type Item = PendingItem<A, B, E>
+  let pending: Array<Item> = []
+  let isClosed = false
   const hasPending = Latch.makeUnsafe(false)
+
+  const answer = (group: ReadonlyArray<Item>, exit: Exit.Exit<ReadonlyArray<B>, E>): void =>
+    group.forEach(({ result }, at) =>
+      // One value per item, as `write` promises.
+      Deferred.doneUnsafe(
+        result,
+        Exit.map(exit, (values) => values[at] as B)
+      )
+    )
 
   const writeNext = Effect.gen(function* () {
     yield* hasPending.await
@@ -24,32 +35,29 @@ export const groupCommit = Effect.fnUntraced(function* <A, B, E>(
     pending = pending.slice(maxItems)
     if (pending.length === 0) hasPending.closeUnsafe()
     if (group.length === 0) return
-    const exit = yield* Effect.exit(
-      Effect.map(write(group.map(({ item }) => item)), (values) =>
-        group.map(({ result }, at) => ({ result, value: values[at] as B }))
-      )
+    // Also when the writer is interrupted: a caller must not have to wait for the writer's end as well.
+    yield* write(group.map(({ item }) => item)).pipe(
+      Effect.onExit((exit) => Effect.sync(() => answer(group, exit))),
+      Effect.exit
     )
-    if (exit._tag === "Success") {
-      for (const { result, value } of exit.value) yield* Deferred.succeed(result, value)
-    } else {
-      for (const { result } of group) yield* Deferred.failCause(result, exit.cause)
-    }
   })
-  const writer = yield* Effect.forkScoped(Effect.forever(writeNext))
+  const close = Effect.sync(() => {
+    isClosed = true
+    answer(pending, Exit.interrupt())
+    pending = []
+  })
+  yield* Effect.forkScoped(Effect.ensuring(Effect.forever(writeNext), close))
 
-  return Effect.fnUntraced(function* (item) {
-    const entry = { item, result: yield* Deferred.make<B, E>() }
-    pending.push(entry)
-    hasPending.openUnsafe()
-    return yield* Effect.raceFirst(
-      Deferred.await(entry.result),
-      Effect.andThen(Fiber.await(writer), Effect.interrupt)
-    ).pipe(
-      Effect.onInterrupt(() =>
+  return (item) =>
+    Effect.suspend(() => {
+      if (isClosed) return Effect.interrupt
+      const entry: Item = { item, result: Deferred.makeUnsafe() }
+      pending.push(entry)
+      hasPending.openUnsafe()
+      return Effect.onInterrupt(Deferred.await(entry.result), () =>
         Effect.sync(() => {
           pending = pending.filter((each) => each !== entry)
         })
       )
-    )
-  })
+    })
 })

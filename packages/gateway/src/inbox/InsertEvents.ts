@@ -133,7 +133,7 @@ export const makeInsertEvents = (store: TimedStore) => {
   const { at, sql } = store
   const lock = makeLock(store)
   const storedKeys = makeStoredKeys(store)
-  return Effect.fn("Inbox.insertEvents")(function* (
+  return Effect.fnUntraced(function* (
     inbounds: ReadonlyArray<Inbound>
   ): Effect.fn.Return<ReadonlyArray<boolean>, SqlError.SqlError> {
     const chats = yield* lock("chats", inbounds.map(chatKey))
