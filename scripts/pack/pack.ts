@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { sqlitePlatforms } from "../bundle/InstalledSqlite.ts"
 import { stageCommand, stageSqlite } from "./CommandPackage.ts"
+import { hasNotices, noticesOf } from "../Notices.ts"
 import { manifestOf } from "./Manifest.ts"
 import {
   type Closure,
@@ -38,11 +39,14 @@ const stage = ({ folders = [], modules, name, started = [] }: Packed, folder: st
   for (const module of code.contained) writeCode(name, module, join(folder, "lib"))
   for (const module of types.contained) writeDeclarations(name, module, join(folder, "lib"))
   for (const each of folders) cpSync(join(source, each), join(folder, each), { recursive: true })
+  const licenses = `packages/${name}/src/**/*.LICENSE`
+  const notices = hasNotices(root, licenses) ? ["THIRD-PARTY-NOTICES.txt"] : []
+  for (const file of notices) writeFileSync(join(folder, file), noticesOf(root, [], licenses))
   const manifest = manifestOf(
     JSON.parse(readFileSync(join(source, "package.json"), "utf8")),
     exported,
     { code, types },
-    folders
+    [...folders, ...notices]
   )
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
   cpSync(join(source, "README.md"), join(folder, "README.md"))

@@ -1,7 +1,7 @@
 /** Packages as people install them: packed, and unpacked outside the repository. Examples run on them in `examples`. */
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
-import { existsSync, readdirSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { inject } from "vitest"
 import { packed } from "./packages.ts"
@@ -43,6 +43,11 @@ describe("packed packages", { timeout: 120_000 }, () => {
     const imports = entries.map(([path]) => `await import("@corral/${name}/${path.slice(2)}")`)
     const { status, stderr } = node(folder, ["--input-type=module", "--eval", imports.join("\n")])
     assert.strictEqual(status, 0, stderr)
+  })
+
+  it("contain the licences of texts that others wrote", () => {
+    const notices = join(folder, "node_modules/@corral/domain/THIRD-PARTY-NOTICES.txt")
+    assert.match(readFileSync(notices, "utf8"), /gitleaks[^]*MIT License/)
   })
 
   it("do not export what is internal", () => {

@@ -16,7 +16,7 @@ const tarballs = ["tarballs", "command"].flatMap((name) =>
 const tool = (name: string, ...args: ReadonlyArray<string>) =>
   runTool(process.execPath, [join(tools, "node_modules", name), ...args], tools)
 
-describe.skipIf(missing !== undefined)("each tarball", { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)("each tarball", { timeout: 300_000 }, () => {
   it.each(tarballs)("has no finding of publint: %s", async (tarball) => {
     const { code, output } = await tool("publint/src/cli.js", "run", tarball, "--strict")
     assert.strictEqual(code, 0, output)
@@ -52,7 +52,7 @@ const resolutions = {
   bundler: { module: "esnext", moduleResolution: "bundler" }
 }
 
-describe.skipIf(missing !== undefined)("declarations", { timeout: 240_000 }, () => {
+describe.skipIf(missing !== undefined)("declarations", { timeout: 600_000 }, () => {
   const place = join(folder, "compiled")
   beforeAll(() => {
     mkdirSync(place)
