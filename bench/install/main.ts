@@ -1,0 +1,124 @@
+/**
+ * `node bench/install/main.ts FOLDER`: size of an installation, and time from `npx` to a ready server, of `corral` and of other programs that npm
+ * installs. Prints a table.
+ *
+ * FOLDER has one installation per program, in folders with the names below; `docs/packages.md` says how to make them. Each start has a new home,
+ * and the programs start in turns. Does not: install anything.
+ */
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { dirname, join, resolve } from "node:path"
+import { machine } from "../Machine.ts"
+import { median } from "../Statistics.ts"
+
+const ROUNDS = 5
+const LIMIT_MS = 60_000
+
+interface InstalledProgram {
+  readonly folder: string
+  readonly args: (port: string) => ReadonlyArray<string>
+  readonly env?: (port: string) => Readonly<Record<string, string>>
+  /** Answers when the server is ready. Without it, the program prints a line. */
+  readonly path?: string
+}
+
+const programs: Readonly<Record<string, InstalledProgram>> = {
+  "corral up": {
+    folder: "corral",
+    args: () => ["corral", "up"],
+    env: (port) => ({ CORRAL_HUB_PORT: port })
+  },
+  "corral up --edge-only": { folder: "corral", args: () => ["corral", "up", "--edge-only"] },
+  "sandbox-agent server": {
+    folder: "sandbox-agent",
+    args: (port) => ["sandbox-agent", "server", "--no-token", "--no-telemetry", "--port", port],
+    path: "/v1/health"
+  },
+  "opencode serve": {
+    folder: "opencode",
+    args: (port) => ["opencode", "serve", "--port", port],
+    path: "/global/health"
+  },
+  "hapi hub": {
+    folder: "hapi",
+    args: () => ["hapi", "hub"],
+    env: (port) => ({ HAPI_LISTEN_PORT: port }),
+    path: "/"
+  }
+}
+
+const freePort = async (): Promise<string> => {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  server.close()
+  await once(server, "close")
+  return typeof address === "object" && address !== null ? String(address.port) : ""
+}
+
+const answers = async (url: string, signal: AbortSignal): Promise<boolean> => {
+  while (!signal.aborted) {
+    const response = await fetch(url, { signal }).catch(() => undefined)
+    if (response?.ok === true) return true
+    await new Promise((next) => setTimeout(next, 5))
+  }
+  return false
+}
+
+/** Milliseconds until the server is ready, in a new home. */
+const timeToReady = async (root: string, { args, env, folder, path }: InstalledProgram): Promise<number> => {
+  const home = mkdtempSync(join(tmpdir(), "corral-start-"))
+  const port = await freePort()
+  const begun = performance.now()
+  const child = spawn("npx", ["--no", ...args(port)], {
+    cwd: join(root, folder),
+    detached: true,
+    env: {
+      PATH: `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`,
+      HOME: home,
+      ...env?.(port)
+    },
+    stdio: ["ignore", "pipe", "ignore"]
+  })
+  const closed = once(child, "close")
+  const stop = new AbortController()
+  const timer = setTimeout(() => stop.abort(), LIMIT_MS)
+  const ready =
+    path === undefined
+      ? once(child.stdout, "data").then(() => true)
+      : answers(`http://127.0.0.1:${port}${path}`, stop.signal)
+  const isReady = await Promise.race([ready, closed.then(() => false)])
+  const millis = performance.now() - begun
+  clearTimeout(timer)
+  // Corral stops its database; others are not asked to stop, because some do not end at Ctrl-C.
+  if (child.pid !== undefined && child.exitCode === null)
+    process.kill(-child.pid, path === undefined ? "SIGINT" : "SIGKILL")
+  await closed
+  stop.abort()
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+  if (!isReady) throw new Error(`${folder} was not ready`)
+  return millis
+}
+
+const megabytes = (path: string): number =>
+  Number(spawnSync("du", ["-sm", path], { encoding: "utf8" }).stdout.split("\t")[0])
+
+const root = resolve(process.argv[2] ?? "")
+const times = new Map<string, Array<number>>()
+/** The round before the first warms up the files and what each program compiles and keeps. */
+for (let round = 0; round <= ROUNDS; round++)
+  for (const [name, program] of Object.entries(programs)) {
+    const millis = await timeToReady(root, program)
+    times.set(name, [...(times.get(name) ?? []), millis])
+    console.error(`${name}: ${Math.round(millis)} ms`)
+  }
+console.log(JSON.stringify(machine()))
+console.log("| program | installed | first start | ready (median of 5) |\n|---|---|---|---|")
+for (const [name, { folder }] of Object.entries(programs)) {
+  const [first = Number.NaN, ...others] = times.get(name) ?? []
+  const size = megabytes(join(root, folder, "node_modules"))
+  console.log(`| ${name} | ${size} MB | ${Math.round(first)} ms | ${Math.round(median(others))} ms |`)
+}
