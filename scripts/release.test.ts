@@ -67,3 +67,12 @@ describe("release", () => {
     assert.throws(() => changelogWithRelease(changed, { ...release, version: "0.3.0" }), /no pending changes/)
   })
 })
+
+describe("release.yml", () => {
+  it("publishes only if the repository asks for it, with provenance and without a token", () => {
+    const [, publish = ""] = read(".github/workflows/release.yml").split(/^ {2}publish:$/m)
+    assert.match(publish, /^ {4}if: github\.ref_type == 'tag' && vars\.PUBLISH_PACKAGES == 'true'$/m)
+    assert.match(publish, /npm publish .* --provenance/)
+    assert.notMatch(publish, /secrets\.|NODE_AUTH_TOKEN/)
+  })
+})
