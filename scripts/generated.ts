@@ -10,7 +10,6 @@ import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { EdgeConfigFile } from "@corral/edge/runtime/ConfigSchema"
 import { Envelope, eventSchema, eventTypes } from "@corral/domain/run/RunEvent"
 import { Schema } from "effect"
-import { OpenApi } from "effect/http-api"
 import { authorizationPage } from "./AuthorizationPage.ts"
 import { clientPaths } from "./ClientPaths.ts"
 import { configurationPage } from "./ConfigurationPage.ts"
@@ -19,6 +18,8 @@ import { eventsPage } from "./EventsPage.ts"
 import { httpPage } from "./HttpPage.ts"
 import { sorted } from "./Json.ts"
 import { metricsPage } from "./MetricsPage.ts"
+import { openApiDocument } from "./openapi/OpenApiDocument.ts"
+import { edgeTexts, gatewayTexts, hubTexts } from "./openapi/OpenApiTexts.ts"
 import { settingNamesModule } from "./SettingNames.ts"
 
 /** The command that brings the documents up to date. */
@@ -55,9 +56,9 @@ const edgeConfig = () => {
 /** Repository path → contents. */
 export const generated = (): ReadonlyMap<string, string> =>
   new Map([
-    ["openapi/hub.json", text(OpenApi.fromApi(HubApi))],
-    ["openapi/edge.json", text(OpenApi.fromApi(EdgeApi))],
-    ["openapi/gateway.json", text(OpenApi.fromApi(GatewayApi))],
+    ["openapi/hub.json", text(openApiDocument(HubApi, hubTexts))],
+    ["openapi/edge.json", text(openApiDocument(EdgeApi, edgeTexts))],
+    ["openapi/gateway.json", text(openApiDocument(GatewayApi, gatewayTexts))],
     ["schemas/run-event.json", text(runEvent())],
     ["schemas/edge-config.json", text(edgeConfig())],
     ["packages/client/src/edgePaths.ts", clientPaths("edgePaths", EdgeApi)],

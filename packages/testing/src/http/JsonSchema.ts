@@ -92,6 +92,12 @@ export const validator = (schemas: Readonly<Record<string, JsonSchema>>) => {
       const found = choices.map((each) => problemsOf(each, value, path))
       if (found.every((each) => each.length > 0)) problems.push(...found.flat())
     },
+    oneOf: (choices: ReadonlyArray<JsonSchema>, value, path, problems) => {
+      const found = choices.map((each) => problemsOf(each, value, path))
+      const fitting = found.filter((each) => each.length === 0).length
+      if (fitting === 0) problems.push(...found.flat())
+      if (fitting > 1) problems.push(`${path}: fits more than one alternative`)
+    },
     allOf: (parts: ReadonlyArray<JsonSchema>, value, path, problems) => {
       for (const part of parts) problems.push(...problemsOf(part, value, path))
     },
@@ -121,4 +127,12 @@ export const validator = (schemas: Readonly<Record<string, JsonSchema>>) => {
   return problemsOf
 }
 
-const annotations = new Set(["description", "title", "examples", "default", "format", "contentMediaType"])
+const annotations = new Set([
+  "description",
+  "title",
+  "examples",
+  "default",
+  "discriminator",
+  "format",
+  "contentMediaType"
+])

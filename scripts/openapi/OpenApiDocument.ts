@@ -1,0 +1,138 @@
+/**
+ * OpenAPI document of a contract, as generators of clients need it: Effect's document with summaries, a server, integers as integers, ids that
+ * are names, and tagged unions with a discriminator.
+ *
+ * Does not: change what is sent. A query value is text on the wire in both documents; only its declared type differs.
+ */
+import { DEFAULT_LIMIT } from "@corral/domain/http/Page"
+import { Schema } from "effect"
+import { HttpApi, type HttpApiGroup, OpenApi } from "effect/http-api"
+import { isObject } from "../Json.ts"
+import { discriminated } from "./TaggedUnions.ts"
+
+/** Address of a service. */
+interface ServerText {
+  readonly url: string
+  readonly description: string
+  readonly variables: Readonly<Record<string, { readonly default: string; readonly description: string }>>
+}
+
+export interface DocumentTexts {
+  readonly server: ServerText
+  /** Description of each group. */
+  readonly groups: Readonly<Record<string, string>>
+  /** Summary of each operation, by group and endpoint (`runs.create`). */
+  readonly summaries: Readonly<Record<string, string>>
+}
+
+/** `runs.create` as `runsCreate`. */
+const nameOf = (id: string): string => id.replaceAll(/\.(.)/g, (_, letter: string) => letter.toUpperCase())
+
+/** Schemas of query parameters before they become text, by operation and name. */
+const queryTypes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ReadonlyMap<string, Readonly<Record<string, unknown>>> => {
+  const found = new Map<string, Readonly<Record<string, unknown>>>()
+  HttpApi.reflect(api, {
+    onGroup: () => undefined,
+    onEndpoint: ({ endpoint, group }) => {
+      if (endpoint.query === undefined) return
+      const { schema } = Schema.toJsonSchemaDocument(Schema.toType(endpoint.query))
+      const { properties } = schema
+      if (isObject(properties)) found.set(`${group.identifier}.${endpoint.identifier}`, properties)
+    }
+  })
+  return found
+}
+
+const isNumeric = (schema: unknown): schema is Readonly<Record<string, unknown>> =>
+  isObject(schema) && (schema["type"] === "integer" || schema["type"] === "number")
+
+const typedParameter = (
+  parameter: OpenApi.OpenAPISpecParameter,
+  types: Readonly<Record<string, unknown>> | undefined
+): object => {
+  const schema = parameter.in === "query" ? types?.[parameter.name] : undefined
+  if (!isNumeric(schema)) return parameter
+  return { ...parameter, schema: parameter.name === "limit" ? { ...schema, default: DEFAULT_LIMIT } : schema }
+}
+
+/** Where the contract declares no refusal. */
+const anyRefusal = {
+  description: "The request is refused, with an error object.",
+  content: {
+    "application/json": {
+      schema: {
+        type: "object",
+        required: ["code", "message", "requestId"],
+        properties: {
+          code: { type: "string" },
+          message: { type: "string" },
+          requestId: { type: "string" },
+          details: { type: "object" }
+        }
+      }
+    }
+  }
+}
+
+const isRefusal = (status: string): boolean => status.startsWith("4")
+
+/** An object with any fields. Generators take one without this for an object without fields. */
+const isFree = ({ properties, additionalProperties, type }: Readonly<Record<string, unknown>>): boolean =>
+  type === "object" && properties === undefined && (additionalProperties ?? true) === true
+
+/** The value without what only Effect's clients read, and with free objects marked. */
+const forGenerators = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(forGenerators)
+  if (!isObject(value)) return value
+  const entries = Object.entries(isFree(value) ? { ...value, additionalProperties: {} } : value)
+  return Object.fromEntries(
+    entries.flatMap(([key, inner]) => (key === "x-effect-stream" ? [] : [[key, forGenerators(inner)]]))
+  )
+}
+
+/** The published document. Fails if an operation or a group has no text. */
+export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>,
+  { groups, server, summaries }: DocumentTexts
+): unknown => {
+  const spec = OpenApi.fromApi(api)
+  const types = queryTypes(api)
+  const textOf = (texts: Readonly<Record<string, string>>, id: string): string => {
+    const text = texts[id]
+    if (text === undefined) throw new Error(`scripts/openapi has no text for ${id}`)
+    return text
+  }
+  const operationOf = (operation: OpenApi.OpenAPISpecOperation) => {
+    const { operationId: id, parameters, responses } = operation
+    return {
+      ...operation,
+      operationId: nameOf(id),
+      summary: textOf(summaries, id),
+      parameters: parameters.map((each) => typedParameter(each, types.get(id))),
+      responses: Object.keys(responses).some(isRefusal) ? responses : { ...responses, "4XX": anyRefusal }
+    }
+  }
+  const paths = Object.entries(spec.paths).map(([path, operations]) => [
+    path,
+    Object.fromEntries(
+      Object.entries(operations).map(([method, each]) => [
+        method,
+        operationOf(each as OpenApi.OpenAPISpecOperation)
+      ])
+    )
+  ])
+  const schemas = Object.entries(spec.components.schemas).map(([name, schema]) => [
+    name,
+    forGenerators(schema)
+  ])
+  return discriminated({
+    ...spec,
+    info: { ...spec.info, license: { name: "Apache License 2.0", identifier: "Apache-2.0" } },
+    servers: [server],
+    tags: spec.tags.map((tag) => ({ ...tag, description: textOf(groups, tag.name) })),
+    paths: forGenerators(Object.fromEntries(paths)),
+    components: { ...spec.components, schemas: Object.fromEntries(schemas) }
+  })
+}
