@@ -17,12 +17,12 @@ import { Context, Data, Effect, Latch, Layer } from "effect"
 import { existsSync, mkdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { migrateEdgeStore } from "./migrations.ts"
+import { EMPTY_STORE, migrateEdgeStore } from "./migrations.ts"
 import { keepPrivate } from "./PrivateFile.ts"
 import { isDamageCode, RESTORE_HINT, StoreDamaged, unreadable } from "./StoreDamage.ts"
 import { storeReader } from "./StoreReader.ts"
 import type { Write, WriteError } from "./Writer.ts"
-import { openWriter } from "./WriterLink.ts"
+import { openWriter, type WriterNotOpened } from "./WriterLink.ts"
 import { startWriterThread, type WriterThread } from "./WriterThread.ts"
 
 export type { Write } from "./Writer.ts"
@@ -71,8 +71,8 @@ export class Store extends Context.Service<
 }
 
 const make = Effect.fnUntraced(function* (file: string, usedSince: string | undefined) {
-  if (usedSince !== undefined && existsSync(usedSince) && isEmpty(file))
-    return yield* new StoreFailed({ message: lostStore(file, usedSince) })
+  const lost = usedSince !== undefined && existsSync(usedSince) ? lostStore(file, usedSince) : undefined
+  if (lost !== undefined && isEmpty(file)) return yield* new StoreFailed({ message: lost })
   yield* Effect.try({
     try: () => {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -80,11 +80,8 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     },
     catch: (cause) => new StoreFailed({ message: `${file}: ${String(cause)}` })
   })
-  const opened = openWriter(file, threadsFrom(yield* FirstWriter)).pipe(
-    Effect.mapError(
-      ({ damaged, message }) =>
-        new StoreFailed({ message: `${file}: ${message}${damaged ? `. ${RESTORE_HINT}` : ""}` })
-    )
+  const opened = openWriter({ file, mayCreate: lost === undefined }, threadsFrom(yield* FirstWriter)).pipe(
+    Effect.mapError((error) => notOpened(file, error, lost))
   )
   let writer = yield* opened
   let damage: StoreDamaged | undefined
@@ -150,6 +147,16 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     ...reader
   })
 })
+
+/** `lost`: the message for a used home whose store is empty. */
+const notOpened = (
+  file: string,
+  { damaged, message }: WriterNotOpened,
+  lost: string | undefined
+): StoreFailed => {
+  if (lost !== undefined && message === EMPTY_STORE) return new StoreFailed({ message: lost })
+  return new StoreFailed({ message: `${file}: ${message}${damaged ? `. ${RESTORE_HINT}` : ""}` })
+}
 
 /** Starts a thread for each call but the first, if there is one already. */
 const threadsFrom = (first: WriterThread | undefined) => (): WriterThread => {

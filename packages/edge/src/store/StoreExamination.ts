@@ -15,7 +15,9 @@ export const examineStore = (home: string): string | undefined => {
     const db = new Database(file, { readonly: true })
     try {
       const found = db.pragma("quick_check(1)", { simple: true })
-      return found === "ok" ? undefined : `${file} is damaged. ${RESTORE_HINT}`
+      if (found !== "ok") return `${file} is damaged. ${RESTORE_HINT}`
+      const isStore = db.pragma("user_version", { simple: true }) !== 0
+      return isStore || !existsSync(token) ? undefined : `${file} has no tables of Corral. ${RESTORE_HINT}`
     } finally {
       db.close()
     }

@@ -23,6 +23,12 @@ export interface WriterData {
   readonly port: MessagePort
 }
 
+/** First message: the database, and whether it may be created. */
+export interface WriterFile {
+  readonly file: string
+  readonly mayCreate: boolean
+}
+
 /** Reason why a job was not applied. `code` is SQLite's, if the failure is from SQLite. */
 export interface WriteError {
   readonly message: string
@@ -35,12 +41,12 @@ export type WriterReply = ReadonlyArray<WriteError | null>
 const { signal, port } = workerData as WriterData
 
 /** Waits for the file; `undefined` if the thread is closed without one. */
-const receiveFile = (): string | undefined => {
+const receiveFile = (): WriterFile | undefined => {
   Atomics.wait(signal, 0, 0)
   return receiveMessageOnPort(port)?.message
 }
 
-const open = (file: string): Database.Database => {
+const open = ({ file, mayCreate }: WriterFile): Database.Database => {
   const db = new Database(file)
   // Before the first table: allows freeing pages in small steps. A database that was created without it keeps its size.
   db.pragma("auto_vacuum = INCREMENTAL")
@@ -50,7 +56,7 @@ const open = (file: string): Database.Database => {
   // Truncates a log file that grew in a burst.
   db.pragma("journal_size_limit = 33554432")
   db.pragma("busy_timeout = 5000")
-  migrateEdgeStore(db)
+  migrateEdgeStore(db, mayCreate)
   return db
 }
 

@@ -5,8 +5,9 @@
  * stays closed, and `Store` opens a new one.
  */
 import { Data, Effect, type Scope } from "effect"
+import { receiveMessageOnPort } from "node:worker_threads"
 import { isDamageCode } from "./StoreDamage.ts"
-import type { Job, WriteError, WriterReply } from "./Writer.ts"
+import type { Job, WriteError, WriterFile, WriterReply } from "./Writer.ts"
 import type { WriterThread } from "./WriterThread.ts"
 
 /** Outcome of a job; `null` if it is durable. */
@@ -76,7 +77,7 @@ interface Opened {
 
 /** Opens a database file in a writer thread. The thread ends with the scope, after the submitted jobs. */
 export const openWriter = (
-  file: string,
+  file: WriterFile,
   start: () => WriterThread
 ): Effect.Effect<WriterLink, WriterNotOpened, Scope.Scope> =>
   Effect.acquireRelease(
@@ -87,7 +88,11 @@ export const openWriter = (
         link.break({ message, code: WRITER_GONE })
         resume(Effect.fail(new WriterNotOpened({ message, damaged: isDamageCode(code) })))
       }
-      void thread.ended.then((reason) => fail(reason))
+      void thread.ended.then((reason) => {
+        // The reply of a thread that could not open the file may arrive after its end.
+        const last: WriterReply | undefined = receiveMessageOnPort(thread.replies)?.message
+        return fail(last?.[0]?.message ?? reason, last?.[0]?.code)
+      })
       thread.replies.once("message", (opened: WriterReply) => {
         const error = opened[0] ?? null
         if (error !== null) return fail(error.message, error.code)

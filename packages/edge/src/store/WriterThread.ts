@@ -7,11 +7,11 @@
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads"
-import type { Job, WriterData } from "./Writer.ts"
+import type { Job, WriterData, WriterFile } from "./Writer.ts"
 
 export interface WriterThread {
   /** Sends the database's file first, then jobs. */
-  readonly post: (message: string | ReadonlyArray<Job>) => void
+  readonly post: (message: WriterFile | ReadonlyArray<Job>) => void
   /** Ends the thread after the messages that were sent. */
   readonly close: () => void
   readonly replies: MessagePort

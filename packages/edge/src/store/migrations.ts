@@ -106,9 +106,17 @@ const steps: ReadonlyArray<string> = [
   `
 ]
 
-/** Migrates the database to the newest version. Refuses one that a newer version wrote. */
-export const migrateEdgeStore = (db: Database.Database): void => {
+/** Message of the error for a store without tables that must not be created. */
+export const EMPTY_STORE = "the database is empty"
+
+/** Migrates the database to the newest version. Refuses one of a newer version or of another program, and an empty one unless `mayCreate`. */
+export const migrateEdgeStore = (db: Database.Database, mayCreate = true): void => {
   const found = Number(db.pragma("user_version", { simple: true }))
+  const isNew = found === 0 && db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined
+  if (found === 0 && !(isNew && mayCreate))
+    throw new Error(
+      isNew ? EMPTY_STORE : "the database is not a store of Corral. Move it away, or set another CORRAL_HOME."
+    )
   if (found > steps.length) {
     throw new Error(`the database is of a newer version (${found}) than this program knows (${steps.length})`)
   }

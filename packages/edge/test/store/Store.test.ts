@@ -187,4 +187,25 @@ describe("Store", () => {
         yield* used()
       })
   )
+
+  it.effect.each<readonly [string, string, string]>([
+    ["one byte", "x", " is empty, but "],
+    ["no tables", "CREATE TABLE x (a); DROP TABLE x", " is empty, but "],
+    ["the tables of another program", "CREATE TABLE notes (a)", ": the database is not a store of Corral. "],
+    ["zeros", "\0".repeat(40_000), ": file is not a database. Check the disk. "],
+    ["text", "x".repeat(40_000), ": file is not a database. Check the disk. "]
+  ])("refuses a used home whose store has %s, and says what to do", ([, content, message]) =>
+    Effect.gen(function* () {
+      const file = yield* databaseFile
+      const token = join(dirname(file), "edge.token")
+      mkdirSync(dirname(file))
+      writeFileSync(token, "token")
+      if (content.startsWith("CREATE")) new Database(file).exec(content).close()
+      else writeFileSync(file, content)
+      const { message: said } = yield* Effect.flip(
+        Effect.scoped(Layer.build(Layer.fresh(Store.layer(file, token))))
+      )
+      assert.strictEqual(said.slice(0, file.length + message.length), `${file}${message}`)
+    })
+  )
 })
