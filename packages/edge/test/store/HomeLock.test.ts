@@ -32,7 +32,7 @@ describe("HomeLock", () => {
       const holder = yield* Effect.acquireRelease(
         Effect.sync(() =>
           spawn(process.execPath, [join(import.meta.dirname, "HoldHome.ts"), home], {
-            stdio: ["ignore", "pipe", "inherit"]
+            stdio: ["pipe", "pipe", "inherit"]
           })
         ),
         (child) => Effect.sync(() => child.kill("SIGKILL"))
