@@ -2,7 +2,6 @@
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
-import { callApi } from "../edge/EdgeClient.ts"
 import { hubFlag, jsonObject } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { findProject } from "../run/HubRunServer.ts"
@@ -25,7 +24,7 @@ const verify = Command.make(
     const host = yield* Host
     const { calls } = yield* connectToSignedInHub(hub)
     const { id, name } = yield* findProject(calls, project)
-    const verified = yield* callApi(calls.audit.verify({ query: { projectId: id } }))
+    const verified = yield* calls.audit.verify({ query: { projectId: id } })
     const { brokenAtSeq, checked, ok } = verified
     const paint = makePaint(host.colours)
     if (json) host.write(`${JSON.stringify({ projectId: id, ...verified })}\n`)

@@ -10,7 +10,7 @@ import { hostname } from "node:os"
 import { join } from "node:path"
 import { refused } from "../CommandFailed.ts"
 import { withTemporarySignIn } from "../hub/DeviceSignIn.ts"
-import { callApi, fetchEdgeHealth, connectToChosenEdge } from "../edge/EdgeClient.ts"
+import { fetchEdgeHealth, connectToChosenEdge } from "../edge/EdgeClient.ts"
 import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
 import { edgeFlags, jsonObject, toggle } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
@@ -99,9 +99,10 @@ const joinHub = Command.make(
         publicKey,
         ...Option.match(joinToken, { onNone: () => ({}), onSome: (value) => ({ joinToken: value }) })
       }
-      return yield* callApi(
-        calls.deviceRegistration.register({ headers: { "idempotency-key": randomUUID() }, payload })
-      )
+      return yield* calls.deviceRegistration.register({
+        headers: { "idempotency-key": randomUUID() },
+        payload
+      })
     })
     const registered = Option.isSome(joinToken)
       ? yield* register()
@@ -145,7 +146,7 @@ const rotate = Command.make(
     const host = yield* Host
     yield* linkedDevice
     const calls = yield* connectToChosenEdge(edge)
-    const link = yield* callApi(calls.link.rotate())
+    const link = yield* calls.link.rotate()
     host.write(
       json ? `${JSON.stringify(link)}\n` : "This device has a new key. The old key no longer works.\n"
     )

@@ -1,7 +1,6 @@
 /** `corral devices`: lists devices at a Hub with their state. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { callApi } from "../edge/EdgeClient.ts"
 import { hubFlag, jsonLines } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { readAllPages } from "../AllPages.ts"
@@ -17,7 +16,7 @@ export const devicesCommand = Command.make(
   Effect.fn(function* ({ hub, json }) {
     const host = yield* Host
     const { calls } = yield* connectToSignedInHub(hub)
-    const { items } = yield* readAllPages((query) => callApi(calls.devices.list({ query })))
+    const { items } = yield* readAllPages((query) => calls.devices.list({ query }))
     const paint = makePaint(host.colours)
     for (const device of items) {
       const { id, lastSeenAt, name, state } = device

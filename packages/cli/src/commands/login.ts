@@ -6,7 +6,6 @@ import { hostname } from "node:os"
 import { join } from "node:path"
 import { refused } from "../CommandFailed.ts"
 import { issueSignIn } from "../hub/DeviceSignIn.ts"
-import { callApi } from "../edge/EdgeClient.ts"
 import { corralHome } from "../edge/EdgeLocation.ts"
 import { hubFlag, jsonObject } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
@@ -44,7 +43,7 @@ export const loginCommand = Command.make(
     if (existing !== undefined) {
       // An expired sign-in is replaced.
       const current = yield* connectToHub(existing.hub, existing.token).pipe(
-        Effect.flatMap((calls) => callApi(calls.auth.me())),
+        Effect.flatMap((calls) => calls.auth.me()),
         Effect.map(({ user }) => user),
         Effect.catch(({ code }) => Effect.succeed(code !== "unauthorized"))
       )
@@ -59,7 +58,7 @@ export const loginCommand = Command.make(
     }
     const token = yield* issueSignIn(url, `corral on ${hostname()}`.slice(0, 100))
     const calls = yield* connectToHub(url, token)
-    const { user } = yield* callApi(calls.auth.me())
+    const { user } = yield* calls.auth.me()
     yield* writeSignIn({ hub: url, userId: user.id, name: user.name, token })
     host.write(
       json
@@ -76,7 +75,7 @@ export const logoutCommand = Command.make(
     const host = yield* Host
     const { hub, token } = yield* requireSignIn(Option.none())
     const calls = yield* connectToHub(hub, token)
-    const ended = yield* Effect.result(callApi(calls.auth.logout()))
+    const ended = yield* Effect.result(calls.auth.logout())
     yield* deleteSignIn
     const hasEnded = ended._tag === "Success" || ended.failure.code === "unauthorized"
     host.write(json ? `${JSON.stringify({ hub, ended: hasEnded })}\n` : `You are signed out of ${hub}.\n`)
@@ -91,7 +90,7 @@ export const whoamiCommand = Command.make(
   Effect.fn(function* ({ hub, json }) {
     const host = yield* Host
     const { calls, hub: url } = yield* connectToSignedInHub(hub)
-    const { expiresAt, kind, user } = yield* callApi(calls.auth.me())
+    const { expiresAt, kind, user } = yield* calls.auth.me()
     host.write(
       json
         ? `${JSON.stringify({ hub: url, user, kind, expiresAt })}\n`

@@ -9,7 +9,7 @@ import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { basename } from "node:path"
 import { refused } from "../CommandFailed.ts"
-import { callApi, connectToChosenEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
+import { connectToChosenEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
 import { jsonLines, jsonObject, type RunServerChoice, runServerFlags } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { readAllPages } from "../AllPages.ts"
@@ -49,10 +49,10 @@ const workspaceOf = Effect.fnUntraced(function* (
 ) {
   const run = Option.isNone(runId)
     ? undefined
-    : yield* explainMissingRun(runId.value)(callApi(calls.runs.get({ params: { id: runId.value } })))
+    : yield* explainMissingRun(runId.value)(calls.runs.get({ params: { id: runId.value } }))
   if (Option.isSome(chosen)) return chosen.value
   if (run !== undefined) return run.workspace
-  const { items } = yield* callApi(calls.workspaces.list())
+  const { items } = yield* calls.workspaces.list()
   const [only] = items
   if (items.length === 1 && only !== undefined) return only.id
   const ids = items.map(({ id }) => id).join(", ")
@@ -109,11 +109,11 @@ const open = Command.make(
       title: Option.getOrElse(title, () => titleOf(source)),
       ...Option.match(run, { onNone: () => ({}), onSome: (runId) => ({ runId }) })
     }
-    const opening = callApi(calls.previews.create({ headers: {}, payload }))
-    const { body } = yield* explainMissing(
+    const opening = calls.previews.create({ payload })
+    const preview = yield* explainMissing(
       `Folder ${escapeLine(text)} was not found in workspace ${workspace}.`
     )(opening)
-    yield* printPreview(body, json)
+    yield* printPreview(preview, json)
   })
 ).pipe(
   Command.withDescription("Open a preview of a server on this machine, or of a folder"),
@@ -134,7 +134,7 @@ const list = Command.make(
     const host = yield* Host
     const calls = yield* edgeOf(choice)
     const { items } = yield* explainMissingRun(id)(
-      readAllPages((query) => callApi(calls.previews.list({ params: { id }, query })))
+      readAllPages((query) => calls.previews.list({ params: { id }, query }))
     )
     for (const preview of items) {
       const { id, state, title } = preview
@@ -149,7 +149,7 @@ const show = Command.make(
   { ...runServerFlags, json: jsonObject, id: idArgument },
   Effect.fn(function* ({ id, json, ...choice }) {
     const calls = yield* edgeOf(choice)
-    yield* printPreview(yield* noPreview(id)(callApi(calls.previews.get({ params: { id } }))), json)
+    yield* printPreview(yield* noPreview(id)(calls.previews.get({ params: { id } })), json)
   })
 ).pipe(Command.withDescription("Print a new URL of an open preview"))
 
@@ -159,7 +159,7 @@ const close = Command.make(
   Effect.fn(function* ({ id, json, ...choice }) {
     const host = yield* Host
     const calls = yield* edgeOf(choice)
-    yield* noPreview(id)(callApi(calls.previews.remove({ params: { id } })))
+    yield* noPreview(id)(calls.previews.remove({ params: { id } }))
     host.write(json ? `${JSON.stringify({ id, state: "closed" })}\n` : `closed: ${id}\n`)
   })
 ).pipe(Command.withDescription("Close a preview and its connections"))

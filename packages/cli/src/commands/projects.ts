@@ -1,7 +1,6 @@
 /** `corral projects`: lists the user's projects at a Hub. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { callApi } from "../edge/EdgeClient.ts"
 import { hubFlag, jsonLines } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { readAllPages } from "../AllPages.ts"
@@ -15,7 +14,7 @@ export const projectsCommand = Command.make(
   Effect.fn(function* ({ hub, json }) {
     const host = yield* Host
     const { calls } = yield* connectToSignedInHub(hub)
-    const { items } = yield* readAllPages((query) => callApi(calls.projects.list({ query })))
+    const { items } = yield* readAllPages((query) => calls.projects.list({ query }))
     const paint = makePaint(host.colours)
     for (const project of items) {
       const { id, name, role } = project

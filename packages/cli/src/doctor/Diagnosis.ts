@@ -17,7 +17,7 @@ import { Effect, Layer, Result } from "effect"
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import { agentStatus, type AgentStatus, runnerStatus, type RunnerStatus } from "./AgentStatus.ts"
-import { callApi, fetchEdgeHealth, connectToEdge } from "../edge/EdgeClient.ts"
+import { fetchEdgeHealth, connectToEdge } from "../edge/EdgeClient.ts"
 import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
@@ -119,8 +119,8 @@ const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
   const endpoint = yield* locateEdge(choice)
   const calls = yield* connectToEdge(endpoint)
   // Before health: the list waits for version checks of the agents, health does not.
-  const { items } = yield* callApi(calls.agents.list())
-  const { items: runners } = yield* callApi(calls.agents.listRunners())
+  const { items } = yield* calls.agents.list()
+  const { items: runners } = yield* calls.agents.listRunners()
   const health = yield* fetchEdgeHealth(endpoint)
   const { status, process: own, runs, store, workspaces, containment, runtimes = [] } = health
   const edge: EdgeStatus = {

@@ -1,6 +1,8 @@
 /**
  * Typed client of the Edge. Every failure is a `CommandFailed` with the message of the Edge.
  */
+import { effectCalls } from "@corral/client/effect/EffectCalls"
+import { type CorralError, errorOfResponse } from "@corral/client/http/CorralError"
 import { EdgeAgents } from "@corral/domain/edge-api/Agents"
 import { EdgeArtifacts } from "@corral/domain/edge-api/Artifacts"
 import { EdgeDiffs } from "@corral/domain/edge-api/Diffs"
@@ -10,11 +12,10 @@ import { EdgePermissions } from "@corral/domain/edge-api/Permissions"
 import { EdgePreviews } from "@corral/domain/edge-api/Previews"
 import { EdgeRuns } from "@corral/domain/edge-api/Runs"
 import { EdgeWorkspaces } from "@corral/domain/edge-api/Workspaces"
-import { ErrorObject } from "@corral/domain/errors/ErrorTable"
 import { EdgeReadiness } from "@corral/domain/http/Health"
-import { Effect, Option, Redacted, Schema } from "effect"
+import { Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
-import { HttpApi, HttpApiClient } from "effect/http-api"
+import { HttpApi } from "effect/http-api"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 import { locateEdge, type EdgeEndpoint } from "./EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
@@ -33,27 +34,35 @@ class UsedApi extends HttpApi.make("edge")
   )
   .annotateMerge(EdgeApi.annotations) {}
 
-const decodeErrorObject = Schema.decodeUnknownOption(Schema.fromJsonString(ErrorObject))
+const incompatible = new CommandFailed({
+  message: "Can't read the response. The service may have a different version. Update both, then try again.",
+  exitCode: exitCodes.failed
+})
 
-/** Failure from an error response. `text` is the response body. */
-export const failureFromResponse = (
-  status: number,
-  text: string,
-  service: "Edge" | "Hub" = "Edge"
-): CommandFailed =>
-  Option.match(decodeErrorObject(text), {
-    onNone: () =>
-      new CommandFailed({
-        message: `The ${service} responded with status ${status} and no error message.`,
-        exitCode: exitCodes.refused
-      }),
-    onSome: ({ code, message, requestId, details }) =>
-      new CommandFailed({ message: sentence(message, details), exitCode: exitCodes.refused, code, requestId })
+/** Failure of a command whose request failed. `unreachable` is the failure where the service did not respond. */
+export const commandFailure = (
+  service: "Edge" | "Hub",
+  { code, details, message, requestId, status }: CorralError,
+  unreachable: CommandFailed
+): CommandFailed => {
+  if (code === "invalid_response") return incompatible
+  if (code !== "unreachable")
+    return new CommandFailed({
+      message: sentence(message, details),
+      exitCode: exitCodes.refused,
+      code,
+      requestId
+    })
+  if (status === undefined) return unreachable
+  return new CommandFailed({
+    message: `The ${service} responded with status ${status} and no error message.`,
+    exitCode: exitCodes.refused
   })
+}
 
 /** Adds invalid fields to the message, if the service lists them. */
-const sentence = (message: string, details: ErrorObject["details"]): string => {
-  const issues = details?.["issues"]
+const sentence = (message: string, details: CorralError["details"]): string => {
+  const issues = details["issues"]
   if (!Array.isArray(issues)) return message
   const invalid = issues.map(
     (issue: { path?: unknown; message?: unknown }) => `${issue.path}: ${issue.message}`
@@ -61,41 +70,18 @@ const sentence = (message: string, details: ErrorObject["details"]): string => {
   return `${message} ${invalid.join("; ")}`
 }
 
-const failOnError = (response: HttpClientResponse.HttpClientResponse) =>
-  response.status < 400
-    ? Effect.succeed(response)
-    : Effect.flatMap(response.text, (text) => Effect.fail(failureFromResponse(response.status, text)))
-
 const unreachable = new CommandFailed({
   message: "Lost connection to the Edge. Check that it is running, then try again.",
   exitCode: exitCodes.failed,
   unreachable: true
 })
-const incompatible = new CommandFailed({
-  message: "Can't read the response. The service may have a different version. Update both, then try again.",
-  exitCode: exitCodes.failed
-})
 
 /** Typed client of the Edge at this endpoint. */
-export const connectToEdge = Effect.fnUntraced(function* ({ url, token }: EdgeEndpoint) {
-  const httpClient = (yield* HttpClient.HttpClient).pipe(
-    HttpClient.mapRequest(HttpClientRequest.bearerToken(Redacted.value(token))),
-    HttpClient.transformResponse((answer) =>
-      answer.pipe(
-        Effect.flatMap(failOnError),
-        Effect.catchTag("HttpClientError", () => Effect.fail(unreachable))
-      )
-    )
-  )
-  return yield* HttpApiClient.makeWith(UsedApi, { httpClient, baseUrl: url })
-})
+export const connectToEdge = (endpoint: EdgeEndpoint) =>
+  effectCalls(UsedApi, endpoint, ({ error }) => commandFailure("Edge", error, unreachable))
 
 /** Typed calls of the Edge, by endpoint group. */
 export type EdgeApiClient = Effect.Success<ReturnType<typeof connectToEdge>>
-
-/** Maps response decoding errors to `CommandFailed`. Other failures are `CommandFailed` already. */
-export const callApi = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, CommandFailed, R> =>
-  Effect.mapError(call, (error) => (error instanceof CommandFailed ? error : incompatible))
 
 /** Locates the Edge and connects to it. */
 export const connectToChosenEdge = (choice: EdgeChoice) => Effect.flatMap(locateEdge(choice), connectToEdge)
@@ -107,7 +93,11 @@ export const fetchEdgeHealth = Effect.fnUntraced(
     const request = HttpClientRequest.get(`${url}/v1/health`)
     const response = yield* client.execute(HttpClientRequest.bearerToken(request, Redacted.value(token)))
     if (response.status !== 200 && response.status !== 503)
-      return yield* failureFromResponse(response.status, yield* response.text)
+      return yield* commandFailure(
+        "Edge",
+        errorOfResponse(response.status, yield* response.text),
+        unreachable
+      )
     return yield* HttpClientResponse.schemaBodyJson(EdgeReadiness)(response)
   },
   Effect.catchTags({

@@ -1,7 +1,6 @@
 /** Sign-in from a terminal by the device flow of RFC 8628: the user opens a URL in any browser, compares a code and confirms. */
 import { Clock, Effect, Redacted } from "effect"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
-import { callApi } from "../edge/EdgeClient.ts"
 import { Host } from "../terminal/Host.ts"
 import { connectToHub } from "./HubClient.ts"
 import { withProgress } from "../terminal/Progress.ts"
@@ -14,7 +13,7 @@ const SLOW_DOWN_SECONDS = 5
 export const issueSignIn = Effect.fnUntraced(function* (hub: string, clientName: string) {
   const host = yield* Host
   const calls = yield* connectToHub(hub)
-  const started = yield* callApi(calls.signIn.deviceStart({ payload: { kind: "cli", clientName } }))
+  const started = yield* calls.signIn.deviceStart({ payload: { kind: "cli", clientName } })
   host.warn(
     `Open ${escapeLine(started.verificationUriComplete)}\nand check that it shows the code ${escapeLine(started.userCode)}\n`
   )
@@ -23,9 +22,7 @@ export const issueSignIn = Effect.fnUntraced(function* (hub: string, clientName:
   const answer = Effect.gen(function* () {
     while ((yield* Clock.currentTimeMillis) < until) {
       yield* Effect.sleep(interval * 1_000)
-      const answer = yield* callApi(
-        calls.signIn.deviceToken({ payload: { deviceCode: started.deviceCode } })
-      ).pipe(
+      const answer = yield* calls.signIn.deviceToken({ payload: { deviceCode: started.deviceCode } }).pipe(
         Effect.catchIf(
           ({ code }) => code === "rate_limited",
           () => Effect.succeed({ state: "pending" as const, intervalSeconds: interval + SLOW_DOWN_SECONDS })
@@ -53,6 +50,6 @@ export const withTemporarySignIn = <A, R>(
   use: (token: Redacted.Redacted) => Effect.Effect<A, CommandFailed, R>
 ) =>
   Effect.flatMap(issueSignIn(hub, clientName), (token) => {
-    const signOut = Effect.flatMap(connectToHub(hub, token), (calls) => callApi(calls.auth.logout()))
+    const signOut = Effect.flatMap(connectToHub(hub, token), (calls) => calls.auth.logout())
     return Effect.ensuring(use(token), Effect.ignore(signOut))
   })

@@ -1,6 +1,7 @@
 /**
  * Typed client of a Hub. Every failure is a `CommandFailed` with the message of the Hub.
  */
+import { effectCalls } from "@corral/client/effect/EffectCalls"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { HubApprovals } from "@corral/domain/hub-api/Approvals"
 import { HubAudit } from "@corral/domain/hub-api/AuditTrail"
@@ -9,11 +10,10 @@ import { HubDeviceRegistration, HubDevices } from "@corral/domain/hub-api/Device
 import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubTasks } from "@corral/domain/hub-api/Tasks"
-import { Effect, Redacted } from "effect"
-import { HttpClient, HttpClientRequest } from "effect/http"
-import { HttpApi, HttpApiClient } from "effect/http-api"
+import type { Effect, Redacted } from "effect"
+import { HttpApi } from "effect/http-api"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
-import { failureFromHub } from "./HubRefusal.ts"
+import { hubFailure } from "./HubRefusal.ts"
 
 class UsedApi extends HttpApi.make("hub")
   .add(
@@ -36,29 +36,12 @@ const unreachable = (url: string) =>
     unreachable: true
   })
 
-/** Connects to the Hub at `url`, with a sign-in if there is one. Redirects are not followed, because they would forward the token. */
-export const connectToHub = Effect.fnUntraced(function* (url: string, token?: Redacted.Redacted) {
+/** Connects to the Hub at `url`, with a sign-in if there is one. */
+export const connectToHub = (url: string, token?: Redacted.Redacted) => {
+  const access = { url, timeoutMs: 20_000, ...(token === undefined ? {} : { token }) }
   const signedInAt = token === undefined ? undefined : url
-  const httpClient = (yield* HttpClient.HttpClient).pipe(
-    HttpClient.mapRequest((request) =>
-      token === undefined ? request : HttpClientRequest.bearerToken(request, Redacted.value(token))
-    ),
-    HttpClient.transformResponse((answer) =>
-      answer.pipe(
-        Effect.flatMap((response) =>
-          response.status >= 200 && response.status < 300
-            ? Effect.succeed(response)
-            : Effect.flatMap(response.text, (text) =>
-                Effect.fail(failureFromHub(response.status, text, signedInAt))
-              )
-        ),
-        Effect.timeoutOrElse({ duration: "20 seconds", orElse: () => Effect.fail(unreachable(url)) }),
-        Effect.catchTag("HttpClientError", () => Effect.fail(unreachable(url)))
-      )
-    )
-  )
-  return yield* HttpApiClient.makeWith(UsedApi, { httpClient, baseUrl: url })
-})
+  return effectCalls(UsedApi, access, ({ error }) => hubFailure(error, unreachable(url), signedInAt))
+}
 
 /** Typed calls of a Hub, by endpoint group. */
 export type HubApiClient = Effect.Success<ReturnType<typeof connectToHub>>

@@ -1,10 +1,15 @@
 /** Failures from Hub responses. An expired sign-in names the command that renews it. */
+import type { CorralError } from "@corral/client/http/CorralError"
 import { CommandFailed } from "../CommandFailed.ts"
-import { failureFromResponse } from "../edge/EdgeClient.ts"
+import { commandFailure } from "../edge/EdgeClient.ts"
 
-/** `text` is the response body. `signedInAt` is the Hub URL of the sign-in that the request used. */
-export const failureFromHub = (status: number, text: string, signedInAt?: string): CommandFailed => {
-  const refusal = failureFromResponse(status, text, "Hub")
+/** `signedInAt` is the Hub URL of the sign-in that the request used. */
+export const hubFailure = (
+  error: CorralError,
+  unreachable: CommandFailed,
+  signedInAt?: string
+): CommandFailed => {
+  const refusal = commandFailure("Hub", error, unreachable)
   return signedInAt === undefined || refusal.code !== "unauthorized"
     ? refusal
     : new CommandFailed({

@@ -11,7 +11,6 @@ import { Effect, type Redacted, Schedule } from "effect"
 import { randomUUID } from "node:crypto"
 import { hostname } from "node:os"
 import { refused } from "../CommandFailed.ts"
-import { callApi } from "../edge/EdgeClient.ts"
 import { connectToHub, type HubApiClient } from "./HubClient.ts"
 
 /** File in a Corral home. `device.json` next to it belongs to a remote Hub. */
@@ -36,7 +35,7 @@ const refusedBecause = ({ message }: { readonly message: string }) => refused(`$
 const register = Effect.fnUntraced(function* (calls: HubApiClient, { file, publicUrl }: LocalDeviceOptions) {
   const stored = yield* Effect.mapError(readDevice(file), refusedBecause)
   if (stored !== undefined) {
-    const known = yield* callApi(calls.devices.get({ params: { id: stored.deviceId } })).pipe(
+    const known = yield* calls.devices.get({ params: { id: stored.deviceId } }).pipe(
       Effect.catchIf(
         ({ code }) => code === "permission_denied",
         () => Effect.undefined
@@ -52,13 +51,12 @@ const register = Effect.fnUntraced(function* (calls: HubApiClient, { file, publi
   const privateKey = newPrivateKey()
   const name = hostname()
   const payload = { name, kind: "edge" as const, publicKey: publicKeyOf(privateKey) }
-  const device = yield* callApi(calls.deviceRegistration.register({ ...idempotencyHeaders(), payload }))
-  const project = yield* callApi(
-    calls.projects.create({ ...idempotencyHeaders(), payload: { name: PROJECT_NAME } })
-  )
-  const shared = yield* callApi(
-    calls.devices.update({ params: { id: device.id }, payload: { sharedWith: [project.id] } })
-  )
+  const device = yield* calls.deviceRegistration.register({ ...idempotencyHeaders(), payload })
+  const project = yield* calls.projects.create({ ...idempotencyHeaders(), payload: { name: PROJECT_NAME } })
+  const shared = yield* calls.devices.update({
+    params: { id: device.id },
+    payload: { sharedWith: [project.id] }
+  })
   yield* Effect.mapError(
     writeDevice(file, { hub: publicUrl, deviceId: device.id, name, privateKey }),
     refusedBecause
@@ -73,7 +71,7 @@ const linkWorkspaceWhenKnown = (
   targetId: Device["id"],
   workspace: WorkspaceId
 ) =>
-  callApi(calls.projects.linkWorkspace({ params: { id }, payload: { targetId, workspace } })).pipe(
+  calls.projects.linkWorkspace({ params: { id }, payload: { targetId, workspace } }).pipe(
     Effect.retry({
       while: ({ code }) => code === "conflict",
       schedule: Schedule.spaced("100 millis"),
@@ -88,10 +86,8 @@ export const ensureLocalDevice = Effect.fn("OwnDevice.ownDevice")(function* (opt
     const device = yield* register(calls, options)
     const [id] = device.sharedWith
     if (id === undefined) return undefined
-    const project = yield* callApi(calls.projects.get({ params: { id } }))
-    const { items } = yield* callApi(
-      calls.projects.workspaces({ params: { id }, query: { limit: MAX_PAGE } })
-    )
+    const project = yield* calls.projects.get({ params: { id } })
+    const { items } = yield* calls.projects.workspaces({ params: { id }, query: { limit: MAX_PAGE } })
     const linked = new Set(
       items.filter(({ targetId }) => targetId === device.id).map((each) => each.workspace)
     )
@@ -101,5 +97,5 @@ export const ensureLocalDevice = Effect.fn("OwnDevice.ownDevice")(function* (opt
     return project
   })
   // The sign-in is used only here.
-  return yield* Effect.ensuring(use, Effect.ignore(callApi(calls.auth.logout())))
+  return yield* Effect.ensuring(use, Effect.ignore(calls.auth.logout()))
 })

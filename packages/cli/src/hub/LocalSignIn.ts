@@ -4,7 +4,6 @@
  * Only for the development sign-in, which verifies no identity. It lasts as long as the Hub runs. A sign-in at another Hub is kept.
  */
 import { Effect, type Redacted } from "effect"
-import { callApi } from "../edge/EdgeClient.ts"
 import { connectToHub } from "./HubClient.ts"
 import { deleteSignIn, readSignIn, writeSignIn } from "./SignInFile.ts"
 
@@ -23,8 +22,8 @@ export const signInLocally = Effect.fn("OwnSignIn.ownSignIn")(function* ({
   url
 }: LocalSignInOptions) {
   const calls = yield* connectToHub(url, token)
-  const end = Effect.ignore(callApi(calls.auth.logout()))
-  const { user } = yield* callApi(calls.auth.me())
+  const end = Effect.ignore(calls.auth.logout())
+  const { user } = yield* calls.auth.me()
   const existing = yield* readSignIn
   // A sign-in of the same user at this Hub is left over from an earlier start.
   if (existing !== undefined && existing.userId !== user.id) return yield* Effect.as(end, false)

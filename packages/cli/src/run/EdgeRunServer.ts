@@ -4,7 +4,7 @@ import { isHubStatus } from "./RunStates.ts"
 import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import { CommandFailed, refused } from "../CommandFailed.ts"
-import { callApi, connectToEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
+import { connectToEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
 import { locateEdge } from "../edge/EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
 import { readAllPages } from "../AllPages.ts"
@@ -13,7 +13,7 @@ import type { RunServer } from "./RunServer.ts"
 /** Creates a run. Retries are safe because the idempotency key is the same. */
 const createRun = Effect.fnUntraced(function* (calls: EdgeApiClient, payload: CreateRun) {
   const headers = { "idempotency-key": randomUUID() }
-  const answer = yield* callApi(calls.runs.create({ headers, payload })).pipe(
+  return yield* calls.runs.create({ headers, payload }).pipe(
     Effect.retry({
       times: 3,
       while: ({ unreachable, code }) => unreachable === true || code === "idempotency_in_flight",
@@ -21,7 +21,6 @@ const createRun = Effect.fnUntraced(function* (calls: EdgeApiClient, payload: Cr
     }),
     Effect.catch((refusal) => Effect.flatMap(withAvailableChoices(calls, refusal), Effect.fail))
   )
-  return answer.body
 })
 
 /** Adds the available agents or workspaces to a failure about an unknown one. */
@@ -35,12 +34,12 @@ const withAvailableChoices = (calls: EdgeApiClient, refusal: CommandFailed): Eff
       })
   switch (refusal.code) {
     case "invalid_agent_id":
-      return callApi(calls.agents.list()).pipe(
+      return calls.agents.list().pipe(
         Effect.map(withList("Available agents")),
         Effect.orElseSucceed(() => refusal)
       )
     case "workspace_outside_allowlist":
-      return callApi(calls.workspaces.list()).pipe(
+      return calls.workspaces.list().pipe(
         Effect.map(withList("Available workspaces")),
         Effect.orElseSucceed(() => refusal)
       )
@@ -64,28 +63,26 @@ export const edgeRunServer = Effect.fn("EdgePlace.edgePlace")(function* (choice:
       target !== undefined || queue
         ? Effect.fail(refused("--target and --queue need a Hub. Select it with --hub or --project."))
         : Effect.map(createRun(calls, payload), ({ id }) => id),
-    run: (id) => callApi(calls.runs.get({ params: { id } })),
+    run: (id) => calls.runs.get({ params: { id } }),
     runs: ({ state, limit }) =>
       state !== undefined && isHubStatus(state)
         ? Effect.succeed({ items: [], nextCursor: null })
-        : callApi(calls.runs.list({ query: { limit, ...(state === undefined ? {} : { state }) } })),
-    cancel: (id) => callApi(calls.runs.cancel({ params: { id } })),
+        : calls.runs.list({ query: { limit, ...(state === undefined ? {} : { state }) } }),
+    cancel: (id) => calls.runs.cancel({ params: { id } }),
     decide: Effect.fnUntraced(function* (id, decision) {
-      const { runId } = yield* callApi(calls.permissions.get({ params: { id } }))
+      const { runId } = yield* calls.permissions.get({ params: { id } })
       const headers = { "idempotency-key": randomUUID() }
-      return yield* callApi(
-        calls.permissions.decide({ headers, payload: { runId, approvalId: id, ...decision } })
-      )
+      return yield* calls.permissions.decide({ headers, payload: { runId, approvalId: id, ...decision } })
     }),
-    diff: (id) => readAllPages((query) => callApi(calls.diffs.diff({ params: { id }, query }))),
+    diff: (id) => readAllPages((query) => calls.diffs.diff({ params: { id }, query })),
     artifacts: (id) =>
       Effect.map(
-        readAllPages((query) => callApi(calls.artifacts.list({ params: { id }, query }))),
+        readAllPages((query) => calls.artifacts.list({ params: { id }, query })),
         ({ items }) => items
       ),
     content: (_, id) =>
       Effect.map(
-        callApi(calls.artifacts.content({ params: { id } })),
+        calls.artifacts.content({ params: { id } }),
         Stream.mapError(() => refused("The download of the artifact was interrupted. Try again."))
       )
   } satisfies RunServer

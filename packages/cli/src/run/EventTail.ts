@@ -5,21 +5,20 @@
  * with the run's last event.
  * Does not: continue when the service stays unreachable, refuses the stream or no longer keeps the next events. Then the stream fails.
  */
-import { closeCodes, PING_EVERY_SECONDS } from "@corral/domain/http/StreamEnd"
+import { edgeEventSource } from "@corral/client/Edge"
+import { streamOfBatches } from "@corral/client/effect/EventStreams"
+import { hubEventSource } from "@corral/client/Hub"
+import { CorralError } from "@corral/client/http/CorralError"
+import { Transport } from "@corral/client/http/Transport"
+import type { ConnectionState } from "@corral/client/stream/Reconnection"
+import { runEventBatches, type RunEventSource, type RunPosition } from "@corral/client/stream/RunEvents"
 import type { RunId } from "@corral/domain/identity/Ids"
-import {
-  type DecodedEvent,
-  envelopeOf,
-  EventSequence,
-  type MissingEvents
-} from "@corral/domain/run/EventSequence"
+import { type DecodedEvent, envelopeOf, type MissingEvents } from "@corral/domain/run/EventSequence"
 import { decodeReceivedEvent } from "@corral/domain/run/RunEvent"
-import { isTerminalType } from "@corral/domain/run/RunEnd"
-import { type Cause, Data, Effect, Queue, Random, Redacted, Result, Stream } from "effect"
-import { WebSocket } from "ws"
+import { Effect, Redacted, Stream } from "effect"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
-import { failureFromResponse } from "../edge/EdgeClient.ts"
-import { failureFromHub } from "../hub/HubRefusal.ts"
+import { commandFailure } from "../edge/EdgeClient.ts"
+import { hubFailure } from "../hub/HubRefusal.ts"
 import type { EdgeEndpoint } from "../edge/EdgeLocation.ts"
 
 /** Address of the stream and the service that serves it. */
@@ -46,89 +45,10 @@ export interface TailOptions {
   readonly onMissing?: (missing: MissingEvents) => void
 }
 
-/** A connection that may be opened again. */
-class Lost extends Data.TaggedError("Lost")<{}> {}
-
-const SILENCE_MS = PING_EVERY_SECONDS * 2_500
-/** Frames that are buffered before the socket is paused. */
-const MAX_BUFFERED_FRAMES = 1_024
-const TRIES = 10
-const FIRST_DELAY_MS = 100
-const LONGEST_DELAY_MS = 5_000
-
-interface Connection {
-  readonly endpoint: StreamEndpoint
-  readonly runId: RunId
-  readonly after: number
-  /** The command that continues after this connection. */
-  readonly attach: string
-  readonly onActivity: () => void
-}
-
-const openSocket = ({ after, endpoint: { service, token, url }, runId }: Connection) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const path = service === "Hub" ? "client" : "v1"
-      const address = `${url.replace(/^http/, "ws")}/${path}/events?runId=${runId}&after=${after}`
-      const headers = { authorization: `Bearer ${Redacted.value(token)}` }
-      return new WebSocket(address, { headers, perMessageDeflate: false, handshakeTimeout: 10_000 })
-    }),
-    (socket) => Effect.sync(() => socket.terminate())
-  )
-
-/** Frames of one connection, until the service ends the stream. */
-const framesOf = (connection: Connection): Stream.Stream<string, Lost | CommandFailed> =>
-  Stream.suspend(() => {
-    let resume = () => {}
-    return Stream.callback<string, Lost | CommandFailed>((queue) =>
-      Effect.map(openSocket(connection), (socket) => {
-        resume = () => socket.resume()
-        receiveFrames(socket, connection, queue)
-      })
-    ).pipe(Stream.tap(() => Effect.sync(() => resume())))
-  })
-
-const receiveFrames = (
-  socket: WebSocket,
-  { after, attach, endpoint: { service, url }, onActivity, runId }: Connection,
-  queue: Queue.Queue<string, Lost | CommandFailed | Cause.Done>
-): void => {
-  const fail = (error: Lost | CommandFailed) => Effect.runSync(Queue.fail(queue, error))
-  const silence = setTimeout(() => socket.terminate(), SILENCE_MS)
-  const noteActivity = () => {
-    silence.refresh()
-    onActivity()
-  }
-  socket.on("ping", noteActivity)
-  socket.on("message", (data) => {
-    noteActivity()
-    Queue.offerUnsafe(queue, String(data))
-    if (Queue.sizeUnsafe(queue) > MAX_BUFFERED_FRAMES) socket.pause()
-  })
-  socket.on("unexpected-response", (_request, response) => {
-    let body = ""
-    response.setEncoding("utf8").on("data", (part: string) => (body += part))
-    response.on("end", () => {
-      const status = response.statusCode ?? 0
-      const refusal = () =>
-        service === "Hub" ? failureFromHub(status, body, url) : failureFromResponse(status, body, service)
-      fail(status === 429 || status >= 500 ? new Lost() : refusedStream(refusal(), status, attach))
-    })
-  })
-  socket.on("error", () => fail(new Lost()))
-  socket.on("close", (code) => {
-    clearTimeout(silence)
-    if (code === closeCodes.ended) Queue.endUnsafe(queue)
-    else fail(code === closeCodes.replayGap ? replayGap(service, runId, after) : new Lost())
-  })
-}
-
-const replayGap = (service: string, runId: RunId, after: number): CommandFailed =>
-  new CommandFailed({
-    message: `The ${service} no longer keeps the events of ${runId} after ${after} (replay_gap).`,
-    exitCode: exitCodes.failed,
-    code: "replay_gap"
-  })
+const MAX_FAILURES = 10
+const PAUSES_MS = [100, 5_000] as const
+/** Longest time until the service accepts a connection. */
+const CONNECT_WITHIN_MS = 10_000
 
 const connectionLost = (attach: string): CommandFailed =>
   new CommandFailed({
@@ -137,7 +57,7 @@ const connectionLost = (attach: string): CommandFailed =>
   })
 
 /** A refusal of the stream. The run continues, so a lost permission does not end the command as a refused run. */
-const refusedStream = (refusal: CommandFailed, status: number, attach: string): CommandFailed =>
+const refusedStream = (refusal: CommandFailed, status: number | undefined, attach: string): CommandFailed =>
   status !== 401 && status !== 403
     ? refusal
     : new CommandFailed({
@@ -145,6 +65,39 @@ const refusedStream = (refusal: CommandFailed, status: number, attach: string): 
         message: `${refusal.message} The run is still in progress. ${attach}`,
         exitCode: exitCodes.failed
       })
+
+/** Events of the run at the endpoint as it is now. */
+const sourceAt = ({ service, token, url }: StreamEndpoint, runId: RunId): RunEventSource<RunPosition> => {
+  const transport = new Transport({
+    url,
+    token: () => Redacted.value(token),
+    timeoutMs: CONNECT_WITHIN_MS
+  })
+  return service === "Hub" ? hubEventSource(transport, runId) : edgeEventSource(transport, runId)
+}
+
+/** Decoder that remembers what was sent: output for programs contains fields of later versions. */
+const rememberingDecoder = () => {
+  const inputs = new WeakMap<DecodedEvent, unknown>()
+  return {
+    decode: (input: unknown) => {
+      const decoded = decodeReceivedEvent(input)
+      if (decoded !== undefined) inputs.set(decoded, input)
+      return decoded
+    },
+    textOf: (decoded: DecodedEvent): string => JSON.stringify(inputs.get(decoded))
+  }
+}
+
+/** Reports a lost connection, and a restored one after it. */
+const reportConnection = (onConnection: TailOptions["onConnection"]) => {
+  let wasLost = false
+  return (state: ConnectionState) => {
+    if (state === "lost") onConnection("lost")
+    else if (wasLost) onConnection("restored")
+    wasLost = state === "lost"
+  }
+}
 
 /** The run's events after `after`, up to the last one. */
 export const tail = ({
@@ -156,38 +109,59 @@ export const tail = ({
   runId
 }: TailOptions): Stream.Stream<TailedEvent, CommandFailed> =>
   Stream.suspend(() => {
-    const sequence = new EventSequence(decodeReceivedEvent, after)
-    let failures = 0
-    const attachCommand = () => `Follow it again: \`${attach} --after ${sequence.lastSeq}\``
-    const onActivity = () => {
-      if (failures > 0) onConnection("restored")
-      failures = 0
+    const { decode, textOf } = rememberingDecoder()
+    let lastSeq = after
+    let current: StreamEndpoint | undefined
+    const source = async (): Promise<RunEventSource<RunPosition>> => {
+      try {
+        current = await Effect.runPromise(endpoint)
+      } catch (cause) {
+        throw new CorralError("unreachable", { message: "The service is not running.", cause })
+      }
+      return sourceAt(current, runId)
     }
-    const pause = Effect.gen(function* () {
-      if (failures === 0) onConnection("lost")
-      if (++failures > TRIES) return yield* connectionLost(attachCommand())
-      const longest = Math.min(FIRST_DELAY_MS * 2 ** failures, LONGEST_DELAY_MS)
-      yield* Effect.sleep(yield* Random.nextBetween(longest / 2, longest))
-    })
-    const eventIn = (text: string): Result.Result<TailedEvent, void> => {
-      const next = sequence.next(text)
-      if (next === undefined) return Result.failVoid
-      if (next.missing !== undefined) onMissing?.(next.missing)
-      return Result.succeed({ text, decoded: next.decoded })
+    const failure = (error: CorralError): CommandFailed => {
+      const { service = "Edge", url = "" } = current ?? {}
+      const attachCommand = `Follow it again: \`${attach} --after ${lastSeq}\``
+      const lost = connectionLost(attachCommand)
+      if (error.isTransient) return lost
+      if (error.code === "replay_gap") return replayGap(service, runId, lastSeq)
+      const refusal = service === "Hub" ? hubFailure(error, lost, url) : commandFailure(service, error, lost)
+      return refusedStream(refusal, error.status, attachCommand)
     }
-    const follow = (): Stream.Stream<TailedEvent, CommandFailed> =>
-      Stream.unwrap(
-        endpoint.pipe(
-          Effect.mapError(() => new Lost()),
-          Effect.map((at) =>
-            framesOf({ endpoint: at, runId, after: sequence.lastSeq, attach: attachCommand(), onActivity })
-          )
-        )
-      ).pipe(
-        Stream.filterMap(eventIn),
-        Stream.catchTag("Lost", () =>
-          Stream.concat(Stream.drain(Stream.fromEffect(pause)), Stream.suspend(follow))
-        )
+    const batches = (signal: AbortSignal) =>
+      runEventBatches(
+        {
+          open: async (position, stop) => (await source()).open(position, stop),
+          run: async (stop) => (await source()).run(stop)
+        },
+        decode,
+        {
+          after,
+          signal,
+          maxFailures: MAX_FAILURES,
+          pauses: PAUSES_MS,
+          onConnection: reportConnection(onConnection)
+        }
       )
-    return Stream.takeUntil(follow(), ({ decoded }) => isTerminalType(envelopeOf(decoded).type))
+    return streamOfBatches(batches).pipe(
+      Stream.map(({ decoded, missing }): TailedEvent => {
+        if (missing !== undefined) onMissing?.(missing)
+        lastSeq = envelopeOf(decoded).seq
+        return {
+          decoded,
+          get text() {
+            return textOf(decoded)
+          }
+        }
+      }),
+      Stream.mapError(({ error }) => failure(error))
+    )
+  })
+
+const replayGap = (service: string, runId: RunId, after: number): CommandFailed =>
+  new CommandFailed({
+    message: `The ${service} no longer keeps the events of ${runId} after ${after} (replay_gap).`,
+    exitCode: exitCodes.failed,
+    code: "replay_gap"
   })

@@ -8,7 +8,6 @@ import type { Task } from "@corral/domain/task/Task"
 import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
-import { callApi } from "../edge/EdgeClient.ts"
 import type { RunServerChoice } from "../Flags.ts"
 import type { HubApiClient } from "../hub/HubClient.ts"
 import { Host } from "../terminal/Host.ts"
@@ -48,13 +47,13 @@ export const findProject = (
   calls: HubApiClient,
   wanted: Option.Option<string>
 ): Effect.Effect<Project, CommandFailed> =>
-  readAllPages((query) => callApi(calls.projects.list({ query }))).pipe(
+  readAllPages((query) => calls.projects.list({ query })).pipe(
     Effect.flatMap(({ items }) => selectByName("project", "--project", items, Option.getOrUndefined(wanted)))
   )
 
 /** Finds the device whose workspace is linked to the project. */
 const findTarget = Effect.fnUntraced(function* (calls: HubApiClient, id: Project["id"], run: StartRun) {
-  const links = yield* readAllPages((query) => callApi(calls.projects.workspaces({ params: { id }, query })))
+  const links = yield* readAllPages((query) => calls.projects.workspaces({ params: { id }, query }))
   const linked = links.items.filter(({ workspace }) => workspace === run.workspace)
   if (linked.length === 0) {
     const linkedIds = [...new Set(links.items.map(({ workspace }) => workspace))].join(", ") || "none"
@@ -63,7 +62,7 @@ const findTarget = Effect.fnUntraced(function* (calls: HubApiClient, id: Project
     )
   }
   const targets = yield* readAllPages((query) =>
-    callApi(calls.devices.targets({ query: { ...query, projectId: id } }))
+    calls.devices.targets({ query: { ...query, projectId: id } })
   )
   const candidates = targets.items.filter((target) => linked.some(({ targetId }) => targetId === target.id))
   return yield* selectByName("device", "--target", candidates, run.target)
@@ -84,7 +83,7 @@ const taskFailure = ({ error, state }: Task): CommandFailed =>
 
 /** Waits until the target has started a run for the task. */
 const awaitRun = (calls: HubApiClient, task: Task, target: Pick<Device, "name" | "state">) => {
-  const look = Effect.flatMap(callApi(calls.tasks.get({ params: { id: task.id } })), (current) => {
+  const look = Effect.flatMap(calls.tasks.get({ params: { id: task.id } }), (current) => {
     // The run of a pending task is only offered: the device can still reject it.
     if (current.runId !== undefined && current.state !== "pending") return Effect.succeed(current.runId)
     const isOver = current.state === "failed" || current.state === "cancelled" || current.state === "expired"
@@ -106,7 +105,7 @@ const awaitRun = (calls: HubApiClient, task: Task, target: Pick<Device, "name" |
 const cancelTask = Effect.fnUntraced(function* (calls: HubApiClient, { id }: Task) {
   const host = yield* Host
   host.warn("Cancelling the task. Press Ctrl-C again to exit without waiting.\n")
-  yield* callApi(calls.tasks.cancel({ params: { id } })).pipe(
+  yield* calls.tasks.cancel({ params: { id } }).pipe(
     Effect.match({
       onSuccess: () => host.warn("Task cancelled.\n"),
       onFailure: ({ message }) => host.warn(`Can't cancel task ${id}. It may still start. ${message}\n`)
@@ -132,7 +131,7 @@ export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: Ru
       ...(queue ? { onOffline: "queue" as const } : {})
     }
     const headers = { "idempotency-key": randomUUID() }
-    const create = callApi(calls.tasks.create({ headers, payload })).pipe(
+    const create = calls.tasks.create({ headers, payload }).pipe(
       Effect.mapError((refusal) =>
         refusal.code === "target_offline"
           ? new CommandFailed({
@@ -144,31 +143,33 @@ export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: Ru
     )
     // Uninterruptible until the task id is known, so that Ctrl-C can cancel the task.
     return yield* Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(create, ({ body }) => restore(awaitRun(calls, body, target)))
+      Effect.flatMap(create, (task) => restore(awaitRun(calls, task, target)))
     ).pipe(Effect.provideService(Host, host))
   })
   return {
     stream: Effect.succeed({ url: hub, token, service: "Hub" as const }),
     named: Option.isSome(choice.hub) || Option.isSome(choice.project) ? ` --hub ${hub}` : "",
     start,
-    run: (id) => callApi(calls.runs.get({ params: { id } })),
+    run: (id) => calls.runs.get({ params: { id } }),
     runs: ({ limit, state }) =>
       Effect.flatMap(projectFilter, (filter) =>
-        callApi(calls.runs.list({ query: { limit, ...filter, ...(state === undefined ? {} : { state }) } }))
+        calls.runs.list({ query: { limit, ...filter, ...(state === undefined ? {} : { state }) } })
       ),
-    cancel: (id) => callApi(calls.runs.cancel({ params: { id } })),
+    cancel: (id) => calls.runs.cancel({ params: { id } }),
     decide: (id, payload) =>
-      callApi(
-        calls.approvals.decide({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload })
-      ),
-    diff: (id) => readAllPages((query) => callApi(calls.runs.diff({ params: { id }, query }))),
+      calls.approvals.decide({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload }),
+    diff: (id) => readAllPages((query) => calls.runs.diff({ params: { id }, query })),
     artifacts: (id) =>
-      readAllPages((query) => callApi(calls.runs.artifacts({ params: { id }, query }))).pipe(
+      readAllPages((query) => calls.runs.artifacts({ params: { id }, query })).pipe(
         Effect.map(({ items }) => items)
       ),
     content: (id, artifactId) =>
-      callApi(calls.runs.artifactContent({ params: { id, artifactId } })).pipe(
-        Effect.map(Stream.mapError(() => refused("The download of the artifact was interrupted. Try again.")))
-      )
+      calls.runs
+        .artifactContent({ params: { id, artifactId } })
+        .pipe(
+          Effect.map(
+            Stream.mapError(() => refused("The download of the artifact was interrupted. Try again."))
+          )
+        )
   } satisfies RunServer
 })

@@ -1,34 +1,39 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Redacted, Stream } from "effect"
-import { createServer, type IncomingMessage } from "node:http"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { type WebSocket, WebSocketServer } from "ws"
 import { CommandFailed } from "../../src/CommandFailed.ts"
 import { envelopeOf } from "@corral/domain/run/EventSequence"
 import { tail } from "../../src/run/EventTail.ts"
 import { frame, runId } from "./Tailed.ts"
 
-type Visit = (socket: WebSocket, request: IncomingMessage) => void
+type Visit = (response: ServerResponse, request: IncomingMessage) => void
 
 const delta = (seq: number) =>
   frame(seq, "run.message.delta", { messageId: "m", channel: "text", text: `${seq}` })
 const completed = (seq: number) => frame(seq, "run.completed", {})
+const send = (response: ServerResponse, ...events: ReadonlyArray<string>) =>
+  response.write(events.map((data) => `data: ${data}\n\n`).join(""))
 
-/** Server whose first connection is handled by the first function, and so on. Records the `after` of each connection. */
-const streamServer = (...visits: ReadonlyArray<Visit>) =>
+/** The run as it is between two connections. */
+const stateOf = (state: string, lastSeq: number): string =>
+  JSON.stringify({ state, lastSeq, updatedAt: "2026-01-01T00:00:00.000Z" })
+
+/** Server whose first stream is handled by the first function, and so on. Records the `after` of each stream. */
+const streamServer = (run: string, ...visits: ReadonlyArray<Visit>) =>
   Effect.acquireRelease(
     Effect.callback<{ url: string; asked: Array<string | undefined>; close: () => void }>((resume) => {
       const asked: Array<string | undefined> = []
-      const server = createServer()
-      const sockets = new WebSocketServer({ server })
-      sockets.on("connection", (socket, request) => {
-        asked.push(new URL(request.url ?? "", "http://localhost").searchParams.get("after") ?? undefined)
-        visits[asked.length - 1]?.(socket, request)
+      const server = createServer((request, response) => {
+        const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost")
+        if (!pathname.endsWith("/events")) return void response.end(run)
+        asked.push(searchParams.get("after") ?? undefined)
+        visits[asked.length - 1]?.(response, request)
       })
       server.listen(0, "127.0.0.1", () => {
         const { port } = server.address() as AddressInfo
         const close = () => {
-          for (const client of sockets.clients) client.terminate()
+          server.closeAllConnections()
           server.close()
         }
         resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, asked, close }))
@@ -36,6 +41,12 @@ const streamServer = (...visits: ReadonlyArray<Visit>) =>
     }),
     ({ close }) => Effect.sync(close)
   )
+
+/** Refuses a stream as the services do. */
+const refuse = (response: ServerResponse, status: number, code: string, details?: object) => {
+  const body = { code, message: "Some fields are not valid.", requestId: "req_1", details }
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+}
 
 const follow = (url: string, after = 0, connections: Array<string> = []) =>
   tail({
@@ -51,23 +62,15 @@ const seqs = (url: string, after = 0, connections: Array<string> = []) =>
     events.map((event) => envelopeOf(event.decoded).seq)
   )
 
+const running = stateOf("running", 3)
+
 describe("EventTail", () => {
   it.live("sends the token in the header, emits each event once and ends with the last one", () =>
     Effect.gen(function* () {
       let authorization: string | undefined
-      const { url, asked } = yield* streamServer((socket, { headers }) => {
+      const { url, asked } = yield* streamServer(running, (response, { headers }) => {
         authorization = headers.authorization
-        for (const text of [
-          delta(1),
-          delta(2),
-          delta(2),
-          "not an envelope",
-          delta(1),
-          delta(3),
-          completed(4)
-        ]) {
-          socket.send(text)
-        }
+        send(response, delta(1), delta(2), delta(2), "not an envelope", delta(1), delta(3), completed(4))
       })
       assert.deepStrictEqual(yield* seqs(url), [1, 2, 3, 4])
       assert.strictEqual(authorization, "Bearer secret")
@@ -75,17 +78,29 @@ describe("EventTail", () => {
     })
   )
 
+  it.live("emits the text of an event as it was sent", () =>
+    Effect.gen(function* () {
+      const sent = `{"later":1,${completed(1).slice(1)}`
+      const { url } = yield* streamServer(running, (response) => send(response, sent))
+      const events = yield* Stream.runCollect(follow(url))
+      assert.deepStrictEqual(
+        events.map(({ text }) => text),
+        [sent]
+      )
+    })
+  )
+
   it.live("reconnects after the last event when the connection is lost", () =>
     Effect.gen(function* () {
       const connections: Array<string> = []
       const { url, asked } = yield* streamServer(
-        (socket) => socket.send(delta(1), () => socket.terminate()),
-        (socket) => {
-          socket.send(delta(1))
-          socket.send(delta(2))
-          socket.close(1013, "the reader stalled")
+        running,
+        (response) => response.write(`data: ${delta(1)}\n\n`, () => response.destroy()),
+        (response) => {
+          send(response, delta(1), delta(2))
+          response.end()
         },
-        (socket) => socket.send(completed(3))
+        (response) => send(response, completed(3))
       )
       assert.deepStrictEqual(yield* seqs(url, 0, connections), [1, 2, 3])
       assert.deepStrictEqual(asked, ["0", "1", "2"])
@@ -95,14 +110,16 @@ describe("EventTail", () => {
 
   it.live("ends when the run has already ended", () =>
     Effect.gen(function* () {
-      const { url } = yield* streamServer((socket) => socket.close(1000, "the run has ended"))
+      const { url } = yield* streamServer(stateOf("completed", 9), (response) => response.end())
       assert.deepStrictEqual(yield* seqs(url, 9), [])
     })
   )
 
   it.live("fails with replay_gap when events are no longer kept", () =>
     Effect.gen(function* () {
-      const { url, asked } = yield* streamServer((socket) => socket.close(4410, "replay_gap"))
+      const { url, asked } = yield* streamServer(running, (response) =>
+        refuse(response, 409, "conflict", { reason: "replay_gap" })
+      )
       const failure = yield* Effect.flip(seqs(url, 5))
       assert.strictEqual(failure.code, "replay_gap")
       assert.include(failure.message, "no longer keeps the events")
@@ -112,24 +129,11 @@ describe("EventTail", () => {
 
   it.live("fails with the message of the Edge when the stream is refused, without a retry", () =>
     Effect.gen(function* () {
-      let visits = 0
-      const server = createServer()
-      server.on("upgrade", (_request, socket) => {
-        visits++
-        const body = JSON.stringify({
-          code: "schema_validation_failed",
-          message: "Some fields are not valid.",
-          requestId: "req_1"
-        })
-        socket.end(
-          `HTTP/1.1 422 Refused\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
-        )
-      })
-      yield* Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void)))
-      yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
-      const { port } = server.address() as AddressInfo
+      const { asked, url } = yield* streamServer(running, (response) =>
+        refuse(response, 422, "schema_validation_failed")
+      )
       assert.deepStrictEqual(
-        yield* Effect.exit(seqs(`http://127.0.0.1:${port}`)),
+        yield* Effect.exit(seqs(url)),
         Exit.fail(
           new CommandFailed({
             message: "Some fields are not valid.",
@@ -139,16 +143,16 @@ describe("EventTail", () => {
           })
         )
       )
-      assert.strictEqual(visits, 1)
+      assert.deepStrictEqual(asked, ["0"])
     })
   )
 
   it.live("slows a fast Edge down to the pace of its reader without losing events", () =>
     Effect.gen(function* () {
       const count = 20_000
-      const { url } = yield* streamServer((socket) => {
-        for (let seq = 1; seq < count; seq++) socket.send(delta(seq))
-        socket.send(completed(count))
+      const { url } = yield* streamServer(running, (response) => {
+        for (let seq = 1; seq < count; seq++) send(response, delta(seq))
+        send(response, completed(count))
       })
       const slow = follow(url).pipe(
         Stream.tap((event) => (envelopeOf(event.decoded).seq % 5_000 === 0 ? Effect.yieldNow : Effect.void)),
@@ -158,12 +162,14 @@ describe("EventTail", () => {
     })
   )
 
-  it.live("closes the socket when it is interrupted", () =>
+  it.live("closes the connection when it is interrupted", () =>
     Effect.gen(function* () {
       const closed = Promise.withResolvers<void>()
       const opened = Promise.withResolvers<void>()
-      const { url } = yield* streamServer((socket) => {
-        socket.on("close", () => closed.resolve())
+      const { url } = yield* streamServer(running, (response) => {
+        response.on("close", () => closed.resolve())
+        response.writeHead(200)
+        response.flushHeaders()
         opened.resolve()
       })
       const fiber = yield* Effect.forkChild(seqs(url))

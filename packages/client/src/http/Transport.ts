@@ -11,8 +11,8 @@ import { CorralError, errorOfResponse } from "./CorralError.ts"
 export type HeaderValues = Readonly<Record<string, string>>
 
 export interface TransportOptions {
-  /** Address of the service, without a trailing slash; "" for the origin of the page. A function is called before each request. */
-  readonly url: string | (() => string | Promise<string>)
+  /** Address of the service, without a trailing slash; "" for the origin of the page. */
+  readonly url: string
   /** Session token, API key, or the token of an Edge. Without one, a browser sends its cookie to its own origin. */
   readonly token?: string | (() => string | Promise<string>)
   /** Further headers. */
@@ -34,9 +34,6 @@ export interface TransportRequest {
 
 const DEFAULT_TIMEOUT_MS = 75_000
 
-const resolve = <A>(value: A | (() => A | Promise<A>)): A | Promise<A> =>
-  typeof value === "function" ? (value as () => A | Promise<A>)() : value
-
 const unreachable = (cause: unknown): CorralError =>
   new CorralError("unreachable", {
     message: "Can't reach the server. Check the URL and that the service is running.",
@@ -50,18 +47,9 @@ export class Transport {
     this.options = options
   }
 
-  /** Address of a path at the service. */
-  async addressOf(path: string): Promise<string> {
-    try {
-      return (await resolve(this.options.url)) + path
-    } catch (cause) {
-      throw unreachable(cause)
-    }
-  }
-
   /** The response, if it is a success. */
-  async send({ headers, method, path, payload, signal }: TransportRequest): Promise<Response> {
-    return this.fetch(await this.addressOf(path), {
+  send({ headers, method, path, payload, signal }: TransportRequest): Promise<Response> {
+    return this.fetch(this.options.url + path, {
       method,
       headers: {
         ...(payload === undefined ? {} : { "content-type": "application/json" }),
@@ -83,7 +71,8 @@ export class Transport {
   /** Headers of every request, for a WebSocket. */
   async authorization(): Promise<HeaderValues> {
     const { token } = this.options
-    return token === undefined ? {} : { authorization: `Bearer ${await resolve(token)}` }
+    if (token === undefined) return {}
+    return { authorization: `Bearer ${typeof token === "string" ? token : await token()}` }
   }
 
   private async headersOf(method: string, given: RequestInit["headers"]): Promise<Headers> {

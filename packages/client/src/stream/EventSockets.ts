@@ -38,7 +38,7 @@ async function* framesOf(
   signal: AbortSignal | undefined,
   onOpen: () => void
 ): AsyncGenerator<ReadonlyArray<string>, void> {
-  const address = (await transport.addressOf(path)).replace(/^http/, "ws")
+  const address = (transport.options.url + path).replace(/^http/, "ws")
   const socket = openSocket(address, await transport.authorization())
   let frames: Array<string> = []
   let end: { readonly error: CorralError | undefined } | undefined

@@ -1,7 +1,7 @@
 /**
  * Reconnection of event streams: the pause before the next connection, and the end of trying.
  *
- * Pauses double from 0.4 s to 15 s, with jitter, and start again after a connection that was accepted.
+ * Pauses double, with jitter, and start again after a connection that was accepted.
  */
 import { CorralError } from "../http/CorralError.ts"
 
@@ -14,12 +14,13 @@ export interface ReconnectionOptions {
   readonly onConnection?: (state: ConnectionState) => void
   /** Connections in a row that may fail before the stream fails with their error. Unlimited by default. */
   readonly maxFailures?: number
+  /** The first pause and the longest one, in milliseconds; 400 and 15,000 by default. */
+  readonly pauses?: readonly [first: number, longest: number]
   /** Waits before the next connection. The default ends early when a browser is online again. */
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
 }
 
-const FIRST_PAUSE_MS = 400
-const LONGEST_PAUSE_MS = 15_000
+const DEFAULT_PAUSES = [400, 15_000] as const
 
 /** Waits. Returns early when the signal aborts or a browser reports that it is online. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
@@ -46,10 +47,6 @@ export class Reconnection {
     this.options = options
   }
 
-  get isAborted(): boolean {
-    return this.options.signal?.aborted === true
-  }
-
   /** The service accepted the connection. */
   connected(): void {
     this.failures = 0
@@ -58,13 +55,14 @@ export class Reconnection {
 
   /** Waits for the time of the next connection. Fails with an error after which no connection can succeed. */
   async next(error?: unknown): Promise<void> {
-    const { maxFailures = Infinity, signal, wait = pause } = this.options
+    const { maxFailures = Infinity, pauses = DEFAULT_PAUSES, signal, wait = pause } = this.options
     signal?.throwIfAborted()
     if (error !== undefined && !(error instanceof CorralError && error.isTransient)) throw error
     this.report("lost")
     if (++this.failures > maxFailures)
       throw error ?? new CorralError("unreachable", { message: "The server ended the stream repeatedly." })
-    const ms = Math.min(FIRST_PAUSE_MS * 2 ** (this.failures - 1), LONGEST_PAUSE_MS)
+    const [first, longest] = pauses
+    const ms = Math.min(first * 2 ** (this.failures - 1), longest)
     await wait(ms * (0.5 + Math.random() / 2), signal)
     signal?.throwIfAborted()
   }

@@ -99,23 +99,20 @@ export const createTask = Effect.fn("HubTasks.createTask")(function* (
   const hub = yield* Hub
   const create = (idempotencyKey: string, resumed: RunId | undefined) =>
     hub.as(account, ({ tasks }) =>
-      Effect.map(
-        tasks.create({
-          headers: { "idempotency-key": idempotencyKey },
-          payload: {
-            projectId,
-            targetId,
-            workspace,
-            agentId,
-            input: { text },
-            // A chat never starts a run with fewer questions.
-            mode: "ask",
-            sessionId,
-            ...(resumed === undefined ? {} : { resume: resumed })
-          }
-        }),
-        ({ body }) => body
-      )
+      tasks.create({
+        headers: { "idempotency-key": idempotencyKey },
+        payload: {
+          projectId,
+          targetId,
+          workspace,
+          agentId,
+          input: { text },
+          // A chat never starts a run with fewer questions.
+          mode: "ask",
+          sessionId,
+          ...(resumed === undefined ? {} : { resume: resumed })
+        }
+      })
     )
   if (resume === undefined) return yield* create(key, undefined)
   return yield* create(key, resume).pipe(

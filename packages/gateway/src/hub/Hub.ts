@@ -3,8 +3,12 @@
  *
  * Does not: name users, or store sign-ins.
  */
+import { effectCalls } from "@corral/client/effect/EffectCalls"
+import { hubStreams } from "@corral/client/effect/HubEffects"
+import type { CorralError } from "@corral/client/http/CorralError"
+import type { HeaderValues } from "@corral/client/http/Transport"
 import { type ChatAccount, CHAT_ACCOUNT_HEADER, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
-import { ErrorObject, isErrorCode } from "@corral/domain/errors/ErrorTable"
+import { isErrorCode } from "@corral/domain/errors/ErrorTable"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { HubApprovals } from "@corral/domain/hub-api/Approvals"
 import { HubAuth } from "@corral/domain/hub-api/Auth"
@@ -14,13 +18,10 @@ import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubSessions } from "@corral/domain/hub-api/Sessions"
 import { HubTasks } from "@corral/domain/hub-api/Tasks"
-import { ServerSentEventParser } from "@corral/domain/http/ServerSentEvents"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { EventSequence, type SequencedEvent } from "@corral/domain/run/EventSequence"
-import { decodeReceivedEvent } from "@corral/domain/run/RunEvent"
-import { Context, Effect, Layer, Option, Redacted, Result, Schema, Stream } from "effect"
-import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
-import { HttpApi, HttpApiClient } from "effect/http-api"
+import type { SequencedEvent } from "@corral/domain/run/EventSequence"
+import { Context, Effect, Layer, type Redacted, Stream } from "effect"
+import { HttpApi } from "effect/http-api"
 import { type HubFailed, HubRefused, HubUnavailable } from "./HubFailures.ts"
 
 /** The groups of the contract that a Gateway uses. */
@@ -34,24 +35,28 @@ export interface HubAddress {
   readonly token: Redacted.Redacted
 }
 
-const RESPONSE_TIMEOUT = "20 seconds"
+const RESPONSE_TIMEOUT_MS = 20_000
 
 /** Account of the current call; absent for calls of the Gateway itself. */
 const CallingAccount = Context.Reference<ChatAccount | undefined>("corral/gateway/CallingAccount", {
   defaultValue: () => undefined
 })
 
-const decodeErrorObject = Schema.decodeUnknownOption(Schema.fromJsonString(ErrorObject))
-
 const unavailable = (message = "The Hub does not answer.") => new HubUnavailable({ message })
 
 /** Codes for which a retry may help. `unauthorized` is one, because a new token reaches the Hub and the Gateway at different times. */
 const retryable = new Set(["overloaded", "internal", "rate_limited", "idempotency_in_flight", "unauthorized"])
 
-const failureOf = (status: number, text: string): HubFailed => {
-  const refusal = Option.getOrUndefined(decodeErrorObject(text))
-  if (refusal === undefined) return unavailable(`The Hub answered ${status} without a reason.`)
-  const { code, details = {}, message } = refusal
+const hubFailureOf = ({ code, details, message, status }: CorralError): HubFailed => {
+  switch (code) {
+    case "unreachable":
+      return unavailable(status === undefined ? undefined : `The Hub answered ${status} without a reason.`)
+    case "invalid_response":
+      return unavailable("The Hub's response could not be decoded. It may be another version.")
+    case "replay_gap":
+      return new HubRefused({ code: "conflict", message, details })
+    default:
+  }
   const retryAfter = details["retryAfterSeconds"]
   if (code === "rate_limited" && typeof retryAfter === "number")
     return new HubUnavailable({ message: `The Hub answered ${code}.`, retryAfterMs: retryAfter * 1_000 })
@@ -59,71 +64,31 @@ const failureOf = (status: number, text: string): HubFailed => {
   return new HubRefused({ code, message, details })
 }
 
-const failOnRefusal = (response: HttpClientResponse.HttpClientResponse) =>
-  response.status >= 200 && response.status < 300
-    ? Effect.succeed(response)
-    : Effect.flatMap(response.text, (text) => Effect.fail(failureOf(response.status, text)))
+const accountHeaders = Effect.map(CallingAccount, (account): HeaderValues =>
+  account === undefined ? {} : { [CHAT_ACCOUNT_HEADER]: encodeChatAccount(account) }
+)
 
 const connect = Effect.fnUntraced(function* ({ token, url }: HubAddress) {
-  const base = (yield* HttpClient.HttpClient).pipe(
-    HttpClient.mapRequestEffect((request) =>
-      Effect.map(CallingAccount, (account) => {
-        const authorized = HttpClientRequest.bearerToken(request, Redacted.value(token))
-        return account === undefined
-          ? authorized
-          : HttpClientRequest.setHeader(authorized, CHAT_ACCOUNT_HEADER, encodeChatAccount(account))
-      })
-    ),
-    HttpClient.transformResponse((response) =>
-      response.pipe(
-        Effect.flatMap(failOnRefusal),
-        Effect.timeoutOrElse({ duration: RESPONSE_TIMEOUT, orElse: () => Effect.fail(unavailable()) }),
-        Effect.catchTag("HttpClientError", () => Effect.fail(unavailable()))
-      )
-    )
-  )
-  const calls = yield* HttpApiClient.makeWith(UsedApi, { httpClient: base, baseUrl: url })
-
-  /** Events of one connection after `after`, until the Hub ends it. */
+  const access = { url, token, headers: accountHeaders, timeoutMs: RESPONSE_TIMEOUT_MS }
+  const calls = yield* effectCalls(UsedApi, access, ({ error }) => hubFailureOf(error))
+  const { runEvents } = hubStreams(access)
+  /** Events of one connection after `after`. A lost connection fails the stream: its reader decides when it tries again. */
   const events = (runId: RunId, after: number) =>
-    Stream.suspend(() => {
-      const parser = new ServerSentEventParser()
-      const sequence = new EventSequence(decodeReceivedEvent, after)
-      return Stream.unwrap(
-        base
-          .get(`${url}/client/runs/${runId}/events`, {
-            urlParams: { after: String(after) },
-            headers: { accept: "text/event-stream" }
-          })
-          .pipe(Effect.map(({ stream }) => stream))
-      ).pipe(
-        Stream.decodeText,
-        Stream.flatMap((piece) => Stream.fromIterable(parser.push(piece))),
-        Stream.filterMap(({ data }) => Result.fromNullishOr(sequence.next(data), () => undefined)),
-        Stream.catchTag("HttpClientError", () => Stream.fail(unavailable()))
-      )
-    })
+    Stream.mapError(runEvents(runId, { after, maxFailures: 0 }), ({ error }) => hubFailureOf(error))
   return { calls, events }
 })
 
 type Connected = Effect.Success<ReturnType<typeof connect>>
 
-const toHubFailure = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, HubFailed> =>
-  Effect.mapError(call, (error) =>
-    error instanceof HubRefused || error instanceof HubUnavailable
-      ? error
-      : unavailable("The Hub's response could not be decoded. It may be another version.")
-  )
-
 export class Hub extends Context.Service<
   Hub,
   {
     /** A call as the user of an account. Fails with `binding_required` if the account is not linked. */
-    readonly as: <A, E>(
+    readonly as: <A>(
       account: ChatAccount,
-      call: (calls: Connected["calls"]) => Effect.Effect<A, E>
+      call: (calls: Connected["calls"]) => Effect.Effect<A, HubFailed>
     ) => Effect.Effect<A, HubFailed>
-    /** Events of a run after `after`, each once and in order. Ends with the last event of the run, or earlier if the Hub ends the stream. */
+    /** Events of a run after `after`, each once and in order. Ends with the last event of the run. A lost connection fails it. */
     readonly events: (
       account: ChatAccount,
       runId: RunId,
@@ -138,7 +103,7 @@ export class Hub extends Context.Service<
       Hub,
       Effect.map(connect(address), ({ calls, events }) =>
         Hub.of({
-          as: (account, call) => toHubFailure(Effect.provideService(call(calls), CallingAccount, account)),
+          as: (account, call) => Effect.provideService(call(calls), CallingAccount, account),
           events: (account, runId, after) =>
             Stream.provideService(events(runId, after), CallingAccount, account),
           page: (path) => address.url + path
