@@ -1,5 +1,5 @@
 /**
- * The documents that are derived from the code: OpenAPI of the three services, JSON Schema of the events and of the configuration file,
+ * The documents that are derived from the code: OpenAPI of the three services, AsyncAPI of their event streams, JSON Schema of the events and of the configuration file,
  * and the pages of settings, endpoints, events, errors and metrics.
  *
  * Pure: path → text. `generate.ts` writes them, `generated.test.ts` finds the ones that are stale.
@@ -18,6 +18,7 @@ import { eventsPage } from "./EventsPage.ts"
 import { httpPage } from "./HttpPage.ts"
 import { sorted } from "./Json.ts"
 import { metricsPage } from "./MetricsPage.ts"
+import { asyncApiDocument, edgeStreamService, hubStreamService } from "./openapi/AsyncApiDocument.ts"
 import { openApiDocument } from "./openapi/OpenApiDocument.ts"
 import { edgeTexts, gatewayTexts, hubTexts } from "./openapi/OpenApiTexts.ts"
 import { settingNamesModule } from "./SettingNames.ts"
@@ -34,6 +35,7 @@ const runEvent = () => {
   const envelope = Schema.toJsonSchemaDocument(Envelope)
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
+    $id: "urn:corral:schema:run-event",
     title: "RunEvent",
     description: "The events of payload version 1. Unknown types and fields are to be ignored, and kept.",
     ...schema,
@@ -46,6 +48,7 @@ const edgeConfig = () => {
   const { schema, definitions } = Schema.toJsonSchemaDocument(EdgeConfigFile, { onExcessProperty: "error" })
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
+    $id: "urn:corral:schema:edge-config",
     title: "EdgeConfigFile",
     description: "Profiles and runners of an Edge: `edge.config.json`.",
     ...schema,
@@ -59,6 +62,8 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["openapi/hub.json", text(openApiDocument(HubApi, hubTexts))],
     ["openapi/edge.json", text(openApiDocument(EdgeApi, edgeTexts))],
     ["openapi/gateway.json", text(openApiDocument(GatewayApi, gatewayTexts))],
+    ["asyncapi/edge.json", text(asyncApiDocument(edgeStreamService))],
+    ["asyncapi/hub.json", text(asyncApiDocument(hubStreamService))],
     ["schemas/run-event.json", text(runEvent())],
     ["schemas/edge-config.json", text(edgeConfig())],
     ["packages/client/src/edgePaths.ts", clientPaths("edgePaths", EdgeApi)],
