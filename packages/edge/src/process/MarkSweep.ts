@@ -49,43 +49,14 @@ const readProc = (path: string): string | undefined => {
   }
 }
 
-interface Look {
-  readonly rows: ReadonlyArray<ProcessRow>
-  /** Whether a process started or ended during the search, so that its children may have been missed. */
-  readonly moved: boolean
-}
-
 const listed = (): ReadonlyArray<string> => readdirSync("/proc").filter((name) => name >= "0" && name < ":")
-
-const livingProcesses = (): Look => {
-  const rows: Array<ProcessRow> = []
-  const names = listed()
-  let moved = false
-  for (const name of names) {
-    const pid = Number(name)
-    if (pid === process.pid) continue
-    const stat = readProc(`/proc/${name}/stat`)
-    if (stat === undefined) {
-      moved = true
-      continue
-    }
-    const row = parseStat(pid, stat)
-    if (!row.zombie) rows.push(row)
-  }
-  return { rows, moved }
-}
 
 const carries = (environ: string, mark: string): boolean =>
   environ.startsWith(`${mark}\0`) || environ.includes(`\0${mark}\0`)
 
-const isZombie = (pid: string): boolean => {
-  const stat = readProc(`/proc/${pid}/stat`)
-  return stat === undefined || parseStat(Number(pid), stat).zombie
-}
-
 interface Survivors {
   readonly pids: ReadonlyArray<number>
-  /** Whether no process started, ended or changed its program during the search, so that none was missed. */
+  /** Whether none was missed: each process that started during the search was examined, too. */
   readonly certain: boolean
 }
 
@@ -104,18 +75,50 @@ export interface MarkedProcesses {
   readonly since?: number | undefined
 }
 
-/** Living processes with the mark, in the leader's session, or descended from one of these. */
-export const findSurvivors = ({ mark, leader, since = 0 }: MarkedProcesses): Survivors => {
-  if (!hasProc) return { pids: [], certain: true }
-  const { rows, moved } = livingProcesses()
+/** Environment of a process that cannot carry the mark. */
+const NONE = "\0"
+
+/** Listings of one search. A busy machine starts processes all the time; few of them end before they are examined. */
+const MAX_LISTINGS = 8
+
+/**
+ * Examines each process once. A process that ends before it is examined may have started another, which is in the next listing. So is a
+ * process whose id is lower than that of its parent, where ids have started again from the lowest: at least two listings are needed.
+ */
+const examineAll = ({ mark, leader, since = 0 }: MarkedProcesses) => {
+  const examined = new Set([String(process.pid)])
+  const rows: Array<ProcessRow> = []
   const found = new Set<number>()
-  let changing = moved
-  for (const row of rows) {
-    const environ = row.kernel || row.startedAt < since ? undefined : readProc(`/proc/${row.pid}/environ`)
-    // Empty during an exec; unreadable after its end, or for another user's process.
-    if (environ === "") changing = true
-    if (row.session === leader || (environ !== undefined && carries(environ, mark))) found.add(row.pid)
+  /** Whether a process may have been missed. */
+  const examine = (name: string): boolean => {
+    const stat = readProc(`/proc/${name}/stat`)
+    const row = stat === undefined ? undefined : parseStat(Number(name), stat)
+    if (row === undefined || row.zombie) {
+      examined.add(name)
+      return true
+    }
+    rows.push(row)
+    if (row.session === leader) found.add(row.pid)
+    const environ = row.kernel || row.startedAt < since ? NONE : readProc(`/proc/${name}/environ`)
+    // Empty during an exec: examined again. Unreadable after its end, or for another user's process.
+    if (environ !== "") examined.add(name)
+    if (environ !== undefined && carries(environ, mark)) found.add(row.pid)
+    return environ === "" || environ === undefined
   }
+  let certain = false
+  for (let listing = 0; listing < MAX_LISTINGS && !certain; listing++) {
+    const missed = listed()
+      .filter((name) => !examined.has(name))
+      .map(examine)
+    certain = listing > 0 && !missed.includes(true)
+  }
+  return { certain, found, rows }
+}
+
+/** Living processes with the mark, in the leader's session, or descended from one of these. */
+export const findSurvivors = (target: MarkedProcesses): Survivors => {
+  if (!hasProc) return { pids: [], certain: true }
+  const { certain, found, rows } = examineAll(target)
   for (let grown = true; grown;) {
     grown = false
     for (const row of rows) {
@@ -125,11 +128,7 @@ export const findSurvivors = ({ mark, leader, since = 0 }: MarkedProcesses): Sur
       }
     }
   }
-  const before = new Set(rows.map((row) => row.pid))
-  const came = listed().some(
-    (name) => !before.has(Number(name)) && Number(name) !== process.pid && !isZombie(name)
-  )
-  return { pids: [...found], certain: !changing && !came }
+  return { pids: [...found], certain }
 }
 
 const signalOne = (pid: number, signal: NodeJS.Signals): void => {

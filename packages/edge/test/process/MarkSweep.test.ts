@@ -157,6 +157,12 @@ describe("survivors", () => {
     assert.deepStrictEqual(survivors(mark, undefined), [])
   })
 
+  it("is certain while other programs start and end", async () => {
+    await start("echo ready; while :; do /bin/true; done", envOf())
+    const searches = Array.from({ length: 50 }, () => MarkSweep.findSurvivors({ mark: newMark() }))
+    assert.isAbove(searches.filter(({ certain }) => certain).length, 25)
+  })
+
   it("never finds the process that looks", async () => {
     const found = survivors("HOME=" + (process.env.HOME ?? ""), undefined)
     assert.notInclude(found, process.pid)
