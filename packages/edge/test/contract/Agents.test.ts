@@ -7,7 +7,8 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { writeProgram } from "../Folder.ts"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { until } from "@corral/testing/time/Until"
 
 const folderOf = (): string => {
@@ -23,7 +24,10 @@ const openConfigured = async (config: object, env: Readonly<Record<string, strin
   const write = (content: object | string) =>
     writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content))
   write(config)
-  const edge = await openEdge({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file, ...env } })
+  const edge = await openEdgeInProcess({
+    grants: ["full_access"],
+    env: { CORRAL_EDGE_CONFIG_FILE: file, ...env }
+  })
   return { edge, client: edge.client, file, write }
 }
 
@@ -31,7 +35,7 @@ const openConfigured = async (config: object, env: Readonly<Record<string, strin
 const shared = (() => {
   const programs = mkdtempSync(join(tmpdir(), "corral-agents-"))
   const file = join(programs, "agents.json")
-  const edge = new EdgeProcess({
+  const edge = new EdgeInProcess({
     grants: ["full_access"],
     env: {
       CORRAL_EDGE_CONFIG_FILE: file,

@@ -1,7 +1,8 @@
 /** A runtime that asks for more than anybody can decide: it waits, nothing of it is lost, and nothing is allowed without a decision. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
 import { until } from "@corral/testing/time/Until"
 import { assertWhole } from "../harness/LogInvariants.ts"
@@ -12,7 +13,7 @@ import { sizeOf } from "../../src/approval/RequestSize.ts"
 let edge: EdgeProcess
 let client: EdgeClient
 beforeAll(async () => {
-  edge = new EdgeProcess()
+  edge = new EdgeInProcess()
   await edge.start()
   client = edge.client
 })

@@ -3,14 +3,15 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess
 let client: EdgeClient
 beforeAll(async () => {
-  edge = new EdgeProcess()
+  edge = new EdgeInProcess()
   await edge.start()
   client = edge.client
 })
@@ -200,7 +201,7 @@ describe("A decision", () => {
 
 describe("An approval without a decision", () => {
   it("expires as a denial", async () => {
-    const own = await openEdge({ env: { CORRAL_EDGE_APPROVAL_TTL_MS: "1000" } })
+    const own = await openEdgeInProcess({ env: { CORRAL_EDGE_APPROVAL_TTL_MS: "1000" } })
     const run = await own.client.create("/write never.txt hello\n/say still here")
     const reader = await own.client.follow({ runId: run.id })
     const id = await nthAsked(reader)
@@ -248,7 +249,7 @@ describe("The mode", () => {
   it("full_access is refused without a grant, and requests no approval with one", async () => {
     const refused = await client.tryCreate("/say hello", "full_access")
     assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "permission_denied"])
-    const own = await openEdge({ grants: ["full_access"] })
+    const own = await openEdgeInProcess({ grants: ["full_access"] })
     const run = await own.client.create("/write full.txt hello\n/shell touch full2.txt\n/ask", "full_access")
     const events = await own.client.log(run.id)
     assertWhole(events)

@@ -1,12 +1,13 @@
 /** What an Edge answers to requests that it must not serve: the right refusal, as the error object, with nothing that should not be told. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Answer, type EdgeRequest, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 
 let edge: EdgeProcess
 let client: EdgeClient
 beforeAll(async () => {
-  edge = new EdgeProcess()
+  edge = new EdgeInProcess()
   await edge.start()
   client = edge.client
 })
@@ -280,7 +281,7 @@ describe("A request that must not be served", () => {
   it("is not one of 256 KiB exactly", async () => {
     const text = `/say ${"é".repeat(131_069)}x`
     assert.strictEqual(Buffer.byteLength(text), 262_144)
-    const own = await openEdge()
+    const own = await openEdgeInProcess()
     assert.strictEqual((await own.client.create(text)).input.text, text)
   })
 
@@ -325,7 +326,7 @@ describe("The request id", () => {
 
 describe("A runtime whose program is missing", () => {
   it("is runtime_unavailable, and said to be so", async () => {
-    const own = await openEdge({ env: { PATH: "/nonexistent" } })
+    const own = await openEdgeInProcess({ env: { PATH: "/nonexistent" } })
     const answer = await own.client.tryCreate("hello", "ask", { agentId: "claude-code" })
     assert.deepStrictEqual([answer.status, codeOf(answer)], [503, "runtime_unavailable"])
     const { body } = await own.client.ask("GET", "/v1/agents")

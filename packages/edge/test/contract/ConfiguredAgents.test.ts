@@ -3,7 +3,7 @@ import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 /** An agent that says what it was asked, and takes the words of its configuration for an error. */
@@ -60,7 +60,7 @@ const prepare = (config: object) => {
   write(config)
   writeFileSync(join(folder, "agent.mjs"), agent)
   writeFileSync(join(folder, "shout.mjs"), adapter)
-  const edge = new EdgeProcess({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file } })
+  const edge = new EdgeInProcess({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file } })
   onTestFinished(() => edge.remove())
   return { edge, folder, write }
 }

@@ -3,13 +3,14 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { join } from "node:path"
 import { type Answer, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
 
 let edge: EdgeProcess
 let client: EdgeClient
 beforeAll(async () => {
-  edge = new EdgeProcess({ grants: ["full_access"] })
+  edge = new EdgeInProcess({ grants: ["full_access"] })
   await edge.start()
   client = edge.client
 })
@@ -146,7 +147,7 @@ describe("A refusal", () => {
   })
 
   it("that time may mend says when to try again", async () => {
-    const own = await openEdge({ env: { CORRAL_EDGE_MAX_RUNS: "1", CORRAL_EDGE_MAX_QUEUED: "0" } })
+    const own = await openEdgeInProcess({ env: { CORRAL_EDGE_MAX_RUNS: "1", CORRAL_EDGE_MAX_QUEUED: "0" } })
     await own.client.create("/sleep 60000")
     const full = await own.client.tryCreate("/say too many")
     assert.deepStrictEqual([full.status, codeOf(full)], [503, "overloaded"])
@@ -154,7 +155,7 @@ describe("A refusal", () => {
   })
 
   it("of one request too many in a second is rate_limited, and does not limit other callers", async () => {
-    const own = await openEdge({ env: { CORRAL_EDGE_REQUESTS_PER_SECOND: "5" } })
+    const own = await openEdgeInProcess({ env: { CORRAL_EDGE_REQUESTS_PER_SECOND: "5" } })
     const many = (token: string | null) =>
       Promise.all(Array.from({ length: 30 }, () => own.client.ask("GET", "/v1/runs", { token })))
     const assertLimited = (answers: ReadonlyArray<Answer>, status: number) => {
@@ -181,7 +182,7 @@ describe("A refusal", () => {
   })
 
   it("for a defect is internal, with nothing of its cause", async () => {
-    const own = await openEdge()
+    const own = await openEdgeInProcess()
     const run = await own.client.create("/say hello")
     await own.client.log(run.id)
     await own.stop()

@@ -2,13 +2,14 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { ORIGIN_HEADER } from "@corral/domain/approval/Approval"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess
 let client: EdgeClient
 beforeAll(async () => {
-  edge = new EdgeProcess()
+  edge = new EdgeInProcess()
   await edge.start()
   client = edge.client
 })

@@ -4,7 +4,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { commitAll, repository } from "../workspace/Repository.ts"
 
@@ -52,7 +53,7 @@ describe("/v1/runs/{id}/diff", () => {
 
   it("tells hunks, renames, binary and untracked files and deletions, with a repository and without", async () => {
     for (const withGit of [true, false]) {
-      const edge = await openEdge({ grants: ["full_access"] })
+      const edge = await openEdgeInProcess({ grants: ["full_access"] })
       const at = (name: string) => join(edge.workspace, name)
       const long = Array.from({ length: 40 }, (_, n) => `line ${n}\n`).join("")
       writeFileSync(at("long.txt"), long)
@@ -94,7 +95,7 @@ describe("/v1/runs/{id}/diff", () => {
   })
 
   it("is refused with a foreign cursor, and not found for a run that is not there", async () => {
-    const { client } = await openEdge()
+    const { client } = await openEdgeInProcess()
     const run = await client.create("/say hi")
     await client.log(run.id)
     assert.strictEqual(
@@ -107,7 +108,7 @@ describe("/v1/runs/{id}/diff", () => {
 })
 
 describe("A run in read_only or plan", () => {
-  const edge = new EdgeProcess()
+  const edge = new EdgeInProcess()
   beforeAll(() => edge.start())
   afterAll(() => edge.remove())
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 
 interface Page {
   readonly items: ReadonlyArray<{ readonly path: string }>
@@ -12,7 +12,7 @@ interface Page {
 
 describe("Workspace files", () => {
   it("are listed in pages and shown, and nothing outside is", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeInProcess()
     const { client } = edge
     mkdirSync(join(edge.workspace, "docs"))
     for (let i = 0; i < 5; i++) writeFileSync(join(edge.workspace, "docs", `${i}.md`), `# ${i}\n`)

@@ -2,13 +2,14 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess
 beforeAll(async () => {
-  edge = new EdgeProcess()
+  edge = new EdgeInProcess()
   await edge.start()
 })
 afterAll(() => edge.remove())
@@ -200,7 +201,7 @@ describe("A grant", () => {
   })
 
   it("is made once, however many decide at once, and not by a decision that came second", async () => {
-    const own = await openEdge()
+    const own = await openEdgeInProcess()
     const asked = await ask(own.client, "/shell echo raced")
     const scopes = ["always", "once", "always", "run"]
     const answers = await Promise.all(
@@ -220,7 +221,7 @@ describe("A grant", () => {
 
 describe("A grant of the configuration", () => {
   it("requests no approval for what it covers, and is not listed", async () => {
-    const { client } = await openEdge({
+    const { client } = await openEdgeInProcess({
       grants: [
         { action: "shell", command: ["echo"], prefix: true },
         { action: "write", files: ["notes/*"] }

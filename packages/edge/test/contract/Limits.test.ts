@@ -2,13 +2,13 @@
 import type { EdgeReadiness } from "@corral/domain/http/Health"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 const grace = { CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
 
 describe("A budget", () => {
-  const edge = new EdgeProcess({ env: grace })
+  const edge = new EdgeInProcess({ env: grace })
   beforeAll(() => edge.start())
   afterAll(() => edge.remove())
 
@@ -61,7 +61,7 @@ describe("A budget", () => {
 
 describe("A full Edge", () => {
   it("lets runs wait for their turn, cancels a waiting one at once, and refuses beyond the line", async () => {
-    const edge = await openEdge({
+    const edge = await openEdgeInProcess({
       env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1", CORRAL_EDGE_MAX_QUEUED: "2" }
     })
     const { client } = edge
@@ -93,7 +93,7 @@ describe("A full Edge", () => {
   })
 
   it("stops with runs in the line, each of them cancelled", async () => {
-    const edge = await openEdge({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
+    const edge = await openEdgeInProcess({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
     const live = await edge.client.create("/sleep 60000")
     const waiting = await edge.client.create("/say never")
     await edge.stop()
@@ -103,7 +103,7 @@ describe("A full Edge", () => {
 })
 
 describe("An Edge with room for one run", () => {
-  const edge = new EdgeProcess({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
+  const edge = new EdgeInProcess({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
   beforeAll(() => edge.start())
   afterAll(() => edge.remove())
 

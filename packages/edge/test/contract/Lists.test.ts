@@ -3,7 +3,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { git, sampleRepository } from "../workspace/Repository.ts"
 
 interface Page {
@@ -17,7 +18,7 @@ let client: EdgeClient
 /** Each with more than two items. */
 let lists: ReadonlyArray<string>
 beforeAll(async () => {
-  edge = new EdgeProcess()
+  edge = new EdgeInProcess()
   await edge.start()
   client = edge.client
   sampleRepository(edge.workspace)

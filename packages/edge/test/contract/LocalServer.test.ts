@@ -9,7 +9,8 @@ import { createServer, request as requestOver } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { type Answer, assertEdgeAnswer, codeOf } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { message, sendAndHold, sendRaw } from "@corral/testing/http/RawRequest"
 import { within } from "@corral/testing/time/Within"
 
@@ -17,7 +18,7 @@ let edge: EdgeProcess
 /** A run that has ended: something to be read. */
 let runId: string
 beforeAll(async () => {
-  edge = new EdgeProcess()
+  edge = new EdgeInProcess()
   await edge.start()
   runId = (await edge.client.create("/say private")).id
   await edge.client.log(runId)
@@ -225,7 +226,7 @@ describe("A local server", () => {
   })
 
   it("kept sockets alive whose token had been replaced: CVE-2026-34503, CVE-2026-41356", async () => {
-    const own = await openEdge({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "100" } })
+    const own = await openEdgeInProcess({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "100" } })
     const run = await own.client.create("/stream 1000000 100 64")
     const reader = await own.client.follow({ runId: run.id })
     await reader.count(5)

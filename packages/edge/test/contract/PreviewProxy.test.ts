@@ -4,7 +4,8 @@ import { createHash, randomBytes } from "node:crypto"
 import { once } from "node:events"
 import type { IncomingHttpHeaders, RequestListener } from "node:http"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { within } from "@corral/testing/time/Within"
 import { echo, openUpstream } from "../preview/Upstream.ts"
@@ -24,12 +25,12 @@ const create = async (client: EdgeClient, port: number): Promise<Opened> => {
 }
 
 /** The Edge of all previews but those that look at its memory. */
-const shared = new EdgeProcess()
+const shared = new EdgeInProcess()
 beforeAll(() => shared.start())
 afterAll(() => shared.remove())
 
 /** An Edge, a dev server that answers so, and a visitor of its preview. */
-const visiting = async (listener: RequestListener, edge = shared) => {
+const visiting = async (listener: RequestListener, edge: EdgeProcess = shared) => {
   const upstream = await openUpstream(listener)
   const opened = await create(edge.client, upstream.port)
   assert.strictEqual(opened.state, "ready")

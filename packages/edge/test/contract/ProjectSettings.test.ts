@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { type EdgeOptions, EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import type { EdgeOptions, EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 
 /** Says what a runtime says that does nothing, and keeps how it was started. */
 const program = (folder: string, lines: ReadonlyArray<object>): string => `
@@ -21,7 +22,7 @@ const claudeLines = [
 
 const open = async (grants: EdgeOptions["grants"] & {}) => {
   const path: Record<string, string> = {}
-  const edge = new EdgeProcess({ env: path, grants })
+  const edge = new EdgeInProcess({ env: path, grants })
   onTestFinished(() => edge.remove())
   const bin = join(edge.folder, "bin")
   path["PATH"] = `${bin}:/usr/bin:/bin`

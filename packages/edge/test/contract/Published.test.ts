@@ -2,13 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { contractOf } from "@corral/testing/http/Contract"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 
 const breaches = contractOf("edge")
 
 describe("The published contract", () => {
   it("describes what is answered", async () => {
-    const { client } = await openEdge()
+    const { client } = await openEdgeInProcess()
     const run = await client.create("/write notes.txt hello", "ask", {
       model: "any/model-1",
       timeoutMs: 60_000
@@ -55,7 +55,7 @@ describe("The published contract", () => {
   })
 
   it("pages over all runs, newest first, with cursors that are bound to their list", async () => {
-    const { client } = await openEdge()
+    const { client } = await openEdgeInProcess()
     const ids: Array<string> = []
     for (let i = 0; i < 7; i++) ids.push((await client.create("/say hello")).id)
     const found: Array<string> = []

@@ -2,7 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 interface OpenApi {
@@ -14,7 +15,7 @@ interface OpenApi {
 let edge: EdgeProcess
 let client: EdgeClient
 beforeAll(async () => {
-  edge = new EdgeProcess({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300" } })
+  edge = new EdgeInProcess({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300" } })
   await edge.start()
   client = edge.client
 })
@@ -36,7 +37,7 @@ describe("The timeout", () => {
   })
 
   it("of a run has a cap that no waiting stops, and that is 24 hours at most", async () => {
-    const own = await openEdge({
+    const own = await openEdgeInProcess({
       env: { CORRAL_EDGE_RUN_CAP_MS: "1000", CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
     })
     const run = await own.client.create("/ask", "ask", { timeoutMs: 60_000 })
@@ -72,7 +73,7 @@ describe("The timeout", () => {
 
 describe("Silence", () => {
   it("ends a run whose runtime hangs, and not one that waits for a person", async () => {
-    const impatient = await openEdge({
+    const impatient = await openEdgeInProcess({
       env: {
         CORRAL_EDGE_CANCEL_GRACE_MS: "300",
         CORRAL_EDGE_SILENCE_MS: "1000",
@@ -191,7 +192,7 @@ describe("/result", () => {
     })
 
     it("is 403 where an approval expired", async () => {
-      const impatient = await openEdge({ env: { CORRAL_EDGE_APPROVAL_TTL_MS: "1000" } })
+      const impatient = await openEdgeInProcess({ env: { CORRAL_EDGE_APPROVAL_TTL_MS: "1000" } })
       const expired = await impatient.client.create("/write given-up.txt x\n/fail I cannot continue")
       const late = await impatient.client.result(expired.id, 20_000)
       assert.deepStrictEqual([late.status, codeOf(late)], [403, "approval_rejected"])

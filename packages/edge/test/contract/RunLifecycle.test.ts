@@ -4,14 +4,15 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { until } from "@corral/testing/time/Until"
 
 let edge: EdgeProcess
 let client: EdgeClient
 beforeAll(async () => {
-  edge = new EdgeProcess({
+  edge = new EdgeInProcess({
     grants: ["full_access"],
     env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300", CORRAL_EDGE_ALLOWED_ENV: JSON.stringify(["TEAM", "COLOUR"]) }
   })
@@ -27,7 +28,7 @@ const idsIn = async (of: EdgeClient, state: string): Promise<ReadonlyArray<strin
 
 describe("The state of a run", () => {
   it("is created, starting, running, waiting_approval, running and completed, in snapshots and lists", async () => {
-    const own = await openEdge({
+    const own = await openEdgeInProcess({
       grants: ["full_access"],
       env: { CORRAL_EDGE_MAX_RUNS: "1", CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
     })
@@ -164,7 +165,10 @@ describe("A run", () => {
   })
 
   it("whose runtime takes no further message says so", async () => {
-    const own = await openEdge({ grants: ["full_access"], env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300" } })
+    const own = await openEdgeInProcess({
+      grants: ["full_access"],
+      env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
+    })
     const program = join(own.folder, "deaf")
     writeProgram(program, "echo here; sleep 60")
     const deaf = { id: "deaf", label: "Deaf", runtime: "text", command: [program], stdin: "prompt" }

@@ -5,14 +5,15 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess
 let client: EdgeClient
 beforeAll(async () => {
-  edge = new EdgeProcess({ grants: ["full_access"], env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300" } })
+  edge = new EdgeInProcess({ grants: ["full_access"], env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300" } })
   await edge.start()
   client = edge.client
 })
@@ -112,7 +113,7 @@ describe("The log", () => {
   })
 
   it("reports a silent runtime", async () => {
-    const own = new EdgeProcess({ env: { CORRAL_EDGE_SILENCE_NOTICE_MS: "100" } })
+    const own = new EdgeInProcess({ env: { CORRAL_EDGE_SILENCE_NOTICE_MS: "100" } })
     try {
       await own.start()
       const run = await own.client.create("/say hello\n/hang")
@@ -132,7 +133,7 @@ describe("The log", () => {
     const config = join(edge.home, "edge.config.json")
     const runner = { id: "fleeting", label: "Fleeting", runtime: "text", command: [program], stdin: "prompt" }
     writeFileSync(config, JSON.stringify({ runners: [runner] }), { mode: 0o600 })
-    const own = new EdgeProcess({
+    const own = new EdgeInProcess({
       grants: ["full_access"],
       env: { CORRAL_EDGE_MAX_RUNS: "1", CORRAL_EDGE_CONFIG_FILE: config }
     })

@@ -7,7 +7,7 @@
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import { onTestFinished } from "@effect/vitest"
 import Database from "better-sqlite3"
-import { type ChildProcess, spawn } from "node:child_process"
+import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -32,9 +32,11 @@ export interface EdgeExit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** Started process. `line` is its ready line; `undefined` if it exited before. */
-interface Launched {
-  readonly child: ChildProcess
+/** An Edge that was started. */
+export interface LaunchedEdge {
+  readonly pid: number | undefined
+  readonly signal: (signal: NodeJS.Signals) => void
+  /** Its ready line; `undefined` if it ended before. */
   readonly ready: Promise<string | undefined>
   readonly exited: Promise<EdgeExit>
 }
@@ -49,7 +51,7 @@ export class EdgeProcess {
   stderr = ""
   url = ""
   private readonly options: EdgeOptions
-  private launched: Launched | undefined
+  private launched: LaunchedEdge | undefined
 
   constructor(options: EdgeOptions = {}) {
     this.options = options
@@ -68,13 +70,13 @@ export class EdgeProcess {
   /** Starts another process on the same home and waits for its exit. It is expected to be refused. */
   async startSecond(): Promise<EdgeExit & { readonly stderr: string }> {
     const before = this.stderr.length
-    const { child, exited, ready } = this.launch()
+    const { exited, ready, signal } = this.launch()
     try {
       const exit = await within(exited, 20_000, "the second Edge's end")
       if ((await ready) !== undefined) throw new Error("the second Edge was ready")
       return { ...exit, stderr: this.stderr.slice(before) }
     } finally {
-      child.kill("SIGKILL")
+      signal("SIGKILL")
     }
   }
 
@@ -91,7 +93,7 @@ export class EdgeProcess {
   }
 
   get pid(): number {
-    const pid = this.launched?.child.pid
+    const pid = this.launched?.pid
     if (pid === undefined) throw new Error("the Edge is not running")
     return pid
   }
@@ -113,7 +115,7 @@ export class EdgeProcess {
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.launched?.child.kill(signal)
+    this.launched?.signal(signal)
   }
 
   /** Sends SIGKILL and waits until the Edge itself has ended. */
@@ -133,9 +135,14 @@ export class EdgeProcess {
     return within(this.launched.exited, 15_000, "the Edge's end")
   }
 
-  /** Kills the Edge. A test that checks an orderly stop does so before. */
+  /** Ends the Edge as fast as it can. */
+  protected end(): Promise<unknown> {
+    return this.kill()
+  }
+
+  /** Ends the Edge. A test that checks an orderly stop does so before. */
   async remove(): Promise<void> {
-    if (this.launched !== undefined) await this.kill()
+    if (this.launched !== undefined) await this.end()
     await endGroups(this.runIds, this.storedId())
     for (let look = 0; look < 20 && this.survivors().length > 0; look++) endAll(this.survivors())
     rmSync(this.folder, { recursive: true, force: true })
@@ -156,20 +163,25 @@ export class EdgeProcess {
     }
   }
 
-  private launch(): Launched {
+  /** Environment of the Edge. */
+  protected get environment(): Readonly<Record<string, string>> {
     const { env, grants } = this.options
     const workspaces = [{ id: "ws", path: this.workspace, ...(grants === undefined ? {} : { grants }) }]
+    return {
+      PATH: "/usr/local/bin:/usr/bin:/bin",
+      HOME: this.folder,
+      NODE_COMPILE_CACHE: compiled,
+      CORRAL_HOME: this.home,
+      CORRAL_EDGE_WORKSPACES: JSON.stringify(workspaces),
+      ...env
+    }
+  }
+
+  protected launch(): LaunchedEdge {
     const child = spawn(process.execPath, [main], {
       cwd: this.folder,
       stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        PATH: "/usr/local/bin:/usr/bin:/bin",
-        HOME: this.folder,
-        NODE_COMPILE_CACHE: compiled,
-        CORRAL_HOME: this.home,
-        CORRAL_EDGE_WORKSPACES: JSON.stringify(workspaces),
-        ...env
-      }
+      env: this.environment
     })
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.stderr += text
@@ -186,7 +198,7 @@ export class EdgeProcess {
       })
       child.once("close", () => resolve(undefined))
     })
-    return { child, ready, exited }
+    return { pid: child.pid, signal: (name) => void child.kill(name), ready, exited }
   }
 }
 
