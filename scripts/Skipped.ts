@@ -31,6 +31,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/service/test/http/ServiceServer.test.ts": "the system holds fewer waiting connections",
   "packages/service/test/runService.test.ts": "`script` is not installed",
   "scripts/deploy.test.ts": "systemd-analyze is not installed",
+  "scripts/openapi/OpenApi.packages.test.ts": "npm could not install the tools",
   "scripts/pack/command.packages.test.ts": "no Node before 22 is installed",
   "scripts/pack/tools.packages.test.ts": "npm could not install the tools",
   "scripts/proxies.test.ts": "nginx or Caddy is not installed"

@@ -2,27 +2,30 @@
 import { Joined } from "@corral/testing/stack/Joined"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { build } from "esbuild"
-import { execFile, execFileSync, spawnSync } from "node:child_process"
+import { execFile, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import { installTools } from "../pack/PackageTools.ts"
 import { heyApiProgram, openapiFetchProgram } from "./GeneratedClients.ts"
 
 const root = join(import.meta.dirname, "../..")
 const documentOf = (service: string): string => join(root, `openapi/${service}.json`)
 
 /** Together 70 MB, so no dependencies of the repository. */
-const tools = [
-  "@redocly/cli@2.77.0",
-  "openapi-typescript@7.13.0",
-  "openapi-fetch@0.17.0",
-  "@hey-api/openapi-ts@0.99.0",
-  "typescript@5.9.3"
-]
+const folder = mkdtempSync(join(tmpdir(), "corral-openapi-"))
+/** Without the tools the tests are skipped: the registry is not reachable, and npm's cache does not contain them. */
+const missing = await installTools(folder, {
+  "@redocly/cli": "2.77.0",
+  "openapi-typescript": "7.13.0",
+  "openapi-fetch": "0.17.0",
+  "@hey-api/openapi-ts": "0.99.0",
+  typescript: "5.9.3"
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe("published documents", { timeout: 180_000 }, () => {
-  let folder: string
+describe.skipIf(missing !== undefined)("published documents", { timeout: 180_000 }, () => {
   let joined: Joined
   const tool = (name: string, ...args: ReadonlyArray<string>) =>
     spawnSync(process.execPath, [join(folder, "node_modules", name), ...args], {
@@ -31,14 +34,9 @@ describe("published documents", { timeout: 180_000 }, () => {
       env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }
     })
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "corral-openapi-"))
-    writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }))
-    const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
-    execFileSync("npm", ["install", ...flags, ...tools], { cwd: folder, stdio: "ignore" })
     joined = await Joined.open()
   }, 180_000)
   afterAll(async () => {
-    rmSync(folder, { recursive: true, force: true })
     await joined.remove()
   })
 

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { root } from "./Modules.ts"
 
 /** Exact versions. `npm` finds them in its cache, or in the registry. */
-const dependencies = {
+const packageTools: Readonly<Record<string, string>> = {
   "@arethetypeswrong/cli": "0.18.5",
   publint: "0.3.25",
   "typescript-5.9": "npm:typescript@5.9.3",
@@ -35,8 +35,11 @@ export const compilers = (tools: string): Readonly<Record<string, string>> => ({
   "TypeScript 7": join(root, "node_modules/typescript/bin/tsc")
 })
 
-/** Installs the tools. Returns why that failed, or `undefined`. */
-export const installTools = async (folder: string): Promise<string | undefined> => {
+/** Installs tools of exact versions. Returns why that failed, or `undefined`. */
+export const installTools = async (
+  folder: string,
+  dependencies = packageTools
+): Promise<string | undefined> => {
   if (existsSync(join(folder, "node_modules"))) return undefined
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }))
