@@ -147,7 +147,12 @@ export class Subprocess {
     clearTimeout(this.linger)
     this.lingerUntil ??= performance.now() + LINGER_LIMIT_MS
     const left = Math.max(0, this.lingerUntil - performance.now())
-    this.linger = setTimeout(() => this.reportEnd(), Math.min(LINGER_MS, left))
+    const linger = setTimeout(
+      // If the thread was busy, the timer is late and comes before reads that wait in the pipe.
+      () => setImmediate(() => (this.linger === linger ? this.reportEnd() : undefined)),
+      Math.min(LINGER_MS, left)
+    )
+    this.linger = linger
   }
 
   private settle(): void {

@@ -84,6 +84,25 @@ const isAlive = (pid: number): boolean => {
 }
 
 describe("Subprocess", () => {
+  it("reads output that waits in the pipe although the thread was busy when the program ended", async () => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const chunks: Array<Buffer> = []
+    // A grandchild prints after the program has ended, while this thread is busy for longer than the output lingers.
+    const args = ["-c", "(sleep 0.05; printf late; sleep 0.6) & exit 0"]
+    const busy = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    const child = new Subprocess(
+      { file: "/bin/sh", args, cwd: tmpdir(), env: { PATH: process.env.PATH ?? "" }, stdin: "ignore" },
+      {
+        onChunk: (chunk) => chunks.push(chunk),
+        onGone: () => process.nextTick(busy),
+        onEnd: () => resolve(Buffer.concat(chunks).toString()),
+        onSpawnError: ({ message }) => resolve(message)
+      }
+    )
+    started.push(child)
+    assert.strictEqual(await promise, "late")
+  })
+
   it("gives what the child prints, and its end", async () => {
     const { text, code, signal, stderr } = await ended(shell("echo out; echo err >&2; exit 3"))
     assert.deepStrictEqual(
