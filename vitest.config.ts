@@ -14,7 +14,7 @@ const common = {
 }
 
 /** What looks at the process that it is in, or at everything that runs here: a fork for each file. */
-const apart = ["packages/edge/test/process/**/*.test.ts", "packages/adapters/test/HeldMemory.test.ts"]
+const apart = ["packages/edge/test/process/**/*.test.ts", "packages/adapters/test/Conformance.test.ts"]
 
 export default defineConfig({
   test: {

@@ -3,8 +3,6 @@ import { relative } from "node:path"
 
 /** By file, what its skipped tests lack. `scripts/skipped.test.ts` finds files that are missing here. */
 export const reasons: Readonly<Record<string, string>> = {
-  "packages/adapters/test/Registry.property.test.ts":
-    "the runtime prints plain text, to which the property does not apply",
   "packages/cli/test/e2e/Completions.test.ts": "the shell is not installed",
   "packages/cli/test/e2e/FirstRun.test.ts": "no Node before 22, or no `script`, is installed",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",

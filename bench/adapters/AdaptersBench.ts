@@ -4,7 +4,7 @@
  *
  * One thread, no process: the largest recordings of an adapter, read in the pieces of a pipe, again and again. The first pass of each is not counted.
  */
-import { cut, type Recording, replay } from "@corral/adapters/conformance/Replay"
+import { cut, type Recording, replay } from "@corral/conformance/Replay"
 import type { AdapterOutput, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 import { outputDecoder } from "@corral/adapters/OutputDecoder"

@@ -31,7 +31,8 @@ class DeployerProtocol implements Protocol {
     return [...outputs, ...this.#collector.takeOutputs()]
   }
 
-  readonly answer: Protocol["answer"] = (_key, { decision }) => line({ yes: decision === "allow" })
+  readonly answer: Protocol["answer"] = (key, { decision }) =>
+    this.#collector.takeAnswer(key) ? line({ yes: decision === "allow" }) : undefined
 
   readonly input: Protocol["input"] = () => undefined
 

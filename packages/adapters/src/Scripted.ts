@@ -86,7 +86,9 @@ class ScriptedProtocol implements Protocol {
   }
 
   readonly answer: Protocol["answer"] = (id, { decision, reason, updatedInput }) =>
-    line({ type: "decision", id, allow: decision === "allow", reason, input: updatedInput })
+    this.#collector.takeAnswer(id)
+      ? line({ type: "decision", id, allow: decision === "allow", reason, input: updatedInput })
+      : undefined
 
   readonly input: Protocol["input"] = (text) =>
     this.#collector.isOver ? undefined : line({ type: "input", text })

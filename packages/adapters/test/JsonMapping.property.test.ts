@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"
-import { replay } from "../src/conformance/Replay.ts"
-import { invariantProblems, deltasJoin } from "../src/conformance/Invariants.ts"
+import { replay } from "@corral/conformance/Replay"
+import { invariantFindings, deltasJoin } from "@corral/conformance/Invariants"
 import { makeJsonLines } from "../src/JsonMapping.ts"
 import type { JsonMap } from "../src/one-shot/JsonMap.ts"
 import { tries } from "@corral/testing/time/Effort"
@@ -54,7 +54,7 @@ describe("A JSON map", () => {
       const adapter = makeJsonLines({ ...program, map: mapOf(type) })
       const outputs = replay(adapter, { start, exit }, [Buffer.from(printed)])
 
-      assert.deepStrictEqual([...invariantProblems(outputs), ...deltasJoin(outputs)], [])
+      assert.deepStrictEqual([...invariantFindings(outputs), ...deltasJoin(outputs)], [])
       const events = outputs.flatMap((output) => (output._tag === "Event" ? [output.event] : []))
       const texts = events.flatMap((event) =>
         event.type === "run.message.completed" ? [event.payload.text] : []

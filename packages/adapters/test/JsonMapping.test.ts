@@ -1,7 +1,7 @@
 /** A map finds what was printed, in a line of any depth, and nothing that a line's object only inherits. */
 import { assert, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
-import { replay } from "../src/conformance/Replay.ts"
+import { replay } from "@corral/conformance/Replay"
 import { makeJsonLines } from "../src/JsonMapping.ts"
 
 const program = { label: "A program", command: ["program"], stdin: "none", install: "" } as const

@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"
-import { invariantProblems, deltasJoin } from "../src/conformance/Invariants.ts"
-import { replay } from "../src/conformance/Replay.ts"
+import { invariantFindings, deltasJoin } from "@corral/conformance/Invariants"
+import { replay } from "@corral/conformance/Replay"
 import { MAX_LINE_BYTES } from "../src/text/Lines.ts"
 import { tries } from "@corral/testing/time/Effort"
 import { recordings, registry } from "@corral/testing/recordings/Fixtures"
@@ -25,7 +25,7 @@ for (const [id, adapter] of registry) {
         const text = unit.repeat(Math.ceil(length / unit.length))
         const recording = { ...answered, stdout: saying(answered.stdout, answer, text) }
         const outputs = replay(adapter, recording, [recording.stdout])
-        assert.deepStrictEqual([...invariantProblems(outputs), ...deltasJoin(outputs)], [])
+        assert.deepStrictEqual([...invariantFindings(outputs), ...deltasJoin(outputs)], [])
         const textOf = (type: "run.message.delta" | "run.message.completed") =>
           outputs
             .flatMap((output) =>

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { AnyRuntimeAdapter, StreamProtocol } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, Stream } from "effect"
 import { claudeCode } from "../src/ClaudeCode.ts"
-import { cut, replay } from "../src/conformance/Replay.ts"
+import { cut, replay } from "@corral/conformance/Replay"
 import { decodeRun } from "../src/OutputDecoder.ts"
 import { load } from "@corral/testing/recordings/Fixtures"
 

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import path from "node:path"
 import { claudeCode } from "../src/ClaudeCode.ts"
-import { invariantProblems, deltasJoin } from "../src/conformance/Invariants.ts"
+import { invariantFindings, deltasJoin } from "@corral/conformance/Invariants"
 import { Conversation, workspace } from "./Conversation.ts"
 import { fixtures } from "@corral/testing/recordings/Fixtures"
 
@@ -46,7 +46,7 @@ describe("a played claude", () => {
     assert.strictEqual((await outcomeOf(run))._tag, "Completed")
     assert.isTrue(existsSync(inFolder("approved.txt")))
     assert.strictEqual((await run.ended).code, 0)
-    assert.deepStrictEqual([...invariantProblems(run.outputs), ...deltasJoin(run.outputs)], [])
+    assert.deepStrictEqual([...invariantFindings(run.outputs), ...deltasJoin(run.outputs)], [])
   })
 
   it("runs an edited command instead", async () => {
@@ -68,7 +68,7 @@ describe("a played claude", () => {
     assert.isFalse(existsSync(inFolder("approved.txt")))
     const result = await run.next("Event", ({ event }) => event.type === "run.tool.result")
     assert.deepInclude(result.event.payload, { status: "denied" })
-    assert.deepStrictEqual(invariantProblems(run.outputs), [])
+    assert.deepStrictEqual(invariantFindings(run.outputs), [])
   })
 
   it("a decision that cancels ends the run", async () => {
@@ -106,7 +106,7 @@ describe("a played claude", () => {
       run.write(run.protocol.cancel())
       assert.strictEqual((await outcomeOf(run))._tag, "Cancelled")
       assert.strictEqual((await run.ended).code, 1)
-      assert.deepStrictEqual(invariantProblems(run.outputs), [])
+      assert.deepStrictEqual(invariantFindings(run.outputs), [])
     }
   })
 

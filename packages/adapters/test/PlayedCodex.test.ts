@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs"
 import path from "node:path"
 import { codex } from "../src/Codex.ts"
 import { codexExec } from "../src/CodexExec.ts"
-import { invariantProblems, deltasJoin } from "../src/conformance/Invariants.ts"
+import { invariantFindings, deltasJoin } from "@corral/conformance/Invariants"
 import { Conversation, workspace } from "./Conversation.ts"
 import { fixtures } from "@corral/testing/recordings/Fixtures"
 
@@ -58,7 +58,7 @@ describe("a played codex", () => {
     assert.strictEqual((await outcomeOf(run))._tag, "Completed")
     assert.isTrue(existsSync(inFolder("approved.txt")))
     assert.strictEqual((await run.ended).code, 0)
-    assert.deepStrictEqual([...invariantProblems(run.outputs), ...deltasJoin(run.outputs)], [])
+    assert.deepStrictEqual([...invariantFindings(run.outputs), ...deltasJoin(run.outputs)], [])
     assert.isFalse(run.outputs.some(({ _tag }) => _tag === "ApprovalWithdrawn" || _tag === "Unknown"))
   })
 
@@ -70,7 +70,7 @@ describe("a played codex", () => {
     assert.isFalse(existsSync(inFolder("approved.txt")))
     const result = await run.next("Event", ({ event }) => event.type === "run.tool.result")
     assert.deepInclude(result.event.payload, { status: "denied" })
-    assert.deepStrictEqual(invariantProblems(run.outputs), [])
+    assert.deepStrictEqual(invariantFindings(run.outputs), [])
   })
 
   it("a decision that cancels ends the run", async () => {
@@ -108,7 +108,7 @@ describe("a played codex", () => {
       run.write(run.protocol.cancel())
       assert.strictEqual((await outcomeOf(run))._tag, "Cancelled")
       assert.strictEqual((await run.ended).code, 0)
-      assert.deepStrictEqual(invariantProblems(run.outputs), [])
+      assert.deepStrictEqual(invariantFindings(run.outputs), [])
     }
   })
 

@@ -1,8 +1,8 @@
 /** Recordings retold: the same run, in which the model or its service said something else. */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Buffer } from "node:buffer"
-import { joinLines, splitLines } from "../src/conformance/Hostile.ts"
-import { replay, type Recording } from "../src/conformance/Replay.ts"
+import { joinLines, splitLines } from "@corral/conformance/Hostile"
+import { replay, type Recording } from "@corral/conformance/Replay"
 import { isJsonObject, parseObject } from "../src/text/Json.ts"
 
 /** The texts of the messages of a run, and the pieces in which they streamed. */

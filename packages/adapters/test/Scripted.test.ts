@@ -4,7 +4,7 @@ import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { until } from "@corral/testing/time/Until"
-import { invariantProblems, deltasJoin } from "../src/conformance/Invariants.ts"
+import { invariantFindings, deltasJoin } from "@corral/conformance/Invariants"
 import { makeScripted } from "../src/Scripted.ts"
 import { Conversation, workspace } from "./Conversation.ts"
 
@@ -83,7 +83,7 @@ describe("Scripted story", () => {
     )
     assert.include(notes, 'I read README.md: 2 lines with something on them. It begins with "# Demo".')
     assert.deepStrictEqual({ code: end.code, signal: end.signal }, { code: 0, signal: null })
-    assert.deepStrictEqual([...invariantProblems(run.outputs), ...deltasJoin(run.outputs)], [])
+    assert.deepStrictEqual([...invariantFindings(run.outputs), ...deltasJoin(run.outputs)], [])
   })
 
   it("continues without the denied action", async () => {
@@ -93,7 +93,7 @@ describe("Scripted story", () => {
     assert.strictEqual((await outcomeOf(run))._tag, "Completed")
     assert.isFalse(existsSync(inFolder("NOTES.md")))
     assert.include(run.lastText, "not in this folder")
-    assert.deepStrictEqual(invariantProblems(run.outputs), [])
+    assert.deepStrictEqual(invariantFindings(run.outputs), [])
   })
 
   it("writes an edited input instead of the original", async () => {
@@ -163,7 +163,7 @@ describe("Scripted directives", () => {
       "Outcome"
     ])
     assert.strictEqual((await run.next("ApprovalWithdrawn")).key, key)
-    assert.deepStrictEqual(invariantProblems(run.outputs), [])
+    assert.deepStrictEqual(invariantFindings(run.outputs), [])
   })
 
   it("a cancel stops a sleep and a stream", async () => {
@@ -215,7 +215,7 @@ describe("Scripted directives", () => {
     const run = play("/say before\n/garbage 200\n/say after")
     assert.deepStrictEqual(await outcomeOf(run), { _tag: "Completed", text: "after" })
     assert.isAbove(run.shape.filter((type) => type === "schema.validation_failed").length, 100)
-    assert.deepStrictEqual(invariantProblems(run.outputs), [])
+    assert.deepStrictEqual(invariantFindings(run.outputs), [])
   })
 
   it("prints a line over the limit, which is dropped with its length", async () => {
@@ -281,7 +281,7 @@ describe("Scripted directives", () => {
       { _tag: "Artifact", name: "a.md", mediaType: "text/markdown", content: "# A\nB" },
       { _tag: "Artifact", name: "notes.txt", mediaType: "image/png", content: Buffer.from("one\n") }
     ])
-    assert.deepStrictEqual(invariantProblems(run.outputs), [])
+    assert.deepStrictEqual(invariantFindings(run.outputs), [])
   })
 
   it("keeps the session that it resumes", async () => {

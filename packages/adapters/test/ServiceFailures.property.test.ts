@@ -6,7 +6,7 @@ import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { Schema } from "effect"
-import { replay, type Recording } from "../src/conformance/Replay.ts"
+import { replay, type Recording } from "@corral/conformance/Replay"
 import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 import { answerOf, replaced, saying } from "./Retold.ts"
 import { tries } from "@corral/testing/time/Effort"
@@ -58,7 +58,7 @@ for (const [id, adapter] of registry) {
   const all = recordings(id)
   const failed = all.filter(
     ({ expected, stdout }) =>
-      expected.outcome === "Failed" && Buffer.from(stdout).toString("utf8").search(WORDS) !== -1
+      expected?.outcome === "Failed" && Buffer.from(stdout).toString("utf8").search(WORDS) !== -1
   )
   const answered = all.filter(({ name }) => name === "simple-message")
   if (failed.length === 0 && answered.length === 0) continue

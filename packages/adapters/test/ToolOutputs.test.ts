@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { arrayOf, isJsonObject, parseObject, type JsonObject } from "../src/text/Json.ts"
-import { splitLines } from "../src/conformance/Hostile.ts"
-import { replay } from "../src/conformance/Replay.ts"
+import { splitLines } from "@corral/conformance/Hostile"
+import { replay } from "@corral/conformance/Replay"
 import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 
 /** Fields in which programs print what a tool gave back. */

@@ -48,6 +48,7 @@ const startsRun = ({ _tag }: AdapterOutput): boolean =>
 export class OutputCollector {
   readonly #calls = new Map<string, { readonly tool: string; readonly parentCallId?: string }>()
   readonly #approvals = new Map<string, "waiting" | "withdrawn">()
+  readonly #answered = new Set<string>()
   readonly #messages = new OpenMessages()
   #outputs: Array<AdapterOutput> = []
   /** Invalid lines before the runtime has started. They are emitted after its start, because a run's first event has to be its start. */
@@ -147,6 +148,13 @@ export class OutputCollector {
     if (this.#approvals.has(key)) return false
     this.#approvals.set(key, "waiting")
     this.emit({ _tag: "Approval", key, request })
+    return true
+  }
+
+  /** Whether an approval waits for this answer. Returns false for an unknown key, and for a second answer. */
+  takeAnswer(key: string): boolean {
+    if (!this.#approvals.has(key) || this.#answered.has(key)) return false
+    this.#answered.add(key)
     return true
   }
 

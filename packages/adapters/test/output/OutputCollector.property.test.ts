@@ -3,7 +3,7 @@ import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { tries } from "@corral/testing/time/Effort"
-import { deltasJoin } from "../../src/conformance/Invariants.ts"
+import { deltasJoin } from "@corral/conformance/Invariants"
 import { OutputCollector } from "../../src/output/OutputCollector.ts"
 
 const Pieces = Schema.Array(

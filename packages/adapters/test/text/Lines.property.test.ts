@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { Schema } from "effect"
-import { cut, randomNumbers, randomSizes } from "../../src/conformance/Replay.ts"
+import { cut, randomNumbers, randomSizes } from "@corral/conformance/Replay"
 import { Lines, type Line } from "../../src/text/Lines.ts"
 import { tries } from "@corral/testing/time/Effort"
 

@@ -4,7 +4,7 @@
  */
 import { assert } from "@effect/vitest"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { randomNumbers } from "@corral/adapters/conformance/Replay"
+import { randomNumbers } from "@corral/conformance/Replay"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"

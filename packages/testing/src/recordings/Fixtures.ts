@@ -1,8 +1,8 @@
-/** Recordings of the adapters' tests in `fixtures/<adapter>/<scenario>/`, as the conformance suite reads them. */
-import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+/** Recordings of the adapters' tests in `fixtures/<adapter>/<scenario>/`, as the conformance kit reads them. */
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { fileURLToPath } from "node:url"
-import type { Recording } from "@corral/adapters/conformance/Replay"
+import { loadRecording, loadRecordings } from "@corral/conformance/Recordings"
+import type { Recording } from "@corral/conformance/Replay"
 import { makeJsonLines } from "@corral/adapters/JsonMapping"
 import type { JsonMap } from "@corral/adapters/one-shot/JsonMap"
 import { builtIn } from "@corral/adapters/Registry"
@@ -11,25 +11,12 @@ import { makeText } from "@corral/adapters/Text"
 
 export const fixtures = fileURLToPath(new URL("../../../adapters/test/fixtures/", import.meta.url))
 
-const json = <A>(file: string): A => JSON.parse(readFileSync(file, "utf8"))
+/** Every line of a program that prints text means something. */
+const withKind = (adapter: string, recording: Recording): Recording =>
+  adapter === "text" ? { ...recording, isText: true } : recording
 
-export const load = (adapter: string, name: string): Recording => {
-  const folder = `${fixtures}${adapter}/${name}`
-  return {
-    name,
-    start: json<RunStart>(`${folder}/start.json`),
-    inputs: existsSync(`${folder}/inputs.json`) ? json(`${folder}/inputs.json`) : [],
-    stdout: readFileSync(`${folder}/stdout.jsonl`),
-    chunkSizes: json(`${folder}/chunks.json`),
-    exit: {
-      ...json<{ code: number | null; signal: string | null }>(`${folder}/exit.json`),
-      stderr: readFileSync(`${folder}/stderr.txt`, "utf8")
-    },
-    expected: existsSync(`${folder}/expected.json`)
-      ? json(`${folder}/expected.json`)
-      : { outcome: "Completed" }
-  }
-}
+export const load = (adapter: string, name: string): Recording =>
+  withKind(adapter, loadRecording(`${fixtures}${adapter}`, name))
 
 /** Map of a program that uses every entry. */
 const map: JsonMap = {
@@ -105,6 +92,4 @@ export const registry: ReadonlyMap<string, RuntimeAdapter> = new Map([
 ])
 
 export const recordings = (adapter: string): ReadonlyArray<Recording> =>
-  readdirSync(`${fixtures}${adapter}`)
-    .sort()
-    .map((name) => load(adapter, name))
+  loadRecordings(`${fixtures}${adapter}`).map((recording) => withKind(adapter, recording))

@@ -2,8 +2,7 @@
  * Corruptions of a recording: changes of later versions, losses in pipes, output of broken and hostile programs.
  */
 import { Buffer } from "node:buffer"
-import { isJsonObject, parseObject } from "../text/Json.ts"
-import { randomNumbers } from "./Replay.ts"
+import { isJsonObject, parseObject } from "@corral/adapters/text/Json"
 
 /** Meaningless and hostile lines. None of them ends a run. */
 export const noise: ReadonlyArray<Uint8Array> = [
@@ -26,6 +25,15 @@ export const noise: ReadonlyArray<Uint8Array> = [
   Buffer.from(`${'{"a":['.repeat(3_000)}1${"]}".repeat(3_000)}`),
   Buffer.from("[".repeat(100_000))
 ]
+
+/** Beginnings of characters of two to four bytes, and bytes that begin none. */
+export const cutCharacters: ReadonlyArray<Uint8Array> = [
+  [0xc3],
+  [0xe2, 0x82],
+  [0xf0, 0x9f, 0x92],
+  [0x80],
+  [0xff, 0xfe]
+].map((bytes) => Uint8Array.from(bytes))
 
 const NEWLINE = 10
 
@@ -97,36 +105,3 @@ export const withEveryLineTwice = (bytes: Uint8Array): Uint8Array =>
 
 /** The recording without its last line, where a runtime reports its outcome. */
 export const withoutLastLine = (bytes: Uint8Array): Uint8Array => joinLines(splitLines(bytes).slice(0, -1))
-
-/** The recording with a few bytes changed, removed, repeated or moved, by seed. */
-export const mutated = (bytes: Uint8Array, seed: number): Uint8Array => {
-  const random = randomNumbers(seed)
-  let result = Buffer.from(bytes)
-  for (let change = 0; change < 1 + random(8); change++) {
-    const at = random(result.length + 1)
-    const size = random(random(2) === 0 ? 4 : 400)
-    const part = result.subarray(at, at + size)
-    switch (random(5)) {
-      case 0:
-        part.fill(random(256))
-        break
-      case 1:
-        result = Buffer.concat([result.subarray(0, at), result.subarray(at + size)])
-        break
-      case 2:
-        result = Buffer.concat([result.subarray(0, at), part, result.subarray(at)])
-        break
-      case 3:
-        result = Buffer.concat([result.subarray(at), result.subarray(0, at)])
-        break
-      case 4:
-        result = Buffer.concat([
-          result.subarray(0, at),
-          noise[random(noise.length)] ?? part,
-          result.subarray(at)
-        ])
-        break
-    }
-  }
-  return result
-}

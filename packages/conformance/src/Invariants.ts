@@ -1,36 +1,58 @@
 /**
- * Invariants of the outputs of every adapter on any input. Each function returns sentences about violations; empty if the invariant holds.
+ * Invariants of the outputs of every adapter on any input. Each function returns what violates it; empty if the invariant holds.
  */
 import { Buffer } from "node:buffer"
-import {
-  encodeUlid,
-  eventIdOf,
-  type ApprovalId,
-  type ArtifactId,
-  type RunId,
-  type WorkspaceId
-} from "@corral/domain/identity/Ids"
-import { decodeEvent, draft, PAYLOAD_VERSION, type EventDraft } from "@corral/domain/run/RunEvent"
+import { encodeUlid, type ApprovalId, type ArtifactId, type WorkspaceId } from "@corral/domain/identity/Ids"
+import { outputProblem } from "@corral/domain/run/AdapterOutputSchema"
+import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { transition, type Transition } from "@corral/domain/run/RunMachine"
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
-import { Result } from "effect"
-import { pathsIn } from "../files/InputPaths.ts"
-import { objectOf } from "../text/Json.ts"
+import { pathsIn } from "@corral/adapters/files/InputPaths"
+import { objectOf } from "@corral/adapters/text/Json"
+import { type Finding, findingsOf } from "./Rules.ts"
 
 type Problems = ReadonlyArray<string>
-
-const runId = `run_${encodeUlid(0, new Uint8Array(10))}` as RunId // made by the function that makes all ids
 
 const events = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<EventDraft> =>
   outputs.flatMap((output) => (output._tag === "Event" ? [output.event] : []))
 
 /** There is one outcome, and nothing comes after it. */
-export const oneOutcome = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+const oneOutcome = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<Finding> => {
   const at = outputs.findIndex((output) => output._tag === "Outcome")
-  if (at === -1) return ["there is no outcome"]
-  return at === outputs.length - 1 ? [] : [`${outputs.length - 1 - at} outputs come after the outcome`]
+  if (at === -1) return findingsOf("outcome-missing", ["there is no outcome"])
+  const after = outputs.slice(at + 1)
+  const others = after.filter(({ _tag }) => _tag !== "Outcome").length
+  return [
+    ...findingsOf(
+      "outcome-repeated",
+      after.length === others ? [] : [`there are ${1 + after.length - others} outcomes`]
+    ),
+    ...findingsOf("output-after-outcome", others === 0 ? [] : [`${others} outputs come after the outcome`])
+  ]
 }
+
+/** A message is completed once, and a key asks once. Lines that are printed twice may repeat an id. */
+export const idsUnique = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<Finding> => {
+  const completed = events(outputs).flatMap((event) =>
+    event.type === "run.message.completed" ? [event.payload.messageId] : []
+  )
+  const keys = outputs.flatMap((output) => (output._tag === "Approval" ? [output.key] : []))
+  return [
+    ...findingsOf(
+      "message-ids",
+      repeated(completed).map((id) => `message ${id} is completed twice`)
+    ),
+    ...findingsOf(
+      "approval-keys",
+      repeated(keys).map((key) => `approval ${key} is requested twice`)
+    )
+  ]
+}
+
+const repeated = (ids: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...new Set(ids.filter((id, at) => ids.indexOf(id) !== at))
+]
 
 /** Every tool call has exactly one result, and every result a call. */
 export const callsClosed = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
@@ -112,21 +134,9 @@ export const diffsOnce = (outputs: ReadonlyArray<AdapterOutput>, turns: number):
   return diffs <= turns ? [] : [`${diffs} times run.diff.ready in ${turns} turns`]
 }
 
-/** Every event is unchanged by encoding and decoding, and has a known type. */
-export const eventsKnown = (outputs: ReadonlyArray<AdapterOutput>): Problems =>
-  events(outputs).flatMap((event, at) => {
-    const encoded = JSON.stringify({
-      id: eventIdOf(runId, at + 1),
-      seq: at + 1,
-      type: event.type,
-      runId,
-      createdAt: "2026-01-01T00:00:00.000Z",
-      payload: { v: PAYLOAD_VERSION, ...event.payload }
-    })
-    const decoded = decodeEvent(JSON.parse(encoded))
-    if (Result.isFailure(decoded)) return [`${event.type} is no event`]
-    return decoded.success._tag === "KnownEvent" ? [] : [`the payload of ${event.type} does not fit`]
-  })
+/** Every output has the shape of the specification. */
+const outputsFit = (outputs: ReadonlyArray<AdapterOutput>): Problems =>
+  outputs.flatMap((output) => outputProblem(output) ?? [])
 
 const artifactReady = draft("run.artifact.ready", {
   artifactId: `art_${encodeUlid(0, new Uint8Array(10))}` as ArtifactId, // made as ids are made
@@ -202,7 +212,8 @@ export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems 
   if (state.openCalls.size > 0) problems.push("calls are open before the process ends")
   take(transition(state, { _tag: "Ended" }))
   const terminals = appended.filter(({ type }) => /^run\.(completed|failed|cancelled)$/.test(type)).length
-  return terminals === 1 ? problems : [...problems, `${terminals} terminal events`]
+  const hasOutcome = outputs.some(({ _tag }) => _tag === "Outcome")
+  return terminals === 1 || !hasOutcome ? problems : [...problems, `${terminals} terminal events`]
 }
 
 /** An approval of a write names every path of the tool's input, because policy checks only `files`. */
@@ -218,11 +229,15 @@ export const approvalsNameFiles = (outputs: ReadonlyArray<AdapterOutput>): Probl
   })
 
 /** Invariants for any input. */
-export const invariantProblems = (outputs: ReadonlyArray<AdapterOutput>): Problems => [
-  ...oneOutcome(outputs),
-  ...callsClosed(outputs),
-  ...messagesCompleted(outputs),
-  ...longTextsStreamed(outputs),
-  ...eventsKnown(outputs),
-  ...machineAccepts(outputs)
-]
+export const invariantFindings = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<Finding> => {
+  const misfits = findingsOf("schema", outputsFit(outputs))
+  // The others read the fields of outputs.
+  if (misfits.length > 0) return misfits
+  return [
+    ...oneOutcome(outputs),
+    ...findingsOf("calls", callsClosed(outputs)),
+    ...findingsOf("message-open", messagesCompleted(outputs)),
+    ...findingsOf("long-text", longTextsStreamed(outputs)),
+    ...findingsOf("machine", machineAccepts(outputs))
+  ]
+}

@@ -19,7 +19,12 @@ export interface Recording {
   /** Bytes of each read, in order. Their sum is the length of stdout. */
   readonly chunkSizes: ReadonlyArray<number>
   readonly exit: ProcessEnd
-  readonly expected: { readonly outcome: Outcome["_tag"]; readonly reason?: string | undefined }
+  /** How the run ended; unknown for output of no real program. */
+  readonly expected?: { readonly outcome: Outcome["_tag"]; readonly reason?: string | undefined } | undefined
+  /** The outputs that a person has read and found right, as JSON. */
+  readonly outputs?: ReadonlyArray<unknown> | undefined
+  /** The program prints text: each line means something, and no line is unreadable. */
+  readonly isText?: boolean | undefined
 }
 
 /** Cuts bytes into reads of these sizes. The rest is the last read. */

@@ -1,0 +1,144 @@
+/** Checks of a recording that was corrupted: noise, lost and doubled lines, cuts, later versions, secrets in unreadable lines. */
+import { MAX_LINE_BYTES } from "@corral/adapters/text/Lines"
+import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { Buffer } from "node:buffer"
+import { differences } from "./Golden.ts"
+import * as Hostile from "./Hostile.ts"
+import { invariantFindings } from "./Invariants.ts"
+import { randomNumbers, replay, type Recording } from "./Replay.ts"
+import { catching, type Finding, findingsOf, type RuleId } from "./Rules.ts"
+
+/** An output without its printed form. */
+const withoutRaw = (output: AdapterOutput): AdapterOutput =>
+  output._tag === "Unknown" ? { _tag: "Unknown", what: output.what } : output
+
+/** What was said of the run itself: without what says that something was not understood. */
+const understood = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<AdapterOutput> =>
+  outputs.filter(
+    (output) =>
+      output._tag !== "Unknown" &&
+      !(output._tag === "Event" && output.event.type === "schema.validation_failed")
+  )
+
+/** What was said and done, without the counting. */
+const content = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<AdapterOutput> =>
+  understood(outputs).filter(({ _tag }) => _tag === "Event" || _tag === "Approval" || _tag === "Artifact")
+
+const completes = (outputs: ReadonlyArray<AdapterOutput>): boolean =>
+  outputs.some((output) => output._tag === "Outcome" && output.outcome._tag === "Completed")
+
+const labelled = (name: string, findings: ReadonlyArray<Finding>): ReadonlyArray<Finding> =>
+  findings.map(({ message, rule }) => ({ rule, message: `${name}: ${message}` }))
+
+const NEWLINE = 10
+
+/** Where lines end: after each newline. */
+const lineEnds = (bytes: Uint8Array): ReadonlyArray<number> => {
+  const ends: Array<number> = []
+  for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) ends.push(at + 1)
+  return ends
+}
+
+const inserted = (bytes: Uint8Array, at: number, line: Uint8Array): Uint8Array =>
+  Buffer.concat([bytes.subarray(0, at), line, Buffer.from("\n"), bytes.subarray(at)])
+
+/** Valid outputs on each corruption; an exception is a violation of `rule`. */
+const corruptions = (
+  stdout: Uint8Array
+): ReadonlyArray<readonly [RuleId, string, ReadonlyArray<Uint8Array>]> => {
+  const random = randomNumbers(stdout.length)
+  const places = Array.from({ length: Math.min(stdout.length, 24) }, () => random(stdout.length))
+  return [
+    ["unknown-input", "noise", [Hostile.withNoise(stdout)]],
+    ["throws", "every line twice", [Hostile.withEveryLineTwice(stdout)]],
+    ["throws", "no last line", [Hostile.withoutLastLine(stdout)]],
+    ["throws", "a huge line", Hostile.withHugeLine(stdout, MAX_LINE_BYTES + 1)],
+    ...places.map((at) => ["throws", `cut at ${at}`, [stdout.subarray(0, at)]] as const),
+    ...Hostile.cutCharacters.map(
+      (bytes, at) => ["truncated-text", `cut character ${at}`, [stdout, bytes]] as const
+    )
+  ]
+}
+
+const noiseFindings = (
+  adapter: RuntimeAdapter,
+  recording: Recording,
+  whole: ReadonlyArray<AdapterOutput>
+) => {
+  const { stdout } = recording
+  const ends = [0, ...lineEnds(stdout)]
+  return Hostile.noise.flatMap((line, at) => {
+    const place = ends[randomNumbers(at + stdout.length)(ends.length)] ?? 0
+    const where = `noise ${at} at byte ${place}`
+    return catching("unknown-input", where, () =>
+      findingsOf(
+        "noise",
+        differences(
+          where,
+          understood(replay(adapter, recording, [inserted(stdout, place, line)])),
+          understood(whole)
+        )
+      )
+    )
+  })
+}
+
+const truncationFindings = (
+  adapter: RuntimeAdapter,
+  recording: Recording,
+  whole: ReadonlyArray<AdapterOutput>
+) => {
+  const { stdout } = recording
+  const random = randomNumbers(stdout.length)
+  const ends = lineEnds(stdout)
+  const chosen = ends.length <= 60 ? ends : Array.from({ length: 60 }, () => ends[random(ends.length)] ?? 0)
+  const places = [
+    ...chosen.flatMap((end) => [end - 2, end - 1, end]),
+    ...Array.from({ length: 40 }, () => random(stdout.length + 1))
+  ]
+  return catching("throws", "cut", () =>
+    [...new Set(places)].flatMap((place) => {
+      const outputs = replay(adapter, recording, [stdout.subarray(0, Math.max(0, place))])
+      return completes(outputs)
+        ? findingsOf("truncated-output", differences(`cut at ${place}`, content(outputs), content(whole)))
+        : []
+    })
+  )
+}
+
+const SECRET = "corral-conformance-secret-5e1f"
+/** Lines that no program means: their content may be anything, also a key. */
+const unreadable = [`{"token":"${SECRET}"`, `Error: ${SECRET}`].map((line) => Buffer.from(line))
+
+const secretFindings = (adapter: RuntimeAdapter, recording: Recording) =>
+  catching("unknown-input", "an unreadable line", () =>
+    unreadable.flatMap((line) => {
+      const outputs = replay(adapter, recording, [inserted(recording.stdout, 0, line)])
+      const leak = outputs.find((output) => JSON.stringify(output).includes(SECRET))
+      return findingsOf(
+        "secrets",
+        leak === undefined ? [] : [`the content of an unreadable line is in ${leak._tag}`]
+      )
+    })
+  )
+
+export const corruptedFindings = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArray<Finding> =>
+  catching("throws", "as recorded", () => {
+    const { isText = false, stdout } = recording
+    const whole = replay(adapter, recording, [stdout])
+    const valid = corruptions(stdout).flatMap(([rule, name, reads]) =>
+      catching(rule, name, () => labelled(name, invariantFindings(replay(adapter, recording, reads))))
+    )
+    if (isText) return valid
+    const reordered = replay(adapter, recording, [Hostile.withReorderedKeys(stdout)])
+    return [
+      ...valid,
+      ...findingsOf(
+        "later-versions",
+        differences("reordered keys", reordered.map(withoutRaw), whole.map(withoutRaw))
+      ),
+      ...noiseFindings(adapter, recording, whole),
+      ...truncationFindings(adapter, recording, whole),
+      ...secretFindings(adapter, recording)
+    ]
+  })

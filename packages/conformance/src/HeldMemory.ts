@@ -1,0 +1,54 @@
+/** Memory that a protocol holds after output without end: one line at most, however much came before it. */
+import { MAX_LINE_BYTES } from "@corral/adapters/text/Lines"
+import type { Protocol, RuntimeAdapter, RunStart } from "@corral/domain/run/RuntimeAdapter"
+import { Buffer } from "node:buffer"
+import { getHeapStatistics, setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { catching, type Finding, findingsOf } from "./Rules.ts"
+
+setFlagsFromString("--expose-gc")
+const collect: unknown = runInNewContext("gc")
+
+/** Bytes that this thread holds, after a collection of the others. */
+const held = (): number => {
+  if (typeof collect === "function") collect()
+  const { external_memory, used_heap_size } = getHeapStatistics()
+  return external_memory + used_heap_size
+}
+
+const READS = 320
+const READ_BYTES = 65_536
+/** A line at its limit, its copy as text, and what a collection leaves. */
+const LIMIT = 1.75 * MAX_LINE_BYTES
+
+const endless = Buffer.alloc(READ_BYTES, '{"type":"')
+const lines = Buffer.alloc(READ_BYTES, `{"type":"corral_conformance","text":"${"x".repeat(460)}"}\n`)
+
+/** 20 MiB in reads. The most that was held: a little below the limit of a line, and long after. */
+const mostHeld = (protocol: Protocol, read: Uint8Array): number => {
+  const before = held()
+  let most = 0
+  for (let at = 1; at <= READS; at++) {
+    protocol.step(read)
+    if (at === 120 || at === READS - 4) most = Math.max(most, held() - before)
+  }
+  // Alive until here.
+  protocol.cancel()
+  return most
+}
+
+export const memoryFindings = (adapter: RuntimeAdapter, start: RunStart): ReadonlyArray<Finding> =>
+  catching("throws", "20 MiB of output", () =>
+    findingsOf(
+      "memory",
+      (
+        [
+          ["without a line end", endless],
+          ["of unknown lines", lines]
+        ] as const
+      ).flatMap(([name, read]) => {
+        const most = mostHeld(adapter.protocol(start), read)
+        return most < LIMIT ? [] : [`it holds ${Math.round(most / 1e6)} MB after 20 MiB ${name}`]
+      })
+    )
+  )

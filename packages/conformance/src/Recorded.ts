@@ -1,0 +1,106 @@
+/** Checks of a recording as it was printed: the same outputs for any reads, as expected, and valid. */
+import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { Buffer } from "node:buffer"
+import { differences, goldenFindings } from "./Golden.ts"
+import { approvalsNameFiles, deltasJoin, diffsOnce, idsUnique, invariantFindings } from "./Invariants.ts"
+import { cut, randomSizes, replay, type Recording } from "./Replay.ts"
+import { catching, type Finding, findingsOf } from "./Rules.ts"
+
+const oneByteReads = (bytes: Uint8Array): ReadonlyArray<Uint8Array> => cut(bytes, Array(bytes.length).fill(1))
+
+/** Outputs where the memory of each read is overwritten after it, as the Edge uses it again. */
+const replayReused = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArray<AdapterOutput> => {
+  const protocol = adapter.protocol(recording.start)
+  for (const text of recording.inputs ?? []) protocol.input(text)
+  const outputs = cut(recording.stdout, randomSizes(recording.stdout, 7)).flatMap((read) => {
+    const reused = Buffer.from(read)
+    const stepped = protocol.step(reused)
+    reused.fill(0)
+    return stepped
+  })
+  return [...outputs, ...protocol.end(recording.exit)]
+}
+
+/** Outputs of two runs of the same recording whose reads alternate. */
+const replayInterleaved = (adapter: RuntimeAdapter, recording: Recording) => {
+  const runs = [0, 1].map(() => ({
+    protocol: adapter.protocol(recording.start),
+    outputs: Array<AdapterOutput>()
+  }))
+  for (const { protocol } of runs) for (const text of recording.inputs ?? []) protocol.input(text)
+  for (const read of cut(recording.stdout, randomSizes(recording.stdout, 11)))
+    for (const { outputs, protocol } of runs) outputs.push(...protocol.step(read))
+  for (const { outputs, protocol } of runs) outputs.push(...protocol.end(recording.exit))
+  return runs.map(({ outputs }) => outputs)
+}
+
+const outcomeFindings = (
+  outputs: ReadonlyArray<AdapterOutput>,
+  { expected }: Recording
+): ReadonlyArray<Finding> => {
+  if (expected === undefined) return []
+  const last = outputs.findLast(({ _tag }) => _tag === "Outcome")
+  const outcome = last?._tag === "Outcome" ? last.outcome : undefined
+  if (outcome === undefined) return []
+  const reason = outcome._tag === "Failed" ? outcome.error.details?.["reason"] : undefined
+  const actual = `${outcome._tag} ${String(reason)}`
+  const wanted = `${expected.outcome} ${String(expected.reason)}`
+  return findingsOf("outcome-wrong", actual === wanted ? [] : [`it ended as ${actual}, not ${wanted}`])
+}
+
+/** Absolute paths of the workspace in the outputs. */
+const relativePaths = (outputs: ReadonlyArray<AdapterOutput>, { start }: Recording): ReadonlyArray<string> =>
+  outputs
+    .flatMap((output) => {
+      if (output._tag === "Approval") return [output.request.cwd, ...(output.request.files ?? [])]
+      return output._tag === "Event" && "path" in output.event.payload ? [output.event.payload.path] : []
+    })
+    .filter((path) => path?.startsWith(start.workspacePath) === true)
+    .map((path) => `${path} is absolute`)
+
+export const recordedFindings = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArray<Finding> =>
+  catching("throws", "as recorded", () => {
+    const { chunkSizes, inputs = [], stdout } = recording
+    const whole = replay(adapter, recording, [stdout])
+    const again = differences("a second time", replay(adapter, recording, [stdout]), whole)
+    if (again.length > 0) return findingsOf("determinism", again)
+    const invalid = invariantFindings(whole)
+    if (invalid.some(({ rule }) => rule === "schema")) return invalid
+    const reads: ReadonlyArray<readonly [string, ReadonlyArray<Uint8Array>]> = [
+      ["at 1 byte", oneByteReads(stdout)],
+      ["as recorded", cut(stdout, chunkSizes)],
+      ...[1, 2, 3].map((seed) => [`at random ${seed}`, cut(stdout, randomSizes(stdout, seed))] as const)
+    ]
+    const chunked = catching("truncated-text", "at any reads", () =>
+      findingsOf(
+        "chunk-boundaries",
+        reads.flatMap(([name, each]) => differences(name, replay(adapter, recording, each), whole))
+      )
+    )
+    return [
+      ...invalid,
+      ...chunked,
+      // Both would find the same fault.
+      ...(chunked.length > 0
+        ? []
+        : [
+            ...findingsOf(
+              "copied-input",
+              differences("with memory used again", replayReused(adapter, recording), whole)
+            ),
+            ...findingsOf(
+              "shared-state",
+              replayInterleaved(adapter, recording).flatMap((outputs) =>
+                differences("next to another run", outputs, whole)
+              )
+            )
+          ]),
+      ...idsUnique(whole),
+      ...goldenFindings(whole, recording.outputs),
+      ...outcomeFindings(whole, recording),
+      ...findingsOf("message-text", deltasJoin(whole)),
+      ...findingsOf("approval-files", approvalsNameFiles(whole)),
+      ...findingsOf("diff-once", diffsOnce(whole, 1 + inputs.length)),
+      ...findingsOf("relative-paths", relativePaths(whole, recording))
+    ]
+  })

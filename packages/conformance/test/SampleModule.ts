@@ -1,0 +1,2 @@
+/** The sample as a module, for threads. */
+export { sampleAdapter as default } from "./SampleAdapter.ts"

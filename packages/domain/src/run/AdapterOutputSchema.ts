@@ -1,0 +1,100 @@
+/**
+ * Schema of the outputs of an adapter, for values from outside: adapters of other people's packages, and the conformance kit.
+ *
+ * Does not: check the order of outputs. The run machine and the kit do.
+ */
+import { Result, Schema, SchemaIssue } from "effect"
+import { ApprovalRequest } from "../approval/Approval.ts"
+import { RunFailure, Usage } from "./Run.ts"
+import { isTerminalType } from "./RunEnd.ts"
+import { type EventType, eventTypes, payloads } from "./RunEvent.ts"
+import type { AdapterOutput } from "./RuntimeAdapter.ts"
+
+/** Events that the Edge writes itself. */
+const isReserved = (type: EventType): boolean =>
+  isTerminalType(type) ||
+  type === "run.created" ||
+  type.startsWith("run.approval.") ||
+  /^(?:integration|identity)\./.test(type)
+
+/** Types of the events that an adapter can emit. */
+export const adapterEventTypes: ReadonlyArray<EventType> = eventTypes.filter((type) => !isReserved(type))
+
+const usage = Schema.optionalKey(Usage)
+const optionalText = Schema.optionalKey(Schema.String)
+
+const OutcomeSchema = Schema.Union([
+  Schema.TaggedStruct("Completed", { text: optionalText, usage }),
+  Schema.TaggedStruct("Failed", { error: RunFailure, usage }),
+  Schema.TaggedStruct("Cancelled", { reason: optionalText, usage })
+])
+
+const schemas = {
+  Event: Schema.Struct({ type: Schema.Literals(adapterEventTypes), payload: Schema.Unknown }),
+  Approval: Schema.Struct({ key: Schema.String, request: ApprovalRequest }),
+  ApprovalWithdrawn: Schema.Struct({ key: Schema.String, reason: Schema.String }),
+  Artifact: Schema.Struct({
+    name: Schema.String,
+    mediaType: Schema.String,
+    content: Schema.Union([Schema.String, Schema.Uint8Array])
+  }),
+  Reply: Schema.Struct({ text: Schema.String }),
+  Usage: Schema.Struct({ usage: Usage }),
+  Outcome: Schema.Struct({ outcome: OutcomeSchema }),
+  Unknown: Schema.Struct({ what: Schema.String, raw: optionalText })
+} satisfies Record<AdapterOutput["_tag"], Schema.Top>
+
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const problemWith = (schema: Schema.ConstraintDecoder<unknown>) => {
+  const decode = Schema.decodeUnknownResult(schema)
+  return (value: unknown): string | undefined => {
+    const decoded = decode(value)
+    if (Result.isSuccess(decoded)) return undefined
+    const [issue] = format(decoded.failure.issue).issues
+    const path = issue?.path?.join(".") ?? ""
+    return `${path === "" ? "" : `${path}: `}${issue?.message ?? "it does not fit"}`
+  }
+}
+
+type Problem = (value: unknown) => string | undefined
+const problems = new Map<string, Problem>(
+  Object.entries(schemas).map(([tag, schema]) => [tag, problemWith(schema)])
+)
+const payloadProblems = new Map<string, Problem>()
+const payloadProblem = (type: EventType): Problem => {
+  const known = payloadProblems.get(type)
+  if (known !== undefined) return known
+  const made = problemWith(Schema.Struct(payloads[type]))
+  payloadProblems.set(type, made)
+  return made
+}
+
+/** Without fields that are `undefined`: an event is JSON, which has none. */
+const present = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(present)
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => (inner === undefined ? [] : [[key, present(inner)]]))
+  )
+}
+
+/** What is wrong with an output, as a clause; `undefined` if it is one of the specification. */
+export const outputProblem = (value: unknown): string | undefined => {
+  if (typeof value !== "object" || value === null) return "an output is not an object"
+  const tag: unknown = Reflect.get(value, "_tag")
+  const check = typeof tag === "string" ? problems.get(tag) : undefined
+  if (check === undefined) return `an output has the tag ${String(tag).slice(0, 40)}`
+  const output = present(value)
+  if (tag !== "Event") return named(String(tag), check(output))
+  const event: unknown = Reflect.get(Object(output), "event")
+  if (check(event) !== undefined) {
+    const type: unknown = Reflect.get(Object(event), "type")
+    return `no adapter emits events of the type ${String(type).slice(0, 40)}`
+  }
+  const { payload, type } = event as { readonly type: EventType; readonly payload: unknown } // as the schema of `Event` checked
+  return named(type, payloadProblem(type)(payload))
+}
+
+const named = (what: string, problem: string | undefined): string | undefined =>
+  problem === undefined ? undefined : `${what}: ${problem}`
