@@ -2,12 +2,12 @@
  * Bundles each service into one folder of `dist` that starts with `node dist/<service>`.
  *
  * Everything but the native SQLite binding and the PostgreSQL programs is bundled. A folder holds the launcher (`index.js`) and the service,
- * an Edge's also the store's thread (`writer.cjs`) and the scripted runtime's program (`scripted.mjs`); they find each other by being
- * neighbours. A Hub's also holds the console that it serves, in `console/`.
+ * an Edge's also the threads of the store (`writer.cjs`) and of external adapters (`adapter.cjs`), and the scripted runtime's program
+ * (`scripted.mjs`); they find each other by being neighbours. A Hub's also holds the console that it serves, in `console/`.
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { makeBundler, repository as root } from "./bundle/Bundler.ts"
-import { edgeParts } from "./bundle/EdgeParts.ts"
+import { commandParts, edgeParts } from "./bundle/EdgeParts.ts"
 import { distLock, type Lock } from "./DistLock.ts"
 import { noticesOf } from "./Notices.ts"
 
@@ -23,7 +23,7 @@ const services: Readonly<Record<string, Service>> = {
   edge: { main: "packages/edge/src/main.ts", parts: edgeParts },
   hub: { main: "packages/hub/src/main.ts" },
   gateway: { main: "packages/gateway/src/main.ts" },
-  corral: { main: "packages/cli/src/main.ts", inChunks: true, parts: edgeParts }
+  corral: { main: "packages/cli/src/main.ts", inChunks: true, parts: commandParts }
 }
 
 const bundler = makeBundler({ hasSourceMaps: true, external: ["better-sqlite3"] })

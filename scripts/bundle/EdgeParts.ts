@@ -1,5 +1,14 @@
-/** Programs that an Edge starts beside itself, by file name next to its bundle: the store's thread, and the scripted runtime. */
+/** Programs and threads that a service starts beside itself, by file name next to its bundle. */
+
+/** Of an Edge: the threads of the store and of external adapters, and the scripted runtime. */
 export const edgeParts: Readonly<Record<string, string>> = {
+  "adapter.cjs": "packages/edge/src/runtime/AdapterWorker.ts",
   "writer.cjs": "packages/edge/src/store/Writer.ts",
   "scripted.mjs": "packages/adapters/runtime/scripted.mjs"
+}
+
+/** Of the command: those of an Edge, and the thread of conformance checks. */
+export const commandParts: Readonly<Record<string, string>> = {
+  ...edgeParts,
+  "checks.cjs": "packages/conformance/src/CheckWorker.ts"
 }

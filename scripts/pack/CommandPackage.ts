@@ -6,7 +6,7 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { makeBundler } from "../bundle/Bundler.ts"
-import { edgeParts } from "../bundle/EdgeParts.ts"
+import { commandParts } from "../bundle/EdgeParts.ts"
 import { installedSqlite, type SqlitePlatform, sqlitePlatforms } from "../bundle/InstalledSqlite.ts"
 import { noticesOf } from "../Notices.ts"
 import { root } from "./Modules.ts"
@@ -69,7 +69,7 @@ export const stageCommand = async (folder: string): Promise<void> => {
   await Promise.all([
     bundler.chunks(lib, "packages/cli/src/main.ts"),
     bundler.pages(lib),
-    ...Object.entries(edgeParts).map(([name, entry]) => bundler.file(join(lib, name), entry))
+    ...Object.entries(commandParts).map(([name, entry]) => bundler.file(join(lib, name), entry))
   ])
   copyFileSync(join(root, "scripts/launcher.cjs"), join(lib, "index.js"))
   chmodSync(join(lib, "index.js"), 0o755)

@@ -1,10 +1,11 @@
 /**
- * `node scripts/pack/main.ts [FOLDER]`: writes the tarballs of all packages into the folder, `dist/packages` by default, and those of the command
- * into `command` below it.
+ * `node scripts/pack/main.ts [FOLDER]`: writes the tarballs of all packages into the folder, `dist/packages` by default, those of the
+ * command into `command` below it, and the template for adapters into `template`.
  */
 import { join, resolve } from "node:path"
-import { packCommand, packInto } from "./pack.ts"
+import { packCommand, packInto, packTemplate } from "./pack.ts"
 
 const to = resolve(process.argv[2] ?? "dist/packages")
 packInto(to)
+packTemplate(join(to, "template"))
 await packCommand(join(to, "command"))

@@ -95,6 +95,21 @@ export const packInto = (to: string): void => {
   }
 }
 
+const TEMPLATE = "create-corral-adapter"
+
+/** Packs the template for adapters, whose files are shipped as they are. */
+export const packTemplate = (to: string): void => {
+  const staged = mkdtempSync(join(tmpdir(), "corral-pack-"))
+  const template = join(staged, TEMPLATE)
+  try {
+    cpSync(join(root, "packages", TEMPLATE), template, { recursive: true })
+    cpSync(join(root, "LICENSE"), join(template, "LICENSE"))
+    packFolders(to, staged, [TEMPLATE])
+  } finally {
+    rmSync(staged, { recursive: true, force: true })
+  }
+}
+
 /** Packs the command, and SQLite for each platform. */
 export const packCommand = async (to: string): Promise<void> => {
   const staged = mkdtempSync(join(tmpdir(), "corral-pack-"))

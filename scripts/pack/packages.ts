@@ -49,11 +49,19 @@ export const packed: ReadonlyArray<Packed> = [
       "Scripted",
       "scriptedProgram",
       "Text",
-      "conformance",
+      "files/InputPaths",
+      "files/RelativePath",
       "output/OutputCollector",
-      "text/JsonLines"
+      "text/Json",
+      "text/JsonLines",
+      "text/Lines"
     ],
     folders: ["runtime"]
+  },
+  {
+    name: "conformance",
+    modules: ["CheckModule", "Conformance", "Recordings", "Replay", "Rules", "TestAdapter"],
+    started: ["CheckWorker"]
   },
   {
     name: "edge",
@@ -85,7 +93,7 @@ export const packed: ReadonlyArray<Packed> = [
       "workspace/Workspaces",
       "workspace/Worktrees"
     ],
-    started: ["store/Writer"]
+    started: ["store/Writer", "runtime/AdapterWorker"]
   },
   {
     name: "hub",

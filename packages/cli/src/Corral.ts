@@ -1,5 +1,6 @@
 /** Command tree of `corral`. */
 import { Command, Completions } from "effect/cli"
+import { adaptersCommand } from "./commands/adapters.ts"
 import { approveCommand } from "./commands/approve.ts"
 import { artifactsCommand } from "./commands/artifacts.ts"
 import { attachCommand } from "./commands/attach.ts"
@@ -45,6 +46,7 @@ export const corral = Command.make("corral").pipe(
     deviceCommand,
     auditCommand,
     doctorCommand,
+    adaptersCommand,
     hubCommand,
     normalizeCommand,
     completions

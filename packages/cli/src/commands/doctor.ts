@@ -19,6 +19,7 @@ export const doctorCommand = Command.make(
       found.node.ok &&
       found.home.files.every(({ ok }) => ok) &&
       found.config?.problem === undefined &&
+      found.adapterProblems.length === 0 &&
       found.disk?.ok !== false &&
       (found.hub === undefined || found.hub.state === "ok") &&
       (found.edge.running ? found.edge.status === "ok" : found.edge.store === undefined)

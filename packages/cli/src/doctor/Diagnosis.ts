@@ -71,12 +71,14 @@ export interface Diagnosis {
   readonly containment: string
   readonly agents: ReadonlyArray<AgentStatus>
   readonly runners: ReadonlyArray<RunnerStatus>
+  /** Sentences about configured adapters that do not work. */
+  readonly adapterProblems: ReadonlyArray<string>
 }
 
 /** Part of the diagnosis that comes from the Edge if it runs, otherwise from this machine. */
 type MachineStatus = Pick<
   Diagnosis,
-  "edge" | "config" | "git" | "disk" | "containment" | "agents" | "runners"
+  "edge" | "config" | "git" | "disk" | "containment" | "agents" | "runners" | "adapterProblems"
 >
 
 const diskStatus = (disk: { readonly freeBytes: number } | undefined): Diagnosis["disk"] =>
@@ -143,7 +145,8 @@ const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
     disk: diskStatus(health.disk),
     containment: edge.containment,
     agents: items.map((agent) => agentStatus(agent, runtimes)),
-    runners: runners.map(runnerStatus)
+    runners: runners.map(runnerStatus),
+    adapterProblems: edge.problems.flatMap(({ message, part }) => (part === "adapters" ? [message] : []))
   } satisfies MachineStatus
 })
 
@@ -175,7 +178,8 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
       disk: diskStatus(yield* diskOf(home)),
       containment: kind,
       agents: agents.map((agent) => agentStatus(agent, readiness)),
-      runners: (yield* runtimes.runners).map(runnerStatus)
+      runners: (yield* runtimes.runners).map(runnerStatus),
+      adapterProblems: yield* runtimes.adapterProblems
     } satisfies MachineStatus
   })
   const inspectWith = (config: EdgeConfig) =>

@@ -89,7 +89,8 @@ const machineLines = (style: ReportStyle, diagnosis: Diagnosis): Lines => {
         ]),
     `${git.found ? mark(true) : optional} git${git.version === undefined ? "" : ` ${git.version}`}${git.found ? "" : hint("not on PATH")}`,
     `${mark(true)} Containment ${containment}`,
-    ...(config?.problem === undefined ? [] : [`${mark(false)} Configuration${hint(config.problem)}`])
+    ...(config?.problem === undefined ? [] : [`${mark(false)} Configuration${hint(config.problem)}`]),
+    ...diagnosis.adapterProblems.map((problem) => `${mark(false)} Adapter${hint(problem)}`)
   ]
 }
 

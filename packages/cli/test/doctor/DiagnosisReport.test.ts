@@ -22,6 +22,7 @@ const found = (more: Partial<Diagnosis>): Diagnosis => ({
   containment: "environment_mark",
   agents: [],
   runners: [],
+  adapterProblems: [],
   ...more
 })
 

@@ -41,7 +41,8 @@ export const edgeHealth = HttpApiBuilder.group(
       const problems = [
         ...(storeProblem === undefined ? [] : [storeProblem]),
         ...(disk === undefined || disk.freeBytes >= LOW_DISK_BYTES ? [] : [lowDisk]),
-        ...(file?.problem === undefined ? [] : [configProblem(file.path, file.problem)])
+        ...(file?.problem === undefined ? [] : [configProblem(file.path, file.problem)]),
+        ...(yield* runtimes.adapterProblems).map(adapterProblem)
       ]
       const status = problems.length === 0 ? "ok" : "degraded"
       const answer = (body: EdgeReadiness) =>
@@ -99,6 +100,12 @@ const lowDisk: HealthProblem = {
   message: "Less than 100 MB are free.",
   hint: "Free disk space."
 }
+
+const adapterProblem = (message: string): HealthProblem => ({
+  part: "adapters",
+  message,
+  hint: "Correct, update or remove the adapter, then restart the Edge."
+})
 
 const configProblem = (path: string, message: string): HealthProblem => ({
   part: "config",

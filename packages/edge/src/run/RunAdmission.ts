@@ -9,14 +9,14 @@ import {
   type InvalidAgentId,
   type NotFound,
   PermissionDenied,
-  type RuntimeUnavailable,
+  RuntimeUnavailable,
   SchemaValidationFailed,
   type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { WorktreeStart } from "@corral/domain/run/Worktree"
-import type { RunStart, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyProtocol, RunStart, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -45,6 +45,7 @@ export interface AdmittedRun {
   readonly created: PayloadOf<"run.created">
   readonly agent: OfferedAgent
   readonly adapter: AnyRuntimeAdapter
+  readonly protocol: AnyProtocol
   readonly start: RunStart
   readonly command: SubprocessSpec
   /** Files of the project that execute something; `undefined` if the adapter names none. */
@@ -94,6 +95,7 @@ export const admitRun = Effect.fnUntraced(function* (
   const refusal = project?.refusal(agent.label, command.env)
   if (refusal !== undefined) return yield* refusal
   return {
+    protocol: yield* fromAdapter(agent, () => adapter.protocol(start)),
     agent,
     adapter,
     start,
@@ -119,7 +121,13 @@ const commandOf = Effect.fnUntraced(function* (
   start: RunStart,
   id: RunId
 ): Effect.fn.Return<SubprocessSpec, RuntimeUnavailable> {
-  const { file, args, env, settingsFiles = [], stdin } = agent.adapter.command(start)
+  const {
+    file,
+    args,
+    env,
+    settingsFiles = [],
+    stdin
+  } = yield* fromAdapter(agent, () => agent.adapter.command(start))
   const program = yield* runtimes.locate(agent, file)
   const cwd = start.workspacePath
   const temporary = temporaryFolderOf(config.home, id)
@@ -137,6 +145,17 @@ const commandOf = Effect.fnUntraced(function* (
   })
   return { file: program, args, cwd, stdin, temporary, settingsFiles, env: environment }
 })
+
+/** What a function of an adapter returns. An adapter from outside may throw. */
+const fromAdapter = <A>({ id }: OfferedAgent, call: () => A): Effect.Effect<A, RuntimeUnavailable> =>
+  Effect.try({
+    try: call,
+    catch: (cause) =>
+      new RuntimeUnavailable({
+        message: cause instanceof Error ? cause.message : `The adapter of ${id} failed.`,
+        details: { reason: "adapter_failed", agentId: id }
+      })
+  })
 
 interface NewRunFacts extends Pick<Run, "id"> {
   readonly model: string | undefined

@@ -110,13 +110,13 @@ const actorOptions = (
   admitted: AdmittedRun,
   recorder: RunRecorder
 ): RunActorOptions => {
-  const { adapter, agent, run, start } = admitted
+  const { adapter, agent, protocol, run, start } = admitted
   const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath }
   const command = { ...admitted.command, group: containment.groupOf(edgeId, run.id) }
   const mark = { [RUN_MARK]: run.id, [EDGE_MARK]: edgeId }
   return {
     recorder,
-    protocol: adapter.protocol(start),
+    protocol,
     prepare: Effect.tap(commandWhenFree(live, request.sessionId ?? request.workspace, command), () =>
       worktrees
         .make(run.id, mark)

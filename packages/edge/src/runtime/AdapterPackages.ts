@@ -1,61 +1,30 @@
 /**
- * External adapters: packages and files that `edge.config.json` lists under `adapters`, loaded once at start.
+ * External adapters: packages and files that `edge.config.json` lists under `adapters`, loaded once at start, each in its own thread.
  *
- * They are ES modules with the rights of the Edge. The start fails with one sentence if a listed adapter cannot be trusted, found or imported,
- * or has the wrong shape.
+ * Guarantees: an adapter that cannot be trusted, found or loaded, or that does not fit, is left out with one sentence. The others are loaded.
  */
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
-import { Data, Effect, Result } from "effect"
-import { existsSync, readFileSync } from "node:fs"
-import { dirname, isAbsolute, join, resolve } from "node:path"
-import { pathToFileURL } from "node:url"
-import { adapterOf } from "./AdapterShape.ts"
+import { Data, Effect, type Scope } from "effect"
+import { dirname, resolve } from "node:path"
+import { locateAdapter } from "./AdapterFiles.ts"
+import { openThreadedAdapter, type ThreadedAdapterOptions } from "./ThreadedAdapter.ts"
 import { distrustReason } from "./TrustedFiles.ts"
 
-export class AdapterRefused extends Data.TaggedError("AdapterRefused")<{ readonly message: string }> {}
-
-interface Located {
-  readonly file: string
-  /** The folder of a package. */
-  readonly root?: string | undefined
+/** `reason` is a clause. */
+export class AdapterRefused extends Data.TaggedError("AdapterRefused")<{
+  readonly specifier: string
+  readonly reason: string
+}> {
+  override get message(): string {
+    return `The adapter ${this.specifier} is not loaded: ${this.reason}.`
+  }
 }
 
-const IMPORT_PATIENCE = "10 seconds"
-
-const isPath = (specifier: string): boolean => specifier.startsWith(".") || isAbsolute(specifier)
-
-/** The file that the conditions of `exports` select. */
-const exported = (value: unknown): string | undefined => {
-  if (typeof value === "string") return value
-  if (typeof value !== "object" || value === null) return undefined
-  for (const [key, inner] of Object.entries(value)) {
-    if (key === "." || key === "import" || key === "node" || key === "default") {
-      const found = exported(inner)
-      if (found !== undefined) return found
-    }
-  }
-  return undefined
-}
-
-const entryOf = (root: string): string => {
-  const { exports, main }: { readonly exports?: unknown; readonly main?: unknown } = JSON.parse(
-    readFileSync(join(root, "package.json"), "utf8")
-  )
-  return resolve(root, exported(exports) ?? (typeof main === "string" ? main : "index.js"))
-}
-
-/** Packages are resolved as in Node, from the folder of the configuration upwards. */
-const locate = (specifier: string, from: string): Located | undefined => {
-  if (isPath(specifier)) {
-    const path = resolve(from, specifier)
-    if (existsSync(join(path, "package.json"))) return { root: path, file: entryOf(path) }
-    return existsSync(path) ? { file: path } : undefined
-  }
-  for (let folder = from; ; folder = dirname(folder)) {
-    const root = join(folder, "node_modules", specifier)
-    if (existsSync(join(root, "package.json"))) return { root, file: entryOf(root) }
-    if (folder === dirname(folder)) return undefined
-  }
+export interface LoadedAdapters {
+  /** Built-in and listed adapters, by id. */
+  readonly adapters: ReadonlyMap<string, AnyRuntimeAdapter>
+  /** A sentence about each listed adapter that is not loaded, or whose last run failed by its own fault. */
+  readonly problems: () => ReadonlyArray<string>
 }
 
 const saidBy = (cause: unknown): string =>
@@ -63,15 +32,16 @@ const saidBy = (cause: unknown): string =>
     .split("\n", 1)[0]
     ?.slice(0, 300) ?? ""
 
-const loadOne = Effect.fnUntraced(function* (
+/** Loads an entry of `adapters`, relative to a folder, until the scope closes. */
+export const loadAdapter = Effect.fnUntraced(function* (
   specifier: string,
-  configFile: string
-): Effect.fn.Return<AnyRuntimeAdapter, AdapterRefused> {
-  const refused = (why: string) =>
-    new AdapterRefused({ message: `The adapter ${specifier} in ${configFile} is not loaded: ${why}.` })
+  folder: string,
+  options: Omit<ThreadedAdapterOptions, "file">
+): Effect.fn.Return<AnyRuntimeAdapter, AdapterRefused, Scope.Scope> {
+  const refused = (reason: string) => new AdapterRefused({ specifier, reason })
   const located = yield* Effect.try({
     try: () => {
-      const found = locate(specifier, dirname(configFile))
+      const found = locateAdapter(specifier, folder)
       return found === undefined
         ? undefined
         : { ...found, distrusted: distrustReason(found.file, found.root) }
@@ -80,36 +50,41 @@ const loadOne = Effect.fnUntraced(function* (
   })
   if (located === undefined) return yield* refused("it is not there")
   if (located.distrusted !== undefined) return yield* refused(located.distrusted)
-  const module = yield* Effect.tryPromise({
-    try: (): Promise<Readonly<Record<string, unknown>>> => import(pathToFileURL(located.file).href),
-    catch: (cause) => refused(`importing it failed (${saidBy(cause)})`)
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: IMPORT_PATIENCE,
-      orElse: () => Effect.fail(refused(`importing it took longer than ${IMPORT_PATIENCE}`))
-    })
-  )
-  return yield* Result.match(adapterOf(module), {
-    onSuccess: (adapter) => Effect.succeed(adapter),
-    onFailure: (why) => Effect.fail(refused(why))
-  })
+  return yield* Effect.mapError(openThreadedAdapter({ ...options, file: located.file }), refused)
 })
 
-/** Built-in and listed adapters, by id. */
+/** Built-in and listed adapters. `configFile` is the file with the list. */
 export const loadAdapters = Effect.fn("AdapterPackages.load")(function* (
   configFile: string | undefined,
   specifiers: ReadonlyArray<string>,
-  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
-): Effect.fn.Return<ReadonlyMap<string, AnyRuntimeAdapter>, AdapterRefused> {
-  if (configFile === undefined || specifiers.length === 0) return adapters
-  const all = new Map(adapters)
-  for (const specifier of specifiers) {
-    const adapter = yield* loadOne(specifier, resolve(configFile))
-    if (all.has(adapter.id)) {
-      const message = `The adapter ${specifier} in ${configFile} is not loaded: its id ${adapter.id} is taken.`
-      return yield* new AdapterRefused({ message })
-    }
-    all.set(adapter.id, adapter)
+  adapters: ReadonlyMap<string, AnyRuntimeAdapter>,
+  environment: ThreadedAdapterOptions["environment"] = {}
+): Effect.fn.Return<LoadedAdapters, never, Scope.Scope> {
+  const faults = new Map<string, string>()
+  const report = (id: string, problem: string | undefined) => {
+    if (problem === undefined) faults.delete(id)
+    else faults.set(id, problem)
   }
-  return all
+  const folder = configFile === undefined ? "." : dirname(resolve(configFile))
+  const opened = yield* Effect.forEach(
+    specifiers,
+    (specifier) =>
+      Effect.match(loadAdapter(specifier, folder, { environment, report }), {
+        onSuccess: (adapter) => ({ specifier, adapter }),
+        onFailure: (refused) => refused
+      }),
+    { concurrency: "unbounded" }
+  )
+  const all = new Map(adapters)
+  const refused: Array<AdapterRefused> = []
+  for (const each of opened) {
+    if (each instanceof AdapterRefused) refused.push(each)
+    else if (all.has(each.adapter.id))
+      refused.push(
+        new AdapterRefused({ specifier: each.specifier, reason: `its id ${each.adapter.id} is taken` })
+      )
+    else all.set(each.adapter.id, each.adapter)
+  }
+  for (const { message } of refused) yield* Effect.logWarning("left out an adapter", { problem: message })
+  return { adapters: all, problems: () => [...refused.map(({ message }) => message), ...faults.values()] }
 })

@@ -1,7 +1,7 @@
 /**
  * Check that an external value is an adapter of this version.
  *
- * Does not: run it. The conformance suite checks its events.
+ * Does not: run it. The conformance kit checks its events.
  */
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Result, Schema, SchemaIssue } from "effect"
@@ -44,11 +44,8 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1()
 const VERSION = 1
 const PREFIX = "custom:"
 
-/** The adapter of a module, with the id `custom:<id>`, or the reason why it is none. */
-export const adapterOf = (
-  module: Readonly<Record<string, unknown>>
-): Result.Result<AnyRuntimeAdapter, string> => {
-  const value = module["default"] ?? module["adapter"]
+/** The adapter that a module exports, with the id `custom:<id>`, or the reason why it is none. */
+export const adapterOf = (value: unknown): Result.Result<AnyRuntimeAdapter, string> => {
   if (typeof value !== "object" || value === null)
     return Result.fail("it exports no adapter, neither as default nor as `adapter`")
   const version: unknown = Reflect.get(value, "specificationVersion")
@@ -68,15 +65,5 @@ export const adapterOf = (
   }
   const adapter = value as AnyRuntimeAdapter // its shape was checked above
   const { id } = adapter
-  return Result.succeed({
-    ...adapter,
-    id: id.startsWith(PREFIX) ? id : PREFIX + id,
-    label: adapter.label,
-    capabilities: adapter.capabilities,
-    probe: adapter.probe,
-    passEnv: adapter.passEnv,
-    // The functions of a class instance are on its prototype.
-    command: (start) => adapter.command(start),
-    protocol: (start) => adapter.protocol(start)
-  })
+  return Result.succeed({ ...adapter, id: id.startsWith(PREFIX) ? id : PREFIX + id })
 }

@@ -21,24 +21,25 @@ export interface ConfigState {
 
 export interface ConfigFile {
   readonly look: Effect.Effect<ConfigState>
+  /** A sentence about each listed adapter that does not work. */
+  readonly adapterProblems: () => ReadonlyArray<string>
 }
 
 /** Reads a file now, and checks it while the scope is open. Without a file, only the adapters and the presets are offered. */
 export const openConfigFile = Effect.fnUntraced(function* (
   file: string | undefined,
-  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
+  adapters: ReadonlyMap<string, AnyRuntimeAdapter>,
+  environment: Readonly<Record<string, string>> = {}
 ): Effect.fn.Return<ConfigFile, ConfigFileInvalid, Scope.Scope> {
   let lastStatus = file === undefined ? undefined : lookAt(file)
   const atStart = yield* Effect.fromResult(contentOf(file, lastStatus))
   const listed = atStart.adapters ?? []
-  const loaded = yield* Effect.mapError(
-    AdapterPackages.loadAdapters(file, listed, adapters),
-    ({ message }) => new ConfigFileInvalid({ message })
-  )
+  const loaded = yield* AdapterPackages.loadAdapters(file, listed, adapters, environment)
+  const adapterProblems = () => [...loaded.problems(), ...configured.offers.left]
   const read = (now: typeof lastStatus) =>
     Result.flatMap(contentOf(file, now), (content) => offersOf(file, content, listed, loaded))
   let configured: ConfigState = { offers: yield* Effect.fromResult(offersOf(file, atStart, listed, loaded)) }
-  if (file === undefined) return { look: Effect.succeed(configured) }
+  if (file === undefined) return { look: Effect.succeed(configured), adapterProblems }
 
   const look = Effect.suspend(() => {
     const now = lookAt(file)
@@ -58,7 +59,7 @@ export const openConfigFile = Effect.fnUntraced(function* (
     return Effect.as(report, configured)
   })
   yield* Effect.forkScoped(Effect.repeat(look, Schedule.spaced("1 second")))
-  return { look }
+  return { look, adapterProblems }
 })
 
 /** Status of the file; `undefined` without one, or the reason why it cannot be read. */
@@ -121,7 +122,7 @@ const offersOf = (
   file: string | undefined,
   content: EdgeConfigFile,
   listed: ReadonlyArray<string>,
-  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
+  { adapters }: AdapterPackages.LoadedAdapters
 ): Result.Result<Offers, ConfigFileInvalid> => {
   if (JSON.stringify(content.adapters ?? []) !== JSON.stringify(listed))
     return refusal(file, "adapters: they are loaded at start, so restart the Edge to change them")

@@ -21,6 +21,8 @@ export interface Offers {
   readonly agents: ReadonlyArray<OfferedAgent>
   readonly runners: ReadonlyArray<OfferedRunner>
   readonly byId: ReadonlyMap<string, OfferedAgent>
+  /** A sentence about each profile that is not offered, because its external adapter is not loaded. */
+  readonly left: ReadonlyArray<string>
 }
 
 /** Path of an invalid value in a configuration, with the reason. */
@@ -83,13 +85,18 @@ const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ada
     runners: [...kept.map(fromPreset), ...runners.map(fromEntry)]
   }
   const all = [...offered.agents, ...offered.runners]
-  return { ...offered, byId: new Map(all.map((agent) => [agent.id, agent])) }
+  const left = profiles
+    .filter(({ adapter }) => !adapters.has(adapter))
+    .map(({ adapter, id }) => `The profile ${id} is not offered: its adapter ${adapter} is not loaded.`)
+  return { ...offered, byId: new Map(all.map((agent) => [agent.id, agent])), left }
 }
 
-const misfitsOf = (
-  { profiles = [], runners = [] }: EdgeConfigFile,
-  adapters: Adapters
-): Array<ConfigProblem> => {
+/** Whether a profile's adapter may be one of the listed adapters that are not loaded. */
+const isExternal = ({ adapters: listed = [] }: EdgeConfigFile, { adapter }: Profile): boolean =>
+  listed.length > 0 && adapter.startsWith("custom:")
+
+const misfitsOf = (file: EdgeConfigFile, adapters: Adapters): Array<ConfigProblem> => {
+  const { profiles = [], runners = [] } = file
   const misfits: Array<ConfigProblem> = []
   const taken = new Set<string>(adapters.keys())
   const take = (id: string, path: string) => {
@@ -102,6 +109,7 @@ const misfitsOf = (
     take(profile.id, `profiles.${at}.id`)
     const adapter = adapters.get(profile.adapter)
     if (adapter === undefined) {
+      if (isExternal(file, profile)) return
       const message = `there is no such adapter; there are ${[...adapters.keys()].join(", ")}`
       misfits.push({ path: `profiles.${at}.adapter`, message })
     } else if (agentModes(fromProfile(profile, adapter)).length === 0) {

@@ -31,6 +31,8 @@ export class Runtimes extends Context.Service<
     readonly readiness: Effect.Effect<ReadonlyArray<RuntimeReadiness>>
     /** State of the file of profiles and runners; `undefined` without one. */
     readonly config: Effect.Effect<ConfigReadiness | undefined>
+    /** A sentence about each configured adapter that does not work. */
+    readonly adapterProblems: Effect.Effect<ReadonlyArray<string>>
     /** Counts an output without a name in the adapter. `raw`: the printed text, without secrets. */
     readonly countUnknown: (adapter: AnyRuntimeAdapter, what: string, raw?: string) => void
   }
@@ -57,7 +59,7 @@ const make = Effect.fnUntraced(function* () {
   const adapters = yield* RuntimeRegistry
   const config = yield* EdgeConfig
   const scope = yield* Effect.scope
-  const file = yield* ConfigFile.openConfigFile(config.configFile, adapters)
+  const file = yield* ConfigFile.openConfigFile(config.configFile, adapters, config.environment)
   const context: RuntimesContext = { programs: yield* Programs, drift: new Drift() }
   const { drift } = context
   const offers = Effect.map(file.look, (state) => state.offers)
@@ -89,6 +91,7 @@ const make = Effect.fnUntraced(function* () {
       if (path === undefined) return undefined
       return problem === undefined ? { status: "ok", path } : { status: "degraded", path, problem }
     }),
+    adapterProblems: Effect.map(file.look, () => file.adapterProblems()),
     countUnknown: (adapter, what, raw) => drift.count(adapter.id, what, raw)
   })
 })

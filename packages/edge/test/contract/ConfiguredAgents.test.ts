@@ -3,7 +3,7 @@ import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 /** An agent that says what it was asked, and takes the words of its configuration for an error. */
@@ -60,9 +60,19 @@ const prepare = (config: object) => {
   write(config)
   writeFileSync(join(folder, "agent.mjs"), agent)
   writeFileSync(join(folder, "shout.mjs"), adapter)
-  const edge = new EdgeInProcess({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file } })
+  const edge = new EdgeProcess({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file } })
   onTestFinished(() => edge.remove())
   return { edge, folder, write }
+}
+
+/** The problems of adapters in the Edge's health. */
+const problemsOf = async (client: EdgeProcess["client"]): Promise<ReadonlyArray<string>> => {
+  const {
+    problems = []
+  }: { readonly problems?: ReadonlyArray<{ readonly part: string; readonly message: string }> } = JSON.parse(
+    JSON.stringify((await client.ask("GET", "/v1/health")).body)
+  )
+  return problems.flatMap(({ message, part }) => (part === "adapters" ? [message] : []))
 }
 
 const acp = (folder: string, more: object = {}) => ({
@@ -144,31 +154,91 @@ describe("A configured agent", () => {
     assert.include(JSON.stringify(log), '{\\"found\\":true}')
   })
 
-  const refused: ReadonlyArray<readonly [name: string, spoil: (file: string) => void, why: string]> = [
-    ["not there", (file) => rmSync(file), "it is not there"],
-    ["writable by others", (file) => chmodSync(file, 0o666), "other users can write"],
-    [
-      "of another version",
-      (file) => writeFileSync(file, "export default { specificationVersion: 9 }"),
-      "specificationVersion is 9"
-    ],
-    [
-      "no adapter",
-      (file) => writeFileSync(file, "export default { specificationVersion: 1 }"),
-      "not an adapter"
-    ],
-    ["broken", (file) => writeFileSync(file, "throw new Error('broken')"), "importing it failed (broken)"]
-  ]
-  for (const [name, spoil, why] of refused) {
-    it(`stops the start where its adapter is ${name}`, { timeout: 60_000 }, async () => {
-      const { edge, folder } = prepare({ adapters: ["./shout.mjs"] })
-      spoil(join(folder, "shout.mjs"))
-      const failure = await edge.start().then(
-        () => "it started",
-        (error: Error) => error.message
-      )
-      assert.include(failure, "The adapter ./shout.mjs")
-      assert.include(failure, why)
+  it(
+    "is left out with one sentence where its adapter does not fit, and the Edge serves the rest",
+    { timeout: 60_000 },
+    async () => {
+      const refused: ReadonlyArray<readonly [name: string, content: string, why: string]> = [
+        ["version", "export default { specificationVersion: 9 }", "specificationVersion is 9"],
+        ["shape", "export default { specificationVersion: 1 }", "not an adapter"],
+        ["throws", "throw new Error('broken')", "importing it failed: broken"],
+        ["blocks", "for (;;) {}", "it did not answer within 10 seconds when it was imported"],
+        ["ends", "process.exit(0)", "it ended its thread"]
+      ]
+      const paths = [...refused.map(([name]) => `./${name}.mjs`), "./gone.mjs", "@someone/gone"]
+      const profile = { id: "louder", label: "Louder", adapter: "custom:gone", mode: "full_access" }
+      const { edge, folder } = prepare({ adapters: [...paths, "./shout.mjs"], profiles: [profile] })
+      for (const [name, content] of refused) writeFileSync(join(folder, `${name}.mjs`), content)
+      await edge.start()
+      const { client } = edge
+      const problems = await problemsOf(client)
+      for (const [name, , why] of [...refused, ["gone", "", "it is not there"] as const]) {
+        const sentence = problems.find((each) => each.startsWith(`The adapter ./${name}.mjs is not loaded: `))
+        assert.include(sentence, why)
+        assert.notInclude(sentence, "\n")
+        assert.include(edge.stderr, sentence?.slice(0, 60) ?? name)
+      }
+      assert.include(problems, "The adapter @someone/gone is not loaded: it is not there.")
+      assert.include(problems, "The profile louder is not offered: its adapter custom:gone is not loaded.")
+      const run = await client.create("hello", "full_access", { agentId: "custom:shout" })
+      assert.deepInclude((await client.log(run.id)).at(-1)?.payload, { text: "HELLO" })
+      assert.strictEqual((await client.tryCreate("hello", "full_access", { agentId: "louder" })).status, 400)
+    }
+  )
+
+  it("is left out where other users can write its adapter", { timeout: 60_000 }, async () => {
+    const { edge, folder } = prepare({ adapters: ["./shout.mjs"] })
+    chmodSync(join(folder, "shout.mjs"), 0o666)
+    await edge.start()
+    const [problem = ""] = await problemsOf(edge.client)
+    assert.include(problem, "other users can write")
+    assert.include(edge.stderr, "other users can write")
+    assert.strictEqual(
+      (await edge.client.tryCreate("hi", "full_access", { agentId: "custom:shout" })).status,
+      400
+    )
+  })
+
+  it("fails its runs alone where its adapter misbehaves in a run", { timeout: 60_000 }, async () => {
+    const faults: ReadonlyArray<readonly [name: string, step: string, why: RegExp]> = [
+      ["throws", "() => { throw new Error('boom') }", /failed: boom\.$/],
+      ["ends", "() => process.exit(3)", /ended its thread\.$/],
+      [
+        "reserved",
+        "() => [{ _tag: 'Event', event: { type: 'run.created', payload: {} } }]",
+        /failed: no adapter emits events of the type run\.created\.$/
+      ],
+      ["blocks", "() => { for (;;) {} }", /did not answer within 5 seconds while it decoded output\.$/]
+    ]
+    const { edge, folder } = prepare({
+      adapters: ["./shout.mjs", ...faults.map(([name]) => `./${name}.mjs`)]
     })
-  }
+    for (const [name, step] of faults) {
+      const faulty = adapter.replace('"shout"', `"${name}"`)
+      const decoding = `step: (chunk) => prompt === "fault" ? (${step})() : `
+      writeFileSync(join(folder, `${name}.mjs`), faulty.replace("step: (chunk) => ", decoding))
+    }
+    await edge.start()
+    const { client } = edge
+    const failed = await Promise.all(
+      faults.map(([name]) => client.create("fault", "full_access", { agentId: `custom:${name}` }))
+    )
+    // Meanwhile the Edge serves others.
+    const other = await client.create("hello", "full_access", { agentId: "custom:shout" })
+    assert.deepInclude((await client.log(other.id)).at(-1)?.payload, { text: "HELLO" })
+    for (const [at, [name, , why]] of faults.entries()) {
+      const end = (await client.log(failed[at]?.id ?? "")).at(-1)
+      assert.strictEqual(end?.type, "run.failed")
+      assert.match(JSON.parse(JSON.stringify(end?.payload)).error.message, why)
+      const problem = (await problemsOf(client)).find((each) =>
+        each.startsWith(`The adapter custom:${name} `)
+      )
+      assert.match(problem ?? "", why)
+      assert.include(edge.stderr, problem ?? name)
+      // The next run has another thread, and its end clears the problem.
+      const again = await client.create("hello", "full_access", { agentId: `custom:${name}` })
+      assert.deepInclude((await client.log(again.id)).at(-1)?.payload, { text: "HELLO" })
+    }
+    assert.deepStrictEqual(await problemsOf(client), [])
+  })
 })

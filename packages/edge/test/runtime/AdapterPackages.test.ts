@@ -39,12 +39,17 @@ const loaded = (files: Readonly<Record<string, string>>, ...listed: ReadonlyArra
   Effect.gen(function* () {
     const folder = yield* temporaryFolder
     for (const [name, content] of Object.entries(files)) write(join(folder, name), content)
-    return yield* loadAdapters(join(folder, "edge.config.json"), listed, new Map())
+    return yield* loadAdapters(join(folder, "edge.config.json"), listed, new Map(), process.env)
   })
 const idsOf = (files: Readonly<Record<string, string>>, ...listed: ReadonlyArray<string>) =>
-  Effect.map(loaded(files, ...listed), (adapters) => [...adapters.keys()])
+  Effect.map(loaded(files, ...listed), ({ adapters, problems }) => {
+    assert.deepStrictEqual(problems(), [])
+    return [...adapters.keys()]
+  })
 const refusal = (files: Readonly<Record<string, string>>, ...listed: ReadonlyArray<string>) =>
-  Effect.map(Effect.flip(loaded(files, ...listed)), ({ message }) => {
+  Effect.map(loaded(files, ...listed), ({ problems }) => {
+    const [message = "", ...more] = problems()
+    assert.deepStrictEqual(more, [])
     assert.notInclude(message, "\n")
     assert.match(message, /^The adapter .* is not loaded: .*\.$/)
     return message.replace(/^.* is not loaded: /, "")
@@ -61,9 +66,12 @@ describe("AdapterPackages", () => {
       assert.deepStrictEqual(yield* idsOf({ "a.mjs": source(data, "export const adapter =") }, "./a.mjs"), [
         "custom:mine"
       ])
-      const instance = `class Adapter { command() {} protocol() {} }
+      const instance = `class Adapter {
+        command() {}
+        protocol() { return { open: "", step() {}, end() {}, answer() {}, input() {}, cancel() {} } }
+      }
         export default Object.assign(new Adapter(), ${JSON.stringify({ ...data, id: "custom:own" })})`
-      const adapters = yield* loaded({ "a.mjs": instance }, "./a.mjs")
+      const { adapters } = yield* loaded({ "a.mjs": instance }, "./a.mjs")
       assert.isFunction(adapters.get("custom:own")?.protocol)
       for (const exports of ["./x.js", { ".": "./x.js" }, { ".": { types: "./x.d.ts", import: "./x.js" } }]) {
         const files = {
@@ -94,8 +102,20 @@ describe("AdapterPackages", () => {
       /not an adapter: capabilities\.deltas/
     ],
     ["no probe", source({ ...data, probe: undefined }), /not an adapter: probe/],
+    ["a stream protocol", source().replace("step:", "decode:"), /failed: its protocol has `decode`/],
+    [
+      "a protocol that is none",
+      source().replace(/protocol: .*/, "protocol: () => null"),
+      /returned no object/
+    ],
+    [
+      "a protocol that throws",
+      source().replace(/protocol: .*/, "protocol: () => { throw 1 }"),
+      /it failed: 1/
+    ],
+    ["an end of the process at import", "process.exit(0)", /it ended its thread/],
     ["no functions", `export default ${JSON.stringify(data)}`, /not an adapter: command/],
-    ["a throw at import", 'throw new Error("broken\\nin two lines")', /importing it failed \(broken\)/],
+    ["a throw at import", 'throw new Error("broken\\nin two lines")', /importing it failed: broken/],
     ["no JavaScript", "export default {", /importing it failed/],
     ["an import that is not there", 'import "./gone.mjs"', /importing it failed/]
   ]
