@@ -16,25 +16,27 @@ export const parseRelease = ([version = "", date = ""]: ReadonlyArray<string>): 
       ? `"${date}" is not a date. Expected a date such as 2026-11-23.`
       : { version, date }
 
-interface Manifest {
-  readonly version?: string
-  readonly dependencies?: Readonly<Record<string, string>>
+const FIELDS = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"] as const
+
+type Manifest = { readonly version?: string } & {
+  readonly [Field in (typeof FIELDS)[number]]?: Readonly<Record<string, string>>
 }
 
 /** Dependencies on packages of the repository have its version. */
-const withVersion = <M extends Manifest>({ dependencies, ...manifest }: M, version: string) => ({
+const withVersion = (manifest: Manifest, version: string): object => ({
   ...manifest,
   version,
-  ...(dependencies === undefined
-    ? {}
-    : {
-        dependencies: Object.fromEntries(
-          Object.entries(dependencies).map(([name, range]) => [
-            name,
-            name.startsWith("@corral/") ? version : range
-          ])
-        )
-      })
+  ...Object.fromEntries(
+    FIELDS.flatMap((field) => {
+      const ranges = manifest[field]
+      if (ranges === undefined) return []
+      const changed = Object.entries(ranges).map(([name, range]) => [
+        name,
+        name.startsWith("@corral/") ? range.replace(/\d.*$/, version) : range
+      ])
+      return [[field, Object.fromEntries(changed)]]
+    })
+  )
 })
 
 const inOrderOf = (keys: ReadonlyArray<string>, value: object): object => {

@@ -33,7 +33,7 @@ describe("release", () => {
 
   it("changes a manifest's version and its dependencies on packages of the repository only", () => {
     const manifest = (version: string) =>
-      `${JSON.stringify({ name: "a", version, dependencies: { "@corral/b": version, effect: "4.1.0" }, type: "module" }, null, 2)}\n`
+      `${JSON.stringify({ name: "a", version, dependencies: { "@corral/b": version, effect: "4.1.0" }, peerDependencies: { "@corral/c": `^${version}` }, type: "module" }, null, 2)}\n`
     assert.strictEqual(manifestWithVersion(manifest("0.1.0"), "0.2.0"), manifest("0.2.0"))
   })
 

@@ -11,6 +11,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
+import { createInterface } from "node:readline"
+import type { Readable } from "node:stream"
 import { machine } from "../Machine.ts"
 import { median } from "../Statistics.ts"
 
@@ -21,32 +23,37 @@ interface InstalledProgram {
   readonly folder: string
   readonly args: (port: string) => ReadonlyArray<string>
   readonly env?: (port: string) => Readonly<Record<string, string>>
-  /** Answers when the server is ready. Without it, the program prints a line. */
-  readonly path?: string
+  /** When the server is ready: it prints a line, or answers at a path. */
+  readonly ready: RegExp | string
 }
 
 const programs: Readonly<Record<string, InstalledProgram>> = {
   "corral up": {
     folder: "corral",
     args: () => ["corral", "up"],
-    env: (port) => ({ CORRAL_HUB_PORT: port })
+    env: (port) => ({ CORRAL_HUB_PORT: port }),
+    ready: /"ready":true/
   },
-  "corral up --edge-only": { folder: "corral", args: () => ["corral", "up", "--edge-only"] },
+  "corral up --edge-only": {
+    folder: "corral",
+    args: () => ["corral", "up", "--edge-only"],
+    ready: /"ready":true/
+  },
   "sandbox-agent server": {
     folder: "sandbox-agent",
     args: (port) => ["sandbox-agent", "server", "--no-token", "--no-telemetry", "--port", port],
-    path: "/v1/health"
+    ready: "/v1/health"
   },
   "opencode serve": {
     folder: "opencode",
     args: (port) => ["opencode", "serve", "--port", port],
-    path: "/global/health"
+    ready: /listening on/
   },
   "hapi hub": {
     folder: "hapi",
     args: () => ["hapi", "hub"],
     env: (port) => ({ HAPI_LISTEN_PORT: port }),
-    path: "/"
+    ready: "/"
   }
 }
 
@@ -61,15 +68,21 @@ const freePort = async (): Promise<string> => {
 
 const answers = async (url: string, signal: AbortSignal): Promise<boolean> => {
   while (!signal.aborted) {
-    const response = await fetch(url, { signal }).catch(() => undefined)
+    const attempt = AbortSignal.any([signal, AbortSignal.timeout(1_000)])
+    const response = await fetch(url, { signal: attempt }).catch(() => undefined)
     if (response?.ok === true) return true
     await new Promise((next) => setTimeout(next, 5))
   }
   return false
 }
 
+const prints = async (output: Readable, line: RegExp): Promise<boolean> => {
+  for await (const text of createInterface({ input: output })) if (line.test(text)) return true
+  return false
+}
+
 /** Milliseconds until the server is ready, in a new home. */
-const timeToReady = async (root: string, { args, env, folder, path }: InstalledProgram): Promise<number> => {
+const timeToReady = async (root: string, { args, env, folder, ready }: InstalledProgram): Promise<number> => {
   const home = mkdtempSync(join(tmpdir(), "corral-start-"))
   const port = await freePort()
   const begun = performance.now()
@@ -83,19 +96,20 @@ const timeToReady = async (root: string, { args, env, folder, path }: InstalledP
     },
     stdio: ["ignore", "pipe", "ignore"]
   })
-  const closed = once(child, "close")
+  const closed = once(child, "exit")
   const stop = new AbortController()
   const timer = setTimeout(() => stop.abort(), LIMIT_MS)
-  const ready =
-    path === undefined
-      ? once(child.stdout, "data").then(() => true)
-      : answers(`http://127.0.0.1:${port}${path}`, stop.signal)
-  const isReady = await Promise.race([ready, closed.then(() => false)])
+  const aborted = once(stop.signal, "abort").then(() => false)
+  const isServing =
+    typeof ready === "string"
+      ? answers(`http://127.0.0.1:${port}${ready}`, stop.signal)
+      : prints(child.stdout, ready)
+  const isReady = await Promise.race([isServing, aborted, closed.then(() => false)])
   const millis = performance.now() - begun
   clearTimeout(timer)
   // Corral stops its database; others are not asked to stop, because some do not end at Ctrl-C.
   if (child.pid !== undefined && child.exitCode === null)
-    process.kill(-child.pid, path === undefined ? "SIGINT" : "SIGKILL")
+    process.kill(-child.pid, folder === "corral" ? "SIGINT" : "SIGKILL")
   await closed
   stop.abort()
   rmSync(home, { recursive: true, force: true, maxRetries: 5 })
