@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { parseSync } from "oxc-parser"
+import { parseSync, type Program, Visitor } from "oxc-parser"
 import { declarationOf } from "./Modules.ts"
 import { publicModules } from "./pack.ts"
 import { packed } from "./packages.ts"
@@ -23,15 +23,41 @@ const shortened = (declaration: string): string => {
   return `${declaration.slice(0, MAX_LENGTH)}… (${declaration.length} characters, ${hash})`
 }
 
-/** The statements of a declaration file, each on one line. */
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** Members of every union in a declaration file, by where the union starts and ends. */
+const unionsIn = (program: Program): ReadonlyArray<Span & { readonly members: ReadonlyArray<Span> }> => {
+  const unions: Array<Span & { readonly members: ReadonlyArray<Span> }> = []
+  new Visitor({
+    TSUnionType: ({ end, start, types }) => void unions.push({ end, members: types, start })
+  }).visit(program)
+  return unions.toSorted((a, b) => a.start - b.start || b.end - a.end)
+}
+
+/** The statements of a declaration file, each on one line. Members of a union are sorted: the compiler writes them in the order of its work. */
 export const declarationsIn = (text: string): ReadonlyArray<string> => {
   const { comments, program } = parseSync("module.d.ts", text)
   const code = comments
     .toReversed()
     .reduce((rest, { end, start }) => rest.slice(0, start) + " ".repeat(end - start) + rest.slice(end), text)
+  const unions = unionsIn(program)
+  const textOf = (span: Span): string => {
+    let rest = span.start
+    let written = ""
+    for (const union of unions) {
+      if (union.start < rest || union.end > span.end) continue
+      const members = union.members.map((member) => textOf(member).trim()).toSorted()
+      written += code.slice(rest, union.start) + members.join(" | ")
+      rest = union.end
+    }
+    return written + code.slice(rest, span.end)
+  }
   return program.body
     .filter(({ type }) => type !== "ImportDeclaration")
-    .map(({ end, start }) => code.slice(start, end).replaceAll(/\s+/g, " ").trim())
+    .map((statement) => textOf(statement).replaceAll(/\s+/g, " ").trim())
     .filter((statement) => statement !== "export {};")
     .map(shortened)
 }

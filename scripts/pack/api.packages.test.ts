@@ -31,6 +31,14 @@ export {};
     assert.deepStrictEqual(declarationsIn(text), ["export declare const value: { readonly a: A; };"])
   })
 
+  it("sorts the members of unions, also of nested ones", () => {
+    const of = (union: string) => declarationsIn(`export type A = Record<${union}, (0 | 1)[]> | undefined`)
+    assert.deepStrictEqual(of('"b" | ("d" | "c") | "a"'), [
+      'export type A = Record<"a" | "b" | ("c" | "d"), (0 | 1)[]> | undefined'
+    ])
+    assert.deepStrictEqual(of('("c" | "d") | "a" | "b"'), of('"b" | ("d" | "c") | "a"'))
+  })
+
   it("shows a change behind the end of a cut declaration", () => {
     const of = (last: string) =>
       declarationsIn(`export type Names = ${'"name" | '.repeat(100)}"${last}"`).join()
