@@ -54,7 +54,9 @@ export const checkAdapter = Effect.fnUntraced(function* (
   configFolder: string,
   environment: Readonly<Record<string, string>>
 ) {
-  const isPath = isAdapterPath(adapter) || existsSync(resolve(adapter))
+  // A folder of the same name here is not the package.
+  const isPackage = !isAdapterPath(adapter) && (yield* located(adapter, configFolder)) !== undefined
+  const isPath = isAdapterPath(adapter) || (!isPackage && existsSync(resolve(adapter)))
   const entry = isPath ? resolve(adapter) : adapter
   const loaded = yield* loadAdapter(entry, configFolder, { environment, report: () => undefined }).pipe(
     Effect.scoped,
