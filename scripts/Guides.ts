@@ -8,7 +8,7 @@ import { type Block, blocksOf, GuideRun } from "./GuideRun.ts"
 const root = fileURLToPath(new URL("..", import.meta.url))
 
 /** Run by the soak: each starts its own services. */
-export const longGuides = ["command-line", "add-device", "embed-edge", "operations"]
+export const longGuides = ["command-line", "add-device", "embed-edge", "operations", "write-an-adapter"]
 
 /** The blocks of a part of the README. */
 export const readme = (heading: string): ReadonlyArray<Block> => {

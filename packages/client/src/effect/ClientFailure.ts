@@ -2,7 +2,7 @@
  * Failures of the client with Effect: one tag for each code of the error table (`run_timeout` is `RunTimeout`), and those of the client.
  */
 import type { DetailsOf, ErrorCode } from "@corral/domain/errors/ErrorTable"
-import { type FailureName, failureName } from "@corral/domain/errors/Failures"
+import { type FailureName, failureName } from "@corral/domain/errors/FailureName"
 import { Data } from "effect"
 import type { YieldableError } from "effect/Cause"
 import { type ClientErrorCode, CorralError } from "../http/CorralError.ts"

@@ -7,11 +7,7 @@
 import { Data } from "effect"
 import type { YieldableError } from "effect/Cause"
 import { errorTable, type DetailsOf, type ErrorCode, type FixedDetails } from "./ErrorTable.ts"
-
-/** Class name of a code: `run_timeout` → `RunTimeout`. */
-export type FailureName<Code extends string> = Code extends `${infer Head}_${infer Tail}`
-  ? `${Capitalize<Head>}${FailureName<Tail>}`
-  : Capitalize<Code>
+import { type FailureName, failureName } from "./FailureName.ts"
 
 /** Arguments of a failure. `details` are required if the table fixes their shape. `message` replaces the message of the table. */
 export type FailureOptions<C extends ErrorCode> = C extends keyof FixedDetails
@@ -25,10 +21,6 @@ export interface FailureOf<C extends ErrorCode> extends YieldableError {
   readonly message: string
   readonly details?: DetailsOf<C>
 }
-
-/** Class name of a code, as `FailureName`. */
-export const failureName = (code: string): string =>
-  code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 const failure = <C extends ErrorCode>(code: C): new (...options: FailureOptions<C>) => FailureOf<C> => {
   const name = failureName(code)
