@@ -8,6 +8,7 @@ import type { RequestId } from "@corral/domain/identity/Ids"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { answerClientErrors } from "./ClientErrors.ts"
+import { OneWriteResponse } from "./OneWriteResponse.ts"
 import { dropStalledResponses } from "./StalledResponses.ts"
 
 /**
@@ -22,6 +23,7 @@ export const createNodeServer = (options: {
   readonly idOf: (request?: IncomingMessage) => RequestId
 }): Server => {
   const server = createServer({
+    ServerResponse: OneWriteResponse,
     maxHeaderSize: 16_384,
     headersTimeout: 5_000,
     requestTimeout: STALLED_AFTER_SECONDS * 1_000,
