@@ -125,3 +125,8 @@ export const aiderProject: ProjectSettings = {
     ...files("environment, lint and test commands", ".env")
   ])
 }
+
+/** Goose enables every plugin that it finds there, and no option turns off those of a project. Its source was read, not run. */
+export const gooseProject: ProjectSettings = {
+  files: unavoidable(files("hooks, MCP servers", ".agents/plugins"))
+}

@@ -15,7 +15,7 @@ import { builtIn } from "../src/Registry.ts"
 
 const registry = builtIn({ node: "/node", scriptedProgram: "/scripted.mjs" })
 /** Nothing of a project is known that they would execute. */
-const knowNone = new Set(["scripted", "goose-acp"])
+const knowNone = new Set(["scripted"])
 const adapters = [...registry.values()].filter(({ id }) => !knowNone.has(id))
 
 const start: RunStart = { prompt: "Do it.", mode: "ask", workspacePath: "/srv/ranch" }

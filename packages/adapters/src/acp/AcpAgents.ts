@@ -11,6 +11,7 @@ import {
   codexAcpProject,
   copilotAcpProject,
   geminiAcpProject,
+  gooseProject,
   kimiProject,
   openCodeProject,
   qwenProject
@@ -181,6 +182,7 @@ export const acpAgents = {
     passEnv: ["GOOSE_*", ...MODELS, ...PROXY],
     // Its default mode acts without permission requests, and its mode without tools cannot read files.
     env: { GOOSE_MODE: "approve" },
+    projectSettings: gooseProject,
     modes: { ask: "approve" }
   }
 } as const satisfies Readonly<Record<string, AcpAgent>>

@@ -39,6 +39,9 @@ const incompatible = new CommandFailed({
   exitCode: exitCodes.failed
 })
 
+const WRONG_TOKEN =
+  "The Edge did not accept the token. Select the file with its token with --token-file: edge.token in the home of the Edge."
+
 /** Failure of a command whose request failed. `unreachable` is the failure where the service did not respond. */
 export const commandFailure = (
   service: "Edge" | "Hub",
@@ -48,7 +51,8 @@ export const commandFailure = (
   if (code === "invalid_response") return incompatible
   if (code !== "unreachable")
     return new CommandFailed({
-      message: sentence(message, details),
+      // An Edge has no sign-in.
+      message: service === "Edge" && code === "unauthorized" ? WRONG_TOKEN : sentence(message, details),
       exitCode: exitCodes.refused,
       code,
       requestId

@@ -3,7 +3,7 @@
  * runner with the same id in the configuration replaces a preset.
  */
 import type { CommandLine } from "@corral/adapters/CommandLine"
-import { aiderProject } from "@corral/adapters/ProjectFiles"
+import { aiderProject, gooseProject } from "@corral/adapters/ProjectFiles"
 
 export interface Preset extends CommandLine {
   readonly id: string
@@ -48,7 +48,8 @@ export const presets: ReadonlyArray<Preset> = [
     command: ["goose", "run", "--no-session", "--quiet", "--instructions", "-"],
     stdin: "prompt",
     install: "Install the Goose command line, then run `goose configure`.",
-    passEnv: ["GOOSE_*", ...MODELS]
+    passEnv: ["GOOSE_*", ...MODELS],
+    projectSettings: gooseProject
   },
   {
     id: "llm",

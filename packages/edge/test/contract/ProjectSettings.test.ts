@@ -1,7 +1,7 @@
 /** What a run reports of a project's settings, and the grant that enables them, over real HTTP with programs that stand in for the real ones. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { writeProgram } from "../Folder.ts"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
@@ -83,10 +83,12 @@ describe("Project settings", () => {
   it.each([
     ["opencode", "opencode.json"],
     ["aider", ".aider.conf.yml"],
-    ["aider", ".env"]
+    ["aider", ".env"],
+    ["goose", ".agents/plugins"]
   ])("keep %s from being started, which can't leave out %s", async (agentId, file) => {
     const edge = await open(["full_access"])
     writeProgram(join(edge.folder, "bin", agentId), program(edge.folder, []))
+    mkdirSync(dirname(join(edge.workspace, file)), { recursive: true })
     writeFileSync(join(edge.workspace, file), "{}")
     const refused = await edge.client.tryCreate("Do it.", "full_access", { agentId })
     assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "permission_denied"])
