@@ -17,21 +17,21 @@ let sharedFinder: SecretFinder | undefined
 const finder = (): SecretFinder =>
   (sharedFinder ??= new SecretFinder([...ownRules, ...gitleaksRules()], placeholders()))
 
-/** Private keys, also with line numbers or patch markers before their lines, and with PGP headers. */
+/** Private keys and the static keys of OpenVPN, also with line numbers or patch markers before their lines, and with PGP headers. */
 const privateKey =
-  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s\\:,.()@<>|→]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g
+  /-----BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----(?:[A-Za-z0-9+/=\s\\:,.()@<>|→]|-(?!----))*(?:-----END (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----)?/g
 const KEY_BEGIN = "-----BEGIN "
-const KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/
+const KEY_END = /-----END (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----/
 /** Other text that begins like a private key. */
-const OTHER_BEGIN = /^(?![A-Z0-9 ]{0,40}PRIVATE KEY)(?:[A-Z0-9 ]*[^A-Z0-9 ]|[A-Z0-9 ]{54})/
+const OTHER_BEGIN = /^(?![A-Z0-9 ]{0,40}PRIVATE KEY|Op)(?:[A-Z0-9 ]*[^A-Z0-9 ]|[A-Z0-9 ]{54})/
 
 /** By character code: whether the character can be part of a key. */
 const inTokens = Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9_./+~=@-]/.test(String.fromCharCode(code))
 )
 
-/** By character code: whether the character can be part of a name or is a separator in an address. */
-const inNames = Array.from({ length: 128 }, (_, code) => /[\w.:/-]/.test(String.fromCharCode(code)))
+/** By character code: whether the character can be part of a keyword. */
+const inNames = Array.from({ length: 128 }, (_, code) => /[\w.:/"'*\]-]/.test(String.fromCharCode(code)))
 
 /** Longest token, in characters, that can continue in the next text. A longer one is not a secret. */
 const LONGEST_TOKEN = 4_096

@@ -20,7 +20,7 @@ const ASSIGNED_TAIL = String.raw`[\w.-]{0,40}${ASSIGNMENT}(?<secret>[^\s'"\x60;]
 /** Characters before and after a keyword that may be in the middle of a match. */
 const BEFORE = 300
 const AFTER = 700
-/** Distance from the end of the text within which a name can announce a secret. */
+/** Default distance from the end of the text within which a name can announce a secret. */
 const TAIL = 400
 
 const entropyOf = (text: string): number => {
@@ -152,8 +152,8 @@ export class SecretFinder {
   unfinished(text: string, token: number, hits: ReadonlyArray<number>): number {
     let place = this.beginning(text)
     for (const [at, index, isWhole] of this.#tries(hits)) {
-      if (at >= place || at < Math.min(token, text.length - TAIL)) continue
       const rule = this.#rules[index]
+      if (at >= place || at < Math.min(token, text.length - (rule?.reach ?? TAIL))) continue
       if (rule !== undefined && isForm(rule)) {
         if (at < token) continue
         if (rule.near === true) place = isWhole ? Math.min(place, token) : place

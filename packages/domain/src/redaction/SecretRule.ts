@@ -16,6 +16,8 @@ export interface SecretRule {
   readonly near?: boolean
   /** For a secret that follows a keyword that is not secret: pattern of an incomplete match at the end of a text. */
   readonly tail?: string
+  /** Longest distance between the keyword and the end of an incomplete match, in characters. 400 by default. */
+  readonly reach?: number
   /** Minimum Shannon entropy of a secret, in bits per character. */
   readonly entropy?: number
   /** Secrets that match one of these, or contain one of the words (separated by spaces), are harmless. */
@@ -25,3 +27,14 @@ export interface SecretRule {
   /** Additional condition for a secret. */
   readonly isSecret?: (secret: string) => boolean
 }
+
+export const hasDigit = (secret: string): boolean => /[0-9]/.test(secret)
+export const hasDigitAndLetter = (secret: string): boolean => hasDigit(secret) && /[A-Za-z]/.test(secret)
+
+/** Random bytes as base64, not a word or a digest. */
+export const isKeyText = (secret: string): boolean =>
+  hasDigit(secret) && /[a-z]/.test(secret) && /[A-Z]/.test(secret)
+
+/** Neither a number nor a word of settings. */
+export const isNoWord = (secret: string): boolean =>
+  /[^0-9.]/.test(secret) && !/^(?:true|false|none|null|undefined|required|optional)$/i.test(secret)

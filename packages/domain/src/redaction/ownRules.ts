@@ -3,11 +3,8 @@
  *
  * A format is looser here than in a scanner of repositories. In a transcript, a missed key costs more than a false positive.
  */
-import type { SecretRule } from "./SecretRule.ts"
-
-const hasDigit = (secret: string): boolean => /[0-9]/.test(secret)
-const hasDigitAndLetter = (secret: string): boolean => hasDigit(secret) && /[A-Za-z]/.test(secret)
-const isNotDigits = (secret: string): boolean => /[^0-9.]/.test(secret)
+import { commandRules } from "./commandRules.ts"
+import { hasDigit, hasDigitAndLetter, isKeyText, isNoWord, type SecretRule } from "./SecretRule.ts"
 
 /** What follows `sk-` in names of styles and packages has words alone; a key has a long run that mixes, or both cases and digits. */
 const isServiceKey = (secret: string): boolean =>
@@ -19,6 +16,8 @@ const isWebToken = (secret: string): boolean => /^[\w-]{11,}\.[\w-]{8,}\.[\w-]{8
 const isNoDescription = (secret: string): boolean =>
   !/\s/.test(secret) &&
   !/^(?:string|password|passwd|secret|token|required|optional|redacted|undefined|hidden)$/i.test(secret)
+
+const botOfDiscord = String.raw`[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}`
 
 /** Keys with a recognizable beginning. */
 const form = (prefix: string, rest: string, isSecret?: (secret: string) => boolean): SecretRule => ({
@@ -71,6 +70,28 @@ const forms: ReadonlyArray<SecretRule> = [
   form("sk.eyJ", "[A-Za-z0-9_.-]{40,}"),
   form("sig=", "[A-Za-z0-9%+/=_-]{40,}", hasDigitAndLetter),
   form("whsec_", "[A-Za-z0-9+/=]{20,}"),
+  ...["vcp_", "ntn_", "napi_", "pcsk_", "rpa_", "lin_oauth_", "PMAK-", "HRKU-"].map((prefix) =>
+    form(prefix, "[A-Za-z0-9_-]{28,}", hasDigit)
+  ),
+  ...["dp.st.", "dp.pt.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."].map((prefix) =>
+    form(prefix, "[A-Za-z0-9_.-]{30,}", hasDigit)
+  ),
+  ...["fm1_", "fm1r_", "fm2_", "fo1_"].map((prefix) => form(prefix, "[A-Za-z0-9+/=_-]{40,}", hasDigit)),
+  ...["xprv", "yprv", "zprv", "tprv"].map((prefix) => form(prefix, "[A-Za-z0-9]{90,}", hasDigit)),
+  form("RWRTY0Iy", "[A-Za-z0-9+/=]{40,}"),
+  form("APA91b", "[A-Za-z0-9_-]{60,}"),
+  {
+    id: "bot-of-discord",
+    // The base64 of a number of 19 digits, which begins with 1.
+    keywords: [..."aeimquycgk"].flatMap((second) => [..."wxyz012345"].map((third) => `mt${second}${third}`)),
+    pattern: `MT[AEIMQUYcgk][wxyz0-5]${botOfDiscord}`
+  },
+  {
+    id: "older-bot-of-discord",
+    keywords: ["discord"],
+    near: true,
+    pattern: `(?<![A-Za-z0-9])(?<secret>[MNO][A-Za-z0-9]{3}${botOfDiscord})`
+  },
   form("SG.", String.raw`[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`),
   ...["hvs.", "hvb.", "hvr."].map((prefix) => form(prefix, "[A-Za-z0-9_-]{20,}")),
   ...["dop_v1_", "doo_v1_", "dor_v1_"].map((prefix) => form(prefix, "[a-f0-9]{32,}")),
@@ -85,9 +106,13 @@ const forms: ReadonlyArray<SecretRule> = [
 ]
 
 /** Names of secret values. */
-const names = String.raw`(?:pass(?:word|wd|phrase)|(?<=_)pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|encryption[_-]?key|credentials?)`
-const keywords = ["passw", "passphrase", "pwd", "secret", "token", "apikey", "api_key", "api-key"]
+const names = String.raw`(?:pass(?:word|wd|phrase|code)|[_-]?pass(?![A-Za-z])|(?<=[_;])pwd|secret|token|api[_-]?key|pp[_-]?key|access[_-]?key|private[_-]?key|encryption[_-]?key|credentials?)`
+const keywords = ["passw", "passphrase", "passcode", "pwd", "secret", "token", "apikey", "api_key", "api-key"]
   .concat(["access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey"])
+  // The word alone is too frequent.
+  .concat(["_pass", "-pass", "pass=", "pass:", "pass =", 'pass"', "pass'", String.raw`pass\"`, "pass>"])
+  // Of `APP_KEY`. Its first three characters are frequent.
+  .concat(["ppkey", "pp_key", "pp-key"])
   .concat(["encryption_key", "encryption-key", "encryptionkey", "credential"])
 /** Allowed continuation of a name, as in `SECRET_ACCESS_KEY`. Excludes words that make the value something other than the secret. */
 const more = String.raw`(?!_?(?:file|path|url|uri|name|id|type|length|size|count|limit|ttl|expir\w{0,12}|endpoint))(?:_[A-Za-z0-9]{1,20}){0,3}`
@@ -100,7 +125,7 @@ const named: ReadonlyArray<SecretRule> = [
     pattern: `${names}${more}=["']?(?<secret>${unquoted}{4,256})`,
     tail: `${names}${more}=["']?(?<secret>${unquoted}{0,256})$`,
     ignoreCase: true,
-    isSecret: isNotDigits
+    isSecret: isNoWord
   },
   {
     id: "named-in-quotes",
@@ -119,21 +144,6 @@ const named: ReadonlyArray<SecretRule> = [
     isSecret: hasDigitAndLetter
   },
   {
-    id: "named-in-options",
-    keywords: [
-      "--pass",
-      "--token",
-      "--secret",
-      "--api-key",
-      "--apikey",
-      "--auth-token",
-      "--access-token",
-      "--client-secret"
-    ],
-    pattern: String.raw`--(?:pass(?:word|wd|phrase)?|token|secret|api-?key|auth-token|access-token|client-secret)(?:=|[ \t]{1,4})["']?(?<secret>[^\s'"\x60$<>-][^\s'"\x60$<>]{3,256})`,
-    tail: String.raw`--(?:pass(?:word|wd|phrase)?|token|secret|api-?key|auth-token|access-token|client-secret)(?:=|[ \t]{1,4})["']?(?<secret>[^\s'"\x60$<>]{0,256})$`
-  },
-  {
     id: "named-in-element",
     keywords,
     pattern: `${names}${more}>(?<secret>[^\\s<>(){}$]{4,256})</`,
@@ -148,6 +158,80 @@ const named: ReadonlyArray<SecretRule> = [
     tail: String.raw`(?:env|arg|setx|set -[a-z]{1,4})[ \t]{1,4}(?:[a-z0-9]{1,20}_){0,3}${names}${more}[ \t]{1,4}["']?(?<secret>${unquoted}{0,256})$`,
     ignoreCase: true,
     isSecret: hasDigitAndLetter
+  },
+  {
+    id: "auth-in-environment",
+    keywords: ["_auth="],
+    pattern: `_auth=["']?(?<secret>${unquoted}{6,256})`,
+    tail: `_auth=["']?(?<secret>${unquoted}{0,256})$`,
+    ignoreCase: true,
+    isSecret: hasDigitAndLetter
+  },
+  {
+    id: "named-in-sql",
+    keywords: ["password '", "ified "],
+    pattern: String.raw`(?:password|ified[ \t](?:with[ \t]\S{1,40}[ \t])?(?:by|as))[ \t]{1,4}'(?<secret>[^'\n]{3,256})'`,
+    tail: String.raw`(?:password|ified[ \t](?:with[ \t]\S{1,40}[ \t])?(?:by|as))[ \t]{1,4}'(?<secret>[^'\n]{0,256})$`,
+    ignoreCase: true,
+    isSecret: isNoDescription
+  },
+  {
+    id: "named-in-directives",
+    // Ends of `bindpw`, `rootpw`, `requirepass` and `masterauth`, whose beginnings are frequent.
+    keywords: ["dpw ", "tpw ", "epass ", "rauth "],
+    pattern: String.raw`(?:[dt]pw|epass|rauth)[ \t]{1,8}["']?(?<secret>[^\s'"]{4,256})`,
+    tail: String.raw`(?:[dt]pw|epass|rauth)[ \t]{1,8}["']?(?<secret>[^\s'"]{0,256})$`,
+    ignoreCase: true,
+    isSecret: hasDigit
+  },
+  {
+    id: "line-of-pgpass",
+    keywords: [":543", ":6432:", ":6543:", ":*:"],
+    pattern: String.raw`:(?:543[0-9]|6432|6543|\*)(?::(?:[^\s:\\]|\\.){1,64}){2}:(?<secret>(?:[^\s:\\"'\x60]|\\.){3,256})(?=["'\x60]?(?:\s|$))`,
+    tail: String.raw`:(?:543[0-9]|6432|6543|\*)(?::(?:[^\s:\\]|\\.){1,64}){2}:(?<secret>(?:[^\s:\\"'\x60]|\\.?){0,256})$`
+  },
+  {
+    id: "private-members-of-jwk",
+    keywords: ['"d"', '"p"', '"q"', '"k"', '"dp"', '"dq"', '"qi"', String.raw`"d\"`, String.raw`"p\"`]
+      .concat([String.raw`"q\"`, String.raw`"k\"`, String.raw`"dp\"`, String.raw`"dq\"`, String.raw`"qi\"`])
+      .concat(["'d'", "'p'", "'q'", "'k'", "'dp'", "'dq'", "'qi'"]),
+    pattern: String.raw`["'](?:d[pq]?|p|qi?|k)\\{0,3}["']\s{0,3}:\s{0,3}\\{0,3}["'](?<secret>[A-Za-z0-9_-]{22,1400})`,
+    tail: String.raw`["'](?:d[pq]?|p|qi?|k)\\{0,3}["']\s{0,3}:\s{0,3}\\{0,3}["'](?<secret>[A-Za-z0-9_-]{0,1400})$`,
+    reach: 1_420,
+    isSecret: isKeyText
+  },
+  {
+    id: "key-of-perplexity",
+    keywords: ["plx-"],
+    pattern: "plx-(?<secret>[A-Za-z0-9]{28,200})",
+    tail: "plx-(?<secret>[A-Za-z0-9]{0,200})$",
+    isSecret: hasDigit
+  },
+  {
+    id: "bot-of-telegram",
+    keywords: [":aa"],
+    pattern: ":(?<secret>AA[A-Za-z0-9_-]{31,36})(?![A-Za-z0-9_-])",
+    tail: ":(?<secret>AA[A-Za-z0-9_-]{0,36})$",
+    isSecret: hasDigit
+  },
+  {
+    id: "token-of-braintree",
+    keywords: ["access_token$"],
+    pattern: String.raw`access_token\$(?:production|sandbox)\$[a-z0-9]{12,20}\$(?<secret>[a-f0-9]{32})`,
+    tail: String.raw`access_token\$(?:production|sandbox)\$[a-z0-9]{0,20}\$?(?<secret>[a-f0-9]{0,32})$`
+  },
+  {
+    id: "user-of-postfix",
+    keywords: ["]:25 ", "]:465 ", "]:587 "],
+    pattern: String.raw`\]:(?:25|465|587)[ \t]{1,8}[^\s:]{1,100}:(?<secret>\S{3,200})`,
+    tail: String.raw`\]:(?:25|465|587)[ \t]{1,8}[^\s:]{1,100}:(?<secret>\S{0,200})$`
+  },
+  {
+    id: "private-key-of-ssh2",
+    keywords: [" ssh2 "],
+    pattern: String.raw` SSH2 [A-Z ]{0,30}PRIVATE KEY ----(?<secret>(?:[^-]|-(?!---)){16,16000})`,
+    tail: String.raw` SSH2 [A-Z ]{0,30}PRIVATE KEY ----(?<secret>(?:[^-]|-(?!---)){0,16000})$`,
+    reach: 16_000
   },
   {
     id: "key-data-of-kubernetes",
@@ -206,41 +290,10 @@ const named: ReadonlyArray<SecretRule> = [
     ignoreCase: true
   },
   {
-    id: "user-of-curl",
-    keywords: ["curl"],
-    pattern: String.raw`curl\b[^\n]{0,300}?[ \t](?:-u|--user)[ =]{0,2}["']?[^\s:'"]{1,64}:(?<secret>[^\s'"$]{3,128})`,
-    tail: String.raw`curl\b[^\n]{0,300}?[ \t](?:-u|--user)[ =]{0,2}["']?[^\s:'"]{1,64}:(?<secret>[^\s'"$]{0,128})$`
-  },
-  {
-    id: "password-of-login",
-    keywords: ["login"],
-    pattern: String.raw`login\b[^\n;&|]{0,300}?[ \t]-p[ =]{0,2}["']?(?<secret>[^\s'"$-][^\s'"$]{2,127})`,
-    tail: String.raw`login\b[^\n;&|]{0,300}?[ \t]-p[ =]{0,2}["']?(?<secret>[^\s'"$]{0,128})$`,
-    isSecret: isNotDigits
-  },
-  {
-    id: "password-of-mysql",
-    keywords: ["mysql", "mariadb"],
-    pattern: String.raw`(?:mysql|mariadb)(?:-?dump|-?admin)?\b[^\n;&|]{0,300}?[ \t]-p["']?(?<secret>[^\s'"$-][^\s'"$]{3,127})`,
-    tail: String.raw`(?:mysql|mariadb)(?:-?dump|-?admin)?\b[^\n;&|]{0,300}?[ \t]-p["']?(?<secret>[^\s'"$]{0,128})$`
-  },
-  {
-    id: "password-of-redis",
-    keywords: ["redis-cli"],
-    pattern: String.raw`redis-cli\b[^\n;&|]{0,300}?[ \t]-a[ \t]{1,4}["']?(?<secret>[^\s'"$-][^\s'"$]{3,127})`,
-    tail: String.raw`redis-cli\b[^\n;&|]{0,300}?[ \t]-a[ \t]{1,4}["']?(?<secret>[^\s'"$]{0,128})$`
-  },
-  {
     id: "login-of-netrc",
     keywords: ["login"],
     pattern: String.raw`login[ \t]{1,4}\S{1,100}\s{1,8}password[ \t]{1,4}(?<secret>\S{3,200})`,
     tail: String.raw`login[ \t]{1,4}\S{1,100}\s{1,8}password[ \t]{1,4}(?<secret>\S{0,200})$`
-  },
-  {
-    id: "password-of-sshpass",
-    keywords: ["sshpass"],
-    pattern: String.raw`sshpass[ \t]{1,4}-p[ \t]{0,4}["']?(?<secret>[^\s'"$]{3,128})`,
-    tail: String.raw`sshpass[ \t]{1,4}-p[ \t]{0,4}["']?(?<secret>[^\s'"$]{0,128})$`
   },
   {
     id: "secret-beside-access-key",
@@ -250,4 +303,4 @@ const named: ReadonlyArray<SecretRule> = [
   }
 ]
 
-export const ownRules: ReadonlyArray<SecretRule> = [...forms, ...named]
+export const ownRules: ReadonlyArray<SecretRule> = [...forms, ...named, ...commandRules]
