@@ -42,8 +42,11 @@ const count = (number: number, noun: string): string => `${number} ${noun}${numb
 const gigabytes = (bytes: number): string =>
   bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 
+/** A hint is a sentence: what is before it must end as one. */
+const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+
 const problemLine = ({ hint, mark }: ReportStyle, problem: HealthProblem): string =>
-  `  ${mark(false)} ${escapeLine(problem.message)}${hint(problem.hint)}`
+  `  ${mark(false)} ${asSentence(escapeLine(problem.message))}${hint(problem.hint)}`
 
 const linkLine = (style: ReportStyle, { deviceId, hub, problem, state }: LinkReadiness): string => {
   const { hint, mark, optional } = style
@@ -85,7 +88,7 @@ const machineLines = (style: ReportStyle, diagnosis: Diagnosis): Lines => {
     ...(disk === undefined
       ? []
       : [
-          `${mark(disk.ok)} Disk ${gigabytes(disk.freeBytes)} free${disk.ok ? "" : hint("Free disk space: an Edge needs 100 MB.")}`
+          `${mark(disk.ok)} Disk ${gigabytes(disk.freeBytes)} free${disk.ok ? "" : `.${hint("Free disk space: an Edge needs 100 MB.")}`}`
         ]),
     `${git.found ? mark(true) : optional} git${git.version === undefined ? "" : ` ${git.version}`}${git.found ? "" : hint("not on PATH")}`,
     `${mark(true)} Containment ${containment}`,

@@ -59,6 +59,19 @@ describe("formatDiagnosis", () => {
     assert.include(lines, "    – 4 unrecognized outputs, seen with 1.2.3, 1.3.0 new_event ×3, bad␛[2J ×1")
   })
 
+  it("separates a finding from its hint", () => {
+    const home = { path: "/home/x/.corral", files: [] }
+    assert.include(
+      report({ home, disk: { freeBytes: 94_000_000, ok: false } }),
+      "✗ Disk 94 MB free. Free disk space: an Edge needs 100 MB."
+    )
+    for (const message of ["The store is damaged.", "The store is damaged"]) {
+      const hub = { url: "http://127.0.0.1:1", state: "degraded" } as const
+      const lines = report({ hub: { ...hub, problems: [{ part: "database", message, hint: "Check it." }] } })
+      assert.include(lines, "  ✗ The store is damaged. Check it.")
+    }
+  })
+
   it("shows active and waiting runs of an Edge and the problem of its store", () => {
     const edge = {
       running: true,
@@ -82,7 +95,7 @@ describe("formatDiagnosis", () => {
       `✗ ${said} and 1 waiting, 1 workspace, store degraded (sqlite): database or disk is full`
     )
     const lines = report({ edge })
-    assert.include(lines, "  ✗ database or disk is full Free disk space.")
+    assert.include(lines, "  ✗ database or disk is full. Free disk space.")
     assert.isFalse(lines.some((line) => line.includes("Less than 100 MB")))
     assert.include(
       report({ edge: { ...edge, status: "ok", queued: 0, store: "ok (sqlite)" } }),
@@ -98,7 +111,7 @@ describe("formatDiagnosis", () => {
     })
     assert.includeMembers(lines, [
       "– git not on PATH",
-      "✗ Disk 12 MB free Free disk space: an Edge needs 100 MB.",
+      "✗ Disk 12 MB free. Free disk space: an Edge needs 100 MB.",
       "✗ Configuration /x is not usable: it is not JSON."
     ])
     assert.include(report({ disk: { freeBytes: 83_500_000_000, ok: true } }), "✓ Disk 83.5 GB free")
