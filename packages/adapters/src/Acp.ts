@@ -19,10 +19,12 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     actsUnasked = false,
     args,
     command,
+    continuation,
     env,
     envByMode,
     forgetsSessions = false,
     id,
+    images,
     install,
     label,
     modes,
@@ -47,7 +49,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     },
     probe: { command, versionArgs: ["--version"], install, signIn },
     passEnv,
-    ...defined({ projectSettings }),
+    ...defined({ continuation, images, projectSettings }),
     command: (start) => {
       const ignored = start.projectSettings !== "enabled"
       return {

@@ -51,6 +51,8 @@ export const claudeCode: RuntimeAdapter = {
     cancel: true,
     input: true
   },
+  continuation: { store: "~/.claude/projects", model: "any", mode: "any", folder: "any" },
+  images: "native",
   probe: {
     command: "claude",
     versionArgs: ["--version"],

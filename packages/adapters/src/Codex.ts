@@ -1,6 +1,7 @@
 /**
  * Codex over its app-server (`codex/AppServer`): it requests permissions, streams, and can be interrupted.
  */
+import type { Continuation } from "@corral/domain/run/Continuation"
 import type { Probe, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { codexProject } from "./ProjectFiles.ts"
 import { AppServerProtocol } from "./codex/AppServer.ts"
@@ -19,6 +20,14 @@ export const codexProbe: Probe = {
   },
   install: "Install Codex: npm install -g @openai/codex",
   signIn: "Run `codex login`. A model provider with its own key, set in config.toml, needs no login."
+}
+
+/** Both ways to drive Codex share the conversations. */
+export const codexContinuation: Continuation = {
+  store: "~/.codex/sessions",
+  model: "any",
+  mode: "any",
+  folder: "any"
 }
 
 /**
@@ -44,6 +53,8 @@ export const codex: RuntimeAdapter = {
     cancel: true,
     input: true
   },
+  continuation: codexContinuation,
+  images: "native",
   probe: codexProbe,
   passEnv: codexEnvironment,
   projectSettings: codexProject,

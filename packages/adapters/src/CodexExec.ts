@@ -4,7 +4,7 @@
  * It does not request permissions, so the Edge runs it in the modes that its sandbox enforces, and in `full_access`.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
-import { codexProbe, trustFlags } from "./Codex.ts"
+import { codexContinuation, codexProbe, trustFlags } from "./Codex.ts"
 import { codexProject } from "./ProjectFiles.ts"
 import { codexEnvironment } from "./codex/Environment.ts"
 import { ExecProtocol } from "./codex/Exec.ts"
@@ -24,6 +24,8 @@ export const codexExec: RuntimeAdapter = {
     cancel: false,
     input: false
   },
+  continuation: codexContinuation,
+  images: "native",
   probe: codexProbe,
   passEnv: codexEnvironment,
   projectSettings: codexProject,
@@ -39,6 +41,7 @@ export const codexExec: RuntimeAdapter = {
       "--skip-git-repo-check",
       ...(start.model === undefined ? [] : ["--model", start.model]),
       ...(start.resumeSessionId === undefined ? [] : ["resume", start.resumeSessionId]),
+      ...(start.images ?? []).flatMap(({ path }) => ["--image", path]),
       // The prompt comes on stdin: every user of the machine can read arguments.
       "-"
     ],

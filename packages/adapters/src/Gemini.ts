@@ -6,6 +6,7 @@
  * exist without a grant. Only `full_access` and the grant make Gemini trust the folder. For other runs in `read_only` or `plan`, trust the
  * folder in Gemini itself, or set `GEMINI_CLI_TRUST_WORKSPACE` for the Edge.
  */
+import { dirname } from "node:path"
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
@@ -22,6 +23,8 @@ export const gemini: RuntimeAdapter = {
   id: "gemini",
   label: program.label,
   capabilities: oneShotCapabilities({ resume: true, readOnly: true }),
+  continuation: { store: "~/.gemini/tmp", model: "any", mode: "any", folder: "same" },
+  images: "native",
   probe: {
     command: "gemini",
     versionArgs: ["--version"],
@@ -30,18 +33,20 @@ export const gemini: RuntimeAdapter = {
   },
   passEnv: ["GEMINI_*", "GOOGLE_*", ...proxies],
   projectSettings: geminiProject,
-  command: ({ prompt, mode, model, projectSettings, resumeSessionId }) => ({
+  command: ({ images = [], prompt, mode, model, projectSettings, resumeSessionId }) => ({
     file: "gemini",
     args: [
       "-p",
-      toArgument(prompt),
+      toArgument([prompt, ...images.map(({ path }) => `@${path.replaceAll(/[\\\s]/g, "\\$&")}`)].join(" ")),
       "--output-format",
       "stream-json",
       ...(mode === "full_access" || projectSettings === "enabled" ? ["--skip-trust"] : []),
       "--approval-mode",
       mode === "full_access" ? "yolo" : "plan",
       ...(model === undefined ? [] : ["-m", model]),
-      ...(resumeSessionId === undefined ? [] : ["--resume", resumeSessionId])
+      ...(resumeSessionId === undefined ? [] : ["--resume", resumeSessionId]),
+      // Gemini includes no other files.
+      ...images.flatMap(({ path }) => ["--include-directories", dirname(path)])
     ],
     stdin: "ignore"
   }),

@@ -2,6 +2,7 @@
  * OpenCode, one prompt per process (`one-shot/OpenCodeLines`). It runs in `full_access` only: its plan agent runs commands, and the
  * workspace's configuration can allow what the user's forbids.
  */
+import type { Continuation } from "@corral/domain/run/Continuation"
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
@@ -22,12 +23,22 @@ export const withoutTools = {
   OPENCODE_CONFIG_CONTENT: JSON.stringify({ formatter: false, lsp: false })
 }
 
+/** Conversations are in one database, for both ways to drive OpenCode. */
+export const openCodeContinuation: Continuation = {
+  store: "~/.local/share/opencode",
+  model: "any",
+  mode: "any",
+  folder: "any"
+}
+
 /** OpenCode, found as `opencode` on PATH. */
 export const openCode: RuntimeAdapter = {
   specificationVersion: 1,
   id: "opencode",
   label: program.label,
   capabilities: oneShotCapabilities({ deltas: false, resume: true }),
+  continuation: openCodeContinuation,
+  images: "native",
   probe: {
     command: "opencode",
     versionArgs: ["--version"],
@@ -36,13 +47,15 @@ export const openCode: RuntimeAdapter = {
   },
   passEnv: ["OPENCODE_*", ...modelServices, ...proxies],
   projectSettings: openCodeProject,
-  command: ({ prompt, model, projectSettings, resumeSessionId }) => ({
+  command: ({ images = [], prompt, model, projectSettings, resumeSessionId }) => ({
     file: "opencode",
     args: [
       ...run,
       ...(model === undefined ? [] : ["--model", model]),
       ...(resumeSessionId === undefined ? [] : ["--session", resumeSessionId]),
-      toArgument(prompt)
+      toArgument(prompt),
+      // After the prompt, because this flag reads every following argument.
+      ...images.flatMap(({ path }) => ["--file", path])
     ],
     env: { OPENCODE_DISABLE_AUTOUPDATE: "1", ...(projectSettings === "enabled" ? {} : withoutTools) },
     stdin: "ignore"

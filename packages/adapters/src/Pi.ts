@@ -17,7 +17,14 @@ export const pi: RuntimeAdapter = {
   specificationVersion: 1,
   id: "pi",
   label: program.label,
-  capabilities: oneShotCapabilities({ readOnly: true }),
+  capabilities: oneShotCapabilities({ readOnly: true, resume: true }),
+  continuation: {
+    store: "~/.pi/agent/sessions",
+    model: "any",
+    mode: "any",
+    folder: "same"
+  },
+  images: "native",
   probe: {
     command: "pi",
     versionArgs: ["--version"],
@@ -26,7 +33,7 @@ export const pi: RuntimeAdapter = {
   },
   passEnv: ["PI_*", ...modelServices, ...proxies],
   projectSettings: piProject,
-  command: ({ prompt, mode, model, projectSettings }) => ({
+  command: ({ images = [], prompt, mode, model, projectSettings, resumeSessionId }) => ({
     file: "pi",
     args: [
       "--mode",
@@ -36,7 +43,9 @@ export const pi: RuntimeAdapter = {
       ...(mode === "full_access" && projectSettings === "enabled" ? [] : ["--no-extensions"]),
       ...(projectSettings === "enabled" ? [] : ["--no-skills", "--no-prompt-templates", "--no-themes"]),
       ...(model === undefined ? [] : ["--model", model]),
+      ...(resumeSessionId === undefined ? [] : ["--session", resumeSessionId]),
       "-p",
+      ...images.map(({ path }) => `@${path}`),
       toArgument(prompt)
     ],
     stdin: "ignore"

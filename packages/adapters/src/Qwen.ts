@@ -4,6 +4,7 @@
  * Modes: `read_only` and `plan` use its own plan mode, which has no writing tools and no shell. In every other mode it requests permissions,
  * and the Edge's policy decides. The runtime's own permissive modes would bypass the policy and leave no record.
  */
+import type { Continuation } from "@corral/domain/run/Continuation"
 import type { RuntimeAdapter, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
@@ -29,6 +30,14 @@ export const untrustedFolderSettings: ReadonlyArray<SettingsFile> = [
   }
 ]
 
+/** Both ways to drive Qwen Code share the conversations. */
+export const qwenContinuation: Continuation = {
+  store: "~/.qwen/projects",
+  model: "any",
+  mode: "any",
+  folder: "same"
+}
+
 /** Qwen Code, found as `qwen` on PATH. */
 export const qwen: RuntimeAdapter = {
   specificationVersion: 1,
@@ -43,6 +52,8 @@ export const qwen: RuntimeAdapter = {
     cancel: true,
     input: false
   },
+  continuation: qwenContinuation,
+  images: "native",
   probe: {
     command: "qwen",
     versionArgs: ["--version"],

@@ -937,7 +937,7 @@ describe("Acp table", () => {
 describe("Reported capabilities of an agent", () => {
   const resumed = all.flatMap((agent) =>
     recordings(agent.id)
-      .filter(({ start }) => start.resumeSessionId !== undefined)
+      .filter(({ name }) => name === "resume")
       .map((recording) => ({ agent, recording }))
   )
   it.each(resumed.map((one) => [one.agent.id, one] as const))(

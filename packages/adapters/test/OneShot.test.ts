@@ -58,9 +58,9 @@ describe("A one-shot program", () => {
   it("receives the model, and the conversation to continue", () => {
     const more = { model: "small-1", resumeSessionId: "abc-1" }
     assert.match(args(gemini, more), /-m small-1 --resume abc-1/)
+    assert.match(args(pi, more), /--model small-1 --session abc-1 -p/)
     assert.match(args(openCode, more), /--model small-1 --session abc-1/)
     assert.match(args(copilot, more), /--model small-1/)
-    assert.match(args(pi, more), /--model small-1/)
     assert.match(args(qwen, more), /--model small-1 --resume abc-1/)
   })
 })

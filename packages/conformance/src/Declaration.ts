@@ -1,5 +1,5 @@
 /** Checks of what an adapter declares: its version, shape, probe, command and capabilities. They need no recording. */
-import type { RuntimeAdapter, RunStart } from "@corral/domain/run/RuntimeAdapter"
+import type { RunImage, RuntimeAdapter, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { RunMode } from "@corral/domain/run/Run"
 import type { Recording } from "./Replay.ts"
 import { replay } from "./Replay.ts"
@@ -16,6 +16,12 @@ export const startIn = (mode: RunMode): RunStart => ({
   projectSettings: "ignored",
   denyRules: []
 })
+
+const image: RunImage = {
+  path: "/corral-conformance/image.png",
+  mediaType: "image/png",
+  base64: "Y29ycmFs"
+}
 
 const isText = (value: unknown): boolean => typeof value === "string" && value !== ""
 
@@ -123,6 +129,7 @@ export const capabilityFindings = (
     const outputs = recordings.flatMap((recording) => replay(adapter, recording, [recording.stdout]))
     const has = (type: string) =>
       outputs.some((output) => output._tag === "Event" && output.event.type === type)
+    const usesImages = says("ask") !== says("ask", { images: [image] })
     const listens = adapter.command(ask).stdin === "pipe"
     const claims: ReadonlyArray<readonly [boolean, string]> = [
       [approvals && !listens, "approvals is claimed, but stdin is not open for an answer"],
@@ -136,6 +143,18 @@ export const capabilityFindings = (
       [
         resume && says("ask") === says("ask", { resumeSessionId: "corral-conformance-session" }),
         "resume is claimed, but the session of a run to resume is not used"
+      ],
+      [
+        adapter.continuation !== undefined && !resume,
+        "continuation says what a resumed run may change, but resume is not claimed"
+      ],
+      [
+        adapter.images === "native" && !usesImages,
+        "images is native, but an image of the message is not used"
+      ],
+      [
+        adapter.images !== "native" && usesImages,
+        "an image of the message is used, but images is not native"
       ],
       [
         readOnly && !approvals && says("read_only") === says("full_access"),

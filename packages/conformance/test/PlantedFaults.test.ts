@@ -338,6 +338,7 @@ describe("the conformance kit", () => {
       cancel: () => undefined,
       answer: () => undefined
     }))
+    const continuation = { store: "", model: "any", mode: "any", folder: "any" } as const
     const listening: RuntimeAdapter = {
       ...sampleAdapter,
       command: () => ({ file: "sample", args: [], stdin: "once" })
@@ -346,7 +347,9 @@ describe("the conformance kit", () => {
       silent,
       listening,
       claiming({ readOnly: true, approvals: false }),
-      claiming({ deltas: false })
+      claiming({ deltas: false }),
+      { ...claiming({ resume: false }), continuation },
+      { ...sampleAdapter, images: "native" } as const
     ])
       assert.include([...rulesBroken(adapter)], "capabilities")
   })

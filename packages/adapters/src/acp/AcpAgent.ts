@@ -5,6 +5,7 @@
  * (capabilities, modes, options).
  */
 
+import type { Continuation } from "@corral/domain/run/Continuation"
 import type { ProjectSettings } from "@corral/domain/run/ProjectSettings"
 import type { RunStart, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import type { JsonObject } from "../text/Json.ts"
@@ -61,6 +62,9 @@ export interface AcpAgent {
   readonly inputInContent?: boolean | undefined
   /** Fields of a command's input that do not change its effect. */
   readonly notes?: ReadonlyArray<string> | undefined
+  readonly continuation?: Continuation | undefined
+  /** `native`: the agent accepts images in a prompt, and its model receives them. */
+  readonly images?: "native" | "path" | undefined
   /** The agent offers to load an earlier session but does not find it. */
   readonly forgetsSessions?: boolean | undefined
   /** The agent acts without permission requests in all of its modes, so it runs only in modes without approvals. */

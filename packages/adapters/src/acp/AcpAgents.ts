@@ -5,7 +5,7 @@
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import { readInstructions } from "../ClaudeCode.ts"
-import { withoutTools } from "../OpenCode.ts"
+import { openCodeContinuation, withoutTools } from "../OpenCode.ts"
 import {
   claudeProject,
   codexAcpProject,
@@ -16,7 +16,7 @@ import {
   openCodeProject,
   qwenProject
 } from "../ProjectFiles.ts"
-import { untrustedFolderSettings } from "../Qwen.ts"
+import { qwenContinuation, untrustedFolderSettings } from "../Qwen.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
 const PROXY = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"]
@@ -57,7 +57,9 @@ export const acpAgents = {
     },
     modes: { ask: "build", readOnly: "plan" },
     toolName: "title",
-    cancelsInWords: /^User aborted the command$/m
+    cancelsInWords: /^User aborted the command$/m,
+    continuation: openCodeContinuation,
+    images: "native"
   },
   gemini: {
     id: "gemini-acp",
@@ -75,7 +77,8 @@ export const acpAgents = {
     toolName: "callId",
     titleIsCommand: true,
     cancelsInWords: /^Command cancelled by user\./m,
-    forgetsSessions: true
+    forgetsSessions: true,
+    images: "native"
   },
   qwen: {
     id: "qwen-acp",
@@ -90,7 +93,8 @@ export const acpAgents = {
     // In its default mode a classifier decides instead of a user.
     modes: { ask: "default", readOnly: "plan" },
     notes: ["is_background"],
-    ownMethods: ["qwen/", "craft/"]
+    ownMethods: ["qwen/", "craft/"],
+    continuation: qwenContinuation
   },
   copilot: {
     id: "copilot-acp",
@@ -110,7 +114,14 @@ export const acpAgents = {
       8_000,
       /^Error: (\d{3}\b|Failed to get response from the AI model; retried|Authentication failed with provider|[^]*\(HTTP \d{3}\))/
     ),
-    failsInWordsWithoutTokens: /^Error: /
+    failsInWordsWithoutTokens: /^Error: /,
+    continuation: {
+      store: "~/.copilot/session-state",
+      model: "any",
+      mode: "any",
+      folder: "any"
+    },
+    images: "native"
   },
   kimi: {
     id: "kimi-acp",

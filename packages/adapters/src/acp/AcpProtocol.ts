@@ -8,7 +8,7 @@
  * Does not: serve files or terminals. Agents use their own tools, and such requests are refused.
  */
 import type * as Acp from "@agentclientprotocol/sdk"
-import type { AdapterOutput, Outcome, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
+import type { AdapterOutput, Outcome, Protocol, RunImage, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
 import { relativeTo, type Relative } from "../files/RelativePath.ts"
@@ -34,6 +34,12 @@ import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
 /** Purpose of the request in progress. `history`: barrier after a loaded session's old messages. `drain`: barrier after a turn. */
 type Purpose = "initialize" | "session" | "history" | "mode" | "model" | "prompt" | "drain"
+
+const toImageBlock = ({ base64: data, mediaType: mimeType }: RunImage): Acp.ContentBlock => ({
+  type: "image",
+  data,
+  mimeType
+})
 
 const FIRST_ID = 0
 const INITIALIZE = JsonRpc.initializeLine(FIRST_ID, initializeParams)
@@ -224,17 +230,17 @@ export class AcpProtocol implements Protocol {
     if (choice !== undefined) return this.#advance(choice)
     if (this.#cancelling) return this.#conclude({ _tag: "Cancelled" })
     this.#collector.start(this.#opening.started)
-    this.#prompt(this.#start.prompt)
+    this.#prompt(this.#start.prompt, this.#agent.images === "native" ? this.#start.images : [])
   }
 
-  #prompt(text: string): void {
+  #prompt(text: string, images: RunStart["images"] = []): void {
     this.#wasDenied = false
     this.#reports.beginTurn()
     const { sessionId } = this.#opening
     if (sessionId === undefined) return this.#fail("protocol_broken")
     this.#send("prompt", {
       method: "session/prompt",
-      params: { sessionId, prompt: [{ type: "text", text }] }
+      params: { sessionId, prompt: [{ type: "text", text }, ...images.map(toImageBlock)] }
     })
   }
 

@@ -46,7 +46,7 @@ export class ClaudeCodeProtocol implements Protocol {
     this.#workspacePath = start.workspacePath
     this.#relative = relativeTo(start.workspacePath)
     this.#isResumed = start.resumeSessionId !== undefined
-    this.open = controlRequest("initialize", "initialize") + userMessage(start.prompt)
+    this.open = controlRequest("initialize", "initialize") + userMessage(start.prompt, start.images)
   }
 
   readonly step: Protocol["step"] = (chunk) =>

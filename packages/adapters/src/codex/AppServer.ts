@@ -20,7 +20,7 @@ import {
   codexRefusal,
   codexRequest,
   codexResponse,
-  textInput,
+  turnInput,
   type CodexRequestId
 } from "./Frames.ts"
 import { Items } from "./Items.ts"
@@ -122,7 +122,7 @@ export class AppServerProtocol implements Protocol {
   #steer(text: string): string {
     const [threadId, expectedTurnId] = [this.#threadId, this.#turnId]
     if (threadId === undefined || expectedTurnId === undefined) return ""
-    return this.#request("turn/steer", { threadId, expectedTurnId, input: textInput(text) })
+    return this.#request("turn/steer", { threadId, expectedTurnId, input: turnInput(text) })
   }
 
   #reply(text: string): void {
@@ -191,12 +191,12 @@ export class AppServerProtocol implements Protocol {
         mode: textOf(result["approvalPolicy"])
       })
     )
-    this.#startTurn(this.#start.prompt)
+    this.#startTurn(this.#start.prompt, this.#start.images)
   }
 
   /** Starts a turn with a user message. */
-  #startTurn(text: string): void {
-    const params = { threadId: this.#threadId ?? "", input: textInput(text) }
+  #startTurn(text: string, images?: RunStart["images"]): void {
+    const params = { threadId: this.#threadId ?? "", input: turnInput(text, images) }
     this.#reply(this.#request("turn/start", params, "turn"))
   }
 

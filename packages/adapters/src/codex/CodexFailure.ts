@@ -29,6 +29,7 @@ const sentences: Readonly<Record<string, string>> = {
   unknown_model: "The model service does not know the model. Choose another one.",
   context_window: "The conversation is longer than the model can read. Start a new run instead.",
   sandbox_failed: "Codex's sandbox does not work on this machine.",
+  session_in_use: "Another process of Codex uses this conversation. End it, or start a new run.",
   unknown_session: "Codex can't find the conversation to resume. Start a new run instead.",
   protocol_refused: "Codex refused a request of its protocol. Check its version.",
   bad_option: "Codex refused an option that it was started with. Check its version.",
@@ -74,6 +75,7 @@ const reasonByType = new Map([
 const reasonPatterns: ReadonlyArray<readonly [RegExp, string]> = [
   [/Missing environment variable|not (logged|signed) in|run `?codex login/i, "not_signed_in"],
   [/no rollout found for thread id|thread not found/i, "unknown_session"],
+  [/already has an active writer/, "session_in_use"],
   [/usage limit/i, "usage_limit"],
   [/\boverloaded\b|at capacity/i, "overloaded"],
   [/high demand/i, "server_error"],
@@ -118,6 +120,7 @@ export const toRequestFailure = (error: JsonObject): RunFailure => {
 
 const exitPatterns: ReadonlyArray<readonly [RegExp, string]> = [
   [/no rollout found for thread id/, "unknown_session"],
+  [/already has an active writer/, "session_in_use"],
   [/Not inside a trusted directory/, "untrusted_workspace"],
   [/^error: (unexpected argument|unrecognized subcommand|invalid value|a value is required)/m, "bad_option"]
 ]

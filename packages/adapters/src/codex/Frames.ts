@@ -3,6 +3,7 @@
  *
  * Ids of each side count from 0: ours and Codex's are never compared.
  */
+import type { RunImage } from "@corral/domain/run/RuntimeAdapter"
 
 /** Codex's id of a request, which the response returns unchanged. */
 export type CodexRequestId = string | number
@@ -22,5 +23,8 @@ const METHOD_NOT_FOUND = -32_601
 export const codexRefusal = (id: CodexRequestId, message: string): string =>
   line({ id, error: { code: METHOD_NOT_FOUND, message } })
 
-/** A user message as the input of a turn. */
-export const textInput = (text: string): ReadonlyArray<object> => [{ type: "text", text, text_elements: [] }]
+/** A user message as the input of a turn. Codex reads the images itself. */
+export const turnInput = (text: string, images: ReadonlyArray<RunImage> = []): ReadonlyArray<object> => [
+  { type: "text", text, text_elements: [] },
+  ...images.map(({ path }) => ({ type: "localImage", path }))
+]

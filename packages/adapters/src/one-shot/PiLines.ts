@@ -115,6 +115,9 @@ export class PiLines implements Reader {
       this.#collector.fail(serviceFailure(this.#program, this.#error), this.#usage)
     else if (/No API key found|No models available/.test(stderr))
       this.#collector.fail(toProgramFailure(this.#program, "not_signed_in", stderr))
+    // In another folder it offers to copy the session, and there is no user to ask.
+    else if (/^No session found matching|^Session found in different project/m.test(stderr))
+      this.#collector.fail(toProgramFailure(this.#program, "unknown_session", stderr))
   }
 
   #emitDelta(event: JsonObject): void {

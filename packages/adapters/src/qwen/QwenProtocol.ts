@@ -11,7 +11,13 @@ import { controlRefusal, controlRequest, controlResponse, userMessage } from "..
 import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
 import { Calls } from "../one-shot/Calls.ts"
-import { toProgramFailure, serviceFailure, startFailure, type ProgramInfo } from "../one-shot/Failure.ts"
+import {
+  toProgramFailure,
+  serviceFailure,
+  startFailure,
+  type ProgramInfo,
+  type Reason
+} from "../one-shot/Failure.ts"
 import { readSessionId } from "../one-shot/OneShot.ts"
 import { fileEventsOfCall } from "../one-shot/Tools.ts"
 import { toRetryEvent } from "../output/RetryEvent.ts"
@@ -37,6 +43,12 @@ const outputOf = (content: unknown): string | undefined =>
     ? content.flatMap((block) => textOf(objectOf(block)["text"]) ?? []).join("\n")
     : undefined)
 
+/** Why the program ended without a result, from its stderr. */
+const reasonIn = (stderr: string): Reason | undefined => {
+  if (/^No saved session found with ID /m.test(stderr)) return "unknown_session"
+  return /Unknown argument/.test(stderr) ? "bad_option" : undefined
+}
+
 export class QwenProtocol implements Protocol {
   readonly open: string
   readonly #program: ProgramInfo
@@ -50,10 +62,10 @@ export class QwenProtocol implements Protocol {
   #usage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 }
   #cancelling = false
 
-  constructor(program: ProgramInfo, { prompt, workspacePath }: RunStart) {
+  constructor(program: ProgramInfo, { images, prompt, workspacePath }: RunStart) {
     this.#program = program
     this.#calls = new Calls(this.#collector, workspacePath)
-    this.open = controlRequest("initialize", "initialize") + userMessage(prompt)
+    this.open = controlRequest("initialize", "initialize") + userMessage(prompt, images)
   }
 
   readonly step: Protocol["step"] = (chunk) =>
@@ -62,7 +74,7 @@ export class QwenProtocol implements Protocol {
   readonly end: Protocol["end"] = (end) => {
     if (this.#collector.isOver) return []
     const outputs = this.#readLines(this.#lines.end())
-    const reason = startFailure(end) ?? (/Unknown argument/.test(end.stderr) ? "bad_option" : undefined)
+    const reason = startFailure(end) ?? reasonIn(end.stderr)
     if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#program, reason, end.stderr))
     this.#collector.concludeAtExit(this.#program.label, end)
     return [...outputs, ...this.#collector.takeOutputs()]

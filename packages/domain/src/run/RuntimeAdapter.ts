@@ -7,6 +7,7 @@
  */
 import type { Effect, Stream } from "effect"
 import type { ApprovalRequest, Decision, DecisionScope } from "../approval/Approval.ts"
+import type { Continuation } from "./Continuation.ts"
 import type { EventDraft } from "./RunEvent.ts"
 import type { ProjectSettings, ProjectSettingsUse } from "./ProjectSettings.ts"
 import type { RunFailure, RunMode, Usage } from "./Run.ts"
@@ -28,6 +29,15 @@ export interface Capabilities {
   readonly input: boolean
 }
 
+/** An image that belongs to the user's message. */
+export interface RunImage {
+  /** Absolute path of a file that the runtime can read. */
+  readonly path: string
+  /** As in `Content-Type`: `image/png`. */
+  readonly mediaType: string
+  readonly base64: string
+}
+
 /** Parameters of a run for its adapter. */
 export interface RunStart {
   readonly prompt: string
@@ -41,6 +51,8 @@ export interface RunStart {
   readonly projectSettings?: ProjectSettingsUse | undefined
   /** Deny rules of the project, as `denyRules` read them. Empty if project settings are enabled. */
   readonly denyRules?: ReadonlyArray<string> | undefined
+  /** Images of the message, for an adapter whose `images` is `native`. */
+  readonly images?: ReadonlyArray<RunImage> | undefined
 }
 
 /** A settings file of one run, which the Edge writes into the run's temporary folder before the start. */
@@ -218,6 +230,10 @@ export interface RuntimeAdapter<P extends AnyProtocol = Protocol> {
   readonly id: string
   readonly label: string
   readonly capabilities: Capabilities
+  /** What a resumed run may change. Without it a change of model or mode is left to the runtime. */
+  readonly continuation?: Continuation | undefined
+  /** `native`: the model receives `start.images`. `path`, the default: a message can only name a file. */
+  readonly images?: "native" | "path" | undefined
   readonly probe: Probe
   /** Environment variables of the Edge that the runtime receives; `*` at the end matches a prefix. It receives no others. */
   readonly passEnv?: ReadonlyArray<string> | undefined

@@ -13,6 +13,7 @@ import {
   SchemaValidationFailed,
   type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
+import { continuationRefusal } from "@corral/domain/run/Continuation"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { WorktreeStart } from "@corral/domain/run/Worktree"
@@ -77,11 +78,11 @@ export const admitRun = Effect.fnUntraced(function* (
   const { adapter } = agent
   const workspace = yield* workspaces.open(request.workspace)
   yield* permitted(request, workspace, agent, config)
-  const earlier = yield* resumedRun(request, adapter, find)
+  const model = request.model ?? agent.model
+  const earlier = yield* resumedRun({ ...request, model }, agent, find)
   const id = admission.id ?? mint<RunId>("run", now)
   const folder = yield* folderOf(id, request, workspace.path, earlier, worktrees)
   const project = projectIn(folder.path, workspace, adapter)
-  const model = request.model ?? agent.model
   const start: RunStart = {
     prompt: promptOf(request, earlier, project),
     mode: request.mode,
@@ -246,8 +247,8 @@ const permitted = (
 
 /** The run to resume. Its runtime has reported the id of its conversation. */
 const resumedRun = Effect.fnUntraced(function* (
-  request: CreateRun,
-  adapter: AnyRuntimeAdapter,
+  request: Omit<CreateRun, "model"> & Pick<RunStart, "model">,
+  { adapter, label }: OfferedAgent,
   find: RunAdmission["find"]
 ): Effect.fn.Return<Run | undefined, SchemaValidationFailed> {
   if (request.resume === undefined) return undefined
@@ -260,7 +261,9 @@ const resumedRun = Effect.fnUntraced(function* (
   if (workspace !== request.workspace) return yield* refuse("resume", "That run was in another workspace.")
   if (runtimeSessionId === undefined)
     return yield* refuse("resume", "That run has no conversation to go on with.")
-  return earlier.value
+  const { continuation } = adapter
+  const refusal = continuation && continuationRefusal(continuation, label, earlier.value, request)
+  return refusal === undefined ? earlier.value : yield* refuse("resume", refusal)
 })
 
 const refuse = (path: string, message: string) =>

@@ -52,6 +52,7 @@ export const AcpEntry = Schema.Struct({
   asks: optionalFlag,
   modeUnknown: optionalFlag,
   forgetsSessions: optionalFlag,
+  images: Schema.optionalKey(Schema.Literals(["native", "path"])),
   toolName: Schema.optionalKey(Schema.Literals(["title", "callId"])),
   titleIsCommand: optionalFlag,
   inputInContent: optionalFlag,

@@ -3,6 +3,7 @@
  *
  * Does not: run it. The conformance kit checks its events.
  */
+import { Continuation } from "@corral/domain/run/Continuation"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Result, Schema, SchemaIssue } from "effect"
 
@@ -27,6 +28,8 @@ const AdapterShape = Schema.Struct({
     cancel: Schema.Boolean,
     input: Schema.Boolean
   }),
+  continuation: Schema.optional(Continuation),
+  images: Schema.optional(Schema.Literals(["native", "path"])),
   probe: Schema.Struct({
     command: Schema.String.check(Schema.isMinLength(1)),
     versionArgs: Names,

@@ -1,4 +1,7 @@
 /** Agents that a configuration brings: behind the Agent Client Protocol, mapped by several fields, and as adapters from outside. */
+import { cannotContinue } from "@corral/domain/run/Continuation"
+import type { ErrorObject } from "@corral/domain/errors/ErrorTable"
+import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -33,7 +36,8 @@ export default {
   specificationVersion: 1,
   id: "shout",
   label: "Shout",
-  capabilities: { deltas: false, approvals: false, editInput: false, resume: false, readOnly: false, cancel: false, input: false },
+  capabilities: { deltas: false, approvals: false, editInput: false, resume: true, readOnly: true, cancel: false, input: false },
+  continuation: { store: "~/.shout", model: "same", mode: "same", folder: "any" },
   probe: { command: "cat", versionArgs: ["--version"], install: "It is part of every system." },
   command: () => ({ file: "cat", args: [], stdin: "once" }),
   protocol: ({ prompt }) => {
@@ -42,6 +46,7 @@ export default {
       open: prompt,
       step: (chunk) => ((text += Buffer.from(chunk).toString("utf8")), []),
       end: () => [
+        draft("run.started", { runtimeSessionId: "shout-1" }),
         draft("run.message.completed", { messageId: "m", role: "assistant", channel: "text", text: text.toUpperCase() }),
         { _tag: "Outcome", outcome: { _tag: "Completed", text: text.toUpperCase() } }
       ],
@@ -121,6 +126,39 @@ describe("A configured agent", () => {
       assert.strictEqual((await client.log(again.id)).at(-1)?.type, "run.completed")
     }
   )
+
+  it("continues a conversation only as its adapter says it can", { timeout: 60_000 }, async () => {
+    const { edge } = prepare({ adapters: ["./shout.mjs"] })
+    await edge.start()
+    const { client } = edge
+    const agentId = "custom:shout"
+    const first = await client.create("hello", "full_access", { agentId, model: "small" })
+    assert.strictEqual((await client.log(first.id)).at(-1)?.type, "run.completed")
+    const refusal = async (mode: RunMode, model?: string) => {
+      const answer = await client.tryCreate("again", mode, {
+        agentId,
+        resume: first.id,
+        ...(model === undefined ? {} : { model })
+      })
+      assert.strictEqual(answer.status, 422, answer.text)
+      const error = answer.body as ErrorObject // a refusal has the shape of all errors
+      assert.isTrue(cannotContinue(error))
+      const issues = error.details?.["issues"]
+      return Array.isArray(issues) ? issues[0] : undefined
+    }
+    const path = "resume"
+    assert.deepStrictEqual(await refusal("full_access", "large"), {
+      path,
+      message: "Shout continues a conversation only with its model: small."
+    })
+    assert.deepStrictEqual(await refusal("full_access"), await refusal("full_access", "large"))
+    assert.deepStrictEqual(await refusal("plan", "small"), {
+      path,
+      message: "Shout continues a conversation only in its mode: full_access."
+    })
+    const next = await client.create("again", "full_access", { agentId, model: "small", resume: first.id })
+    assert.deepInclude((await client.log(next.id)).at(-1)?.payload, { text: "AGAIN" })
+  })
 
   it("is mapped by several fields of its lines", { timeout: 60_000 }, async () => {
     const { edge, folder, write } = prepare({})

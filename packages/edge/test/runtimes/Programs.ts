@@ -124,7 +124,14 @@ export const programs: ReadonlyArray<Program> = [
       write(join(home, ".npmrc"), "fetch-retries=0\n")
       write(join(home, ".config", "opencode", ".npmrc"), "fetch-retries=0\n")
       const options = { baseURL: `${models}/v1`, apiKey: "{env:OPENAI_API_KEY}" }
-      const model = { name: "Fake", tool_call: true, limit: { context: 200_000, output: 8_000 } }
+      const modalities = { input: ["text", "image"], output: ["text"] }
+      const model = {
+        name: "Fake",
+        tool_call: true,
+        attachment: true,
+        modalities,
+        limit: { context: 200_000, output: 8_000 }
+      }
       write(
         join(home, ".config", "opencode", "opencode.json"),
         JSON.stringify({
@@ -135,7 +142,7 @@ export const programs: ReadonlyArray<Program> = [
               npm: "@ai-sdk/openai-compatible",
               name: "Fake",
               options,
-              models: { "fake-model": model }
+              models: { "fake-model": model, "other-model": model }
             }
           }
         })
@@ -249,6 +256,17 @@ max_context_size = 200000
     }
   }
 ]
+
+/** A second model for conversations that change theirs, by agent. */
+export const otherModels: Readonly<Record<string, string>> = {
+  "claude-code": "claude-opus-4-1",
+  codex: "other-model",
+  "codex-exec": "other-model",
+  opencode: "fake/other-model",
+  "opencode-acp": "fake/other-model",
+  gemini: "gemini-2.5-pro",
+  qwen: "other-model"
+}
 
 /** What every program gets: a proxy that leads nowhere. Loopback is reached, nothing else. */
 export const noNetwork = {

@@ -2,7 +2,8 @@
  * A real program behind a real Edge, with the fake model server as its only world.
  */
 import type { ApprovalRequest, Decision } from "@corral/domain/approval/Approval"
-import type { RunMode } from "@corral/domain/run/Run"
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { assert, onTestFailed } from "@effect/vitest"
@@ -24,6 +25,7 @@ const README = `# Demo\n\n${OLD}\n`
 
 /** A run that has ended. */
 export interface Played {
+  readonly runId: RunId
   readonly events: ReadonlyArray<Envelope>
   readonly end: Envelope
   /** What a person was asked, in order. */
@@ -37,6 +39,9 @@ export interface StageOptions {
   /** Before the Edge is started. */
   readonly prepare?: (edge: EdgeProcess) => void
 }
+
+/** Which run a prompt continues, and with which model. */
+type Next = Pick<CreateRun, "resume" | "model">
 
 /** What a person decides on a question. */
 type Decide = (request: ApprovalRequest) => Decision
@@ -88,15 +93,22 @@ export class Stage {
     rmSync(this.home, { recursive: true, force: true })
   }
 
+  /** Deletes a folder of the home that the program runs with. */
+  forget(folder: string): void {
+    const path = join(this.home, folder.replace(/^~\//, ""))
+    assert.isTrue(existsSync(path), `${folder} is where the program keeps it`)
+    rmSync(path, { recursive: true })
+  }
+
   file(name: string): string {
     return readFileSync(join(this.edge.workspace, name), "utf8")
   }
 
   /** Plays a prompt to its end; a person decides every question so. */
-  async play(prompt: string, decision: Decide, mode: RunMode = "ask"): Promise<Played> {
+  async play(prompt: string, decision: Decide, mode: RunMode = "ask", next: Next = {}): Promise<Played> {
     const before = this.models.requests.length
     const impossible = this.models.impossible.length
-    const { reader, runId } = await this.begin(prompt, mode)
+    const { reader, runId } = await this.begin(prompt, mode, next)
     const requests: Array<ApprovalRequest> = []
     const end = await this.decide(runId, reader, (request) => {
       requests.push(request)
@@ -107,7 +119,7 @@ export class Stage {
     assert.deepStrictEqual(this.edge.survivorsOf(runId), [], "alive after the run's end")
     // Where nothing may change, not every step is offered a tool.
     if (mode === "ask") assert.deepStrictEqual(this.models.impossible.slice(impossible), [])
-    return { events: reader.events, end, requests, asked: this.models.requests.slice(before) }
+    return { runId, events: reader.events, end, requests, asked: this.models.requests.slice(before) }
   }
 
   /** Plays a prompt until this file is there, and gives the run that is at it. Every question is allowed. */
@@ -131,8 +143,8 @@ export class Stage {
     return { runId, reader }
   }
 
-  private async begin(prompt: string, mode: RunMode = "ask") {
-    const { id } = await this.edge.client.create(prompt, mode, { agentId: this.agentId })
+  private async begin(prompt: string, mode: RunMode = "ask", next: Next = {}) {
+    const { id } = await this.edge.client.create(prompt, mode, { agentId: this.agentId, ...next })
     const reader = await this.edge.client.follow({ runId: id })
     onTestFailed(() => console.log(reader.frames.join("\n")))
     return { runId: id, reader }

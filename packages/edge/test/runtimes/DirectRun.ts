@@ -1,0 +1,74 @@
+/**
+ * A real program driven by its adapter alone, for what no request of an Edge has: images. Every permission is allowed.
+ *
+ * Does not: contain the program, or read its events.
+ */
+import type { AdapterOutput, Outcome, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { FakeModels, RIGHT_KEY } from "./FakeModels.ts"
+import type { Installed } from "./Installation.ts"
+import { noNetwork } from "./Programs.ts"
+
+export interface DirectRun {
+  readonly outcome: Outcome | undefined
+  /** What the model was asked. */
+  readonly asked: ReadonlyArray<string>
+}
+
+/** Runs a program until its end. `start` receives a folder that is the program's workspace. */
+export const runDirectly = async (
+  { bin, program }: Installed,
+  adapter: RuntimeAdapter,
+  start: (folder: string) => RunStart
+): Promise<DirectRun> => {
+  const models = new FakeModels()
+  await models.start()
+  const home = mkdtempSync(join(realpathSync(tmpdir()), "corral-direct-"))
+  try {
+    const run = start(home)
+    const { args, env, file, settingsFiles = [], stdin } = adapter.command(run)
+    for (const { content, name } of settingsFiles) writeFileSync(join(home, name), content)
+    const child = spawn(join(bin, file), [...args], {
+      cwd: run.workspacePath,
+      detached: true,
+      env: {
+        ...program.settle({ home, models: models.url, key: RIGHT_KEY }),
+        ...noNetwork,
+        ...env,
+        ...Object.fromEntries(settingsFiles.map((settings) => [settings.env, join(home, settings.name)])),
+        HOME: home,
+        TMPDIR: home,
+        PWD: run.workspacePath,
+        PATH: [bin, dirname(process.execPath), "/usr/bin", "/bin"].join(":")
+      }
+    })
+    const protocol = adapter.protocol(run)
+    let outcome: Outcome | undefined
+    let stderr = ""
+    const take = (outputs: ReadonlyArray<AdapterOutput>): void => {
+      for (const output of outputs) {
+        if (output._tag === "Reply") child.stdin.write(output.text)
+        if (output._tag === "Approval")
+          child.stdin.write(protocol.answer(output.key, { decision: "allow", scope: "once" }) ?? "")
+        if (output._tag !== "Outcome") continue
+        outcome = output.outcome
+        child.stdin.end()
+      }
+    }
+    child.stdin.on("error", () => undefined)
+    child.stdout.on("data", (chunk: Uint8Array) => take(protocol.step(chunk)))
+    child.stderr.on("data", (chunk: Uint8Array) => (stderr += Buffer.from(chunk).toString("utf8")))
+    if (stdin !== "ignore") child.stdin.write(protocol.open)
+    if (stdin !== "pipe") child.stdin.end()
+    const [code, signal] = (await once(child, "close")) as [number | null, string | null] // the event's arguments
+    take(protocol.end({ code, signal, stderr }))
+    return { outcome, asked: models.requests }
+  } finally {
+    models.stop()
+    rmSync(home, { recursive: true, force: true })
+  }
+}
