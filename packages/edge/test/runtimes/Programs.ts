@@ -245,7 +245,7 @@ max_context_size = 200000
         baseUrl: `${models}/v1`,
         apiKey: key,
         api: "openai-completions",
-        models: [{ id: "fake-model" }]
+        models: ["fake-model", "other-model"].map((id) => ({ id, input: ["text", "image"] }))
       }
       write(join(folder, "models.json"), JSON.stringify({ providers: { fake } }))
       write(
@@ -265,6 +265,7 @@ export const otherModels: Readonly<Record<string, string>> = {
   opencode: "fake/other-model",
   "opencode-acp": "fake/other-model",
   gemini: "gemini-2.5-pro",
+  pi: "fake/other-model",
   qwen: "other-model"
 }
 
