@@ -9,11 +9,11 @@ import { catching, type Finding, findingsOf } from "./Rules.ts"
 setFlagsFromString("--expose-gc")
 const collect: unknown = runInNewContext("gc")
 
-/** Bytes that this thread holds, after a collection of the others. Memory outside the heap is released after a collection: the next one waits for it. */
+/** Bytes that this thread holds, after a collection of the others. Memory outside the heap is released after a collection: the next one waits for it, also a minor one. */
 const held = (): number => {
   if (typeof collect === "function") {
     collect()
-    collect()
+    collect({ type: "minor" })
   }
   const { external_memory, used_heap_size } = getHeapStatistics()
   return external_memory + used_heap_size
