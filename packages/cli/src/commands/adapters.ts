@@ -1,10 +1,7 @@
 /** `corral adapters`: lists the adapters of this machine, checks an external one, and adds it to the Edge's configuration. */
-import { readEdgeConfig } from "@corral/edge/EdgeSettings"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { dirname, join, resolve } from "node:path"
-import { checkAdapter, formatCheck } from "../adapters/AdapterCheck.ts"
-import { formatAdapters, LIST_COLUMNS, listAdapters } from "../adapters/AdapterList.ts"
 import { addAdapter } from "../adapters/ConfigEdit.ts"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { corralHome, readEdgeFile } from "../edge/EdgeLocation.ts"
@@ -17,8 +14,10 @@ const adapterArgument = Argument.String("adapter").pipe(
   Argument.withDescription("Name of an installed package, or path of a JavaScript module or package folder")
 )
 
+// What the commands need is loaded on demand: others start faster without it.
 const configOfHost = Effect.gen(function* () {
   const { environment } = yield* Host
+  const { readEdgeConfig } = yield* Effect.promise(() => import("@corral/edge/EdgeSettings"))
   const config = yield* Effect.mapError(readEdgeConfig(environment), ({ message }) => refused(message))
   const home = yield* corralHome
   return { config, file: resolve(config.configFile ?? join(home, "edge.config.json")), home }
@@ -30,6 +29,9 @@ const list = Command.make(
   Effect.fn(function* ({ json }) {
     const host = yield* Host
     const { config } = yield* configOfHost
+    const { formatAdapters, LIST_COLUMNS, listAdapters } = yield* Effect.promise(
+      () => import("../adapters/AdapterList.ts")
+    )
     const found = yield* listAdapters(config)
     const lines = json
       ? found.adapters.map((adapter) => JSON.stringify(adapter))
@@ -43,6 +45,7 @@ const list = Command.make(
 const checked = Effect.fnUntraced(function* (adapter: string, json: boolean) {
   const host = yield* Host
   const { file, home } = yield* configOfHost
+  const { checkAdapter, formatCheck } = yield* Effect.promise(() => import("../adapters/AdapterCheck.ts"))
   const result = yield* checkAdapter(adapter, dirname(file), host.environment)
   // `check` and `add` print the JSON of a good result themselves.
   if (!json || result.findings.length > 0)

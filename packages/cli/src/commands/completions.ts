@@ -1,15 +1,13 @@
 /** `corral completions`: completion script for a shell. */
 import { capped } from "@corral/domain/text/CappedPattern"
-import { builtIn } from "@corral/adapters/Registry"
 import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import { Effect } from "effect"
 import { Argument, Command, Completions } from "effect/cli"
 import { Host } from "../terminal/Host.ts"
 
 /** Suggested values for flags that also accept other values. */
-const suggestedValues = (): Readonly<Record<string, Completions.FlagType>> => {
+const suggestedValues = (agents: ReadonlyArray<string>): Readonly<Record<string, Completions.FlagType>> => {
   const file: Completions.FlagType = { _tag: "Path", pathType: "file" }
-  const agents = [...builtIn({ node: process.execPath, scriptedProgram }).keys()]
   return {
     agent: { _tag: "Choice", values: agents },
     folder: { _tag: "Path", pathType: "directory" },
@@ -28,11 +26,15 @@ const withSuggestedValues = (
 })
 
 /** Generates the script for a shell. */
-const scriptOf = (shell: "bash" | "zsh" | "fish", described: Completions.CommandDescriptor): string => {
+const scriptOf = (
+  shell: "bash" | "zsh" | "fish",
+  described: Completions.CommandDescriptor,
+  agents: ReadonlyArray<string>
+): string => {
   const script = Completions.generate(
     "corral",
     shell,
-    withSuggestedValues(described, suggestedValues())
+    withSuggestedValues(described, suggestedValues(agents))
   ).replaceAll("corral --completions", "corral completions")
   // zsh completes `--flag=value` only for flags marked with `=`.
   return shell === "zsh" ? script.replaceAll(flags, "$1=$2") : script
@@ -52,7 +54,9 @@ export const makeCompletionsCommand = (describe: () => Completions.CommandDescri
     },
     Effect.fn(function* ({ shell }) {
       const host = yield* Host
-      host.write(`${scriptOf(shell, describe())}\n`)
+      const { builtIn } = yield* Effect.promise(() => import("@corral/adapters/Registry"))
+      const agents = [...builtIn({ node: process.execPath, scriptedProgram }).keys()]
+      host.write(`${scriptOf(shell, describe(), agents)}\n`)
     })
   ).pipe(
     Command.withDescription("Print the completion script of a shell"),

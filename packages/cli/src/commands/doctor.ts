@@ -3,7 +3,6 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { edgeFlags, jsonObject } from "../Flags.ts"
-import { diagnose } from "../doctor/Diagnosis.ts"
 import { formatDiagnosis } from "../doctor/DiagnosisReport.ts"
 import { Host } from "../terminal/Host.ts"
 import { makePaint } from "../terminal/Paint.ts"
@@ -13,6 +12,8 @@ export const doctorCommand = Command.make(
   { ...edgeFlags, json: jsonObject },
   Effect.fn(function* ({ url, tokenFile, json }) {
     const host = yield* Host
+    // Loaded on demand: other commands start faster without the parts of the Edge.
+    const { diagnose } = yield* Effect.promise(() => import("../doctor/Diagnosis.ts"))
     const found = yield* diagnose({ url, tokenFile })
     host.write(json ? `${JSON.stringify(found)}\n` : formatDiagnosis(found, makePaint(host.colours)))
     const isHealthy =

@@ -1,5 +1,4 @@
 /** `corral normalize`: converts a recorded agent output to events. Needs no Edge. */
-import { builtIn } from "@corral/adapters/Registry"
 import { WorkspaceId } from "@corral/domain/identity/Ids"
 import { RunInput, RunMode } from "@corral/domain/run/Run"
 import { scriptedProgram } from "@corral/adapters/scriptedProgram"
@@ -10,7 +9,6 @@ import { createReadStream, fstatSync, openSync } from "node:fs"
 import { refused } from "../CommandFailed.ts"
 import { toggle } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
-import { normalizeRecording } from "../run/NormalizedOutput.ts"
 
 const unreadable = (name: string, error: unknown) =>
   refused(`Can't read ${name}: ${error instanceof Error ? error.message : String(error)}`)
@@ -67,6 +65,9 @@ export const normalizeCommand = Command.make(
   },
   Effect.fn(function* ({ agent, mode, prompt, workspace, folder, exitCode, file }) {
     const host = yield* Host
+    // Loaded on demand: other commands start faster without the adapters.
+    const { builtIn } = yield* Effect.promise(() => import("@corral/adapters/Registry"))
+    const { normalizeRecording } = yield* Effect.promise(() => import("../run/NormalizedOutput.ts"))
     const adapters = builtIn({ node: process.execPath, scriptedProgram })
     const adapter = adapters.get(agent)
     if (adapter === undefined) {

@@ -1,5 +1,7 @@
 /**
- * Typed client of a Hub. Every failure is a `CommandFailed` with the message of the Hub.
+ * Typed calls of a Hub. Every failure is a `CommandFailed` with the message of the Hub.
+ *
+ * Loaded on demand by `connectToHub`.
  */
 import { effectCalls } from "@corral/client/effect/EffectCalls"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
@@ -10,7 +12,7 @@ import { HubDeviceRegistration, HubDevices } from "@corral/domain/hub-api/Device
 import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubTasks } from "@corral/domain/hub-api/Tasks"
-import type { Effect, Redacted } from "effect"
+import type { Redacted } from "effect"
 import { HttpApi } from "effect/http-api"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 import { hubFailure } from "./HubRefusal.ts"
@@ -36,12 +38,9 @@ const unreachable = (url: string) =>
     unreachable: true
   })
 
-/** Connects to the Hub at `url`, with a sign-in if there is one. */
-export const connectToHub = (url: string, token?: Redacted.Redacted) => {
+/** Calls of the Hub at `url`, with a sign-in if there is one. */
+export const makeHubCalls = (url: string, token?: Redacted.Redacted) => {
   const access = { url, timeoutMs: 20_000, ...(token === undefined ? {} : { token }) }
   const signedInAt = token === undefined ? undefined : url
   return effectCalls(UsedApi, access, ({ error }) => hubFailure(error, unreachable(url), signedInAt))
 }
-
-/** Typed calls of a Hub, by endpoint group. */
-export type HubApiClient = Effect.Success<ReturnType<typeof connectToHub>>
