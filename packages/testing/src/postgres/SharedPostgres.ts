@@ -26,7 +26,7 @@ const corral = fileURLToPath(
 
 /** Starts the server with a database that has a Hub's tables, as a template. */
 const startPrepared = async (): Promise<PostgresServer> => {
-  const server = await startPostgres(["fsync=off"])
+  const server = await startPostgres(["fsync=off", "full_page_writes=off"])
   await query(server.url, `CREATE DATABASE ${PREPARED}`)
   await promisify(execFile)(process.execPath, [corral, "hub", "migrate"], {
     env: { ...process.env, CORRAL_DATABASE_URL: new URL(`/${PREPARED}`, server.url).href }
@@ -75,7 +75,7 @@ export const makeDatabase = async (
   { prepared }: { readonly prepared: boolean }
 ): Promise<string> => {
   const name = `corral_test_${randomBytes(6).toString("hex")}`
-  await query(server, `CREATE DATABASE ${name}${prepared ? ` TEMPLATE ${PREPARED}` : ""}`)
+  await query(server, `CREATE DATABASE ${name}${prepared ? ` TEMPLATE ${PREPARED} STRATEGY FILE_COPY` : ""}`)
   return new URL(`/${name}`, server).href
 }
 
