@@ -131,10 +131,10 @@ export class BenchTarget {
   }
 
   async stop(): Promise<void> {
-    const gone = once(this.child, "exit")
+    const exit = once(this.child, "exit")
     this.child.kill("SIGTERM")
-    const patience = setTimeout(() => this.child.kill("SIGKILL"), STOP_LIMIT_MS)
-    await gone
-    clearTimeout(patience)
+    const killTimer = setTimeout(() => this.child.kill("SIGKILL"), STOP_LIMIT_MS)
+    await exit
+    clearTimeout(killTimer)
   }
 }

@@ -107,11 +107,11 @@ describe("examples", { timeout: 120_000 }, () => {
     const types = events.map(({ type }) => type)
     const result = events.find(({ type }) => type === "run.tool.result")
     assert.strictEqual(result?.payload.output, "Deployed the website.")
-    const [asked, resolved] = ["run.approval.requested", "run.approval.resolved"].map((type) =>
+    const [requested, resolved] = ["run.approval.requested", "run.approval.resolved"].map((type) =>
       types.indexOf(type)
     )
-    assert.isAbove(asked ?? -1, types.indexOf("run.tool.call"))
-    assert.isAbove(resolved ?? -1, asked ?? -1)
+    assert.isAbove(requested ?? -1, types.indexOf("run.tool.call"))
+    assert.isAbove(resolved ?? -1, requested ?? -1)
   })
 })
 

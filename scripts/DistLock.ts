@@ -40,8 +40,8 @@ export const distLock = (lock: Lock, manifest: DistManifest): object => {
         if (isOptional) continue
         throw new Error(`${each} is not in the lock file`)
       }
-      const known = needed.get(place)
-      if (known === false || known === isOptional) continue
+      const existing = needed.get(place)
+      if (existing === false || existing === isOptional) continue
       needed.set(place, isOptional)
       const entry = lock.packages[place] ?? {}
       add(place, entry.dependencies, isOptional)

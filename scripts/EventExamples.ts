@@ -5,14 +5,14 @@ import type { ApprovalId, ArtifactId, PreviewId, WorkspaceId } from "@corral/dom
 import type { EventType, PayloadOf } from "@corral/domain/run/RunEvent"
 
 export type EventExamples = {
-  readonly [T in EventType]: { readonly says: string; readonly payload: PayloadOf<T> }
+  readonly [T in EventType]: { readonly sentence: string; readonly payload: PayloadOf<T> }
 }
 
 const approvalId = "apr_01KAH2T3J0Q4W8XN5M7C1B9D6E" as ApprovalId
 
 export const eventExamples: EventExamples = {
   "run.created": {
-    says: "The run is on disk. Always the first event.",
+    sentence: "The run is on disk. Always the first event.",
     payload: {
       workspace: "sample" as WorkspaceId,
       mode: "ask",
@@ -20,15 +20,15 @@ export const eventExamples: EventExamples = {
     }
   },
   "run.started": {
-    says: "The runtime produced its first output.",
+    sentence: "The runtime produced its first output.",
     payload: { runtimeSessionId: "5f0c1a2e", runtimeVersion: "1.0.0", mode: "ask" }
   },
   "run.completed": {
-    says: "The run succeeded. The last event of its log.",
+    sentence: "The run succeeded. The last event of its log.",
     payload: { text: "Done. The notes are in NOTES.md.", usage: { inputTokens: 1_200, outputTokens: 340 } }
   },
   "run.failed": {
-    says: "The run ended with an error. The last event of its log.",
+    sentence: "The run ended with an error. The last event of its log.",
     payload: {
       error: {
         code: "runtime_unavailable",
@@ -38,19 +38,20 @@ export const eventExamples: EventExamples = {
     }
   },
   "run.cancelled": {
-    says: "A user or client cancelled the run. The last event of its log.",
+    sentence: "A user or client cancelled the run. The last event of its log.",
     payload: { reason: "cancelled by the user", by: "local" }
   },
   "run.message.delta": {
-    says: "A part of a text while it is streamed. The parts of one `messageId` and `channel` join to the full text.",
+    sentence:
+      "A part of a text while it is streamed. The parts of one `messageId` and `channel` join to the full text.",
     payload: { messageId: "m1", channel: "text", text: "I read " }
   },
   "run.message.completed": {
-    says: "A complete message. It replaces the deltas of its `messageId`.",
+    sentence: "A complete message. It replaces the deltas of its `messageId`.",
     payload: { messageId: "m1", role: "assistant", channel: "text", text: "I read README.md." }
   },
   "run.tool.call": {
-    says: "The agent uses a tool. Exactly one `run.tool.result` with the same `callId` follows.",
+    sentence: "The agent uses a tool. Exactly one `run.tool.result` with the same `callId` follows.",
     payload: {
       callId: "t1",
       tool: "shell",
@@ -60,24 +61,24 @@ export const eventExamples: EventExamples = {
     }
   },
   "run.tool.result": {
-    says: "The result of a tool call.",
+    sentence: "The result of a tool call.",
     payload: { callId: "t1", tool: "shell", status: "completed", output: "12 passed", exitCode: 0 }
   },
-  "run.file.read": { says: "The agent read a file.", payload: { path: "README.md", callId: "t1" } },
+  "run.file.read": { sentence: "The agent read a file.", payload: { path: "README.md", callId: "t1" } },
   "run.file.changed": {
-    says: "A file of the workspace changed.",
+    sentence: "A file of the workspace changed.",
     payload: { path: "NOTES.md", change: "created", callId: "t2" }
   },
   "run.diff.ready": {
-    says: "All changes of the run in the workspace.",
+    sentence: "All changes of the run in the workspace.",
     payload: { files: 1, additions: 5, deletions: 0 }
   },
   "run.patch.proposed": {
-    says: "A change of one file as a unified diff.",
+    sentence: "A change of one file as a unified diff.",
     payload: { path: "NOTES.md", patch: "@@ -0,0 +1 @@\n+# Notes\n", callId: "t2" }
   },
   "run.artifact.ready": {
-    says: "The run published a file.",
+    sentence: "The run published a file.",
     payload: {
       artifactId: "art_01KAH2T3J0Q4W8XN5M7C1B9D6F" as ArtifactId,
       name: "report.html",
@@ -87,11 +88,11 @@ export const eventExamples: EventExamples = {
     }
   },
   "run.preview.ready": {
-    says: "A preview of the run is available.",
+    sentence: "A preview of the run is available.",
     payload: { previewId: "prv_01KAH2T3J0Q4W8XN5M7C1B9D6G" as PreviewId, title: "Development server" }
   },
   "run.approval.requested": {
-    says: "The run waits for a decision. `request` describes the exact action.",
+    sentence: "The run waits for a decision. `request` describes the exact action.",
     payload: {
       approvalId,
       expiresAt: "2026-11-21T10:30:00.000Z",
@@ -109,15 +110,15 @@ export const eventExamples: EventExamples = {
     }
   },
   "run.approval.resolved": {
-    says: "The final decision. `by` is a person or a policy.",
+    sentence: "The final decision. `by` is a person or a policy.",
     payload: { approvalId, state: "approved", scope: "once", by: "local" }
   },
   "runtime.unavailable": {
-    says: "The runtime cannot work; `message` says what the user can do. `run.failed` follows.",
+    sentence: "The runtime cannot work; `message` says what the user can do. `run.failed` follows.",
     payload: { reason: "not_signed_in", message: "Sign in first: run the program once by hand." }
   },
   "runtime.retrying": {
-    says:
+    sentence:
       "A model call failed and the runtime tries it again; the run continues. The Edge reports silence the same way, with `reason` `silence` and `silentMs`, " +
       "when a runtime prints nothing for long while no tool runs and no approval is open.",
     payload: {
@@ -129,15 +130,15 @@ export const eventExamples: EventExamples = {
     }
   },
   "runtime.timeout": {
-    says: "A time limit was exceeded. `run.failed` with `run_timeout` follows.",
+    sentence: "A time limit was exceeded. `run.failed` with `run_timeout` follows.",
     payload: { kind: "run", afterMs: 1_800_000 }
   },
   "schema.validation_failed": {
-    says: "The runtime printed a line that the Edge cannot parse. The run continues.",
+    sentence: "The runtime printed a line that the Edge cannot parse. The run continues.",
     payload: { message: "not JSON", bytes: 42 }
   },
   "integration.message.received": {
-    says: "A message reached the bot in a chat.",
+    sentence: "A message reached the bot in a chat.",
     payload: {
       platform: "feishu",
       upstreamEventId: "ev-1",
@@ -150,7 +151,7 @@ export const eventExamples: EventExamples = {
     }
   },
   "integration.card.action": {
-    says: "A button of a card was clicked.",
+    sentence: "A button of a card was clicked.",
     payload: {
       platform: "feishu",
       upstreamEventId: "ev-2",
@@ -160,7 +161,7 @@ export const eventExamples: EventExamples = {
     }
   },
   "identity.binding.required": {
-    says: "A chat user is not linked to a sign-in yet.",
+    sentence: "A chat user is not linked to a sign-in yet.",
     payload: { platform: "feishu", tenant: "t-1", senderId: "u-1", chatId: "c-1" }
   }
 }

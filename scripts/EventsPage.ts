@@ -42,7 +42,7 @@ const section = (type: EventType): ReadonlyArray<string> => {
   return [
     `## ${type}`,
     "",
-    eventExamples[type].says,
+    eventExamples[type].sentence,
     "",
     ...fieldTable(schema),
     "",

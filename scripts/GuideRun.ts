@@ -43,7 +43,7 @@ export class GuideRun {
   private readonly running: Array<{ readonly child: ChildProcess; readonly ended: Promise<void> }> = []
   private readonly meanwhile: Array<Promise<void>> = []
   private port = 0
-  private said = ""
+  private output = ""
   /** Where in `said` ids are looked for. */
   private since = 0
   private wake = Promise.withResolvers<void>()
@@ -57,7 +57,7 @@ export class GuideRun {
     this.port = await freePort()
     for (const { how, text } of blocks) {
       const script = await this.filled(text)
-      if (how === "meanwhile") this.since = this.said.length
+      if (how === "meanwhile") this.since = this.output.length
       const { child, ended, output } = this.start(script)
       const succeed = async (): Promise<void> => {
         await ended
@@ -102,7 +102,7 @@ export class GuideRun {
       .replaceAll("curl -sS ", "curl -fsS ")
     for (const [placeholder, kind = ""] of text.matchAll(/\b([a-z]{3})_…/g)) {
       const id = await this.until(() =>
-        this.said
+        this.output
           .slice(this.since)
           .match(new RegExp(`\\b${kind}_[0-9A-Z]{26}\\b`, "g"))
           ?.at(-1)
@@ -124,14 +124,15 @@ export class GuideRun {
       stdio: ["ignore", "pipe", "pipe"]
     })
     let output = ""
-    const heard = (text: string): void => {
+    const receive = (text: string): void => {
       output += text
-      this.said += text
-      const asks = /^Open (\S+)\nand check that it shows (\S+)\n/m.exec(text)
-      if (asks !== null) void this.allow(asks[1] ?? "", asks[2] ?? "").catch((error) => heard(`${error}\n`))
+      this.output += text
+      const instruction = /^Open (\S+)\nand check that it shows (\S+)\n/m.exec(text)
+      if (instruction !== null)
+        void this.allow(instruction[1] ?? "", instruction[2] ?? "").catch((error) => receive(`${error}\n`))
       this.stir()
     }
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", heard)
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", receive)
     const ended = new Promise<void>((resolve) =>
       child.once("close", () => {
         resolve()

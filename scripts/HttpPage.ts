@@ -65,8 +65,8 @@ const refused = ({ responses }: Operation): string =>
 
 /** What the Hub is held to. */
 const authorityAtHub = ({ operationId }: Operation): string => {
-  const known: Readonly<Record<string, string>> = endpointAuthority
-  return code(known[operationId] ?? "public.read")
+  const authorities: Readonly<Record<string, string>> = endpointAuthority
+  return code(authorities[operationId] ?? "public.read")
 }
 
 const section = (
@@ -85,9 +85,9 @@ const section = (
     const rows = operations
       .filter(({ operation }) => operation.tags.includes(name))
       .map(({ operation, request }) => {
-        const said = operation.description === undefined ? "" : `<br>${operation.description}`
+        const description = operation.description === undefined ? "" : `<br>${operation.description}`
         const cells = [authority(operation), taken(operation), answered(operation), refused(operation)]
-        return `| ${code(request)}${said} | ${cells.join(" | ")} |`
+        return `| ${code(request)}${description} | ${cells.join(" | ")} |`
       })
     return `### ${title}: ${name}\n\n| Request | Who | Takes | Answers | Refuses with |\n|---|---|---|---|---|\n${rows.join("\n")}\n`
   })

@@ -52,11 +52,11 @@ export const splitImport = (
 export const namespaceImports: Plugin = {
   name: "namespace imports",
   setup: ({ onLoad, resolve }) => {
-    const known = new Map<string, ReadonlyMap<string, string>>()
+    const cached = new Map<string, ReadonlyMap<string, string>>()
     const namespacesFrom = async (library: string, resolveDir: string) => {
       const { path } = await resolve(library, { kind: "import-statement", resolveDir })
-      const namespaces = known.get(path) ?? namespacesOf(path)
-      known.set(path, namespaces)
+      const namespaces = cached.get(path) ?? namespacesOf(path)
+      cached.set(path, namespaces)
       return namespaces
     }
     onLoad({ filter: /\/packages\/[a-z]+\/src\/.*\.ts$/ }, async ({ path }) => {

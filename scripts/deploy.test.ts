@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 const read = (name: string): string => readFileSync(join(root, "deploy", name), "utf8")
 const units = readdirSync(join(root, "deploy/systemd"))
 const services = ["hub", "gateway", "edge"]
-const known: ReadonlySet<string> = new Set(
+const knownDirectives: ReadonlySet<string> = new Set(
   variablesOf({ edgeSettings, hubSettings, gatewaySettings }).map(({ name }) => name)
 )
 
@@ -24,7 +24,7 @@ describe("deploy", () => {
       const named = [...read(name).matchAll(/\bCORRAL_[A-Z0-9_]+/g)].map(([variable]) => variable)
       assert.isNotEmpty(name.startsWith("systemd/corral-edge") ? ["none needed"] : named, name)
       assert.deepStrictEqual(
-        named.filter((variable) => !known.has(variable)),
+        named.filter((variable) => !knownDirectives.has(variable)),
         [],
         name
       )
@@ -78,11 +78,11 @@ describe("deploy", () => {
           .filter((line) => line.includes(unit) && !line.includes("/usr/bin/node"))
         assert.deepStrictEqual(wrong, [])
         if (how.length > 0) continue
-        const said = spawnSync("systemd-analyze", ["security", "--offline=true", file], {
+        const result = spawnSync("systemd-analyze", ["security", "--offline=true", file], {
           env,
           encoding: "utf8"
         })
-        const level = /exposure level for \S+ (\d+\.\d)/.exec(said.stdout)?.[1]
+        const level = /exposure level for \S+ (\d+\.\d)/.exec(result.stdout)?.[1]
         if (level !== undefined) assert.isBelow(Number(level), 2.5)
       }
     } finally {

@@ -92,9 +92,9 @@ describe("guides", () => {
   it("links to what is there, to the heading", () => {
     const anchors = new Map<string, ReadonlyArray<string>>()
     const anchorsOf = (page: string): ReadonlyArray<string> => {
-      const known = anchors.get(page) ?? anchorsIn(prose(page))
-      anchors.set(page, known)
-      return known
+      const cached = anchors.get(page) ?? anchorsIn(prose(page))
+      anchors.set(page, cached)
+      return cached
     }
     for (const page of pages) {
       for (const [, path = "", anchor] of prose(page).matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {

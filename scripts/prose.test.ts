@@ -38,7 +38,7 @@ const templateOf = (path: string): string =>
   path.replace(/\?.*$/, "").replaceAll(/(?<=\/)(\{\w+\}|:\w+|[a-z]{3}_…)/g, "{}")
 
 /** Where each of these is said: the page and the words. */
-const said = (pattern: RegExp) =>
+const occurrences = (pattern: RegExp) =>
   pages.flatMap(([page, text]) => [...text.matchAll(pattern)].map((found) => ({ page, found })))
 
 /** WebSockets, and what a collector of telemetry serves: no endpoints of OpenAPI. */
@@ -57,8 +57,10 @@ describe("pages", () => {
   })
 
   it("name source files that there are", () => {
-    const named = said(/`((?:packages|scripts|bench|examples|deploy)\/[\w./-]+\.\w+)`/g)
-    const tests = said(/`((?:adapters|cli|console|domain|edge|gateway|hub|service)\/test\/[\w./-]+\.ts)`/g)
+    const named = occurrences(/`((?:packages|scripts|bench|examples|deploy)\/[\w./-]+\.\w+)`/g)
+    const tests = occurrences(
+      /`((?:adapters|cli|console|domain|edge|gateway|hub|service)\/test\/[\w./-]+\.ts)`/g
+    )
     assert.isAbove(named.length + tests.length, 200)
     const missing = [
       ...named,
@@ -72,7 +74,7 @@ describe("pages", () => {
   })
 
   it("name endpoints that there are", () => {
-    const named = said(
+    const named = occurrences(
       /\b(GET|POST|PUT|PATCH|DELETE)\s+`?(\/(?:v1|client|web|integrations)\/[^\s`|)"',;]*[^\s`|)"',;.])/g
     )
     assert.isAbove(named.length, 200)
@@ -82,7 +84,7 @@ describe("pages", () => {
     assert.deepStrictEqual(missing, [])
 
     const paths = new Set([...endpoints].map((endpoint) => endpoint.replace(/^\w+ /, "")))
-    const alone = said(/`(\/(?:v1|client|web|integrations)\/[^`\s]+)`/g)
+    const alone = occurrences(/`(\/(?:v1|client|web|integrations)\/[^`\s]+)`/g)
       .map(({ found: [, path = ""], page }) => ({ page, path: templateOf(path) }))
       .filter(({ path }) => !streams.includes(path))
     assert.isAbove(alone.length, 15)
@@ -98,10 +100,10 @@ describe("pages", () => {
   it("name codes with the status that they have", () => {
     const statuses: Readonly<Record<string, { readonly status: number }>> = errorTable
     const pairs = [
-      ...said(/\b(?<status>[45]\d\d) +`(?<code>[a-z_]+)`/g),
-      ...said(/`(?<code>[a-z_]+)` \((?<status>[45]\d\d)\)/g),
+      ...occurrences(/\b(?<status>[45]\d\d) +`(?<code>[a-z_]+)`/g),
+      ...occurrences(/`(?<code>[a-z_]+)` \((?<status>[45]\d\d)\)/g),
       // The cells of tables. Units of measure are shorter.
-      ...said(/\| (?<status>[45]\d\d) (?<code>[a-z_]{6,}) (?=\|)/g)
+      ...occurrences(/\| (?<status>[45]\d\d) (?<code>[a-z_]{6,}) (?=\|)/g)
     ]
     assert.isAbove(pairs.length, 100)
     const wrong = pairs
@@ -109,23 +111,23 @@ describe("pages", () => {
       .filter(({ code = "", status }) => String(statuses[code]?.status) !== status)
     assert.deepStrictEqual(wrong, [])
 
-    const bodies = said(/"code": ?"([a-z_]+)"/g)
+    const bodies = occurrences(/"code": ?"([a-z_]+)"/g)
     assert.isAtLeast(bodies.length, 3)
     const unknown = bodies.filter(({ found: [, code = ""] }) => statuses[code] === undefined)
     assert.deepStrictEqual(unknown, [])
   })
 
   it("name events that there are", () => {
-    const known = new Set<string>([
+    const names = new Set<string>([
       ...eventTypes,
       ...integrationTypes,
       ...Object.keys(authorityMatrix),
       ...auditActionNames
     ])
-    const named = said(/`((?:run|runtime|schema)\.[a-z_.]*[a-z])`/g)
+    const named = occurrences(/`((?:run|runtime|schema)\.[a-z_.]*[a-z])`/g)
     assert.isAbove(named.length, 20)
     const missing = named
-      .filter(({ found: [, name = ""] }) => !known.has(name))
+      .filter(({ found: [, name = ""] }) => !names.has(name))
       .map(({ found, page }) => ({ page, name: found[1] }))
     assert.deepStrictEqual(missing, [])
   })

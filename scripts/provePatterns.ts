@@ -3,11 +3,11 @@ import { writeFileSync } from "node:fs"
 import { patterns, proven, provenFile, unproven } from "./Patterns.ts"
 import { refuted } from "./ProvePattern.ts"
 
-const known = new Set(proven())
+const provenBefore = new Set(proven())
 const linear = new Set<string>()
 for (const { file, isAssembled, isCapped, text } of patterns()) {
   if (isAssembled || isCapped || linear.has(text)) continue
-  const why = known.has(text) ? undefined : refuted(text)
+  const why = provenBefore.has(text) ? undefined : refuted(text)
   if (why === undefined) linear.add(text)
   else if (!unproven.includes(file)) {
     console.error(`${file}: ${text} ${why}. Rewrite it, or write capped(limit, …) where its text is short.`)

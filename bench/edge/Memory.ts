@@ -53,11 +53,11 @@ const per = (count: number, before: Held, after: Held): Held => ({
 const startRuns = async (target: BenchTarget, count: number): Promise<ReadonlyArray<string>> => {
   const ids: Array<string> = []
   const running = new Set<string>()
-  let told: () => void = () => undefined
+  let notify: () => void = () => undefined
   const reader = await Subscriber.open(target, {
     onEvent: (runId, type) => {
       if (type === "run.started") running.add(runId)
-      told()
+      notify()
     }
   })
   const starter = async (share: number) => {
@@ -66,8 +66,8 @@ const startRuns = async (target: BenchTarget, count: number): Promise<ReadonlyAr
       ids.push(id)
       while (!running.has(id)) {
         await new Promise<void>((resolve) => {
-          const earlier = told
-          told = () => {
+          const earlier = notify
+          notify = () => {
             earlier()
             resolve()
           }

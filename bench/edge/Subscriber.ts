@@ -82,7 +82,7 @@ export class Subscriber {
     const reached = new Promise<void>((resolve) => {
       this.awaited = { deltas, resolve }
     })
-    this.tell()
+    this.notifyChange()
     await Promise.race([reached, this.closed])
     if (this.deltas < deltas) throw new Error(`the stream ended after ${this.deltas} of ${deltas} deltas`)
   }
@@ -123,7 +123,7 @@ export class Subscriber {
     this.keep(data, at)
     if (this.deltas > before) {
       this.lastDeltaAt = performance.now()
-      this.tell()
+      this.notifyChange()
     }
   }
 
@@ -131,7 +131,7 @@ export class Subscriber {
     this.rest = from === data.length ? empty : data.subarray(from)
   }
 
-  private tell(): void {
+  private notifyChange(): void {
     if (this.awaited !== undefined && this.deltas >= this.awaited.deltas) this.awaited.resolve()
   }
 

@@ -34,7 +34,7 @@ const measure = async (pair: GatewayPair, options: GatewayBenchOptions, load: Lo
       if (side === "edge") {
         // What was acknowledged must be there. It is not there twice: the store takes an id once.
         const ids = answers.flatMap((answer, at) => (acknowledged(answer) ? [idOf(prefix, at)] : []))
-        lost += ids.length - (await pair.kept(ids))
+        lost += ids.length - (await pair.stored(ids))
       }
       return answers
     },

@@ -24,7 +24,7 @@ export interface GatewaySide {
 export interface GatewayPair {
   readonly sides: Sides<GatewaySide>
   /** How many of the events with these ids this build's Gateway has. */
-  readonly kept: (ids: ReadonlyArray<string>) => Promise<number>
+  readonly stored: (ids: ReadonlyArray<string>) => Promise<number>
 }
 
 const FLOOR = fileURLToPath(new URL("floor.mjs", import.meta.url))
@@ -71,7 +71,7 @@ export const withGatewayPair = async (
     const sides = await eachSide(options, startSide)
     await body({
       sides,
-      kept: async (ids) => {
+      stored: async (ids) => {
         if (ids.length === 0) return 0
         const [row] = await query(
           new URL("/bench_edge", postgres.url).href,
@@ -83,9 +83,9 @@ export const withGatewayPair = async (
   } finally {
     for (const child of children) {
       if (child.exitCode !== null || child.signalCode !== null) continue
-      const gone = once(child, "exit")
+      const exit = once(child, "exit")
       child.kill("SIGTERM")
-      await gone
+      await exit
     }
     await postgres.stop()
   }

@@ -101,9 +101,9 @@ export const withHubPair = async (
     await body({ sides, token, projectId, sockets, act: (effect) => runtime.runPromise(effect) })
   } finally {
     for (const child of children) {
-      const gone = once(child, "exit")
+      const exit = once(child, "exit")
       child.kill("SIGTERM")
-      await gone
+      await exit
     }
     await runtime.dispose()
     rmSync(home, { recursive: true, force: true })

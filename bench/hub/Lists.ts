@@ -104,7 +104,7 @@ const measure = async ({ ask, pid }: Asked, count = COUNT) => {
 /** All that is compared, measured in turns. */
 const measurePage = async ({ raw, request, service }: Page50, options: HubBenchOptions) => {
   const sides = sidesOf(options)
-  for (const asked of [...sides.map(request), service, raw]) await measure(asked, COUNT / 2)
+  for (const requested of [...sides.map(request), service, raw]) await measure(requested, COUNT / 2)
   const inProcess: Array<Readonly<Record<"raw" | "service", Taken>>> = []
   const served = await interleave(
     options.rounds,

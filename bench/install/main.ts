@@ -85,7 +85,7 @@ const prints = async (output: Readable, line: RegExp): Promise<boolean> => {
 const timeToReady = async (root: string, { args, env, folder, ready }: InstalledProgram): Promise<number> => {
   const home = mkdtempSync(join(tmpdir(), "corral-start-"))
   const port = await freePort()
-  const begun = performance.now()
+  const startedAt = performance.now()
   const child = spawn("npx", ["--no", ...args(port)], {
     cwd: join(root, folder),
     detached: true,
@@ -105,7 +105,7 @@ const timeToReady = async (root: string, { args, env, folder, ready }: Installed
       ? answers(`http://127.0.0.1:${port}${ready}`, stop.signal)
       : prints(child.stdout, ready)
   const isReady = await Promise.race([isServing, aborted, closed.then(() => false)])
-  const millis = performance.now() - begun
+  const millis = performance.now() - startedAt
   clearTimeout(timer)
   // Corral stops its database; others are not asked to stop, because some do not end at Ctrl-C.
   if (child.pid !== undefined && child.exitCode === null)

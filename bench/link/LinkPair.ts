@@ -161,9 +161,9 @@ export const withLinkPair = async (
   } finally {
     for (const child of children.toReversed()) {
       if (child.exitCode !== null || child.signalCode !== null) continue
-      const gone = once(child, "exit")
+      const exit = once(child, "exit")
       child.kill("SIGTERM")
-      await gone
+      await exit
     }
     await runtime.dispose()
     rmSync(home, { recursive: true, force: true })

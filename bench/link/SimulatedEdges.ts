@@ -40,7 +40,7 @@ const hub = process.argv[2] ?? ""
 const address = `${hub.replace("http", "ws")}${LINK_PATH}`
 const links = new Map<DeviceId, { readonly client: Client; readonly generation: number }>()
 
-const say = (told: object): void => void process.stdout.write(`${JSON.stringify(told)}\n`)
+const print = (send: object): void => void process.stdout.write(`${JSON.stringify(send)}\n`)
 
 /** Characters of text: an envelope of about 320 bytes. */
 const TEXT = "x".repeat(100)
@@ -88,7 +88,7 @@ const connect = Effect.fnUntraced(function* (devices: ReadonlyArray<Device>) {
     }),
     { concurrency: 16, discard: true }
   )
-  say({ connected: devices.length })
+  print({ connected: devices.length })
 })
 
 /** The events of a run in pushes, made before the clock starts. */
@@ -102,8 +102,8 @@ const pushesOf = ({ count, runId }: Pushing) =>
     return { runId, firstSeq, events }
   })
 
-const push = Effect.fnUntraced(function* (asked: ReadonlyArray<Pushing>) {
-  const prepared = asked.map((pushing) => ({ ...pushing, batches: pushesOf(pushing) }))
+const push = Effect.fnUntraced(function* (pushes: ReadonlyArray<Pushing>) {
+  const prepared = pushes.map((pushing) => ({ ...pushing, batches: pushesOf(pushing) }))
   const begin = performance.now()
   yield* Effect.forEach(
     prepared,
@@ -120,14 +120,14 @@ const push = Effect.fnUntraced(function* (asked: ReadonlyArray<Pushing>) {
     }),
     { concurrency: "unbounded", discard: true }
   )
-  say({ pushed: asked.reduce((sum, { count }) => sum + count, 0), ms: performance.now() - begin })
+  print({ pushed: pushes.reduce((sum, { count }) => sum + count, 0), ms: performance.now() - begin })
 })
 
 createInterface({ input: process.stdin }).on("line", (line) => {
-  const asked = JSON.parse(line) as {
+  const command = JSON.parse(line) as {
     readonly connect?: ReadonlyArray<Device>
     readonly push?: ReadonlyArray<Pushing>
   }
-  const work = asked.connect === undefined ? push(asked.push ?? []) : connect(asked.connect)
+  const work = command.connect === undefined ? push(command.push ?? []) : connect(command.connect)
   Effect.runFork(Effect.tapCause(work, Effect.logError))
 })

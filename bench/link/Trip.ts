@@ -142,19 +142,19 @@ const latenciesOf = async ({ path, source, start }: Way): Promise<ReadonlyArray<
 const clicksOf = async ({ ask, click, path, source, start }: Way): Promise<ReadonlyArray<number>> => {
   const runId = await start(`/sleep 300\n${`${ask}\n`.repeat(CLICKS)}/say over`)
   const taken: Array<number> = []
-  let heard: (type: string) => void = () => undefined
-  const reader = await Subscriber.open(source, { path, runId, onEvent: (_, type) => heard(type) })
+  let receive: (type: string) => void = () => undefined
+  const reader = await Subscriber.open(source, { path, runId, onEvent: (_, type) => receive(type) })
   const next = (wanted: (type: string) => boolean): Promise<void> =>
     new Promise((resolve) => {
-      heard = (type) => wanted(type) && resolve()
+      receive = (type) => wanted(type) && resolve()
     })
-  const asked = ask === "/ask" ? "run.approval.requested" : "run.started"
+  const requested = ask === "/ask" ? "run.approval.requested" : "run.started"
   const goesOn = ask === "/ask" ? "run.approval.requested" : "run.message.completed"
-  await next((type) => type === asked)
+  await next((type) => type === requested)
   for (let i = 0; i < CLICKS - 1; i++) {
-    const gone = next((type) => type === goesOn)
+    const resumed = next((type) => type === goesOn)
     await click(runId)
-    await gone
+    await resumed
     taken.push(performance.now() - clicked)
   }
   await click(runId)

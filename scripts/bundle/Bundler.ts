@@ -116,12 +116,12 @@ export const makeBundler = ({ external, hasSourceMaps, plugins = [] }: BundlerOp
     for (const { inputs } of Object.values(metafile.outputs))
       for (const [input, { bytesInOutput }] of Object.entries(inputs)) if (bytesInOutput > 0) note(input)
   }
-  const file = (outfile: string, entry: string, own: ReadonlyArray<Plugin> = []) =>
+  const file = (outfile: string, entry: string, extraPlugins: ReadonlyArray<Plugin> = []) =>
     bundle({
       ...(outfile.endsWith(".cjs") ? commonJs : esModules),
       entryPoints: [entry],
       outfile,
-      plugins: [...own]
+      plugins: [...extraPlugins]
     })
   return {
     packages,

@@ -39,8 +39,8 @@ class NamedUnions {
   readonly schemas: Record<string, unknown> = {}
   private readonly known: Json
 
-  constructor(known: Json) {
-    this.known = known
+  constructor(schemas: Json) {
+    this.known = schemas
   }
 
   /** The value with its tagged unions discriminated. `name` is the name of a schema at this place. */

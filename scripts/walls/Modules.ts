@@ -16,8 +16,8 @@ const OWN_PACKAGE = /^@corral\/([a-z-]+)\/(.+)$/
 
 const resolve = (from: string, specifier: string): string | undefined => {
   if (specifier.startsWith(".")) return join(dirname(from), specifier.replace(/\?.*$/, ""))
-  const own = OWN_PACKAGE.exec(specifier)
-  return own === null ? undefined : `packages/${own[1]}/src/${own[2]}.ts`
+  const ownModule = OWN_PACKAGE.exec(specifier)
+  return ownModule === null ? undefined : `packages/${ownModule[1]}/src/${ownModule[2]}.ts`
 }
 
 /** Imports and exports of one source text. */

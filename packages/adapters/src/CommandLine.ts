@@ -67,17 +67,17 @@ export const lastVisibleLine = (text: string): string => {
   return line.slice(line.lastIndexOf("\r") + 1).replaceAll(CONTROL, "")
 }
 
-const SAID_CHARACTERS = 500
+const MAX_LINE_CHARACTERS = 500
 
 /** Failure of a generic program at its exit, with its last line of stderr. */
 export const exitFailure = (label: string, end: ProcessEnd): RunFailure => {
-  const said = end.stderr
+  const lastLine = end.stderr
     .split("\n")
     .map((line) => lastVisibleLine(line).trim())
     .findLast((line) => line !== "")
   const how =
     end.signal === null ? `ended with exit code ${end.code ?? "unknown"}` : `was ended by ${end.signal}`
-  const message = `${label} ${how}${said === undefined ? "." : `: ${beginningOf(said, SAID_CHARACTERS)}`}`
+  const message = `${label} ${how}${lastLine === undefined ? "." : `: ${beginningOf(lastLine, MAX_LINE_CHARACTERS)}`}`
   const exit = defined({ exitCode: end.code ?? undefined, signal: end.signal ?? undefined })
   return runtimeFailure(end.signal === null ? "exit_code" : "crashed", message, exit)
 }

@@ -142,8 +142,8 @@ class ScriptedProtocol implements Protocol {
         })
       case "result": {
         const { id: callId, status, output, exitCode } = message
-        const known = collector.closeCall({ callId, status, ...defined({ output, exitCode }) })
-        return known ? undefined : collector.countUnknown("result")
+        const isOpenCall = collector.closeCall({ callId, status, ...defined({ output, exitCode }) })
+        return isOpenCall ? undefined : collector.countUnknown("result")
       }
       case "approval":
         return collector.requestApproval(message.id, message.request)

@@ -46,14 +46,14 @@ class Talk {
     return outputs
   }
 
-  say(...messages: ReadonlyArray<object>): ReadonlyArray<AdapterOutput> {
+  send(...messages: ReadonlyArray<object>): ReadonlyArray<AdapterOutput> {
     return this.hear(
       this.protocol.step(Buffer.from(messages.map((one) => `${JSON.stringify(one)}\n`).join("")))
     )
   }
 
   update(sessionUpdate: string, more: object = {}): ReadonlyArray<AdapterOutput> {
-    return this.say({
+    return this.send({
       method: "session/update",
       params: { sessionId: "s", update: { sessionUpdate, ...more } }
     })
@@ -65,11 +65,11 @@ class Talk {
 
   /** Answers the request that waits. */
   result(result: object): ReadonlyArray<AdapterOutput> {
-    return this.say({ id: this.written.findLast(({ method }) => method !== undefined)?.id, result })
+    return this.send({ id: this.written.findLast(({ method }) => method !== undefined)?.id, result })
   }
 
   error(code: number, message: string): ReadonlyArray<AdapterOutput> {
-    return this.say({
+    return this.send({
       id: this.written.findLast(({ method }) => method !== undefined)?.id,
       error: { code, message }
     })
@@ -129,7 +129,7 @@ const options = [
   { optionId: "once", kind: "allow_once", name: "Once" },
   { optionId: "no", kind: "reject_once", name: "No" }
 ]
-const asks = (toolCall: object, more: object = { options }): object => ({
+const permissionRequest = (toolCall: object, more: object = { options }): object => ({
   id: 7,
   method: "session/request_permission",
   params: { sessionId: "s", toolCall, ...more }
@@ -141,10 +141,10 @@ const modes = (current: string, ...ids: ReadonlyArray<string>): object => ({
 /** The recorded client answered as its person did, and cancelled where the recording is of a cancel. */
 const decisionOf = (
   recorded: Message | undefined,
-  asked: ReadonlyArray<{ optionId: string; kind: string }>
+  requests: ReadonlyArray<{ optionId: string; kind: string }>
 ) => {
   const { optionId } = Object(recorded?.result?.["outcome"])
-  const kind = asked.find((option) => option.optionId === optionId)?.kind ?? ""
+  const kind = requests.find((option) => option.optionId === optionId)?.kind ?? ""
   const decision: Decision = kind.startsWith("allow")
     ? "allow"
     : kind.startsWith("reject")
@@ -173,14 +173,14 @@ for (const agent of all) {
           // A cancelled prompt is answered after the cancel.
           if (cancelAt !== -1 && line.result?.["stopReason"] === "cancelled")
             talk.write(talk.protocol.cancel())
-          for (const output of talk.say(line)) {
+          for (const output of talk.send(line)) {
             if (output._tag !== "Approval") continue
             const answered = recorded.find(
               ({ id, result }) => id === line.id && result?.["outcome"] !== undefined
             )
             if (answered === undefined) continue
-            const asked = line.params?.["options"] as Array<{ optionId: string; kind: string }>
-            const decision = decisionOf(answered, asked)
+            const requests = line.params?.["options"] as Array<{ optionId: string; kind: string }>
+            const decision = decisionOf(answered, requests)
             if (decision !== "cancel")
               talk.write(talk.protocol.answer(output.key, { decision, scope: "always" }))
           }
@@ -190,7 +190,7 @@ for (const agent of all) {
 
         const isFile = ({ id }: Message) =>
           lines.some((line) => line.id === id && line.method?.startsWith("fs/") === true)
-        const meant = (messages: ReadonlyArray<Message>) =>
+        const meaningOf = (messages: ReadonlyArray<Message>) =>
           messages
             .filter((message) => message.method !== "_corral/barrier" && message.method !== "initialize")
             .filter((message) => message.method !== undefined || !isFile(message))
@@ -204,7 +204,7 @@ for (const agent of all) {
             )
             // In a cancel, the answers of waiting permissions are the run's, not the adapter's.
             .filter((message) => cancelAt === -1 || message.result === undefined)
-        assert.deepStrictEqual(meant(talk.written), meant(recorded))
+        assert.deepStrictEqual(meaningOf(talk.written), meaningOf(recorded))
       })
     }
   })
@@ -216,7 +216,7 @@ describe("a denied call", () => {
       const recording = load(agent.id, "approval-denied")
       const talk = new Talk(agent, recording.start)
       for (const line of messagesOf(Buffer.from(recording.stdout).toString("utf8"))) {
-        for (const output of talk.say(line))
+        for (const output of talk.send(line))
           if (output._tag === "Approval")
             talk.write(talk.protocol.answer(output.key, { decision: "deny", scope: "once" }))
       }
@@ -237,9 +237,9 @@ describe("a denied call", () => {
 
   it("that ends the turn has its own reason", () => {
     const talk = new Talk(acpAgents.codex).open(modes("read-only", "read-only"))
-    talk.say(asks({ toolCallId: "c", kind: "execute", rawInput: { command: "touch a" } }))
+    talk.send(permissionRequest({ toolCallId: "c", kind: "execute", rawInput: { command: "touch a" } }))
     talk.write(talk.protocol.answer("7", { decision: "deny", scope: "once" }))
-    talk.say({ id: 2, result: { stopReason: "cancelled" } })
+    talk.send({ id: 2, result: { stopReason: "cancelled" } })
     talk.error(-32601, "Method not found")
     assert.deepStrictEqual(talk.outcome, {
       _tag: "Cancelled",
@@ -250,13 +250,13 @@ describe("a denied call", () => {
   describe("of an agent that completes its turn", () => {
     const denied = (agent: AcpAgent, session?: object) => {
       const talk = new Talk(agent).open(session)
-      talk.say(asks({ toolCallId: "c", kind: "execute", rawInput: { command: "touch a" } }))
+      talk.send(permissionRequest({ toolCallId: "c", kind: "execute", rawInput: { command: "touch a" } }))
       talk.write(talk.protocol.answer("7", { decision: "deny", scope: "once" }))
       talk.update("tool_call_update", { toolCallId: "c", status: "failed" })
       return talk
     }
     const end = (talk: Talk) => {
-      talk.say({ id: 2, result: { stopReason: "end_turn" } })
+      talk.send({ id: 2, result: { stopReason: "end_turn" } })
       talk.error(-32601, "Method not found")
       return talk.outcome
     }
@@ -267,7 +267,7 @@ describe("a denied call", () => {
         const recording = load(agent.id, "approval-denied")
         const talk = new Talk(agent, recording.start)
         for (const line of messagesOf(Buffer.from(recording.stdout).toString("utf8")))
-          for (const output of talk.say(line))
+          for (const output of talk.send(line))
             if (output._tag === "Approval")
               talk.write(talk.protocol.answer(output.key, { decision: "deny", scope: "once" }))
         talk.end()
@@ -379,7 +379,7 @@ describe("Acp handshake", () => {
       "terminal/create",
       "elicitation/create"
     ]) {
-      talk.say({ id: method, method, params: {} })
+      talk.send({ id: method, method, params: {} })
       assert.deepInclude(talk.last, { id: method })
       assert.strictEqual(talk.last?.error?.code, -32601)
     }
@@ -563,12 +563,12 @@ describe("Acp turns", () => {
     ]) {
       const talk = new Talk(plain).open()
       talk.protocol.input("Never said.")
-      talk.say(asks({ toolCallId: "c", kind: "execute", rawInput: { command: "touch a" } }))
+      talk.send(permissionRequest({ toolCallId: "c", kind: "execute", rawInput: { command: "touch a" } }))
       talk.write(talk.protocol.cancel())
       assert.deepInclude(talk.last, { method: "session/cancel", params: { sessionId: "s" } })
       talk.write(talk.protocol.answer("7", { decision: "cancel", scope: "once" }))
       assert.deepStrictEqual(talk.last?.result, { outcome: { outcome: "cancelled" } })
-      talk.say({ id: 2, ...answer })
+      talk.send({ id: 2, ...answer })
       talk.error(-32601, "Method not found")
       assert.deepStrictEqual(talk.outcome, { _tag: "Cancelled", reason: "interrupted" })
       assert.deepStrictEqual(invariantFindings(talk.outputs), [])
@@ -637,7 +637,7 @@ describe("Acp turns", () => {
     talk.update("hologram", { frames: [] })
     talk.update("agent_message_chunk", { content: { type: "image", data: "" } })
     talk.update("current_mode_update", { currentModeId: "yolo" })
-    talk.say({ method: "vendor/notice" }, { id: 99, result: {} }, {})
+    talk.send({ method: "vendor/notice" }, { id: 99, result: {} }, {})
     assert.deepStrictEqual(
       talk.outputs.flatMap((output) => (output._tag === "Unknown" ? [output.what] : [])),
       [
@@ -657,8 +657,8 @@ describe("A recording that is cut", () => {
     for (const agent of Object.values(acpAgents)) {
       for (const { exit, expected, inputs = [], name, start, stdout } of recordings(agent.id)) {
         if (expected?.outcome !== "Completed") continue
-        const told = Buffer.from(stdout).lastIndexOf('"stopReason"')
-        const whole = stdout.indexOf(10, told)
+        const received = Buffer.from(stdout).lastIndexOf('"stopReason"')
+        const whole = stdout.indexOf(10, received)
         for (let at = 0; at < whole; at += 1 + Math.floor(whole / 40)) {
           const protocol = makeAcp(agent).protocol(start)
           for (const text of inputs) protocol.input(text)
@@ -679,7 +679,7 @@ describe("Acp permissions", () => {
   const requestOf = (agent: AcpAgent, toolCall: object, more?: object) => {
     const session = agent.modes === undefined ? {} : modes(agent.modes.ask ?? "", agent.modes.ask ?? "")
     const talk = new Talk(agent).open(session)
-    talk.say(asks({ toolCallId: "c", ...toolCall }, more))
+    talk.send(permissionRequest({ toolCallId: "c", ...toolCall }, more))
     const [request] = talk.requests
     assert(request !== undefined)
     return request
@@ -766,7 +766,7 @@ describe("Acp permissions", () => {
   it("tells the agent neither to remember nor another input than its own", () => {
     const answer = (scope: "once" | "always", updatedInput?: Record<string, unknown>) => {
       const talk = new Talk(plain).open()
-      talk.say(asks({ toolCallId: "c", kind: "execute", rawInput: { command: "a" } }))
+      talk.send(permissionRequest({ toolCallId: "c", kind: "execute", rawInput: { command: "a" } }))
       talk.write(talk.protocol.answer("7", { decision: "allow", scope, updatedInput }))
       return talk.last?.result
     }
@@ -777,23 +777,23 @@ describe("Acp permissions", () => {
 
   it("refuses by itself what could only be granted for always", () => {
     const talk = new Talk(plain).open()
-    talk.say(asks({ toolCallId: "c", kind: "execute" }, { options: [options[0], options[2]] }))
+    talk.send(permissionRequest({ toolCallId: "c", kind: "execute" }, { options: [options[0], options[2]] }))
     assert.deepStrictEqual(talk.requests, [])
     assert.deepStrictEqual(talk.last?.result, { outcome: { outcome: "selected", optionId: "no" } })
-    talk.say(asks({}, { options }))
+    talk.send(permissionRequest({}, { options }))
     assert.deepStrictEqual(talk.requests, [], "it is about no call")
   })
 
   it("asks again under the same id once it is answered, and not while it waits", () => {
     const talk = new Talk(plain).open()
-    const ask = asks({ toolCallId: "c", kind: "execute", rawInput: { command: "a" } })
-    talk.say(ask, ask)
+    const ask = permissionRequest({ toolCallId: "c", kind: "execute", rawInput: { command: "a" } })
+    talk.send(ask, ask)
     assert.strictEqual(talk.requests.length, 1)
     talk.protocol.answer("7", { decision: "allow", scope: "once" })
     assert.isUndefined(talk.protocol.answer("7", { decision: "allow", scope: "once" }))
-    talk.say(ask)
+    talk.send(ask)
     assert.strictEqual(talk.requests.length, 2)
-    talk.say({ method: "$/cancel_request", params: { requestId: 7 } })
+    talk.send({ method: "$/cancel_request", params: { requestId: 7 } })
     assert.deepStrictEqual(talk.outputs.at(-2), {
       _tag: "ApprovalWithdrawn",
       key: "7/1",
@@ -841,7 +841,13 @@ describe("Acp tool calls", () => {
         status: "in_progress",
         ...content(input.slice(0, at))
       })
-    talk.say(asks({ toolCallId: "c", title: "Bash", ...content("Requesting approval to Running: touch a") }))
+    talk.send(
+      permissionRequest({
+        toolCallId: "c",
+        title: "Bash",
+        ...content("Requesting approval to Running: touch a")
+      })
+    )
     assert.deepInclude(talk.requests[0], { command: "touch a", title: "Run touch a", cwd: "." })
     const calls = talk.outputs.flatMap((output) =>
       output._tag === "Event" && output.event.type === "run.tool.call" ? [output.event.payload.label] : []

@@ -7,7 +7,7 @@ import { claudeCode } from "../src/ClaudeCode.ts"
 import { fixtures, load } from "@corral/testing/recordings/Fixtures"
 
 const start: RunStart = { prompt: "Please do the task.", mode: "ask", workspacePath: "/workspace" }
-const say = (protocol: Protocol, value: object): ReadonlyArray<AdapterOutput> =>
+const send = (protocol: Protocol, value: object): ReadonlyArray<AdapterOutput> =>
   protocol.step(Buffer.from(`${JSON.stringify(value)}\n`))
 const parsed = (line: string | undefined): unknown => JSON.parse(line ?? "null")
 
@@ -119,8 +119,8 @@ describe("ClaudeCode approvals", () => {
   it("is withdrawn by the runtime, once", () => {
     const protocol = claudeCode.protocol(start)
     const request = { subtype: "can_use_tool", tool_name: "mcp__tracker__close_issue", input: { id: 7 } }
-    const [asked] = say(protocol, { type: "control_request", request_id: "r1", request })
-    assert.deepStrictEqual(asked?._tag === "Approval" ? asked.request : undefined, {
+    const [requested] = send(protocol, { type: "control_request", request_id: "r1", request })
+    assert.deepStrictEqual(requested?._tag === "Approval" ? requested.request : undefined, {
       action: "network",
       risk: "medium",
       title: "Use close_issue of tracker",
@@ -130,22 +130,22 @@ describe("ClaudeCode approvals", () => {
       scopes: ["once", "run"]
     })
     const cancel = { type: "control_cancel_request", request_id: "r1" }
-    assert.deepStrictEqual(say(protocol, cancel), [
+    assert.deepStrictEqual(send(protocol, cancel), [
       { _tag: "ApprovalWithdrawn", key: "r1", reason: "the runtime no longer waits for it" }
     ])
     const unknown = { _tag: "Unknown", what: "control_cancel_request" } as const
-    assert.deepStrictEqual(say(protocol, cancel), [{ ...unknown, raw: JSON.stringify(cancel) }])
-    assert.deepStrictEqual(say(protocol, cancel), [unknown])
+    assert.deepStrictEqual(send(protocol, cancel), [{ ...unknown, raw: JSON.stringify(cancel) }])
+    assert.deepStrictEqual(send(protocol, cancel), [unknown])
     assert.isUndefined(protocol.answer("r1", { decision: "allow", scope: "once" }))
   })
 
   it("says no to a request of another kind, which would wait for ever", () => {
-    const asks = { type: "control_request", request_id: "r2", request: { subtype: "elicitation" } }
-    const outputs = say(claudeCode.protocol(start), asks)
+    const request = { type: "control_request", request_id: "r2", request: { subtype: "elicitation" } }
+    const outputs = send(claudeCode.protocol(start), request)
     assert.deepStrictEqual(
       outputs.map((output) => (output._tag === "Reply" ? parsed(output.text) : output)),
       [
-        { _tag: "Unknown", what: "control_request/elicitation", raw: JSON.stringify(asks) },
+        { _tag: "Unknown", what: "control_request/elicitation", raw: JSON.stringify(request) },
         {
           type: "control_response",
           response: { subtype: "error", request_id: "r2", error: "elicitation is not supported" }
@@ -208,7 +208,7 @@ describe("ClaudeCode conversation", () => {
       request_id: "interrupt",
       request: { subtype: "interrupt" }
     })
-    const [outcome] = say(protocol, { type: "result", is_error: true, subtype: "error_during_execution" })
+    const [outcome] = send(protocol, { type: "result", is_error: true, subtype: "error_during_execution" })
     assert.deepInclude(outcome, { outcome: { _tag: "Cancelled", reason: "interrupted", usage: {} } })
   })
 
@@ -219,10 +219,10 @@ describe("ClaudeCode conversation", () => {
       ...protocol.step(recording.stdout.subarray(0, -30)),
       ...protocol.end({ code: 0, signal: null, stderr: "" })
     ]
-    const told = outputs
+    const received = outputs
       .slice(-3)
       .map((output) => (output._tag === "Event" ? output.event.type : output._tag))
-    assert.deepStrictEqual(told, ["schema.validation_failed", "runtime.unavailable", "Outcome"])
+    assert.deepStrictEqual(received, ["schema.validation_failed", "runtime.unavailable", "Outcome"])
     const last = outputs.at(-1)
     assert(last?._tag === "Outcome" && last.outcome._tag === "Failed")
     assert.deepInclude(last.outcome.error, {
@@ -233,7 +233,7 @@ describe("ClaudeCode conversation", () => {
 
   it("takes no conversation id that could be read as an option", () => {
     const init = { type: "system", subtype: "init", session_id: "--dangerously-skip-permissions" }
-    assert.deepStrictEqual(say(claudeCode.protocol(start), init), [
+    assert.deepStrictEqual(send(claudeCode.protocol(start), init), [
       { _tag: "Event", event: { type: "run.started", payload: {} } }
     ])
   })
@@ -241,7 +241,7 @@ describe("ClaudeCode conversation", () => {
   it("tells a sub-agent's words by the call that started it", () => {
     const protocol = claudeCode.protocol(start)
     const stream = (event: object, parent: string | null) =>
-      say(protocol, { type: "stream_event", event, parent_tool_use_id: parent })
+      send(protocol, { type: "stream_event", event, parent_tool_use_id: parent })
     const delta = (text: string) => ({
       type: "content_block_delta",
       index: 0,

@@ -16,7 +16,7 @@ const parsed = (text: string | undefined): ReadonlyArray<unknown> =>
     .filter((line) => line !== "")
     .map((line): unknown => JSON.parse(line))
 
-const say = (protocol: Protocol, ...values: ReadonlyArray<object>): ReadonlyArray<AdapterOutput> =>
+const send = (protocol: Protocol, ...values: ReadonlyArray<object>): ReadonlyArray<AdapterOutput> =>
   values.flatMap((value) => protocol.step(Buffer.from(`${JSON.stringify(value)}\n`)))
 
 const replies = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<unknown> =>
@@ -29,13 +29,13 @@ const turn = { id: "turn-1", status: "inProgress" }
 const result = { thread: { id: "thread-1", cliVersion: "0.169.0" }, model: "m", cwd: "/real/workspace" }
 
 /** A conversation whose first turn has begun. */
-const begun = (more: Partial<RunStart> = {}): Protocol => {
+const startProtocol = (more: Partial<RunStart> = {}): Protocol => {
   const protocol = codex.protocol({ ...start, ...more })
-  say(protocol, { id: 0, result: {} }, { id: 1, result }, { id: 2, result: { turn } })
+  send(protocol, { id: 0, result: {} }, { id: 1, result }, { id: 2, result: { turn } })
   return protocol
 }
 
-const asked = (outputs: ReadonlyArray<AdapterOutput>) => {
+const approvalIn = (outputs: ReadonlyArray<AdapterOutput>) => {
   const [output] = outputs
   assert(output?._tag === "Approval")
   return output
@@ -60,7 +60,7 @@ describe("Codex handshake", () => {
   it("initializes, starts a thread in its mode, and says the prompt", () => {
     const protocol = codex.protocol({ ...start, model: "gpt-6" })
     assert.deepInclude(parsed(protocol.open)[0], { method: "initialize", id: 0 })
-    const [initialized, opened] = replies(say(protocol, { id: 0, result: {} }))
+    const [initialized, opened] = replies(send(protocol, { id: 0, result: {} }))
     assert.deepStrictEqual(initialized, { method: "initialized" })
     assert.deepStrictEqual(opened, {
       method: "thread/start",
@@ -73,7 +73,7 @@ describe("Codex handshake", () => {
         model: "gpt-6"
       }
     })
-    const outputs = say(protocol, { id: 1, result })
+    const outputs = send(protocol, { id: 1, result })
     assert.deepStrictEqual(events(outputs)[0], {
       type: "run.started",
       payload: { runtimeSessionId: "thread-1", runtimeVersion: "0.169.0", model: "m" }
@@ -86,7 +86,7 @@ describe("Codex handshake", () => {
 
   it("never asks where nothing may change, and asks in every other mode", () => {
     const settings = (mode: RunMode) => {
-      const [, opened] = replies(say(codex.protocol({ ...start, mode }), { id: 0, result: {} }))
+      const [, opened] = replies(send(codex.protocol({ ...start, mode }), { id: 0, result: {} }))
       const { approvalPolicy, sandbox } = Object(opened).params
       return [approvalPolicy, sandbox]
     }
@@ -99,11 +99,11 @@ describe("Codex handshake", () => {
 
   it("continues a conversation, and fails when Codex does not know it", () => {
     const protocol = codex.protocol({ ...start, resumeSessionId: "thread-0" })
-    const [, opened] = replies(say(protocol, { id: 0, result: {} }))
+    const [, opened] = replies(send(protocol, { id: 0, result: {} }))
     assert.deepInclude(opened, { method: "thread/resume", id: 1 })
     assert.deepInclude(Object(opened).params, { threadId: "thread-0", cwd: "/workspace" })
     const error = { code: -32600, message: "no rollout found for thread id thread-0" }
-    const [, outcome] = say(protocol, { id: 1, error })
+    const [, outcome] = send(protocol, { id: 1, error })
     assert(outcome?._tag === "Outcome" && outcome.outcome._tag === "Failed")
     assert.strictEqual(outcome.outcome.error.details?.["reason"], "unknown_session")
   })
@@ -111,8 +111,8 @@ describe("Codex handshake", () => {
   it("its requests and Codex's count apart", () => {
     const protocol = codex.protocol(start)
     const params = { threadId: "t", itemId: "i", command: "ls", cwd: "/workspace" }
-    say(protocol, { id: 0, method: "item/commandExecution/requestApproval", params })
-    assert.lengthOf(replies(say(protocol, { id: 0, result: {} })), 2)
+    send(protocol, { id: 0, method: "item/commandExecution/requestApproval", params })
+    assert.lengthOf(replies(send(protocol, { id: 0, result: {} })), 2)
   })
 })
 
@@ -154,12 +154,12 @@ describe("Codex approvals", () => {
     cwd: "/workspace/a"
   }
   const scopes = (more: object) =>
-    asked(say(begun(), { id: 7, method, params: { ...command, ...more } })).request.scopes
+    approvalIn(send(startProtocol(), { id: 7, method, params: { ...command, ...more } })).request.scopes
 
   it("names the command that runs, where, and what may be remembered of it", () => {
     const availableDecisions = ["accept", "acceptForSession", "cancel"]
-    const { key, request } = asked(
-      say(begun(), { id: "x", method, params: { ...command, availableDecisions } })
+    const { key, request } = approvalIn(
+      send(startProtocol(), { id: "x", method, params: { ...command, availableDecisions } })
     )
     assert.strictEqual(key, '"x"')
     assert.deepStrictEqual(request, {
@@ -198,7 +198,9 @@ describe("Codex approvals", () => {
 
   it("names the host that a command wants to reach", () => {
     const networkApprovalContext = { host: "packages.example", protocol: "https" }
-    const { request } = asked(say(begun(), { id: 1, method, params: { ...command, networkApprovalContext } }))
+    const { request } = approvalIn(
+      send(startProtocol(), { id: 1, method, params: { ...command, networkApprovalContext } })
+    )
     assert.deepInclude(request, {
       action: "network",
       title: "Reach packages.example",
@@ -209,7 +211,7 @@ describe("Codex approvals", () => {
   })
 
   it("a patch names both ends of a move, and what is deleted", () => {
-    const protocol = begun()
+    const protocol = startProtocol()
     const changes = [
       {
         path: "/workspace/a.ts",
@@ -220,9 +222,11 @@ describe("Codex approvals", () => {
       { path: "/etc/hosts", kind: { type: "update", move_path: null }, diff: "@@ -1 +1 @@\n-x\n+y\n" }
     ]
     const item = { type: "fileChange", id: "p1", changes, status: "inProgress" }
-    say(protocol, { method: "item/started", params: { threadId: "thread-1", item } })
+    send(protocol, { method: "item/started", params: { threadId: "thread-1", item } })
     const params = { threadId: "thread-1", itemId: "p1" }
-    const { request } = asked(say(protocol, { id: 3, method: "item/fileChange/requestApproval", params }))
+    const { request } = approvalIn(
+      send(protocol, { id: 3, method: "item/fileChange/requestApproval", params })
+    )
     assert.deepInclude(request, {
       title: "Change 3 files",
       files: ["a.ts", "b.ts", "old.txt", "/etc/hosts"],
@@ -232,7 +236,7 @@ describe("Codex approvals", () => {
         "--- a//etc/hosts\n+++ b//etc/hosts\n@@ -1 +1 @@\n-x\n+y\n"
       ].join("")
     })
-    const done = say(protocol, {
+    const done = send(protocol, {
       method: "item/completed",
       params: { threadId: "thread-1", item: { ...item, status: "completed" } }
     })
@@ -248,7 +252,9 @@ describe("Codex approvals", () => {
 
   it("a patch of nothing known, or of a whole folder, is of high risk and for once", () => {
     for (const params of [{ itemId: "unseen" }, { itemId: "unseen", grantRoot: "/workspace/src" }]) {
-      const { request } = asked(say(begun(), { id: 3, method: "item/fileChange/requestApproval", params }))
+      const { request } = approvalIn(
+        send(startProtocol(), { id: 3, method: "item/fileChange/requestApproval", params })
+      )
       assert.deepStrictEqual([request.risk, request.scopes, request.files], ["high", ["once"], undefined])
     }
   })
@@ -264,8 +270,8 @@ describe("Codex approvals", () => {
       ["allow", permissions],
       ["deny", {}]
     ] as const) {
-      const protocol = begun()
-      const { key } = asked(say(protocol, request))
+      const protocol = startProtocol()
+      const { key } = approvalIn(send(protocol, request))
       assert.deepStrictEqual(parsed(protocol.answer(key, { decision, scope: "once" })), [
         { id: 4, result: { permissions: granted, scope: "turn" } }
       ])
@@ -273,11 +279,13 @@ describe("Codex approvals", () => {
   })
 
   it("a server's tool is asked for; a server's own question is refused", () => {
-    const protocol = begun()
+    const protocol = startProtocol()
     const params = { threadId: "thread-1", serverName: "tracker", message: 'Allow tracker to run "close"?' }
     const _meta = { codex_approval_kind: "mcp_tool_call", persist: ["session"], tool_params: { id: 7 } }
     const elicit = "mcpServer/elicitation/request"
-    const { key, request } = asked(say(protocol, { id: 5, method: elicit, params: { ...params, _meta } }))
+    const { key, request } = approvalIn(
+      send(protocol, { id: 5, method: elicit, params: { ...params, _meta } })
+    )
     assert.deepInclude(request, {
       action: "network",
       title: 'Allow tracker to run "close"?',
@@ -287,7 +295,7 @@ describe("Codex approvals", () => {
     assert.deepStrictEqual(parsed(protocol.answer(key, allow)), [
       { id: 5, result: { action: "accept", content: {} } }
     ])
-    const refused = say(protocol, { id: 6, method: elicit, params })
+    const refused = send(protocol, { id: 6, method: elicit, params })
     const raw = JSON.stringify({ id: 6, method: elicit, params })
     assert.deepInclude(refused, { _tag: "Unknown", what: elicit, raw })
     assert.deepInclude(Object(replies(refused)[0]).error, { code: -32601 })
@@ -314,9 +322,9 @@ describe("Codex turns", () => {
       method: "turn/completed",
       params: { threadId: "thread-1", turn: { id, status } }
     })
-    const protocol = begun()
-    assert.deepStrictEqual(say(protocol, ended("turn-0", "completed")), [])
-    const [outcome] = say(protocol, ended("turn-1", "interrupted"))
+    const protocol = startProtocol()
+    assert.deepStrictEqual(send(protocol, ended("turn-0", "completed")), [])
+    const [outcome] = send(protocol, ended("turn-1", "interrupted"))
     assert.deepStrictEqual(outcome, {
       _tag: "Outcome",
       outcome: { _tag: "Cancelled", reason: "interrupted" }
@@ -325,7 +333,7 @@ describe("Codex turns", () => {
 
   it("interrupts the turn that is under way, and nothing before there is one", () => {
     assert.isUndefined(codex.protocol(start).cancel())
-    assert.deepStrictEqual(parsed(begun().cancel()), [
+    assert.deepStrictEqual(parsed(startProtocol().cancel()), [
       { method: "turn/interrupt", id: 3, params: { threadId: "thread-1", turnId: "turn-1" } }
     ])
   })
@@ -345,15 +353,15 @@ describe("Codex turns", () => {
     outputs.flatMap((output) => (output._tag === "Usage" ? [output.usage.inputTokens] : []))
 
   it("counts of a resumed conversation what this run used", () => {
-    const told = begun({ resumeSessionId: "thread-1" })
-    const own = [totals(130, 30, "turn-1"), totals(130, 30, "turn-1"), totals(150, 20, "turn-1")]
-    assert.deepStrictEqual(used(say(told, totals(100, 60, "turn-0"), ...own)), [30, 50])
-    assert.deepStrictEqual(used(say(begun({ resumeSessionId: "thread-1" }), ...own)), [30, 50])
-    assert.deepStrictEqual(used(say(begun(), ...own)), [130, 150])
+    const resumed = startProtocol({ resumeSessionId: "thread-1" })
+    const ownTotals = [totals(130, 30, "turn-1"), totals(130, 30, "turn-1"), totals(150, 20, "turn-1")]
+    assert.deepStrictEqual(used(send(resumed, totals(100, 60, "turn-0"), ...ownTotals)), [30, 50])
+    assert.deepStrictEqual(used(send(startProtocol({ resumeSessionId: "thread-1" }), ...ownTotals)), [30, 50])
+    assert.deepStrictEqual(used(send(startProtocol(), ...ownTotals)), [130, 150])
   })
 
   it("what a sub-agent does belongs to the call that started it, and its end ends nothing", () => {
-    const protocol = begun()
+    const protocol = startProtocol()
     const call = {
       type: "collabAgentToolCall",
       id: "c1",
@@ -363,7 +371,7 @@ describe("Codex turns", () => {
     }
     const spawned = { ...call, receiverThreadIds: ["thread-2"] }
     const message = { type: "agentMessage", id: "m1", text: "Seen." }
-    const outputs = say(
+    const outputs = send(
       protocol,
       { method: "item/completed", params: { threadId: "thread-1", item: spawned } },
       { method: "item/completed", params: { threadId: "thread-2", item: message } },
@@ -379,8 +387,8 @@ describe("Codex turns", () => {
   it("an error that is tried again fails nothing; one that is not tells why the process left", () => {
     const error = { message: "slow down", codexErrorInfo: { httpConnectionFailed: { httpStatusCode: 429 } } }
     const reasonAfter = (willRetry: boolean) => {
-      const protocol = begun()
-      say(protocol, { method: "error", params: { threadId: "thread-1", error, willRetry } })
+      const protocol = startProtocol()
+      send(protocol, { method: "error", params: { threadId: "thread-1", error, willRetry } })
       const last = protocol.end({ code: 0, signal: null, stderr: "" }).at(-1)
       assert(last?._tag === "Outcome" && last.outcome._tag === "Failed")
       return last.outcome.error.details?.["reason"]
@@ -390,11 +398,11 @@ describe("Codex turns", () => {
 
   it("counts what it has no name for", () => {
     const dreamt = { method: "thread/dreamt", params: { of: "x".repeat(2_000) } }
-    assert.deepStrictEqual(say(begun(), dreamt), [
+    assert.deepStrictEqual(send(startProtocol(), dreamt), [
       { _tag: "Unknown", what: "thread/dreamt", raw: `${JSON.stringify(dreamt).slice(0, 1_000)}…` }
     ])
     const hologram = { method: "item/completed", params: { item: { type: "hologram", id: "h1" } } }
-    assert.deepStrictEqual(say(begun(), hologram), [
+    assert.deepStrictEqual(send(startProtocol(), hologram), [
       { _tag: "Unknown", what: "item/hologram", raw: JSON.stringify(hologram) }
     ])
   })

@@ -39,7 +39,7 @@ describe("A JSON map", () => {
     ([turns, at]) => {
       const type = types[at]
       assert(type !== undefined)
-      const said = turns.filter(({ pieces }) => pieces.length > 0)
+      const withText = turns.filter(({ pieces }) => pieces.length > 0)
       const lines = turns.flatMap(({ calls, pieces }, turn) => [
         ...pieces.map((piece) => ({ type: type.delta, piece })),
         ...(pieces.length === 0 ? [] : [{ type: type.message, whole: pieces.join("") }]),
@@ -61,7 +61,7 @@ describe("A JSON map", () => {
       )
       assert.deepStrictEqual(
         texts,
-        said.map(({ pieces }) => pieces.join(""))
+        withText.map(({ pieces }) => pieces.join(""))
       )
       const results = events.filter((event) => event.type === "run.tool.result")
       assert.strictEqual(results.length, turns.filter(({ calls }) => calls).length)

@@ -35,8 +35,8 @@ for (const [id, adapter] of registry) {
             )
             .join("")
         // A whole message on a line over the limit of lines is in its deltas alone.
-        const isWhole = [textOf("run.message.completed"), textOf("run.message.delta")].some((told) =>
-          told.includes(text)
+        const isWhole = [textOf("run.message.completed"), textOf("run.message.delta")].some((received) =>
+          received.includes(text)
         )
         const holdsIt = Buffer.byteLength(JSON.stringify(text)) < MAX_LINE_BYTES
         const isTold = outputs.some(

@@ -20,10 +20,10 @@ describe("A one-shot program", () => {
     it(`${adapter.id} takes a prompt for a prompt, regardless of its first characters`, () => {
       for (const prompt of ["--yolo", "-p", "@/etc/passwd", "--allow-all-tools"]) {
         for (const mode of RunMode.literals) {
-          const { args: given } = adapter.command({ ...start, prompt, mode })
+          const { args: received } = adapter.command({ ...start, prompt, mode })
           const { args: harmless } = adapter.command({ ...start, mode })
           assert.deepStrictEqual(
-            given,
+            received,
             harmless.map((arg) => (arg === start.prompt ? ` ${prompt}` : arg))
           )
         }
@@ -66,7 +66,7 @@ describe("A one-shot program", () => {
 })
 
 describe("Qwen Code", () => {
-  const asks = (input: object): string =>
+  const request = (input: object): string =>
     `${JSON.stringify({
       type: "control_request",
       request_id: "r1",
@@ -83,9 +83,9 @@ describe("Qwen Code", () => {
   it("is asked for exactly what would go and come, and told once what was decided", () => {
     const protocol = qwen.protocol(start)
     const input = { file_path: "/workspace/a.txt", old_string: "one", new_string: "two" }
-    const asked = protocol.step(Buffer.from(asks(input))).find((output) => output._tag === "Approval")
-    assert(asked?._tag === "Approval")
-    assert.deepStrictEqual(asked.request, {
+    const requested = protocol.step(Buffer.from(request(input))).find((output) => output._tag === "Approval")
+    assert(requested?._tag === "Approval")
+    assert.deepStrictEqual(requested.request, {
       action: "write",
       risk: "low",
       title: "Edit a.txt",
@@ -97,8 +97,8 @@ describe("Qwen Code", () => {
       editable: false,
       scopes: ["once", "run"]
     })
-    const said = protocol.answer("r1", { decision: "allow", scope: "once" })
-    assert.deepStrictEqual(JSON.parse(said ?? ""), {
+    const answer = protocol.answer("r1", { decision: "allow", scope: "once" })
+    assert.deepStrictEqual(JSON.parse(answer ?? ""), {
       type: "control_response",
       response: { subtype: "success", request_id: "r1", response: { behavior: "allow", updatedInput: input } }
     })
@@ -107,11 +107,11 @@ describe("Qwen Code", () => {
 
   it("reports the reason of a refusal, and a cancel by its own message", () => {
     const protocol = qwen.protocol(start)
-    protocol.step(Buffer.from(asks({})))
+    protocol.step(Buffer.from(request({})))
     const refused = protocol.answer("r1", { decision: "deny", scope: "once", reason: "not that file" })
     assert.include(refused, '"behavior":"deny","message":"not that file"')
     const edited = qwen.protocol(start)
-    edited.step(Buffer.from(asks({})))
+    edited.step(Buffer.from(request({})))
     const answer = { decision: "allow", scope: "once", updatedInput: { command: "other" } } as const
     assert.include(edited.answer("r1", answer), '"behavior":"deny"')
     assert.include(protocol.cancel(), '"subtype":"interrupt"')

@@ -81,9 +81,9 @@ describe("a played claude", () => {
 
   it("edits and writes files by their workspace-relative names", async () => {
     const edit = play("approval-edit-allowed")
-    const asked = await edit.next("Approval")
-    assert.deepStrictEqual(asked.request.files, ["README.md"])
-    edit.answer(asked.key, { decision: "allow", scope: "run" })
+    const requested = await edit.next("Approval")
+    assert.deepStrictEqual(requested.request.files, ["README.md"])
+    edit.answer(requested.key, { decision: "allow", scope: "run" })
     await outcomeOf(edit)
     assert.strictEqual(readFileSync(inFolder("README.md"), "utf8"), "# Demo\n\nHello edited world\n")
     const changed = await edit.next("Event", ({ event }) => event.type === "run.file.changed")

@@ -39,8 +39,11 @@ const outcomeOf = async (conversation: Conversation) => (await conversation.next
 describe("a played codex", () => {
   it("answers the probe", () => {
     const ask = (args: ReadonlyArray<string>, env = {}) => {
-      const asked = spawnSync(process.execPath, [`${fixtures}bin/codex`, ...args], { env, encoding: "utf8" })
-      return { code: asked.status, stdout: asked.stdout, stderr: asked.stderr }
+      const result = spawnSync(process.execPath, [`${fixtures}bin/codex`, ...args], {
+        env,
+        encoding: "utf8"
+      })
+      return { code: result.status, stdout: result.stdout, stderr: result.stderr }
     }
     const { signedIn, versionArgs } = codex.probe
     assert.strictEqual(ask(versionArgs).stdout, "codex-cli 0.169.0\n")
@@ -82,9 +85,9 @@ describe("a played codex", () => {
 
   it("edits and writes files by their workspace-relative names", async () => {
     const write = play("approval-write-allowed")
-    const asked = await write.next("Approval")
-    assert.deepStrictEqual(asked.request.files, ["notes.txt"])
-    write.answer(asked.key, { decision: "allow", scope: "run" })
+    const requested = await write.next("Approval")
+    assert.deepStrictEqual(requested.request.files, ["notes.txt"])
+    write.answer(requested.key, { decision: "allow", scope: "run" })
     await outcomeOf(write)
     assert.strictEqual(readFileSync(inFolder("notes.txt"), "utf8"), "line one\nline two\n")
     const edit = play("file-edit", { mode: "full_access" })

@@ -21,9 +21,9 @@ const adapters = [...registry.values()].filter(({ id }) => !knowNone.has(id))
 const start: RunStart = { prompt: "Do it.", mode: "ask", workspacePath: "/srv/ranch" }
 
 /** All that a start tells its program. */
-const told = (adapter: RuntimeAdapter, more: Partial<RunStart>): string => {
-  const given = { ...start, ...more }
-  return JSON.stringify([adapter.command(given), adapter.protocol(given).open])
+const textOf = (adapter: RuntimeAdapter, more: Partial<RunStart>): string => {
+  const received = { ...start, ...more }
+  return JSON.stringify([adapter.command(received), adapter.protocol(received).open])
 }
 
 /** A session is asked for over the protocol, once the agent has answered. */
@@ -52,9 +52,9 @@ describe.each(adapters)("$id", (adapter) => {
     for (const mode of RunMode.literals) {
       const ignored = { mode, projectSettings: "ignored" } as const
       const enabled = { mode, projectSettings: "enabled" } as const
-      assert.strictEqual(told(adapter, { mode }), told(adapter, ignored), "absent means ignored")
+      assert.strictEqual(textOf(adapter, { mode }), textOf(adapter, ignored), "absent means ignored")
       const isTold =
-        told(adapter, ignored) !== told(adapter, enabled) ||
+        textOf(adapter, ignored) !== textOf(adapter, enabled) ||
         afterInitialize(adapter, ignored) !== afterInitialize(adapter, enabled)
       const isRefused = files.every(({ unavoidable }) => unavoidable === true)
       assert.isTrue(isTold || isRefused || trusts, `${mode}: a start says it, or the Edge refuses`)

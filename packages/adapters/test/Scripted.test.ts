@@ -247,12 +247,12 @@ describe("Scripted directives", () => {
   it("leaves children in its group, and a daemon outside it that holds stdout", async () => {
     const run = play("/children 2\n/daemon\n/forkloop\n/vanish")
     await outcomeOf(run)
-    const said = run.outputs.flatMap((output) =>
+    const messages = run.outputs.flatMap((output) =>
       output._tag === "Event" && output.event.type === "run.message.completed"
         ? [output.event.payload.text]
         : []
     )
-    const pids = said.map((text) => text.split(" ").slice(1).map(Number))
+    const pids = messages.map((text) => text.split(" ").slice(1).map(Number))
     leftBehind = pids.flat()
     assert.deepStrictEqual(
       pids.map(({ length }) => length),
@@ -276,8 +276,8 @@ describe("Scripted directives", () => {
       "auto_edit"
     )
     await outcomeOf(run)
-    const made = run.outputs.filter((output) => output._tag === "Artifact")
-    assert.deepStrictEqual(made, [
+    const created = run.outputs.filter((output) => output._tag === "Artifact")
+    assert.deepStrictEqual(created, [
       { _tag: "Artifact", name: "a.md", mediaType: "text/markdown", content: "# A\nB" },
       { _tag: "Artifact", name: "notes.txt", mediaType: "image/png", content: Buffer.from("one\n") }
     ])

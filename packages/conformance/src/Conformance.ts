@@ -51,12 +51,12 @@ const shapes = (): string => JSON.stringify(prototypes.map((each) => Reflect.own
 /** The findings, with one more if a prototype was changed meanwhile. Changes are removed. */
 const watchingPrototypes = (check: () => ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const before = shapes()
-  const known = prototypes.map((each) => new Set(Reflect.ownKeys(each)))
+  const keysBefore = prototypes.map((each) => new Set(Reflect.ownKeys(each)))
   const findings = catching("throws", "check", check)
   if (shapes() === before) return findings
   for (const [at, prototype] of prototypes.entries())
     for (const key of Reflect.ownKeys(prototype))
-      if (known[at]?.has(key) === false) Reflect.deleteProperty(prototype, key)
+      if (keysBefore[at]?.has(key) === false) Reflect.deleteProperty(prototype, key)
   return [...findings, ...findingsOf("prototypes", ["a prototype was changed"])]
 }
 

@@ -11,7 +11,7 @@ const MAX_PLACES = 40
 
 const linesOf = (recording: Recording): ReadonlyArray<Uint8Array> => splitLines(recording.stdout)
 
-const begun = (adapter: RuntimeAdapter, { inputs = [], start }: Recording) => {
+const startProtocol = (adapter: RuntimeAdapter, { inputs = [], start }: Recording) => {
   const protocol = adapter.protocol(start)
   for (const text of inputs) protocol.input(text)
   return protocol
@@ -20,7 +20,7 @@ const begun = (adapter: RuntimeAdapter, { inputs = [], start }: Recording) => {
 /** Each approval is answered with one text, and never again. */
 export const answerFindings = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArray<Finding> =>
   catching("throws", "with answers", () => {
-    const protocol = begun(adapter, recording)
+    const protocol = startProtocol(adapter, recording)
     const findings: Array<Finding> = []
     const unknown = protocol.answer("corral-conformance-no-such-key", answer)
     if (unknown !== undefined)
@@ -77,7 +77,7 @@ const isFailure = (output: AdapterOutput): boolean =>
 /** Outputs before and after a cancel at a line. `isStopped`: a signal ends the program there. */
 const cancelled = (adapter: RuntimeAdapter, recording: Recording, at: number, isStopped: boolean) => {
   const lines = linesOf(recording)
-  const protocol = begun(adapter, recording)
+  const protocol = startProtocol(adapter, recording)
   const before = protocol.step(joinLines(lines.slice(0, at)))
   protocol.cancel()
   const after = isStopped

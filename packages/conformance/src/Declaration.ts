@@ -91,10 +91,10 @@ export const environmentFindings = (adapter: RuntimeAdapter): ReadonlyArray<Find
   process.env[SECRET] = SECRET
   try {
     const start = startIn("full_access")
-    const given = JSON.stringify([adapter.command(start), adapter.protocol(start).open])
+    const received = JSON.stringify([adapter.command(start), adapter.protocol(start).open])
     const patterns = (adapter.passEnv ?? []).filter((name) => name === "*" || name.startsWith("CORRAL"))
     return findingsOf("environment", [
-      ...(given.includes(SECRET) ? ["a variable of the own process is copied into the command"] : []),
+      ...(received.includes(SECRET) ? ["a variable of the own process is copied into the command"] : []),
       ...patterns.map((name) => `passEnv has ${name}`)
     ])
   } catch (cause) {
@@ -105,7 +105,11 @@ export const environmentFindings = (adapter: RuntimeAdapter): ReadonlyArray<Find
 }
 
 /** What a program receives: its command line, and all that the protocol says while a recording is read. */
-const given = (adapter: RuntimeAdapter, start: RunStart, recordings: ReadonlyArray<Recording>): string =>
+const programInput = (
+  adapter: RuntimeAdapter,
+  start: RunStart,
+  recordings: ReadonlyArray<Recording>
+): string =>
   JSON.stringify([
     adapter.command(start),
     adapter.protocol(start).open,
@@ -124,12 +128,12 @@ export const capabilityFindings = (
   catching("throws", "capabilities", () => {
     const { approvals, cancel, deltas, input, readOnly, resume } = adapter.capabilities
     const ask = startIn("ask")
-    const says = (mode: RunMode, more: Partial<RunStart> = {}) =>
-      given(adapter, { ...startIn(mode), ...more }, recordings)
+    const inputIn = (mode: RunMode, more: Partial<RunStart> = {}) =>
+      programInput(adapter, { ...startIn(mode), ...more }, recordings)
     const outputs = recordings.flatMap((recording) => replay(adapter, recording, [recording.stdout]))
     const has = (type: string) =>
       outputs.some((output) => output._tag === "Event" && output.event.type === type)
-    const usesImages = says("ask") !== says("ask", { images: [image] })
+    const usesImages = inputIn("ask") !== inputIn("ask", { images: [image] })
     const listens = adapter.command(ask).stdin === "pipe"
     const claims: ReadonlyArray<readonly [boolean, string]> = [
       [approvals && !listens, "approvals is claimed, but stdin is not open for an answer"],
@@ -141,7 +145,7 @@ export const capabilityFindings = (
       [input && !listens, "input is claimed, but stdin is not open for it"],
       [cancel && !listens, "cancel is claimed, but stdin is not open for it"],
       [
-        resume && says("ask") === says("ask", { resumeSessionId: "corral-conformance-session" }),
+        resume && inputIn("ask") === inputIn("ask", { resumeSessionId: "corral-conformance-session" }),
         "resume is claimed, but the session of a run to resume is not used"
       ],
       [
@@ -157,7 +161,7 @@ export const capabilityFindings = (
         "an image of the message is used, but images is not native"
       ],
       [
-        readOnly && !approvals && says("read_only") === says("full_access"),
+        readOnly && !approvals && inputIn("read_only") === inputIn("full_access"),
         "readOnly is claimed, but the program starts as with full access"
       ],
       [

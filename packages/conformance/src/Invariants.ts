@@ -230,9 +230,9 @@ export const approvalsNameFiles = (outputs: ReadonlyArray<AdapterOutput>): Probl
 
 /** Invariants for any input. */
 export const invariantFindings = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<Finding> => {
-  const misfits = findingsOf("schema", outputsFit(outputs))
+  const schemaFindings = findingsOf("schema", outputsFit(outputs))
   // The others read the fields of outputs.
-  if (misfits.length > 0) return misfits
+  if (schemaFindings.length > 0) return schemaFindings
   return [
     ...oneOutcome(outputs),
     ...findingsOf("calls", callsClosed(outputs)),

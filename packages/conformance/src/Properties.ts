@@ -65,20 +65,20 @@ type Call = typeof calls extends fc.Arbitrary<Array<infer E>> ? E : never
 const disturbed = (
   adapter: RuntimeAdapter,
   { exit, start, stdout }: Recording,
-  made: ReadonlyArray<Call>
+  steps: ReadonlyArray<Call>
 ) => {
   const protocol = adapter.protocol(start)
   const outputs: Array<AdapterOutput> = []
   let at = 0
-  let asked: string | undefined
-  for (const { decision, key, size, what } of made) {
+  let approvalKey: string | undefined
+  for (const { decision, key, size, what } of steps) {
     for (const output of protocol.step(stdout.slice(at, at + size))) {
       outputs.push(output)
-      if (output._tag === "Approval") asked = output.key
+      if (output._tag === "Approval") approvalKey = output.key
     }
     at += size
     if (what === "answer")
-      protocol.answer(asked ?? key, {
+      protocol.answer(approvalKey ?? key, {
         decision: decision === "allow" ? "allow" : decision === "deny" ? "deny" : "cancel",
         scope: "once"
       })
@@ -130,16 +130,16 @@ export const propertyFindings = (
     ...falsified("at reads of", sizes, options, (reads) =>
       findingsOf("chunk-boundaries", differences("any reads", outputs(stdout, reads), outputs(stdout)))
     ),
-    ...falsified("after", fc.tuple(edits, sizes), options, ([made, reads]) => {
-      const bytes = made.reduce(edited, stdout)
+    ...falsified("after", fc.tuple(edits, sizes), options, ([changes, reads]) => {
+      const bytes = changes.reduce(edited, stdout)
       const whole = outputs(bytes)
       return [
         ...invariantFindings(whole),
         ...findingsOf("chunk-boundaries", differences("any reads", outputs(bytes, reads), whole))
       ]
     }),
-    ...falsified("with the calls", calls, options, (made) =>
-      invariantFindings(disturbed(adapter, recording, made))
+    ...falsified("with the calls", calls, options, (steps) =>
+      invariantFindings(disturbed(adapter, recording, steps))
     )
   ]
 }

@@ -17,7 +17,7 @@ const rulesBroken = (adapter: RuntimeAdapter, withMemory = false): ReadonlySet<R
 
 const isEvent = (output: AdapterOutput, type: AdapterEvent["type"]): boolean =>
   output._tag === "Event" && output.event.type === type
-const said = (text: string, messageId = "extra"): AdapterOutput => ({
+const messageOutput = (text: string, messageId = "extra"): AdapterOutput => ({
   _tag: "Event",
   event: draft("run.message.completed", { messageId, role: "assistant", channel: "text", text })
 })
@@ -88,7 +88,7 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
   ],
   "output-after-outcome": [
     "emits after the end",
-    faultyOutputs((output) => (output._tag === "Outcome" ? [output, said("late")] : [output]))
+    faultyOutputs((output) => (output._tag === "Outcome" ? [output, messageOutput("late")] : [output]))
   ],
   "outcome-wrong": [
     "calls a failure a success",
@@ -113,7 +113,7 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
   "changed-output": [
     "says something else",
     faultyOutputs((output) =>
-      JSON.stringify(output).includes('"m2"') ? [said("Something else.", "m2")] : [output]
+      JSON.stringify(output).includes('"m2"') ? [messageOutput("Something else.", "m2")] : [output]
     )
   ],
   order: [
@@ -142,17 +142,19 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
   "copied-input": [
     "keeps the memory of a read",
     faultyProtocol(({ end, step }) => {
-      const kept: Array<Uint8Array> = []
+      const stored: Array<Uint8Array> = []
       return {
-        step: (chunk) => (kept.push(chunk), []),
-        end: (exit) => [...step(Buffer.concat(kept)), ...end(exit)]
+        step: (chunk) => (stored.push(chunk), []),
+        end: (exit) => [...step(Buffer.concat(stored)), ...end(exit)]
       }
     })
   ],
   determinism: [
     "invents ids at random",
     faultyOutputs((output) =>
-      JSON.stringify(output).includes('"m2"') ? [said("It is edited.", String(Math.random()))] : [output]
+      JSON.stringify(output).includes('"m2"')
+        ? [messageOutput("It is edited.", String(Math.random()))]
+        : [output]
     )
   ],
   "shared-state": [
@@ -165,7 +167,7 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
           const outputs = end(exit)
           const isShared = rest > 1.5 * (sampleRecordings[0]?.stdout.length ?? 0)
           rest = 0
-          return isShared ? [...outputs, said("more")] : outputs
+          return isShared ? [...outputs, messageOutput("more")] : outputs
         }
       }))
     })()
@@ -193,7 +195,7 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
   ],
   machine: [
     "starts the run after its first message",
-    faultyOutputs((output) => (isEvent(output, "run.started") ? [said("early"), output] : [output]))
+    faultyOutputs((output) => (isEvent(output, "run.started") ? [messageOutput("early"), output] : [output]))
   ],
   calls: [
     "leaves calls open",
@@ -203,7 +205,7 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
     "invents ids that collide",
     faultyOutputs((output) =>
       isEvent(output, "run.message.completed") && JSON.stringify(output).includes('"m2"')
-        ? [said("It is edited.", "m1")]
+        ? [messageOutput("It is edited.", "m1")]
         : [output]
     )
   ],
@@ -252,7 +254,7 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
     "ends at a meaningless line",
     faultyOutputs((output) =>
       isEvent(output, "schema.validation_failed")
-        ? [said("noise", `n${Math.abs(JSON.stringify(output).length)}`)]
+        ? [messageOutput("noise", `n${Math.abs(JSON.stringify(output).length)}`)]
         : [output]
     )
   ],
@@ -296,10 +298,10 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
   memory: [
     "keeps everything",
     faultyProtocol(({ step }) => {
-      const kept: Array<Uint8Array> = []
+      const stored: Array<Uint8Array> = []
       return {
-        step: (chunk) => (kept.push(Buffer.from(chunk)), step(chunk)),
-        cancel: () => `${kept.length}\n`
+        step: (chunk) => (stored.push(Buffer.from(chunk)), step(chunk)),
+        cancel: () => `${stored.length}\n`
       }
     })
   ],

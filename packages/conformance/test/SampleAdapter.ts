@@ -58,8 +58,15 @@ class SampleProtocol implements Protocol {
         const input = objectOf(value["input"])
         const files = [textOf(input?.["file_path"]) ?? ""]
         collector.openCall({ callId: id, tool: "edit", label: `Edit ${files[0]}`, input })
-        const asks = { action: "write", risk: "low", title: "Edit", tool: "edit", callId: id, files } as const
-        collector.requestApproval(id, { ...asks, input, editable: false, scopes: ["once"] })
+        const request = {
+          action: "write",
+          risk: "low",
+          title: "Edit",
+          tool: "edit",
+          callId: id,
+          files
+        } as const
+        collector.requestApproval(id, { ...request, input, editable: false, scopes: ["once"] })
         return
       }
       case "edited":

@@ -124,11 +124,11 @@ describe("endpoints", () => {
     ["edge", edge],
     ["gateway", gateway]
   ] as const)("%s serves nothing that was not decided", (name, operations) => {
-    const known = new Set(decided[name].map(({ method, path }) => `${method} ${path}`))
+    const expected = new Set(decided[name].map(({ method, path }) => `${method} ${path}`))
     assert.deepStrictEqual(
       operations
         .map(({ method, path }) => `${method} ${path}`)
-        .filter((operation) => !known.has(operation) && !added.has(operation)),
+        .filter((operation) => !expected.has(operation) && !added.has(operation)),
       []
     )
   })

@@ -55,7 +55,7 @@ export const request = (more: Partial<ApprovalRequest> = {}): ApprovalRequest =>
   ...more
 })
 
-export const say = (text: string): RunMachineInput => ({
+export const messageInput = (text: string): RunMachineInput => ({
   _tag: "EventEmitted",
   event: draft("run.message.delta", { messageId: "m1", channel: "text", text })
 })

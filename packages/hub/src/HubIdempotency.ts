@@ -105,7 +105,7 @@ interface BoundKey<A> {
 }
 
 /** Body of a remote write that has begun. Not JSON, so it differs from every response. */
-const BEGUN = ""
+const IN_PROGRESS = ""
 
 /** Time after which a remote write counts as abandoned. Longer than the wait for an Edge. */
 const ABANDONED_MS = 45_000
@@ -184,15 +184,15 @@ const runOutside = Effect.fn("HubIdempotency.runOnceRemotely")(function* <A, E, 
   const { before, sql } = context
   const isKey = sql`scope = ${bound.scope} AND key = ${bound.key}`
   const taken = yield* sql`
-    ${upsert(context, bound, BEGUN)}
+    ${upsert(context, bound, IN_PROGRESS)}
     WHERE idempotency.created_at <= ${before(RETENTION_MS)} OR (
-      idempotency.body = ${BEGUN} AND idempotency.fingerprint = excluded.fingerprint
+      idempotency.body = ${IN_PROGRESS} AND idempotency.fingerprint = excluded.fingerprint
       AND idempotency.created_at <= ${before(ABANDONED_MS)}
     )
     RETURNING key`
   if (taken.length === 0) {
     const stored = yield* findBody(context, bound)
-    if (stored === undefined || stored === BEGUN) return yield* new IdempotencyInFlight()
+    if (stored === undefined || stored === IN_PROGRESS) return yield* new IdempotencyInFlight()
     return { body: yield* decodeBody(bound.response, stored), replayed: true }
   }
   const body = yield* Effect.tapError(write, (error) =>

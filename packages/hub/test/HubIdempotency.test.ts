@@ -10,7 +10,7 @@ import { People } from "@corral/testing/hub/People"
 describe("HubIdempotency", { timeout: 60_000 }, () => {
   const hub = new HubInProcess()
   let others: People
-  let made = 0
+  let creations = 0
 
   beforeAll(async () => {
     await hub.start()
@@ -29,7 +29,7 @@ describe("HubIdempotency", { timeout: 60_000 }, () => {
   const Answer = Schema.Struct({ answer: Schema.String })
   type Answer = typeof Answer.Type
 
-  const scope = () => `usr_1 POST /client/projects ${made++}`
+  const scope = () => `usr_1 POST /client/projects ${creations++}`
 
   /** Leaves a trace in the database, as any write does. */
   const write = (scope: string, answer: string) =>
@@ -74,11 +74,11 @@ describe("HubIdempotency", { timeout: 60_000 }, () => {
       Effect.gen(function* () {
         const { runOnceRemotely } = yield* HubIdempotency
         const answer = yield* Deferred.make<{ readonly answer: string }>()
-        const begun = yield* Deferred.make<void>()
+        const started = yield* Deferred.make<void>()
         const first = yield* Effect.forkChild(
-          runOnceRemotely(keyed, Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(answer)))
+          runOnceRemotely(keyed, Effect.andThen(Deferred.succeed(started, undefined), Deferred.await(answer)))
         )
-        yield* Deferred.await(begun)
+        yield* Deferred.await(started)
         const meanwhile = yield* Effect.flip(runOnceRemotely(keyed, Effect.succeed({ answer: "second" })))
         const other = yield* Effect.flip(
           runOnceRemotely({ ...keyed, request: { a: 2 } }, Effect.succeed({ answer: "other" }))

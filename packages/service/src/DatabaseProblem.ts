@@ -6,15 +6,16 @@ import type { SqlError } from "effect/sql"
 export const databaseProblem = (error: SqlError.SqlError, address: Redacted.Redacted | undefined): string => {
   const { cause, message } = error.reason
   const url = address === undefined ? undefined : URL.parse(Redacted.value(address))
-  const { code, message: told } = (typeof cause === "object" && cause !== null ? cause : {}) as {
+  const { code, message: causeMessage } = (typeof cause === "object" && cause !== null ? cause : {}) as {
     readonly code?: unknown
     readonly message?: unknown
   }
   // The error of a host with several addresses has a code and no message.
-  const said = [told, code, message].find((each) => typeof each === "string" && each !== "") ?? error.message
+  const text =
+    [causeMessage, code, message].find((each) => typeof each === "string" && each !== "") ?? error.message
   const which = url ? ` ${url.pathname.slice(1)} at ${url.hostname}:${url.port || "5432"}` : ""
   const secret = url ? decodeSafely(url.password) : ""
-  const why = secret !== "" && String(said).includes(secret) ? error.reason._tag : said
+  const why = secret !== "" && String(text).includes(secret) ? error.reason._tag : text
   return `The database${which} cannot be used: ${why}`
 }
 

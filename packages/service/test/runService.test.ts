@@ -12,14 +12,14 @@ const script = "/usr/bin/script"
 const ended = async (signal: NodeJS.Signals, file: string, args: ReadonlyArray<string>) => {
   const child = spawn(file, args, { stdio: ["ignore", "pipe", "ignore"] })
   onTestFinished(() => void child.kill("SIGKILL"))
-  let told = ""
+  let output = ""
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    told += text
+    output += text
     const pid = /"pid":(\d+)\}\r?\n/.exec(text)?.[1]
     if (pid !== undefined) process.kill(Number(pid), signal)
   })
   const [code, by] = await within(once(child, "close"), 20_000, "the service's end")
-  return { code, by, isTakenDown: told.includes("taken down") }
+  return { code, by, isTakenDown: output.includes("taken down") }
 }
 
 describe("runService", () => {
@@ -38,12 +38,12 @@ describe("runService", () => {
   it("continues at SIGHUP without a terminal, and ends in order at SIGTERM", async () => {
     const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "ignore"] })
     onTestFinished(() => void child.kill("SIGKILL"))
-    let told = ""
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (told += text))
+    let output = ""
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text))
     await within(once(child.stdout, "data"), 20_000, "the ready line")
     for (let i = 0; i < 3; i++) child.kill("SIGHUP")
     child.kill("SIGTERM")
     const [code, by] = await within(once(child, "close"), 20_000, "the service's end")
-    assert.deepStrictEqual([code, by, told.includes("taken down")], [0, null, true])
+    assert.deepStrictEqual([code, by, output.includes("taken down")], [0, null, true])
   })
 })

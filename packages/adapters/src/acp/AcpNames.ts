@@ -8,8 +8,8 @@ import type * as Acp from "@agentclientprotocol/sdk"
 export type UpdateKind = Acp.SessionUpdate["sessionUpdate"]
 
 const guardOf = <Name extends string>(names: Readonly<Record<Name, true>>) => {
-  const known = new Set<unknown>(Object.keys(names))
-  return (value: unknown): value is Name => known.has(value)
+  const knownNames = new Set<unknown>(Object.keys(names))
+  return (value: unknown): value is Name => knownNames.has(value)
 }
 
 export const isUpdateKind = guardOf<UpdateKind>({

@@ -29,7 +29,7 @@ export interface AcpEvidence {
 const AUTHENTICATION_REQUIRED: Acp.ErrorCode = -32000
 const RESOURCE_NOT_FOUND: Acp.ErrorCode = -32002
 /** Maximum length of the agent's text in the details. */
-const MAX_SAID = 1_000
+const MAX_DETAIL = 1_000
 /** Maximum length of a text that is searched for a reason. */
 const MAX_TEXT = 8_000
 
@@ -133,20 +133,20 @@ const reasonIn = (text: string): string | undefined =>
 const reasonOfStatus = (status: number, text: string): string =>
   status === 400 && reasonIn(text) === "bad_credentials" ? "bad_credentials" : byStatus(status)
 
-const detailsOf = (status: number | undefined, said: string): Readonly<Record<string, unknown>> => ({
+const detailsOf = (status: number | undefined, message: string): Readonly<Record<string, unknown>> => ({
   ...(status === undefined ? {} : { status }),
-  ...(said === "" ? {} : { said: beginningOf(said, MAX_SAID) })
+  ...(message === "" ? {} : { said: beginningOf(message, MAX_DETAIL) })
 })
 
 /** Failure from a text that the agent sends instead of an answer of the model. */
 const failureInText = (text: string, agent: AcpAgent): RunFailure => {
-  const said = text.slice(0, MAX_TEXT)
-  const missing = missingVariable(agent.label, said, agent.passEnv)
+  const beginning = text.slice(0, MAX_TEXT)
+  const missing = missingVariable(agent.label, beginning, agent.passEnv)
   if (missing !== undefined) return missing
-  const status = statusIn(said)
-  const otherwise = said.trim() === "" ? "agent_failed" : "request_refused"
-  const reason = status === undefined ? (reasonIn(said) ?? otherwise) : reasonOfStatus(status, said)
-  return acpFailure(reason, agent, detailsOf(status, said))
+  const status = statusIn(beginning)
+  const otherwise = beginning.trim() === "" ? "agent_failed" : "request_refused"
+  const reason = status === undefined ? (reasonIn(beginning) ?? otherwise) : reasonOfStatus(status, beginning)
+  return acpFailure(reason, agent, detailsOf(status, beginning))
 }
 
 const joinTexts = (texts: ReadonlyArray<unknown>): string =>
@@ -168,20 +168,20 @@ export const toAcpFailure = (
   otherwise: string
 ): RunFailure => {
   const data: UnverifiedFields<ErrorData> = objectOf(error.data)
-  const said = errorText(error)
-  const text = joinTexts([said, data.errorKind, data.errorName, error.data])
+  const message = errorText(error)
+  const text = joinTexts([message, data.errorKind, data.errorName, error.data])
   const status = [error.code, data.status, data.statusCode]
     .map(countOf)
     .find((number) => number !== undefined && number >= 400 && number < 600)
-  if (status !== undefined) return acpFailure(reasonOfStatus(status, text), agent, detailsOf(status, said))
+  if (status !== undefined) return acpFailure(reasonOfStatus(status, text), agent, detailsOf(status, message))
   if (error.code === AUTHENTICATION_REQUIRED) {
     const isRefused = signIn === undefined ? isPrompted : signIn !== "none"
-    return acpFailure(isRefused ? "bad_credentials" : "not_signed_in", agent, detailsOf(undefined, said))
+    return acpFailure(isRefused ? "bad_credentials" : "not_signed_in", agent, detailsOf(undefined, message))
   }
   const statusInText = statusIn(text)
   return statusInText === undefined
-    ? acpFailure(reasonIn(text) ?? otherwise, agent, detailsOf(undefined, said))
-    : acpFailure(reasonOfStatus(statusInText, text), agent, detailsOf(statusInText, said))
+    ? acpFailure(reasonIn(text) ?? otherwise, agent, detailsOf(undefined, message))
+    : acpFailure(reasonOfStatus(statusInText, text), agent, detailsOf(statusInText, message))
 }
 
 /** Whether an error to `session/load` or `session/resume` says that the session is unknown. No new session is opened instead. */
@@ -254,8 +254,8 @@ export const acpFailureAtExit = (
 ): RunFailure | undefined => {
   // What an agent writes during its work does not explain its exit.
   if (hasResponded || code === 0 || signal !== null) return undefined
-  const said = endingOf(stderr.trim(), MAX_SAID)
-  if (/\bSyntaxError\b/.test(said)) return acpFailure("not_startable", agent, detailsOf(undefined, said))
-  const reason = reasonIn(said)
-  return reason === undefined ? undefined : acpFailure(reason, agent, detailsOf(undefined, said))
+  const output = endingOf(stderr.trim(), MAX_DETAIL)
+  if (/\bSyntaxError\b/.test(output)) return acpFailure("not_startable", agent, detailsOf(undefined, output))
+  const reason = reasonIn(output)
+  return reason === undefined ? undefined : acpFailure(reason, agent, detailsOf(undefined, output))
 }

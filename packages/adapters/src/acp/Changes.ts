@@ -129,11 +129,11 @@ const hunkOf = (before: string, after: string): Hunk => {
   let tail = 0
   while (tail < shorter - head && old.at(-1 - tail) === now.at(-1 - tail)) tail++
   const from = Math.max(0, head - CONTEXT)
-  const kept = Math.min(tail, CONTEXT)
+  const contextAfter = Math.min(tail, CONTEXT)
   const oldEnd = old.length - tail
   const nowEnd = now.length - tail
-  const oldLines = oldEnd + kept - from
-  const newLines = nowEnd + kept - from
+  const oldLines = oldEnd + contextAfter - from
+  const newLines = nowEnd + contextAfter - from
   return {
     oldStart: oldLines === 0 ? 0 : from + 1,
     oldLines,
@@ -143,7 +143,7 @@ const hunkOf = (before: string, after: string): Hunk => {
       ...old.slice(from, head).map((line) => ` ${line}`),
       ...old.slice(head, oldEnd).map((line) => `-${line}`),
       ...now.slice(head, nowEnd).map((line) => `+${line}`),
-      ...old.slice(oldEnd, oldEnd + kept).map((line) => ` ${line}`)
+      ...old.slice(oldEnd, oldEnd + contextAfter).map((line) => ` ${line}`)
     ]
   }
 }

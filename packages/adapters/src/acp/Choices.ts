@@ -46,8 +46,8 @@ const valuesOf = (options: unknown): ReadonlyArray<string> =>
 
 const choiceInOptions = (configOptions: unknown, category: "mode" | "model"): Choice | undefined => {
   const isWanted = (option: unknown): option is JsonObject => {
-    const { category: told, id }: UnverifiedFields<Acp.SessionConfigOption> = objectOf(option)
-    return told === category || id === category
+    const { category: optionCategory, id }: UnverifiedFields<Acp.SessionConfigOption> = objectOf(option)
+    return optionCategory === category || id === category
   }
   const option: UnverifiedFields<Acp.SessionConfigOption> = objectOf(arrayOf(configOptions).find(isWanted))
   const configId = textOf(option.id)

@@ -54,8 +54,8 @@ const folderOf = (call: ToolCall, { titleIsCommand }: AcpAgent, relative: Relati
   }
   if (titleIsCommand !== true) return "."
   // The folder is in the text that a user sees. The model writes the rest of that text, so only the workspace itself is trusted.
-  const own = /^\[current working directory (.+?)\]/.exec(shownTextOf(call))?.[1]
-  return own !== undefined && relative(own) === "." ? "." : undefined
+  const folder = /^\[current working directory (.+?)\]/.exec(shownTextOf(call))?.[1]
+  return folder !== undefined && relative(folder) === "." ? "." : undefined
 }
 
 const classOf = (call: ToolCall, command: string | undefined): readonly [ActionClass, Risk] => {

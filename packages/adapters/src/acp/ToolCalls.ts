@@ -108,10 +108,10 @@ export class ToolCalls {
   }
 
   #follow(callId: string, report: ToolCallReport): FollowedCall {
-    const known = this.#followed.get(callId)
-    if (known !== undefined) {
-      known.call = mergeReport(known.call, report, this.#agent)
-      return known
+    const existing = this.#followed.get(callId)
+    if (existing !== undefined) {
+      existing.call = mergeReport(existing.call, report, this.#agent)
+      return existing
     }
     const followed = { call: firstReport(callId, report, this.#agent), isOpened: false, isDenied: false }
     this.#followed.set(callId, followed)

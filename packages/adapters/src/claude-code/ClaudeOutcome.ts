@@ -119,13 +119,13 @@ const errorOf = (
   terminal: string,
   { hasNoCredentials, lastError }: ClaudeEvidence
 ): RunFailure => {
-  const said =
+  const resultText =
     textOf(result["result"]) ??
     arrayOf(result["errors"])
       .filter((e) => typeof e === "string")
       .join("; ")
-  const details = said === "" ? {} : { said }
-  if (isUnknownSession(said)) return failure("unknown_session", details)
+  const details = resultText === "" ? {} : { said: resultText }
+  if (isUnknownSession(resultText)) return failure("unknown_session", details)
   if (status !== undefined) return failure(byStatus(status), { status, ...details })
   if (lastError === "authentication_failed") {
     return failure(hasNoCredentials ? "not_signed_in" : "bad_credentials", details)
@@ -135,17 +135,17 @@ const errorOf = (
   if (terminal === "api_error") return failure("server_error", details)
   // A reason of the runtime, such as a limit of turns. Its text explains more than ours.
   const message =
-    said === "" ? `Claude Code stopped: ${terminal === "" ? "no reason given" : terminal}.` : said
+    resultText === "" ? `Claude Code stopped: ${terminal === "" ? "no reason given" : terminal}.` : resultText
   return runtimeFailure(terminal === "" ? "runtime_error" : terminal, message)
 }
 
 /** Failure from stderr of a process without a result; `undefined` if it gives no reason. */
 export const claudeFailureAtExit = ({ code, signal, stderr }: ProcessEnd): RunFailure | undefined => {
-  const said = stderr.trim() === "" ? {} : { said: endingOf(stderr.trim(), 1_000) }
+  const details = stderr.trim() === "" ? {} : { said: endingOf(stderr.trim(), 1_000) }
   if (code === null && signal === null && /\b(ENOENT|EACCES)\b/.test(stderr))
-    return failure("command_missing", said)
-  if (isUnknownSession(stderr)) return failure("unknown_session", said)
+    return failure("command_missing", details)
+  if (isUnknownSession(stderr)) return failure("unknown_session", details)
   if (/unknown option|Input must be provided|cannot be used with root/.test(stderr))
-    return failure("bad_option", said)
+    return failure("bad_option", details)
   return undefined
 }

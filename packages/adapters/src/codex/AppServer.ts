@@ -36,7 +36,7 @@ type Purpose = "initialize" | "thread" | "turn"
 interface PendingQuestion {
   readonly id: CodexRequestId
   /** From the agent itself, not from a sub-agent. */
-  readonly own: boolean
+  readonly isOwn: boolean
   readonly result: (decision: Decision) => object
 }
 
@@ -93,9 +93,11 @@ export class AppServerProtocol implements Protocol {
     const question = this.#questions.get(key)
     if (question === undefined) return undefined
     this.#questions.delete(key)
-    const said = codexResponse(question.id, question.result(decision))
+    const response = codexResponse(question.id, question.result(decision))
     // A denial has no text. The reason follows as a message to the turn, which continues.
-    return decision === "deny" && reason !== undefined && question.own ? said + this.#steer(reason) : said
+    return decision === "deny" && reason !== undefined && question.isOwn
+      ? response + this.#steer(reason)
+      : response
   }
 
   readonly input: Protocol["input"] = (text) => {
@@ -130,26 +132,26 @@ export class AppServerProtocol implements Protocol {
   }
 
   #readLines(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#collector.readLines(lines, (said) => this.#readMessage(said))
+    return this.#collector.readLines(lines, (message) => this.#readMessage(message))
   }
 
-  #readMessage(said: JsonObject): void {
-    const method = textOf(said["method"])
-    const params = objectOf(said["params"])
-    const { id } = said
+  #readMessage(message: JsonObject): void {
+    const method = textOf(message["method"])
+    const params = objectOf(message["params"])
+    const { id } = message
     if (method === undefined)
-      return isRequestId(id) ? this.#readResponse(id, said) : this.#collector.countUnknown("untyped")
+      return isRequestId(id) ? this.#readResponse(id, message) : this.#collector.countUnknown("untyped")
     if (isRequestId(id)) return this.#readRequest(id, method, params)
     return this.#readNotification(method, params)
   }
 
-  #readResponse(id: CodexRequestId, said: JsonObject): void {
+  #readResponse(id: CodexRequestId, response: JsonObject): void {
     const purpose = this.#pending.get(id)
     if (purpose === undefined) return
     this.#pending.delete(id)
-    if (isJsonObject(said["error"]))
-      return this.#collector.fail(toRequestFailure(said["error"]), this.#usage.usage)
-    const result = objectOf(said["result"])
+    if (isJsonObject(response["error"]))
+      return this.#collector.fail(toRequestFailure(response["error"]), this.#usage.usage)
+    const result = objectOf(response["result"])
     switch (purpose) {
       case "initialize":
         return this.#reply(codexNotification("initialized") + this.#openThread())
@@ -209,7 +211,7 @@ export class AppServerProtocol implements Protocol {
     }
     const key = JSON.stringify(id)
     if (this.#collector.requestApproval(key, question.request))
-      this.#questions.set(key, { id, own: this.#isOwn(params), result: question.result })
+      this.#questions.set(key, { id, isOwn: this.#isOwn(params), result: question.result })
   }
 
   #readNotification(method: string, params: JsonObject): void {
@@ -271,8 +273,8 @@ export class AppServerProtocol implements Protocol {
 
   #readUsage(params: JsonObject): void {
     const thread = textOf(params["threadId"]) ?? ""
-    const own = this.#isOwn(params)
-    const since = !own || this.#start.resumeSessionId === undefined
+    const isOwn = this.#isOwn(params)
+    const since = !isOwn || this.#start.resumeSessionId === undefined
     const usage = this.#usage.follow(
       thread,
       objectOf(params["tokenUsage"]),

@@ -38,16 +38,16 @@ const sentences: Readonly<Record<string, string>> = {
   command_missing: "Codex was not found on this machine. Install it, or correct its path."
 }
 
-const MAX_SAID = 1_000
+const MAX_DETAIL = 1_000
 
 /** Codex prints the whole URL of a request. Parts that may be secret are removed. */
-const withoutUrls = (said: string): string =>
-  beginningOf(said, MAX_SAID).replaceAll(/\b(https?|wss?):\/\/(?:[^\s/@]*@)?([^\s/?#]*)\S*/g, "$1://$2")
+const withoutUrls = (text: string): string =>
+  beginningOf(text, MAX_DETAIL).replaceAll(/\b(https?|wss?):\/\/(?:[^\s/@]*@)?([^\s/?#]*)\S*/g, "$1://$2")
 
-const failure = (reason: string, said: string, details: Readonly<Record<string, unknown>> = {}): RunFailure =>
+const failure = (reason: string, text: string, details: Readonly<Record<string, unknown>> = {}): RunFailure =>
   runtimeFailure(reason, sentences[reason] ?? "Codex failed.", {
     ...details,
-    ...(said === "" ? {} : { said: withoutUrls(said) })
+    ...(text === "" ? {} : { said: withoutUrls(text) })
   })
 
 const byStatus = (status: number): string => {
@@ -85,37 +85,37 @@ const reasonPatterns: ReadonlyArray<readonly [RegExp, string]> = [
 ]
 
 /** Whether a text is an error of the model service that Codex passes on. */
-const isServiceError = (said: string): boolean => isJsonObject(parseObject(said)?.["error"])
+const isServiceError = (text: string): boolean => isJsonObject(parseObject(text)?.["error"])
 
 /** Failure from the text of an error. */
-export const parseFailure = (said: string): RunFailure => {
-  const status = Number(/\bstatus:? (\d{3})\b/.exec(said)?.[1] ?? Number.NaN)
-  if (!Number.isNaN(status)) return failure(byStatus(status), said, { status })
-  const missing = missingVariable("Codex", said, codexEnvironment)
+export const parseFailure = (text: string): RunFailure => {
+  const status = Number(/\bstatus:? (\d{3})\b/.exec(text)?.[1] ?? Number.NaN)
+  if (!Number.isNaN(status)) return failure(byStatus(status), text, { status })
+  const missing = missingVariable("Codex", text, codexEnvironment)
   if (missing !== undefined) return missing
-  const reason = reasonPatterns.find(([pattern]) => pattern.test(said))?.[1]
-  if (reason !== undefined) return failure(reason, said)
-  if (isServiceError(said)) return failure("request_refused", said)
+  const reason = reasonPatterns.find(([pattern]) => pattern.test(text))?.[1]
+  if (reason !== undefined) return failure(reason, text)
+  if (isServiceError(text)) return failure("request_refused", text)
   // A reason of the runtime. Its text explains more than ours.
-  return runtimeFailure("runtime_error", said === "" ? "Codex failed and gave no reason." : withoutUrls(said))
+  return runtimeFailure("runtime_error", text === "" ? "Codex failed and gave no reason." : withoutUrls(text))
 }
 
 /** Failure from a typed error of the app-server: `{message, codexErrorInfo}`. */
 export const toCodexFailure = (error: JsonObject): RunFailure => {
-  const said = textOf(error["message"]) ?? ""
+  const message = textOf(error["message"]) ?? ""
   const info = error["codexErrorInfo"]
   const [type = "", fields] = isJsonObject(info) ? (Object.entries(info)[0] ?? []) : [textOf(info)]
   const status = countOf(objectOf(fields)["httpStatusCode"])
-  if (status !== undefined) return failure(byStatus(status), said, { status })
+  if (status !== undefined) return failure(byStatus(status), message, { status })
   const reason = reasonByType.get(type)
-  return reason === undefined ? parseFailure(said) : failure(reason, said)
+  return reason === undefined ? parseFailure(message) : failure(reason, message)
 }
 
 /** Failure from an error response to our request. */
 export const toRequestFailure = (error: JsonObject): RunFailure => {
-  const said = textOf(error["message"]) ?? ""
-  const parsed = parseFailure(said)
-  return parsed.details?.["reason"] === "runtime_error" ? failure("protocol_refused", said) : parsed
+  const message = textOf(error["message"]) ?? ""
+  const parsed = parseFailure(message)
+  return parsed.details?.["reason"] === "runtime_error" ? failure("protocol_refused", message) : parsed
 }
 
 const exitPatterns: ReadonlyArray<readonly [RegExp, string]> = [

@@ -47,8 +47,8 @@ export class CodexUsage {
     }
     if (!this.#before.has(thread))
       this.#before.set(thread, isNewThread ? none : plus(total, tokensOf(objectOf(usage["last"])), -1))
-    const known = this.#total.get(thread)
-    if (known?.input === total.input && known.output === total.output) return undefined
+    const previous = this.#total.get(thread)
+    if (previous?.input === total.input && previous.output === total.output) return undefined
     this.#total.set(thread, total)
     this.#replies++
     return this.usage

@@ -28,14 +28,14 @@ const patchOf = (kind: string, from: string, to: string, diff: string): string =
   return `--- a/${from}\n+++ b/${to}\n${hunks}${hunks === "" || hunks.endsWith("\n") ? "" : "\n"}`
 }
 
-const changeOf = (told: JsonObject, relative: Relative): FileChange | undefined => {
-  const named = textOf(told["path"])
+const changeOf = (change: JsonObject, relative: Relative): FileChange | undefined => {
+  const named = textOf(change["path"])
   if (named === undefined) return undefined
-  const kind = textOf(told["kind"]) ?? textOf(objectOf(told["kind"])["type"]) ?? "update"
+  const kind = textOf(change["kind"]) ?? textOf(objectOf(change["kind"])["type"]) ?? "update"
   const from = relative(named)
-  const moved = textOf(objectOf(told["kind"])["move_path"])
+  const moved = textOf(objectOf(change["kind"])["move_path"])
   const path = moved === undefined ? from : relative(moved)
-  const diff = textOf(told["diff"])
+  const diff = textOf(change["diff"])
   const plain = kind === "add" ? "created" : kind === "delete" ? "deleted" : "modified"
   return {
     path,
@@ -55,17 +55,19 @@ export const changesOf = (value: unknown, relative: Relative): ReadonlyArray<Fil
   return changes
 }
 
-const KNOWN = new Set(["path", "kind", "diff"])
+const FIELDS = new Set(["path", "kind", "diff"])
 const KINDS = ["add", "delete", "update"]
 
-const isFullyNamed = (told: JsonObject): boolean => {
-  const kind: JsonObject = isJsonObject(told["kind"]) ? told["kind"] : { type: told["kind"] ?? "update" }
+const isFullyNamed = (change: JsonObject): boolean => {
+  const kind: JsonObject = isJsonObject(change["kind"])
+    ? change["kind"]
+    : { type: change["kind"] ?? "update" }
   const { move_path: move = null, type, ...more } = kind
-  const diff = told["diff"] ?? ""
-  if (typeof told["path"] !== "string" || typeof diff !== "string") return false
+  const diff = change["diff"] ?? ""
+  if (typeof change["path"] !== "string" || typeof diff !== "string") return false
   const moved = /\n\nMoved to: ([^\n]*)$/.exec(diff)?.[1]
   return (
-    Object.keys(told).every((name) => KNOWN.has(name)) &&
+    Object.keys(change).every((name) => FIELDS.has(name)) &&
     Object.keys(more).length === 0 &&
     KINDS.includes(textOf(type) ?? "") &&
     (move === null || typeof move === "string") &&
@@ -75,7 +77,7 @@ const isFullyNamed = (told: JsonObject): boolean => {
 
 /** Whether a list of changes names every file that it touches. */
 export const areChangesComplete = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((told) => isJsonObject(told) && isFullyNamed(told))
+  Array.isArray(value) && value.every((change) => isJsonObject(change) && isFullyNamed(change))
 
 /** Files of the changes, with both names of a moved file. */
 export const filesInChanges = (changes: ReadonlyArray<FileChange>): ReadonlyArray<string> => [

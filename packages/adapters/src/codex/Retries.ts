@@ -16,20 +16,20 @@ const numberIn = (text: string | undefined): number | undefined =>
 export const toCodexRetry = (error: JsonObject): DraftOf<"runtime.retrying"> => {
   const message = textOf(error["message"]) ?? ""
   const [, attempt, maxAttempts] = ATTEMPT.exec(message) ?? []
-  const said = textOf(error["additionalDetails"]) ?? message
+  const text = textOf(error["additionalDetails"]) ?? message
   // The type says only that the stream ended. The details say why.
-  const fromText = parseFailure(said)
+  const fromText = parseFailure(text)
   const isVague = fromText.details?.["reason"] === "runtime_error"
   return toRetryEvent({
     attempt: numberIn(attempt),
     maxAttempts: numberIn(maxAttempts),
-    failure: isVague ? toCodexFailure({ ...error, message: said }) : fromText
+    failure: isVague ? toCodexFailure({ ...error, message: text }) : fromText
   })
 }
 
 /** Retry from an error line of `exec`; `undefined` for other errors. */
-export const parseRetry = (said: string): DraftOf<"runtime.retrying"> | undefined => {
-  const [match, attempt, maxAttempts, text = ""] = ATTEMPT.exec(said) ?? []
+export const parseRetry = (message: string): DraftOf<"runtime.retrying"> | undefined => {
+  const [match, attempt, maxAttempts, text = ""] = ATTEMPT.exec(message) ?? []
   if (match === undefined) return undefined
   const failure = parseFailure(text)
   return toRetryEvent({ attempt: numberIn(attempt), maxAttempts: numberIn(maxAttempts), failure })

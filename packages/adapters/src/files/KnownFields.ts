@@ -85,11 +85,11 @@ export const endsOfMove = (input: JsonObject): readonly [string, string] | undef
   for (const [source, destination] of ENDS) {
     const [from, to] = [textOf(input[source]), textOf(input[destination])]
     if (!from || !to) continue
-    const known = new Map<string, Field>([
+    const fieldsByName = new Map<string, Field>([
       ...fieldsOf(`${source} ${destination} description`, isText),
       ["overwrite", isPlain]
     ])
-    return areKnown(input, known) ? [from, to] : undefined
+    return areKnown(input, fieldsByName) ? [from, to] : undefined
   }
   return undefined
 }

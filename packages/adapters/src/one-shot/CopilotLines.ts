@@ -175,8 +175,8 @@ export class CopilotLines implements Reader {
   }
 
   #failureOf(data: JsonObject): RunFailure {
-    const said = textOf(data["message"]) ?? ""
-    return serviceFailure(this.#program, said, countOf(data["statusCode"]))
+    const message = textOf(data["message"]) ?? ""
+    return serviceFailure(this.#program, message, countOf(data["statusCode"]))
   }
 
   #readResult(line: JsonObject): void {

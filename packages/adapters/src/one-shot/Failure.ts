@@ -44,16 +44,16 @@ const sentences = {
 
 export type Reason = keyof typeof sentences
 
-const MAX_SAID = 1_000
+const MAX_DETAIL = 1_000
 
 /** Failure with a reason. `said` is the program's own text about it. */
 export const toProgramFailure = (
   program: ProgramInfo,
   reason: Reason,
-  said: string,
+  message: string,
   details: Readonly<Record<string, unknown>> = {}
 ): RunFailure => {
-  const text = endingOf(stripVTControlCharacters(said).trim(), MAX_SAID)
+  const text = endingOf(stripVTControlCharacters(message).trim(), MAX_DETAIL)
   return runtimeFailure(reason, sentences[reason](program), {
     ...details,
     ...(text === "" ? {} : { said: text })
@@ -68,21 +68,21 @@ export const reasonOfStatus = (status: number): Reason => {
 }
 
 /** HTTP status in `429 rate limited`, `[API Error: 401 …]` or `{"error":{"code":400,…`. */
-const statusIn = (said: string): number | undefined => {
-  const found = /^(?:\[API Error: )?([45]\d\d)\b|"(?:code|status|statusCode)":\s*([45]\d\d)\b/.exec(said)
+const statusIn = (text: string): number | undefined => {
+  const found = /^(?:\[API Error: )?([45]\d\d)\b|"(?:code|status|statusCode)":\s*([45]\d\d)\b/.exec(text)
   const status = found?.[1] ?? found?.[2]
   return status === undefined ? undefined : Number(status)
 }
 
 /** Failure from a program's text about a failed request to a model service. */
-export const serviceFailure = (program: ProgramInfo, said: string, reportedStatus?: number): RunFailure => {
-  const status = reportedStatus ?? statusIn(said)
-  if (status !== undefined) return toProgramFailure(program, reasonOfStatus(status), said, { status })
-  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|fetch failed|[Cc]onnection (?:error|refused)/.test(said))
-    return toProgramFailure(program, "unreachable", said)
-  if (/\bterminated\b|other side closed|unexpected EOF|ECONNRESET|socket hang up/.test(said))
-    return toProgramFailure(program, "connection_lost", said)
-  return toProgramFailure(program, "runtime_error", said)
+export const serviceFailure = (program: ProgramInfo, text: string, reportedStatus?: number): RunFailure => {
+  const status = reportedStatus ?? statusIn(text)
+  if (status !== undefined) return toProgramFailure(program, reasonOfStatus(status), text, { status })
+  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|fetch failed|[Cc]onnection (?:error|refused)/.test(text))
+    return toProgramFailure(program, "unreachable", text)
+  if (/\bterminated\b|other side closed|unexpected EOF|ECONNRESET|socket hang up/.test(text))
+    return toProgramFailure(program, "connection_lost", text)
+  return toProgramFailure(program, "runtime_error", text)
 }
 
 /** Why the program did not start; `undefined` if it did. */

@@ -95,7 +95,7 @@ export class GeminiLines implements Reader {
     if (line["status"] === "success") {
       return this.#collector.conclude({ _tag: "Completed", usage, ...defined({ text: this.#text.last }) })
     }
-    const said = textOf(objectOf(line["error"])["message"]) ?? this.#error
-    this.#collector.fail(serviceFailure(this.#program, said), usage)
+    const message = textOf(objectOf(line["error"])["message"]) ?? this.#error
+    this.#collector.fail(serviceFailure(this.#program, message), usage)
   }
 }

@@ -161,9 +161,9 @@ export class OpenCodeLines implements Reader {
   #failureOf(error: JsonObject): RunFailure {
     const data = objectOf(error["data"])
     const name = textOf(error["name"]) ?? ""
-    const said = textOf(data["message"]) ?? name
+    const message = textOf(data["message"]) ?? name
     return name === "ProviderAuthError"
-      ? toProgramFailure(this.#program, "not_signed_in", said)
-      : serviceFailure(this.#program, said, countOf(data["statusCode"]))
+      ? toProgramFailure(this.#program, "not_signed_in", message)
+      : serviceFailure(this.#program, message, countOf(data["statusCode"]))
   }
 }

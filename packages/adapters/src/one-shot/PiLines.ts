@@ -99,8 +99,8 @@ export class PiLines implements Reader {
       }
       case "auto_retry_end":
         if (line["success"] === false) {
-          const said = textOf(line["finalError"]) ?? this.#error ?? ""
-          this.#collector.fail(serviceFailure(this.#program, said), this.#usage)
+          const message = textOf(line["finalError"]) ?? this.#error ?? ""
+          this.#collector.fail(serviceFailure(this.#program, message), this.#usage)
         }
         return
       default: {

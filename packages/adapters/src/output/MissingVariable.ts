@@ -13,10 +13,10 @@ const isPassed = (name: string, passEnv: ReadonlyArray<string>): boolean =>
 /** The failure if `said` names a missing variable that the adapter does not pass on; otherwise `undefined`. */
 export const missingVariable = (
   label: string,
-  said: string,
+  text: string,
   passEnv: ReadonlyArray<string>
 ): RunFailure | undefined => {
-  const variable = /\bMissing environment variable:? `?([A-Za-z_][A-Za-z0-9_]{0,127})\b/i.exec(said)?.[1]
+  const variable = /\bMissing environment variable:? `?([A-Za-z_][A-Za-z0-9_]{0,127})\b/i.exec(text)?.[1]
   if (variable === undefined || isPassed(variable, passEnv)) return undefined
   const message = `${label} needs the environment variable ${variable}, which its configuration names. Set it for the Edge, and list it under "env" of a profile in edge.config.json.`
   return runtimeFailure("env_missing", message, { variable })

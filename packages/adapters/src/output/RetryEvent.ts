@@ -28,7 +28,7 @@ export const toRetryEvent = ({
   maxAttempts
 }: Retry): DraftOf<"runtime.retrying"> => {
   const reason = textOf(failure.details?.["reason"]) ?? "unknown"
-  const said = textOf(failure.details?.["said"])?.trim() ?? ""
+  const message = textOf(failure.details?.["said"])?.trim() ?? ""
   return draft(
     "runtime.retrying",
     defined({
@@ -36,7 +36,7 @@ export const toRetryEvent = ({
       maxAttempts: countOf(maxAttempts),
       delayMs: typeof delayMs === "number" ? countOf(Math.round(delayMs)) : undefined,
       reason: VAGUE.has(reason) ? "model_call_failed" : reason,
-      message: said === "" ? undefined : beginningOf(said, MAX_MESSAGE)
+      message: message === "" ? undefined : beginningOf(message, MAX_MESSAGE)
     })
   )
 }

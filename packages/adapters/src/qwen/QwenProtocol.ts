@@ -277,13 +277,13 @@ export class QwenProtocol implements Protocol {
         ...defined({ text: textOf(line["result"]) })
       })
     }
-    const said = textOf(objectOf(line["error"])["message"]) ?? textOf(line["result"]) ?? ""
-    if (this.#cancelling || said === "Operation cancelled.") {
+    const message = textOf(objectOf(line["error"])["message"]) ?? textOf(line["result"]) ?? ""
+    if (this.#cancelling || message === "Operation cancelled.") {
       return this.#collector.conclude({ _tag: "Cancelled", reason: "interrupted", usage })
     }
-    const failure = /No auth type is selected/.test(said)
-      ? toProgramFailure(this.#program, "not_signed_in", said)
-      : serviceFailure(this.#program, said)
+    const failure = /No auth type is selected/.test(message)
+      ? toProgramFailure(this.#program, "not_signed_in", message)
+      : serviceFailure(this.#program, message)
     this.#collector.fail(failure, usage)
   }
 }

@@ -77,14 +77,14 @@ describe("Lines", () => {
   it("reads a line of 100 MB in linear time at any size of reads", () => {
     const size = 100 * 1024 * 1024
     const piece = Buffer.alloc(64 * 1024, "x")
-    const kept = new Lines(size)
+    const stored = new Lines(size)
     const dropped = new Lines()
     for (let at = 0; at < size; at += piece.length) {
-      assert.isEmpty(kept.push(piece))
+      assert.isEmpty(stored.push(piece))
       assert.isEmpty(dropped.push(piece))
     }
     const newline = Buffer.from("\n")
-    const line = kept.push(newline)[0]
+    const line = stored.push(newline)[0]
     assert.strictEqual(line?._tag === "Line" ? line.text.length : 0, size)
     assert.deepStrictEqual(dropped.push(newline), [{ _tag: "TooLong", bytes: size }])
   })

@@ -62,18 +62,18 @@ export const withAdapter = (text: string, entry: string): string => {
   if (list !== undefined) {
     const [start, end] = list
     const inside = text.slice(start + 1, end)
-    const kept = inside.trimEnd()
+    const content = inside.trimEnd()
     const added =
-      kept.trim() === ""
+      content.trim() === ""
         ? value
-        : `${kept},${/\n\s*/.exec(inside)?.[0] ?? " "}${value}${inside.slice(kept.length)}`
+        : `${content},${/\n\s*/.exec(inside)?.[0] ?? " "}${value}${inside.slice(content.length)}`
     return `${text.slice(0, start + 1)}${added}${text.slice(end)}`
   }
   const end = text.lastIndexOf("}")
-  const kept = text.slice(0, end).trimEnd()
+  const content = text.slice(0, end).trimEnd()
   const indent = /\n([ \t]+)"/.exec(text)?.[1] ?? "  "
-  const separator = kept.endsWith("{") ? "" : ","
-  return `${kept}${separator}\n${indent}"adapters": [${value}]\n${text.slice(end)}`
+  const separator = content.endsWith("{") ? "" : ","
+  return `${content}${separator}\n${indent}"adapters": [${value}]\n${text.slice(end)}`
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -124,12 +124,12 @@ const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
   const { items } = yield* calls.agents.list()
   const { items: runners } = yield* calls.agents.listRunners()
   const health = yield* fetchEdgeHealth(endpoint)
-  const { status, process: own, runs, store, workspaces, containment, runtimes = [] } = health
+  const { status, process: edgeProcess, runs, store, workspaces, containment, runtimes = [] } = health
   const edge: EdgeStatus = {
     running: true,
     url: endpoint.url,
     status,
-    version: own?.version ?? "(unknown version)",
+    version: edgeProcess?.version ?? "(unknown version)",
     runs: runs?.live ?? 0,
     queued: runs?.queued ?? 0,
     workspaces: workspaces?.count ?? 0,

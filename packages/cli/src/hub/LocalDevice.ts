@@ -35,17 +35,17 @@ const refusedBecause = ({ message }: { readonly message: string }) => refused(`$
 const register = Effect.fnUntraced(function* (calls: HubApiClient, { file, publicUrl }: LocalDeviceOptions) {
   const stored = yield* Effect.mapError(readDevice(file), refusedBecause)
   if (stored !== undefined) {
-    const known = yield* calls.devices.get({ params: { id: stored.deviceId } }).pipe(
+    const registered = yield* calls.devices.get({ params: { id: stored.deviceId } }).pipe(
       Effect.catchIf(
         ({ code }) => code === "permission_denied",
         () => Effect.undefined
       )
     )
-    if (known?.state === "revoked")
+    if (registered?.state === "revoked")
       return yield* refused(`This device was revoked. Delete ${file} to register this machine again.`)
-    if (known !== undefined) {
+    if (registered !== undefined) {
       yield* Effect.mapError(writeDevice(file, { ...stored, hub: publicUrl }), refusedBecause)
-      return known
+      return registered
     }
   }
   const privateKey = newPrivateKey()

@@ -77,13 +77,13 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
   }
 
   const handle = Effect.fnUntraced(function* (event: TailedEvent) {
-    const known = event.decoded._tag === "KnownEvent" ? event.decoded.event : undefined
+    const knownEvent = event.decoded._tag === "KnownEvent" ? event.decoded.event : undefined
     // A prompt disappears before its answer is shown, and appears after the action that it is about.
-    if (known?.type === "run.approval.resolved")
-      yield* prompt?.settled(known.payload.approvalId) ?? Effect.void
+    if (knownEvent?.type === "run.approval.resolved")
+      yield* prompt?.settled(knownEvent.payload.approvalId) ?? Effect.void
     show(event)
-    if (known?.type !== "run.approval.requested") return
-    const { approvalId, request } = known.payload
+    if (knownEvent?.type !== "run.approval.requested") return
+    const { approvalId, request } = knownEvent.payload
     if (approving === "allow") yield* decide(approvalId, { decision: "allow", scope: "once" })
     else if (prompt !== undefined) yield* prompt.ask(approvalId, request)
   })

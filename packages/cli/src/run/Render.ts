@@ -130,11 +130,11 @@ export class Renderer {
   }
 
   #delta({ messageId, channel, text }: PayloadOf<"run.message.delta">): string {
-    const known = this.#messages.get(messageId)
-    if (known === undefined) this.#messages.set(messageId, { channel, text })
-    else known.text += text
+    const message = this.#messages.get(messageId)
+    if (message === undefined) this.#messages.set(messageId, { channel, text })
+    else message.text += text
     if (!this.#live) return ""
-    const begins = known === undefined || this.#cursor.at !== "text"
+    const begins = message === undefined || this.#cursor.at !== "text"
     const before = begins ? this.#fresh() : ""
     this.#cursor = { at: "text" }
     return before + this.#styled(channel, text, begins)
@@ -173,9 +173,9 @@ export class Renderer {
     const why = status === "failed" && output?.trim() ? `\n${indent(firstLines(output))}` : ""
     if (!this.#live) return this.#line(`tool: ${shown}: ${status}${code}${why}`)
     const text = `${this.#paint(tints[status], marks[status])} ${shown}${code}${why === "" ? "" : this.#paint("dim", why)}`
-    const own = this.#cursor.at === "call" && this.#cursor.callId === callId
-    if (own) this.#cursor = start
-    return own ? `${ERASE_LINE}${text}\n` : this.#line(text)
+    const isAtCall = this.#cursor.at === "call" && this.#cursor.callId === callId
+    if (isAtCall) this.#cursor = start
+    return isAtCall ? `${ERASE_LINE}${text}\n` : this.#line(text)
   }
 
   #approvalRequest(approvalId: string, request: ApprovalRequest, expiresAt: string): string {

@@ -89,17 +89,17 @@ describe("formatDiagnosis", () => {
         { part: "disk", message: "Less than 100 MB are free.", hint: "Free disk space." }
       ]
     } as const
-    const said = "Edge 0.1.0 at http://127.0.0.1:1: 2 runs"
+    const summary = "Edge 0.1.0 at http://127.0.0.1:1: 2 runs"
     assert.include(
       report({ edge }),
-      `✗ ${said} and 1 waiting, 1 workspace, store degraded (sqlite): database or disk is full`
+      `✗ ${summary} and 1 waiting, 1 workspace, store degraded (sqlite): database or disk is full`
     )
     const lines = report({ edge })
     assert.include(lines, "  ✗ database or disk is full. Free disk space.")
     assert.isFalse(lines.some((line) => line.includes("Less than 100 MB")))
     assert.include(
       report({ edge: { ...edge, status: "ok", queued: 0, store: "ok (sqlite)" } }),
-      `✓ ${said}, 1 workspace, store ok (sqlite)`
+      `✓ ${summary}, 1 workspace, store ok (sqlite)`
     )
   })
 

@@ -185,13 +185,13 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
 
   it("ends the sign-in and says how to sign in again", async () => {
     const file = join(corral.home, "hub.json")
-    const kept = readFileSync(file, "utf8")
+    const content = readFileSync(file, "utf8")
     const run = start("/say here\n/wait", "--hub", joined.front.url)
     await run.line(/^here$/)
     assert.deepStrictEqual((await corral.run("logout")).out, [`You are signed out of ${joined.front.url}.`])
     assert.isFalse(existsSync(file))
     const response = await fetch(`${joined.front.url}/client/auth/me`, {
-      headers: { authorization: `Bearer ${JSON.parse(kept).token}` }
+      headers: { authorization: `Bearer ${JSON.parse(content).token}` }
     })
     assert.strictEqual(response.status, 401)
     const { exit, stderr } = await corral.run("projects")
@@ -206,7 +206,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.include(run.stderr, `${expired} The run is still in progress. Follow it again: `)
     assert.include(run.stderr, `attach ${await runIdOf(run)} --hub ${joined.front.url} --after `)
 
-    writeFileSync(file, kept, { mode: 0o600 })
+    writeFileSync(file, content, { mode: 0o600 })
     for (const command of ["whoami", "projects", "devices"]) {
       const ended = await corral.run(command)
       assert.deepStrictEqual([ended.exit, ended.out], [2, []])

@@ -42,13 +42,13 @@ describe("corral completions", () => {
   })
   afterAll(() => corral.close())
 
-  for (const [shell, asking] of Object.entries(shells)) {
+  for (const [shell, waiting] of Object.entries(shells)) {
     const here = isHere(shell)
     it.skipIf(!here)(here ? `work in ${shell}` : `are untried in ${shell}, which is not installed`, () => {
       let shown = ""
       const listed = (line: string): ReadonlyArray<string> => {
         const options = { encoding: "utf8", env: corral.environment } as const
-        const { status, stderr, stdout } = spawnSync(shell, asking(folder, line), options)
+        const { status, stderr, stdout } = spawnSync(shell, waiting(folder, line), options)
         assert.strictEqual(status, 0, stderr)
         shown = stderr
         return stdout.split("\n").map((match) => match.split("\t")[0]?.trim() ?? "")

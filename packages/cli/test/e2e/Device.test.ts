@@ -87,7 +87,7 @@ describe("corral device", { timeout: 60_000 }, () => {
       const browser = await hub.atBrowser("ada")
       assert.strictEqual((await browser.ask("POST", "/client/auth/device/approve", { body })).status, 204)
       assert.strictEqual(await running.ended, 0, running.stderr)
-      const added = (await devices()).filter(({ id }) => !before.some((known) => known.id === id))
+      const added = (await devices()).filter(({ id }) => !before.some((earlier) => earlier.id === id))
       assert.deepStrictEqual(
         added.map(({ name }) => name),
         ["desk"]

@@ -94,17 +94,17 @@ describe("corral doctor", { timeout: 120_000 }, () => {
       const lost = await examine(corral)
       assert.deepStrictEqual([lost.exit, lost.found.hub?.state], [1, "not_ready"])
       assert.match(lost.found.hub?.hint ?? "", /database/)
-      const told = await examine(corral, { CORRAL_METRICS_TOKEN: METRICS_TOKEN })
+      const response = await examine(corral, { CORRAL_METRICS_TOKEN: METRICS_TOKEN })
       assert.deepStrictEqual(
-        told.found.hub?.problems.map(({ part }) => part),
+        response.found.hub?.problems.map(({ part }) => part),
         ["database", "sign_in"]
       )
       await query(other, "ALTER DATABASE postgres ALLOW_CONNECTIONS true")
 
       await hub.people.close()
       await hub.end()
-      const gone = await examine(corral)
-      assert.deepStrictEqual([gone.exit, gone.found.hub?.state], [1, "unreachable"])
+      const afterwards = await examine(corral)
+      assert.deepStrictEqual([afterwards.exit, afterwards.found.hub?.state], [1, "unreachable"])
     } finally {
       await corral.close()
     }

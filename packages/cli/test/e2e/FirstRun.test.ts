@@ -59,8 +59,8 @@ describe("corral run", { timeout: 60_000 }, () => {
     assert.strictEqual(readFileSync(note("approved.txt"), "utf8"), "hello\n")
     // Nothing that only a terminal understands.
     assert.notMatch(run.out.join("") + run.stderr.replaceAll("\n", ""), /\p{Cc}/u)
-    const said = run.out.filter((line) => ["before", "after", "completed"].includes(line))
-    assert.deepStrictEqual(said, ["before", "after", "completed"])
+    const lines = run.out.filter((line) => ["before", "after", "completed"].includes(line))
+    assert.deepStrictEqual(lines, ["before", "after", "completed"])
   })
 
   it("skips a denied action and continues", async () => {
@@ -181,17 +181,17 @@ describe("corral run", { timeout: 60_000 }, () => {
 describe("the other commands", { timeout: 60_000 }, () => {
   it("explain invalid arguments and the next step", async () => {
     const id = "00000000000000000000000000"
-    const told = async (...args: ReadonlyArray<string>) => {
+    const textOf = async (...args: ReadonlyArray<string>) => {
       const { exit, out, stderr } = await corral.run(...args)
       assert.deepStrictEqual({ exit, out }, { exit: 2, out: [] }, stderr)
       return stderr
     }
     const [nowhere, undecided, noId, noTime, noFolder] = await Promise.all([
-      told("attach", `run_${id}`),
-      told("approve", `apr_${id}`),
-      told("attach", "first"),
-      told(...run, "--timeout", "0", "x"),
-      told("up", "--edge-only", "--workspace", `x=${corral.home}/not there`)
+      textOf("attach", `run_${id}`),
+      textOf("approve", `apr_${id}`),
+      textOf("attach", "first"),
+      textOf(...run, "--timeout", "0", "x"),
+      textOf("up", "--edge-only", "--workspace", `x=${corral.home}/not there`)
     ])
     assert.match(
       nowhere,
@@ -241,7 +241,7 @@ describe("the other commands", { timeout: 60_000 }, () => {
       assert.deepStrictEqual([exit, stderr], [0, ""])
       return out.map((line) => JSON.parse(line))
     }
-    const told = async (...args: ReadonlyArray<string>) => {
+    const textOf = async (...args: ReadonlyArray<string>) => {
       const { exit, out, stderr } = await corral.run("preview", ...args)
       assert.deepStrictEqual({ exit, out }, { exit: 2, out: [] }, stderr)
       return stderr
@@ -262,9 +262,9 @@ describe("the other commands", { timeout: 60_000 }, () => {
       json("list", runId),
       json("show", id),
       json("open", "9", "--title", "No server"),
-      told("open", "no/such"),
-      told("list", runId, "--hub", "https://hub.example"),
-      told("open", "70000")
+      textOf("open", "no/such"),
+      textOf("list", runId, "--hub", "https://hub.example"),
+      textOf("open", "70000")
     ])
     assert.match(high, /^70000 is not a valid port \(1 to 65535\)\./)
     assert.deepInclude(listed, { id, runId, title: "site", source: { kind: "folder", path: "site" } })
@@ -280,7 +280,7 @@ describe("the other commands", { timeout: 60_000 }, () => {
     const closed = await corral.run("preview", "close", id)
     assert.deepStrictEqual(closed, { exit: 0, out: [`closed: ${id}`], stderr: "" })
     assert.match(
-      await told("show", id),
+      await textOf("show", id),
       /^Preview prv_\w+ was not found or is closed\. Open a new one with `corral preview open`\./
     )
   })
@@ -361,16 +361,16 @@ describe("the other commands", { timeout: 60_000 }, () => {
     )
     const claude = ["normalize", "--agent", "claude-code"]
     const missing = join(corral.home, "missing")
-    const [known, file, folder, nothing, unknown] = await Promise.all([
+    const [existing, file, folder, nothing, unknown] = await Promise.all([
       corral.feed(readFileSync(recording, "utf8"), ...claude),
       corral.run(...claude, fileURLToPath(recording)),
       corral.run(...claude, corral.home),
       corral.run(...claude, missing),
       corral.feed("", "normalize", "--agent", "unknown\u001b[31m")
     ])
-    assert.strictEqual(known.exit, 0)
-    assert.strictEqual(JSON.parse(known.out.at(-1) ?? "{}").type, "run.completed")
-    assert.deepStrictEqual(file, known)
+    assert.strictEqual(existing.exit, 0)
+    assert.strictEqual(JSON.parse(existing.out.at(-1) ?? "{}").type, "run.completed")
+    assert.deepStrictEqual(file, existing)
     assert.deepStrictEqual(folder, {
       exit: 2,
       out: [],

@@ -45,10 +45,10 @@ describe("a command with a slow reader", { timeout: 90_000 }, () => {
 
   it("prints every event of `normalize`", async () => {
     const recording = join(corral.home, "recording.jsonl")
-    const said = (text: string) => JSON.stringify({ type: "message", id: text, channel: "text", text })
+    const messageLine = (text: string) => JSON.stringify({ type: "message", id: text, channel: "text", text })
     const output = [
       JSON.stringify({ type: "hello", session: "s", version: "1", mode: "ask" }),
-      ...Array.from({ length: EVENTS }, (_, at) => said(`message ${at}`)),
+      ...Array.from({ length: EVENTS }, (_, at) => messageLine(`message ${at}`)),
       JSON.stringify({ type: "done", status: "completed" })
     ]
     writeFileSync(recording, output.map((line) => `${line}\n`).join(""))

@@ -66,7 +66,7 @@ describe("corral up", { timeout: 90_000 }, () => {
 
   it("runs an agent for the signed-in user", async () => {
     const [project] = (await get<Items<Project>>("/client/projects")).items
-    const made = await browser.hub(`${up.url}/web/agent-tasks`, {
+    const created = await browser.hub(`${up.url}/web/agent-tasks`, {
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -82,8 +82,8 @@ describe("corral up", { timeout: 90_000 }, () => {
         input: { text: "/say hello" }
       })
     })
-    assert.strictEqual(made.status, 201, made.text)
-    const { id } = made.body as Task
+    assert.strictEqual(created.status, 201, created.text)
+    const { id } = created.body as Task
     await until(
       async () => ((await get<Task>(`/client/tasks/${id}`)).state === "completed" ? true : undefined),
       "the task completed",

@@ -124,22 +124,22 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
   it("sends a message to the run once per idempotency key", async () => {
     const { runId } = await joined.task({ text: "/wait\n/wait" })
     await joined.runWith(runId, ({ state }) => state === "running")
-    const say = (key: string, text: string) =>
+    const send = (key: string, text: string) =>
       member.ask<{ readonly id: string }>("POST", `/client/runs/${runId}/input`, {
         body: { text },
         headers: { "idempotency-key": key }
       })
-    const first = await say("first", "one")
+    const first = await send("first", "one")
     assert.deepStrictEqual([first.status, first.body.id], [200, runId], first.text)
-    const again = await say("first", "one")
+    const again = await send("first", "one")
     assert.deepStrictEqual([again.status, again.headers.get("idempotency-replayed")], [200, "true"])
-    assert.strictEqual((await say("second", "two")).status, 200)
+    assert.strictEqual((await send("second", "two")).status, 200)
     await joined.runWith(runId, ({ state }) => state === "completed")
-    const said = (await joined.edge.client.log(runId)).flatMap(({ payload, type }) =>
+    const response = (await joined.edge.client.log(runId)).flatMap(({ payload, type }) =>
       type === "run.message.completed" && payload["role"] === "user" ? [payload["text"]] : []
     )
-    assert.deepStrictEqual(said, ["one", "two"])
-    const late = await say("third", "three")
+    assert.deepStrictEqual(response, ["one", "two"])
+    const late = await send("third", "three")
     assert.deepStrictEqual([late.status, codeOf(late)], [409, "conflict"])
   })
 
@@ -245,7 +245,7 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
       headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
     })
     await joined.runWith(runId, ({ state }) => state === "completed")
-    const said = JSON.stringify(await joined.edge.client.log(runId))
+    const response = JSON.stringify(await joined.edge.client.log(runId))
     assert.strictEqual((await joined.edge.stop()).code, 0)
     assert.strictEqual((await joined.hub.end("SIGTERM")).code, 0)
     const chain = collector.spans.filter((span) => span.traceId === traceId)
@@ -265,7 +265,7 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
       "corral-edge command StartRun",
       "corral-edge run"
     ])
-    assert.include(said, `[00-${traceId}-${last}-01]`)
+    assert.include(response, `[00-${traceId}-${last}-01]`)
     assert.deepInclude(chain.find(({ name }) => name === "run")?.attributes, {
       "corral.run.id": runId,
       "corral.run.mode": "full_access",

@@ -47,15 +47,15 @@ export const restartEdge = async (joined: Joined): Promise<void> => {
 /** Milliseconds until the Hub has what the Edge had when this was asked. */
 export const resync = async (joined: Joined, runId: RunId): Promise<number> => {
   const { lastSeq } = await joined.edge.client.run(runId)
-  const began = performance.now()
+  const startedAt = performance.now()
   await joined.runWith(runId, (run) => run.lastSeq >= lastSeq)
-  return performance.now() - began
+  return performance.now() - startedAt
 }
 
 /** Sends a run that waits between two parts into the next one, through the Hub. */
 export const goOn = async (joined: Joined, runId: RunId): Promise<void> => {
-  const said = await joined.owner.ask("POST", `/client/runs/${runId}/input`, { body: { text: "go on" } })
-  assert.strictEqual(said.status, 200, said.text)
+  const response = await joined.owner.ask("POST", `/client/runs/${runId}/input`, { body: { text: "go on" } })
+  assert.strictEqual(response.status, 200, response.text)
 }
 
 /**
@@ -103,7 +103,7 @@ export const duringTasks = async (
   const runIds = new Map<string, RunId>()
   const tally = { completed: 0, failed: 0 }
   for (let round = 0; round < rounds; round++) {
-    const made = await until(
+    const created = await until(
       async () => {
         const text = `/shell echo ${round} >> done.txt\n/sleep ${100 + (round % 7) * 40}\n/say done`
         const answer = await joined
@@ -115,9 +115,9 @@ export const duringTasks = async (
       60_000
     )
     await trouble(round)
-    const over = await joined.taskWith(made.id, ({ state }) => ["completed", "failed"].includes(state))
+    const over = await joined.taskWith(created.id, ({ state }) => ["completed", "failed"].includes(state))
     assert.isDefined(over.runId)
-    runIds.set(made.id, over.runId)
+    runIds.set(created.id, over.runId)
     tally[over.state === "completed" ? "completed" : "failed"]++
     const run = await joined.runWith(over.runId, ({ state }) => state === over.state)
     const here = await joined.edge.client.run(over.runId)

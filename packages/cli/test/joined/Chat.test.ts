@@ -22,7 +22,7 @@ describe("a bot", { timeout: 120_000 }, () => {
   }, 120_000)
   afterAll(() => chats.remove())
 
-  const made = (name: string) => join(chats.joined.edge.workspace, name)
+  const pathOf = (name: string) => join(chats.joined.edge.workspace, name)
   const tasks = async () =>
     (await chats.joined.owner.ask<{ readonly items: ReadonlyArray<Task> }>("GET", "/client/tasks?limit=200"))
       .body.items
@@ -35,33 +35,33 @@ describe("a bot", { timeout: 120_000 }, () => {
     ).body.items
 
   it("runs a message as a task, asks for approval and reports the result", async () => {
-    const before = chats.fake.said(owner.chat).length
-    const said = await chats.says(owner, "/run /say before\n/write made.txt hello\n/say after")
-    const asked = await chats.card(owner.chat, WRITES, before)
-    assert.isFalse(existsSync(made("made.txt")))
-    assert.strictEqual(asked.replyTo, said.id)
+    const before = chats.fake.botMessages(owner.chat).length
+    const message = await chats.sendMessage(owner, "/run /say before\n/write made.txt hello\n/say after")
+    const card = await chats.card(owner.chat, WRITES, before)
+    assert.isFalse(existsSync(pathOf("made.txt")))
+    assert.strictEqual(card.replyTo, message.id)
     const run = chats.fake
-      .said(owner.chat)
+      .botMessages(owner.chat)
       .find(
         ({ id, type }) =>
           type === "interactive" &&
-          id !== asked.id &&
+          id !== card.id &&
           chats.fake.shown(id).buttons.some(({ label }) => label === "Cancel")
       )
     assert.isDefined(run)
 
-    const { status, toast } = await chats.fake.clicks(owner.account, asked.id, "Allow once")
+    const { status, toast } = await chats.fake.clicks(owner.account, card.id, "Allow once")
     assert.deepStrictEqual([status, toast], [200, undefined])
     await chats.cardWith(owner.chat, WRITES, /^Allowed by owner$/)
     await chats.cardWith(owner.chat, "Done", /1 file changed/)
     assert.strictEqual(chats.fake.shown(run.id).title, "Done")
-    assert.strictEqual(await chats.told(owner.chat, /after/, before), "after")
-    assert.strictEqual(readFileSync(made("made.txt"), "utf8"), "hello\n")
+    assert.strictEqual(await chats.botText(owner.chat, /after/, before), "after")
+    assert.strictEqual(readFileSync(pathOf("made.txt"), "utf8"), "hello\n")
     await chats.settled()
     // The client puts back what was there before a click until that is answered: it stays decided.
-    assert.include(chats.fake.shown(asked.id).lines.join(), "Allowed by owner")
+    assert.include(chats.fake.shown(card.id).lines.join(), "Allowed by owner")
     assert.deepStrictEqual(
-      chats.fake.shown(asked.id).buttons.map(({ label }) => label),
+      chats.fake.shown(card.id).buttons.map(({ label }) => label),
       ["Look"]
     )
     const audit = await chats.joined.owner.ask<{
@@ -85,93 +85,93 @@ describe("a bot", { timeout: 120_000 }, () => {
   })
 
   it("skips a denied action", async () => {
-    const before = chats.fake.said(owner.chat).length
-    await chats.says(owner, "/new /shell touch denied.txt")
-    const asked = await chats.card(owner.chat, RUNS, before)
-    await chats.fake.clicks(owner.account, asked.id, "Deny")
+    const before = chats.fake.botMessages(owner.chat).length
+    await chats.sendMessage(owner, "/new /shell touch denied.txt")
+    const card = await chats.card(owner.chat, RUNS, before)
+    await chats.fake.clicks(owner.account, card.id, "Deny")
     await chats.cardWith(owner.chat, RUNS, /^Denied by owner$/)
     await chats.card(owner.chat, "Done", before)
-    assert.isFalse(existsSync(made("denied.txt")))
+    assert.isFalse(existsSync(pathOf("denied.txt")))
   })
 
   it("names the first decider after a second click and changes nothing", async () => {
-    const before = chats.fake.said(owner.chat).length
-    await chats.says(owner, "/new /write twice.txt a")
-    const asked = await chats.card(owner.chat, WRITES, before)
-    const buttons = { ...(asked.content as object) }
-    await chats.fake.clicks(owner.account, asked.id, "Allow once")
+    const before = chats.fake.botMessages(owner.chat).length
+    await chats.sendMessage(owner, "/new /write twice.txt a")
+    const card = await chats.card(owner.chat, WRITES, before)
+    const buttons = { ...(card.content as object) }
+    await chats.fake.clicks(owner.account, card.id, "Allow once")
     await chats.cardWith(owner.chat, WRITES, /^Allowed by owner$/)
     await chats.card(owner.chat, "Done", before)
     // As a client that has not heard yet shows it.
-    asked.content = buttons
-    await chats.fake.clicks(owner.account, asked.id, "Deny")
-    await chats.told(owner.chat, /^Already decided by owner\.$/, before)
-    assert.strictEqual(readFileSync(made("twice.txt"), "utf8"), "a\n")
+    card.content = buttons
+    await chats.fake.clicks(owner.account, card.id, "Deny")
+    await chats.botText(owner.chat, /^Already decided by owner\.$/, before)
+    assert.strictEqual(readFileSync(pathOf("twice.txt"), "utf8"), "a\n")
   })
 
   it("accepts one of two simultaneous clicks", async () => {
     const mara = await chats.linked("mara", "member")
-    const before = chats.fake.said(team).length
-    await chats.says(owner, "/run /write both.txt a", { chat: team, mentions: [BOT] })
-    const asked = await chats.card(team, WRITES, before)
+    const before = chats.fake.botMessages(team).length
+    await chats.sendMessage(owner, "/run /write both.txt a", { chat: team, mentions: [BOT] })
+    const card = await chats.card(team, WRITES, before)
     await Promise.all([
-      chats.fake.clicks(owner.account, asked.id, "Allow once"),
-      chats.fake.clicks(mara.account, asked.id, "Deny")
+      chats.fake.clicks(owner.account, card.id, "Allow once"),
+      chats.fake.clicks(mara.account, card.id, "Deny")
     ])
     const settled = await chats.cardWith(team, WRITES, /^(Allowed by owner|Denied by mara)$/)
     const denied = chats.fake.shown(settled.id).lines.includes("Denied by mara")
     const loser = denied ? owner : mara
-    await chats.told(loser.chat, denied ? /^Already decided by mara\.$/ : /^Already decided by owner\.$/)
+    await chats.botText(loser.chat, denied ? /^Already decided by mara\.$/ : /^Already decided by owner\.$/)
     await chats.card(team, "Done", before)
-    assert.strictEqual(existsSync(made("both.txt")), !denied)
+    assert.strictEqual(existsSync(pathOf("both.txt")), !denied)
   })
 
   it("rejects clicks of users without authority in any chat", async () => {
     const viewer = await chats.linked("vera", "viewer")
     const outsider = await chats.linked("otto")
     const stranger = chats.stranger("sly")
-    const before = chats.fake.said(team).length
-    await chats.says(owner, "/run /write kept.txt a", { chat: team, mentions: [BOT] })
-    const asked = await chats.card(team, WRITES, before)
-    await chats.fake.clicks(viewer.account, asked.id, "Allow once")
-    await chats.told(viewer.chat, /^You don't have permission to do this\.$/)
-    await chats.fake.clicks(outsider.account, asked.id, "Allow once")
-    await chats.told(outsider.chat, /^You don't have permission to do this\.$/)
-    await chats.fake.clicks(stranger.account, asked.id, "Allow once")
+    const before = chats.fake.botMessages(team).length
+    await chats.sendMessage(owner, "/run /write kept.txt a", { chat: team, mentions: [BOT] })
+    const card = await chats.card(team, WRITES, before)
+    await chats.fake.clicks(viewer.account, card.id, "Allow once")
+    await chats.botText(viewer.chat, /^You don't have permission to do this\.$/)
+    await chats.fake.clicks(outsider.account, card.id, "Allow once")
+    await chats.botText(outsider.chat, /^You don't have permission to do this\.$/)
+    await chats.fake.clicks(stranger.account, card.id, "Allow once")
     await chats.card(stranger.chat, "Link this account")
 
     // Passed on: it is another message, in another chat.
-    const copy = chats.fake.forwards(owner.account, asked.id, chats.fake.group("oc_elsewhere"))
+    const copy = chats.fake.forwards(owner.account, card.id, chats.fake.group("oc_elsewhere"))
     await chats.fake.clicks(owner.account, copy, "Allow once")
-    await chats.told(owner.chat, /only works where the card was first sent/)
+    await chats.botText(owner.chat, /only works where the card was first sent/)
     assert.lengthOf(await pending(), 1)
-    assert.isFalse(existsSync(made("kept.txt")))
+    assert.isFalse(existsSync(pathOf("kept.txt")))
 
-    await chats.fake.clicks(owner.account, asked.id, "Deny")
+    await chats.fake.clicks(owner.account, card.id, "Deny")
     await chats.cardWith(team, WRITES, /^Denied by owner$/)
   })
 
   it("reads only messages that mention the bot in a group", async () => {
     const other = chats.fake.person("ou_other_bot", "Corral")
     const count = (await tasks()).length
-    await chats.says(owner, "/run /say unmentioned", { chat: team })
-    await chats.says(owner, "/run /say the other", { chat: team, mentions: [other] })
-    await chats.says(owner, "/run /say all", {
+    await chats.sendMessage(owner, "/run /say unmentioned", { chat: team })
+    await chats.sendMessage(owner, "/run /say the other", { chat: team, mentions: [other] })
+    await chats.sendMessage(owner, "/run /say all", {
       chat: team,
       type: "text",
       content: { text: "@_all /say all" }
     })
     await chats.settled()
     assert.lengthOf(await tasks(), count)
-    const before = chats.fake.said(team).length
-    await chats.says(owner, "/run /say me", { chat: team, mentions: [BOT] })
+    const before = chats.fake.botMessages(team).length
+    await chats.sendMessage(owner, "/run /say me", { chat: team, mentions: [BOT] })
     await chats.card(team, "Done", before)
     await chats.settled()
     assert.lengthOf(await tasks(), count + 1)
     // Agent output goes only to the direct chat of the user who started the run.
     assert.isTrue(
       chats.fake
-        .said(team)
+        .botMessages(team)
         .slice(before)
         .every(({ type }) => type === "interactive")
     )
@@ -180,75 +180,76 @@ describe("a bot", { timeout: 120_000 }, () => {
   it("handles a repeated message once", async () => {
     const count = (await tasks()).length
     chats.fake.passes(-6 * 3_600_000)
-    await chats.says(owner, "/new /say once", { eventId: "ev_again" })
+    await chats.sendMessage(owner, "/new /say once", { eventId: "ev_again" })
     await chats.settled()
-    for (let times = 0; times < 3; times++) await chats.says(owner, "/new /say once", { eventId: "ev_again" })
+    for (let times = 0; times < 3; times++)
+      await chats.sendMessage(owner, "/new /say once", { eventId: "ev_again" })
     chats.fake.passes(6 * 3_600_000)
-    await chats.says(owner, "/new /say once", { eventId: "ev_again" })
+    await chats.sendMessage(owner, "/new /say once", { eventId: "ev_again" })
     await chats.settled()
     assert.lengthOf(await tasks(), count + 1)
   })
 
   it("sends the next message to the running run and continues the conversation", async () => {
-    const before = chats.fake.said(owner.chat).length
-    await chats.says(owner, "/new /wait\n/say bye")
+    const before = chats.fake.botMessages(owner.chat).length
+    await chats.sendMessage(owner, "/new /wait\n/say bye")
     await chats.card(owner.chat, "Running", before)
-    await chats.says(owner, "what I say next")
-    await chats.told(owner.chat, /^Sent to the agent\.$/, before)
-    await chats.told(owner.chat, /bye/, before)
+    await chats.sendMessage(owner, "what I say next")
+    await chats.botText(owner.chat, /^Sent to the agent\.$/, before)
+    await chats.botText(owner.chat, /bye/, before)
     const [latest] = await tasks()
     assert.include(latest?.input.text, "/wait")
     const session = latest?.sessionId
-    await chats.says(owner, "/run /say further")
-    await chats.told(owner.chat, /further/, before)
+    await chats.sendMessage(owner, "/run /say further")
+    await chats.botText(owner.chat, /further/, before)
     assert.strictEqual((await tasks())[0]?.sessionId, session)
   })
 
   it("understands commands and answers in the language of the message", async () => {
-    const before = chats.fake.said(owner.chat).length
-    await chats.says(owner, "帮助")
-    await chats.told(owner.chat, /告诉我要做什么/, before)
-    await chats.says(owner, "status")
-    await chats.told(owner.chat, /^No task is in progress here\.$/, before)
-    await chats.says(owner, "/new /shell touch said.txt")
+    const before = chats.fake.botMessages(owner.chat).length
+    await chats.sendMessage(owner, "帮助")
+    await chats.botText(owner.chat, /告诉我要做什么/, before)
+    await chats.sendMessage(owner, "status")
+    await chats.botText(owner.chat, /^No task is in progress here\.$/, before)
+    await chats.sendMessage(owner, "/new /shell touch said.txt")
     await chats.card(owner.chat, RUNS, before)
-    await chats.says(owner, "status")
-    await chats.told(owner.chat, /^1\. Atlas · .* – Needs your decision$/, before)
-    await chats.says(owner, "approve")
-    await chats.told(owner.chat, /^Allowed\.$/, before)
+    await chats.sendMessage(owner, "status")
+    await chats.botText(owner.chat, /^1\. Atlas · .* – Needs your decision$/, before)
+    await chats.sendMessage(owner, "approve")
+    await chats.botText(owner.chat, /^Allowed\.$/, before)
     await chats.card(owner.chat, "Done", before)
-    assert.isTrue(existsSync(made("said.txt")))
-    await chats.says(owner, "/new /wait")
+    assert.isTrue(existsSync(pathOf("said.txt")))
+    await chats.sendMessage(owner, "/new /wait")
     await chats.card(owner.chat, "Running", before)
-    await chats.says(owner, "取消")
-    await chats.told(owner.chat, /^正在结束。$/, before)
+    await chats.sendMessage(owner, "取消")
+    await chats.botText(owner.chat, /^正在结束。$/, before)
     await chats.card(owner.chat, "Cancelled", before)
-    await chats.says(owner, "list")
-    await chats.told(owner.chat, /^1\. Atlas · scripted · .* – cancelled\n2\. /, before)
-    await chats.says(owner, "approve")
-    await chats.told(owner.chat, /^No approval is pending here\.$/, before)
-    await chats.says(owner, "agent unknown")
-    await chats.told(owner.chat, /^Agents at this location: .*scripted.*Current: scripted\.$/, before)
-    await chats.says(owner, "use 9")
-    await chats.told(owner.chat, /^There is no location with this number\.$/, before)
-    await chats.says(owner, "bind")
-    await chats.told(owner.chat, /^This account acts as owner\./, before)
-    await chats.says(owner, "", { type: "image", content: { image_key: "img_1" } })
-    await chats.told(owner.chat, /^I can only read text so far\./, before)
+    await chats.sendMessage(owner, "list")
+    await chats.botText(owner.chat, /^1\. Atlas · scripted · .* – cancelled\n2\. /, before)
+    await chats.sendMessage(owner, "approve")
+    await chats.botText(owner.chat, /^No approval is pending here\.$/, before)
+    await chats.sendMessage(owner, "agent unknown")
+    await chats.botText(owner.chat, /^Agents at this location: .*scripted.*Current: scripted\.$/, before)
+    await chats.sendMessage(owner, "use 9")
+    await chats.botText(owner.chat, /^There is no location with this number\.$/, before)
+    await chats.sendMessage(owner, "bind")
+    await chats.botText(owner.chat, /^This account acts as owner\./, before)
+    await chats.sendMessage(owner, "", { type: "image", content: { image_key: "img_1" } })
+    await chats.botText(owner.chat, /^I can only read text so far\./, before)
   })
 
   it("cancels the run by the button of its card", async () => {
-    const before = chats.fake.said(owner.chat).length
-    await chats.says(owner, "/new /wait")
+    const before = chats.fake.botMessages(owner.chat).length
+    await chats.sendMessage(owner, "/new /wait")
     const card = await chats.card(owner.chat, "Running", before)
     await chats.fake.clicks(owner.account, card.id, "Cancel")
     await chats.card(owner.chat, "Cancelled", before)
   })
 
   it("continues the work of a stopped Gateway and shows decisions made elsewhere", async () => {
-    const before = chats.fake.said(owner.chat).length
-    await chats.says(owner, "/new /write left.txt a\n/say survived")
-    const asked = await chats.card(owner.chat, WRITES, before)
+    const before = chats.fake.botMessages(owner.chat).length
+    await chats.sendMessage(owner, "/new /write left.txt a\n/say survived")
+    const card = await chats.card(owner.chat, WRITES, before)
     await chats.gateway.end("SIGKILL")
     const [approval] = await pending()
     const decided = await chats.joined.owner.ask("POST", `/client/approvals/${approval?.id}/decide`, {
@@ -257,11 +258,11 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.strictEqual(decided.status, 200, decided.text)
     await chats.restartGateway()
     await chats.cardWith(owner.chat, WRITES, /^Allowed by owner$/)
-    await chats.told(owner.chat, /survived/, before)
-    assert.strictEqual(chats.fake.said(owner.chat).filter(({ id }) => id === asked.id).length, 1)
+    await chats.botText(owner.chat, /survived/, before)
+    assert.strictEqual(chats.fake.botMessages(owner.chat).filter(({ id }) => id === card.id).length, 1)
     assert.lengthOf(
       chats.fake
-        .said(owner.chat)
+        .botMessages(owner.chat)
         .slice(before)
         .filter(({ type }) => type === "interactive"),
       2
@@ -269,26 +270,26 @@ describe("a bot", { timeout: 120_000 }, () => {
   })
 
   it("reports an event that failed", async () => {
-    const before = chats.fake.said(owner.chat).length
+    const before = chats.fake.botMessages(owner.chat).length
     const broken = encryptedPush(
       envelope({ event_id: "ev_broken" }, { sender: {}, message: { chat_id: owner.chat, content: 1 } })
     )
     assert.strictEqual((await chats.gateway.send(broken)).status, 200)
-    await chats.told(owner.chat, /^This failed after several attempts/, before)
+    await chats.botText(owner.chat, /^This failed after several attempts/, before)
     await chats.settled()
   })
 
   it("rejects messages of an unlinked account", async () => {
     const ulla = await chats.linked("ulla", "member")
-    await chats.says(ulla, "/run /wait")
+    await chats.sendMessage(ulla, "/run /wait")
     const run = await chats.card(ulla.chat, "Running")
     const count = (await tasks()).length
-    await chats.says(ulla, "unbind")
-    await chats.told(ulla.chat, /account is no longer linked/)
+    await chats.sendMessage(ulla, "unbind")
+    await chats.botText(ulla.chat, /account is no longer linked/)
     // The account can no longer read the result.
     await until(async () => chats.fake.shown(run.id).title === "No longer followed" || undefined, "its end")
-    const links = chats.fake.said(ulla.chat).length
-    await chats.says(ulla, "/run /say again")
+    const links = chats.fake.botMessages(ulla.chat).length
+    await chats.sendMessage(ulla, "/run /say again")
     await chats.card(ulla.chat, "Link this account", links)
     await chats.settled()
     assert.lengthOf(await tasks(), count)

@@ -17,12 +17,12 @@ describe("a bot's answers", { timeout: 180_000 }, () => {
 
   const textsIn = (chat: string, after = 0) =>
     chats.fake
-      .said(chat)
+      .botMessages(chat)
       .slice(after)
       .flatMap(({ content, type }) => (type === "text" ? [(content as { readonly text: string }).text] : []))
   const linksIn = (chat: string) =>
     chats.fake
-      .said(chat)
+      .botMessages(chat)
       .filter(({ id, type }) => type === "interactive" && chats.fake.shown(id).title === "Link this account")
   const tasks = async () =>
     (await chats.joined.owner.ask<{ readonly items: ReadonlyArray<Task> }>("GET", "/client/tasks?limit=200"))
@@ -34,7 +34,11 @@ describe("a bot's answers", { timeout: 180_000 }, () => {
   ])("are ten an hour for an account that is not linked %s, and say when they end", async (_, where) => {
     const sly = chats.stranger(where === undefined ? "sly" : "slyer")
     for (let at = 0; at < 14; at++)
-      await chats.says(sly, `message ${at}`, where === undefined ? {} : { chat: where, mentions: [BOT] })
+      await chats.sendMessage(
+        sly,
+        `message ${at}`,
+        where === undefined ? {} : { chat: where, mentions: [BOT] }
+      )
     await chats.settled()
     assert.lengthOf(linksIn(sly.chat), 5)
     const texts = textsIn(sly.chat)
@@ -51,16 +55,16 @@ describe("a bot's answers", { timeout: 180_000 }, () => {
 
   it("are sent to the group if the person cannot receive direct messages", async () => {
     const shy = chats.stranger("shy")
-    const before = chats.fake.said(team).length
+    const before = chats.fake.botMessages(team).length
     chats.fake.fail("send", { code: 230_013 })
-    await chats.says(shy, "do something", { chat: team, mentions: [BOT] })
-    await chats.told(team, /^I can't send you a direct message\./, before)
+    await chats.sendMessage(shy, "do something", { chat: team, mentions: [BOT] })
+    await chats.botText(team, /^I can't send you a direct message\./, before)
   })
 
   it.each([400, 500])(
     "about a failed event come once, though the platform refuses with %i",
     async (status) => {
-      const before = chats.fake.said(owner.chat).length
+      const before = chats.fake.botMessages(owner.chat).length
       chats.fake.fail("send", status === 500 ? { status, times: 3 } : { code: 230_002, times: 1 })
       const id = `ev_broken_${status}`
       const broken = encryptedPush(
@@ -68,9 +72,9 @@ describe("a bot's answers", { timeout: 180_000 }, () => {
       )
       assert.strictEqual((await chats.gateway.send(broken)).status, 200)
       await chats.settled()
-      if (status === 500) await chats.told(owner.chat, /^This failed after several attempts/, before)
-      await chats.says(owner, "status")
-      await chats.told(owner.chat, /^No task is in progress here/, before)
+      if (status === 500) await chats.botText(owner.chat, /^This failed after several attempts/, before)
+      await chats.sendMessage(owner, "status")
+      await chats.botText(owner.chat, /^No task is in progress here/, before)
       assert.lengthOf(
         textsIn(owner.chat, before).filter((text) => text.startsWith("This failed after several attempts")),
         status === 500 ? 1 : 0
@@ -80,10 +84,10 @@ describe("a bot's answers", { timeout: 180_000 }, () => {
 
   it.each(["123456", "/typo", "/typo fix it", "/状态了", "/status now"])(
     "to %j start no task",
-    async (said) => {
-      const [count, before] = [await tasks(), chats.fake.said(owner.chat).length]
-      await chats.says(owner, said)
-      await chats.told(owner.chat, /begin with \/run|以 \/run 开头/, before)
+    async (text) => {
+      const [count, before] = [await tasks(), chats.fake.botMessages(owner.chat).length]
+      await chats.sendMessage(owner, text)
+      await chats.botText(owner.chat, /begin with \/run|以 \/run 开头/, before)
       await chats.settled()
       assert.strictEqual(await tasks(), count)
     }
@@ -107,18 +111,23 @@ describe("a bot's answers", { timeout: 180_000 }, () => {
     ["a file", "file", { file_key: "file_1", file_name: "a.txt" }],
     ["a shared contact", "share_user", { user_id: "ou_x" }]
   ])("say that %s is not passed on", async (_, type, content) => {
-    const before = chats.fake.said(owner.chat).length
-    await chats.says(owner, "", { type, content })
-    await chats.told(owner.chat, type === "post" ? /can't pass on attachments/ : /can only read text/, before)
-    if (type === "post") await chats.told(owner.chat, /^seen$/, before)
+    const before = chats.fake.botMessages(owner.chat).length
+    await chats.sendMessage(owner, "", { type, content })
+    await chats.botText(
+      owner.chat,
+      type === "post" ? /can't pass on attachments/ : /can only read text/,
+      before
+    )
+    if (type === "post") await chats.botText(owner.chat, /^seen$/, before)
   })
 
   it("list tasks so that no two look alike", async () => {
-    for (const text of ["/new /say one", "/new /say one", "/new /say two"]) await chats.says(owner, text)
+    for (const text of ["/new /say one", "/new /say one", "/new /say two"])
+      await chats.sendMessage(owner, text)
     await chats.settled()
-    const before = chats.fake.said(owner.chat).length
-    await chats.says(owner, "list")
-    const listed = (await chats.told(owner.chat, /^1\. Atlas/, before)).split("\n")
+    const before = chats.fake.botMessages(owner.chat).length
+    await chats.sendMessage(owner, "list")
+    const listed = (await chats.botText(owner.chat, /^1\. Atlas/, before)).split("\n")
     const named = listed.map((line) => line.replace(/^\d+\. /, ""))
     assert.strictEqual(new Set(named).size, named.length)
     assert.match(listed[0] ?? "", /\/say two/)

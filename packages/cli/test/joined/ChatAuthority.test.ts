@@ -35,12 +35,12 @@ describe("a group with people of other projects", { timeout: 180_000 }, () => {
     assert.isBelow(removed.status, 300, removed.text)
     const cards: Array<FakeMessage> = []
     for (const name of ["one.txt", "two.txt", "three.txt"]) {
-      const after = chats.fake.said(team).length
-      await chats.says(owner, `/run /write ${name} a`, { chat: team, mentions: [BOT] })
+      const after = chats.fake.botMessages(team).length
+      await chats.sendMessage(owner, `/run /write ${name} a`, { chat: team, mentions: [BOT] })
       cards.push(await chats.card(team, WRITES, after))
     }
     const open = new Map(cards.map((card) => [card.id, card.content]))
-    await chats.says(owner, "deny 1", { chat: team, mentions: [BOT] })
+    await chats.sendMessage(owner, "deny 1", { chat: team, mentions: [BOT] })
     decided = await chats.cardWith(team, WRITES, /^Denied by owner$/)
     before = open.get(decided.id)
     await chats.settled()
@@ -55,12 +55,12 @@ describe("a group with people of other projects", { timeout: 180_000 }, () => {
   /** Texts of a chat after its first `after` messages. */
   const texts = (chat: string, after: number) =>
     chats.fake
-      .said(chat)
+      .botMessages(chat)
       .slice(after)
       .flatMap(({ content, type }) => (type === "text" ? [(content as { readonly text: string }).text] : []))
 
-  const heard = async (person: Chatter, act: () => Promise<unknown>): Promise<string> => {
-    const [inTeam, alone] = [chats.fake.said(team).length, chats.fake.said(person.chat).length]
+  const receive = async (person: Chatter, act: () => Promise<unknown>): Promise<string> => {
+    const [inTeam, alone] = [chats.fake.botMessages(team).length, chats.fake.botMessages(person.chat).length]
     await act()
     await chats.settled()
     return [...texts(team, inTeam), ...texts(person.chat, alone)].join("\n")
@@ -71,9 +71,11 @@ describe("a group with people of other projects", { timeout: 180_000 }, () => {
     "tells %s nothing by %j",
     async (who, command) => {
       const person = personOf(who)
-      const said = await heard(person, () => chats.says(person, command, { chat: team, mentions: [BOT] }))
-      assert.notStrictEqual(said, "")
-      assert.notMatch(said, TELLS)
+      const message = await receive(person, () =>
+        chats.sendMessage(person, command, { chat: team, mentions: [BOT] })
+      )
+      assert.notStrictEqual(message, "")
+      assert.notMatch(message, TELLS)
     }
   )
 
@@ -81,21 +83,23 @@ describe("a group with people of other projects", { timeout: 180_000 }, () => {
     const person = personOf(who)
     // As a client shows it that has not heard of the decision.
     decided.content = before
-    const said = await heard(person, () => chats.fake.clicks(person.account, decided.id, "Allow once"))
-    assert.notMatch(said, TELLS)
-    assert.match(said, /^You don't have permission to do this\.$/)
+    const reply = await receive(person, () => chats.fake.clicks(person.account, decided.id, "Allow once"))
+    assert.notMatch(reply, TELLS)
+    assert.match(reply, /^You don't have permission to do this\.$/)
   })
 
   it("shows the decider to a member who clicks a decided card", async () => {
     const person = personOf("member")
     decided.content = before
-    const said = await heard(person, () => chats.fake.clicks(person.account, decided.id, "Allow once"))
-    assert.strictEqual(said, "Already decided by owner.")
+    const reply = await receive(person, () => chats.fake.clicks(person.account, decided.id, "Allow once"))
+    assert.strictEqual(reply, "Already decided by owner.")
   })
 
   it.each(["member", "viewer"])("tells a %s by status what is in progress", async (who) => {
     const person = personOf(who)
-    const said = await heard(person, () => chats.says(person, "status", { chat: team, mentions: [BOT] }))
-    assert.match(said, /^1\. Atlas · .* – Needs your decision/)
+    const message = await receive(person, () =>
+      chats.sendMessage(person, "status", { chat: team, mentions: [BOT] })
+    )
+    assert.match(message, /^1\. Atlas · .* – Needs your decision/)
   })
 })

@@ -43,7 +43,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.remove()
     await slack.stop()
   })
-  const made = (name: string) => join(chats.joined.edge.workspace, name)
+  const pathOf = (name: string) => join(chats.joined.edge.workspace, name)
 
   it("runs tasks and asks over the long connection, and asks for the project first", async () => {
     const owner = await chats.linked("owner")
@@ -54,34 +54,34 @@ describe("a bot", { timeout: 120_000 }, () => {
     })
     assert.strictEqual(shared.status, 200, shared.text)
     const team = chats.fake.group("oc_team")
-    const said = await chats.says(owner, "/run /write long.txt a", { chat: team, mentions: [BOT] })
+    const message = await chats.sendMessage(owner, "/run /write long.txt a", { chat: team, mentions: [BOT] })
     const choice = await chats.card(team, "Where should the task run?")
     const { lines } = chats.fake.shown(choice.id)
     const place = lines.findIndex((line) => line.includes("Borealis"))
     // Another member's click chooses nothing.
     const other = await chats.linked("mara", "member")
     await chats.fake.clicks(other.account, choice.id, String(place + 1))
-    await chats.told(other.chat, /^You don't have permission to do this\.$/)
+    await chats.botText(other.chat, /^You don't have permission to do this\.$/)
     await chats.fake.clicks(owner.account, choice.id, String(place + 1))
-    const asked = await chats.card(team, WRITES)
-    assert.include(chats.fake.shown(asked.id).lines.join(), "Borealis")
-    assert.strictEqual(asked.replyTo, said.id)
-    await chats.fake.clicks(owner.account, asked.id, "Allow once")
+    const card = await chats.card(team, WRITES)
+    assert.include(chats.fake.shown(card.id).lines.join(), "Borealis")
+    assert.strictEqual(card.replyTo, message.id)
+    await chats.fake.clicks(owner.account, card.id, "Allow once")
     await chats.card(team, "Done")
-    assert.isTrue(existsSync(made("long.txt")))
+    assert.isTrue(existsSync(pathOf("long.txt")))
     assert.isTrue(chats.fake.delivery.all.every(({ over }) => over === "connection"))
-    assert.strictEqual(chats.fake.message(asked.id).undone, 0)
+    assert.strictEqual(chats.fake.message(card.id).undone, 0)
 
     // A reply continues in the same thread.
-    const before = chats.fake.said(team).length
-    await chats.says(owner, "/run /say more", { chat: team, mentions: [BOT], thread: said.id })
+    const before = chats.fake.botMessages(team).length
+    await chats.sendMessage(owner, "/run /say more", { chat: team, mentions: [BOT], thread: message.id })
     const done = await chats.card(team, "Done", before)
     assert.include(chats.fake.shown(done.id).lines.join(), "Borealis")
   })
 
   it("runs tasks and asks on Slack", async () => {
     let events = 0
-    const says = async (text: string) => {
+    const send = async (text: string) => {
       events += 1
       const event = callback(direct(text, { ts: `1790000${100 + events}.000100` }), {
         event_id: `Ev${events}`
@@ -100,7 +100,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     const shows = (text: RegExp) =>
       message((each) => text.test(JSON.stringify(each.blocks)) || text.test(each.text))
 
-    await says("你好")
+    await send("你好")
     const link = await titled("关联此账号")
     const url =
       link.blocks.flatMap(({ elements }) => elements ?? []).find(({ url }) => url !== undefined)?.url ?? ""
@@ -108,36 +108,35 @@ describe("a bot", { timeout: 120_000 }, () => {
     const code = url.slice(url.lastIndexOf("/") + 1)
     await person.open(code)
     const confirmed = await person.confirm(code)
-    await says((confirmed.body as { readonly number: string }).number)
+    await send((confirmed.body as { readonly number: string }).number)
     await shows(/已关联/)
 
-    await says("位置 1")
+    await send("位置 1")
     await shows(/以后在这里/)
-    await says("/run /write slack.txt a\n/say from slack")
-    const asked = await titled("智能体请求修改文件")
-    const allow = asked.blocks
+    await send("/run /write slack.txt a\n/say from slack")
+    const card = await titled("智能体请求修改文件")
+    const allow = card.blocks
       .flatMap(({ elements }) => elements ?? [])
       .findIndex(({ text }) => text.text === "允许一次")
-    const click = () => chats.gateway.send(slack.clickOn(asked.ts, allow), "/integrations/slack/card-actions")
+    const click = () => chats.gateway.send(slack.clickOn(card.ts, allow), "/integrations/slack/card-actions")
     assert.strictEqual((await click()).status, 200)
     await shows(/owner 已允许/)
     await shows(/from slack/)
-    assert.isTrue(existsSync(made("slack.txt")))
+    assert.isTrue(existsSync(pathOf("slack.txt")))
 
     // An outdated card is still shown: the answer goes to the chat of the click.
-    slack.messages.set("late", { ...asked, ts: "late" })
+    slack.messages.set("late", { ...card, ts: "late" })
     const late = slack.clickOn("late", allow, {
       user: { id: ADA, team_id: TEAM },
-      container: { type: "message", message_ts: asked.ts, channel_id: asked.channel }
+      container: { type: "message", message_ts: card.ts, channel_id: card.channel }
     })
     assert.strictEqual((await chats.gateway.send(late, "/integrations/slack/card-actions")).status, 200)
     await until(
       async () =>
-        slack.whispers.some(({ body }) => /owner 已做出决定/.test(String(body["text"]))) || undefined,
+        slack.ephemerals.some(({ body }) => /owner 已做出决定/.test(String(body["text"]))) || undefined,
       "a whisper"
     )
-    const drawn = JSON.stringify([...slack.messages.values()])
-    for (const secret of [chats.joined.edge.workspace, "slack.txt", "/write"])
-      assert.notInclude(drawn, secret)
+    const messages = JSON.stringify([...slack.messages.values()])
+    for (const secret of [chats.joined.edge.workspace, "slack.txt", "/write"]) assert.notInclude(messages, secret)
   })
 })

@@ -77,7 +77,7 @@ export class Chats {
       })
       assert.strictEqual(added.status, 201, added.text)
     }
-    await this.says(chatter, "hello")
+    await this.sendMessage(chatter, "hello")
     await this.confirm(chatter, name)
     return chatter
   }
@@ -89,8 +89,8 @@ export class Chats {
     await person.open(code)
     const confirmed = await person.confirm(code)
     assert.strictEqual(confirmed.status, 200, confirmed.text)
-    await this.says(chatter, (confirmed.body as { readonly number: string }).number)
-    await this.told(chatter.chat, /^Linked: /)
+    await this.sendMessage(chatter, (confirmed.body as { readonly number: string }).number)
+    await this.botText(chatter.chat, /^Linked: /)
   }
 
   /** Of the last link that the bot has sent there. */
@@ -102,21 +102,24 @@ export class Chats {
   }
 
   /** Writes in a chat, the direct one if none is named, and waits until the Gateway has it. */
-  async says(
+  async sendMessage(
     { account, chat }: Chatter,
     text: string,
-    { chat: where = chat, ...options }: Parameters<FakePlatform["says"]>[3] & { readonly chat?: string } = {}
+    {
+      chat: where = chat,
+      ...options
+    }: Parameters<FakePlatform["sendMessage"]>[3] & { readonly chat?: string } = {}
   ): Promise<FakeMessage> {
-    const said = this.fake.says(account, where, text, options)
-    assert.isTrue(await said.taken)
-    return this.fake.message(said.id)
+    const sent = this.fake.sendMessage(account, where, text, options)
+    assert.isTrue(await sent.taken)
+    return this.fake.message(sent.id)
   }
 
   /** Waits for a text of the bot after a number of its messages in the chat. */
-  async told(chat: string, what: RegExp, after = 0): Promise<string> {
+  async botText(chat: string, what: RegExp, after = 0): Promise<string> {
     const texts = () =>
       this.fake
-        .said(chat)
+        .botMessages(chat)
         .slice(after)
         .flatMap(({ content, type }) =>
           type === "text" ? [(content as { readonly text: string }).text] : []
@@ -135,7 +138,7 @@ export class Chats {
     return this.fake.until(
       () =>
         this.fake
-          .said(chat)
+          .botMessages(chat)
           .slice(after)
           .filter(({ id, type }) => type === "interactive" && this.fake.shown(id).title === title)
           .at(-1),
@@ -148,7 +151,7 @@ export class Chats {
     return this.fake.until(
       () =>
         this.fake
-          .said(chat)
+          .botMessages(chat)
           .filter(({ type }) => type === "interactive")
           .find(({ id }) => {
             const shown = this.fake.shown(id)

@@ -38,8 +38,8 @@ const IN_FLIGHT = 100
 const cardsFor = async (chats: Chats, owner: Chatter, team: string, files: ReadonlyArray<string>) => {
   const cards: Array<FakeMessage> = []
   for (const file of files) {
-    const before = chats.fake.said(team).length
-    await chats.says(owner, `/run /write ${file} a`, { chat: team, mentions: [BOT] })
+    const before = chats.fake.botMessages(team).length
+    await chats.sendMessage(owner, `/run /write ${file} a`, { chat: team, mentions: [BOT] })
     cards.push(await chats.card(team, WRITES, before))
   }
   return cards
@@ -59,7 +59,7 @@ const flood = async (
   const sendOn = async (): Promise<void> => {
     if (sent >= messages) return
     const at = sent++
-    assert.isTrue(await chats.fake.says(of(at), team, `message ${at}`, { mentions: [BOT] }).taken)
+    assert.isTrue(await chats.fake.sendMessage(of(at), team, `message ${at}`, { mentions: [BOT] }).taken)
     return sendOn()
   }
   const sending = Promise.all(Array.from({ length: IN_FLIGHT }, sendOn))
@@ -103,7 +103,7 @@ export const flooded = async (options: FloodOptions): Promise<FloodFigures> => {
       executed,
       shown,
       floodMillis,
-      answers: strangers.map(({ chat }) => chats.fake.said(chat).length)
+      answers: strangers.map(({ chat }) => chats.fake.botMessages(chat).length)
     }
   } finally {
     await chats.remove()

@@ -27,8 +27,8 @@ const lossOf = (seed: number) => {
   const next = () => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648
   return (call: string) => {
     if (!["send", "reply", "patch", "chat.postMessage", "chat.update"].includes(call)) return undefined
-    const drawn = next()
-    return drawn < 0.3 ? "response" : drawn < 0.4 ? "request" : undefined
+    const card = next()
+    return card < 0.3 ? "response" : card < 0.4 ? "request" : undefined
   }
 }
 
@@ -99,7 +99,7 @@ describe("cards, while responses are lost", { timeout: 180_000 }, () => {
     const team = chats.fake.group(`oc_lossy_${seed}`)
     chats.fake.api.loss = lossOf(seed)
     for (const what of ["/say a", `/write lost-${seed}.txt a`, "/say b"])
-      await chats.says(owner, `/run ${what}`, { chat: team, mentions: [BOT] })
+      await chats.sendMessage(owner, `/run ${what}`, { chat: team, mentions: [BOT] })
     await until(
       async () =>
         (await chats.gateway.count("FROM corral_gateway.approval_cards WHERE state = 'pending'")) === 1 ||
@@ -107,12 +107,12 @@ describe("cards, while responses are lost", { timeout: 180_000 }, () => {
       "the approval",
       60_000
     )
-    await chats.says(owner, "approve", { chat: team, mentions: [BOT] })
+    await chats.sendMessage(owner, "approve", { chat: team, mentions: [BOT] })
     await allFollowed(before + 3)
     chats.fake.api.loss = none
     await chats.settled()
     const shown = chats.fake
-      .said(team)
+      .botMessages(team)
       .filter(({ type }) => type === "interactive")
       .map(({ id }) => chats.fake.shown(id))
     assert.deepStrictEqual(
@@ -126,7 +126,7 @@ describe("cards, while responses are lost", { timeout: 180_000 }, () => {
     )
     assert.include(JSON.stringify(shown), "Allowed by owner")
     // A retry sends the answer that was decided.
-    const texts = chats.fake.said(team).filter(({ type }) => type === "text")
+    const texts = chats.fake.botMessages(team).filter(({ type }) => type === "text")
     assert.deepStrictEqual(
       texts.map(({ content }) => content),
       [{ text: "Allowed." }]

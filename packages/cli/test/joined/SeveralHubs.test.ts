@@ -32,8 +32,8 @@ describe("three Hubs on one PostgreSQL", { timeout: 180_000 }, () => {
       return found
     }
     const reader = await StreamReader.open(third, `runId=${runId}`)
-    const asked = await pending(third)
-    const decided = await third.ask("POST", `/client/approvals/${asked.id}/decide`, {
+    const requested = await pending(third)
+    const decided = await third.ask("POST", `/client/approvals/${requested.id}/decide`, {
       body: { decision: "allow" }
     })
     assert.strictEqual(decided.status, 200, decided.text)

@@ -37,9 +37,9 @@ const terminal = Effect.gen(function* () {
     environment: {},
     write: (text) => void Queue.offerUnsafe(written, text),
     warn: () => {},
-    onLine: (heard) => {
-      listeners.add(heard)
-      return () => void listeners.delete(heard)
+    onLine: (received) => {
+      listeners.add(received)
+      return () => void listeners.delete(received)
     },
     onSignal: () => () => {}
   }
@@ -49,7 +49,7 @@ const terminal = Effect.gen(function* () {
   return { host, written, type, listening: () => listeners.size }
 })
 
-const asking = Effect.gen(function* () {
+const waiting = Effect.gen(function* () {
   const person = yield* terminal
   const decisions = yield* Queue.unbounded<readonly [ApprovalId, TerminalAnswer]>()
   const decide = (approvalId: ApprovalId, answer: TerminalAnswer) =>
@@ -72,7 +72,7 @@ describe("ApprovalPrompt", () => {
 
   it.effect("repeats a question until it is answered, one question at a time", () =>
     Effect.gen(function* () {
-      const { ask, decisions, type, written } = yield* asking
+      const { ask, decisions, type, written } = yield* waiting
       yield* ask(first, request)
       yield* ask(second, onceOnly)
       assert.strictEqual(yield* Queue.take(written), formatQuestion(request))
@@ -88,7 +88,7 @@ describe("ApprovalPrompt", () => {
 
   it.effect("withdraws a question that was decided elsewhere", () =>
     Effect.gen(function* () {
-      const { ask, decisions, settled, type, written } = yield* asking
+      const { ask, decisions, settled, type, written } = yield* waiting
       yield* ask(first, request)
       yield* Queue.take(written)
       yield* settled(first)
@@ -100,7 +100,7 @@ describe("ApprovalPrompt", () => {
 
   it.effect("ignores text typed before the question", () =>
     Effect.gen(function* () {
-      const { ask, decisions, listening, type, written } = yield* asking
+      const { ask, decisions, listening, type, written } = yield* waiting
       assert.strictEqual(listening(), 1)
       type("y")
       yield* ask(first, request)

@@ -14,7 +14,7 @@ const request: ApprovalRequest = {
   scopes: ["once", "run"]
 }
 
-const asked = ApprovalId.make(approvalId)
+const id = ApprovalId.make(approvalId)
 const frames = [
   frame(1, "run.created", {
     workspace: WorkspaceId.make("sample"),
@@ -41,8 +41,8 @@ const frames = [
   frame(9, "run.tool.call", { callId: "1", tool: "List", label: "List files", status: "started" }),
   frame(10, "run.tool.result", { callId: "1", tool: "List", status: "completed", output: "build" }),
   frame(11, "run.tool.call", { callId: "2", tool: "Bash", label: "rm -r build", status: "started" }),
-  frame(12, "run.approval.requested", { approvalId: asked, request, expiresAt: "2026-01-01T00:30:00.000Z" }),
-  frame(13, "run.approval.resolved", { approvalId: asked, state: "approved", scope: "run", by: "local" }),
+  frame(12, "run.approval.requested", { approvalId: id, request, expiresAt: "2026-01-01T00:30:00.000Z" }),
+  frame(13, "run.approval.resolved", { approvalId: id, state: "approved", scope: "run", by: "local" }),
   frame(14, "run.tool.result", {
     callId: "2",
     tool: "Bash",
@@ -143,7 +143,7 @@ describe("Render", () => {
       command: "rm -rf /\r\u001b[2Kls",
       patch: "+a\n-b\u202e"
     }
-    const event = frame(1, "run.approval.requested", { approvalId: asked, request: hostile, expiresAt: "x" })
+    const event = frame(1, "run.approval.requested", { approvalId: id, request: hostile, expiresAt: "x" })
     const [text = ""] = rendered(false, [event])
     assert.include(text, "approval needed: ls␛[1A␛[2K\n")
     assert.include(text, "  command: rm -rf /␍␛[2Kls\n")
@@ -153,7 +153,7 @@ describe("Render", () => {
   it("shows the runtime's own input where the request says nothing else", () => {
     const { command: _, ...silent } = request
     const event = frame(1, "run.approval.requested", {
-      approvalId: asked,
+      approvalId: id,
       request: { ...silent, input: { to: "prod" } },
       expiresAt: "x"
     })

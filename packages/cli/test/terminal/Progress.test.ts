@@ -5,7 +5,7 @@ import { Host } from "../../src/terminal/Host.ts"
 import { withProgress } from "../../src/terminal/Progress.ts"
 
 /** What stands on a stderr of that width after a while of waiting, and how it ends. */
-const said = Effect.fnUntraced(function* (columns: number | undefined, what: string) {
+const outputOf = Effect.fnUntraced(function* (columns: number | undefined, what: string) {
   const warned: Array<string> = []
   const host: Host["Service"] = {
     terminal: true,
@@ -33,7 +33,7 @@ const said = Effect.fnUntraced(function* (columns: number | undefined, what: str
 describe("waiting", () => {
   it.effect("says what is waited for and for how long, and leaves nothing", () =>
     Effect.gen(function* () {
-      const warned = yield* said(80, "waiting for laptop")
+      const warned = yield* outputOf(80, "waiting for laptop")
       assert.include(warned.at(-2), "waiting for laptop · 3 s")
       assert.strictEqual(warned.at(-1), "\r\u001b[2K")
     })
@@ -41,7 +41,7 @@ describe("waiting", () => {
 
   it.effect("stays on one line of a narrow terminal", () =>
     Effect.gen(function* () {
-      const warned = yield* said(40, `waiting for ${"x".repeat(100)}, which is offline`)
+      const warned = yield* outputOf(40, `waiting for ${"x".repeat(100)}, which is offline`)
       for (const text of warned) {
         // oxlint-disable-next-line no-control-regex
         assert.isBelow(text.replaceAll(/\r|\u001b\[\d*[a-zA-Z]/g, "").length, 40)
@@ -52,7 +52,7 @@ describe("waiting", () => {
 
   it.effect("stays on one line where characters are two columns wide, and breaks none", () =>
     Effect.gen(function* () {
-      const warned = yield* said(40, `waiting for ${"机器🐎".repeat(20)}`)
+      const warned = yield* outputOf(40, `waiting for ${"机器🐎".repeat(20)}`)
       const [, shown = ""] = /(waiting.*)/u.exec(warned.at(-2) ?? "") ?? []
       const name = shown.slice("waiting for ".length, shown.indexOf("…"))
       assert.isAtMost("⠋ waiting for … · 3 s".length + 2 * [...name].length, 39)
@@ -62,7 +62,7 @@ describe("waiting", () => {
 
   it.effect("says nothing where no line can be rewritten", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* said(undefined, "waiting"), [])
+      assert.deepStrictEqual(yield* outputOf(undefined, "waiting"), [])
     })
   )
 })

@@ -75,8 +75,8 @@ export class Transport {
     return { authorization: `Bearer ${typeof token === "string" ? token : await token()}` }
   }
 
-  private async headersOf(method: string, given: RequestInit["headers"]): Promise<Headers> {
-    const headers = new Headers(given)
+  private async headersOf(method: string, initial: RequestInit["headers"]): Promise<Headers> {
+    const headers = new Headers(initial)
     const add = (more: HeaderValues) => {
       for (const [name, value] of Object.entries(more)) headers.set(name, value)
     }

@@ -51,9 +51,10 @@ async function* framesOf(
     wake.resolve()
   })
   socket.addEventListener("close", ({ code, reason }) => {
-    const known = closeErrors.get(code)
+    const errorCode = closeErrors.get(code)
     end = {
-      error: known && new CorralError(known, { message: reason || `The stream was closed with ${code}.` })
+      error:
+        errorCode && new CorralError(errorCode, { message: reason || `The stream was closed with ${code}.` })
     }
     wake.resolve()
   })

@@ -13,7 +13,7 @@ const texts = fc.string({ unit: "binary", maxLength: 40 })
 const names = fc.constantFrom("a", "b", "c")
 
 /** Type and payload of an event; some are of later versions, some are broken. */
-const said = fc.oneof(
+const messageEvent = fc.oneof(
   fc
     .record({ messageId: names, text: texts, channel: fc.constantFrom("text", "reasoning") })
     .map((payload) => ({
@@ -95,7 +95,7 @@ describe("RunView", () => {
   it("does not depend on batches or on repeated events", () => {
     fc.assert(
       fc.property(
-        fc.array(said, { maxLength: 60 }),
+        fc.array(messageEvent, { maxLength: 60 }),
         fc.infiniteStream(fc.nat({ max: 9 })),
         (events, sizes) => {
           const log = logOf(events)
@@ -115,7 +115,7 @@ describe("RunView", () => {
 
   it("orders blocks by the event that began them, each with its own seq", () => {
     fc.assert(
-      fc.property(fc.array(said, { maxLength: 60 }), (events) => {
+      fc.property(fc.array(messageEvent, { maxLength: 60 }), (events) => {
         const { blocks, lastSeq } = viewOf(logOf(events))
         const seqs = blocks.map(({ seq }) => seq)
         assert.deepStrictEqual(
@@ -129,26 +129,32 @@ describe("RunView", () => {
 
   it("reads the stream independently of how its text is cut", () => {
     fc.assert(
-      fc.property(fc.array(said, { maxLength: 20 }), fc.array(fc.nat({ max: 400 })), (events, cuts) => {
-        const log = logOf(events)
-        const text = log.map((event) => `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n: \n\n`).join("")
-        const parser = new ServerSentEventParser()
-        const sequence = new EventSequence(decodeEventFields)
-        const read: Array<unknown> = []
-        const receive = (piece: string) => {
-          for (const { data } of parser.push(piece)) {
-            const next = sequence.next(data)
-            if (next !== undefined) read.push(envelopeOf(next.decoded))
+      fc.property(
+        fc.array(messageEvent, { maxLength: 20 }),
+        fc.array(fc.nat({ max: 400 })),
+        (events, cuts) => {
+          const log = logOf(events)
+          const text = log
+            .map((event) => `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n: \n\n`)
+            .join("")
+          const parser = new ServerSentEventParser()
+          const sequence = new EventSequence(decodeEventFields)
+          const read: Array<unknown> = []
+          const receive = (piece: string) => {
+            for (const { data } of parser.push(piece)) {
+              const next = sequence.next(data)
+              if (next !== undefined) read.push(envelopeOf(next.decoded))
+            }
           }
+          let from = 0
+          for (const cut of [...cuts, text.length]) {
+            receive(text.slice(from, from + cut))
+            from += cut
+          }
+          receive(text.slice(from))
+          assert.deepStrictEqual(read, JSON.parse(JSON.stringify(log)))
         }
-        let from = 0
-        for (const cut of [...cuts, text.length]) {
-          receive(text.slice(from, from + cut))
-          from += cut
-        }
-        receive(text.slice(from))
-        assert.deepStrictEqual(read, JSON.parse(JSON.stringify(log)))
-      })
+      )
     )
   })
 
@@ -209,11 +215,11 @@ describe("RunView", () => {
     assert.strictEqual(block.body.skipped + block.body.text.length, block.body.size)
 
     const many = viewOf(logOf(Array.from({ length: 1_500 }, (_, at) => delta(`m${at}`, "y".repeat(20_000)))))
-    const kept = many.blocks.reduce(
+    const stored = many.blocks.reduce(
       (sum, one) => sum + (one.kind === "message" ? one.body.text.length : 0),
       0
     )
-    assert.isAtMost(kept, MAX_TEXT)
+    assert.isAtMost(stored, MAX_TEXT)
     const last = many.blocks.at(-1)
     assert.strictEqual(last?.kind === "message" && last.body.text.length, 20_000)
   })

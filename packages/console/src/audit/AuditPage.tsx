@@ -30,12 +30,12 @@ const names = ["projectId", "actor", "action", "from", "to"] as const
 /** Query of the Hub. Times include the time zone. */
 const queryOf = ({ action, from, projectId, to, ...rest }: Filter) => {
   // The URL may contain anything.
-  const known = auditActionNames.find((name) => name === action)
+  const knownAction = auditActionNames.find((name) => name === action)
   const time = (name: "from" | "to", local: string | undefined) =>
     local === undefined || Number.isNaN(Date.parse(local)) ? {} : { [name]: new Date(local).toISOString() }
   return {
     ...rest,
-    ...(known === undefined ? {} : { action: known }),
+    ...(knownAction === undefined ? {} : { action: knownAction }),
     ...time("from", from),
     ...time("to", to),
     ...(projectId === undefined ? {} : { projectId: projectId as ProjectId })

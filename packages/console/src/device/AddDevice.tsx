@@ -21,7 +21,7 @@ const POLL_INTERVAL_MS = 3_000
 
 const Steps = ({ devices }: { readonly devices: ReadonlyArray<Device> }) => {
   const messages = useMessages(deviceMessages)
-  const [known] = useState(() => new Set(devices.map(({ id }) => id)))
+  const [knownIds] = useState(() => new Set(devices.map(({ id }) => id)))
   const createToken = useMutation({ mutationFn: () => hubApi.devices.createJoinToken({ payload: {} }) })
   const client = useQueryClient()
   useEffect(() => {
@@ -29,7 +29,7 @@ const Steps = ({ devices }: { readonly devices: ReadonlyArray<Device> }) => {
     const timer = setInterval(poll, POLL_INTERVAL_MS)
     return () => clearInterval(timer)
   }, [client])
-  const joined = devices.find(({ id }) => !known.has(id))
+  const joined = devices.find(({ id }) => !knownIds.has(id))
   return (
     <>
       <p>{messages.addText}</p>

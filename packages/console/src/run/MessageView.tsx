@@ -48,8 +48,8 @@ const textOf =
   ({ channel, messageId, partial }: MessageBlock) =>
   ({ payload, type }: Envelope): unknown => {
     if (type === "run.created") return Object(payload["input"]).text
-    const own = payload["messageId"] === messageId && payload["channel"] === channel
-    return own && (partial || type === "run.message.completed") ? payload["text"] : undefined
+    const isOwn = payload["messageId"] === messageId && payload["channel"] === channel
+    return isOwn && (partial || type === "run.message.completed") ? payload["text"] : undefined
   }
 
 interface Props {

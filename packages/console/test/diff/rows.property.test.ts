@@ -34,10 +34,10 @@ describe("rows of a diff", () => {
       fc.property(fc.array(hunk, { maxLength: 4 }), (hunks) => {
         const [unified, split] = [rowsOf(hunks, "unified"), rowsOf(hunks, "split")]
         for (const side of ["old", "new"] as const) {
-          const gone = side === "old" ? "+" : "-"
+          const removed = side === "old" ? "+" : "-"
           const expected = hunks.flatMap(({ lines, newStart, oldStart }) =>
             lines
-              .filter((one) => one[0] !== gone)
+              .filter((one) => one[0] !== removed)
               .map((one, at) => `${(side === "old" ? oldStart : newStart) + at} ${one.slice(1)}`)
           )
           assert.deepStrictEqual(sideOf(unified, side), expected)

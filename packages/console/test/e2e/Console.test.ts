@@ -124,8 +124,10 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     assert.deepStrictEqual(await seriousOf(page), [])
     assert.notInclude(page.url(), joinToken)
     const body = { name: "bench", kind: "edge", publicKey: publicKeyOf(newPrivateKey()), joinToken }
-    const made = await new HubClient(joined.front.url, null).ask("POST", "/client/devices/register", { body })
-    assert.strictEqual(made.status, 201, made.text)
+    const created = await new HubClient(joined.front.url, null).ask("POST", "/client/devices/register", {
+      body
+    })
+    assert.strictEqual(created.status, 201, created.text)
     await dialog.getByText("bench has joined.").waitFor()
     await dialog.getByRole("button", { name: "Close" }).click()
 

@@ -157,51 +157,51 @@ describe("a decision reads the same in all its readers", { timeout: 120_000 }, (
     const answer = await decide.get(origin)?.(id, body)
     assert.strictEqual(answer?.status, 200, answer?.text)
     await joined.runWith(runId, ({ state }) => ["completed", "cancelled", "failed"].includes(state))
-    const told = await readers(runId, id)
+    const received = await readers(runId, id)
 
     const isEdited = edited && decision === "allow"
-    const remembered = told.edgeApproval.scope
+    const remembered = received.edgeApproval.scope
     const state = { allow: "approved", deny: "denied", cancel: "cancelled" }[decision]
     const decidedBy = String(joined.owner.userId)
     const allowedInput = isEdited ? { command: "echo harmless" } : undefined
     const record = { allowedInput, decidedBy, decision, edited: isEdited, origin, scope: remembered, state }
-    assert.deepStrictEqual<object>(recordOf(told.edgeApproval), record)
-    assert.deepStrictEqual<object>(recordOf(told.hub), record)
-    assert.deepStrictEqual(told.events, told.edgeEvents)
-    const resolved = told.events.find(({ type }) => type === "run.approval.resolved")?.payload ?? {}
+    assert.deepStrictEqual<object>(recordOf(received.edgeApproval), record)
+    assert.deepStrictEqual<object>(recordOf(received.hub), record)
+    assert.deepStrictEqual(received.events, received.edgeEvents)
+    const resolved = received.events.find(({ type }) => type === "run.approval.resolved")?.payload ?? {}
     assert.deepStrictEqual<object>(recordOf({ ...resolved, decidedBy: String(resolved["by"]) }), record)
     assert.deepStrictEqual(
       resolved["requestedInput"],
       isEdited ? { command: "echo dangerous" } : undefined,
       "the event has both inputs"
     )
-    assert.deepStrictEqual(told.hub.request.input, { command: "echo dangerous" })
+    assert.deepStrictEqual(received.hub.request.input, { command: "echo dangerous" })
 
-    assert.lengthOf(told.project, 1)
-    assert.deepStrictEqual(told.own, told.project)
-    assert.deepInclude<object>(told.project[0] ?? {}, {
+    assert.lengthOf(received.project, 1)
+    assert.deepStrictEqual(received.own, received.project)
+    assert.deepInclude<object>(received.project[0] ?? {}, {
       actor: decidedBy,
       outcome: "allowed",
       details: { decision, scope: remembered, edited: isEdited, origin, runId, approvalId: id }
     })
 
-    const approval = told.blocks.find(({ kind }) => kind === "approval")
+    const approval = received.blocks.find(({ kind }) => kind === "approval")
     assert(approval?.kind === "approval")
     assert.deepStrictEqual<object>(recordOf(approval.resolution ?? {}), record)
-    const call = told.blocks.find(({ kind }) => kind === "tool")
+    const call = received.blocks.find(({ kind }) => kind === "tool")
     assert(call?.kind === "tool")
     assert.isFalse(call.isWaiting)
     assert.strictEqual(call.allowedInput?.text.includes("harmless") ?? false, isEdited)
 
-    assert.include(told.text, `${state}${isEdited ? " with changes" : ""}`)
-    assert.include(told.text, places[origin])
-    assert.strictEqual(told.text.includes("allowed command: echo harmless"), isEdited)
-    assert.strictEqual(told.text.includes("(input edited)"), isEdited)
+    assert.include(received.text, `${state}${isEdited ? " with changes" : ""}`)
+    assert.include(received.text, places[origin])
+    assert.strictEqual(received.text.includes("allowed command: echo harmless"), isEdited)
+    assert.strictEqual(received.text.includes("(input edited)"), isEdited)
 
-    assert(told.hub.state !== "pending")
+    assert(received.hub.state !== "pending")
     const card = resolvedCard(
-      { summary: summarizeApproval(told.hub.request), place: "here", url: "https://hub.example.test" },
-      { ...told.hub, state: told.hub.state, by: decidedBy },
+      { summary: summarizeApproval(received.hub.request), place: "here", url: "https://hub.example.test" },
+      { ...received.hub, state: received.hub.state, by: decidedBy },
       "Ada"
     )
     const lines = JSON.stringify(card.lines).toLowerCase()

@@ -18,14 +18,14 @@ const MINUTES = 5
 const served = async (child: ChildProcess): Promise<string> => {
   const { stderr, stdout } = child
   if (stdout === null || stderr === null) throw new Error("its output is read")
-  let said = ""
-  stderr.setEncoding("utf8").on("data", (text: string) => (said += text))
+  let output = ""
+  stderr.setEncoding("utf8").on("data", (text: string) => (output += text))
   for await (const text of stdout.setEncoding("utf8")) {
-    said += String(text)
-    const line = /^\{"ready":true.*\}$/m.exec(said)
+    output += String(text)
+    const line = /^\{"ready":true.*\}$/m.exec(output)
     if (line !== null) return JSON.parse(line[0]).url
   }
-  throw new Error(`it has ended:\n${said}`)
+  throw new Error(`it has ended:\n${output}`)
 }
 
 describe.skipIf(!hasChromium)("the first run", () => {
@@ -37,9 +37,9 @@ describe.skipIf(!hasChromium)("the first run", () => {
     const steps: Array<readonly [string, number]> = []
     const step = async <A>(what: string, does: () => A | Promise<A>): Promise<A> => {
       const since = performance.now()
-      const given = await does()
+      const received = await does()
       steps.push([what, (performance.now() - since) / 1_000])
-      return given
+      return received
     }
     const npm = (...args: ReadonlyArray<string>) =>
       execFileSync("npm", [...args], { cwd: clone, stdio: "pipe", encoding: "utf8" })
@@ -89,10 +89,10 @@ describe.skipIf(!hasChromium)("the first run", () => {
     assert.deepStrictEqual(browser.complaints, [])
 
     const seconds = steps.reduce((sum, [, each]) => sum + each, 0)
-    const told = [...steps, ["in all", seconds] as const].map(
+    const received = [...steps, ["in all", seconds] as const].map(
       ([what, each]) => `${what}: ${each.toFixed(1)} s`
     )
-    process.stdout.write(`${told.join("\n")}\n`)
+    process.stdout.write(`${received.join("\n")}\n`)
     assert.isBelow(seconds, MINUTES * 60)
   })
 })

@@ -114,11 +114,11 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await joined.runWith(runId, ({ state }) => state === "running")
     mkdirSync(inWorkspace("site"))
     writeFileSync(join(inWorkspace("site"), "index.html"), "<title>Made</title><p>Shown at the device</p>")
-    const made = await joined.edge.client.ask("POST", "/v1/previews", {
+    const created = await joined.edge.client.ask("POST", "/v1/previews", {
       body: { workspace: "ws", runId, title: "The page", source: { kind: "folder", path: "site" } }
     })
-    assert.strictEqual(made.status, 201, made.text)
-    const { id } = made.body as { readonly id: string }
+    assert.strictEqual(created.status, 201, created.text)
+    const { id } = created.body as { readonly id: string }
     const watcher = await joined.hub.people.signIn("watcher", "web")
     await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
       body: { userId: watcher.userId, role: "viewer" }
@@ -210,11 +210,11 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await Promise.all([allow, deny].map((button) => button.dispatchEvent("click")))
     const outcomes = [first, second].map((page) => page.locator(".outcome"))
     await Promise.all(outcomes.map((outcome) => outcome.waitFor()))
-    const { state, ...told } = (await joined.owner.ask<HubApproval>("GET", `/client${target}`)).body
+    const { state, ...approval } = (await joined.owner.ask<HubApproval>("GET", `/client${target}`)).body
     const allowed = state === "approved"
-    assert.strictEqual(told.decidedBy, allowed ? joined.owner.userId : member.userId)
-    const [loser, says] = allowed ? [second, /Allowed, .*by owner/] : [first, "Denied by second"]
-    await loser.getByText(says).waitFor()
+    assert.strictEqual(approval.decidedBy, allowed ? joined.owner.userId : member.userId)
+    const [loser, send] = allowed ? [second, /Allowed, .*by owner/] : [first, "Denied by second"]
+    await loser.getByText(send).waitFor()
     await loser.getByText("Another user has already decided this approval.").waitFor()
     await (allowed ? first : second).getByText(allowed ? /Allowed, .*by you/ : "Denied by you").waitFor()
     await ended(runId, "completed")
@@ -339,9 +339,9 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
         "/say over"
       ].join("\n")
     )
-    const asked: Array<string> = []
+    const requestedUrls: Array<string> = []
     const page = await at("/approvals")
-    page.on("request", (request) => asked.push(request.url()))
+    page.on("request", (request) => requestedUrls.push(request.url()))
     await page.goto(`/runs/${runId}`)
     await page.getByText("over", { exact: true }).waitFor()
     await page.getByText("Run completed.").last().waitFor()
@@ -372,7 +372,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
       links.filter((href) => !/^(https?:|mailto:|\/)/.test(href)),
       []
     )
-    for (const url of asked) assert.isTrue(url.startsWith(joined.front.url), url)
+    for (const url of requestedUrls) assert.isTrue(url.startsWith(joined.front.url), url)
     assert.deepStrictEqual(browser.complaints, [])
     await page.context().close()
   })

@@ -36,9 +36,9 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
   /** One page per user. Each test loads it again, with cached files. */
   const pages = new Map<string, Page>()
   const at = async (target: string, as = token): Promise<Page> => {
-    const known = pages.get(as)
-    if (known !== undefined) await known.goto(target)
-    const page = known ?? (await browser.page(hub.url, as, target))
+    const existing = pages.get(as)
+    if (existing !== undefined) await existing.goto(target)
+    const page = existing ?? (await browser.page(hub.url, as, target))
     pages.set(as, page)
     return page
   }
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
   }
 
   /** An approval on a device that was never online. */
-  const asked = async (...after: ReadonlyArray<"expired" | "cancelled">) => {
+  const confirmations = async (...after: ReadonlyArray<"expired" | "cancelled">) => {
     const mirror = new Mirror(hub)
     const id = newId<ApprovalId>("apr")
     await mirror.device(owner.userId, projectId)
@@ -79,7 +79,11 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
   }
 
   it("explains why an approval can't be decided: expired, withdrawn, or its device disconnected, revoked or removed", async () => {
-    const [expired, withdrawn, pending] = [await asked("expired"), await asked("cancelled"), await asked()]
+    const [expired, withdrawn, pending] = [
+      await confirmations("expired"),
+      await confirmations("cancelled"),
+      await confirmations()
+    ]
     const page = await at(`/approvals/${expired.id}`)
     await page.getByText("No decision was made in time. The action was not allowed.").waitFor()
     assert.strictEqual(await page.getByRole("button", { name: "Allow once" }).count(), 0)

@@ -11,7 +11,7 @@ const isReady = (page: Page): Promise<unknown> =>
     `document.querySelector("h1") !== null && ![...document.querySelectorAll("main [role=status]")].some(({ textContent }) => textContent.includes("Loading"))`
   )
 
-const drawn = (page: Page): Promise<unknown> =>
+const card = (page: Page): Promise<unknown> =>
   page.evaluate(
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
   )
@@ -36,7 +36,7 @@ export class LateAnswers {
   /** Delivers held answers, that of the newest request first, until the page asks for nothing more. */
   async deliver(): Promise<void> {
     for (let quiet = 0; quiet < 3; quiet++) {
-      await drawn(this.page)
+      await card(this.page)
       const route = this.held.pop()
       if (route === undefined) {
         if (!(await isReady(this.page))) quiet = -1
@@ -44,7 +44,7 @@ export class LateAnswers {
       }
       quiet = -1
       await route.fulfill({ response: await route.fetch() })
-      await drawn(this.page)
+      await card(this.page)
     }
   }
 }

@@ -4,13 +4,13 @@ import { formatRelativeTime } from "../../src/ui/Time.tsx"
 describe("relative", () => {
   it("uses the largest unit that fits, past and future, in both languages", () => {
     const now = Date.parse("2026-06-09T12:00:00Z")
-    const said = (seconds: number, language: "en" | "zh" = "en") =>
+    const relativeTime = (seconds: number, language: "en" | "zh" = "en") =>
       formatRelativeTime(now + seconds * 1_000, now, language)
     assert.deepStrictEqual(
-      [0, -59, -60, -3_599, -3_600, -86_400, 90].map((seconds) => said(seconds)),
+      [0, -59, -60, -3_599, -3_600, -86_400, 90].map((seconds) => relativeTime(seconds)),
       ["now", "59 sec. ago", "1 min. ago", "59 min. ago", "1 hr. ago", "yesterday", "in 1 min."]
     )
-    assert.strictEqual(said(-400 * 86_400), "last yr.")
-    assert.strictEqual(said(-120, "zh"), "2分钟前")
+    assert.strictEqual(relativeTime(-400 * 86_400), "last yr.")
+    assert.strictEqual(relativeTime(-120, "zh"), "2分钟前")
   })
 })

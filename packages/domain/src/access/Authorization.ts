@@ -134,11 +134,11 @@ export const roleRefusal = (
     ? undefined
     : new PermissionDenied()
 
-/** Reason why a user may not decide an approval under a policy; undefined if they may. `own`: a message of the user reached the run. */
+/** Reason why a user may not decide an approval under a policy; undefined if they may. `isOwn`: a message of the user reached the run. */
 export const decisionRefusal = (
   { approvers, ownRequests }: ApprovalPolicy,
   memberRole: ProjectRole | undefined,
-  own: boolean
+  isOwn: boolean
 ): PermissionDenied | undefined => {
   const refusal = roleRefusal("approval.decide", memberRole)
   if (refusal !== undefined || memberRole === undefined) return refusal ?? new PermissionDenied()
@@ -146,7 +146,7 @@ export const decisionRefusal = (
     return new PermissionDenied({
       message: `Only the role ${approvers} or a stronger one can decide approvals in this project.`
     })
-  return own && !ownRequests
+  return isOwn && !ownRequests
     ? new PermissionDenied({ message: "You can't decide the approval of your own request in this project." })
     : undefined
 }

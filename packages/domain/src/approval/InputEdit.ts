@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>
 const isFields = (input: unknown): input is Fields =>
   typeof input === "object" && input !== null && !Array.isArray(input)
 
-const own = (fields: Fields, name: string): unknown =>
+const ownField = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? fields[name] : undefined
 
 /** Changed fields in the order of the requested input, added fields last. Empty if both inputs are equal. */
@@ -24,7 +24,7 @@ export const inputChanges = (requested: unknown, allowed: unknown): ReadonlyArra
   if (!isFields(requested) || !isFields(allowed))
     return Equal.equals(requested, allowed) ? [] : [{ name: "", requested, allowed }]
   return [...new Set([...Object.keys(requested), ...Object.keys(allowed)])].flatMap((name) => {
-    const change = { name, requested: own(requested, name), allowed: own(allowed, name) }
+    const change = { name, requested: ownField(requested, name), allowed: ownField(allowed, name) }
     return Equal.equals(change.requested, change.allowed) ? [] : [change]
   })
 }

@@ -188,8 +188,8 @@ const none: ReadonlyArray<Span> = []
 const namesSecret = new Map<string, boolean>()
 const MAX_NAMES = 1_024
 const mayNameSecret = (name: string): boolean => {
-  const known = namesSecret.get(name)
-  if (known !== undefined) return known
+  const cached = namesSecret.get(name)
+  if (cached !== undefined) return cached
   if (namesSecret.size >= MAX_NAMES) namesSecret.clear()
   const may = name.length <= 64 && finder().hits(name).length > 0
   namesSecret.set(name, may)

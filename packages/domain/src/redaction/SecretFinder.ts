@@ -92,9 +92,9 @@ export class SecretFinder {
     const byKeyword = new Map<string, Array<number>>()
     rules.forEach(({ keywords }, index) => {
       for (const keyword of keywords) {
-        const known = byKeyword.get(keyword)
-        if (known === undefined) byKeyword.set(keyword, [index])
-        else known.push(index)
+        const indexes = byKeyword.get(keyword)
+        if (indexes === undefined) byKeyword.set(keyword, [index])
+        else indexes.push(index)
       }
     })
     this.#rules = rules
@@ -196,8 +196,8 @@ export class SecretFinder {
   }
 
   #compile(index: number): CompiledRule {
-    const known = this.#compiled[index]
-    if (known !== undefined) return known
+    const cached = this.#compiled[index]
+    if (cached !== undefined) return cached
     const rule = this.#rules[index]
     if (rule === undefined) throw new RangeError("no such rule")
     return (this.#compiled[index] = new CompiledRule(rule))

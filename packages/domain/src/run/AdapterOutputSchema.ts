@@ -63,11 +63,11 @@ const problems = new Map<string, Problem>(
 )
 const payloadProblems = new Map<string, Problem>()
 const payloadProblem = (type: EventType): Problem => {
-  const known = payloadProblems.get(type)
-  if (known !== undefined) return known
-  const made = problemWith(Schema.Struct(payloads[type]))
-  payloadProblems.set(type, made)
-  return made
+  const cached = payloadProblems.get(type)
+  if (cached !== undefined) return cached
+  const problem = problemWith(Schema.Struct(payloads[type]))
+  payloadProblems.set(type, problem)
+  return problem
 }
 
 /** Without fields that are `undefined`: an event is JSON, which has none. */

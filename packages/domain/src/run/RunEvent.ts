@@ -251,9 +251,9 @@ const decoders = new Map<string, (u: unknown) => Option.Option<unknown>>(
  */
 export const decodeEvent = (input: unknown): Result.Result<KnownEvent | UnknownEvent, Schema.SchemaError> =>
   Result.map(decodeEnvelope(input), (envelope) => {
-    const known = decoders.get(envelope.type)?.(input)
-    return known !== undefined && Option.isSome(known)
-      ? { _tag: "KnownEvent", event: known.value as RunEvent } // decoded by the schema of the type
+    const decoded = decoders.get(envelope.type)?.(input)
+    return decoded !== undefined && Option.isSome(decoded)
+      ? { _tag: "KnownEvent", event: decoded.value as RunEvent } // decoded by the schema of the type
       : { _tag: "UnknownEvent", envelope }
   })
 

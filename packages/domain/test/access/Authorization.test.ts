@@ -36,13 +36,13 @@ describe("Authorization", () => {
     for (const approvers of Approvers.literals)
       for (const ownRequests of [true, false])
         for (const held of ProjectRole.literals)
-          for (const own of [true, false]) {
-            const may = strength(held) >= strength(approvers) && (ownRequests || !own)
-            const refusal = decisionRefusal({ approvers, ownRequests }, held, own)
+          for (const isOwn of [true, false]) {
+            const may = strength(held) >= strength(approvers) && (ownRequests || !isOwn)
+            const refusal = decisionRefusal({ approvers, ownRequests }, held, isOwn)
             assert.strictEqual(
               refusal === undefined,
               may,
-              `${held} of ${approvers}, own: ${own}, ${ownRequests}`
+              `${held} of ${approvers}, own: ${isOwn}, ${ownRequests}`
             )
           }
     const withoutRole = decisionRefusal({ approvers: "member", ownRequests: true }, undefined, false)

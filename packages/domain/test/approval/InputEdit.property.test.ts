@@ -16,12 +16,12 @@ describe("inputChanges", () => {
   })
 
   it.prop("gives changes that turn the requested input into the allowed one", [fields, fields], ([a, b]) => {
-    const made: Record<string, unknown> = { ...a }
+    const edited: Record<string, unknown> = { ...a }
     for (const { allowed, name } of inputChanges(a, b)) {
-      if (Object.hasOwn(b, name)) made[name] = allowed
-      else delete made[name]
+      if (Object.hasOwn(b, name)) edited[name] = allowed
+      else delete edited[name]
     }
-    assert.deepStrictEqual(made, { ...b })
+    assert.deepStrictEqual(edited, { ...b })
   })
 
   it.prop("treats an input that is not an object as one value", [json], ([value]) => {

@@ -71,7 +71,7 @@ describe("Redaction", () => {
       const random = numbers(seed)
       const redaction = new Redaction(values)
       const text = textOf(random)
-      let told = ""
+      let received = ""
       let context = ""
       let held = ""
       for (let at = 0; at < text.length;) {
@@ -79,13 +79,13 @@ describe("Redaction", () => {
         held += text.slice(at, at + size)
         at += size
         const piece = redaction.piece(context, held)
-        told += piece.shown
+        received += piece.shown
         context = piece.context
         held = piece.rest
       }
-      told += redaction.after(context, held)
-      assert.strictEqual(told, redaction.text(text))
-      for (const secret of secrets) assert.notInclude(told, bare(secret))
+      received += redaction.after(context, held)
+      assert.strictEqual(received, redaction.text(text))
+      for (const secret of secrets) assert.notInclude(received, bare(secret))
     },
     tries(800)
   )

@@ -47,19 +47,19 @@ describe(`Redaction, seed ${seed}`, () => {
         (text, sizes) => {
           const shown = redaction.text(text)
           for (const secret of [...values, ...keys]) assert.notInclude(shown, secret)
-          let told = ""
+          let received = ""
           let context = ""
           let held = ""
           for (let at = 0, turn = 0; at < text.length; turn++) {
             const size = sizes[turn % sizes.length] ?? 1
             const piece = redaction.piece(context, held + text.slice(at, at + size))
             at += size
-            told += piece.shown
+            received += piece.shown
             context = piece.context
             held = piece.rest
           }
-          told += redaction.after(context, held)
-          for (const secret of [...values, ...keys]) assert.notInclude(told, secret)
+          received += redaction.after(context, held)
+          for (const secret of [...values, ...keys]) assert.notInclude(received, secret)
         }
       ),
       { numRuns: CASES, seed }

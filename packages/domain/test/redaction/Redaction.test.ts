@@ -58,9 +58,9 @@ describe("Redaction", () => {
   })
 
   it("finds registered values of at least eight characters", () => {
-    const told = new Redaction(["correct horse battery", "(a+b)*[c]$", "short", "battery!"])
-    assert.strictEqual(told.text("the correct horse battery! short"), "the [redacted] short")
-    assert.strictEqual(told.text("x(a+b)*[c]$y"), "x[redacted]y")
+    const redactor = new Redaction(["correct horse battery", "(a+b)*[c]$", "short", "battery!"])
+    assert.strictEqual(redactor.text("the correct horse battery! short"), "the [redacted] short")
+    assert.strictEqual(redactor.text("x(a+b)*[c]$y"), "x[redacted]y")
     assert.strictEqual(
       new Redaction(["horsebattery"]).text("Bearer correcthorsebatterystaple"),
       "Bearer correct[redacted]staple"
@@ -91,7 +91,7 @@ describe("Redaction", () => {
   })
 
   it("takes out what is left of a secret where a text was cut inside it", () => {
-    const told = new Redaction(["correct-horse-battery"])
+    const redactor = new Redaction(["correct-horse-battery"])
     for (const [cut, left] of [
       ["Run deploy correct-hor…", "Run deploy [redacted]…"],
       ["Run deploy correct-horse-batter…", "Run deploy [redacted]…"],
@@ -101,7 +101,7 @@ describe("Redaction", () => {
       ["Say correct words…", "Say correct words…"],
       ["Run deploy correct-hor", "Run deploy correct-hor"]
     ]) {
-      assert.strictEqual(told.text(cut ?? ""), left)
+      assert.strictEqual(redactor.text(cut ?? ""), left)
     }
   })
 })

@@ -113,13 +113,13 @@ describe("a run whose runtime stops", () => {
           ? open.filter((id) => id !== event.payload.approvalId)
           : open
       }, [])
-      const asked = inputs.find(
+      const requested = inputs.find(
         (input) => input._tag === "ApprovalRequested" && input.approvalId === pending[0]
       )
-      if (asked?._tag !== "ApprovalRequested") return
+      if (requested?._tag !== "ApprovalRequested") return
       const cancel: RunMachineInput = {
         _tag: "ApprovalDecided",
-        approvalId: asked.approvalId,
+        approvalId: requested.approvalId,
         answer: { decision: "cancel", scope: "once" }
       }
       const events = eventsOf([...inputs, cancel, { _tag: "OutcomeReported", outcome }, { _tag: "Ended" }])

@@ -18,7 +18,7 @@ const decided = ({ decision, isEdited, scope }: typeof Answer.Type): RunMachineI
   ...(isEdited ? { edit } : {})
 })
 
-const asked = (): RunState => {
+const requested = (): RunState => {
   const inputs: ReadonlyArray<RunMachineInput> = [
     { _tag: "Created", payload: created },
     { _tag: "Spawned" },
@@ -37,7 +37,7 @@ describe("a second decision", () => {
     "succeeds only where neither decision changed the input and both decide the same",
     [Answer, Answer],
     ([first, second]) => {
-      const [state] = transition(asked(), decided(first))
+      const [state] = transition(requested(), decided(first))
       const [after, actions] = transition(state, decided(second))
       const isSame = first.decision === second.decision && !first.isEdited && !second.isEdited
       assert.strictEqual(after, state, "it changes nothing")

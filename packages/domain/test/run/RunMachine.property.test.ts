@@ -180,7 +180,7 @@ describe("RunMachine", () => {
     ([sequence]) => {
       const { actions, events } = play([...sequence, ended])
       for (const id of approvalIds) {
-        const asked = events.some(
+        const requested = events.some(
           (event) => event.type === "run.approval.requested" && event.payload.approvalId === id
         )
         const withdrawn = events.some(
@@ -194,7 +194,7 @@ describe("RunMachine", () => {
         const unwritten = answers.filter(
           (action) => action._tag === "Answer" && action.answer.reason === "the run is ending"
         )
-        assert.strictEqual(answers.length - unwritten.length, asked && !withdrawn ? 1 : 0)
+        assert.strictEqual(answers.length - unwritten.length, requested && !withdrawn ? 1 : 0)
       }
     },
     runs

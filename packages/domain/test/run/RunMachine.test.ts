@@ -19,7 +19,7 @@ const ask = (approvalId: typeof a): RunMachineInput => ({
   request: request(),
   expiresAt
 })
-const say = (event: Extract<RunMachineInput, { _tag: "EventEmitted" }>["event"]): RunMachineInput => ({
+const emitted = (event: Extract<RunMachineInput, { _tag: "EventEmitted" }>["event"]): RunMachineInput => ({
   _tag: "EventEmitted",
   event
 })
@@ -48,7 +48,7 @@ const actionsOf = (
 ): ReadonlyArray<TransitionAction> => transition(after(...before), input)[1]
 
 /** Appended types and other actions, in order. */
-const told = (actions: ReadonlyArray<TransitionAction>): ReadonlyArray<string> =>
+const described = (actions: ReadonlyArray<TransitionAction>): ReadonlyArray<string> =>
   actions.map((action) => (action._tag === "Append" ? action.event.type : action._tag))
 
 const appended = (actions: ReadonlyArray<TransitionAction>): ReadonlyArray<EventDraft> =>
@@ -63,46 +63,46 @@ describe("transition", () => {
   })
 
   it("writes nothing of a run that was not created", () => {
-    for (const input of [say(delta), ask(a), ended, { _tag: "Spawned" } as const]) {
+    for (const input of [emitted(delta), ask(a), ended, { _tag: "Spawned" } as const]) {
       assert.deepStrictEqual(appended(transition(initial, input)[1]), [], input._tag)
     }
   })
 
   it("is starting once it is spawned, and running once the runtime says so", () => {
     assert.strictEqual(after({ _tag: "Spawned" }).status, "starting")
-    assert.strictEqual(after({ _tag: "Spawned" }, say(draft("run.started", {}))).status, "running")
-    assert.strictEqual(after(say(delta), { _tag: "Spawned" }).status, "running")
+    assert.strictEqual(after({ _tag: "Spawned" }, emitted(draft("run.started", {}))).status, "running")
+    assert.strictEqual(after(emitted(delta), { _tag: "Spawned" }).status, "running")
   })
 
   it("keeps the runtime's session and model", () => {
     const { runtimeSessionId, model } = after(
-      say(draft("run.started", { runtimeSessionId: "s", model: "m" }))
+      emitted(draft("run.started", { runtimeSessionId: "s", model: "m" }))
     )
     assert.deepStrictEqual({ runtimeSessionId, model }, { runtimeSessionId: "s", model: "m" })
   })
 
   it("has started when the runtime speaks or asks before it says so", () => {
-    assert.deepStrictEqual(told(actionsOf(say(delta))), ["run.started", "run.message.delta"])
-    assert.deepStrictEqual(told(actionsOf(ask(a))), ["run.started", "run.approval.requested"])
-    assert.deepStrictEqual(told(actionsOf(say(draft("run.started", {})), say(delta))), [])
+    assert.deepStrictEqual(described(actionsOf(emitted(delta))), ["run.started", "run.message.delta"])
+    assert.deepStrictEqual(described(actionsOf(ask(a))), ["run.started", "run.approval.requested"])
+    assert.deepStrictEqual(described(actionsOf(emitted(draft("run.started", {})), emitted(delta))), [])
   })
 
   it("has not started when the runtime is not there", () => {
     const missing = draft("runtime.unavailable", { reason: "command_missing", message: "Not there." })
-    assert.deepStrictEqual(told(actionsOf(say(missing))), ["runtime.unavailable"])
-    assert.strictEqual(after(say(missing)).status, "created")
+    assert.deepStrictEqual(described(actionsOf(emitted(missing))), ["runtime.unavailable"])
+    assert.strictEqual(after(emitted(missing)).status, "created")
   })
 
   it("shares the state where an event does not move the run", () => {
-    const state = after(say(draft("run.started", {})))
-    assert.strictEqual(transition(state, say(delta))[0], state)
+    const state = after(emitted(draft("run.started", {})))
+    assert.strictEqual(transition(state, emitted(delta))[0], state)
   })
 
   it("takes a result for an open call and no other", () => {
-    assert.deepStrictEqual([...after(say(call)).openCalls], [["c1", "Bash"]])
-    assert.deepStrictEqual(told(actionsOf(say(call), say(call))), [])
-    assert.deepStrictEqual(told(actionsOf(say(result), say(call))), ["run.tool.result"])
-    assert.deepStrictEqual(told(actionsOf(say(result), say(call), say(result))), [])
+    assert.deepStrictEqual([...after(emitted(call)).openCalls], [["c1", "Bash"]])
+    assert.deepStrictEqual(described(actionsOf(emitted(call), emitted(call))), [])
+    assert.deepStrictEqual(described(actionsOf(emitted(result), emitted(call))), ["run.tool.result"])
+    assert.deepStrictEqual(described(actionsOf(emitted(result), emitted(call), emitted(result))), [])
   })
 
   it("waits while any approval pends, and runs when the last is resolved", () => {
@@ -143,7 +143,7 @@ describe("transition", () => {
 
   it("ends the run by a decision that cancels: this approval first, then the others, then the process", () => {
     const actions = actionsOf(decide(a, { decision: "cancel", reason: "no" }), ask(a), ask(b))
-    assert.deepStrictEqual(told(actions), [
+    assert.deepStrictEqual(described(actions), [
       "run.approval.resolved",
       "Answer",
       "run.approval.resolved",
@@ -184,7 +184,7 @@ describe("transition", () => {
 
   it("resolves a withdrawn approval as cancelled and tells the runtime nothing", () => {
     const withdrawn: RunMachineInput = { _tag: "ApprovalWithdrawn", approvalId: a, reason: "it went on" }
-    assert.deepStrictEqual(told(actionsOf(withdrawn, ask(a))), ["run.approval.resolved"])
+    assert.deepStrictEqual(described(actionsOf(withdrawn, ask(a))), ["run.approval.resolved"])
     assert.strictEqual(after(ask(a), withdrawn).resolved.get(a), "cancelled")
     assert.deepStrictEqual(actionsOf(withdrawn, ask(a), decide(a)), [])
   })
@@ -224,12 +224,12 @@ describe("transition", () => {
   })
 
   it("lets the process leave when the runtime concludes, also where it is being stopped already", () => {
-    assert.deepStrictEqual(told(actionsOf(conclude())), ["Leave"])
+    assert.deepStrictEqual(described(actionsOf(conclude())), ["Leave"])
     assert.deepStrictEqual(actionsOf(conclude(), cancel), [{ _tag: "Leave" }])
   })
 
   it("resolves what pends when the runtime concludes", () => {
-    assert.deepStrictEqual(told(actionsOf(conclude(), say(delta), ask(a))), [
+    assert.deepStrictEqual(described(actionsOf(conclude(), emitted(delta), ask(a))), [
       "run.approval.resolved",
       "Answer",
       "Leave"
@@ -237,8 +237,8 @@ describe("transition", () => {
   })
 
   it("stops the process on every cancel, also after a conclusion that then stands", () => {
-    assert.deepStrictEqual(told(actionsOf(cancel)), ["Stop"])
-    assert.deepStrictEqual(told(actionsOf(cancel, conclude())), ["Stop"])
+    assert.deepStrictEqual(described(actionsOf(cancel)), ["Stop"])
+    assert.deepStrictEqual(described(actionsOf(cancel, conclude())), ["Stop"])
     assert.strictEqual(after(conclude(), cancel, ended).status, "completed")
     assert.strictEqual(after(cancel, conclude(), ended).status, "cancelled")
   })
@@ -250,7 +250,7 @@ describe("transition", () => {
     ["silence", "The runtime stopped producing output."]
   ] as const)("times out (%s): first the time-out, then the failure", (kind, message) => {
     const timedOut: RunMachineInput = { _tag: "TimedOut", kind, afterMs: 1_000 }
-    assert.deepStrictEqual(told(actionsOf(timedOut, ask(a))), [
+    assert.deepStrictEqual(described(actionsOf(timedOut, ask(a))), [
       "runtime.timeout",
       "run.approval.resolved",
       "Answer",
@@ -259,15 +259,19 @@ describe("transition", () => {
     assert.deepStrictEqual(appended(actionsOf(ended, timedOut)), [
       draft("run.failed", { error: { code: "run_timeout", message, details: { kind, afterMs: 1_000 } } })
     ])
-    assert.deepStrictEqual(told(actionsOf(timedOut, conclude())), ["Stop"])
+    assert.deepStrictEqual(described(actionsOf(timedOut, conclude())), ["Stop"])
   })
 
   it("overrules the runtime: ends what is under way, and what it calls a success", () => {
     const error = { code: "permission_denied", message: "It went too far." }
     const overruled: RunMachineInput = { _tag: "FailureImposed", error }
-    assert.deepStrictEqual(told(actionsOf(overruled, ask(a))), ["run.approval.resolved", "Answer", "Stop"])
+    assert.deepStrictEqual(described(actionsOf(overruled, ask(a))), [
+      "run.approval.resolved",
+      "Answer",
+      "Stop"
+    ])
     assert.deepStrictEqual(appended(actionsOf(ended, overruled)), [draft("run.failed", { error })])
-    assert.deepStrictEqual(told(actionsOf(overruled, conclude())), [])
+    assert.deepStrictEqual(described(actionsOf(overruled, conclude())), [])
     const usage = { turns: 3 }
     assert.deepStrictEqual(
       appended(actionsOf(ended, conclude({ _tag: "Completed", text: "Done.", usage }), overruled)),
@@ -298,15 +302,15 @@ describe("transition", () => {
   })
 
   it("closes what is open before it ends: approvals, then calls, then the run", () => {
-    const crashed = actionsOf(ended, say(call), ask(a))
-    assert.deepStrictEqual(told(crashed), [
+    const crashed = actionsOf(ended, emitted(call), ask(a))
+    assert.deepStrictEqual(described(crashed), [
       "run.approval.resolved",
       "Answer",
       "run.tool.result",
       "run.failed"
     ])
     assert.deepInclude(appended(crashed)[1]?.payload, { callId: "c1", tool: "Bash", status: "failed" })
-    const cancelled = appended(actionsOf(ended, say(call), cancel))
+    const cancelled = appended(actionsOf(ended, emitted(call), cancel))
     assert.deepInclude(cancelled[0]?.payload, { callId: "c1", tool: "Bash", status: "cancelled" })
   })
 

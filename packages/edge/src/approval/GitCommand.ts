@@ -23,7 +23,7 @@ const quiet = new Set([
 ])
 
 /** Long options that name a program or a setting, and short ones by subcommand. Git completes abbreviations and takes clusters. */
-const longs = [
+const longOptions = [
   "exec",
   "upload-pack",
   "receive-pack",
@@ -33,7 +33,7 @@ const longs = [
   "template",
   "strategy"
 ]
-const shorts: Readonly<Record<string, RegExp>> = {
+const shortOptions: Readonly<Record<string, RegExp>> = {
   rebase: /^-[a-zA-Z]*[xs]/,
   merge: /^-[a-zA-Z]*s/,
   grep: /^-[a-zA-Z]*O/,
@@ -47,7 +47,7 @@ const isRunningRemote = (word: string): boolean => /^[a-z0-9+.-]+::|:\/\/-/i.tes
 const namesProgram = (word: string): boolean => {
   if (!word.startsWith("--") || word === "--") return false
   const [name = ""] = word.slice(2).split("=", 1)
-  return longs.some((long) => long.startsWith(name))
+  return longOptions.some((long) => long.startsWith(name))
 }
 
 /** How git with these arguments can be granted. */
@@ -67,7 +67,7 @@ export const gitGrantability = (args: ReadonlyArray<string>): "never" | "exact" 
   if (!subcommands.has(subcommand)) return "never"
   if (subcommand === "submodule" && rest.some((word) => word === "foreach" || word === "update"))
     return "never"
-  const short = shorts[subcommand]
+  const short = shortOptions[subcommand]
   const runs = rest.some((word) => isRunningRemote(word) || namesProgram(word) || short?.test(word) === true)
   const writes = rest.some((word) => word.startsWith("--ou") || /^-[a-zA-Z]*o/.test(word))
   return runs ? "never" : elsewhere || writes ? "exact" : "prefix"

@@ -75,11 +75,11 @@ export const unusableReason = (rule: GrantRule): string | undefined => {
       const words = program === -1 ? [] : rule.command.slice(program)
       const inner = unwrapCommand(words) ?? []
       const hold = grantabilityOf(inner)
-      const said = JSON.stringify(words[0] ?? "")
-      if (hold === "never") return `a grant to name a program, and ${said} runs another program or a script`
+      const quoted = JSON.stringify(words[0] ?? "")
+      if (hold === "never") return `a grant to name a program, and ${quoted} runs another program or a script`
       const widens = hold === "exact" || program > 0 || inner.length < words.length
       return rule.prefix === true && widens
-        ? `a grant for ${said} without prefix, because more arguments make it another program`
+        ? `a grant for ${quoted} without prefix, because more arguments make it another program`
         : prefixFault(rule)
     }
     default:

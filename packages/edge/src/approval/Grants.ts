@@ -78,7 +78,7 @@ export class Grants extends Context.Service<
             run,
             place: workspacePathsAt(root),
             configured: [...configured(run.workspace), ...rulesOf(ofAgent)],
-            kept: (rule, sessionId) =>
+            storedGrant: (rule, sessionId) =>
               store.get<{ readonly id: GrantId }>(
                 "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",
                 run.workspace,

@@ -35,8 +35,8 @@ export class Lookups {
 
   /** Throws if the path cannot be read, and beyond the maximum. */
   stats(path: string): Stats | undefined {
-    const known = this.#stats.get(path)
-    if (known !== undefined || this.#stats.has(path)) return known
+    const cached = this.#stats.get(path)
+    if (cached !== undefined || this.#stats.has(path)) return cached
     this.#count()
     const found = this.#files.lstat(path)
     this.#stats.set(path, found)
@@ -44,14 +44,14 @@ export class Lookups {
   }
 
   /** Cached result of an earlier lookup. */
-  known(path: string): Stats | undefined {
+  cachedStats(path: string): Stats | undefined {
     return this.#stats.get(path)
   }
 
   /** Target of a link, as written. */
   linkAt(path: string): string {
-    const known = this.#links.get(path)
-    if (known !== undefined) return known
+    const cached = this.#links.get(path)
+    if (cached !== undefined) return cached
     this.#count()
     const to = this.#files.readlink(path)
     this.#links.set(path, to)

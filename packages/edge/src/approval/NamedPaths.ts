@@ -64,10 +64,10 @@ export const touchesInsideOnly = (
   const programs = new Set([start, command.length - inner.length])
   const isProgram = (word: string, at: number): boolean =>
     programs.has(at) && (!word.includes("/") || ofSystem.test(word))
-  const kept = programOf(inner) === "sed" ? withoutSedScripts(inner.slice(1)) : inner.slice(1)
+  const args = programOf(inner) === "sed" ? withoutSedScripts(inner.slice(1)) : inner.slice(1)
   const named = [
     ...command.slice(0, command.length - inner.length + 1).filter((word, at) => !isProgram(word, at)),
-    ...kept,
+    ...args,
     ...(input === undefined ? [] : [input])
   ]
   return stayInside(named, folder, place)

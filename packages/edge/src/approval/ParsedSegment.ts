@@ -53,11 +53,11 @@ export const segmentOf = (
   const { args, name, prefix, redirects } = node
   const found = redirections(redirects, around)
   const assignments = prefix.filter((each) => each.type === "Assignment")
-  const given = name === undefined ? [] : [name, ...args]
-  const words = given.map((each) => (each.type === "Word" ? each.value : each.text))
+  const parts = name === undefined ? [] : [name, ...args]
+  const words = parts.map((each) => (each.type === "Word" ? each.value : each.text))
   const inner = unwrapCommand(words)
   const isKnown =
-    given.every((each) => each.type === "Word" && isLiteral(each)) &&
+    parts.every((each) => each.type === "Word" && isLiteral(each)) &&
     assignments.every(
       ({ append, index, value }) => !append && !index && value.type === "Word" && isLiteral(value)
     )

@@ -157,8 +157,8 @@ class LookAt implements RequestPaths {
 
   /** Target of a real path, whose existing part was read when it was followed. */
   #isInRepository(path: string): boolean {
-    const known = this.#repositories.get(path)
-    if (known !== undefined) return known
+    const cached = this.#repositories.get(path)
+    if (cached !== undefined) return cached
     const isBelowOne =
       path !== this.root && (isRepositoryName(basename(path)) || this.#isInRepository(dirname(path)))
     const isOne = isBelowOne || this.#holdsRepository(path)
@@ -175,7 +175,7 @@ class LookAt implements RequestPaths {
 
   /** Whether a file has other names; true if that is unknown. */
   #holdsManifest(folder: string): boolean {
-    if (this.#lookups.known(folder)?.isDirectory() !== true) return false
+    if (this.#lookups.cachedStats(folder)?.isDirectory() !== true) return false
     const names = [...manifests, `${basename(folder)}.gemspec`]
     try {
       return names.some((name) => this.#lookups.stats(joinPath(folder, name)) !== undefined)
@@ -186,7 +186,7 @@ class LookAt implements RequestPaths {
 
   /** Whether a folder contains a repository's data: a moved `.git`, a bare repository, or that of a submodule or a worktree. */
   #holdsRepository(path: string): boolean {
-    if (this.#lookups.known(path)?.isDirectory() !== true) return false
+    if (this.#lookups.cachedStats(path)?.isDirectory() !== true) return false
     const holds = (name: string): boolean => this.#lookups.stats(joinPath(path, name)) !== undefined
     return holds("HEAD") && (holds("objects") || holds("commondir"))
   }

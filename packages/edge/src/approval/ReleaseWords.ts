@@ -39,10 +39,10 @@ const staysLocal = (words: ReadonlyArray<string>, rest: string): boolean => {
 
 /** Actions of a command's words. `rest` are the words after the program and its first options. */
 export const releaseOf = (words: ReadonlyArray<string>, rest: string): "publish" | "deploy" | undefined => {
-  const said = words.slice(1)
-  const found = said.some((word) => deploys.has(word))
+  const args = words.slice(1)
+  const found = args.some((word) => deploys.has(word))
     ? "deploy"
-    : said.some((word) => publishes.has(word))
+    : args.some((word) => publishes.has(word))
       ? "publish"
       : undefined
   return found === undefined || staysLocal(words, rest) ? undefined : found

@@ -49,7 +49,7 @@ const does = (table: SubcommandTable, program: string, rest: string): boolean =>
   Object.hasOwn(table, program) && table[program]?.test(rest) === true
 
 /** A program's words without its options: `push` for `git -C x --no-pager push`. */
-const said = ([, ...args]: ReadonlyArray<string>): string => {
+const textWithoutOptions = ([, ...args]: ReadonlyArray<string>): string => {
   let at = 0
   while (args[at]?.startsWith("-") === true && !/^--?[a-z-]*version$/.test(args[at] ?? "")) {
     at += /^(-[CcHnR]|--(context|namespace|host|prefix|filter|cwd|repo|profile|region|config))$/.test(
@@ -81,7 +81,7 @@ const nameOf = (words: ReadonlyArray<string>): string => {
   if (shells.has(program) || interpreters.has(program)) return words[1] ?? ""
   if (!runners.has(program)) return words[0]?.includes("/") === true ? program : ""
   return (
-    said(words)
+    textWithoutOptions(words)
       .replace(/^run(-script)? /, "")
       .split(" ", 1)[0] ?? ""
   )
@@ -89,13 +89,13 @@ const nameOf = (words: ReadonlyArray<string>): string => {
 
 const judgeWords = (
   inner: ReadonlyArray<string>,
-  fed: boolean,
+  hasPipedInput: boolean,
   writesDelicate: (path: string) => boolean
 ): readonly [ActionClass, Risk] => {
   const found: Array<readonly [ActionClass, Risk]> = []
   for (const words of readings(inner)) {
     const program = programOf(words)
-    const rest = said(words)
+    const rest = textWithoutOptions(words)
     const all = words.slice(1).join(" ")
     const name = nameOf(words)
     if (does(deployCommands, program, rest) || deployName.test(name)) found.push(["deploy", "high"])
@@ -110,7 +110,7 @@ const judgeWords = (
     if (privilegePrograms.has(program) || program.startsWith("mkfs")) found.push(["shell", "high"])
     if (program === "rm" || program === "rmdir") found.push(["shell", "medium"])
     const runsCode = shells.has(program) || interpreters.has(program)
-    if (runsCode && fed && grantabilityOf(words) === "never") found.push(["shell", "high"])
+    if (runsCode && hasPipedInput && grantabilityOf(words) === "never") found.push(["shell", "high"])
     if (grantabilityOf(words) === "never") found.push(["shell", "medium"])
     if (runsCode) found.push(["shell", "medium"])
     if (writers.has(program) && words.slice(1).some((word) => !word.startsWith("-") && writesDelicate(word)))

@@ -37,7 +37,7 @@ export interface RunPolicyOptions {
   /** Rules of the Edge's configuration for this workspace. */
   readonly configured: ReadonlyArray<GrantRule>
   /** The stored grant that covers exactly this: a permanent one, or one for the session. */
-  readonly kept: (rule: GrantRule, sessionId: SessionId | undefined) => GrantId | undefined
+  readonly storedGrant: (rule: GrantRule, sessionId: SessionId | undefined) => GrantId | undefined
   readonly put: (grant: Grant) => Write
   /** Policy of the embedding program, after this one. */
   readonly program?: ProgramPolicy | undefined
@@ -54,7 +54,7 @@ export interface GrantDecision {
 const order: ReadonlyArray<DecisionScope> = ["once", "run", "session", "always"]
 
 /** State of the check of one request. */
-interface Judging extends WorkspaceGrants {
+interface PolicyContext extends WorkspaceGrants {
   readonly look: RequestPaths
   readonly isRememberable: (need: Need) => boolean
 }
@@ -71,7 +71,7 @@ const once = (answer: (need: Need) => boolean): ((need: Need) => boolean) => {
 export class RunPolicy {
   private readonly options: RunPolicyOptions
   /** State of the last request's check, so that further checks use the same lookups. */
-  private last: { readonly assessed: AssessedRequest; readonly judging: Judging } | undefined
+  private last: { readonly assessed: AssessedRequest; readonly context: PolicyContext } | undefined
   /** Remembered rules by their key, with the approval that allowed each. */
   private readonly ofRun = new Map<string, ApprovalId>()
 
@@ -84,15 +84,15 @@ export class RunPolicy {
    * command, since a part of a secret is not recognized as one.
    */
   assess(request: ApprovalRequest, redacted: ApprovalRequest = request): AssessedRequest {
-    const judging = this.judging()
-    const { look } = judging
+    const context = this.newContext()
+    const { look } = context
     const segments = request.command === undefined ? [] : segmentsOf(request.command)
     const guessed = assessRisk(request, segments, look)
     // If the runtime offers only `once`, it asks each time.
     const repeats = request.scopes.some((scope) => scope !== "once")
     const wanted = repeats ? needsOf({ ...request, ...guessed }, segments, look) : undefined
     const offered = request.scopes.filter(
-      (scope) => scope === "once" || this.remembers(scope, wanted, judging)
+      (scope) => scope === "once" || this.remembers(scope, wanted, context)
     )
     // After too many lookups, the other paths are unknown.
     const { isExhausted } = look
@@ -107,18 +107,18 @@ export class RunPolicy {
       ...shownSegments(request, redacted, segments)
     }
     const result = { request: { ...request, ...assessment, scopes }, shown, needs, lookups: look.calls }
-    this.last = { assessed: result, judging }
+    this.last = { assessed: result, context }
     return result
   }
 
   /** `isWhole`: whether the request was assessed as the runtime sent it. */
   judge(assessed: AssessedRequest, isWhole = true): PolicyVerdict {
     const { needs, request } = assessed
-    const judging = this.last?.assessed === assessed ? this.last.judging : this.judging()
+    const context = this.last?.assessed === assessed ? this.last.context : this.newContext()
     this.last = undefined
-    const isOrdinary = (file: string) => editAnswer(judging.look.targetOf(file)).answer === "allow"
+    const isOrdinary = (file: string) => editAnswer(context.look.targetOf(file)).answer === "allow"
     const { program, run } = this.options
-    const verdict = decideByPolicy(run.mode, request, needs, judging, isOrdinary)
+    const verdict = decideByPolicy(run.mode, request, needs, context, isOrdinary)
     if (program === undefined) return verdict
     const decided = program({ run, request }, verdict)
     // A part of a request is not enough to allow the whole.
@@ -141,7 +141,7 @@ export class RunPolicy {
   ): ReadonlyArray<Write> {
     const { decision, scope } = answer
     if (decision !== "allow" || scope === "once") return []
-    const { configured } = this.judging()
+    const { configured } = this.newContext()
     const missing = needs.filter((need) => !configured(need))
     if (scope === "run") {
       for (const need of missing) this.ofRun.set(ruleKey(need), decided.approvalId)
@@ -149,8 +149,8 @@ export class RunPolicy {
     }
     // A grant for the session only does not count as a permanent one.
     const sessionId = scope === "session" ? this.options.run.sessionId : undefined
-    const unkept = missing.filter((need) => this.options.kept(need, sessionId) === undefined)
-    return unkept.map((rule) => this.grant(rule, scope, decided))
+    const unstored = missing.filter((need) => this.options.storedGrant(need, sessionId) === undefined)
+    return unstored.map((rule) => this.grant(rule, scope, decided))
   }
 
   private grant(rule: GrantRule, scope: Grant["scope"], { approvalId, by, nowMs }: GrantDecision): Write {
@@ -171,13 +171,13 @@ export class RunPolicy {
   private remembers(
     scope: DecisionScope,
     needs: ReadonlyArray<Need> | undefined,
-    { configured, isRememberable }: Judging
+    { configured, isRememberable }: PolicyContext
   ): boolean {
     if (needs === undefined || (scope === "session" && this.options.run.sessionId === undefined)) return false
     return needs.every((need) => configured(need) || isRememberable(need))
   }
 
-  private judging(): Judging {
+  private newContext(): PolicyContext {
     const look = this.options.place.look()
     const rememberable = once((need) => isRememberable(need, look))
     return {
@@ -201,7 +201,7 @@ export class RunPolicy {
   }
 
   #memoryOf(need: Need): string | undefined {
-    return this.ofRun.get(ruleKey(need)) ?? this.options.kept(need, this.options.run.sessionId)
+    return this.ofRun.get(ruleKey(need)) ?? this.options.storedGrant(need, this.options.run.sessionId)
   }
 
   /** The need of a granted command without the files that the configuration allows it to write. */

@@ -132,10 +132,10 @@ class Reader {
     commands.forEach((command, i) => {
       if (this.segments.length > MAX_SEGMENTS) return
       const last = commands[i - 1]
-      const fed = last === undefined ? undefined : `${around.source.slice(pos, last.end)} |`
+      const pipedInput = last === undefined ? undefined : `${around.source.slice(pos, last.end)} |`
       this.apart(() => {
         this.moved = false
-        this.read(command, { ...around, input: joinTexts(around.input, fed) })
+        this.read(command, { ...around, input: joinTexts(around.input, pipedInput) })
         moves = this.moved
       })
     })
@@ -205,8 +205,8 @@ class Reader {
   }
 
   private move({ exact, words: [program, to = "", ...more] }: ParsedSegment): void {
-    const known = exact && program === "cd" && more.length === 0 && !/^([-+]|$)/.test(to)
-    this.cwd = known && this.cwd !== undefined ? inFolder(this.cwd, to) : undefined
+    const isKnown = exact && program === "cd" && more.length === 0 && !/^([-+]|$)/.test(to)
+    this.cwd = isKnown && this.cwd !== undefined ? inFolder(this.cwd, to) : undefined
     this.moved = true
   }
 

@@ -11,16 +11,16 @@ export const grants = HttpApiBuilder.group(
   EdgeApi,
   "grants",
   Effect.fnUntraced(function* (handlers) {
-    const kept = yield* Grants
+    const stored = yield* Grants
     return handlers.handleAll({
       list: ({ query: { cursor, limit, workspace } }) =>
         pageOf(
           { principal: LOCAL_PRINCIPAL, filter: `grants ${workspace ?? ""}`, cursor, limit },
           idPosition,
-          (after, limit) => Effect.sync(() => kept.page({ after, workspace, limit }))
+          (after, limit) => Effect.sync(() => stored.page({ after, workspace, limit }))
         ).pipe(withErrorObject),
 
-      remove: ({ params }) => withErrorObject(kept.remove(params.id))
+      remove: ({ params }) => withErrorObject(stored.remove(params.id))
     })
   })
 )

@@ -15,7 +15,7 @@ import {
 import { failureOf } from "./LinkEnd.ts"
 import type { LiveLink } from "./LinkSession.ts"
 
-const broke = new Overloaded({ message: "The link broke: the next one finds out which key counts." })
+const connectionLost = new Overloaded({ message: "The link broke: the next one finds out which key counts." })
 
 const orOverloaded = Effect.mapError(({ message }: DeviceFileUnusable) => new Overloaded({ message }))
 
@@ -34,15 +34,15 @@ export const rotateKey = Effect.fn("KeyRotation.rotate")(function* (
     Effect.mapError((error) => {
       const failure = failureOf(error)
       return failure === undefined
-        ? broke
+        ? connectionLost
         : new Conflict({ message: `The Hub refuses the new key: ${failure.message}` })
     }),
     // Calls over a closing link are interrupted.
     Effect.catchCause((cause) =>
-      Effect.fail(Option.getOrElse(Cause.findErrorOption(cause), (): Conflict | Overloaded => broke))
+      Effect.fail(Option.getOrElse(Cause.findErrorOption(cause), (): Conflict | Overloaded => connectionLost))
     )
   )
-  const { next: _, ...kept } = device
-  yield* orOverloaded(save({ ...kept, privateKey }))
+  const { next: _, ...rest } = device
+  yield* orOverloaded(save({ ...rest, privateKey }))
   yield* Effect.logInfo("rotated the device key")
 }, Effect.uninterruptible)

@@ -39,8 +39,8 @@ export const openLink = Effect.fnUntraced(function* (address: string, { ping, si
       dialled = socket
       let reason = ""
       socket.on("error", ({ message }) => (reason = message))
-      socket.on("close", (code, said) =>
-        Deferred.doneUnsafe(closed, Effect.succeed({ code, reason: said.toString() || reason }))
+      socket.on("close", (code, closeReason) =>
+        Deferred.doneUnsafe(closed, Effect.succeed({ code, reason: closeReason.toString() || reason }))
       )
       return socket
     }),

@@ -83,13 +83,13 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
     if (events.lines.length === 0) return store.commit(projections)
     const lines = events.lines.join("\n")
     const lastSeq = firstSeq + events.lines.length - 1
-    const began = performance.now()
+    const startedAt = performance.now()
     const bytes = Buffer.from(lines)
     const batch: StoredBatch = { batch: 0, runId, firstSeq, lastSeq, lines, bytes, terminal }
     return store.commit([insertBatchRow(batch, bytes), ...projections]).pipe(
       Effect.tap(() =>
         Effect.sync(() => {
-          committing.record((performance.now() - began) / 1_000)
+          committing.record((performance.now() - startedAt) / 1_000)
           appended.add(events.lines.length)
           followers.publish(batch)
         })

@@ -43,13 +43,13 @@ export class EdgeIdempotency extends Context.Service<
       const inFlight = new Set<string>()
       yield* deleteExpiredResults(store, clock.currentTimeMillisUnsafe())
 
-      const known = <A>(scope: string, key: string, fingerprint: string) =>
+      const storedResult = <A>(scope: string, key: string, fingerprint: string) =>
         Effect.suspend((): Effect.Effect<IdempotentResult<A> | undefined, IdempotencyConflict> => {
           const row = store.get<Row>(
             "SELECT fingerprint, body FROM idempotency WHERE scope = ? AND key = ? AND created_at > ?",
             scope,
             key,
-            clock.currentTimeMillisUnsafe() - KEPT_MS
+            clock.currentTimeMillisUnsafe() - RETENTION_MS
           )
           if (row === undefined) return Effect.undefined
           if (row.fingerprint !== fingerprint) return Effect.fail(new IdempotencyConflict())
@@ -69,7 +69,7 @@ export class EdgeIdempotency extends Context.Service<
             )
           const fingerprint = fingerprintOf(request)
           const flight = `${scope}\n${key}`
-          const fly = known<A>(scope, key, fingerprint).pipe(
+          const fly = storedResult<A>(scope, key, fingerprint).pipe(
             Effect.flatMap((answer) =>
               answer !== undefined
                 ? Effect.succeed(answer)
@@ -102,7 +102,7 @@ interface Row {
   readonly body: string
 }
 
-const KEPT_MS = 86_400_000
+const RETENTION_MS = 86_400_000
 
 const keepRow = (scope: string, key: string, fingerprint: string, body: unknown, now: number): Write => [
   "INSERT OR REPLACE INTO idempotency (scope, key, fingerprint, body, created_at) VALUES (?, ?, ?, ?, ?)",
@@ -118,7 +118,7 @@ export const deleteExpiredResults = Effect.fnUntraced(function* (
   store: Store["Service"],
   now: number
 ): Effect.fn.Return<void, StoreFailed> {
-  const until = now - KEPT_MS
+  const until = now - RETENTION_MS
   while (store.get("SELECT 1 FROM idempotency WHERE created_at <= ?", until) !== undefined) {
     yield* store.commit([
       [

@@ -33,10 +33,10 @@ export const folderSource = (folder: Effect.Effect<string, FileFailure>): Previe
       const segments = segmentsOf(url)
       if (segments === undefined) return yield* new NotFound()
       const root = yield* folder
-      const asked = yield* openVisible(root, segments)
-      const isFolder = asked.stats.isDirectory()
+      const requested = yield* openVisible(root, segments)
+      const isFolder = requested.stats.isDirectory()
       if (isFolder && !pathOf(url).endsWith("/")) return redirectInto(response, segments, url)
-      const opened = isFolder ? yield* openVisible(root, [...segments, "index.html"]) : asked
+      const opened = isFolder ? yield* openVisible(root, [...segments, "index.html"]) : requested
       if (!opened.stats.isFile() || (!isFolder && pathOf(url).endsWith("/"))) return yield* new NotFound()
       yield* send(opened, headers.range, method, response)
     }).pipe(

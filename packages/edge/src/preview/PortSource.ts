@@ -72,15 +72,15 @@ export const portSource = (upstreamPort: number, isOurs: (port: number) => boole
     kind: "port",
     reachable,
     serve,
-    upgrade: (asked) =>
-      proxyUpgrade(asked, connection, headersOf(asked.request)).pipe(
+    upgrade: (incoming) =>
+      proxyUpgrade(incoming, connection, headersOf(incoming.request)).pipe(
         Effect.scoped,
         Effect.catchTag("Unreachable", () =>
           Effect.sync(() =>
             refuseUpgrade(
-              asked.socket,
+              incoming.socket,
               { code: "not_found", message: noServerMessage(upstreamPort) },
-              asked.requestId
+              incoming.requestId
             )
           )
         )

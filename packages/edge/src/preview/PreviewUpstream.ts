@@ -16,12 +16,12 @@ export interface PreviewUpstream {
   readonly kind: PreviewKind
   /** Answers a request. Interrupted when the client disconnects or the preview closes. `port` is the preview's. */
   readonly serve: (
-    asked: PreviewRequest & { readonly response: ServerResponse },
+    incoming: PreviewRequest & { readonly response: ServerResponse },
     port: number
   ) => Effect.Effect<void>
   /** Answers an upgrade, and forwards data until either side ends. */
   readonly upgrade: (
-    asked: PreviewRequest & { readonly socket: Duplex; readonly head: Buffer },
+    incoming: PreviewRequest & { readonly socket: Duplex; readonly head: Buffer },
     port: number
   ) => Effect.Effect<void>
   /** Whether the upstream is available. */

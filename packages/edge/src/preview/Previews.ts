@@ -95,11 +95,11 @@ const makePreviews = Effect.fnUntraced(function* () {
     }),
     list: (runId, after = "", limit) =>
       Effect.suspend(() => {
-        const own = [...opened.values()].filter(
+        const ofRun = [...opened.values()].filter(
           ({ preview }) => preview.runId === runId && preview.id > after
         )
-        own.sort((a, b) => (a.preview.id < b.preview.id ? -1 : 1))
-        return Effect.forEach(own.slice(0, limit), currentPreview, { concurrency: 8 })
+        ofRun.sort((a, b) => (a.preview.id < b.preview.id ? -1 : 1))
+        return Effect.forEach(ofRun.slice(0, limit), currentPreview, { concurrency: 8 })
       }),
     close: Effect.fn("Previews.close")(function* (id) {
       yield* findPreview(context, id)

@@ -95,7 +95,7 @@ export const toUpstreamHeaders = (
   upstreamPort: number,
   cookies: UpstreamCookies
 ): OutgoingHttpHeaders => {
-  const cookie = cookies.own(headers.cookie)
+  const cookie = cookies.select(headers.cookie)
   return {
     ...without(headers, hopByHop, notToUpstream),
     host: `localhost:${upstreamPort}`,
@@ -106,14 +106,14 @@ export const toUpstreamHeaders = (
   }
 }
 
-/** An upstream's response headers for the browser. `own` replaces headers of the upstream. */
+/** An upstream's response headers for the browser. `ownHeaders` replaces headers of the upstream. */
 export const toBrowserHeaders = (
   headers: IncomingHttpHeaders,
-  own: Readonly<Record<string, string>>,
+  ownHeaders: Readonly<Record<string, string>>,
   cookies: UpstreamCookies
 ): OutgoingHttpHeaders => {
   const setCookie = cookies.narrow(headers["set-cookie"] ?? [])
-  const described = Object.entries(without(headers, hopByHop, Object.keys(own))).filter(
+  const described = Object.entries(without(headers, hopByHop, Object.keys(ownHeaders))).filter(
     ([name]) => toBrowserNames.has(name) || isOfApplication(name)
   )
   return {

@@ -7,7 +7,7 @@ import { isGateCookie } from "./PreviewGate.ts"
 const MAX_NAMES = 100
 const nameShape = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 /** Attributes that are removed: `Domain` widens a cookie, `Secure` prevents plain loopback, and the preview sets `SameSite`. */
-const keptAttribute = /^(path|expires|max-age)=|^httponly$/i
+const allowedAttribute = /^(path|expires|max-age)=|^httponly$/i
 
 const nameOf = (pair: string): string => pair.slice(0, Math.max(0, pair.indexOf("="))).trim()
 
@@ -22,15 +22,15 @@ export class UpstreamCookies {
       if (!nameShape.test(name) || isGateCookie(name)) return []
       if (!this.#names.has(name) && this.#names.size >= MAX_NAMES) return []
       this.#names.add(name)
-      const kept = attributes.filter((attribute) => keptAttribute.test(attribute))
-      return [[pair, ...kept, "SameSite=Strict"].join("; ")]
+      const remaining = attributes.filter((attribute) => allowedAttribute.test(attribute))
+      return [[pair, ...remaining, "SameSite=Strict"].join("; ")]
     })
   }
 
   /** The upstream's part of a browser's `Cookie` header; `undefined` if there is none. */
-  own(cookie: string | undefined): string | undefined {
+  select(cookie: string | undefined): string | undefined {
     const pairs = (cookie ?? "").split(";").map((pair) => pair.trim())
-    const own = pairs.filter((pair) => this.#names.has(nameOf(pair)))
-    return own.length === 0 ? undefined : own.join("; ")
+    const selected = pairs.filter((pair) => this.#names.has(nameOf(pair)))
+    return selected.length === 0 ? undefined : selected.join("; ")
   }
 }

@@ -49,10 +49,10 @@ const removeAbandoned = (group: string, now: number): boolean => {
 /** Removes abandoned groups from a folder, one at a time, except those of the Edge `edgeId`. */
 export const removeAbandonedGroups = Effect.fnUntraced(function* (folder: string, edgeId: string) {
   const now = yield* Clock.currentTimeMillis
-  const own = edgeGroup(folder, edgeId)
+  const ownGroup = edgeGroup(folder, edgeId)
   let removed = 0
   for (const group of groupsIn(folder)) {
-    if (group === own || !NAME.test(basename(group))) continue
+    if (group === ownGroup || !NAME.test(basename(group))) continue
     if (removeAbandoned(group, now)) removed++
     yield* Effect.yieldNow
   }

@@ -27,8 +27,8 @@ const matches = (name: string, pattern: string): boolean =>
   pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 
 /** Defaults from the user database, for variables that are not set. Empty for an unknown user. */
-const home = (own: string | undefined): { readonly HOME?: string } => {
-  if (own !== undefined && own !== "") return { HOME: own }
+const home = (configured: string | undefined): { readonly HOME?: string } => {
+  if (configured !== undefined && configured !== "") return { HOME: configured }
   try {
     return { HOME: homedir() }
   } catch {
@@ -40,7 +40,7 @@ const withoutOurs = (env: Readonly<Record<string, string>>): Record<string, stri
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("CORRAL_")))
 
 export const childEnvironment = (options: {
-  readonly own: Readonly<Record<string, string>>
+  readonly edge: Readonly<Record<string, string>>
   readonly pass: ReadonlyArray<string>
   /** Variables of the adapter, then of the run. */
   readonly set: Readonly<Record<string, string>>
@@ -50,7 +50,7 @@ export const childEnvironment = (options: {
 }): Record<string, string> => {
   const patterns = [...BASE, ...options.pass]
   const env: Record<string, string> = {}
-  for (const [name, value] of Object.entries(options.own)) {
+  for (const [name, value] of Object.entries(options.edge)) {
     if (!name.startsWith("CORRAL_") && patterns.some((pattern) => matches(name, pattern))) env[name] = value
   }
   // Some runtimes trust PWD over the real working directory.

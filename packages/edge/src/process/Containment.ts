@@ -54,8 +54,8 @@ const ended = (child: ChildProcess): Effect.Effect<void> =>
   })
 
 /** Whether a process can be put into a group below another one, and killed with it. Tested once, with a shell that waits. */
-const isProven = (own: string): Effect.Effect<boolean> => {
-  const group = join(own, `corral-proof-${process.pid}-${randomUUID()}`)
+const isProven = (parentGroup: string): Effect.Effect<boolean> => {
+  const group = join(parentGroup, `corral-proof-${process.pid}-${randomUUID()}`)
   const tried = Effect.callback<boolean>((resume) => {
     makeGroup(group)
     const { args, file } = commandInGroup(group, "/bin/sh", ["-c", "echo inside; read line"])
@@ -78,12 +78,12 @@ const isProven = (own: string): Effect.Effect<boolean> => {
 }
 
 const choose = Effect.fnUntraced(function* (setting: EdgeConfig["containment"]) {
-  const own = setting === "auto" ? ownGroup() : undefined
-  if (own !== undefined && (yield* isProven(own))) {
+  const group = setting === "auto" ? ownGroup() : undefined
+  if (group !== undefined && (yield* isProven(group))) {
     return Containment.of({
       kind: "cgroup",
-      folder: own,
-      groupOf: (edgeId, runId) => join(edgeGroup(own, edgeId), runId)
+      folder: group,
+      groupOf: (edgeId, runId) => join(edgeGroup(group, edgeId), runId)
     })
   }
   return Containment.of({

@@ -11,8 +11,8 @@ import { basename, dirname, join } from "node:path"
 
 const PREFIX = "corral-"
 
-/** Folder of the groups of an Edge's runs, below the group `own`. */
-export const edgeGroup = (own: string, edgeId: string): string => join(own, PREFIX + edgeId)
+/** Folder of the groups of an Edge's runs, below `parentGroup`. */
+export const edgeGroup = (parentGroup: string, edgeId: string): string => join(parentGroup, PREFIX + edgeId)
 
 const lines = (file: string): ReadonlyArray<string> => {
   try {
@@ -66,13 +66,13 @@ export const hierarchyName = (): string | undefined => {
 
 /** The group of this process; `undefined` without a hierarchy, or if the hierarchy does not show the group. */
 export const ownGroup = (): string | undefined => {
-  const own = lines("/proc/self/cgroup")
+  const path = lines("/proc/self/cgroup")
     .find((line) => line.startsWith("0::/"))
     ?.slice("0::".length)
-  if (own === undefined || own.includes("/..")) return undefined
+  if (path === undefined || path.includes("/..")) return undefined
   for (const { folder, root } of mounted()) {
     const top = root === "/" ? "" : root
-    if (own === top || own.startsWith(`${top}/`)) return join(folder, own.slice(top.length))
+    if (path === top || path.startsWith(`${top}/`)) return join(folder, path.slice(top.length))
   }
   return undefined
 }

@@ -164,8 +164,8 @@ export const sweepMarked = Effect.fnUntraced(function* (target: MarkedProcesses)
       if (leader !== undefined && look === 0) signalGroup(leader, "SIGKILL")
       empty++
       clean = certain ? clean + 1 : 0
-      const patience = killing === 0 ? EMPTY_LIMIT.beforeKilling : EMPTY_LIMIT.afterKilling
-      if (clean === (killing === 0 ? 1 : 2) || empty >= patience) return killing
+      const limit = killing === 0 ? EMPTY_LIMIT.beforeKilling : EMPTY_LIMIT.afterKilling
+      if (clean === (killing === 0 ? 1 : 2) || empty >= limit) return killing
     } else {
       clean = 0
       empty = 0

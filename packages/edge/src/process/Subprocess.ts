@@ -123,7 +123,7 @@ export class Subprocess {
     })
   }
 
-  get gone(): boolean {
+  get isGone(): boolean {
     return this.exit !== undefined || this.pid === undefined
   }
 

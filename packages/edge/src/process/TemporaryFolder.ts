@@ -20,8 +20,8 @@ const inSystem = (home: string): string =>
 
 /** Path of a run's folder. */
 export const temporaryFolderOf = (home: string, runId: string): string => {
-  const [own, short] = [inHome(home), inSystem(home)]
-  return join(own.length <= MAX_PARENT_LENGTH || own.length <= short.length ? own : short, runId)
+  const [long, short] = [inHome(home), inSystem(home)]
+  return join(long.length <= MAX_PARENT_LENGTH || long.length <= short.length ? long : short, runId)
 }
 
 /** Whether it is a folder of this user and not a link. Other users can create files in the system's temporary folder. */

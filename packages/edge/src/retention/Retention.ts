@@ -108,8 +108,9 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
     for (let id = days > 0 ? oldest(before) : undefined; id !== undefined; id = oldest(before)) {
       dropped.push(yield* forget(id))
     }
-    const surplus = () => (maxMiB > 0 && usedMiB() > maxMiB ? (oldest(NEVER) ?? oldestOfAll()) : undefined)
-    for (let id = surplus(); id !== undefined; id = surplus()) dropped.push(yield* forget(id))
+    const nextToDelete = () =>
+      maxMiB > 0 && usedMiB() > maxMiB ? (oldest(NEVER) ?? oldestOfAll()) : undefined
+    for (let id = nextToDelete(); id !== undefined; id = nextToDelete()) dropped.push(yield* forget(id))
     yield* deleteExpiredResults(store, now)
     yield* release
     return dropped

@@ -14,19 +14,19 @@ const keepAll = Effect.fnUntraced(function* (
   recorder: RunRecorder,
   waiting: ReadonlyArray<NewArtifact>
 ) {
-  const kept = new Map<NewArtifact, StoredArtifact>()
-  for (const made of waiting) {
-    yield* artifacts.store(made).pipe(
+  const stored = new Map<NewArtifact, StoredArtifact>()
+  for (const artifact of waiting) {
+    yield* artifacts.store(artifact).pipe(
       Effect.match({
-        onSuccess: (one) => void kept.set(made, one),
+        onSuccess: (one) => void stored.set(artifact, one),
         onFailure: ({ reason }) => reason
       }),
       Effect.tap((reason) =>
         reason === undefined
           ? Effect.void
-          : Effect.logWarning(`run ${made.runId} lost an artifact: ${reason}`)
+          : Effect.logWarning(`run ${artifact.runId} lost an artifact: ${reason}`)
       )
     )
   }
-  recorder.settle(kept)
+  recorder.settle(stored)
 })

@@ -122,14 +122,14 @@ export const recover = Effect.fnUntraced(function* (
   groupsOf: (edgeId: string) => ReadonlyArray<string> = groupsOfEdge
 ): Effect.fn.Return<string, StoreFailed> {
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
-  const known = yield* readable(() => knownId(store))
-  if (known === undefined) {
+  const storedId = yield* readable(() => knownId(store))
+  if (storedId === undefined) {
     // It has a name before it starts anything: nothing to look for on this machine.
     const id = mint<string>("edge", now)
     yield* store.commit([["INSERT INTO edge (id) VALUES (?)", id]])
     return id
   }
-  yield* sweep({ mark: `${EDGE_MARK}=${known}`, groups: groupsOf(known) })
+  yield* sweep({ mark: `${EDGE_MARK}=${storedId}`, groups: groupsOf(storedId) })
   for (const run of yield* readable(() => unfinishedRuns(store)))
     yield* endRun(store, log, run, restarted, now).pipe(
       // A damaged store is served as far as it can be read; that is more than no Edge at all.
@@ -138,7 +138,7 @@ export const recover = Effect.fnUntraced(function* (
         ({ message }) => Effect.logError(`run ${run.id} could not be ended`, { cause: message })
       )
     )
-  return known
+  return storedId
 })
 
 /** Identity of this Edge, for as long as its store exists. Available once nothing of its predecessor is alive or unfinished. */

@@ -74,8 +74,8 @@ const request = <E>(
   Effect.gen(function* () {
     const reply = yield* Deferred.make<void, E>()
     if (!post(message(reply))) return yield* new RunGone()
-    const gone = Effect.exit(Deferred.await(ended)).pipe(Effect.andThen(Effect.fail(new RunGone())))
-    yield* Effect.raceFirst(Deferred.await(reply), gone)
+    const runEnded = Effect.exit(Deferred.await(ended)).pipe(Effect.andThen(Effect.fail(new RunGone())))
+    yield* Effect.raceFirst(Deferred.await(reply), runEnded)
   })
 
 const live = Effect.fnUntraced(function* (session: RunSession) {
@@ -108,7 +108,7 @@ const batchContext = (session: RunSession): BatchContext => {
     protocol,
     approvals,
     backlog,
-    isGone: () => session.process?.child.gone === true,
+    isGone: () => session.process?.child.isGone === true,
     budget: new BudgetMeter(recorder.run.budget),
     write: (text) => stdin.write(text),
     policy,

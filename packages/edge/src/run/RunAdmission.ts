@@ -133,7 +133,7 @@ const commandOf = Effect.fnUntraced(function* (
   const cwd = start.workspacePath
   const temporary = temporaryFolderOf(config.home, id)
   const environment = childEnvironment({
-    own: config.environment,
+    edge: config.environment,
     pass: agent.passEnv,
     set: {
       ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),

@@ -75,7 +75,7 @@ const spawn = (
     { ...spec, env },
     {
       onChunk: (chunk) => {
-        silence.heard()
+        silence.recordOutput()
         stdout.push(chunk)
       },
       onGone: () => post({ _tag: "Resumed" }),

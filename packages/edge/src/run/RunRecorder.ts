@@ -27,15 +27,15 @@ import type { Write } from "../store/Store.ts"
 /** Action that the actor performs once earlier events are durable. */
 export type RunAction = Exclude<TransitionAction, { readonly _tag: "Append" }>
 
-/** Held event. `made` is the artifact that it names, if any. */
+/** Held event. `artifact` is the artifact that it names, if any. */
 interface Held {
   readonly at: string
   readonly event: EventDraft
-  readonly made: NewArtifact | undefined
+  readonly artifact: NewArtifact | undefined
 }
 
 /** Placeholder event of an artifact for the run machine. Its fields are known once the content is stored. */
-const unkept = draft("run.artifact.ready", {
+const placeholder = draft("run.artifact.ready", {
   artifactId: "art_00000000000000000000000000" as ArtifactId, // never written
   name: "",
   mediaType: "",
@@ -100,23 +100,23 @@ export class RunRecorder {
   addArtifact(name: string, mediaType: string, content: string | Uint8Array): void {
     this.held ??= []
     this.making = this.toKeep(name, mediaType, content)
-    this.apply({ _tag: "EventEmitted", event: unkept })
+    this.apply({ _tag: "EventEmitted", event: placeholder })
     this.making = undefined
   }
 
   /** Artifacts to store before `take`. Usually empty. */
   get pendingArtifacts(): ReadonlyArray<NewArtifact> {
-    return this.held?.flatMap(({ made }) => made ?? []) ?? none
+    return this.held?.flatMap(({ artifact }) => artifact ?? []) ?? none
   }
 
-  /** Releases the held events. `kept` has the stored artifacts. Others are left out of the log: an output stays cut, an artifact has no event. */
-  settle(kept: ReadonlyMap<NewArtifact, StoredArtifact>): void {
+  /** Releases the held events. `stored` has the stored artifacts. Others are left out of the log: an output stays cut, an artifact has no event. */
+  settle(stored: ReadonlyMap<NewArtifact, StoredArtifact>): void {
     const { held, now } = this
     if (held === undefined) return
     this.held = undefined
-    for (const { at, event, made } of held) {
+    for (const { at, event, artifact } of held) {
       this.now = at
-      this.release(event, made === undefined ? undefined : kept.get(made))
+      this.release(event, artifact === undefined ? undefined : stored.get(artifact))
     }
     this.now = now
   }
@@ -131,7 +131,7 @@ export class RunRecorder {
   take():
     | { readonly events: NewEvents; readonly projections: ReadonlyArray<Write>; readonly run: Run }
     | undefined {
-    this.settle(nothingKept)
+    this.settle(noneStored)
     const moved = this.state.status !== this.shownState.status
     if (this.lines.length === 0 && !moved) return undefined
     const events: NewEvents = {
@@ -163,8 +163,8 @@ export class RunRecorder {
     this.run = run
   }
 
-  private write(said: EventDraft): void {
-    const event = this.withReport(said)
+  private write(original: EventDraft): void {
+    const event = this.withReport(original)
     if (this.held === undefined) {
       const line = this.encode(this.seq + 1, this.now, event)
       if (!mayExceed(line)) this.push(line)
@@ -189,7 +189,11 @@ export class RunRecorder {
 
   private hold(event: EventDraft): void {
     this.held ??= []
-    this.held.push({ at: this.now, event, made: event === unkept ? this.making : this.wholeOf(event) })
+    this.held.push({
+      at: this.now,
+      event,
+      artifact: event === placeholder ? this.making : this.wholeOf(event)
+    })
   }
 
   private wholeOf(event: EventDraft): NewArtifact | undefined {
@@ -203,12 +207,12 @@ export class RunRecorder {
     return { runId: this.run.id, name, mediaType, content, createdAt: this.now }
   }
 
-  private release(event: EventDraft, kept: StoredArtifact | undefined): void {
-    if (kept === undefined) return event === unkept ? undefined : this.pushFitting(event)
-    const { id: artifactId, name, mediaType, size, sha256 } = kept.artifact
+  private release(event: EventDraft, stored: StoredArtifact | undefined): void {
+    if (stored === undefined) return event === placeholder ? undefined : this.pushFitting(event)
+    const { id: artifactId, name, mediaType, size, sha256 } = stored.artifact
     const ready = draft("run.artifact.ready", { artifactId, name, mediaType, size, sha256 })
     this.push(this.encode(this.seq + 1, this.now, ready))
-    this.projections.push(kept.row)
+    this.projections.push(stored.row)
     if (event.type === "run.tool.result") {
       this.pushFitting(draft(event.type, { ...event.payload, artifactId }))
     }
@@ -238,10 +242,10 @@ export class RunRecorder {
       this.projections.push(putApproval(approval))
       return
     }
-    const asked = this.approvals.get(approvalId)
-    if (asked === undefined) return
+    const approval = this.approvals.get(approvalId)
+    if (approval === undefined) return
     this.approvals.delete(approvalId)
-    this.projections.push(replaceApproval({ ...asked, ...approvalResolution(event.payload, this.now) }))
+    this.projections.push(replaceApproval({ ...approval, ...approvalResolution(event.payload, this.now) }))
   }
 
   private snapshot(): Run {
@@ -263,4 +267,4 @@ export class RunRecorder {
 }
 
 const none: ReadonlyArray<never> = []
-const nothingKept: ReadonlyMap<NewArtifact, StoredArtifact> = new Map()
+const noneStored: ReadonlyMap<NewArtifact, StoredArtifact> = new Map()

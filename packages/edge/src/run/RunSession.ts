@@ -76,7 +76,7 @@ export class RunSession {
 
   /** Whether stdout is paused because the runtime requests approvals faster than they are decided. */
   get isBackedUp(): boolean {
-    return this.backlog.isWaiting && this.process?.child.gone === false
+    return this.backlog.isWaiting && this.process?.child.isGone === false
   }
 
   /** Continues the backlog in a later batch, after batches of other runs. */

@@ -164,8 +164,8 @@ const creation = (context: SupervisorContext): Pick<RunSupervisor["Service"], "s
   start: (request, keep = () => [], traceparent, id) =>
     Effect.suspend((): Effect.Effect<Run, AdmissionFailure | Overloaded> => {
       const { live, store } = context
-      const known = id === undefined ? undefined : knownRun(store, live, id)
-      if (known !== undefined) return Effect.succeed(known)
+      const existing = id === undefined ? undefined : knownRun(store, live, id)
+      if (existing !== undefined) return Effect.succeed(existing)
       return live.admitting(
         id,
         Effect.suspend((): Effect.Effect<Run, AdmissionFailure | Overloaded> => {

@@ -26,25 +26,25 @@ export interface SilenceLimits {
 export class SilenceClock {
   private readonly now: () => number
   private readonly limits: SilenceLimits
-  private lastHeard: number
-  private spoken = false
+  private lastOutputAt: number
+  private hasOutput = false
   private standing = false
   private working = false
 
   constructor(limits: SilenceLimits, now: () => number) {
     this.limits = limits
     this.now = now
-    this.lastHeard = now()
+    this.lastOutputAt = now()
   }
 
-  heard(): void {
-    this.spoken = true
-    this.lastHeard = this.now()
+  recordOutput(): void {
+    this.hasOutput = true
+    this.lastOutputAt = this.now()
   }
 
   /** Stops the clock while a person decides; the clock starts again afterwards. */
   stand(standing: boolean): void {
-    if (this.standing && !standing) this.lastHeard = this.now()
+    if (this.standing && !standing) this.lastOutputAt = this.now()
     this.standing = standing
   }
 
@@ -54,12 +54,12 @@ export class SilenceClock {
   }
 
   private get limit(): number {
-    return this.spoken ? this.limits.silence : this.limits.firstEvent
+    return this.hasOutput ? this.limits.silence : this.limits.firstEvent
   }
 
   /** Milliseconds until the limit is reached where nothing is heard before; 0 or less: it is. */
   private left(): number {
-    return this.standing ? this.limit : this.lastHeard + this.limit - this.now()
+    return this.standing ? this.limit : this.lastOutputAt + this.limit - this.now()
   }
 
   /**
@@ -68,13 +68,13 @@ export class SilenceClock {
    */
   watch(notice: (silentMs: number) => void): Effect.Effect<MissedOutput> {
     const { silence, silenceNotice = Infinity } = this.limits
-    let since = this.lastHeard
+    let since = this.lastOutputAt
     let wait = silenceNotice
     /** Emits the notice that is due; milliseconds until another one can be. */
     const untilNotice = (): number => {
       const isBusy = this.standing || this.working
-      if (since !== this.lastHeard || isBusy) {
-        since = this.lastHeard
+      if (since !== this.lastOutputAt || isBusy) {
+        since = this.lastOutputAt
         wait = silenceNotice
       }
       if (isBusy) return silenceNotice
@@ -90,7 +90,7 @@ export class SilenceClock {
       // The first output can come meanwhile, and the limit after it can be the shorter one.
       return left > 0
         ? Effect.andThen(Effect.sleep(Math.min(left, silence, untilNotice())), look)
-        : Effect.succeed({ kind: this.spoken ? "silence" : "first_event", afterMs: this.limit })
+        : Effect.succeed({ kind: this.hasOutput ? "silence" : "first_event", afterMs: this.limit })
     })
     return look
   }

@@ -27,7 +27,7 @@ export interface LoadedAdapters {
   readonly problems: () => ReadonlyArray<string>
 }
 
-const saidBy = (cause: unknown): string =>
+const printedBy = (cause: unknown): string =>
   String(cause instanceof Error ? cause.message : cause)
     .split("\n", 1)[0]
     ?.slice(0, 300) ?? ""
@@ -46,7 +46,7 @@ export const loadAdapter = Effect.fnUntraced(function* (
         ? undefined
         : { ...found, distrusted: distrustReason(found.file, found.root) }
     },
-    catch: (cause) => refused(`it cannot be read (${saidBy(cause)})`)
+    catch: (cause) => refused(`it cannot be read (${printedBy(cause)})`)
   })
   if (located === undefined) return yield* refused("it is not there")
   if (located.distrusted !== undefined) return yield* refused(located.distrusted)

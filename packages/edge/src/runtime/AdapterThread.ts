@@ -31,10 +31,10 @@ const workerFile = (): URL => {
 }
 
 /** Variables of the Edge that an adapter may read: it starts nothing itself, and secrets are among the others. */
-const environment = (own: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv =>
+const environment = (variables: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv =>
   Object.fromEntries(
     ["PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR"].flatMap((name) =>
-      own[name] === undefined ? [] : [[name, own[name]]]
+      variables[name] === undefined ? [] : [[name, variables[name]]]
     )
   )
 
@@ -51,8 +51,8 @@ export class AdapterThread {
   #requests = 0
   #over: AdapterFault | undefined
 
-  /** `file` is the adapter's module, `own` the Edge's environment. */
-  constructor(file: string, own: Readonly<Record<string, string | undefined>>) {
+  /** `file` is the adapter's module, `edgeEnvironment` its variables. */
+  constructor(file: string, edgeEnvironment: Readonly<Record<string, string | undefined>>) {
     const data: AdapterWorkerData = {
       module: pathToFileURL(file).href,
       port: this.#channel.port2,
@@ -62,7 +62,7 @@ export class AdapterThread {
     this.#worker = new Worker(workerFile(), {
       workerData: data,
       transferList: [this.#channel.port2, this.#answers.port2],
-      env: environment(own),
+      env: environment(edgeEnvironment),
       // Stdout of an Edge is for its ready line.
       stdout: true,
       stderr: true,
@@ -77,7 +77,7 @@ export class AdapterThread {
     this.#channel.port1.on("message", (answer: AdapterAnswer) => {
       const resume = this.#pending.get(answer.id)
       this.#pending.delete(answer.id)
-      resume?.("error" in answer ? Effect.fail(threw(answer.error)) : Effect.succeed(answer.value))
+      resume?.("error" in answer ? Effect.fail(faultOf(answer.error)) : Effect.succeed(answer.value))
     })
     this.#channel.port1.unref()
     this.#answers.port1.unref()
@@ -89,29 +89,29 @@ export class AdapterThread {
   }
 
   /** Calls, and blocks until the answer or for two seconds. Throws an `AdapterFault`. */
-  callBlocking(call: AdapterCall, doing: string): unknown {
+  callBlocking(call: AdapterCall, situation: string): unknown {
     if (this.#over !== undefined) throw this.#over
     Atomics.store(this.#signal, 0, 0)
     const id = this.#post(call, true)
     const isLate = Atomics.wait(this.#signal, 0, 0, BLOCKING_LIMIT_MS) === "timed-out"
-    if (isLate) throw this.#end(`did not answer within ${seconds(BLOCKING_LIMIT_MS)} ${doing}`)
+    if (isLate) throw this.#end(`did not answer within ${seconds(BLOCKING_LIMIT_MS)} ${situation}`)
     for (;;) {
       const received: { readonly message: AdapterAnswer } | undefined = receiveMessageOnPort(
         this.#answers.port1
       )
-      if (received === undefined) throw threw("it gave no answer")
+      if (received === undefined) throw faultOf("it gave no answer")
       const { message } = received
       if (message.id !== id) continue
-      if ("error" in message) throw threw(message.error)
+      if ("error" in message) throw faultOf(message.error)
       return message.value
     }
   }
 
-  /** Calls without blocking. `doing` continues "did not answer within 5 seconds ". */
-  readonly call = (call: AdapterCall, doing: string): Effect.Effect<unknown, AdapterFault> => {
+  /** Calls without blocking. `situation` continues "did not answer within 5 seconds ". */
+  readonly call = (call: AdapterCall, situation: string): Effect.Effect<unknown, AdapterFault> => {
     const limit = call._tag === "Load" ? LOAD_LIMIT_MS : CALL_LIMIT_MS
     const late = Effect.suspend(() =>
-      Effect.fail(this.#end(`did not answer within ${seconds(limit)} ${doing}`))
+      Effect.fail(this.#end(`did not answer within ${seconds(limit)} ${situation}`))
     )
     return Effect.callback<unknown, AdapterFault>((resume) => {
       if (this.#over !== undefined) return resume(Effect.fail(this.#over))
@@ -148,5 +148,5 @@ export class AdapterThread {
   }
 }
 
-const threw = (message: string): AdapterFault =>
+const faultOf = (message: string): AdapterFault =>
   new AdapterFault({ reason: `failed: ${message}`, isOver: false })

@@ -131,8 +131,8 @@ const offersOf = (
 }
 
 /** Problem with paths and expectations, without the content. */
-const sentence = (misfits: ReadonlyArray<ConfigProblem>): string => {
-  const [first = { path: "", message: "it does not fit" }, ...more] = misfits
+const sentence = (problems: ReadonlyArray<ConfigProblem>): string => {
+  const [first = { path: "", message: "it does not fit" }, ...more] = problems
   const text = first.path === "" ? first.message : `${first.path}: ${first.message}`
   return more.length === 0 ? text : `${text} (and ${more.length} more)`
 }

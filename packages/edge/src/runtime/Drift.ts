@@ -38,7 +38,7 @@ export class Drift {
   }
 
   /** Records the version of a runtime's program. */
-  saw(runtime: string, version: string): void {
+  record(runtime: string, version: string): void {
     const versions = this.#versions.get(runtime) ?? new Set()
     this.#versions.set(runtime, versions)
     if (versions.size < MAX_VERSIONS) versions.add(version)

@@ -15,14 +15,14 @@ export const diskOf = (folder: string): Effect.Effect<EdgeReadiness["disk"]> =>
     Effect.map(Option.getOrUndefined)
   )
 
-const PATIENCE = "1 second"
+const VERSION_TIMEOUT = "1 second"
 
 /** Version of git, within a second. */
 export const findGit: Effect.Effect<GitFound, never, Programs> = Effect.gen(function* () {
   const programs = yield* Programs
   const program = programs.find("git")
   if (program === undefined) return { found: false }
-  const asking = programs.ask({ program, args: ["--version"], pass: [], holds: Infinity })
-  const version = versionIn(Option.getOrUndefined(yield* Effect.timeoutOption(asking, PATIENCE)))
+  const versionQuery = programs.ask({ program, args: ["--version"], pass: [], holds: Infinity })
+  const version = versionIn(Option.getOrUndefined(yield* Effect.timeoutOption(versionQuery, VERSION_TIMEOUT)))
   return { found: true, ...(version === undefined ? {} : { version }) }
 })

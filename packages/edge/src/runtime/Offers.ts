@@ -72,8 +72,8 @@ const fromEntry = (entry: RunnerEntry): OfferedRunner => {
 }
 
 const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Adapters): Offers => {
-  const own = new Set<string>(runners.map(({ id }) => id))
-  const kept = presets.filter(({ id }) => !own.has(id) && !adapters.has(id))
+  const runnerIds = new Set<string>(runners.map(({ id }) => id))
+  const usedPresets = presets.filter(({ id }) => !runnerIds.has(id) && !adapters.has(id))
   const offered = {
     agents: [
       ...[...adapters.values()].map(fromAdapter),
@@ -82,7 +82,7 @@ const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ada
         return adapter === undefined ? [] : [fromProfile(profile, adapter)]
       })
     ],
-    runners: [...kept.map(fromPreset), ...runners.map(fromEntry)]
+    runners: [...usedPresets.map(fromPreset), ...runners.map(fromEntry)]
   }
   const all = [...offered.agents, ...offered.runners]
   const left = profiles
@@ -95,28 +95,28 @@ const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ada
 const isExternal = ({ adapters: listed = [] }: EdgeConfigFile, { adapter }: Profile): boolean =>
   listed.length > 0 && adapter.startsWith("custom:")
 
-const misfitsOf = (file: EdgeConfigFile, adapters: Adapters): Array<ConfigProblem> => {
+const configProblems = (file: EdgeConfigFile, adapters: Adapters): Array<ConfigProblem> => {
   const { profiles = [], runners = [] } = file
-  const misfits: Array<ConfigProblem> = []
-  const taken = new Set<string>(adapters.keys())
+  const problems: Array<ConfigProblem> = []
+  const usedIds = new Set<string>(adapters.keys())
   const take = (id: string, path: string) => {
-    if (taken.has(id)) misfits.push({ path, message: "this id is taken" })
-    taken.add(id)
+    if (usedIds.has(id)) problems.push({ path, message: "this id is taken" })
+    usedIds.add(id)
   }
   runners.forEach(({ id }, at) => take(id, `runners.${at}.id`))
-  for (const { id } of presets) taken.add(id)
+  for (const { id } of presets) usedIds.add(id)
   profiles.forEach((profile, at) => {
     take(profile.id, `profiles.${at}.id`)
     const adapter = adapters.get(profile.adapter)
     if (adapter === undefined) {
       if (isExternal(file, profile)) return
       const message = `there is no such adapter; there are ${[...adapters.keys()].join(", ")}`
-      misfits.push({ path: `profiles.${at}.adapter`, message })
+      problems.push({ path: `profiles.${at}.adapter`, message })
     } else if (agentModes(fromProfile(profile, adapter)).length === 0) {
-      misfits.push({ path: `profiles.${at}.mode`, message: "this adapter cannot be held to such a mode" })
+      problems.push({ path: `profiles.${at}.mode`, message: "this adapter cannot be held to such a mode" })
     }
   })
-  return misfits
+  return problems
 }
 
 /** Adapters for the Agent Client Protocol agents of the file. */
@@ -126,12 +126,15 @@ const acpOf = ({ acp = [] }: EdgeConfigFile): ReadonlyArray<AnyRuntimeAdapter> =
 const isList = <A>(value: A | ReadonlyArray<A>): value is ReadonlyArray<A> => Array.isArray(value)
 
 /** The offers of a configuration, or the path of a value that does not match these adapters. */
-export const makeOffers = (file: EdgeConfigFile, known: Adapters): Offers | ReadonlyArray<ConfigProblem> => {
-  const adapters = new Map(known)
+export const makeOffers = (
+  file: EdgeConfigFile,
+  installed: Adapters
+): Offers | ReadonlyArray<ConfigProblem> => {
+  const adapters = new Map(installed)
   for (const [at, adapter] of acpOf(file).entries()) {
     if (adapters.has(adapter.id)) return [{ path: `acp.${at}.name`, message: "this name is taken" }]
     adapters.set(adapter.id, adapter)
   }
-  const misfits = misfitsOf(file, adapters)
-  return misfits.length > 0 ? misfits : offersOf(file, adapters)
+  const problems = configProblems(file, adapters)
+  return problems.length > 0 ? problems : offersOf(file, adapters)
 }

@@ -28,7 +28,7 @@ export type ProgramAnswer = ProbeResult | undefined
 interface CachedAnswer {
   readonly modifiedAt: number
   /** Unix milliseconds. */
-  readonly askedAt: number
+  readonly startedAt: number
   readonly pending: Fiber.Fiber<ProgramAnswer>
   /** The previous answer, while a new one is pending. */
   readonly previous: { readonly answer: ProgramAnswer } | undefined
@@ -41,7 +41,7 @@ export class Programs extends Context.Service<
     readonly find: (file: string) => string | undefined
     readonly ask: (question: ProgramQuestion) => Effect.Effect<ProgramAnswer>
     /** The last answer to this question from the same file, if there is one. */
-    readonly known: (question: ProgramQuestion) => { readonly answer: ProgramAnswer } | undefined
+    readonly lastAnswer: (question: ProgramQuestion) => { readonly answer: ProgramAnswer } | undefined
   }
 >()("corral/edge/Programs") {
   /** `environment` is the Edge's environment. */
@@ -53,7 +53,7 @@ export class Programs extends Context.Service<
         const limit = yield* Semaphore.make(4)
         const answers = new Map<string, CachedAnswer>()
 
-        const known = (question: ProgramQuestion) => {
+        const lastAnswer = (question: ProgramQuestion) => {
           const entry = answers.get(keyOf(question))
           if (entry === undefined || entry.modifiedAt !== modifiedAt(question.program)) return undefined
           const exit = entry.pending.pollUnsafe()
@@ -68,13 +68,13 @@ export class Programs extends Context.Service<
           if (
             entry !== undefined &&
             entry.modifiedAt === modified &&
-            now - entry.askedAt < holding(entry, question)
+            now - entry.startedAt < holding(entry, question)
           ) {
             return yield* Fiber.join(entry.pending)
           }
           const { program, args, pass } = question
           const env = childEnvironment({
-            own: environment,
+            edge: environment,
             pass,
             set: {},
             cwd: tmpdir(),
@@ -84,11 +84,11 @@ export class Programs extends Context.Service<
             limit.withPermit,
             Effect.forkIn(scope)
           )
-          answers.set(key, { modifiedAt: modified, askedAt: now, pending, previous: known(question) })
+          answers.set(key, { modifiedAt: modified, startedAt: now, pending, previous: lastAnswer(question) })
           return yield* Fiber.join(pending)
         })
 
-        return Programs.of({ find: (file) => findProgram(file, environment["PATH"]), ask, known })
+        return Programs.of({ find: (file) => findProgram(file, environment["PATH"]), ask, lastAnswer })
       })
     )
 }

@@ -53,7 +53,7 @@ interface Questions {
 }
 
 const SIGN_IN_HOLDS_MS = 60_000
-const PATIENCE = "1 second"
+const ANSWER_TIMEOUT = "1 second"
 
 const make = Effect.fnUntraced(function* () {
   const adapters = yield* RuntimeRegistry
@@ -79,10 +79,10 @@ const make = Effect.fnUntraced(function* () {
     readiness: Effect.gen(function* () {
       const { agents } = yield* offers
       const refreshing = refresh(context, agents)
-      const isKnown = agents.every((agent) => readinessOf(context, agent).known)
-      yield* isKnown ? Effect.forkIn(refreshing, scope) : Effect.timeoutOption(refreshing, PATIENCE)
+      const isKnown = agents.every((agent) => readinessOf(context, agent).isKnown)
+      yield* isKnown ? Effect.forkIn(refreshing, scope) : Effect.timeoutOption(refreshing, ANSWER_TIMEOUT)
       return agents.map((agent) => {
-        const { known: _, ...readiness } = readinessOf(context, agent)
+        const { isKnown: _, ...readiness } = readinessOf(context, agent)
         return readiness
       })
     }),
@@ -122,11 +122,11 @@ const locate = (
       : Effect.succeed(path)
   })
 
-/** Current readiness. `known`: whether every question has an answer. */
+/** Current readiness. `isKnown`: whether every question has an answer. */
 const readinessOf = (
   context: RuntimesContext,
   agent: OfferedAgent
-): RuntimeReadiness & { readonly known: boolean } => {
+): RuntimeReadiness & { readonly isKnown: boolean } => {
   const { drift, programs } = context
   const { id, label, adapter } = agent
   const base = { id, label, runtime: adapter.id }
@@ -135,15 +135,15 @@ const readinessOf = (
   const more = drifted === undefined ? {} : { drift: drifted }
   if (path === undefined) {
     const hint = installHint(agent)
-    return { ...base, installed: false, reason: "command_missing", hint, ...more, known: true }
+    return { ...base, installed: false, reason: "command_missing", hint, ...more, isKnown: true }
   }
   const questions = questionsOf(agent, path)
-  const versionAnswer = programs.known(questions.version)
+  const versionAnswer = programs.lastAnswer(questions.version)
   const version = versionIn(versionAnswer?.answer)
-  if (version !== undefined) drift.saw(adapter.id, version)
-  const signInAnswer = questions.signedIn === undefined ? undefined : programs.known(questions.signedIn)
+  if (version !== undefined) drift.record(adapter.id, version)
+  const signInAnswer = questions.signedIn === undefined ? undefined : programs.lastAnswer(questions.signedIn)
   const isSilent = [versionAnswer, signInAnswer].some(
-    (known) => known !== undefined && known.answer === undefined
+    (result) => result !== undefined && result.answer === undefined
   )
   return {
     ...base,
@@ -152,7 +152,7 @@ const readinessOf = (
     ...(version === undefined ? {} : { version }),
     ...signInOf(adapter.probe, signInAnswer?.answer, isSilent),
     ...more,
-    known: versionAnswer !== undefined && (questions.signedIn === undefined || signInAnswer !== undefined)
+    isKnown: versionAnswer !== undefined && (questions.signedIn === undefined || signInAnswer !== undefined)
   }
 }
 

@@ -62,8 +62,8 @@ export const openThreadedAdapter = Effect.fnUntraced(function* (
     Effect.sync(() => new AdapterThreads(options)),
     (opened) => Effect.sync(() => opened.close())
   )
-  const call = (request: AdapterCall, doing: string) =>
-    Effect.mapError(threads.current.call(request, doing), ({ isOver, reason }) =>
+  const call = (request: AdapterCall, situation: string) =>
+    Effect.mapError(threads.current.call(request, situation), ({ isOver, reason }) =>
       isOver || request._tag !== "Load" ? `it ${reason}` : `importing it ${reason}`
     )
   const description = (yield* call({ _tag: "Load" }, "when it was imported")) as AdapterDescription // the answer of `Load`

@@ -28,8 +28,8 @@ const above = (path: string): ReadonlyArray<string> => {
 
 /** First reason why others can change this path or a folder above it. */
 const reasonAround = (path: string): string | undefined => {
-  const own = unsafe(path, lstatSync(path), false)
-  if (own !== undefined) return own
+  const fileReason = unsafe(path, lstatSync(path), false)
+  if (fileReason !== undefined) return fileReason
   for (const folder of above(path)) {
     const reason = unsafe(folder, lstatSync(folder), true)
     if (reason !== undefined) return reason

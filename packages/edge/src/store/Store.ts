@@ -123,7 +123,7 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     yield* commit(probeOver)
   })
 
-  const mend = Effect.gen(function* () {
+  const recoverWrites = Effect.gen(function* () {
     yield* fails.await
     yield* Effect.logError(`the store takes no writes: ${failing?.message}`)
     let tried = false
@@ -136,7 +136,7 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     writable.openUnsafe()
     yield* Effect.logInfo("the store takes writes again")
   })
-  yield* Effect.forkScoped(Effect.forever(mend))
+  yield* Effect.forkScoped(Effect.forever(recoverWrites))
 
   return Store.of({
     commit,

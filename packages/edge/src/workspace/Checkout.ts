@@ -23,10 +23,10 @@ export const leftOutOf = (
     .withScratch((index) =>
       Effect.gen(function* () {
         yield* attemptFiles(() => {
-          const own = join(repository, "index")
-          copyFileSync(own, index)
+          const source = join(repository, "index")
+          copyFileSync(source, index)
           // Not newer than its entries, so that git checks entries that could have changed since.
-          const seconds = Math.floor(statSync(own).mtimeMs / 1_000)
+          const seconds = Math.floor(statSync(source).mtimeMs / 1_000)
           utimesSync(index, seconds, seconds)
         })
         yield* git.onFiles(index, ["update-index", "-q", "--ignore-submodules", "--refresh"], [0, 1])

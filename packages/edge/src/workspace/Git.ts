@@ -69,7 +69,7 @@ export const git = (call: GitCall): Effect.Effect<GitOutput, GitFailed> =>
     const chunks: Array<Buffer> = []
     let size = 0
     let cut = false
-    let said = ""
+    let stderr = ""
     const child = spawn(call.program, [...harmless, ...call.args], {
       cwd: call.cwd,
       env: { PATH: "/usr/local/bin:/usr/bin:/bin", ...quiet, ...call.env },
@@ -87,13 +87,15 @@ export const git = (call: GitCall): Effect.Effect<GitOutput, GitFailed> =>
       size += chunk.length
       if (cut) child.kill("SIGKILL")
     })
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(0, MESSAGE)))
+    child.stderr
+      ?.setEncoding("utf8")
+      .on("data", (text: string) => (stderr = (stderr + text).slice(0, MESSAGE)))
     const fail = (message: string) => resume(Effect.fail(new GitFailed({ message })))
     child.once("error", (error) => fail(error.message))
     child.once("close", (code, signal) => {
       if (cut || (code !== null && accept.includes(code)))
         return resume(Effect.succeed({ bytes: Buffer.concat(chunks), cut }))
-      return fail(signal === null ? said.trim() : "git took too long")
+      return fail(signal === null ? stderr.trim() : "git took too long")
     })
     return Effect.sync(() => child.kill("SIGKILL"))
   })

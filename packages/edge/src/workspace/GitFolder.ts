@@ -44,7 +44,7 @@ export const gitFolderOf = (root: string): GitFolder | undefined => {
   if (isFolder(at)) return { common: at, inside: isWhole(at) }
   const named = /^gitdir: (.+)$/.exec(firstLine(at) ?? "")?.[1]
   if (named === undefined) return undefined
-  const own = resolve(root, named)
-  const common = firstLine(join(own, "commondir"))
-  return { common: common === undefined ? own : resolve(own, common), inside: false }
+  const folder = resolve(root, named)
+  const common = firstLine(join(folder, "commondir"))
+  return { common: common === undefined ? folder : resolve(folder, common), inside: false }
 }

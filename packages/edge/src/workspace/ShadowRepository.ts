@@ -67,9 +67,9 @@ export class ShadowRepository {
     for (const inner of ["objects/info", "refs", "info", "runs"]) {
       mkdirSync(join(this.folder, inner), { recursive: true, mode: 0o700 })
     }
-    const own = join(this.repository, "objects")
-    if (statSync(own, { throwIfNoEntry: false })?.isDirectory() === true)
-      writeFileSync(join(this.folder, "objects/info/alternates"), `${own}\n`)
+    const objects = join(this.repository, "objects")
+    if (statSync(objects, { throwIfNoEntry: false })?.isDirectory() === true)
+      writeFileSync(join(this.folder, "objects/info/alternates"), `${objects}\n`)
     // Attributes of the workspace would change the stored content. Bytes are stored unchanged.
     writeFileSync(join(this.folder, "info/attributes"), "* -text -ident -filter -working-tree-encoding\n")
     writeFileSync(join(this.folder, "ignored"), `${IGNORED.join("\n")}\n`)

@@ -154,10 +154,10 @@ export const previewFile = (root: string, path: string): Effect.Effect<FilePrevi
       if (!stats.isFile()) return Effect.fail(new NotFound())
       const bytes = readStart(descriptor, stats.size)
       const text = textOf(bytes)
-      const known = mediaTypes[extname(basename(path)).toLowerCase()]
+      const byExtension = mediaTypes[extname(basename(path)).toLowerCase()]
       return Effect.succeed({
         path,
-        mediaType: known ?? (text === undefined ? "application/octet-stream" : "text/plain"),
+        mediaType: byExtension ?? (text === undefined ? "application/octet-stream" : "text/plain"),
         size: stats.size,
         encoding: text === undefined ? "base64" : "utf8",
         content: text ?? bytes.toString("base64"),

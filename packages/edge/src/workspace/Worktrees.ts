@@ -234,14 +234,14 @@ const recover = (context: WorktreesContext): Effect.Effect<void> =>
 
 const examine = Effect.fn("Worktrees.examine")(function* (context: WorktreesContext, owner: RunId) {
   const row = yield* findWorktree(context, owner)
-  const known: WorktreeWork = { head: row.head ?? row.base, uncommitted: false, unmerged: false }
+  const recorded: WorktreeWork = { head: row.head ?? row.base, uncommitted: false, unmerged: false }
   const found = checkoutOf(context, row).work.pipe(
     Effect.tapError(logFailure("failed to examine worktree", owner)),
     // If the check fails, the worktree counts as having work.
-    Effect.orElseSucceed((): WorktreeWork => ({ ...known, uncommitted: true, unmerged: true }))
+    Effect.orElseSucceed((): WorktreeWork => ({ ...recorded, uncommitted: true, unmerged: true }))
   )
   const { head, uncommitted, unmerged } =
-    row.state === "kept" && isPresent(context, row) ? yield* found : known
+    row.state === "kept" && isPresent(context, row) ? yield* found : recorded
   return { ...shown(context, row, worktreesInUse(context.store)), head, uncommitted, unmerged }
 })
 

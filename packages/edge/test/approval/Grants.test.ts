@@ -32,7 +32,7 @@ const grantOf = (n: number, command: string, more: Partial<Grant> = {}): Grant =
   ...more
 })
 
-const kept: ReadonlyArray<Grant> = [
+const stored: ReadonlyArray<Grant> = [
   grantOf(1, "npm test"),
   grantOf(2, "npm run build", { scope: "session", sessionId: one }),
   grantOf(3, "npm run lint", { workspace: "web" as WorkspaceId }),
@@ -43,7 +43,7 @@ const config = configLayer("/nowhere", {
   workspaces: [{ id: "api", path: "/nowhere", grants: ["full_access", { action: "shell", command: ["ls"] }] }]
 })
 const filled = Layer.effectDiscard(
-  Effect.flatMap(Store, (store) => store.commit(kept.toReversed().map(putGrant)))
+  Effect.flatMap(Store, (store) => store.commit(stored.toReversed().map(putGrant)))
 ).pipe(Layer.provideMerge(Layer.provide(Grants.layer, config)), Layer.provideMerge(Store.layerMemory))
 
 const runOf = (more: Partial<Run> = {}) => ({
@@ -57,9 +57,9 @@ layer(filled)("Grants", (it) => {
   it.effect("lists oldest first, by workspace, in pages", () =>
     Effect.gen(function* () {
       const { page } = yield* Grants
-      assert.deepStrictEqual(page({ limit: 10 }), kept)
-      assert.deepStrictEqual(page({ workspace: "web" as WorkspaceId, limit: 10 }), kept.slice(2, 3))
-      assert.deepStrictEqual(page({ after: idOf(1), limit: 2 }), kept.slice(1, 3))
+      assert.deepStrictEqual(page({ limit: 10 }), stored)
+      assert.deepStrictEqual(page({ workspace: "web" as WorkspaceId, limit: 10 }), stored.slice(2, 3))
+      assert.deepStrictEqual(page({ after: idOf(1), limit: 2 }), stored.slice(1, 3))
       assert.deepStrictEqual(page({ workspace: "' OR 1=1 --" as WorkspaceId, limit: 10 }), [])
     })
   )
@@ -82,7 +82,7 @@ layer(filled)("Grants", (it) => {
         assert.deepInclude(page({ limit: 10 }), grant)
       }
       yield* forgetRun(last)
-      assert.deepStrictEqual(page({ limit: 10 }), kept)
+      assert.deepStrictEqual(page({ limit: 10 }), stored)
     })
   )
 

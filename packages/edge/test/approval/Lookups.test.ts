@@ -41,13 +41,13 @@ describe("A look at the workspace", () => {
             const deep = "deep/".repeat(depth)
             mkdirSync(join(root, deep), { recursive: true })
             const line = Array.from({ length: segments }, () => `cp ${words(count)}`).join("; ")
-            for (const asked of [
+            for (const requested of [
               shell(line, deep || "."),
               shell(depth === 0 ? line : `cd ${deep} && ${line}`)
             ]) {
               for (const mode of ["ask", "auto_edit"] as const) {
                 const before = calls()
-                verdictOn(policyOf({ place, mode }), asked)
+                verdictOn(policyOf({ place, mode }), requested)
                 // Each folder once and whether it is a repository; each word once where it runs, and where it would after a `cd` that fails.
                 assert.isAtMost(calls() - before, 2 * (depth + 1) + 2 * count + 8)
               }
@@ -85,9 +85,9 @@ describe("A look at the workspace", () => {
       // Each file is looked up in each folder next to it.
       const line = Array.from({ length: 12 }, (_, i) => `cp ${words(20, `f${i}x`)} ${folders.join(" ")}`)
       const policy = policyOf({ place, configured: [{ action: "shell", command: ["cp"], prefix: true }] })
-      for (const asked of [shell(line.join("; ")), shell(line.toReversed().join(" && "))]) {
+      for (const approvalRequest of [shell(line.join("; ")), shell(line.toReversed().join(" && "))]) {
         const before = calls()
-        const assessed = policy.assess(asked)
+        const assessed = policy.assess(approvalRequest)
         assert.strictEqual(policy.judge(assessed)._tag, "Ask")
         assert.deepStrictEqual(
           [assessed.request.risk, assessed.request.scopes, assessed.needs],
@@ -117,12 +117,12 @@ describe("A look at the workspace", () => {
     Effect.gen(function* () {
       const { place, root } = yield* counted
       const policy = policyOf({ place, mode: "auto_edit" })
-      const asked = request({ files: ["a/b.ts"] })
-      const assessed = policy.assess(asked)
+      const approvalRequest = request({ files: ["a/b.ts"] })
+      const assessed = policy.assess(approvalRequest)
       assert.strictEqual(policy.judge(assessed)._tag, "Allow")
       symlinkSync("/etc", join(root, "a"))
       assert.strictEqual(policy.judge(assessed)._tag, "Ask")
-      assert.strictEqual(verdictOn(policy, asked)._tag, "Ask")
+      assert.strictEqual(verdictOn(policy, approvalRequest)._tag, "Ask")
     })
   )
 })

@@ -17,8 +17,8 @@ const everything: WorkspaceGrants = { configured: () => true, remembered: () => 
 const need = { action: "tool", tool: "any", input: "{}" } as const
 
 const isOrdinary = (path: string) => editAnswer(place.targetOf(path)).answer === "allow"
-const judged = (mode: RunMode, asked: ApprovalRequest) =>
-  decideByPolicy(mode, asked, [need], nothing, isOrdinary)
+const decide = (mode: RunMode, verdictOf: ApprovalRequest) =>
+  decideByPolicy(mode, verdictOf, [need], nothing, isOrdinary)
 
 const outside = [
   "",
@@ -53,9 +53,9 @@ describe("judge", () => {
   it.prop(
     "never allows in read_only and plan, regardless of grants",
     [Requests],
-    ([asked]) => {
+    ([requested]) => {
       for (const mode of ["read_only", "plan"] as const) {
-        assert.strictEqual(decideByPolicy(mode, asked, [need], everything, () => true)._tag, "Deny")
+        assert.strictEqual(decideByPolicy(mode, requested, [need], everything, () => true)._tag, "Deny")
       }
     },
     runs
@@ -64,10 +64,10 @@ describe("judge", () => {
   it.prop(
     "never allows anything but writes of named files in auto_edit",
     [Requests],
-    ([asked]) => {
-      const { action, command, files = [], url } = asked
+    ([requested]) => {
+      const { action, command, files = [], url } = requested
       if (action !== "write" || command !== undefined || url !== undefined || files.length === 0) {
-        assert.deepStrictEqual(judged("auto_edit", asked), { _tag: "Ask" })
+        assert.deepStrictEqual(decide("auto_edit", requested), { _tag: "Ask" })
       }
     },
     runs
@@ -75,14 +75,14 @@ describe("judge", () => {
 
   it.each(outside)("asks in auto_edit before a write to %j, alone or among others", (path) => {
     for (const files of [[path], ["notes.txt", path], [path, "notes.txt"]]) {
-      assert.deepStrictEqual(judged("auto_edit", request({ files })), { _tag: "Ask" })
+      assert.deepStrictEqual(decide("auto_edit", request({ files })), { _tag: "Ask" })
       assert.strictEqual(verdictOn(policyOf({ mode: "auto_edit" }), request({ files }))._tag, "Ask")
     }
   })
 
   it.each(inside)("allows in auto_edit a write to %j", (path) => {
     const expected = { _tag: "Allow", by: "policy:mode" } as const
-    assert.deepStrictEqual(judged("auto_edit", request({ files: [path] })), expected)
+    assert.deepStrictEqual(decide("auto_edit", request({ files: [path] })), expected)
   })
 
   it.each([
@@ -102,10 +102,10 @@ describe("judge", () => {
   it.prop(
     "asks about everything in ask mode, and allows all in full_access",
     [Requests],
-    ([asked]) => {
-      assert.deepStrictEqual(verdictOn(policyOf(), asked), { _tag: "Ask" })
+    ([requested]) => {
+      assert.deepStrictEqual(verdictOn(policyOf(), requested), { _tag: "Ask" })
       const allowed = { _tag: "Allow", by: "policy:mode" } as const
-      assert.deepStrictEqual(verdictOn(policyOf({ mode: "full_access" }), asked), allowed)
+      assert.deepStrictEqual(verdictOn(policyOf({ mode: "full_access" }), requested), allowed)
     },
     runs
   )
@@ -123,7 +123,7 @@ describe("judge", () => {
 
   it("says who allowed or refused and why", () => {
     for (const mode of modes) {
-      const verdict = judged(mode, request({ files: ["a"] }))
+      const verdict = decide(mode, request({ files: ["a"] }))
       if (verdict._tag !== "Ask") assert.strictEqual(verdict.by, "policy:mode")
       if (verdict._tag === "Deny") assert.include(verdict.reason, mode)
     }
@@ -141,12 +141,12 @@ describe("What is remembered", () => {
     "is offered, and covers the request again; what is not offered is allowed once",
     [Requests],
     ([any]) => {
-      const asked = { ...any, scopes: [...all] }
+      const options = { ...any, scopes: [...all] }
       const policy = policyOf()
-      const { scopes } = policy.assess(asked).request
-      const { scope } = allow(policy, asked, "run")
+      const { scopes } = policy.assess(options).request
+      const { scope } = allow(policy, options, "run")
       assert.strictEqual(scope, scopes.includes("run") ? "run" : "once")
-      assert.strictEqual(verdictOn(policy, asked)._tag, scope === "run" ? "Allow" : "Ask")
+      assert.strictEqual(verdictOn(policy, options)._tag, scope === "run" ? "Allow" : "Ask")
     },
     runs
   )
@@ -171,10 +171,14 @@ describe("What is remembered", () => {
       for (const kind of kinds) {
         const policy = policyOf()
         allow(policy, kind(tool, one), "run")
-        for (const asked of [kind(tool, other), kind(otherTool, one), request({ tool, scopes: [...all] })]) {
-          const same = JSON.stringify(asked) === JSON.stringify(kind(tool, one))
-          if (!same && !sameHost(asked, kind(tool, one)))
-            assert.strictEqual(verdictOn(policy, asked)._tag, "Ask")
+        for (const approvalRequest of [
+          kind(tool, other),
+          kind(otherTool, one),
+          request({ tool, scopes: [...all] })
+        ]) {
+          const same = JSON.stringify(approvalRequest) === JSON.stringify(kind(tool, one))
+          if (!same && !sameHost(approvalRequest, kind(tool, one)))
+            assert.strictEqual(verdictOn(policy, approvalRequest)._tag, "Ask")
         }
       }
     },

@@ -7,10 +7,10 @@ import { policyOf, session, shell } from "./RunPolicies.ts"
 const random = new Seeded("release words")
 const one = (words: ReadonlyArray<string>): string => words[random.whole(0, words.length - 1)] ?? ""
 
-const judged = (line: string) => policyOf({ sessionId: session }).assess(shell(line)).request
+const assess = (line: string) => policyOf({ sessionId: session }).assess(shell(line)).request
 
 const isReleased = (line: string): void => {
-  const { action, risk, scopes } = judged(line)
+  const { action, risk, scopes } = assess(line)
   assert.include(["publish", "deploy"], action, line)
   assert.include(["medium", "high"], risk, line)
   assert.deepStrictEqual(scopes, ["once"], line)
@@ -91,8 +91,8 @@ describe("Publishing and deploying", () => {
         `git commit -m ${word}`,
         `git stash ${word}`
       ])
-        assert.notInclude(["publish", "deploy"], judged(line).action, line)
+        assert.notInclude(["publish", "deploy"], assess(line).action, line)
     for (const line of ["gh release list", "uv sync", "git apply x", "gh api repos/o/r", "docker build ."])
-      assert.notInclude(["publish", "deploy"], judged(line).action, line)
+      assert.notInclude(["publish", "deploy"], assess(line).action, line)
   })
 })

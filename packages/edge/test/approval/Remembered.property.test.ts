@@ -139,11 +139,11 @@ describe("A decision is never remembered", () => {
   it.each(Object.entries(rows))("for %s", (_, line) => {
     for (let left = 60 * effort; left > 0; left--) {
       const command = line()
-      const asked = shell(command, random.pick([".", "./src/..", root]))
+      const approvalRequest = shell(command, random.pick([".", "./src/..", root]))
       const policy = policyOf({ place, sessionId: session })
-      assert.deepStrictEqual(policy.assess(asked).request.scopes, ["once"], command)
-      assert.strictEqual(allow(policy, asked, "always").scope, "once", command)
-      assert.isFalse(isRemembered(policy, asked), command)
+      assert.deepStrictEqual(policy.assess(approvalRequest).request.scopes, ["once"], command)
+      assert.strictEqual(allow(policy, approvalRequest, "always").scope, "once", command)
+      assert.isFalse(isRemembered(policy, approvalRequest), command)
     }
   })
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { request } from "../Samples.ts"
 import { policyOf, shell } from "./RunPolicies.ts"
 
-const judged = (line: string) => {
+const assess = (line: string) => {
   const { action, risk } = policyOf().assess(shell(line)).request
   return `${action} ${risk}`
 }
@@ -60,7 +60,7 @@ describe("Class and risk", () => {
     ["eval x", "shell high"],
     ["$X", "shell high"]
   ])("of %j are %s", (line, expected) => {
-    assert.strictEqual(judged(line), expected)
+    assert.strictEqual(assess(line), expected)
   })
 
   it("of a write are raised by where it goes", () => {
@@ -80,8 +80,8 @@ describe("Class and risk", () => {
   })
 
   it("are never lower than the adapter's", () => {
-    const asked = { ...shell("ls"), action: "deploy", risk: "high" } as const
-    const { action, risk, scopes } = policyOf().assess(asked).request
+    const approvalRequest = { ...shell("ls"), action: "deploy", risk: "high" } as const
+    const { action, risk, scopes } = policyOf().assess(approvalRequest).request
     assert.deepStrictEqual({ action, risk, scopes }, { action: "deploy", risk: "high", scopes: ["once"] })
   })
 })

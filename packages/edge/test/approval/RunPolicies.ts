@@ -41,7 +41,7 @@ export const policyOf = ({
     place: more.place ?? place,
     configured,
     program,
-    kept: (rule, sessionId) =>
+    storedGrant: (rule, sessionId) =>
       grants.find(
         (grant) =>
           ruleKey(grant.rule) === ruleKey(rule) &&
@@ -62,22 +62,22 @@ export const shell = (command: string, cwd = ".") =>
 /** A person allows it with that scope; what was made of it. */
 export const allow = (
   policy: RunPolicy,
-  asked: ReturnType<typeof request>,
+  approvalRequest: ReturnType<typeof request>,
   scope: ApprovalAnswer["scope"],
   more: Partial<ApprovalAnswer> = {}
 ): ApprovalAnswer => {
-  const assessed = policy.assess(asked)
+  const assessed = policy.assess(approvalRequest)
   const answer = policy.narrowed(assessed, { decision: "allow", scope, ...more })
   policy.remember(assessed, answer, { approvalId: approvalIdOf(1), by: "local", nowMs: 1_000 })
   return answer
 }
 
 /** Whether a person's answer covers a request: in this run, or by a grant that lasts. */
-export const isRemembered = (policy: RunPolicy, asked: ReturnType<typeof request>): boolean => {
-  const verdict = verdictOn(policy, asked)
+export const isRemembered = (policy: RunPolicy, approvalRequest: ReturnType<typeof request>): boolean => {
+  const verdict = verdictOn(policy, approvalRequest)
   return verdict._tag === "Allow" && /^policy:remembered:(apr|gra)_/.test(verdict.by)
 }
 
 /** What the policy says of a request. */
-export const verdictOn = (policy: RunPolicy, asked: ReturnType<typeof request>) =>
-  policy.judge(policy.assess(asked))
+export const verdictOn = (policy: RunPolicy, approvalRequest: ReturnType<typeof request>) =>
+  policy.judge(policy.assess(approvalRequest))

@@ -133,11 +133,12 @@ describe("A person's answer", () => {
       { action: "shell", files: ["a.txt"] },
       { action: "shell", url: "https://example.com" }
     ] as const) {
-      const asked = (input: unknown) => request({ tool: "mcp__x__run", input, ...more, scopes: [...all] })
+      const approvalRequest = (input: unknown) =>
+        request({ tool: "mcp__x__run", input, ...more, scopes: [...all] })
       const policy = policyOf()
-      allow(policy, asked({ path: "a.txt", script: "one" }), "run")
-      assert.isTrue(isRemembered(policy, asked({ path: "a.txt", script: "one" })))
-      assert.deepStrictEqual(verdictOn(policy, asked({ path: "a.txt", script: "two" })), ask)
+      allow(policy, approvalRequest({ path: "a.txt", script: "one" }), "run")
+      assert.isTrue(isRemembered(policy, approvalRequest({ path: "a.txt", script: "one" })))
+      assert.deepStrictEqual(verdictOn(policy, approvalRequest({ path: "a.txt", script: "two" })), ask)
     }
   })
 
@@ -166,7 +167,8 @@ describe("A person's answer", () => {
   })
 
   it("covers no address with a name and a password, and no other scheme", () => {
-    const asked = (url: string) => request({ action: "network", tool: "Fetch", url, scopes: [...all] })
+    const approvalRequest = (url: string) =>
+      request({ action: "network", tool: "Fetch", url, scopes: [...all] })
     for (const url of [
       "https://me:secret@example.com",
       "file:///etc/passwd",
@@ -174,24 +176,24 @@ describe("A person's answer", () => {
       "nothing",
       "//example.com"
     ]) {
-      assert.deepStrictEqual(policyOf().assess(asked(url)).request.scopes, ["once"], url)
+      assert.deepStrictEqual(policyOf().assess(approvalRequest(url)).request.scopes, ["once"], url)
     }
     const policy = policyOf()
-    allow(policy, asked("https://example.com/a?b"), "run")
-    assert.isTrue(isRemembered(policy, asked("https://EXAMPLE.com/c")))
+    allow(policy, approvalRequest("https://example.com/a?b"), "run")
+    assert.isTrue(isRemembered(policy, approvalRequest("https://EXAMPLE.com/c")))
     for (const url of [
       "https://example.com:8443/a",
       "https://sub.example.com",
       "https://example.com.evil.example"
     ]) {
-      assert.deepStrictEqual(verdictOn(policy, asked(url)), ask, url)
+      assert.deepStrictEqual(verdictOn(policy, approvalRequest(url)), ask, url)
     }
   })
 
   it("shows no line of a private key in the parts of a command", () => {
     const key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKC\nAQEAvx7zzzz\n-----END RSA PRIVATE KEY-----"
-    const asked = shell(`echo ${key}\nPASSWORD=hunter2x npm test`)
-    const { request, shown } = policyOf().assess(asked, new Redaction().value(asked))
+    const approvalRequest = shell(`echo ${key}\nPASSWORD=hunter2x npm test`)
+    const { request, shown } = policyOf().assess(approvalRequest, new Redaction().value(approvalRequest))
     assert.include(request.command, "MIIEowIBAAKC", "it is judged as it is")
     for (const secret of ["MIIEowIBAAKC", "AQEAvx7zzzz", "hunter2x"])
       assert.notInclude(JSON.stringify(shown), secret)
@@ -345,8 +347,8 @@ describe("What does not fit a rule", () => {
     ["a long name", request({ tool: "x".repeat(300), input: {}, scopes: [...all] })],
     ["a long path", request({ files: ["x/".repeat(3_000)], scopes: [...all] })],
     ["many files", request({ files: Array.from({ length: 100 }, (_, i) => `f${i}`), scopes: [...all] })]
-  ])("is allowed once: %s", (_, asked) => {
-    assert.deepStrictEqual(policyOf().assess(asked).request.scopes, ["once"])
-    assert.strictEqual(allow(policyOf(), asked, "always").scope, "once")
+  ])("is allowed once: %s", (_, requested) => {
+    assert.deepStrictEqual(policyOf().assess(requested).request.scopes, ["once"])
+    assert.strictEqual(allow(policyOf(), requested, "always").scope, "once")
   })
 })

@@ -125,8 +125,8 @@ describe("Any command line", () => {
       if (verdictOn(policy, shell(line))._tag !== "Allow") return
       for (const { assignments, cwd = "", input, words, writes } of segmentsOf(line)) {
         if (words[0] === "cd") continue
-        const known = parts.has(JSON.stringify([assignments, words, folderOf(cwd), input, writes]))
-        assert.isTrue(known, `${line}: ${words.join(" ")}`)
+        const isExpected = parts.has(JSON.stringify([assignments, words, folderOf(cwd), input, writes]))
+        assert.isTrue(isExpected, `${line}: ${words.join(" ")}`)
       }
     },
     tries(800)
@@ -138,9 +138,9 @@ describe("Any command line", () => {
     ([one, other]) => {
       const policy = policyOf()
       allow(policy, shell(one), "run")
-      const known = new Set(segmentsOf(one).map(({ words }) => JSON.stringify(words)))
+      const expected = new Set(segmentsOf(one).map(({ words }) => JSON.stringify(words)))
       const isNew = segmentsOf(other).some(
-        ({ words }) => words[0] !== "cd" && !known.has(JSON.stringify(words))
+        ({ words }) => words[0] !== "cd" && !expected.has(JSON.stringify(words))
       )
       if (isNew) assert.strictEqual(verdictOn(policy, shell(other))._tag, "Ask")
     },

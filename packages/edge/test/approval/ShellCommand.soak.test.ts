@@ -99,13 +99,13 @@ describe("What is read of a line", () => {
       if (/\/|\.\.\/|while|until/.test(line) || policyOf().assess(shell(line)).needs === undefined) continue
       tried++
       const segments = segmentsOf(line)
-      const known = new Set(
+      const expected = new Set(
         segments.flatMap(({ inner, words }) => [JSON.stringify(inner), JSON.stringify(words)])
       )
       const files = new Set(segments.flatMap(({ writes }) => writes.map(({ file }) => file)))
       const { made, ran } = played(program, bin, join(folder, `${tried}`), line)
       assert.deepStrictEqual(
-        [ran.filter((words) => !known.has(words)), made.filter((file) => !files.has(file))],
+        [ran.filter((words) => !expected.has(words)), made.filter((file) => !files.has(file))],
         [[], []],
         JSON.stringify(line)
       )
@@ -132,7 +132,7 @@ describe("The classification of a command line", () => {
       })
     )
     const millisOf = (line: string): number => {
-      const began = process.cpuUsage()
+      const startedAt = process.cpuUsage()
       for (const policy of policies) {
         const assessed = policy.assess(shell(line))
         const verdict = policy.judge(assessed)
@@ -144,7 +144,7 @@ describe("The classification of a command line", () => {
         }
       }
       // Of the processor, not of the clock: other programs run beside it.
-      const { system, user } = process.cpuUsage(began)
+      const { system, user } = process.cpuUsage(startedAt)
       return (system + user) / 1_000
     }
     let longest = 0

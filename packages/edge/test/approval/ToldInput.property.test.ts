@@ -68,7 +68,7 @@ const notebooks: ReadonlyArray<Input> = [
 ]
 const agents = Object.values(acpAgents)
 
-const known: ReadonlyArray<readonly [string, Ask, ReadonlyArray<Input>]> = [
+const cases: ReadonlyArray<readonly [string, Ask, ReadonlyArray<Input>]> = [
   ["Claude Code: Write", claude("Write"), edits.slice(0, 1)],
   ["Claude Code: Edit", claude("Edit"), edits.slice(1, 2)],
   ["Claude Code: MultiEdit", claude("MultiEdit"), edits.slice(3, 4)],
@@ -122,10 +122,10 @@ const names = (
 ).split(" ")
 
 const anyName = (): string => {
-  const made = Array.from({ length: random.whole(1, 8) }, () =>
+  const created = Array.from({ length: random.whole(1, 8) }, () =>
     String.fromCharCode(random.whole(97, 122))
   ).join("")
-  return random.whole(0, 3) === 0 ? made : (names[random.whole(0, names.length - 1)] ?? made)
+  return random.whole(0, 3) === 0 ? created : (names[random.whole(0, names.length - 1)] ?? created)
 }
 
 /** A value in which a path stands: as it is, in a list, as a key, in a patch, deep. */
@@ -152,7 +152,7 @@ const anyValue = (path: string, depth: number): unknown => {
 const contents = new Set("content description diff pattern".split(" "))
 
 describe("An input that is known", () => {
-  for (const [name, ask, inputs] of known)
+  for (const [name, ask, inputs] of cases)
     it(`is allowed in auto_edit: ${name}`, () => {
       for (const input of inputs) {
         const request = ask(input)
@@ -164,7 +164,7 @@ describe("An input that is known", () => {
 })
 
 describe("An input with one more field that holds a path", () => {
-  for (const [name, ask, inputs] of known)
+  for (const [name, ask, inputs] of cases)
     it(`is never allowed in auto_edit: ${name}`, () => {
       for (const input of inputs)
         for (let n = 0; n < 60 * effort; n++) {
@@ -184,7 +184,7 @@ describe("An input with one more field that holds a path", () => {
     })
 
   it("is not allowed where the field is a key that is a path", () => {
-    for (const [, ask, inputs] of known)
+    for (const [, ask, inputs] of cases)
       for (const input of inputs)
         for (const value of [true, 1, null, ""]) assert.isFalse(isAllowed(ask({ ...input, "../x": value })))
   })

@@ -24,7 +24,7 @@ import { Store } from "../../src/store/Store.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { at, runIdOf } from "../Samples.ts"
 
-const made = (content: string | Uint8Array, more: Partial<NewArtifact> = {}): NewArtifact => ({
+const create = (content: string | Uint8Array, more: Partial<NewArtifact> = {}): NewArtifact => ({
   runId: runIdOf(1),
   name: "report.txt",
   mediaType: "text/plain",
@@ -42,7 +42,7 @@ const started = (home: string, more: Partial<ArtifactOptions> = {}) =>
   )
 
 const keep = Effect.fnUntraced(function* (content: string | Uint8Array, more: Partial<NewArtifact> = {}) {
-  const { artifact, row } = yield* (yield* Artifacts).store(made(content, more))
+  const { artifact, row } = yield* (yield* Artifacts).store(create(content, more))
   yield* (yield* Store).commit([row])
   return artifact
 })
@@ -199,8 +199,8 @@ describe("Artifacts", () => {
   it.live("are there after a restart, and contents that a crash left without a row are swept", () =>
     inHome((home) =>
       Effect.gen(function* () {
-        const kept = yield* keep("kept").pipe(Effect.provide(started(home)))
-        yield* Effect.flatMap(Artifacts, (artifacts) => artifacts.store(made("its row never came"))).pipe(
+        const stored = yield* keep("kept").pipe(Effect.provide(started(home)))
+        yield* Effect.flatMap(Artifacts, (artifacts) => artifacts.store(create("its row never came"))).pipe(
           Effect.provide(started(home))
         )
         writeFileSync(join(home, "artifacts", "incoming", "half"), "ha")
@@ -209,8 +209,8 @@ describe("Artifacts", () => {
         age(home, sha256("its row never came"))
         yield* Effect.gen(function* () {
           yield* Effect.repeat(Effect.yieldNow, { until: () => contentsIn(home).length === 1 })
-          assert.deepStrictEqual(contentsIn(home), [kept.sha256])
-          assert.strictEqual((yield* bytesOf(kept.id)).toString(), "kept")
+          assert.deepStrictEqual(contentsIn(home), [stored.sha256])
+          assert.strictEqual((yield* bytesOf(stored.id)).toString(), "kept")
         }).pipe(Effect.provide(started(home)))
       })
     )
@@ -224,16 +224,16 @@ describe("Artifacts", () => {
           const artifacts = yield* Artifacts
           const [one, two]: ReadonlyArray<RunId> = [runIdOf(1), runIdOf(2)]
           assert(one !== undefined && two !== undefined)
-          const own = yield* keep("own", { runId: one })
+          const ofRun = yield* keep("own", { runId: one })
           const shared = yield* keep("shared", { runId: one })
           const other = yield* keep("shared", { runId: two })
           const again = yield* keep("again", { runId: one })
-          for (const { sha256 } of [own, shared, again]) age(home, sha256)
-          const onItsWay = yield* artifacts.store(made("again", { runId: two }))
+          for (const { sha256 } of [ofRun, shared, again]) age(home, sha256)
+          const onItsWay = yield* artifacts.store(create("again", { runId: two }))
           yield* artifacts.forgetRun(one)
-          assert.strictEqual((yield* Effect.flip(artifacts.get(own.id)))._tag, "NotFound")
+          assert.strictEqual((yield* Effect.flip(artifacts.get(ofRun.id)))._tag, "NotFound")
           assert.deepStrictEqual(artifacts.page(one, undefined, 10), [])
-          assert.isFalse(existsSync(join(home, "artifacts", own.sha256.slice(0, 2), own.sha256)))
+          assert.isFalse(existsSync(join(home, "artifacts", ofRun.sha256.slice(0, 2), ofRun.sha256)))
           assert.strictEqual((yield* bytesOf(other.id)).toString(), "shared")
           yield* (yield* Store).commit([onItsWay.row])
           assert.strictEqual((yield* bytesOf(onItsWay.artifact.id)).toString(), "again")

@@ -117,12 +117,12 @@ describe("Profiles", () => {
     assert.strictEqual(codeOf(widest), "permission_denied")
 
     const granted = await client.create("/shell echo by itself", "ask", { agentId: "plain" })
-    const told = await client.log(granted.id)
+    const received = await client.log(granted.id)
     assert.deepStrictEqual(
-      told.filter(({ type }) => type === "run.approval.resolved").map(({ payload }) => payload["by"]),
+      received.filter(({ type }) => type === "run.approval.resolved").map(({ payload }) => payload["by"]),
       ["policy:workspace"]
     )
-    assert.strictEqual(told.at(-1)?.type, "run.completed")
+    assert.strictEqual(received.at(-1)?.type, "run.completed")
 
     const other = await client.tryCreate("/say x", "ask", { agentId: "scripted", resume: run.id })
     assert.strictEqual(other.status, 422)
@@ -282,8 +282,11 @@ describe("The example of docs/agents.md", () => {
     const careful = await client.create("/say Hello", "ask", { agentId: "careful" })
     assert.strictEqual((await client.result(careful.id, 10_000)).status, 200)
     const parrot = await client.create("Polly", "full_access", { agentId: "parrot" })
-    const said = await client.result(parrot.id, 10_000)
-    assert.deepStrictEqual([said.status, (said.body as { readonly text?: string }).text], [200, "Polly"])
+    const response = await client.result(parrot.id, 10_000)
+    assert.deepStrictEqual(
+      [response.status, (response.body as { readonly text?: string }).text],
+      [200, "Polly"]
+    )
     // The table of built-in runners is what is offered.
     const runners = (await client.ask("GET", "/v1/runners")).body as {
       items: ReadonlyArray<{ readonly id: string; readonly command: ReadonlyArray<string> }>
@@ -384,13 +387,13 @@ describe("Health", () => {
   it("is the same at both addresses, and counts workspaces, runs and runtimes", async () => {
     const { client, edge } = reconfigured({})
     for (const target of ["/health", "/v1/health"]) {
-      const told = (await client.ask("GET", target)).body as EdgeReadiness
-      assert.deepInclude(told, { status: "ok", workspaces: { count: 1 }, runs: { live: 0, queued: 0 } })
-      assert.deepInclude(told.process, { pid: edge.pid, node: process.version })
-      assert.deepInclude(told.store, { status: "ok", engine: "sqlite" })
-      assert.includeMembers(told.runtimes?.map(({ id }) => id) ?? [], ["scripted", "claude-code"])
+      const response = (await client.ask("GET", target)).body as EdgeReadiness
+      assert.deepInclude(response, { status: "ok", workspaces: { count: 1 }, runs: { live: 0, queued: 0 } })
+      assert.deepInclude(response.process, { pid: edge.pid, node: process.version })
+      assert.deepInclude(response.store, { status: "ok", engine: "sqlite" })
+      assert.includeMembers(response.runtimes?.map(({ id }) => id) ?? [], ["scripted", "claude-code"])
       const others = (await client.ask("GET", target, { token: null })).body
-      assert.deepStrictEqual(others, { status: "ok", instanceId: told.instanceId })
+      assert.deepStrictEqual(others, { status: "ok", instanceId: response.instanceId })
     }
   })
 
@@ -410,11 +413,11 @@ describe("Health", () => {
     }
     await client.ask("GET", "/v1/agents")
     // It waits a second for git, and a busy machine may take longer.
-    const told = await until(async () => {
+    const received = await until(async () => {
       const { body } = await client.ask("GET", "/v1/health")
       return (body as Told).git.version === undefined ? undefined : (body as Told)
     }, "git's version")
-    const claude = told.runtimes.find(({ id }) => id === "claude-code")
+    const claude = received.runtimes.find(({ id }) => id === "claude-code")
     assert.deepInclude(claude, {
       installed: true,
       path: join(folder, "claude"),
@@ -423,8 +426,8 @@ describe("Health", () => {
       reason: "not_signed_in"
     })
     assert.match(String(claude?.hint), /login/)
-    assert.deepStrictEqual(told.git, { found: true, version: "2.99.1" })
-    assert.isAbove(told.disk.freeBytes, 0)
+    assert.deepStrictEqual(received.git, { found: true, version: "2.99.1" })
+    assert.isAbove(received.disk.freeBytes, 0)
     const run = await client.create("/garbage 50")
     await client.log(run.id)
     const after = (await client.ask("GET", "/v1/health")).body as Told

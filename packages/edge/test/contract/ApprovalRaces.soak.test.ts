@@ -14,15 +14,15 @@ it("resolves each of 1,000 raced approvals once", async () => {
   const seeded = new Seeded("1,000 races")
   const edge = await openEdge()
   const clients = Array.from({ length: 4 }, () => edge.client)
-  const began = performance.now()
+  const startedAt = performance.now()
   let both = 0
   const lane = async () => {
     const run = await edge.client.create(Array.from({ length: RACES }, () => "/ask").join("\n"))
     const reader = await edge.client.follow({ runId: run.id })
-    const asked = () => reader.events.filter(({ type }) => type === "run.approval.requested")
+    const requests = () => reader.events.filter(({ type }) => type === "run.approval.requested")
     for (let race = 0; race < RACES; race++) {
-      await reader.event(() => asked().length > race)
-      const approvalId = String(asked()[race]?.payload["approvalId"])
+      await reader.event(() => requests().length > race)
+      const approvalId = String(requests()[race]?.payload["approvalId"])
       const wanted = clients.map(() => seeded.pick(decisions))
       const answers = await Promise.all(
         clients.map((client, i) => client.decide(run.id, approvalId, wanted[i] ?? "deny"))
@@ -48,7 +48,7 @@ it("resolves each of 1,000 raced approvals once", async () => {
       what: "1,000 approvals, each raced by 4 clients",
       wantedDifferently: both,
       resolvedTwice: 0,
-      seconds: Math.round((performance.now() - began) / 1_000)
+      seconds: Math.round((performance.now() - startedAt) / 1_000)
     })
   )
 })

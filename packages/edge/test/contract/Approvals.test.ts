@@ -27,9 +27,9 @@ interface Asked {
 
 /** The id of the nth approval that the run asks for. */
 const nthAsked = async (reader: EventReader, n = 1): Promise<string> => {
-  const asked = () => reader.events.filter(({ type }) => type === "run.approval.requested")
-  await reader.event(() => asked().length >= n)
-  return String(asked()[n - 1]?.payload["approvalId"])
+  const requests = () => reader.events.filter(({ type }) => type === "run.approval.requested")
+  await reader.event(() => requests().length >= n)
+  return String(requests()[n - 1]?.payload["approvalId"])
 }
 
 const ask = async (script: string): Promise<Asked> => {
@@ -50,19 +50,19 @@ const resolutionOf = ({ approvalId, reader }: Asked) =>
 
 describe("A decision", () => {
   it("to allow lets the action happen, and not before", async () => {
-    const asked = await ask("/write allowed.txt hello")
-    const run = await client.run(asked.runId)
+    const approval = await ask("/write allowed.txt hello")
+    const run = await client.run(approval.runId)
     assert.strictEqual(run.state, "waiting_approval")
-    assert.deepStrictEqual(run.pendingApprovals.map(String), [asked.approvalId])
-    const [pending] = await client.approvals(`runId=${asked.runId}&state=pending`)
-    assert.strictEqual(pending?.id, asked.approvalId)
+    assert.deepStrictEqual(run.pendingApprovals.map(String), [approval.approvalId])
+    const [pending] = await client.approvals(`runId=${approval.runId}&state=pending`)
+    assert.strictEqual(pending?.id, approval.approvalId)
     assert.deepStrictEqual(pending?.request.files, ["allowed.txt"])
     assert.isFalse(existsSync(file("allowed.txt")))
-    const answer = await client.decide(asked.runId, asked.approvalId, "allow")
+    const answer = await client.decide(approval.runId, approval.approvalId, "allow")
     assert.strictEqual(answer.status, 200)
-    assert.strictEqual(await ended(asked), "run.completed")
+    assert.strictEqual(await ended(approval), "run.completed")
     assert.strictEqual(readFileSync(file("allowed.txt"), "utf8"), "hello\n")
-    const { decidedBy, scope, state } = await client.approval(asked.approvalId)
+    const { decidedBy, scope, state } = await client.approval(approval.approvalId)
     assert.deepStrictEqual(
       { decidedBy, scope, state },
       { decidedBy: "local", scope: "once", state: "approved" }
@@ -70,61 +70,61 @@ describe("A decision", () => {
   })
 
   it("to deny sends the agent back to work with the reason", async () => {
-    const asked = await ask("/write denied.txt hello\n/say still here")
-    await client.decide(asked.runId, asked.approvalId, "deny", { reason: "not today" })
-    assert.strictEqual(await ended(asked), "run.completed")
+    const approval = await ask("/write denied.txt hello\n/say still here")
+    await client.decide(approval.runId, approval.approvalId, "deny", { reason: "not today" })
+    assert.strictEqual(await ended(approval), "run.completed")
     assert.isFalse(existsSync(file("denied.txt")))
-    assert.deepInclude(resolutionOf(asked), { state: "denied", reason: "not today", by: "local" })
-    const result = asked.reader.events.find((e) => e.type === "run.tool.result")
+    assert.deepInclude(resolutionOf(approval), { state: "denied", reason: "not today", by: "local" })
+    const result = approval.reader.events.find((e) => e.type === "run.tool.result")
     assert.deepInclude(result?.payload, { status: "denied", output: "not today" })
-    await asked.reader.said("still here")
+    await approval.reader.message("still here")
   })
 
   it("may edit what was asked for", async () => {
-    const asked = await ask("/write edited.txt as asked")
+    const approval = await ask("/write edited.txt as asked")
     const updatedInput = { content: "as edited" }
-    await client.decide(asked.runId, asked.approvalId, "allow", { updatedInput })
-    assert.strictEqual(await ended(asked), "run.completed")
+    await client.decide(approval.runId, approval.approvalId, "allow", { updatedInput })
+    assert.strictEqual(await ended(approval), "run.completed")
     assert.strictEqual(readFileSync(file("edited.txt"), "utf8"), "as edited")
   })
 
   it("cannot edit what the runtime takes only as it is, and waits on", async () => {
-    const asked = await ask("/ask")
-    assert.isFalse((await client.approval(asked.approvalId)).request.editable)
+    const approval = await ask("/ask")
+    assert.isFalse((await client.approval(approval.approvalId)).request.editable)
     const updatedInput = { content: "edited" }
-    const refused = await client.decide(asked.runId, asked.approvalId, "allow", { updatedInput })
+    const refused = await client.decide(approval.runId, approval.approvalId, "allow", { updatedInput })
     assert.strictEqual(codeOf(refused), "schema_validation_failed")
     assert.include(refused.text, "updatedInput")
-    assert.strictEqual((await client.approval(asked.approvalId)).state, "pending")
-    await client.decide(asked.runId, asked.approvalId, "allow")
-    assert.strictEqual(await ended(asked), "run.completed")
+    assert.strictEqual((await client.approval(approval.approvalId)).state, "pending")
+    await client.decide(approval.runId, approval.approvalId, "allow")
+    assert.strictEqual(await ended(approval), "run.completed")
   })
 
   it("to cancel ends the run", async () => {
-    const asked = await ask("/write cancelled.txt hello")
-    const answer = await client.decide(asked.runId, asked.approvalId, "cancel", { reason: "stop all" })
+    const approval = await ask("/write cancelled.txt hello")
+    const answer = await client.decide(approval.runId, approval.approvalId, "cancel", { reason: "stop all" })
     assert.strictEqual(answer.status, 200)
-    assert.strictEqual(await ended(asked), "run.cancelled")
+    assert.strictEqual(await ended(approval), "run.cancelled")
     assert.isFalse(existsSync(file("cancelled.txt")))
-    assert.strictEqual((await client.approval(asked.approvalId)).state, "cancelled")
+    assert.strictEqual((await client.approval(approval.approvalId)).state, "cancelled")
   })
 
   it("for the run is remembered for the same action and no other", async () => {
-    const asked = await ask("/shell echo one\n/shell echo one\n/shell echo two")
-    await client.decide(asked.runId, asked.approvalId, "allow", { scope: "run" })
-    const other = await nthAsked(asked.reader, 3)
+    const approval = await ask("/shell echo one\n/shell echo one\n/shell echo two")
+    await client.decide(approval.runId, approval.approvalId, "allow", { scope: "run" })
+    const other = await nthAsked(approval.reader, 3)
     assert.strictEqual((await client.approval(other)).request.command, "echo two")
-    const states = (await client.approvals(`runId=${asked.runId}`)).map(({ decidedBy, state }) => [
+    const states = (await client.approvals(`runId=${approval.runId}`)).map(({ decidedBy, state }) => [
       state,
       decidedBy
     ])
     assert.deepStrictEqual(states, [
       ["approved", "local"],
-      ["approved", `policy:remembered:${asked.approvalId}`],
+      ["approved", `policy:remembered:${approval.approvalId}`],
       ["pending", undefined]
     ])
-    await client.decide(asked.runId, other, "deny")
-    assert.strictEqual(await ended(asked), "run.completed")
+    await client.decide(approval.runId, other, "deny")
+    assert.strictEqual(await ended(approval), "run.completed")
     const next = await ask("/shell echo one")
     await client.decide(next.runId, next.approvalId, "deny")
     assert.strictEqual(await ended(next), "run.completed")
@@ -133,19 +133,19 @@ describe("A decision", () => {
   it("on what holds a secret is made without it, each time, and lets happen what was really asked", async () => {
     const key = `ghp_${"a1B2".repeat(6)}`
     const command = `printf %s ${key} > told.txt`
-    const asked = await ask(`/shell ${command}\n/shell ${command}`)
-    const { request } = await client.approval(asked.approvalId)
+    const approval = await ask(`/shell ${command}\n/shell ${command}`)
+    const { request } = await client.approval(approval.approvalId)
     assert.deepStrictEqual(
       [request.command, request.scopes, request.editable],
       ["printf %s [redacted] > told.txt", ["once"], false]
     )
-    await client.decide(asked.runId, asked.approvalId, "allow", { scope: "run" })
-    const again = await nthAsked(asked.reader, 2)
+    await client.decide(approval.runId, approval.approvalId, "allow", { scope: "run" })
+    const again = await nthAsked(approval.reader, 2)
     assert.strictEqual(readFileSync(file("told.txt"), "utf8"), key)
-    await client.decide(asked.runId, again, "deny")
-    assert.strictEqual(await ended(asked), "run.completed")
-    const said = asked.reader.events.filter(({ type }) => type !== "run.created")
-    assert.notInclude(JSON.stringify(said), key)
+    await client.decide(approval.runId, again, "deny")
+    assert.strictEqual(await ended(approval), "run.completed")
+    const messages = approval.reader.events.filter(({ type }) => type !== "run.created")
+    assert.notInclude(JSON.stringify(messages), key)
   })
 
   it("is one, however many decide at once", async () => {
@@ -172,11 +172,11 @@ describe("A decision", () => {
   })
 
   it("after the end is answered from what happened", async () => {
-    const asked = await ask("/ask")
-    await client.decide(asked.runId, asked.approvalId, "allow")
-    assert.strictEqual(await ended(asked), "run.completed")
-    assert.strictEqual((await client.decide(asked.runId, asked.approvalId, "allow")).status, 200)
-    const other = await client.decide(asked.runId, asked.approvalId, "deny")
+    const approval = await ask("/ask")
+    await client.decide(approval.runId, approval.approvalId, "allow")
+    assert.strictEqual(await ended(approval), "run.completed")
+    assert.strictEqual((await client.decide(approval.runId, approval.approvalId, "allow")).status, 200)
+    const other = await client.decide(approval.runId, approval.approvalId, "deny")
     assert.deepStrictEqual([other.status, codeOf(other)], [409, "approval_already_resolved"])
   })
 
@@ -191,24 +191,24 @@ describe("A decision", () => {
       cases.map((each) => [each.status, codeOf(each)]),
       cases.map(() => [404, "not_found"])
     )
-    for (const asked of [one, two]) {
-      assert.strictEqual((await client.approval(asked.approvalId)).state, "pending")
-      await client.decide(asked.runId, asked.approvalId, "deny")
-      assert.strictEqual(await ended(asked), "run.completed")
+    for (const requested of [one, two]) {
+      assert.strictEqual((await client.approval(requested.approvalId)).state, "pending")
+      await client.decide(requested.runId, requested.approvalId, "deny")
+      assert.strictEqual(await ended(requested), "run.completed")
     }
   })
 })
 
 describe("An approval without a decision", () => {
   it("expires as a denial", async () => {
-    const own = await openEdgeInProcess({ env: { CORRAL_EDGE_APPROVAL_TTL_MS: "1000" } })
-    const run = await own.client.create("/write never.txt hello\n/say still here")
-    const reader = await own.client.follow({ runId: run.id })
+    const separateEdge = await openEdgeInProcess({ env: { CORRAL_EDGE_APPROVAL_TTL_MS: "1000" } })
+    const run = await separateEdge.client.create("/write never.txt hello\n/say still here")
+    const reader = await separateEdge.client.follow({ runId: run.id })
     const id = await nthAsked(reader)
     assert.strictEqual(await ended({ reader }), "run.completed")
-    assert.strictEqual((await own.client.approval(id)).state, "expired")
-    assert.isFalse(existsSync(join(own.workspace, "never.txt")))
-    const late = await own.client.decide(run.id, id, "allow")
+    assert.strictEqual((await separateEdge.client.approval(id)).state, "expired")
+    assert.isFalse(existsSync(join(separateEdge.workspace, "never.txt")))
+    const late = await separateEdge.client.decide(run.id, id, "allow")
     assert.deepStrictEqual([late.status, codeOf(late)], [410, "approval_expired"])
     assert.deepInclude(late.body, { details: { approvalId: id, state: "expired" } })
   })
@@ -249,11 +249,17 @@ describe("The mode", () => {
   it("full_access is refused without a grant, and requests no approval with one", async () => {
     const refused = await client.tryCreate("/say hello", "full_access")
     assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "permission_denied"])
-    const own = await openEdgeInProcess({ grants: ["full_access"] })
-    const run = await own.client.create("/write full.txt hello\n/shell touch full2.txt\n/ask", "full_access")
-    const events = await own.client.log(run.id)
+    const separateEdge = await openEdgeInProcess({ grants: ["full_access"] })
+    const run = await separateEdge.client.create(
+      "/write full.txt hello\n/shell touch full2.txt\n/ask",
+      "full_access"
+    )
+    const events = await separateEdge.client.log(run.id)
     assertWhole(events)
     assert.strictEqual(events.at(-1)?.type, "run.completed")
-    assert.isTrue(existsSync(join(own.workspace, "full.txt")) && existsSync(join(own.workspace, "full2.txt")))
+    assert.isTrue(
+      existsSync(join(separateEdge.workspace, "full.txt")) &&
+        existsSync(join(separateEdge.workspace, "full2.txt"))
+    )
   })
 })

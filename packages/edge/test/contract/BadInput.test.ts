@@ -281,8 +281,8 @@ describe("A request that must not be served", () => {
   it("is not one of 256 KiB exactly", async () => {
     const text = `/say ${"é".repeat(131_069)}x`
     assert.strictEqual(Buffer.byteLength(text), 262_144)
-    const own = await openEdgeInProcess()
-    assert.strictEqual((await own.client.create(text)).input.text, text)
+    const separateEdge = await openEdgeInProcess()
+    assert.strictEqual((await separateEdge.client.create(text)).input.text, text)
   })
 
   it("whose path cannot be decoded: neither a route nor a wrong method", async () => {
@@ -326,10 +326,10 @@ describe("The request id", () => {
 
 describe("A runtime whose program is missing", () => {
   it("is runtime_unavailable, and said to be so", async () => {
-    const own = await openEdgeInProcess({ env: { PATH: "/nonexistent" } })
-    const answer = await own.client.tryCreate("hello", "ask", { agentId: "claude-code" })
+    const separateEdge = await openEdgeInProcess({ env: { PATH: "/nonexistent" } })
+    const answer = await separateEdge.client.tryCreate("hello", "ask", { agentId: "claude-code" })
     assert.deepStrictEqual([answer.status, codeOf(answer)], [503, "runtime_unavailable"])
-    const { body } = await own.client.ask("GET", "/v1/agents")
+    const { body } = await separateEdge.client.ask("GET", "/v1/agents")
     const { items } = body as {
       readonly items: ReadonlyArray<{ readonly id: string; readonly available: boolean }>
     }

@@ -47,8 +47,8 @@ describe("The standing headers", () => {
         [target, status, "mine-1", version]
       )
       if (status !== 101) assert.strictEqual((body as { readonly requestId?: unknown }).requestId, "mine-1")
-      const made = await upgrade(target, [authority, "X-Request-Id: not mine"])
-      assert.match(made.headers.get("x-request-id") ?? "", /^req_[0-9A-HJKMNP-TV-Z]{26}$/)
+      const created = await upgrade(target, [authority, "X-Request-Id: not mine"])
+      assert.match(created.headers.get("x-request-id") ?? "", /^req_[0-9A-HJKMNP-TV-Z]{26}$/)
     }
   })
 
@@ -147,17 +147,19 @@ describe("A refusal", () => {
   })
 
   it("that time may mend says when to try again", async () => {
-    const own = await openEdgeInProcess({ env: { CORRAL_EDGE_MAX_RUNS: "1", CORRAL_EDGE_MAX_QUEUED: "0" } })
-    await own.client.create("/sleep 60000")
-    const full = await own.client.tryCreate("/say too many")
+    const separateEdge = await openEdgeInProcess({
+      env: { CORRAL_EDGE_MAX_RUNS: "1", CORRAL_EDGE_MAX_QUEUED: "0" }
+    })
+    await separateEdge.client.create("/sleep 60000")
+    const full = await separateEdge.client.tryCreate("/say too many")
     assert.deepStrictEqual([full.status, codeOf(full)], [503, "overloaded"])
     assert.match(full.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
   })
 
   it("of one request too many in a second is rate_limited, and does not limit other callers", async () => {
-    const own = await openEdgeInProcess({ env: { CORRAL_EDGE_REQUESTS_PER_SECOND: "5" } })
+    const separateEdge = await openEdgeInProcess({ env: { CORRAL_EDGE_REQUESTS_PER_SECOND: "5" } })
     const many = (token: string | null) =>
-      Promise.all(Array.from({ length: 30 }, () => own.client.ask("GET", "/v1/runs", { token })))
+      Promise.all(Array.from({ length: 30 }, () => separateEdge.client.ask("GET", "/v1/runs", { token })))
     const assertLimited = (answers: ReadonlyArray<Answer>, status: number) => {
       const limited = answers.filter((answer) => answer.status === 429)
       assert.isAtLeast(limited.length, 10)
@@ -168,33 +170,35 @@ describe("A refusal", () => {
       }
     }
     assertLimited(await many("wrong"), 401)
-    assert.strictEqual((await own.client.ask("GET", "/v1/runs")).status, 200)
-    assertLimited(await many(own.token), 200)
-    const asked = message([
+    assert.strictEqual((await separateEdge.client.ask("GET", "/v1/runs")).status, 200)
+    assertLimited(await many(separateEdge.token), 200)
+    const requested = message([
       "GET /v1/events HTTP/1.1",
-      `Host: 127.0.0.1:${own.port}`,
-      `Authorization: Bearer ${own.token}`,
+      `Host: 127.0.0.1:${separateEdge.port}`,
+      `Authorization: Bearer ${separateEdge.token}`,
       "Connection: Upgrade",
       "Upgrade: websocket"
     ])
-    const upgrades = await Promise.all(Array.from({ length: 30 }, () => sendRaw(own.port, asked)))
+    const upgrades = await Promise.all(
+      Array.from({ length: 30 }, () => sendRaw(separateEdge.port, requested))
+    )
     assertLimited(upgrades, 422)
   })
 
   it("for a defect is internal, with nothing of its cause", async () => {
-    const own = await openEdgeInProcess()
-    const run = await own.client.create("/say hello")
-    await own.client.log(run.id)
-    await own.stop()
-    const db = new Database(join(own.home, "edge.db"))
+    const separateEdge = await openEdgeInProcess()
+    const run = await separateEdge.client.create("/say hello")
+    await separateEdge.client.log(run.id)
+    await separateEdge.stop()
+    const db = new Database(join(separateEdge.home, "edge.db"))
     db.prepare("UPDATE runs SET snapshot = ? WHERE id = ?").run('{"secret": "hunter2"}', run.id)
     db.close()
-    await own.start()
-    const answer = await own.client.ask("GET", `/v1/runs/${run.id}`)
+    await separateEdge.start()
+    const answer = await separateEdge.client.ask("GET", `/v1/runs/${run.id}`)
     assert.deepStrictEqual(Object.keys(answer.body as object).toSorted(), ["code", "message", "requestId"])
     assert.deepStrictEqual([answer.status, codeOf(answer)], [500, "internal"])
     assert.notMatch(answer.text, /hunter2|JSON|SyntaxError|snapshot/)
-    assert.strictEqual((await own.client.ask("GET", "/v1/health")).status, 200)
+    assert.strictEqual((await separateEdge.client.ask("GET", "/v1/health")).status, 200)
   })
 })
 
@@ -208,19 +212,19 @@ describe("Ids and times", () => {
     const second = await client.create("/say later")
     assert.isBelow(first.id.localeCompare(second.id), 0)
     const reader = await client.follow({ runId: first.id })
-    const asked = await reader.event("run.approval.requested")
-    const approval = await client.approval(String(asked.payload["approvalId"]))
+    const requested = await reader.event("run.approval.requested")
+    const approval = await client.approval(String(requested.payload["approvalId"]))
     await client.decide(first.id, approval.id, "allow")
     await reader.ended
     const preview = await client.ask("POST", "/v1/previews", {
       body: { workspace: "ws", title: "All of it", source: { kind: "folder", path: "" } }
     })
-    const made = reader.events.find(({ type }) => type === "run.artifact.ready")
+    const created = reader.events.find(({ type }) => type === "run.artifact.ready")
     const ids = {
       run: first.id,
       evt: reader.events[0]?.id,
       apr: approval.id,
-      art: made?.payload["artifactId"],
+      art: created?.payload["artifactId"],
       prv: (preview.body as { readonly id: string }).id,
       req: preview.headers.get("x-request-id")
     }

@@ -52,8 +52,8 @@ describe("a decision", () => {
       const name = `decided-${written++}.txt`
       const run = await client.create(`/write ${name} as asked\n/say after`)
       const reader = await client.follow({ runId: run.id })
-      const asked = await reader.event("run.approval.requested")
-      const id = String(asked.payload["approvalId"])
+      const request = await reader.event("run.approval.requested")
+      const id = String(request.payload["approvalId"])
       const requested = (await client.approval(id)).request.input as Record<string, unknown>
       const updated = {
         none: undefined,

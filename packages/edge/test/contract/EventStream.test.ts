@@ -28,9 +28,9 @@ describe("A subscriber", () => {
       ids.length
     await all.event(over)
     for (const { id } of runs) {
-      const own = all.events.filter(({ runId }) => runId === id)
-      assertWhole(own)
-      assert.deepStrictEqual(own, await client.log(id))
+      const ofRun = all.events.filter(({ runId }) => runId === id)
+      assertWhole(ofRun)
+      assert.deepStrictEqual(ofRun, await client.log(id))
     }
     all.drop()
   })
@@ -175,14 +175,14 @@ describe("Server-sent events", () => {
     const body = (await follow(`/v1/runs/${id}/events`)).body
     assert(body !== null)
     let text = ""
-    let asked: string | undefined
+    let requestId: string | undefined
     for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
       text += chunk
       const found = /"type":"run.approval.requested".*?"approvalId":"(apr_\w+)"/.exec(text)?.[1]
-      if (found === undefined || asked !== undefined) continue
-      asked = found
+      if (found === undefined || requestId !== undefined) continue
+      requestId = found
       assert.notInclude(text, "run.approval.resolved")
-      await client.decide(id, asked, "allow")
+      await client.decide(id, requestId, "allow")
     }
     const expected = (await client.log(id)).map(
       (event) => `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`
@@ -222,8 +222,8 @@ describe("A position in a log", () => {
     const ended = (await client.create("/say hello")).id
     const live = (await client.create("/ask")).id
     await client.log(ended)
-    const asking = await client.follow({ runId: live })
-    await asking.event("run.approval.requested")
+    const waitingRun = await client.follow({ runId: live })
+    await waitingRun.event("run.approval.requested")
     for (const id of [ended, live]) {
       const { lastSeq } = await client.run(id)
       const beyond = fc.integer({ min: lastSeq + 1, max: Number.MAX_SAFE_INTEGER })

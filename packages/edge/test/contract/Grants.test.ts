@@ -67,21 +67,21 @@ const decidedBy = async (client: EdgeClient, script: string, more: object = {}) 
 }
 
 const isAsked = async (client: EdgeClient, script: string, more: object = {}) => {
-  const asked = await ask(client, script, more)
-  const { request } = await client.approval(asked.approvalId)
-  await client.decide(asked.runId, asked.approvalId, "deny")
-  await asked.reader.ended
+  const approval = await ask(client, script, more)
+  const { request } = await client.approval(approval.approvalId)
+  await client.decide(approval.runId, approval.approvalId, "deny")
+  await approval.reader.ended
   return request
 }
 
 describe("A grant", () => {
   it("for always holds in later runs and after a restart, and is gone once it is taken back", async () => {
-    const own = await openEdge()
-    const asked = await ask(own.client, "/shell echo one && echo two > out.txt")
-    const { scope } = await allow(own.client, asked, "always")
+    const separateEdge = await openEdge()
+    const approval = await ask(separateEdge.client, "/shell echo one && echo two > out.txt")
+    const { scope } = await allow(separateEdge.client, approval, "always")
     assert.strictEqual(scope, "always")
     // Of one decision, in no order.
-    const grants = (await own.client.grants("workspace=ws")).toSorted((a, b) =>
+    const grants = (await separateEdge.client.grants("workspace=ws")).toSorted((a, b) =>
       JSON.stringify(a.rule).localeCompare(JSON.stringify(b.rule))
     )
     assert.deepStrictEqual(
@@ -93,17 +93,19 @@ describe("A grant", () => {
         { action: "shell", command: ["echo", "two"], writes: [{ file: "out.txt" }] }
       ].map((rule) => ({
         agentId: "scripted",
-        approvalId: asked.approvalId,
+        approvalId: approval.approvalId,
         by: "local",
         rule,
         scope: "always"
       }))
     )
     const [one, two] = grants.map(({ id }) => id)
-    assert.deepStrictEqual(await decidedBy(own.client, "/shell echo one"), [`policy:remembered:${one}`])
-    await own.kill()
-    await own.start()
-    const { client } = own
+    assert.deepStrictEqual(await decidedBy(separateEdge.client, "/shell echo one"), [
+      `policy:remembered:${one}`
+    ])
+    await separateEdge.kill()
+    await separateEdge.start()
+    const { client } = separateEdge
     assert.deepStrictEqual(await decidedBy(client, "/shell echo two > out.txt; echo one"), [
       `policy:remembered:${two},${one}`
     ])
@@ -126,14 +128,14 @@ describe("A grant", () => {
 
   it("for the session holds in its later runs alone, and is for the run where there is no session", async () => {
     const { client } = edge
-    const asked = await ask(client, "/shell echo session", session(1))
-    assert.deepStrictEqual((await client.approval(asked.approvalId)).request.scopes, [
+    const approval = await ask(client, "/shell echo session", session(1))
+    assert.deepStrictEqual((await client.approval(approval.approvalId)).request.scopes, [
       "once",
       "run",
       "session",
       "always"
     ])
-    assert.strictEqual((await allow(client, asked, "session")).scope, "session")
+    assert.strictEqual((await allow(client, approval, "session")).scope, "session")
     const [grant] = await client.grants()
     assert.strictEqual(grant?.sessionId, session(1).sessionId)
     const by = await decidedBy(client, "/shell echo session", session(1))
@@ -178,15 +180,15 @@ describe("A grant", () => {
       'eval "echo hi"',
       "echo $HOME"
     ]) {
-      const asked = await ask(client, `/shell ${line}\n/shell ${line}`)
-      const { request } = await client.approval(asked.approvalId)
+      const approval = await ask(client, `/shell ${line}\n/shell ${line}`)
+      const { request } = await client.approval(approval.approvalId)
       assert.deepStrictEqual(request.scopes, ["once"], line)
-      await client.decide(asked.runId, asked.approvalId, "allow", { scope: "always" })
-      assert.strictEqual((await client.approval(asked.approvalId)).scope, "once")
-      const again = await nextAsked(client, asked.reader)
-      assert.notStrictEqual(again.approvalId, asked.approvalId)
-      await client.decide(asked.runId, again.approvalId, "deny")
-      await asked.reader.ended
+      await client.decide(approval.runId, approval.approvalId, "allow", { scope: "always" })
+      assert.strictEqual((await client.approval(approval.approvalId)).scope, "once")
+      const again = await nextAsked(client, approval.reader)
+      assert.notStrictEqual(again.approvalId, approval.approvalId)
+      await client.decide(approval.runId, again.approvalId, "deny")
+      await approval.reader.ended
     }
     assert.deepStrictEqual(await client.grants(), before)
   })
@@ -201,21 +203,23 @@ describe("A grant", () => {
   })
 
   it("is made once, however many decide at once, and not by a decision that came second", async () => {
-    const own = await openEdgeInProcess()
-    const asked = await ask(own.client, "/shell echo raced")
+    const separateEdge = await openEdgeInProcess()
+    const approval = await ask(separateEdge.client, "/shell echo raced")
     const scopes = ["always", "once", "always", "run"]
     const answers = await Promise.all(
-      scopes.map((scope) => own.client.decide(asked.runId, asked.approvalId, "allow", { scope }))
+      scopes.map((scope) =>
+        separateEdge.client.decide(approval.runId, approval.approvalId, "allow", { scope })
+      )
     )
     assert.deepStrictEqual(
       answers.map(({ status }) => status),
       scopes.map(() => 200)
     )
-    await asked.reader.ended
-    const { scope } = await own.client.approval(asked.approvalId)
-    assert.strictEqual((await own.client.grants()).length, scope === "always" ? 1 : 0)
-    await own.client.decide(asked.runId, asked.approvalId, "allow", { scope: "always" })
-    assert.strictEqual((await own.client.grants()).length, scope === "always" ? 1 : 0)
+    await approval.reader.ended
+    const { scope } = await separateEdge.client.approval(approval.approvalId)
+    assert.strictEqual((await separateEdge.client.grants()).length, scope === "always" ? 1 : 0)
+    await separateEdge.client.decide(approval.runId, approval.approvalId, "allow", { scope: "always" })
+    assert.strictEqual((await separateEdge.client.grants()).length, scope === "always" ? 1 : 0)
   })
 })
 

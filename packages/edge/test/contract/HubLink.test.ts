@@ -40,7 +40,7 @@ const linkOf = async (edge: EdgeProcess): Promise<LinkReadiness | undefined> => 
 }
 
 /** Asks until it says so. */
-const told = async (edge: EdgeProcess, is: (link: LinkReadiness) => boolean): Promise<void> => {
+const textOf = async (edge: EdgeProcess, is: (link: LinkReadiness) => boolean): Promise<void> => {
   const look = async () => {
     const link = await linkOf(edge)
     return link !== undefined && is(link) ? link : undefined
@@ -96,18 +96,18 @@ describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
   })
 
   it("keeps the Edge's own runs to itself", async () => {
-    const own = await edge.client.create("/say mine")
-    await edge.client.result(own.id, 10_000)
-    const { id: runId } = own
+    const localRun = await edge.client.create("/say mine")
+    await edge.client.result(localRun.id, 10_000)
+    const { id: runId } = localRun
     const by = "usr_ada"
-    const asked = [
+    const requested = [
       peer.ask("CancelRun", { runId, by }),
       peer.ask("SendInput", { runId, input: { text: "hello" }, by }),
       peer.ask("ReadDiff", { runId }),
       peer.ask("ListArtifacts", { runId }),
       peer.ask("OpenPreview", { runId, previewId: mint<PreviewId>("prv", Date.now()) })
     ]
-    assert.deepStrictEqual((await Promise.all(asked)).map(codeOfOutcome), Array(5).fill("not_found"))
+    assert.deepStrictEqual((await Promise.all(requested)).map(codeOfOutcome), Array(5).fill("not_found"))
     const resumed = await peer.start("/say more", { resume: runId })
     assert.strictEqual(codeOfOutcome(resumed), "schema_validation_failed")
     const taken = await peer.start("/say more", {}, runId)
@@ -157,16 +157,16 @@ describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
     const foreign = { runId: other.id, artifactId: artifact.id, offset: 0 }
     assert.strictEqual(codeOfOutcome(await peer.ask("ReadArtifact", foreign)), "not_found")
     const source = { kind: "folder", path: "" }
-    const made = (more: object) =>
+    const create = (more: object) =>
       edge.client.ask("POST", "/v1/previews", { body: { workspace: "ws", title: "All", source, ...more } })
-    const { body: preview } = await made({ runId })
+    const { body: preview } = await create({ runId })
     const { id: previewId, url } = preview as { readonly id: PreviewId; readonly url: string }
     const opened = await peer.ask("OpenPreview", { runId, previewId })
     assert(opened._tag === "Done")
     const fresh = opened.value as { readonly id: string; readonly url: string }
     assert.deepStrictEqual([fresh.id, fresh.url !== url], [previewId, true])
     await Visitor.enter(fresh.url)
-    const { body: nobodys } = await made({})
+    const { body: nobodys } = await create({})
     const { id: unrelated } = nobodys as { readonly id: PreviewId }
     for (const elsewhere of [
       { runId: other.id, previewId },
@@ -191,14 +191,14 @@ describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
     edge.runIds.add(run.id)
     await peer.until("its start", () => peer.log(run.id).some(({ type }) => type === "run.started"))
     const payload = { runId: run.id, input: { text: "and this" }, by: "usr_ada" }
-    const say = () => peer.ask("SendInput", payload, "say-it")
-    const outcomes = [await say(), await say(), await say()]
+    const send = () => peer.ask("SendInput", payload, "say-it")
+    const outcomes = [await send(), await send(), await send()]
     assert.deepStrictEqual(outcomes.map(codeOfOutcome), ["done", "done", "done"])
     await ended(peer, run.id)
-    const said = peer
+    const messages = peer
       .log(run.id)
       .filter(({ payload, type }) => type === "run.message.completed" && payload["role"] === "user")
-    assert.lengthOf(said, 1)
+    assert.lengthOf(messages, 1)
   })
 })
 
@@ -206,10 +206,10 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
   it("starts when the device file appears, and ends when it is deleted; a caller without a token does not see it", async () => {
     const peer = await openPeer()
     const edge = await openEdge()
-    await told(edge, ({ state }) => state === "none")
+    await textOf(edge, ({ state }) => state === "none")
     const deviceId = await peer.join(edge.home)
     await peer.linked()
-    await told(edge, ({ state }) => state === "linked")
+    await textOf(edge, ({ state }) => state === "linked")
     assert.deepInclude(await linkOf(edge), { state: "linked", hub: peer.url, deviceId })
     assert.deepStrictEqual(
       peer.offer?.workspaces.map(({ id }) => id),
@@ -220,18 +220,18 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     assert.notProperty(anyone.body, "link")
     rmSync(join(edge.home, "device.json"))
     await peer.until("the end of the link", () => !peer.isLinked)
-    await told(edge, ({ state }) => state === "none")
+    await textOf(edge, ({ state }) => state === "none")
   })
 
   it("starts one run for one id, asked a hundred times at once and over broken links", async () => {
     const peer = await openPeer()
     const edge = await joined(peer)
     const runId = mint<RunId>("run", Date.now())
-    const asked = Array.from({ length: 100 }, (_, i) =>
+    const requested = Array.from({ length: 100 }, (_, i) =>
       peer.start("/say once", {}, runId, i % 2 === 0 ? "same" : `other-${i}`)
     )
     peer.cut()
-    const outcomes = await Promise.all(asked)
+    const outcomes = await Promise.all(requested)
     assert.deepStrictEqual(new Set(outcomes.map((outcome) => runOf(outcome).id)), new Set([runId]))
     await ended(peer, runId)
     assertWhole(peer.log(runId))
@@ -267,11 +267,11 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     const edge = await joined(peer)
     const runId = mint<RunId>("run", Date.now())
     edge.runIds.add(runId)
-    peer.deaf = true
+    peer.losesAnswers = true
     const answer = peer.start("/sleep 60000", {}, runId)
     await peer.until("its start", () => peer.log(runId).some(({ type }) => type === "run.started"))
     await edge.kill()
-    peer.deaf = false
+    peer.losesAnswers = false
     await edge.start()
     assert.strictEqual(runOf(await answer).id, runId)
     await ended(peer, runId)
@@ -316,7 +316,7 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
 
   it("does not go on with another Hub than the one that it joined", async () => {
     const peer = await openPeer()
-    peer.says = "https://elsewhere.example"
+    peer.helloUrl = "https://elsewhere.example"
     const edge = await openEdge()
     await peer.join(edge.home)
     await peer.until("two tries", () => peer.dials >= 2)
@@ -330,7 +330,7 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     peer.proveWith = "unauthorized"
     peer.cut()
     await peer.until("two tries", () => peer.dials >= 3 && !peer.isLinked)
-    await told(edge, ({ state }) => state === "refused")
+    await textOf(edge, ({ state }) => state === "refused")
     assert.strictEqual(peer.dials, 3)
     peer.proveWith = undefined
     await peer.join(edge.home)
@@ -372,11 +372,11 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
       JSON.stringify({ ...second, privateKey: first, next: { privateKey: second.privateKey } })
     )
     await peer.until("another link", () => peer.dials === 2 && peer.isLinked)
-    await told(edge, ({ state }) => state === "linked" && keyIn().next === undefined)
+    await textOf(edge, ({ state }) => state === "linked" && keyIn().next === undefined)
     assert.strictEqual(keyIn().privateKey, second.privateKey)
     assert.notInclude(edge.stderr, second.privateKey)
     rmSync(file)
-    await told(edge, ({ state }) => state === "none")
+    await textOf(edge, ({ state }) => state === "none")
     assert.strictEqual(codeOf(await edge.client.ask("POST", "/v1/link/rotate")), "conflict")
   })
 
@@ -387,11 +387,11 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     await peer.linked()
     chmodSync(join(edge.home, "device.json"), 0o644)
     await peer.until("the end of the link", () => !peer.isLinked)
-    await told(edge, ({ state }) => state === "refused")
+    await textOf(edge, ({ state }) => state === "refused")
     assert.match((await linkOf(edge))?.problem ?? "", /can be read by others/)
     writeFileSync(join(edge.home, "device.json"), "{", { mode: 0o600 })
     chmodSync(join(edge.home, "device.json"), 0o600)
-    await told(edge, ({ problem = "" }) => problem.includes("damaged"))
+    await textOf(edge, ({ problem = "" }) => problem.includes("damaged"))
     const run = await edge.client.create("/say on")
     assert.strictEqual((await edge.client.result(run.id, 10_000)).status, 200)
     await peer.join(edge.home)

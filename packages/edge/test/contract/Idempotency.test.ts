@@ -52,9 +52,9 @@ describe("An idempotency key", () => {
     const { client } = await openEdge()
     for (let round = 1; round <= 10; round++) {
       const answers = await Promise.all(Array.from({ length: 4 }, () => create(client, `round ${round}`)))
-      const made = answers.filter(({ status }) => status === 201)
-      assert.isAtLeast(made.length, 1)
-      assert.strictEqual(new Set(made.map(({ text }) => text)).size, 1)
+      const created = answers.filter(({ status }) => status === 201)
+      assert.isAtLeast(created.length, 1)
+      assert.strictEqual(new Set(created.map(({ text }) => text)).size, 1)
       for (const answer of answers.filter(({ status }) => status !== 201)) {
         assert.deepStrictEqual([answer.status, codeOf(answer)], [409, "idempotency_in_flight"])
         assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/)
@@ -78,15 +78,15 @@ describe("An idempotency key", () => {
     const key = { "idempotency-key": "slow" }
     const ask = () => edge.client.tryCreate("/say hello", "ask", { isolation: "worktree" }, key)
     // Whichever of the two came second.
-    const asked = [ask(), ask()]
-    const refused = await Promise.race(asked)
+    const requested = [ask(), ask()]
+    const refused = await Promise.race(requested)
     assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "idempotency_in_flight"])
     assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
     rmSync(hang)
-    const made = (await Promise.all(asked)).filter(({ status }) => status === 201)
-    assert.lengthOf(made, 1)
+    const accepted = (await Promise.all(requested)).filter(({ status }) => status === 201)
+    assert.lengthOf(accepted, 1)
     const again = await ask()
-    assert.deepStrictEqual([again.status, again.text], [201, made[0]?.text])
+    assert.deepStrictEqual([again.status, again.text], [201, accepted[0]?.text])
     assert.strictEqual(await runsOf(edge.client), 1)
   })
 
@@ -98,19 +98,19 @@ describe("An idempotency key", () => {
     for (const reader of readers) await reader.event("run.started")
     assert.strictEqual((await create(client, "same")).status, 201)
     for (const [at, { id }] of runs.entries()) {
-      const say = (text: string, headers = {}) =>
+      const send = (text: string, headers = {}) =>
         client.ask("POST", `/v1/runs/${id}/input`, { body: { text }, headers })
-      const first = await say("once", key)
-      const again = await say("once", key)
+      const first = await send("once", key)
+      const again = await send("once", key)
       assert.deepStrictEqual([first.status, again.status, again.text], [200, 200, first.text])
       assert.isNull(first.headers.get("idempotency-replayed"))
       assert.strictEqual(again.headers.get("idempotency-replayed"), "true")
-      assert.strictEqual(codeOf(await say("other", key)), "idempotency_conflict")
-      await say("twice")
+      assert.strictEqual(codeOf(await send("other", key)), "idempotency_conflict")
+      await send("twice")
       await readers[at]?.ended
-      const said = readers[at]?.events.filter(({ payload }) => payload["role"] === "user")
+      const messages = readers[at]?.events.filter(({ payload }) => payload["role"] === "user")
       assert.deepStrictEqual(
-        said?.map(({ payload }) => payload["text"]),
+        messages?.map(({ payload }) => payload["text"]),
         ["once", "twice"]
       )
     }

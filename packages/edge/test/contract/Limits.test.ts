@@ -76,9 +76,9 @@ describe("A full Edge", () => {
 
     const cancelled = await client.cancel(impatient.id)
     assert.strictEqual(cancelled.status, 200, cancelled.text)
-    const told = await client.log(impatient.id)
+    const received = await client.log(impatient.id)
     assert.deepStrictEqual(
-      told.map(({ type }) => type),
+      received.map(({ type }) => type),
       ["run.created", "run.cancelled"]
     )
     const again = await client.create("/say me too")
@@ -112,8 +112,8 @@ describe("An Edge with room for one run", () => {
     const live = await client.create("/wait")
     await (await client.follow({ runId: live.id })).event("run.started")
     const waiting = await client.create("/wait\n/say heard")
-    const said = await client.ask("POST", `/v1/runs/${waiting.id}/input`, { body: { text: "early" } })
-    assert.strictEqual(said.status, 200, said.text)
+    const response = await client.ask("POST", `/v1/runs/${waiting.id}/input`, { body: { text: "early" } })
+    assert.strictEqual(response.status, 200, response.text)
     await client.ask("POST", `/v1/runs/${live.id}/input`, { body: { text: "go on" } })
     const events = await client.log(waiting.id)
     assertWhole(events)

@@ -25,8 +25,8 @@ beforeAll(async () => {
   mkdirSync(join(edge.workspace, "many"))
   for (let i = 0; i < 51; i++) writeFileSync(join(edge.workspace, "many", `${100 + i}.txt`), "")
   git(edge.workspace, "status")
-  const made = [1, 2, 3].map((n) => `/artifact ${n}.txt text/plain ${n}\n/write ${n}.txt ${n}`).join("\n")
-  const run = await client.create(made, "auto_edit")
+  const created = [1, 2, 3].map((n) => `/artifact ${n}.txt text/plain ${n}\n/write ${n}.txt ${n}`).join("\n")
+  const run = await client.create(created, "auto_edit")
   await client.log(run.id)
   for (let i = 0; i < 3; i++) {
     const worked = await client.create("/ask", "plan", { isolation: "worktree" })
@@ -94,14 +94,14 @@ describe("A list", () => {
   it("refuses a cursor that is damaged, too long, or another list's", async () => {
     const cursors = await Promise.all(lists.map(async (list) => (await page(`${list}limit=1`)).nextCursor))
     for (const [at, list] of lists.entries()) {
-      const own = String(cursors[at])
-      const damaged = (own.startsWith("A") ? "B" : "A") + own.slice(1)
-      for (const cursor of ["", "nonsense", damaged, own.slice(0, -1), "A".repeat(1_025)])
+      const ownCursor = String(cursors[at])
+      const damaged = (ownCursor.startsWith("A") ? "B" : "A") + ownCursor.slice(1)
+      for (const cursor of ["", "nonsense", damaged, ownCursor.slice(0, -1), "A".repeat(1_025)])
         await assertRefused(`${list}limit=1&cursor=${cursor}`)
       for (const [from, cursor] of cursors.entries()) {
         if (from !== at) await assertRefused(`${list}limit=1&cursor=${cursor}`)
       }
-      assert.strictEqual((await page(`${list}limit=1&cursor=${own}`)).items.length, 1)
+      assert.strictEqual((await page(`${list}limit=1&cursor=${ownCursor}`)).items.length, 1)
     }
   })
 

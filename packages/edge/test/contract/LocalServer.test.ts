@@ -209,8 +209,11 @@ describe("A local server", () => {
 
   it("told every origin that it may: CVE-2025-24010, CVE-2025-48068", async () => {
     for (const { path } of operations) {
-      const asked = ["Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization"]
-      await assertRefused(forbidden, "OPTIONS", path, [ours(), evil, ...asked])
+      const requestHeaders = [
+        "Access-Control-Request-Method: POST",
+        "Access-Control-Request-Headers: authorization"
+      ]
+      await assertRefused(forbidden, "OPTIONS", path, [ours(), evil, ...requestHeaders])
     }
   })
 
@@ -226,23 +229,27 @@ describe("A local server", () => {
   })
 
   it("kept sockets alive whose token had been replaced: CVE-2026-34503, CVE-2026-41356", async () => {
-    const own = await openEdgeInProcess({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "100" } })
-    const run = await own.client.create("/stream 1000000 100 64")
-    const reader = await own.client.follow({ runId: run.id })
+    const separateEdge = await openEdgeInProcess({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "100" } })
+    const run = await separateEdge.client.create("/stream 1000000 100 64")
+    const reader = await separateEdge.client.follow({ runId: run.id })
     await reader.count(5)
-    const [before, earlier] = [own.token, own.client]
+    const [before, earlier] = [separateEdge.token, separateEdge.client]
     // As docs/security.md says: delete the file and start again.
-    rmSync(join(own.home, "edge.token"))
-    await own.stop()
+    rmSync(join(separateEdge.home, "edge.token"))
+    await separateEdge.stop()
     await reader.ended
-    await own.start()
-    assert.notStrictEqual(own.token, before)
-    assert.strictEqual((await own.client.ask("GET", "/v1/runs", { token: before })).status, 401)
-    const again = own.client.follow({ runId: run.id })
+    await separateEdge.start()
+    assert.notStrictEqual(separateEdge.token, before)
+    assert.strictEqual((await separateEdge.client.ask("GET", "/v1/runs", { token: before })).status, 401)
+    const again = separateEdge.client.follow({ runId: run.id })
     assert.strictEqual((await (await again).ended).code, 1000)
     const answer = await sendRaw(
-      own.port,
-      message([`GET /v1/events?token=${earlier.token} HTTP/1.1`, `Host: 127.0.0.1:${own.port}`, ...upgrade])
+      separateEdge.port,
+      message([
+        `GET /v1/events?token=${earlier.token} HTTP/1.1`,
+        `Host: 127.0.0.1:${separateEdge.port}`,
+        ...upgrade
+      ])
     )
     assert.strictEqual(answer.status, 401)
   })

@@ -42,7 +42,7 @@ const stateOf = async (client: EdgeClient, id: string) =>
 
 describe("A preview of a port", () => {
   it("passes requests and answers on, without what is the preview's, the person's or the connection's", async () => {
-    const asked: Array<{
+    const requests: Array<{
       readonly url: string
       readonly headers: IncomingHttpHeaders
       readonly body: string
@@ -51,7 +51,7 @@ describe("A preview of a port", () => {
       let body = ""
       request.setEncoding("utf8").on("data", (text: string) => (body += text))
       request.on("end", () => {
-        asked.push({ url: request.url ?? "", headers: request.headers, body })
+        requests.push({ url: request.url ?? "", headers: request.headers, body })
         response.writeHead(201, {
           "content-type": "application/x-own",
           "content-security-policy": "default-src *",
@@ -82,7 +82,7 @@ describe("A preview of a port", () => {
       `connect-src 'self' ws://127.0.0.1:${new URL(visitor.origin).port};`
     )
     await visitor.visit("/", { headers: { cookie: `sid=1; ${visitor.cookies("hub_session=secret")}` } })
-    const [first, second] = asked
+    const [first, second] = requests
     assert.strictEqual(first?.url, "//a/../b?c=%2f")
     assert.deepInclude(first?.headers, {
       host: `localhost:${upstream.port}`,
@@ -172,8 +172,8 @@ describe("A preview of a port", () => {
     )
     const { port } = new URL(visitor.origin)
     const head = [`POST / HTTP/1.1`, `Host: 127.0.0.1:${port}`, `Cookie: ${visitor.cookie}`]
-    const told = await sendRaw(Number(port), message([...head, "Content-Length: 52428801"]))
-    assert.strictEqual(told.status, 413)
+    const response = await sendRaw(Number(port), message([...head, "Content-Length: 52428801"]))
+    assert.strictEqual(response.status, 413)
     const chunk = `100000\r\n${"x".repeat(1_048_576)}\r\n`
     const parts = [message([...head, "Transfer-Encoding: chunked"]), ...Array<string>(52).fill(chunk)]
     assert.strictEqual((await sendRaw(Number(port), parts)).status, 413)
@@ -251,7 +251,7 @@ describe("A WebSocket through a preview", () => {
       answers.push(binary ? (data as Buffer) : String(data))
       more()
     })
-    const heard = (count: number) =>
+    const receive = (count: number) =>
       within(
         new Promise<void>((resolve) => {
           more = () => (answers.length >= count ? resolve() : undefined)
@@ -263,9 +263,9 @@ describe("A WebSocket through a preview", () => {
     const large = randomBytes(8_000_000)
     socket.send("grüße")
     socket.send(large)
-    await heard(2)
+    await receive(2)
     assert.include(answers, "grüße")
-    await heard(answers.includes("hello") ? 3 : 2)
+    await receive(answers.includes("hello") ? 3 : 2)
     assert.isTrue(answers.some((answer) => typeof answer !== "string" && large.equals(answer)))
     assert.deepStrictEqual(seen, [
       {

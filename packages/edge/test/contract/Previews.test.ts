@@ -198,8 +198,8 @@ describe("A preview", () => {
     }
     // None of them has used the ticket up.
     const visitor = await Visitor.enter(url, click)
-    const own = { ...click, "sec-fetch-site": "same-origin" }
-    assert.strictEqual((await visitor.visit("/", { headers: own })).status, 200)
+    const sameOrigin = { ...click, "sec-fetch-site": "same-origin" }
+    assert.strictEqual((await visitor.visit("/", { headers: sameOrigin })).status, 200)
   })
 
   it("shows the files of a folder, and nothing hidden, outside or listed", async () => {
@@ -366,8 +366,8 @@ describe("A preview", () => {
     const other = await Visitor.enter(await freshUrl(client, first.id))
     await edge.stop()
     await edge.start()
-    const gone = await edge.client.ask("GET", `/v1/previews/${first.id}`)
-    assert.deepStrictEqual([gone.status, codeOf(gone)], [404, "not_found"])
+    const afterwards = await edge.client.ask("GET", `/v1/previews/${first.id}`)
+    assert.deepStrictEqual([afterwards.status, codeOf(afterwards)], [404, "not_found"])
     assert.strictEqual(
       await other.visit("/").then(String, (error: NodeJS.ErrnoException) => error.code),
       "ECONNREFUSED"
@@ -395,12 +395,15 @@ describe("A preview", () => {
   it("is one of fifty at most", async () => {
     const { client } = await withSite()
     const all = await Promise.all(Array.from({ length: 55 }, () => tryCreate(client, folder("site"))))
-    const made = all.filter(({ status }) => status === 201)
-    assert.strictEqual(made.length, 50)
+    const created = all.filter(({ status }) => status === 201)
+    assert.strictEqual(created.length, 50)
     for (const answer of all.filter(({ status }) => status !== 201)) {
       assert.deepStrictEqual([answer.status, codeOf(answer)], [503, "overloaded"])
     }
-    assert.strictEqual((await client.ask("DELETE", `/v1/previews/${openedOf(made[0]?.body).id}`)).status, 204)
+    assert.strictEqual(
+      (await client.ask("DELETE", `/v1/previews/${openedOf(created[0]?.body).id}`)).status,
+      204
+    )
     await create(client, folder("site"))
   })
 })

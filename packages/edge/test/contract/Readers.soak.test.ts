@@ -62,7 +62,7 @@ describe("Many readers", () => {
     const seeded = new Seeded("5,000 reconnects")
     const runs = await Promise.all(Array.from({ length: 5 }, () => client.create("/stream 60000 1000 64")))
     let events = 0
-    const began = performance.now()
+    const startedAt = performance.now()
     const lane = async (n: number) => {
       const runId = runs[n % runs.length]?.id ?? ""
       let position = 0
@@ -79,7 +79,7 @@ describe("Many readers", () => {
       }
     }
     await Promise.all(Array.from({ length: LANES }, (_, n) => lane(n)))
-    const seconds = (performance.now() - began) / 1_000
+    const seconds = (performance.now() - startedAt) / 1_000
     for (const { id } of runs) {
       await client.cancel(id)
       assertWhole(await client.log(id))

@@ -25,11 +25,11 @@ describe("The timeout", () => {
   it("does not count the time a person takes", async () => {
     const run = await client.create("/ask\n/say after", "ask", { timeoutMs: 1_000 })
     const reader = await client.follow({ runId: run.id })
-    const asked = await reader.event("run.approval.requested")
+    const requested = await reader.event("run.approval.requested")
     // Another run is the clock: when it is over, more than the timeout has passed.
     await client.log((await client.create("/sleep 1500")).id)
     assert.strictEqual((await client.run(run.id)).state, "waiting_approval")
-    await client.decide(run.id, String(asked.payload["approvalId"]), "allow")
+    await client.decide(run.id, String(requested.payload["approvalId"]), "allow")
     await reader.ended
     assertWhole(reader.events)
     assert.strictEqual(reader.events.at(-1)?.type, "run.completed")
@@ -37,12 +37,12 @@ describe("The timeout", () => {
   })
 
   it("of a run has a cap that no waiting stops, and that is 24 hours at most", async () => {
-    const own = await openEdgeInProcess({
+    const separateEdge = await openEdgeInProcess({
       env: { CORRAL_EDGE_RUN_CAP_MS: "1000", CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
     })
-    const run = await own.client.create("/ask", "ask", { timeoutMs: 60_000 })
+    const run = await separateEdge.client.create("/ask", "ask", { timeoutMs: 60_000 })
     assert.strictEqual(run.timeoutMs, 1_000, "its active time is no more than that either")
-    const events = await own.client.log(run.id)
+    const events = await separateEdge.client.log(run.id)
     assertWhole(events)
     const timeout = events.find(({ type }) => type === "runtime.timeout")
     const failed = events.at(-1)
@@ -51,9 +51,12 @@ describe("The timeout", () => {
     assert.deepInclude(events.find(({ type }) => type === "run.approval.resolved")?.payload, {
       state: "cancelled"
     })
-    const result = await own.client.result(run.id)
+    const result = await separateEdge.client.result(run.id)
     assert.deepStrictEqual([result.status, codeOf(result)], [504, "run_timeout"])
-    assert.strictEqual((await own.client.tryCreate("/say x", "ask", { timeoutMs: 86_400_001 })).status, 422)
+    assert.strictEqual(
+      (await separateEdge.client.tryCreate("/say x", "ask", { timeoutMs: 86_400_001 })).status,
+      422
+    )
   })
 
   it("ends the run as run_timeout, told before", async () => {
@@ -81,25 +84,25 @@ describe("Silence", () => {
       }
     })
     const { client } = impatient
-    const asking = await client.create("/ask\n/say after")
-    const reader = await client.follow({ runId: asking.id })
-    const asked = await reader.event("run.approval.requested")
+    const waitingRun = await client.create("/ask\n/say after")
+    const reader = await client.follow({ runId: waitingRun.id })
+    const requested = await reader.event("run.approval.requested")
     // The run that hangs is the clock: when it is over, the other has been silent for as long.
     const events = await client.log((await client.create("/say hello\n/ignore-signals\n/hang")).id)
     assertWhole(events)
     const [timeout, failed] = events.slice(-2)
     assert.deepInclude(timeout?.payload, { kind: "silence", afterMs: 1_000 })
-    const spoken = events.findLastIndex(({ type }) => type === "run.message.completed")
+    const replacements = events.findLastIndex(({ type }) => type === "run.message.completed")
     const notices = events
-      .slice(spoken)
+      .slice(replacements)
       .filter(({ type }) => type === "runtime.retrying")
       .map(({ payload }) => payload)
     assert.isNotEmpty(notices)
     assert.isBelow(notices.length, 5, "each takes twice as long as the one before")
     for (const notice of notices) assert.deepInclude(notice, { reason: "silence" })
     assert.deepInclude(failed?.payload["error"], { code: "run_timeout" })
-    assert.strictEqual((await client.run(asking.id)).state, "waiting_approval")
-    await client.decide(asking.id, String(asked.payload["approvalId"]), "allow")
+    assert.strictEqual((await client.run(waitingRun.id)).state, "waiting_approval")
+    await client.decide(waitingRun.id, String(requested.payload["approvalId"]), "allow")
     await reader.ended
     assert.strictEqual(reader.events.at(-1)?.type, "run.completed")
     const types = reader.events.map(({ type }) => type)
@@ -148,8 +151,8 @@ describe("/result", () => {
     const decided = async (script: string, decision: "allow" | "deny" | "cancel") => {
       const run = await client.create(script)
       const reader = await client.follow({ runId: run.id })
-      const asked = await reader.event("run.approval.requested")
-      const approvalId = String(asked.payload["approvalId"])
+      const requested = await reader.event("run.approval.requested")
+      const approvalId = String(requested.payload["approvalId"])
       await client.decide(run.id, approvalId, decision, decision === "deny" ? { reason: "not today" } : {})
       const result = await client.result(run.id, 20_000)
       assertWhole(await client.log(run.id))
@@ -222,10 +225,10 @@ describe("Input", () => {
     assert.strictEqual((await client.ask("POST", target, { body: { text: "hello there" } })).status, 200)
     await reader.ended
     assertWhole(reader.events)
-    const said = reader.events
+    const messages = reader.events
       .filter(({ type }) => type === "run.message.completed")
       .map(({ payload }) => [payload["role"], payload["text"]])
-    assert.deepStrictEqual(said, [
+    assert.deepStrictEqual(messages, [
       ["user", "hello there"],
       ["assistant", "hello there"]
     ])

@@ -28,27 +28,29 @@ const idsIn = async (of: EdgeClient, state: string): Promise<ReadonlyArray<strin
 
 describe("The state of a run", () => {
   it("is created, starting, running, waiting_approval, running and completed, in snapshots and lists", async () => {
-    const own = await openEdgeInProcess({
+    const separateEdge = await openEdgeInProcess({
       grants: ["full_access"],
       env: { CORRAL_EDGE_MAX_RUNS: "1", CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
     })
     // A runtime that has not started yet: it writes nothing until the test says so.
-    const gate = join(own.folder, "gate")
-    const program = join(own.folder, "silent")
+    const gate = join(separateEdge.folder, "gate")
+    const program = join(separateEdge.folder, "silent")
     writeProgram(program, `while [ ! -e ${gate} ]; do sleep 0.05; done; echo here I am`)
     const silent = { id: "silent", label: "Silent", runtime: "text", command: [program], stdin: "prompt" }
-    writeFileSync(join(own.home, "edge.config.json"), JSON.stringify({ runners: [silent] }), { mode: 0o600 })
+    writeFileSync(join(separateEdge.home, "edge.config.json"), JSON.stringify({ runners: [silent] }), {
+      mode: 0o600
+    })
     const stateIs = async (id: string, state: string) => {
-      assert.strictEqual((await own.client.run(id)).state, state)
-      assert.deepStrictEqual(await idsIn(own.client, state), [id])
+      assert.strictEqual((await separateEdge.client.run(id)).state, state)
+      assert.deepStrictEqual(await idsIn(separateEdge.client, state), [id])
     }
 
-    const first = await own.client.create("hello", "full_access", { agentId: "silent" })
-    const second = await own.client.create("/wait\n/ask\n/wait")
-    const following = await own.client.follow({ runId: first.id })
+    const first = await separateEdge.client.create("hello", "full_access", { agentId: "silent" })
+    const second = await separateEdge.client.create("/wait\n/ask\n/wait")
+    const following = await separateEdge.client.follow({ runId: first.id })
     // The log does not tell when a program was started; that it is there does.
     await until(
-      async () => ((await own.client.run(first.id)).state === "created" ? undefined : true),
+      async () => ((await separateEdge.client.run(first.id)).state === "created" ? undefined : true),
       "the program"
     )
     await stateIs(first.id, "starting")
@@ -61,24 +63,30 @@ describe("The state of a run", () => {
     await following.ended
     await stateIs(first.id, "completed")
 
-    const reader = await own.client.follow({ runId: second.id })
+    const reader = await separateEdge.client.follow({ runId: second.id })
     await reader.event("run.started")
     await stateIs(second.id, "running")
-    const say = (text: string) => own.client.ask("POST", `/v1/runs/${second.id}/input`, { body: { text } })
-    await say("go on")
-    const asked = await reader.event("run.approval.requested")
+    const send = (text: string) =>
+      separateEdge.client.ask("POST", `/v1/runs/${second.id}/input`, { body: { text } })
+    await send("go on")
+    const requested = await reader.event("run.approval.requested")
     await stateIs(second.id, "waiting_approval")
-    const approvalId = String(asked.payload["approvalId"])
-    assert.deepStrictEqual((await own.client.run(second.id)).pendingApprovals.map(String), [approvalId])
-    await own.client.decide(second.id, approvalId, "allow")
+    const approvalId = String(requested.payload["approvalId"])
+    assert.deepStrictEqual((await separateEdge.client.run(second.id)).pendingApprovals.map(String), [
+      approvalId
+    ])
+    await separateEdge.client.decide(second.id, approvalId, "allow")
     await reader.event("run.approval.resolved")
     await stateIs(second.id, "running")
-    assert.deepStrictEqual((await own.client.run(second.id)).pendingApprovals, [])
-    await say("go on")
+    assert.deepStrictEqual((await separateEdge.client.run(second.id)).pendingApprovals, [])
+    await send("go on")
     await reader.ended
     assertWhole(reader.events)
-    assert.deepStrictEqual(new Set(await idsIn(own.client, "completed")), new Set([first.id, second.id]))
-    assert.deepStrictEqual(await idsIn(own.client, "running"), [])
+    assert.deepStrictEqual(
+      new Set(await idsIn(separateEdge.client, "completed")),
+      new Set([first.id, second.id])
+    )
+    assert.deepStrictEqual(await idsIn(separateEdge.client, "running"), [])
   })
 
   it("that is terminal absorbs everything", async () => {
@@ -107,11 +115,13 @@ describe("A run", () => {
     const run = await client.create("/ask")
     assert.strictEqual(run.timeoutMs, 1_800_000)
     const reader = await client.follow({ runId: run.id })
-    const asked = await reader.event("run.approval.requested")
-    const { expiresAt, id, requestedAt, state } = await client.approval(String(asked.payload["approvalId"]))
+    const requested = await reader.event("run.approval.requested")
+    const { expiresAt, id, requestedAt, state } = await client.approval(
+      String(requested.payload["approvalId"])
+    )
     assert.strictEqual(state, "pending")
     assert.strictEqual(Date.parse(expiresAt) - Date.parse(requestedAt), 1_800_000)
-    assert.strictEqual(asked.payload["expiresAt"], expiresAt)
+    assert.strictEqual(requested.payload["expiresAt"], expiresAt)
     await client.decide(run.id, id, "deny")
     await reader.ended
   })
@@ -126,8 +136,8 @@ describe("A run", () => {
       env: { TEAM: "blue", COLOUR: "red" }
     }
     const run = await client.create("/shell echo [$TEAM $COLOUR]", "full_access", more)
-    const { env: _, ...told } = more
-    assert.deepInclude(run as object, { ...told, state: "created", lastSeq: 1, pendingApprovals: [] })
+    const { env: _, ...rest } = more
+    assert.deepInclude(run as object, { ...rest, state: "created", lastSeq: 1, pendingApprovals: [] })
     const log = await client.log(run.id)
     for (const { agentId, payload, runId, sessionId: session } of log) {
       assert.deepStrictEqual([String(runId), agentId, session], [String(run.id), "scripted", sessionId])
@@ -165,42 +175,46 @@ describe("A run", () => {
   })
 
   it("whose runtime takes no further message says so", async () => {
-    const own = await openEdgeInProcess({
+    const separateEdge = await openEdgeInProcess({
       grants: ["full_access"],
       env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
     })
-    const program = join(own.folder, "deaf")
+    const program = join(separateEdge.folder, "deaf")
     writeProgram(program, "echo here; sleep 60")
-    const deaf = { id: "deaf", label: "Deaf", runtime: "text", command: [program], stdin: "prompt" }
-    writeFileSync(join(own.home, "edge.config.json"), JSON.stringify({ runners: [deaf] }), { mode: 0o600 })
-    const run = await own.client.create("hello", "full_access", { agentId: "deaf" })
-    const reader = await own.client.follow({ runId: run.id })
+    const silentPair = { id: "deaf", label: "Deaf", runtime: "text", command: [program], stdin: "prompt" }
+    writeFileSync(join(separateEdge.home, "edge.config.json"), JSON.stringify({ runners: [silentPair] }), {
+      mode: 0o600
+    })
+    const run = await separateEdge.client.create("hello", "full_access", { agentId: "deaf" })
+    const reader = await separateEdge.client.follow({ runId: run.id })
     await reader.event("run.message.delta")
-    const answer = await own.client.ask("POST", `/v1/runs/${run.id}/input`, { body: { text: "more" } })
+    const answer = await separateEdge.client.ask("POST", `/v1/runs/${run.id}/input`, {
+      body: { text: "more" }
+    })
     assert.deepStrictEqual([answer.status, codeOf(answer)], [409, "conflict"])
-    await own.client.cancel(run.id)
+    await separateEdge.client.cancel(run.id)
     assert.isFalse(reader.events.some(({ payload }) => payload["role"] === "user"))
   })
 })
 
 describe("A run whose Edge was killed", () => {
   it("has failed at the next start, its approval cancelled, and both have events", async () => {
-    const own = await openEdge()
-    const run = await own.client.create("/write never.txt hello")
-    const decided = await own.client.create("/ask\n/wait")
+    const separateEdge = await openEdge()
+    const run = await separateEdge.client.create("/write never.txt hello")
+    const decided = await separateEdge.client.create("/ask\n/wait")
     const [reader, other] = [
-      await own.client.follow({ runId: run.id }),
-      await own.client.follow({ runId: decided.id })
+      await separateEdge.client.follow({ runId: run.id }),
+      await separateEdge.client.follow({ runId: decided.id })
     ]
     const idOf = async (of: typeof reader) =>
       String((await of.event("run.approval.requested")).payload["approvalId"])
     const [pending, approved] = [await idOf(reader), await idOf(other)]
-    await own.client.decide(decided.id, approved, "allow")
+    await separateEdge.client.decide(decided.id, approved, "allow")
     await other.event("run.approval.resolved")
-    const before = await own.client.approval(approved)
-    await own.kill()
-    await own.start()
-    const again = own.client
+    const before = await separateEdge.client.approval(approved)
+    await separateEdge.kill()
+    await separateEdge.start()
+    const again = separateEdge.client
     assert.deepStrictEqual(await again.approval(approved), before, "what was decided stays decided")
     assert.strictEqual((await again.approval(pending)).state, "cancelled")
     const late = await again.decide(run.id, pending, "allow")

@@ -49,11 +49,11 @@ describe("The log", () => {
     ].join("\n")
     const run = await client.create(script)
     const reader = await client.follow({ runId: run.id })
-    const asked = await reader.event("run.approval.requested")
-    await client.decide(run.id, String(asked.payload["approvalId"]), "allow")
+    const requested = await reader.event("run.approval.requested")
+    await client.decide(run.id, String(requested.payload["approvalId"]), "allow")
     await reader.event("run.artifact.ready")
     const source = { kind: "folder", path: "sub" }
-    const made = await client.ask("POST", "/v1/previews", {
+    const created = await client.ask("POST", "/v1/previews", {
       body: { workspace: "ws", title: "Sub", source, runId: run.id }
     })
     await reader.event("run.preview.ready")
@@ -76,13 +76,13 @@ describe("The log", () => {
     assert.deepInclude(type("run.diff.ready")[0]?.payload, { files: 1, additions: 1, deletions: 0 })
     assert.deepInclude(type("run.artifact.ready")[0]?.payload, { name: "report.md", size: 8 })
     assert.deepInclude(type("run.preview.ready")[0]?.payload, {
-      previewId: (made.body as { readonly id: string }).id,
+      previewId: (created.body as { readonly id: string }).id,
       title: "Sub"
     })
-    assert.deepInclude(asked.payload["request"] as object, { action: "write", risk: "low" })
-    const told = type("run.message.delta").filter(({ payload }) => payload["channel"] === "text")
+    assert.deepInclude(requested.payload["request"] as object, { action: "write", risk: "low" })
+    const received = type("run.message.delta").filter(({ payload }) => payload["channel"] === "text")
     const whole = type("run.message.completed").find(({ payload }) => payload["text"] === "hello there")
-    const same = told.filter(({ payload }) => payload["messageId"] === whole?.payload["messageId"])
+    const same = received.filter(({ payload }) => payload["messageId"] === whole?.payload["messageId"])
     assert.strictEqual(same.map(({ payload }) => payload["text"]).join(""), "hello there")
   })
 
@@ -113,17 +113,17 @@ describe("The log", () => {
   })
 
   it("reports a silent runtime", async () => {
-    const own = new EdgeInProcess({ env: { CORRAL_EDGE_SILENCE_NOTICE_MS: "100" } })
+    const separateEdge = new EdgeInProcess({ env: { CORRAL_EDGE_SILENCE_NOTICE_MS: "100" } })
     try {
-      await own.start()
-      const run = await own.client.create("/say hello\n/hang")
-      const reader = await own.client.follow({ runId: run.id })
+      await separateEdge.start()
+      const run = await separateEdge.client.create("/say hello\n/hang")
+      const reader = await separateEdge.client.follow({ runId: run.id })
       const { payload } = await reader.event("runtime.retrying")
       assert.deepInclude(payload, { v: 1, reason: "silence" })
       assert.isAtLeast(Number(payload["silentMs"]), 100)
       seen.add("runtime.retrying")
     } finally {
-      await own.remove()
+      await separateEdge.remove()
     }
   })
 
@@ -133,17 +133,17 @@ describe("The log", () => {
     const config = join(edge.home, "edge.config.json")
     const runner = { id: "fleeting", label: "Fleeting", runtime: "text", command: [program], stdin: "prompt" }
     writeFileSync(config, JSON.stringify({ runners: [runner] }), { mode: 0o600 })
-    const own = new EdgeInProcess({
+    const separateEdge = new EdgeInProcess({
       grants: ["full_access"],
       env: { CORRAL_EDGE_MAX_RUNS: "1", CORRAL_EDGE_CONFIG_FILE: config }
     })
     try {
-      await own.start()
-      const first = await own.client.create(`/wait`)
-      const second = await own.client.create("hello", "full_access", { agentId: "fleeting" })
+      await separateEdge.start()
+      const first = await separateEdge.client.create(`/wait`)
+      const second = await separateEdge.client.create("hello", "full_access", { agentId: "fleeting" })
       rmSync(program)
-      await own.client.cancel(first.id)
-      const log = await own.client.log(second.id)
+      await separateEdge.client.cancel(first.id)
+      const log = await separateEdge.client.log(second.id)
       assertWhole(log)
       const [unavailable, failed] = log.slice(-2)
       assert.deepStrictEqual([unavailable?.type, failed?.type], ["runtime.unavailable", "run.failed"])
@@ -151,7 +151,7 @@ describe("The log", () => {
       assert.deepInclude(failed?.payload["error"], { code: "runtime_unavailable" })
       seen.add("runtime.unavailable")
     } finally {
-      await own.remove()
+      await separateEdge.remove()
     }
   })
 

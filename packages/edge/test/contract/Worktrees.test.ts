@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { type EdgeOptions, type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
-import { commitAll, git, known, repository, sampleRepository } from "../workspace/Repository.ts"
+import { commitAll, git, knownWorkspace, repository, sampleRepository } from "../workspace/Repository.ts"
 
 const isolation = "worktree"
 
@@ -63,7 +63,7 @@ describe("A run in a worktree", () => {
       assert.deepInclude(reader.events[0]?.payload ?? (await reader.event("run.created")).payload, {
         worktree: { runId: run.id, branch, base, leftOut: { count: 1, paths: ["a.txt"] } }
       })
-      for (let asked = 0; asked < 3; asked++) {
+      for (let attempt = 0; attempt < 3; attempt++) {
         const [approval] = await client.approvals(`runId=${run.id}&state=pending`)
         const event =
           approval?.id ?? String((await reader.event("run.approval.requested")).payload["approvalId"])
@@ -110,7 +110,7 @@ describe("A run in a worktree", () => {
       assert.deepInclude(await worktreeOf(client, run.id), { state: "removed", ref })
       assert.strictEqual(git(edge.workspace, "show", `${ref}:new.txt`), "new\n")
       assert.isFalse(existsSync(path))
-      assert.deepStrictEqual(known(edge.workspace), { folders: [], branches: [] })
+      assert.deepStrictEqual(knownWorkspace(edge.workspace), { folders: [], branches: [] })
       assert.deepStrictEqual(await diff(), changes, "the diff outlives the worktree")
     }
   )
@@ -151,8 +151,8 @@ describe("A run in a worktree", () => {
       assert.deepStrictEqual([elsewhere.status, issueOf(elsewhere.body)], [422, "isolation"])
       assert.deepInclude(await worktreeOf(client, second.id), { runId: first.id, state: "kept" })
       assert.strictEqual((await remove(client, second.id, "?force=true")).status, 204)
-      const gone = await client.tryCreate("/say no", "ask", { resume: second.id })
-      assert.deepStrictEqual([gone.status, issueOf(gone.body)], [422, "resume"])
+      const afterwards = await client.tryCreate("/say no", "ask", { resume: second.id })
+      assert.deepStrictEqual([afterwards.status, issueOf(afterwards.body)], [422, "resume"])
     }
   )
 
@@ -191,7 +191,7 @@ describe("A run in a worktree", () => {
     const waiting = await client.create("/say hi", "ask", { isolation })
     assert.strictEqual((await client.cancel(waiting.id)).status, 200)
     assert.strictEqual((await client.cancel(busy.id)).status, 200)
-    assert.deepStrictEqual(known(edge.workspace), { folders: [], branches: [] })
+    assert.deepStrictEqual(knownWorkspace(edge.workspace), { folders: [], branches: [] })
   })
 
   it("that ends holds its worktree no longer than its last event", async () => {

@@ -30,7 +30,7 @@ describe("Cancel", () => {
     const { client } = await openEdge()
     const hanging = await client.create("/say ready\n/sleep 60000")
     const reader = await client.follow({ runId: hanging.id })
-    await reader.said("ready")
+    await reader.message("ready")
     const [first, second] = await Promise.all([client.cancel(hanging.id), client.cancel(hanging.id)])
     assert.deepStrictEqual([first.status, second.status], [200, 200])
     const third = await client.cancel(hanging.id)

@@ -78,10 +78,10 @@ const stateAfterCancel = ({ client }: EdgeProcess, id: string): Promise<RunStatu
   )
 
 const cancel = async (edge: EdgeProcess, { id, kind, reader }: Ready): Promise<Cancelled> => {
-  const asked = performance.now()
+  const startedAt = performance.now()
   const seen = reader.event("run.cancelled", 20_000).then(() => ({
     kind,
-    took: performance.now() - asked,
+    took: performance.now() - startedAt,
     left: survivors(undefined, new Set([id]))
   }))
   const [cancelled, state] = await Promise.all([seen, stateAfterCancel(edge, id)])

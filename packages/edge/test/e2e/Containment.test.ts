@@ -15,7 +15,7 @@ const kindOf = async (client: EdgeClient): Promise<unknown> => {
 const vanished = async (client: EdgeClient) => {
   const run = await client.create("/vanish\n/daemon\n/say ready\n/hang")
   const reader = await client.follow({ runId: run.id })
-  await reader.said("ready")
+  await reader.message("ready")
   return { run, reader }
 }
 
@@ -62,7 +62,7 @@ describe("Containment", () => {
     assert.strictEqual(await kindOf(edge.client), "environment_mark")
     const run = await edge.client.create("/daemon\n/children 2\n/say ready\n/hang")
     const reader = await edge.client.follow({ runId: run.id })
-    await reader.said("ready")
+    await reader.message("ready")
     await edge.client.cancel(run.id)
     await reader.ended
     assert.deepStrictEqual(edge.survivors(), [])
@@ -76,14 +76,14 @@ describe("Containment", () => {
       .catch(() => edge.client.create(`/shell ${script}\n/say ready\n/hang`, "auto_edit"))
     const reader = await edge.client.follow({ runId: run.id })
     if (run.mode !== "full_access") {
-      const asked = await reader.event("run.approval.requested")
-      await edge.client.decide(run.id, String(asked.payload["approvalId"]), "allow")
+      const requested = await reader.event("run.approval.requested")
+      await edge.client.decide(run.id, String(requested.payload["approvalId"]), "allow")
     }
-    const told = await reader.event("run.tool.result")
-    const [folder = "", mode] = String(told.payload["output"]).split("\n")
+    const received = await reader.event("run.tool.result")
+    const [folder = "", mode] = String(received.payload["output"]).split("\n")
     assert.include(folder, run.id)
     assert.strictEqual(mode, "700")
-    await reader.said("ready")
+    await reader.message("ready")
     assert.isTrue(existsSync(folder))
     await edge.kill()
     assert.isTrue(existsSync(folder))

@@ -40,9 +40,13 @@ describe("An Edge with a damaged store", { timeout: 90_000 }, () => {
     await edge.start()
 
     const { client } = edge
-    const told = await client.ask("GET", "/v1/health")
-    const { problems = [], status, store } = told.body as EdgeReadiness
-    assert.deepStrictEqual([told.status, status, store?.status], [503, "degraded", "degraded"], told.text)
+    const response = await client.ask("GET", "/v1/health")
+    const { problems = [], status, store } = response.body as EdgeReadiness
+    assert.deepStrictEqual(
+      [response.status, status, store?.status],
+      [503, "degraded", "degraded"],
+      response.text
+    )
     assert.deepStrictEqual(
       problems.map(({ part }) => part),
       ["store"]

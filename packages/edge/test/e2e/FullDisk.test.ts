@@ -44,11 +44,11 @@ const untilStore = (client: EdgeClient, status: string): Promise<Readiness> =>
 const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<void> => {
   const { client } = edge
   const writing = await client.create("/children 2\n/say ready\n/stream 1000000 200 2000")
-  const asking = await client.create("/ask\n/say after")
+  const waitingRun = await client.create("/ask\n/say after")
   const writer = await client.follow({ runId: writing.id })
   const everything = await client.follow({})
-  const asker = await client.follow({ runId: asking.id })
-  const asked = await asker.event("run.approval.requested")
+  const asker = await client.follow({ runId: waitingRun.id })
+  const requested = await asker.event("run.approval.requested")
   await writer.count(50)
 
   fill()
@@ -93,7 +93,7 @@ const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<voi
   assert.strictEqual((await client.result(writing.id)).status, 503)
 
   // The run that had nothing to write has lost nothing and continues.
-  const decided = await client.decide(asking.id, String(asked.payload["approvalId"]), "allow")
+  const decided = await client.decide(waitingRun.id, String(requested.payload["approvalId"]), "allow")
   assert.strictEqual(decided.status, 200, decided.text)
   await asker.ended
   assertWhole(asker.events)
@@ -104,7 +104,7 @@ const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<voi
   await edge.kill()
   await edge.start()
   assert.deepStrictEqual(await edge.client.log(writing.id), writer.events)
-  assert.deepStrictEqual(await edge.client.log(asking.id), asker.events)
+  assert.deepStrictEqual(await edge.client.log(waitingRun.id), asker.events)
 }
 
 const mountable = (() => {

@@ -36,10 +36,14 @@ const played = async (edge: EdgeProcess) => {
   const events = await edge.client.log(run.id)
   assertWhole(events)
   assert.strictEqual(events.at(-1)?.type, "run.completed")
-  const said = events
+  const messages = events
     .filter(({ payload, type }) => type === "run.message.completed" && payload["role"] === "assistant")
     .map(({ payload }) => payload["text"])
-  return { said, refused: events.filter(({ type }) => type === "schema.validation_failed").length, events }
+  return {
+    said: messages,
+    refused: events.filter(({ type }) => type === "schema.validation_failed").length,
+    events
+  }
 }
 
 const line = (text: string) =>
@@ -74,10 +78,10 @@ const cases: ReadonlyArray<
 ]
 
 describe("A runtime's bytes", () => {
-  for (const [name, output, said, refused] of cases) {
+  for (const [name, output, text, refused] of cases) {
     it(`may be ${name}`, async () => {
       const seen = await played(await openWith(output))
-      assert.deepStrictEqual({ said: seen.said, refused: seen.refused }, { said, refused })
+      assert.deepStrictEqual({ said: seen.said, refused: seen.refused }, { said: text, refused })
     })
   }
 
@@ -86,7 +90,7 @@ describe("A runtime's bytes", () => {
     const edge = await openWith(line("deaf"), "exec <&-; sleep 1; exec </dev/null")
     const run = await edge.client.create("Say it.", "ask", { agentId: "claude-code" })
     const reader = await edge.client.follow({ runId: run.id })
-    await reader.said("deaf")
+    await reader.message("deaf")
     await edge.client.ask("POST", `/v1/runs/${run.id}/input`, { body: { text: "x".repeat(100_000) } })
     await reader.ended
     assertWhole(reader.events)

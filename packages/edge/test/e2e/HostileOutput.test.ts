@@ -12,17 +12,19 @@ describe("A runtime's output", () => {
     assertWhole(events)
     assert.strictEqual(events.at(-1)?.type, "run.completed")
     assert.isAtLeast(events.filter(({ type }) => type === "schema.validation_failed").length, 50)
-    const said = events.filter(({ type }) => type === "run.message.completed").map(({ payload }) => payload)
+    const messages = events
+      .filter(({ type }) => type === "run.message.completed")
+      .map(({ payload }) => payload)
     // Some of the garbage are pieces of a message that is never told whole: the end of the run completes it.
     const pieces = events
       .filter(({ payload, type }) => type === "run.message.delta" && payload["messageId"] === "g")
       .map(({ payload }) => payload["text"])
     assert.isNotEmpty(pieces)
     assert.deepStrictEqual(
-      said.map(({ text }) => text),
+      messages.map(({ text }) => text),
       ["before", "after", pieces.join("")]
     )
-    assert.strictEqual(said.at(-1)?.["messageId"], "g")
+    assert.strictEqual(messages.at(-1)?.["messageId"], "g")
   })
 
   it("that is lines of 100 MB stops no other run and is not kept", { timeout: 60_000 }, async () => {

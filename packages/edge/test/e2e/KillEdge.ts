@@ -66,15 +66,15 @@ const workAndKill = async (edge: EdgeProcess, seeded: Seeded): Promise<Acknowled
     client.create("/ask\n/hang"),
     client.create(`/say left\n${left}`)
   ])
-  const [stream, asking, leaving] = runs
+  const [stream, waiting, leaving] = runs
   const open = async ({ id }: Run) => [id, await client.follow({ runId: id })] as const
   const readers = new Map(await Promise.all(runs.map(open)))
   const acknowledged: Acknowledged = { readers, snapshots: [...runs], decided: new Map() }
-  const event = await readers.get(asking.id)?.event("run.approval.requested")
-  await readers.get(leaving.id)?.said("left")
+  const event = await readers.get(waiting.id)?.event("run.approval.requested")
+  await readers.get(leaving.id)?.message("left")
   await readers.get(stream.id)?.count(seeded.whole(1, 600))
   const approvalId = String(event?.payload["approvalId"])
-  const cut = inTheAir(client, seeded, { stream: stream.id, asking: asking.id, approvalId }, acknowledged)
+  const cut = inTheAir(client, seeded, { stream: stream.id, asking: waiting.id, approvalId }, acknowledged)
   const streamed = readers.get(stream.id)?.events.length ?? 0
   // Some events later, or when the run has ended by what is in the air.
   await Promise.race([
@@ -106,8 +106,8 @@ const assertKept = async (edge: EdgeProcess, acknowledged: Acknowledged): Promis
     assert.strictEqual(`run.${run.state}`, after.events.at(-1)?.type)
     assert.strictEqual(run.lastSeq, after.events.length)
     assert.deepStrictEqual(run.pendingApprovals, [])
-    for (const asked of before.events.filter(({ type }) => type === "run.approval.requested")) {
-      const id = String(asked.payload["approvalId"])
+    for (const requests of before.events.filter(({ type }) => type === "run.approval.requested")) {
+      const id = String(requests.payload["approvalId"])
       const { state } = await client.approval(id)
       assert.notStrictEqual(state, "pending")
       assert.strictEqual(state, acknowledged.decided.get(id) ?? state)

@@ -42,7 +42,7 @@ it("holds 1,000 live runs and ends each of them cleanly", async () => {
     const { client } = edge
     const all = await client.follow({})
     const empty = edge.memory
-    const began = performance.now()
+    const startedAt = performance.now()
     const ids: Array<string> = []
     const lane = async () => {
       while (ids.length < RUNS) {
@@ -55,7 +55,7 @@ it("holds 1,000 live runs and ends each of them cleanly", async () => {
     const ready = () =>
       new Set(all.events.filter((e) => e.payload["text"] === "ready").map((e) => e.runId)).size
     await all.event(({ payload }) => payload["text"] === "ready" && ready() === RUNS, 300_000)
-    const startedMs = performance.now() - began
+    const startedMs = performance.now() - startedAt
     const full = edge.memory
     const health = await client.ask("GET", "/v1/health")
     assert.deepInclude((health.body as { readonly runs?: object }).runs, { live: RUNS })

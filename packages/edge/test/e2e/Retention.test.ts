@@ -21,8 +21,8 @@ describe("A run whose events are no longer kept", () => {
     const edge = await openEdge()
     const old = await edge.client.create("/say long ago\n/ask\n/stream 200 0 2000")
     const first = await edge.client.follow({ runId: old.id })
-    const asked = await first.event("run.approval.requested")
-    const approvalId = String(asked.payload["approvalId"])
+    const requested = await first.event("run.approval.requested")
+    const approvalId = String(requested.payload["approvalId"])
     await edge.client.decide(old.id, approvalId, "allow")
     await first.ended
     const recent = await edge.client.create("/say just now")
@@ -37,7 +37,7 @@ describe("A run whose events are no longer kept", () => {
     // The pass of the start is over when the log is refused.
     const events = `/v1/runs/${old.id}/events`
     const refused = await (async () => {
-      for (let asked = performance.now(); performance.now() - asked < 15_000;) {
+      for (let startedAt = performance.now(); performance.now() - startedAt < 15_000;) {
         const answer = await client.ask("GET", `${events}?after=2`)
         if (answer.status !== 200) return answer
       }

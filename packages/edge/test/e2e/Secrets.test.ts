@@ -49,7 +49,7 @@ process.exitCode = code
 `
 
 /** What the recorded model said and did, now with secrets in it: whole, cut between two pieces, and where a label or an error is cut. */
-const spoken: ReadonlyArray<readonly [RegExp, string]> = [
+const replacements: ReadonlyArray<readonly [RegExp, string]> = [
   [/I need to ru/g, `I need k:${key.slice(0, 10)}`],
   [/n a command (?=["t])/g, `${key.slice(10)} v:{value} a command `],
   [/touch approved\.txt/g, `touch approved.txt ${"x".repeat(80)} {value} k:${key}`],
@@ -60,7 +60,7 @@ const spoken: ReadonlyArray<readonly [RegExp, string]> = [
   [/fake: the request was invalid|Failed to get response/g, `refused ${`k:${key} v:{value} `.repeat(30)}`]
 ]
 const withSecrets = (text: string): string =>
-  spoken.reduce((told, [pattern, said]) => told.replaceAll(pattern, said), text)
+  replacements.reduce((told, [pattern, said]) => told.replaceAll(pattern, said), text)
 
 /** A line of a later version. */
 const unknown = `${JSON.stringify({ type: `new k:${key}`, method: `new v:{value}`, said: `k:${key} v:{value}` })}\n`
@@ -160,12 +160,12 @@ describe("A secret in a runtime's output", () => {
         const play = scenario === "crash" ? crash : recorded(agentId, scenario)
         writeFileSync(join(folder, "play.json"), JSON.stringify(play))
         const { id } = await edge.client.create("Do the task.", mode, { agentId })
-        const told = await toldOf(edge, id)
-        for (const [what, text] of Object.entries(told))
+        const received = await toldOf(edge, id)
+        for (const [what, text] of Object.entries(received))
           for (const leak of leaks(text)) found.push([agentId, scenario, what, leak])
         // A test that said none would find none.
-        if (!/k:\[redacted\][^]*v:\[redacted\]/.test(told.events))
-          found.push([agentId, scenario, "says no secret", told.events.slice(0, 2_000)])
+        if (!/k:\[redacted\][^]*v:\[redacted\]/.test(received.events))
+          found.push([agentId, scenario, "says no secret", received.events.slice(0, 2_000)])
       }
       const health = (await edge.client.ask("GET", "/v1/health")).text
       assert.include(

@@ -20,7 +20,7 @@ const liveRuns = async ({ client }: EdgeProcess): Promise<ReadonlyArray<string>>
     scripts.map(async (script) => {
       const { id } = await client.create(script)
       const reader = await client.follow({ runId: id })
-      await reader.said("ready")
+      await reader.message("ready")
       reader.drop()
       return id
     })
@@ -45,10 +45,10 @@ describe("SIGTERM", () => {
   it("cancels live runs, leaves nothing and exits with 0 within 10 s", async () => {
     const edge = await openEdge({ env: grace })
     const runIds = await liveRuns(edge)
-    const asked = performance.now()
+    const startedAt = performance.now()
     const exit = await edge.stop()
     assert.deepStrictEqual(exit, { code: 0, signal: null })
-    assert.isBelow(performance.now() - asked, 10_000)
+    assert.isBelow(performance.now() - startedAt, 10_000)
     assert.deepStrictEqual(edge.survivors(), [])
     assert.isFalse(existsSync(discovery(edge)), "edge.json is removed")
     await edge.start()
@@ -58,17 +58,17 @@ describe("SIGTERM", () => {
   it("does so while clients follow and a collector hangs: the Edge does not wait for them", async () => {
     const collector = await FakeCollector.open()
     onTestFinished(() => collector.close())
-    collector.mood = "hang"
+    collector.behavior = "hang"
     const edge = await openEdge({ env: { ...grace, CORRAL_OTLP_URL: collector.url } })
     const runIds = await liveRuns(edge)
     const all = await edge.client.follow({})
     const silent = await edge.client.follow({})
     silent.pause()
     const following = await Promise.all(runIds.map((runId) => edge.client.follow({ runId })))
-    const asked = performance.now()
+    const startedAt = performance.now()
     const exit = await edge.stop()
     assert.deepStrictEqual(exit, { code: 0, signal: null })
-    assert.isBelow(performance.now() - asked, 10_000)
+    assert.isBelow(performance.now() - startedAt, 10_000)
     assert.isAtLeast(collector.requests, 2, "spans and metrics")
     assert.strictEqual((await all.ended).code, 1001)
     for (const reader of following) assert.include([1000, 1001], (await reader.ended).code)
@@ -81,7 +81,7 @@ describe("SIGTERM", () => {
     const edge = await openEdge({ env: grace })
     const run = await edge.client.create("/ignore-signals\n/say ready\n/hang")
     const reader = await edge.client.follow({ runId: run.id })
-    await reader.said("ready")
+    await reader.message("ready")
     reader.drop()
     const waiting = edge.client.result(run.id, 60_000)
     // Served only when the request before it is: on this connection or another, the Edge has it by then.
@@ -122,7 +122,7 @@ describe("A second Edge on the same home", () => {
     const edge = await openEdge()
     const run = await edge.client.create("/say ready\n/sleep 60000")
     const reader = await edge.client.follow({ runId: run.id })
-    await reader.said("ready")
+    await reader.message("ready")
     const before = discovered(edge)
     const second = await edge.startSecond()
     assert.strictEqual(second.code, 1)

@@ -8,7 +8,7 @@ import { writeProgram } from "../Folder.ts"
 import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { within } from "@corral/testing/time/Within"
 import { findProgram } from "../../src/process/ChildEnvironment.ts"
-import { commitAll, git, known, sampleRepository } from "../workspace/Repository.ts"
+import { commitAll, git, knownWorkspace, sampleRepository } from "../workspace/Repository.ts"
 
 const isolation = "worktree"
 
@@ -27,7 +27,7 @@ const assertNothingDangles = async (edge: EdgeProcess): Promise<ReadonlyArray<st
   const ids = items.map(({ runId }) => runId).toSorted()
   const folder = join(edge.home, "worktrees")
   assert.deepStrictEqual(existsSync(folder) ? readdirSync(folder).toSorted() : [], ids)
-  assert.deepStrictEqual(known(edge.workspace), {
+  assert.deepStrictEqual(knownWorkspace(edge.workspace), {
     folders: ids.map((id) => join(folder, id)),
     branches: ids.map((id) => `corral/${id}`)
   })
@@ -50,7 +50,7 @@ describe("A killed Edge", () => {
     writeFileSync(hang, "")
     const run = await edge.client.create("/say hi", "ask", { isolation })
     await entries(signs, 3)
-    assert.lengthOf(known(edge.workspace).folders, 1)
+    assert.lengthOf(knownWorkspace(edge.workspace).folders, 1)
     await edge.kill()
     assert.lengthOf(edge.survivorsOf(run.id), 1, "git outlives the Edge")
     rmSync(hang)

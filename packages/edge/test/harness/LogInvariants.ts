@@ -31,10 +31,10 @@ export const assertWhole = (events: ReadonlyArray<Envelope>): void => {
     const size = Buffer.byteLength(JSON.stringify(event.payload))
     assert.isAtMost(size, MAX_PAYLOAD_BYTES, `${event.type} of ${size} bytes`)
   }
-  const asked = idsOf(events, "run.approval.requested")
+  const requests = idsOf(events, "run.approval.requested")
   assert.deepStrictEqual(
     idsOf(events, "run.approval.resolved").sort(),
-    asked.sort(),
+    requests.sort(),
     "each approval is resolved once"
   )
 }

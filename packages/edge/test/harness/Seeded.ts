@@ -7,8 +7,8 @@ export class Seeded {
 
   /** `seed`: the same choices each time. */
   constructor(what: string, seed?: number) {
-    const asked = process.env["CORRAL_TEST_SEED"] ?? seed
-    this.seed = asked === undefined ? Math.floor(Math.random() * 0x1_0000_0000) : Number(asked)
+    const seedText = process.env["CORRAL_TEST_SEED"] ?? seed
+    this.seed = seedText === undefined ? Math.floor(Math.random() * 0x1_0000_0000) : Number(seedText)
     this.state = this.seed
     console.log(`${what}: seed ${this.seed}`)
   }

@@ -5,7 +5,7 @@ import { Arbitrary, Effect, Schema } from "effect"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
-import { created, newRunId, runOf, say } from "../Samples.ts"
+import { created, newRunId, runOf, messageInput } from "../Samples.ts"
 import { memoryLogLayer } from "../Stored.ts"
 
 const requestId = "req-1" as RequestId
@@ -21,7 +21,7 @@ const writeRun = Effect.fnUntraced(function* (sizes: ReadonlyArray<number>, text
   const recorder = new RunRecorder(runOf(runId))
   recorder.apply(created)
   for (const size of sizes) {
-    for (let i = 0; i < size; i++) recorder.apply(say(text))
+    for (let i = 0; i < size; i++) recorder.apply(messageInput(text))
     const batch = recorder.take()
     if (batch !== undefined) yield* log.append(batch.events, batch.projections)
   }

@@ -8,7 +8,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { runEvents } from "../../src/http/RunEvents.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
-import { created, newRunId, runOf, say } from "../Samples.ts"
+import { created, newRunId, runOf, messageInput } from "../Samples.ts"
 import { memoryLogLayer } from "../Stored.ts"
 
 const requestOf = (headers: Record<string, string>) =>
@@ -24,7 +24,7 @@ const endedRun = Effect.gen(function* () {
   const runId = newRunId()
   const recorder = new RunRecorder(runOf(runId))
   recorder.apply(created)
-  recorder.apply(say("two\nlines"))
+  recorder.apply(messageInput("two\nlines"))
   recorder.apply({ _tag: "EventEmitted", event: draft("run.file.read", { path: 'a "b"' }) })
   recorder.apply({ _tag: "Ended" })
   const batch = recorder.take()
@@ -103,7 +103,7 @@ layer(memoryLogLayer)("runEvents as text/event-stream", (it) => {
 
   it.effect("is what a reader asks for by its Accept header, and nothing else is", () =>
     Effect.sync(() => {
-      const asks = (accept: string) => acceptsEventStream(requestOf({ accept }))
+      const request = (accept: string) => acceptsEventStream(requestOf({ accept }))
       const yes = [
         "text/event-stream",
         "Text/Event-Stream",
@@ -112,11 +112,11 @@ layer(memoryLogLayer)("runEvents as text/event-stream", (it) => {
       ]
       const no = ["application/json", "*/*", "text/event-streams", "text/*", "x-text/event-stream", ""]
       assert.deepStrictEqual(
-        yes.map(asks),
+        yes.map(request),
         yes.map(() => true)
       )
       assert.deepStrictEqual(
-        no.map(asks),
+        no.map(request),
         no.map(() => false)
       )
     })

@@ -74,13 +74,13 @@ export class HostileHub {
   /** Asks over as many links as it takes. */
   async ask(name: string, payload: unknown, commandId = `probe-${this.probes++}`): Promise<CommandOutcome> {
     const look = async (): Promise<CommandOutcome> => {
-      for (let asked: WebSocket | undefined; ;) {
+      for (let socket: WebSocket | undefined; ;) {
         const outcome = this.outcomes.get(commandId)?.at(-1)
         if (outcome !== undefined) return outcome
         const { stream } = this
-        if (stream !== undefined && stream.socket !== asked) {
-          asked = stream.socket
-          asked.send(
+        if (stream !== undefined && stream.socket !== socket) {
+          socket = stream.socket
+          socket.send(
             JSON.stringify({ _tag: "Chunk", requestId: stream.id, values: [{ name, commandId, payload }] })
           )
         }
@@ -165,7 +165,7 @@ export class HostileHub {
     socket.once("close", () => {
       this.open.delete(socket)
       if (this.stream?.socket === socket) this.stream = undefined
-      this.tell()
+      this.notifyChange()
     })
   }
 
@@ -176,7 +176,7 @@ export class HostileHub {
     if (call.tag === "Commands") {
       this.stream = { socket, id: call.id }
       this.deafAsk?.()
-      return this.tell()
+      return this.notifyChange()
     }
     const value = this.valueOf(call)
     const exit = {
@@ -184,7 +184,7 @@ export class HostileHub {
       value: this.attacker !== undefined && call.tag === odd ? this.odd(value) : value
     }
     send({ _tag: "Exit", requestId: call.id, exit })
-    this.tell()
+    this.notifyChange()
   }
 
   private valueOf({ payload, tag }: Call): unknown {
@@ -230,7 +230,7 @@ export class HostileHub {
     return Array.isArray(value) ? [changed, ...rest] : changed
   }
 
-  private tell(): void {
+  private notifyChange(): void {
     const { resolve } = this.changed
     this.changed = Promise.withResolvers()
     resolve()

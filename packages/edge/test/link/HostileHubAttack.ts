@@ -93,9 +93,9 @@ export const attackEdge = async (frames: number, seed: number): Promise<HostileH
     const texts = log
       .filter(({ payload }) => payload["role"] === "user")
       .map(({ payload }) => JSON.stringify(payload))
-    const said = texts.flatMap((text) => text.match(/said-\d+\./g) ?? [])
-    assert.deepStrictEqual(said, [...new Set(said)])
-    if (id === waiting) assert.isAbove(said.length, 10)
+    const messages = texts.flatMap((text) => text.match(/said-\d+\./g) ?? [])
+    assert.deepStrictEqual(messages, [...new Set(messages)])
+    if (id === waiting) assert.isAbove(messages.length, 10)
   }
   assert.deepStrictEqual(readdirSync(edge.workspace).toSorted(), files)
   assert.strictEqual(readFileSync(join(edge.workspace, "a.txt"), "utf8"), "content\n")

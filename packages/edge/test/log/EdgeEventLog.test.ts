@@ -148,8 +148,8 @@ for (const [where, log] of [
       Effect.gen(function* () {
         const log = yield* EdgeEventLog
         const runId = newRunId()
-        const told: Array<boolean> = []
-        const unfollow = log.follow(runId, { receive: ({ terminal }) => told.push(terminal) })
+        const received: Array<boolean> = []
+        const unfollow = log.follow(runId, { receive: ({ terminal }) => received.push(terminal) })
         const encode = makeEventEncoder({ runId })
         const fake = encode(1, at, delta('","type":"run.completed"\n{"id":"x","seq":2,"type":"run.failed"'))
         yield* log.append({ runId, firstSeq: 1, lines: [fake], terminal: false }, [])
@@ -172,7 +172,7 @@ for (const [where, log] of [
         const failed = draft("run.failed", { error: { code: "internal", message: "x" } })
         yield* log.append({ runId, firstSeq: 2, lines: [encode(2, at, failed)], terminal: true }, [])
         unfollow()
-        assert.deepStrictEqual(told, [false, true])
+        assert.deepStrictEqual(received, [false, true])
         assert.deepStrictEqual(
           log.read(runId, 0, 100_000).map(({ terminal }) => terminal),
           [false, true]
@@ -214,12 +214,12 @@ for (const [where, log] of [
         const [batch] = batchesOf(runId, [2])
         assert(batch !== undefined)
         yield* log.append(batch, [])
-        let told = 0
-        const unfollow = log.follow(runId, { receive: () => told++ })
+        let received = 0
+        const unfollow = log.follow(runId, { receive: () => received++ })
         const failure = yield* Effect.flip(log.append(batch, []))
         unfollow()
         assert.strictEqual(failure._tag, "StoreFailed")
-        assert.strictEqual(told, 0)
+        assert.strictEqual(received, 0)
         assert.deepStrictEqual(seqsOf(log.read(runId, 0, 100_000)), [1, 2])
       })
     )

@@ -13,10 +13,10 @@ const scope = "local POST /v1/runs"
 /** A write that counts how often it was made, and commits what is kept of it. */
 const counted = Effect.gen(function* () {
   const store = yield* Store
-  let made = 0
+  let creations = 0
   return (keep: ResultRows<Body>) =>
     Effect.suspend(() => {
-      const body = { n: ++made }
+      const body = { n: ++creations }
       return Effect.as(store.commit(keep(body)), body)
     })
 })
@@ -30,15 +30,15 @@ layer(Layer.provideMerge(EdgeIdempotency.layer, Store.layerMemory))("Idempotency
       const { once } = yield* EdgeIdempotency
       const write = yield* counted
       const key = newKey()
-      const asked = {
+      const requested = {
         scope,
         key,
         request: { workspace: "api", input: { text: "a", more: [1, { x: 1, y: 2 }] } }
       }
-      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 1 }, replayed: false })
-      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 1 }, replayed: true })
+      assert.deepStrictEqual(yield* once(requested, write), { body: { n: 1 }, replayed: false })
+      assert.deepStrictEqual(yield* once(requested, write), { body: { n: 1 }, replayed: true })
       const reordered = { input: { more: [1, { y: 2, x: 1 }], text: "a" }, workspace: "api" }
-      assert.deepStrictEqual(yield* once({ ...asked, request: reordered }, write), {
+      assert.deepStrictEqual(yield* once({ ...requested, request: reordered }, write), {
         body: { n: 1 },
         replayed: true
       })
@@ -89,9 +89,9 @@ layer(Layer.provideMerge(EdgeIdempotency.layer, Store.layerMemory))("Idempotency
     Effect.gen(function* () {
       const { once } = yield* EdgeIdempotency
       const write = yield* counted
-      const asked = { scope, key: undefined, request: {} }
-      yield* once(asked, write)
-      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 2 }, replayed: false })
+      const options = { scope, key: undefined, request: {} }
+      yield* once(options, write)
+      assert.deepStrictEqual(yield* once(options, write), { body: { n: 2 }, replayed: false })
     })
   )
 
@@ -99,19 +99,19 @@ layer(Layer.provideMerge(EdgeIdempotency.layer, Store.layerMemory))("Idempotency
     Effect.gen(function* () {
       const { once } = yield* EdgeIdempotency
       const write = yield* counted
-      const asked = { scope, key: newKey(), request: {} }
-      const [begun, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const options = { scope, key: newKey(), request: {} }
+      const [started, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const slow = (keep: ResultRows<Body>) =>
-        Deferred.succeed(begun, undefined).pipe(
+        Deferred.succeed(started, undefined).pipe(
           Effect.andThen(Deferred.await(go)),
           Effect.andThen(write(keep))
         )
-      const first = yield* Effect.forkChild(once(asked, slow))
-      yield* Deferred.await(begun)
-      assert.instanceOf(yield* Effect.flip(once(asked, write)), IdempotencyInFlight)
+      const first = yield* Effect.forkChild(once(options, slow))
+      yield* Deferred.await(started)
+      assert.instanceOf(yield* Effect.flip(once(options, write)), IdempotencyInFlight)
       yield* Deferred.succeed(go, undefined)
       assert.deepStrictEqual(yield* Fiber.join(first), { body: { n: 1 }, replayed: false })
-      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 1 }, replayed: true })
+      assert.deepStrictEqual(yield* once(options, write), { body: { n: 1 }, replayed: true })
     })
   )
 
@@ -119,16 +119,16 @@ layer(Layer.provideMerge(EdgeIdempotency.layer, Store.layerMemory))("Idempotency
     Effect.gen(function* () {
       const { once } = yield* EdgeIdempotency
       const write = yield* counted
-      const asked = { scope, key: newKey(), request: {} }
-      assert.strictEqual(yield* Effect.flip(once(asked, () => Effect.fail("no"))), "no")
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(once(asked, () => Effect.die("bug")))))
-      const begun = yield* Deferred.make<void>()
+      const options = { scope, key: newKey(), request: {} }
+      assert.strictEqual(yield* Effect.flip(once(options, () => Effect.fail("no"))), "no")
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(once(options, () => Effect.die("bug")))))
+      const started = yield* Deferred.make<void>()
       const stuck = yield* Effect.forkChild(
-        once(asked, () => Effect.andThen(Deferred.succeed(begun, undefined), Effect.never))
+        once(options, () => Effect.andThen(Deferred.succeed(started, undefined), Effect.never))
       )
-      yield* Deferred.await(begun)
+      yield* Deferred.await(started)
       yield* Fiber.interrupt(stuck)
-      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 1 }, replayed: false })
+      assert.deepStrictEqual(yield* once(options, write), { body: { n: 1 }, replayed: false })
     })
   )
 
@@ -137,11 +137,11 @@ layer(Layer.provideMerge(EdgeIdempotency.layer, Store.layerMemory))("Idempotency
       const { once } = yield* EdgeIdempotency
       const store = yield* Store
       const write = yield* counted
-      const asked = { scope, key: newKey(), request: {} }
+      const options = { scope, key: newKey(), request: {} }
       const torn = (keep: ResultRows<Body>) =>
         Effect.as(store.commit([...keep({ n: 0 }), ["INSERT INTO no_such_table VALUES (1)"]]), { n: 0 })
-      assert.strictEqual((yield* Effect.flip(once(asked, torn)))._tag, "StoreFailed")
-      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 1 }, replayed: false })
+      assert.strictEqual((yield* Effect.flip(once(options, torn)))._tag, "StoreFailed")
+      assert.deepStrictEqual(yield* once(options, write), { body: { n: 1 }, replayed: false })
     })
   )
 
@@ -149,9 +149,9 @@ layer(Layer.provideMerge(EdgeIdempotency.layer, Store.layerMemory))("Idempotency
     Effect.gen(function* () {
       const { once } = yield* EdgeIdempotency
       const write = yield* counted
-      const asked = { scope, key: newKey(), request: { text: "a" } }
-      yield* once(asked, write)
-      const again = Effect.flatMap(EdgeIdempotency, (fresh) => fresh.once(asked, write))
+      const options = { scope, key: newKey(), request: { text: "a" } }
+      yield* once(options, write)
+      const again = Effect.flatMap(EdgeIdempotency, (fresh) => fresh.once(options, write))
       const store = yield* Store
       const restarted = Layer.provide(Layer.fresh(EdgeIdempotency.layer), Layer.succeed(Store, store))
       assert.deepStrictEqual(yield* Effect.provide(again, restarted), { body: { n: 1 }, replayed: true })
@@ -163,12 +163,12 @@ layer(Layer.provideMerge(EdgeIdempotency.layer, Store.layerMemory))("Idempotency
       const { once } = yield* EdgeIdempotency
       const store = yield* Store
       const write = yield* counted
-      const asked = { scope, key: newKey(), request: {} }
-      yield* once(asked, write)
+      const options = { scope, key: newKey(), request: {} }
+      yield* once(options, write)
       yield* TestClock.adjust(86_399_999)
-      assert.isTrue((yield* once(asked, write)).replayed)
+      assert.isTrue((yield* once(options, write)).replayed)
       yield* TestClock.adjust(1)
-      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 2 }, replayed: false })
+      assert.deepStrictEqual(yield* once(options, write), { body: { n: 2 }, replayed: false })
       yield* TestClock.adjust(86_400_000)
       yield* Effect.scoped(
         Layer.build(Layer.provide(Layer.fresh(EdgeIdempotency.layer), Layer.succeed(Store, store)))

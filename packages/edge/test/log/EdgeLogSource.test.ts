@@ -197,10 +197,10 @@ layer(memoryLogLayer)("An EventSocket on the Edge's log", (it) => {
         after: 95,
         isOver: false
       })
-      let begun = 0
-      late.client.on("message", () => begun++)
+      let started = 0
+      late.client.on("message", () => started++)
       const [lateCode] = yield* Effect.promise(() => once(late.client, "close"))
-      assert.deepStrictEqual([lateCode, begun], [4410, 0], "not begun with what is left")
+      assert.deepStrictEqual([lateCode, started], [4410, 0], "not begun with what is left")
       begins.release()
       const seqs: Array<number> = []
       client.on("message", (data: Buffer) => seqs.push((JSON.parse(data.toString()) as { seq: number }).seq))

@@ -30,8 +30,8 @@ const create = Effect.flatMap(Previews, (previews) =>
 const urlOf = Effect.fnUntraced(function* (id: Effect.Success<typeof create>["id"]) {
   return (yield* (yield* Previews).open(id)).url
 })
-const codeOf = (asked: Promise<unknown>) =>
-  Effect.promise(() => asked.then(String, ({ code }: NodeJS.ErrnoException) => code))
+const codeOf = (request: Promise<unknown>) =>
+  Effect.promise(() => request.then(String, ({ code }: NodeJS.ErrnoException) => code))
 
 describe("Previews", () => {
   it.effect("are open for an hour, and their tickets good for a minute", () =>
@@ -73,7 +73,7 @@ describe("portSource", () => {
     Effect.gen(function* () {
       const { port } = yield* Effect.promise(() => openUpstream((_, response) => response.end()))
       let ours = false
-      const source = portSource(port, (asked) => ours && asked === port)
+      const source = portSource(port, (requestedPort) => ours && requestedPort === port)
       assert.isTrue(yield* source.reachable)
       ours = true
       assert.isFalse(yield* source.reachable)

@@ -48,13 +48,13 @@ describe("toUpstream", () => {
 
 describe("toBrowser", () => {
   it("replaces what protects, and drops what would lead away or reach other ports", () => {
-    const own = protectionHeaders(5000, "port")
+    const ownHeaders = protectionHeaders(5000, "port")
     const answered = toBrowserHeaders(
       {
         "content-type": "text/html",
         "content-length": "3",
         etag: '"x"',
-        ...Object.fromEntries(Object.keys(own).map((name) => [name, "the upstream's"])),
+        ...Object.fromEntries(Object.keys(ownHeaders).map((name) => [name, "the upstream's"])),
         "access-control-allow-origin": "*",
         "clear-site-data": '"cookies"',
         refresh: "0; url=http://evil.example",
@@ -65,7 +65,7 @@ describe("toBrowser", () => {
         "transfer-encoding": "chunked",
         "set-cookie": ["corral_prv_0=x", "a=1; Domain=localhost"]
       },
-      own,
+      ownHeaders,
       new UpstreamCookies()
     )
     assert.deepStrictEqual(answered, {
@@ -108,12 +108,12 @@ describe("A header of an upstream", () => {
   it("reaches a browser only where it describes the answer", () => {
     fc.assert(
       fc.property(fc.uniqueArray(acted, { minLength: 1 }), fc.webUrl(), (names, url) => {
-        const own = protectionHeaders(5000, "port")
+        const ownHeaders = protectionHeaders(5000, "port")
         const sent = {
           "content-type": "text/html",
           ...Object.fromEntries(names.map((name) => [name, `<${url}>`]))
         }
-        assert.deepStrictEqual(toBrowserHeaders(sent, own, new UpstreamCookies()), {
+        assert.deepStrictEqual(toBrowserHeaders(sent, ownHeaders, new UpstreamCookies()), {
           "content-type": "text/html"
         })
       })
@@ -146,9 +146,9 @@ describe("UpstreamCookies", () => {
       "a=1; Path=/x; HttpOnly; Max-Age=5; SameSite=Strict",
       "b=x=y; Expires=Thu, 01 Jan 1970 00:00:00 GMT; SameSite=Strict"
     ])
-    assert.strictEqual(cookies.own("other=1; a=1;b=2; corral_prv_0123=x"), "a=1; b=2")
-    assert.isUndefined(cookies.own("other=1"))
-    assert.isUndefined(cookies.own(undefined))
+    assert.strictEqual(cookies.select("other=1; a=1;b=2; corral_prv_0123=x"), "a=1; b=2")
+    assert.isUndefined(cookies.select("other=1"))
+    assert.isUndefined(cookies.select(undefined))
   })
 
   it("remembers a hundred names at most", () => {
@@ -161,16 +161,16 @@ describe("UpstreamCookies", () => {
 
 describe("redirectTarget", () => {
   const from = { path: "/a/b?c", port: 5000, upstreamPort: 3000 }
-  const own = "http://127.0.0.1:5000"
+  const origin = "http://127.0.0.1:5000"
 
   it("keeps redirects within the upstream on the preview's own origin", () => {
     const cases: ReadonlyArray<readonly [location: string, target: string]> = [
-      ["/x", `${own}/x`],
-      ["x?y#z", `${own}/a/x?y#z`],
-      ["http://localhost:3000/x", `${own}/x`],
-      ["http://127.0.0.1:3000/x", `${own}/x`],
-      ["http://[::1]:3000/x", `${own}/x`],
-      ["http://localhost:3000//evil.example/", `${own}//evil.example/`]
+      ["/x", `${origin}/x`],
+      ["x?y#z", `${origin}/a/x?y#z`],
+      ["http://localhost:3000/x", `${origin}/x`],
+      ["http://127.0.0.1:3000/x", `${origin}/x`],
+      ["http://[::1]:3000/x", `${origin}/x`],
+      ["http://localhost:3000//evil.example/", `${origin}//evil.example/`]
     ]
     for (const [location, target] of cases)
       assert.strictEqual(redirectTarget(location, from), target, location)

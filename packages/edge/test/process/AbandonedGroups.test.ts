@@ -99,9 +99,9 @@ describe.skipIf(groupsHere === undefined)("removeAbandonedGroups", () => {
   it.effect("leaves the groups of this Edge, and groups with other names", () =>
     Effect.gen(function* () {
       const folder = yield* groupFolder
-      const own = newEdge()
+      const separateEdge = newEdge()
       const groups = [
-        edgeGroup(folder, own),
+        edgeGroup(folder, separateEdge),
         join(folder, "corral-edge_1"),
         join(folder, `corral-${newEdge()}x`),
         join(folder, `x-corral-${newEdge()}`),
@@ -111,7 +111,7 @@ describe.skipIf(groupsHere === undefined)("removeAbandonedGroups", () => {
       ]
       groups.forEach(makeGroup)
       yield* inMinutes(600)
-      yield* removeAbandonedGroups(folder, own)
+      yield* removeAbandonedGroups(folder, separateEdge)
       assert.deepStrictEqual(
         groups.filter((group) => !existsSync(group)),
         []

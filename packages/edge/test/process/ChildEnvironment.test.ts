@@ -8,11 +8,11 @@ import { temporaryFolder, writeProgram } from "../Folder.ts"
 
 const cwd = "/srv/space"
 const temporary = "/srv/tmp/run"
-const given = (
-  own: Record<string, string>,
+const environmentOf = (
+  edgeEnvironment: Record<string, string>,
   pass: ReadonlyArray<string> = [],
   set: Record<string, string> = {}
-) => childEnvironment({ own: { HOME: "/home/ada", ...own }, pass, set, cwd, temporary })
+) => childEnvironment({ edge: { HOME: "/home/ada", ...edgeEnvironment }, pass, set, cwd, temporary })
 const standing = {
   HOME: "/home/ada",
   TMPDIR: temporary,
@@ -57,11 +57,13 @@ describe("childEnvironment", () => {
       Schema.Record(Schema.String, Schema.String)
     ],
     ([names, patterns, more]) => {
-      const own = Object.fromEntries([
+      const edgeEnvironment = Object.fromEntries([
         ...names.map((name) => [name, "secret"] as const),
         ...Object.entries(more)
       ])
-      const passed = Object.keys(given(own, patterns)).filter((name) => name.startsWith("CORRAL_"))
+      const passed = Object.keys(environmentOf(edgeEnvironment, patterns)).filter((name) =>
+        name.startsWith("CORRAL_")
+      )
       assert.deepStrictEqual(passed, [])
     },
     { arbitrary: { runs: 300 } }
@@ -82,8 +84,8 @@ describe("childEnvironment", () => {
       SSL_CERT_DIR: "/c",
       NODE_EXTRA_CA_CERTS: "/c.pem"
     }
-    const own = { TMPDIR: temporary }
-    const kept = {
+    const edgeEnvironment = { TMPDIR: temporary }
+    const stored = {
       XDG_RUNTIME_DIR: "/run/user/1",
       ANTHROPIC_API_KEY: "k",
       AWS_SECRET_ACCESS_KEY: "k",
@@ -96,26 +98,34 @@ describe("childEnvironment", () => {
       path: "x",
       CORRAL_HOME: "/h"
     }
-    assert.deepStrictEqual(given({ ...needed, ...kept }), { ...standing, ...needed, ...own })
+    assert.deepStrictEqual(environmentOf({ ...needed, ...stored }), { ...standing, ...needed, ...edgeEnvironment })
   })
 
   it("lets pass what the runtime asks for, by name or prefix", () => {
-    const own = { ANTHROPIC_API_KEY: "k", ANTHROPIC_MODEL: "m", OPENAI_API_KEY: "o", ANTHROPIC: "x" }
-    assert.deepStrictEqual(given(own, ["ANTHROPIC_*"]), {
+    const edgeEnvironment = {
+      ANTHROPIC_API_KEY: "k",
+      ANTHROPIC_MODEL: "m",
+      OPENAI_API_KEY: "o",
+      ANTHROPIC: "x"
+    }
+    assert.deepStrictEqual(environmentOf(edgeEnvironment, ["ANTHROPIC_*"]), {
       ANTHROPIC_API_KEY: "k",
       ANTHROPIC_MODEL: "m",
       ...standing
     })
-    assert.deepStrictEqual(given(own, ["OPENAI_API_KEY"]), { OPENAI_API_KEY: "o", ...standing })
+    assert.deepStrictEqual(environmentOf(edgeEnvironment, ["OPENAI_API_KEY"]), {
+      OPENAI_API_KEY: "o",
+      ...standing
+    })
   })
 
   it("names the owner's home where the Edge's own environment does not", () => {
-    assert.strictEqual(given({ HOME: "" })["HOME"], homedir())
+    assert.strictEqual(environmentOf({ HOME: "" })["HOME"], homedir())
   })
 
   it("takes what adapter and run set over its own, but never another PWD", () => {
     const set = { TERM: "xterm", LANG: "de", PWD: "/elsewhere", EXTRA: "1" }
-    assert.deepStrictEqual(given({ LANG: "C", PWD: "/old", TERM: "vt100" }, ["PWD"], set), {
+    assert.deepStrictEqual(environmentOf({ LANG: "C", PWD: "/old", TERM: "vt100" }, ["PWD"], set), {
       ...standing,
       NO_COLOR: "1",
       TERM: "xterm",

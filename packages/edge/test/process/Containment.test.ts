@@ -35,9 +35,9 @@ const contained = Effect.fnUntraced(function* (script: string) {
     Effect.sync(() => spawn(file, args, { env, detached: true, stdio: ["pipe", "pipe", "ignore"] })),
     ({ pid = 0 }) => Effect.sync(() => signalGroup(pid, "SIGKILL"))
   )
-  const [said] = yield* Effect.promise(() => once(child.stdout, "data"))
+  const [output] = yield* Effect.promise(() => once(child.stdout, "data"))
   const left = yield* Effect.acquireRelease(
-    Effect.succeed((String(said).match(/\d+/g) ?? []).map(Number)),
+    Effect.succeed((String(output).match(/\d+/g) ?? []).map(Number)),
     (pids) =>
       Effect.sync(() => {
         for (const pid of pids.filter(isAlive)) process.kill(pid, "SIGKILL")

@@ -33,17 +33,17 @@ it("runs nothing where the group cannot be entered", () => {
 })
 
 describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
-  const own = ownGroup() ?? "(none)"
+  const parentGroup = ownGroup() ?? "(none)"
 
   it("knows its own group", () => {
-    assert.strictEqual(own, groupsHere)
-    assert.include(readFileSync(join(own, "cgroup.procs"), "utf8").split("\n"), String(process.pid))
+    assert.strictEqual(parentGroup, groupsHere)
+    assert.include(readFileSync(join(parentGroup, "cgroup.procs"), "utf8").split("\n"), String(process.pid))
   })
 
   /** A run's group of a separate Edge. Removed with the test. */
   const newGroup = Effect.acquireRelease(
     Effect.sync(() => {
-      const group = join(edgeGroup(own, newEdge()), "run_1")
+      const group = join(edgeGroup(parentGroup, newEdge()), "run_1")
       makeGroup(group)
       return group
     }),
@@ -59,15 +59,15 @@ describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
       const { pid, stdout } = spawnSync(file, args, { encoding: "utf8", env: {} })
       const [first, ...rest] = stdout.split("\n")
       assert.strictEqual(Number(first), pid)
-      const said = rest.join("\n")
-      assert.include(said, "/run_1\n")
-      assert.isTrue(said.endsWith(odd.map((each) => `<${each}>`).join("")), said)
+      const text = rest.join("\n")
+      assert.include(text, "/run_1\n")
+      assert.isTrue(text.endsWith(odd.map((each) => `<${each}>`).join("")), text)
 
       const env = { ONE: "1", TWO: "zwei ü", PWD: process.cwd() }
       const printed = commandInGroup(group, "/usr/bin/env", ["-0"])
-      const told = spawnSync(printed.file, printed.args, { encoding: "utf8", env }).stdout
+      const received = spawnSync(printed.file, printed.args, { encoding: "utf8", env }).stdout
       // What a shell counts for itself is no harm.
-      const seen = told.split("\0").filter((entry) => entry !== "" && !/^(_|SHLVL|OLDPWD)=/.test(entry))
+      const seen = received.split("\0").filter((entry) => entry !== "" && !/^(_|SHLVL|OLDPWD)=/.test(entry))
       assert.deepStrictEqual(
         seen.toSorted(),
         Object.entries(env)
@@ -88,15 +88,19 @@ describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
       assert.isTrue(existsSync(second), "of another run")
       assert.isTrue(removeGroup(second))
       assert.isFalse(existsSync(join(group, "..")))
-      assert.isTrue(existsSync(own), "and nothing above")
+      assert.isTrue(existsSync(parentGroup), "and nothing above")
     })
   )
 
   it.live("finds all groups of an Edge, wherever it stood, and of no other", () =>
     Effect.gen(function* () {
       const [edge, other] = [newEdge(), newEdge()]
-      const elsewhere = join(own, `test-${edge}`)
-      const [here, there, foreign] = [edgeGroup(own, edge), edgeGroup(elsewhere, edge), edgeGroup(own, other)]
+      const elsewhere = join(parentGroup, `test-${edge}`)
+      const [here, there, foreign] = [
+        edgeGroup(parentGroup, edge),
+        edgeGroup(elsewhere, edge),
+        edgeGroup(parentGroup, other)
+      ]
       yield* Effect.acquireRelease(
         Effect.sync(() => [here, there, foreign].forEach(makeGroup)),
         () => Effect.sync(() => [here, there, elsewhere, foreign].forEach((group) => rmdirSync(group)))

@@ -34,8 +34,8 @@ const start = async (
     stdio: ["pipe", "pipe", "ignore"]
   })
   started.push(child)
-  const [said] = await once(child.stdout, "data")
-  left.push(...(String(said).match(/\d+/g) ?? []).map(Number))
+  const [output] = await once(child.stdout, "data")
+  left.push(...(String(output).match(/\d+/g) ?? []).map(Number))
   return child
 }
 

@@ -21,7 +21,7 @@ afterEach(() => {
 
 interface Watched {
   readonly child: Subprocess
-  readonly told: Promise<Told>
+  readonly ending: Promise<Told>
   /** How often an end or an error was told, by now. */
   readonly times: () => number
 }
@@ -58,7 +58,7 @@ const run = (
     }
   )
   started.push(child)
-  return { child, told, times: () => times }
+  return { child, ending: told, times: () => times }
 }
 
 const shell = (
@@ -69,7 +69,7 @@ const shell = (
 const node = (script: string, onChunk?: (chunk: Buffer, child: Subprocess) => void) =>
   run({ file: process.execPath, args: ["-e", script] }, onChunk)
 
-const ended = async ({ told }: Watched) => {
+const ended = async ({ ending: told }: Watched) => {
   const result = await told
   assert(result._tag === "Ended", `not ended: ${JSON.stringify(result)}`)
   return { ...result.end, text: result.output.toString("utf8"), output: result.output }
@@ -134,15 +134,15 @@ describe("Subprocess", () => {
     const { output } = await ended(watched)
     assert.strictEqual(output.length, bytes)
     assert.strictEqual(watched.times(), 1)
-    assert.isTrue(watched.child.gone)
+    assert.isTrue(watched.child.isGone)
   })
 
   it("is not gone while it lives", async () => {
     const watched = shell("read line; exit 0", undefined)
-    assert.isFalse(watched.child.gone)
+    assert.isFalse(watched.child.isGone)
     watched.child.write("go\n")
     await ended(watched)
-    assert.isTrue(watched.child.gone)
+    assert.isTrue(watched.child.isGone)
   })
 
   it("keeps the last 16 KiB of stderr", async () => {
@@ -188,7 +188,7 @@ describe("Subprocess", () => {
       paused.resolve(child)
     })
     const child = await paused.promise
-    while (!child.gone) await new Promise((resolve) => setImmediate(resolve))
+    while (!child.isGone) await new Promise((resolve) => setImmediate(resolve))
     assert.strictEqual(watched.times(), 0, "no end before the reader has read")
     return watched
   }
@@ -263,9 +263,9 @@ describe("Subprocess", () => {
 
   it("tells that a program is not there, and no end", async () => {
     const watched = run({ file: "/nowhere/at-all" })
-    assert.deepStrictEqual(await watched.told, { _tag: "SpawnError", code: "ENOENT" })
+    assert.deepStrictEqual(await watched.ending, { _tag: "SpawnError", code: "ENOENT" })
     assert.isUndefined(watched.child.pid)
-    assert.isTrue(watched.child.gone)
+    assert.isTrue(watched.child.isGone)
     watched.child.write("x")
     watched.child.closeInput()
     assert.strictEqual(watched.times(), 1)
@@ -275,7 +275,7 @@ describe("Subprocess", () => {
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "plain.txt")
       writeFileSync(file, "text")
-      assert.deepStrictEqual(yield* Effect.promise(() => run({ file }).told), {
+      assert.deepStrictEqual(yield* Effect.promise(() => run({ file }).ending), {
         _tag: "SpawnError",
         code: "EACCES"
       })
@@ -287,11 +287,11 @@ describe("Subprocess", () => {
     ["cannot be run", "/dev/null", "EACCES"]
   ])("tells that a program %s, also where it would enter a group first", async (_, file, code) => {
     const group = join(groupsHere ?? "", `corral-test${process.pid}`)
-    assert.deepStrictEqual(await run({ file, group }).told, { _tag: "SpawnError", code })
+    assert.deepStrictEqual(await run({ file, group }).ending, { _tag: "SpawnError", code })
   })
 
   it("tells that the folder is not there", async () => {
-    assert.strictEqual((await run({ cwd: "/nowhere/at-all" }).told)._tag, "SpawnError")
+    assert.strictEqual((await run({ cwd: "/nowhere/at-all" }).ending)._tag, "SpawnError")
   })
 
   it.each([
@@ -300,6 +300,6 @@ describe("Subprocess", () => {
     ["a zero byte in an argument", { args: ["-c", "true", "a\0b"] }],
     ["a folder that is a file", { cwd: "/dev/null" }]
   ] as const)("tells what the system refuses at once like any other: %s", async (_, spec) => {
-    assert.strictEqual((await run(spec).told)._tag, "SpawnError")
+    assert.strictEqual((await run(spec).ending)._tag, "SpawnError")
   })
 })

@@ -20,7 +20,7 @@ const stubborn = `
 /** A process that does not end by itself, with the options to terminate it. */
 const started = Effect.gen(function* () {
   const exited = yield* Deferred.make<void>()
-  const gone = Promise.withResolvers<void>()
+  const ending = Promise.withResolvers<void>()
   let output = ""
   let notify = () => {}
   const child = yield* Effect.acquireRelease(
@@ -41,10 +41,10 @@ const started = Effect.gen(function* () {
             },
             onGone: () => {
               Deferred.doneUnsafe(exited, Effect.void)
-              gone.resolve()
+              ending.resolve()
             },
             onEnd: () => undefined,
-            onSpawnError: (error) => gone.reject(error)
+            onSpawnError: (error) => ending.reject(error)
           }
         )
     ),
@@ -54,13 +54,13 @@ const started = Effect.gen(function* () {
   const heard = (line: string): Effect.Effect<ReadonlyArray<string>> =>
     Effect.promise(async () => {
       const lines = () => output.split("\n").slice(0, -1)
-      const said = new Promise<void>((resolve) => {
+      const arrival = new Promise<void>((resolve) => {
         notify = () => {
           if (lines().includes(line)) resolve()
         }
         notify()
       })
-      await within(said, 10_000, line)
+      await within(arrival, 10_000, line)
       return lines()
     })
   yield* heard("ready")
@@ -70,7 +70,7 @@ const started = Effect.gen(function* () {
     grace: GRACE,
     target: { mark: "CORRAL_RUN_ID=none", leader: child.pid, groups: undefined }
   }
-  return { options, heard, isGone: Effect.promise(() => within(gone.promise, 10_000, "the end")), child }
+  return { options, heard, isGone: Effect.promise(() => within(ending.promise, 10_000, "the end")), child }
 })
 
 describe("terminate", () => {
@@ -83,7 +83,7 @@ describe("terminate", () => {
       assert.deepStrictEqual(yield* heard("SIGINT"), ["ready", "cancel", "SIGINT"])
       yield* TestClock.adjust(GRACE / 3)
       assert.deepStrictEqual(yield* heard("SIGTERM"), ["ready", "cancel", "SIGINT", "SIGTERM"])
-      assert.isFalse(child.gone)
+      assert.isFalse(child.isGone)
       yield* TestClock.adjust(GRACE / 3)
       yield* isGone
     })

@@ -48,10 +48,10 @@ it.live("drops 400 MB between the commits of others", () =>
     const writeUntil = Effect.fnUntraced(function* (over: () => boolean) {
       const took: Array<number> = []
       while (!over()) {
-        const began = performance.now()
+        const startedAt = performance.now()
         seq++
         yield* log.append({ runId: live, firstSeq: seq, lines: [line(seq)], terminal: false }, [])
-        took.push(performance.now() - began)
+        took.push(performance.now() - startedAt)
         yield* Effect.sleep("2 millis")
       }
       return took
@@ -59,9 +59,9 @@ it.live("drops 400 MB between the commits of others", () =>
     const alone = yield* writeUntil(() => seq >= 1_000)
     let over = false
     const writing = yield* Effect.forkChild(writeUntil(() => over))
-    const began = performance.now()
+    const startedAt = performance.now()
     const dropped = yield* retention.sweep
-    const seconds = (performance.now() - began) / 1_000
+    const seconds = (performance.now() - startedAt) / 1_000
     over = true
     const beside = yield* Fiber.join(writing)
     assert.deepStrictEqual(dropped, [old])

@@ -88,11 +88,11 @@ describe("Retention", () => {
         old
       ]
       yield* edge.store.commit([approval])
-      const told: Array<RunId> = []
-      edge.retention.onForget((runId) => Effect.sync(() => void told.push(runId)))
+      const reported: Array<RunId> = []
+      edge.retention.onForget((runId) => Effect.sync(() => void reported.push(runId)))
 
       assert.deepStrictEqual(yield* edge.retention.sweep, [older, old], "the one that ended first goes first")
-      assert.deepStrictEqual(told, [older, old])
+      assert.deepStrictEqual(reported, [older, old])
       assert.deepStrictEqual(
         [old, recent, live, older].map((id) => [rowsOf(edge, id), edge.log.isForgotten(id)]),
         [
@@ -203,10 +203,10 @@ describe("Retention", () => {
       )
       const edge = yield* open(file, thirty)
       assert.isTrue(edge.log.isForgotten(id))
-      const told: Array<RunId> = []
-      edge.retention.onForget((runId) => Effect.sync(() => void told.push(runId)))
+      const reported: Array<RunId> = []
+      edge.retention.onForget((runId) => Effect.sync(() => void reported.push(runId)))
       assert.deepStrictEqual(yield* edge.retention.sweep, [id])
-      assert.deepStrictEqual(told, [id])
+      assert.deepStrictEqual(reported, [id])
       assert.strictEqual(stateOf(edge, id), "gone")
     })
   )
@@ -214,9 +214,9 @@ describe("Retention", () => {
   it.live("hides a log from its first dropped row on", () =>
     Effect.gen(function* () {
       const edge = yield* open(yield* database, thirty)
-      const [old, kept] = [runIdOf(1), runIdOf(2)] as const
+      const [old, stored] = [runIdOf(1), runIdOf(2)] as const
       yield* record(edge, old, ago(31), { batches: 6, size: 10 })
-      yield* record(edge, kept, ago(1))
+      yield* record(edge, stored, ago(1))
       // As it is between two of the pass's commits.
       yield* edge.store.commit([
         ["UPDATE runs SET log = 'going' WHERE id = ?", old],
@@ -225,7 +225,7 @@ describe("Retention", () => {
       assert.deepStrictEqual(edge.log.read(old, 0, 1_000_000), [])
       assert.deepStrictEqual(
         edge.log.readAll(0, 1_000_000).map(({ runId }) => runId),
-        [kept, kept, kept]
+        [stored, stored, stored]
       )
       const gap = yield* Effect.flip(Stream.runCollect(runLines(edge.log, old, 0)))
       assert.strictEqual(gap._tag, "ReplayGap")

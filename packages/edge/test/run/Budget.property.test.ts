@@ -46,13 +46,13 @@ describe("BudgetMeter", () => {
     [Schema.Array(count), limit],
     ([steps, tokens]) => {
       const meter = new BudgetMeter({ tokens })
-      const said: Array<string> = []
+      const texts: Array<string> = []
       let used = 0
       for (const step of steps) {
         used += step
         const news = tags(meter.charge({ outputTokens: used }))
-        const over = said.includes("UsedUp tokens")
-        const warned = said.includes("Warn tokens")
+        const over = texts.includes("UsedUp tokens")
+        const warned = texts.includes("Warn tokens")
         const due =
           over || used < tokens * 0.8
             ? []
@@ -62,7 +62,7 @@ describe("BudgetMeter", () => {
                 ? []
                 : ["Warn tokens"]
         assert.deepStrictEqual(news, due)
-        said.push(...news)
+        texts.push(...news)
       }
     }
   )

@@ -1,7 +1,7 @@
 import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { withPathsIn } from "../../src/run/FilePaths.ts"
-import { say } from "../Samples.ts"
+import { messageInput } from "../Samples.ts"
 
 const root = "/home/one/app"
 const pathOf = (path: string) => {
@@ -44,8 +44,8 @@ describe("withPathsIn", () => {
   })
 
   it("leaves every other event as it is", () => {
-    const said = say("/etc/passwd")
-    assert(said._tag === "EventEmitted")
-    assert.strictEqual(withPathsIn(root, said.event), said.event)
+    const message = messageInput("/etc/passwd")
+    assert(message._tag === "EventEmitted")
+    assert.strictEqual(withPathsIn(root, message.event), message.event)
   })
 })

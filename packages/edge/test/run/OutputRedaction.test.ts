@@ -26,9 +26,9 @@ describe("OutputRedaction", () => {
       for (let to = at; to < text.length; to += 3) {
         const redaction = new OutputRedaction([])
         const parts = [text.slice(0, at), text.slice(at, to), text.slice(to)]
-        const told = parts.flatMap((part) => redaction.redactStream([piece(part)]))
+        const redacted = parts.flatMap((part) => redaction.redactStream([piece(part)]))
         assert.strictEqual(
-          [...shape(told), ...shape(redaction.flush())].join(""),
+          [...shape(redacted), ...shape(redaction.flush())].join(""),
           "The key is [redacted], keep it."
         )
       }
@@ -55,13 +55,13 @@ describe("OutputRedaction", () => {
   it("keeps messages apart", () => {
     const redaction = new OutputRedaction([])
     const [first, second] = [key.slice(0, 10), key.slice(10)]
-    const told = redaction.redactStream([
+    const redacted = redaction.redactStream([
       piece(first, "a"),
       piece(first, "b"),
       piece(second, "a"),
       piece(second, "b")
     ])
-    assert.deepStrictEqual(shape(told), [])
+    assert.deepStrictEqual(shape(redacted), [])
     assert.deepStrictEqual(shape(redaction.redactStream([read])), [
       "[redacted]",
       "[redacted]",
@@ -71,17 +71,19 @@ describe("OutputRedaction", () => {
 
   it("does not wait with ever more messages", () => {
     const redaction = new OutputRedaction([])
-    const told = Array.from({ length: 9 }, (_, at) => redaction.redactStream([piece("sk-", `m${at}`)])).flat()
-    assert.strictEqual(told.length, 9)
+    const redacted = Array.from({ length: 9 }, (_, at) =>
+      redaction.redactStream([piece("sk-", `m${at}`)])
+    ).flat()
+    assert.strictEqual(redacted.length, 9)
     assert.isEmpty(redaction.flush())
   })
 
   it("looks at a piece's names, too", () => {
-    const told = new OutputRedaction(["correct-horse"]).redactStream([
+    const redacted = new OutputRedaction(["correct-horse"]).redactStream([
       piece("Hello.", `m-${key} correct-horse`)
     ])
-    assert.notMatch(JSON.stringify(told), /A1b2|correct-horse/)
-    assert.deepStrictEqual(shape(told), ["Hello."])
+    assert.notMatch(JSON.stringify(redacted), /A1b2|correct-horse/)
+    assert.deepStrictEqual(shape(redacted), ["Hello."])
   })
 
   it("changes nothing where there is nothing to hide", () => {

@@ -8,7 +8,7 @@ import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { storeOutputs } from "../../src/run/OutputStorage.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { temporaryFolder } from "../Folder.ts"
-import { approvalIdOf, at, created, later, newRunId, request, runOf, say } from "../Samples.ts"
+import { approvalIdOf, at, created, later, newRunId, request, runOf, messageInput } from "../Samples.ts"
 import { memoryLogLayer } from "../Stored.ts"
 
 const called: RunMachineInput = {
@@ -57,7 +57,7 @@ describe("keepOutputs", () => {
   it.live("keeps the whole of an output that is cut, and says where", () =>
     Effect.gen(function* () {
       const artifacts = yield* Artifacts
-      const recorder = recorderAfter(called, returned(long), say("after"))
+      const recorder = recorderAfter(called, returned(long), messageInput("after"))
       assert.strictEqual(recorder.pendingArtifacts.length, 1)
       const events = yield* commit(recorder)
       assertDense(recorder, events)
@@ -90,9 +90,9 @@ describe("keepOutputs", () => {
 
   it.live("puts an artifact where the runtime made it, also in the turn that ends the run", () =>
     Effect.gen(function* () {
-      const recorder = recorderAfter(say("before"))
+      const recorder = recorderAfter(messageInput("before"))
       recorder.addArtifact("a.md", "text/markdown", "# A")
-      recorder.apply(say("between"))
+      recorder.apply(messageInput("between"))
       recorder.addArtifact("b.bin", "application/octet-stream", new Uint8Array([1, 2]))
       recorder.apply({ _tag: "OutcomeReported", outcome: { _tag: "Completed", text: "Done." } })
       recorder.at(later)
@@ -121,7 +121,7 @@ describe("keepOutputs", () => {
       Effect.gen(function* () {
         const recorder = recorderAfter(called, returned(long))
         recorder.addArtifact("a.md", "text/markdown", "# A")
-        recorder.apply(say("after"))
+        recorder.apply(messageInput("after"))
         const events = yield* commit(recorder)
         assertDense(recorder, events)
         assert.deepStrictEqual(
@@ -152,7 +152,7 @@ describe("keepOutputs", () => {
     const recorder = recorderAfter(called, returned("short"))
     assert.deepStrictEqual(recorder.pendingArtifacts, [])
     recorder.addArtifact("a.md", "text/markdown", "# A")
-    recorder.apply(say("after"))
+    recorder.apply(messageInput("after"))
     assert.deepStrictEqual(
       recorder.take()?.events.lines.map((line) => String(JSON.parse(line).type)),
       ["run.created", "run.started", "run.tool.call", "run.tool.result", "run.message.delta"]

@@ -154,13 +154,13 @@ describe("fit", () => {
         draft("run.tool.result", { callId: "c", tool: "Bash", status: "completed", output, exitCode: 1 })
       )) {
         assert(event.type === "run.tool.result")
-        const { output: kept = "", truncated, totalBytes } = event.payload
-        assert.isTrue(output.startsWith(kept))
+        const { output: stored = "", truncated, totalBytes } = event.payload
+        assert.isTrue(output.startsWith(stored))
         assert.deepInclude(event.payload, { callId: "c", tool: "Bash", status: "completed", exitCode: 1 })
-        const isCut = kept.length < output.length
+        const isCut = stored.length < output.length
         assert.strictEqual(truncated, isCut ? true : undefined)
         assert.strictEqual(totalBytes, isCut ? Buffer.byteLength(output) : undefined)
-        if (wellFormed(output)) assert.isTrue(wellFormed(kept))
+        if (wellFormed(output)) assert.isTrue(wellFormed(stored))
       }
     },
     runs
@@ -206,8 +206,10 @@ describe("fit", () => {
   })
 
   it("makes an approval that is not shown whole not editable", () => {
-    const asked = request({ editable: true, command: "x".repeat(300_000), input: { command: "x" } })
-    const [event] = fitPayload(draft("run.approval.requested", { approvalId, request: asked, expiresAt: at }))
+    const approvalRequest = request({ editable: true, command: "x".repeat(300_000), input: { command: "x" } })
+    const [event] = fitPayload(
+      draft("run.approval.requested", { approvalId, request: approvalRequest, expiresAt: at })
+    )
     assert(event?.type === "run.approval.requested")
     assert.isFalse(event.payload.request.editable)
     assert.isUndefined(event.payload.request.input)
@@ -220,14 +222,14 @@ describe("cutText", () => {
     [Recipe, Schema.Int.check(Schema.isBetween({ minimum: 2, maximum: 3_000 }))],
     ([recipe, bytes]) => {
       const text = huge(recipe)
-      const kept = cutText(text, bytes)
-      assert.isTrue(text.startsWith(kept))
-      assert.isAtMost(Buffer.byteLength(JSON.stringify(kept)), bytes)
+      const stored = cutText(text, bytes)
+      assert.isTrue(text.startsWith(stored))
+      assert.isAtMost(Buffer.byteLength(JSON.stringify(stored)), bytes)
       if (wellFormed(text)) {
-        assert.isTrue(wellFormed(kept))
-        const nextCharacter = String.fromCodePoint(text.codePointAt(kept.length) ?? 0)
-        const longer = Buffer.byteLength(JSON.stringify(kept + nextCharacter))
-        if (kept.length < text.length) assert.isAbove(longer + "\\ud83d".length, bytes)
+        assert.isTrue(wellFormed(stored))
+        const nextCharacter = String.fromCodePoint(text.codePointAt(stored.length) ?? 0)
+        const longer = Buffer.byteLength(JSON.stringify(stored + nextCharacter))
+        if (stored.length < text.length) assert.isAbove(longer + "\\ud83d".length, bytes)
       }
     },
     runs

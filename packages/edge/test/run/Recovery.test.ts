@@ -16,7 +16,7 @@ import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { findRun, unfinishedRuns } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { anyTurns } from "./RunInputs.ts"
-import { approvalIdOf, created, later, newRunId, request, runOf, say } from "../Samples.ts"
+import { approvalIdOf, created, later, newRunId, request, runOf, messageInput } from "../Samples.ts"
 import { memoryLogLayer } from "../Stored.ts"
 import { tries } from "@corral/testing/time/Effort"
 
@@ -62,7 +62,7 @@ layer(memoryLogLayer, { excludeTestServices: true })("recover", (it) => {
       const approvalId = approvalIdOf(900)
       const call = draft("run.tool.call", { callId: "c", tool: "Bash", label: "Run ls", status: "started" })
       const run = yield* writeRun([
-        [{ _tag: "Spawned" }, say("a"), { _tag: "EventEmitted", event: call }],
+        [{ _tag: "Spawned" }, messageInput("a"), { _tag: "EventEmitted", event: call }],
         [{ _tag: "ApprovalRequested", approvalId, request: request(), expiresAt: later }]
       ])
       yield* restart
@@ -110,16 +110,16 @@ layer(memoryLogLayer, { excludeTestServices: true })("recover", (it) => {
         (left) => Effect.sync(() => left.kill("SIGKILL"))
       )
       yield* Effect.promise(() => once(child.stdout, "data"))
-      const gone = once(child, "exit")
+      const exit = once(child, "exit")
       yield* restart
-      assert.deepStrictEqual(yield* Effect.promise(() => gone), [null, "SIGKILL"])
+      assert.deepStrictEqual(yield* Effect.promise(() => exit), [null, "SIGKILL"])
     })
   )
 
   it.effect("reads a log that is longer than it reads at once", () =>
     Effect.gen(function* () {
       const text = "x".repeat(30_000)
-      const run = yield* writeRun(Array.from({ length: 25 }, () => [say(text)]))
+      const run = yield* writeRun(Array.from({ length: 25 }, () => [messageInput(text)]))
       yield* restart
       const events = yield* logOf(run)
       assert.deepStrictEqual(

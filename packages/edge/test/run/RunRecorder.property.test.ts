@@ -65,14 +65,14 @@ layer(memoryLogLayer, { excludeTestServices: true })("RunRecorder", (it) => {
           const row = findRun(store, runId)
           assert(row !== undefined)
           const { lastSeq: _, updatedAt: __, ...moved } = run
-          const { lastSeq: ___, updatedAt: ____, ...kept } = row
-          assert.deepStrictEqual(kept, JSON.parse(JSON.stringify(moved)))
+          const { lastSeq: ___, updatedAt: ____, ...stored } = row
+          assert.deepStrictEqual(stored, JSON.parse(JSON.stringify(moved)))
 
           const rows = pageOfApprovals(store, { runId, limit: 100 })
-          const asked = events.flatMap((event) => (event.type === "run.approval.requested" ? [event] : []))
+          const requests = events.flatMap((event) => (event.type === "run.approval.requested" ? [event] : []))
           assert.deepStrictEqual(
             rows.map((approval) => [approval.id, approval.state, approval.requestedAt] as const),
-            asked
+            requests
               .map(
                 ({ payload, createdAt }) =>
                   [

@@ -2,7 +2,7 @@ import { draft } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import { assert, describe, it } from "@effect/vitest"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
-import { approvalIdOf, at, created, later, request, runIdOf, runOf, say } from "../Samples.ts"
+import { approvalIdOf, at, created, later, request, runIdOf, runOf, messageInput } from "../Samples.ts"
 
 const runId = runIdOf(1)
 const approvalId = approvalIdOf(1)
@@ -65,20 +65,20 @@ describe("RunRecorder", () => {
   })
 
   it("changes no row for text that only flows", () => {
-    const recorder = recorderAfter(say("a"))
-    recorder.apply(say("b"))
+    const recorder = recorderAfter(messageInput("a"))
+    recorder.apply(messageInput("b"))
     const batch = recorder.take()
     assert.deepStrictEqual(batch?.projections, [])
     assert.deepInclude(batch?.run, { lastSeq: 4, updatedAt: soon })
   })
 
   it("writes an approval's row with its question and again with its answer", () => {
-    const recorder = recorderAfter(say("a"))
+    const recorder = recorderAfter(messageInput("a"))
     recorder.apply(ask)
-    const asked = recorder.take()
-    assert.deepInclude(asked?.run, { state: "waiting_approval", pendingApprovals: [approvalId] })
+    const requested = recorder.take()
+    assert.deepInclude(requested?.run, { state: "waiting_approval", pendingApprovals: [approvalId] })
     assert.deepStrictEqual(
-      asked?.projections.map(([sql]) => sql.split(" ", 3).slice(0, 2).join(" ")),
+      requested?.projections.map(([sql]) => sql.split(" ", 3).slice(0, 2).join(" ")),
       ["INSERT INTO", "UPDATE runs"]
     )
     const answer = { decision: "allow", scope: "run" } as const
@@ -117,7 +117,7 @@ describe("RunRecorder", () => {
   it("gives what is to be done besides writing", () => {
     const recorder = recorderAfter()
     assert.deepStrictEqual(recorder.apply({ _tag: "CancelRequested" }), [{ _tag: "Stop" }])
-    assert.deepStrictEqual(recorder.apply(say("late")), [])
+    assert.deepStrictEqual(recorder.apply(messageInput("late")), [])
   })
 
   it("continues after the last seq of an existing log", () => {
@@ -131,9 +131,9 @@ describe("RunRecorder", () => {
   })
 
   it("splits what is too long into events of their own seq", () => {
-    const recorder = recorderAfter(say("a"))
-    recorder.apply(say("x".repeat(400_000)))
-    recorder.apply(say("after"))
+    const recorder = recorderAfter(messageInput("a"))
+    recorder.apply(messageInput("x".repeat(400_000)))
+    recorder.apply(messageInput("after"))
     const lines = recorder.take()?.events.lines ?? []
     const events = lines.map((line) => JSON.parse(line))
     assert.deepStrictEqual(
@@ -153,7 +153,7 @@ describe("RunRecorder", () => {
   })
 
   it("resolves an approval in the log, however long the reason for it", () => {
-    const recorder = recorderAfter(say("a"), ask)
+    const recorder = recorderAfter(messageInput("a"), ask)
     recorder.apply({ _tag: "ApprovalWithdrawn", approvalId, reason: "x".repeat(400_000) })
     assert.deepStrictEqual(typesOf(recorder), ["run.approval.resolved"])
   })

@@ -30,7 +30,7 @@ describe("SilenceClock", () => {
     Effect.gen(function* () {
       const { clock, missed } = yield* listening
       for (let i = 0; i < 50; i++) {
-        clock.heard()
+        clock.recordOutput()
         yield* TestClock.adjust(999)
       }
       assert.isFalse(missed())
@@ -41,9 +41,9 @@ describe("SilenceClock", () => {
     Effect.gen(function* () {
       const { clock, end, missed } = yield* listening
       yield* TestClock.adjust(50)
-      clock.heard()
+      clock.recordOutput()
       yield* TestClock.adjust(700)
-      clock.heard()
+      clock.recordOutput()
       yield* TestClock.adjust(999)
       assert.isFalse(missed())
       yield* TestClock.adjust(1)
@@ -54,7 +54,7 @@ describe("SilenceClock", () => {
   it.effect("does not count the time that a person takes", () =>
     Effect.gen(function* () {
       const { clock, end, missed } = yield* listening
-      clock.heard()
+      clock.recordOutput()
       yield* TestClock.adjust(900)
       clock.stand(true)
       yield* TestClock.adjust("1 hour")
@@ -73,7 +73,7 @@ describe("SilenceClock", () => {
       const { clock, end, missed } = yield* listeningFor({ firstEvent: 120_000, silence: 1_000 })
       yield* TestClock.adjust(60_000)
       assert.isFalse(missed())
-      clock.heard()
+      clock.recordOutput()
       yield* TestClock.adjust(2_000)
       assert.deepStrictEqual(yield* end, { kind: "silence", afterMs: 1_000 })
     })
@@ -82,27 +82,27 @@ describe("SilenceClock", () => {
   it.effect("emits notices at growing intervals, and none during an approval or a tool call", () =>
     Effect.gen(function* () {
       const clock = yield* makeSilenceClock({ firstEvent: 100_000, silence: 10_000_000, silenceNotice: 100 })
-      const given: Array<number> = []
+      const received: Array<number> = []
       yield* Effect.forkChild(
-        clock.watch((silentMs) => given.push(silentMs)),
+        clock.watch((silentMs) => received.push(silentMs)),
         { startImmediately: true }
       )
       yield* TestClock.adjust(1_000)
-      assert.deepStrictEqual(given, [100, 200, 400, 800])
-      clock.heard()
+      assert.deepStrictEqual(received, [100, 200, 400, 800])
+      clock.recordOutput()
       yield* TestClock.adjust(250)
-      assert.deepStrictEqual(given.splice(0), [100, 200, 400, 800, 100, 200])
+      assert.deepStrictEqual(received.splice(0), [100, 200, 400, 800, 100, 200])
       for (const busy of [clock.stand.bind(clock), clock.work.bind(clock)]) {
         busy(true)
         yield* TestClock.adjust("1 hour")
-        assert.isEmpty(given)
+        assert.isEmpty(received)
         busy(false)
-        clock.heard()
+        clock.recordOutput()
       }
       yield* TestClock.adjust(199)
-      assert.isAtMost(given.length, 1)
+      assert.isAtMost(received.length, 1)
       yield* TestClock.adjust(100)
-      assert.isAtLeast(given.length, 1)
+      assert.isAtLeast(received.length, 1)
     })
   )
 })

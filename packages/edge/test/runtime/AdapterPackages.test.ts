@@ -121,7 +121,7 @@ describe("AdapterPackages", () => {
   ]
   for (const [name, module, why] of refused) {
     it.effect(`refuses ${name} with one sentence`, () =>
-      Effect.map(refusal({ "a.mjs": module }, "./a.mjs"), (said) => assert.match(said, why))
+      Effect.map(refusal({ "a.mjs": module }, "./a.mjs"), (text) => assert.match(text, why))
     )
   }
 

@@ -9,12 +9,12 @@ import { type ConfigFile, openConfigFile } from "../../src/runtime/ConfigFile.ts
 import { temporaryFolder } from "../Folder.ts"
 
 const silent = makeText({ label: "Silent", command: ["true"], stdin: "prompt", install: "" })
-const asking: RuntimeAdapter = {
+const waiting: RuntimeAdapter = {
   ...silent,
   id: "asking",
   capabilities: { ...silent.capabilities, approvals: true }
 }
-const adapters = new Map([asking, { ...silent, id: "silent" }].map((adapter) => [adapter.id, adapter]))
+const adapters = new Map([waiting, { ...silent, id: "silent" }].map((adapter) => [adapter.id, adapter]))
 
 const profile = { id: "quick", label: "Quick", adapter: "asking" }
 const runner = { id: "mine", label: "Mine", runtime: "text", command: ["tool", "{prompt}"] }
@@ -99,8 +99,8 @@ describe("ConfigFile", () => {
   ]
   for (const [content, message] of refused) {
     it.effect(`stops a start with ${JSON.stringify(content)}`, () =>
-      Effect.map(refusal(content), (said) =>
-        message.startsWith("^") ? assert.match(said, new RegExp(message)) : assert.strictEqual(said, message)
+      Effect.map(refusal(content), (text) =>
+        message.startsWith("^") ? assert.match(text, new RegExp(message)) : assert.strictEqual(text, message)
       )
     )
   }
@@ -108,8 +108,8 @@ describe("ConfigFile", () => {
   it.effect("repeats nothing of what stands in it", () =>
     Effect.gen(function* () {
       const secret = "sk-very-secret"
-      const said = yield* refusal({ profiles: [{ id: secret, label: 1, adapter: secret, mode: secret }] })
-      assert.notInclude(said, secret)
+      const text = yield* refusal({ profiles: [{ id: secret, label: 1, adapter: secret, mode: secret }] })
+      assert.notInclude(text, secret)
       assert.notInclude(yield* refusal(`{"a": ${secret}}`), secret)
     })
   )

@@ -10,7 +10,7 @@ const timesRun = (log: string): number =>
   existsSync(log) ? readFileSync(log, "utf8").split("\n").length - 1 : 0
 
 /** A program that logs each call, and the question that runs it. */
-const asked = (holds: number) =>
+const requested = (holds: number) =>
   Effect.gen(function* () {
     const folder = yield* temporaryFolder
     const log = join(folder, "log")
@@ -24,8 +24,8 @@ const programs = Programs.layer({ PATH: "/usr/bin:/bin", KEPT: "kept", OTHER: "o
 describe("Programs", () => {
   it.effect("asks again when the answer is too old, and tells the last one meanwhile", () =>
     Effect.gen(function* () {
-      const { question, times } = yield* asked(60_000)
-      const { ask, known } = yield* Programs
+      const { question, times } = yield* requested(60_000)
+      const { ask, lastAnswer: known } = yield* Programs
       assert.isUndefined(known(question))
       assert.strictEqual((yield* ask(question))?.stdout, "kept\n")
       yield* TestClock.adjust("59 seconds")
@@ -40,7 +40,7 @@ describe("Programs", () => {
 
   it.effect("gives an answer that holds for ever once, and tries again a minute after there was none", () =>
     Effect.gen(function* () {
-      const { question, times } = yield* asked(Infinity)
+      const { question, times } = yield* requested(Infinity)
       const { ask } = yield* Programs
       yield* ask(question)
       yield* TestClock.adjust("30 days")
@@ -60,7 +60,7 @@ describe("Programs", () => {
 
   it.effect("continues a question for the other callers when one is interrupted", () =>
     Effect.gen(function* () {
-      const { question, times } = yield* asked(Infinity)
+      const { question, times } = yield* requested(Infinity)
       const { ask } = yield* Programs
       const impatient = yield* Effect.forkChild(ask(question), { startImmediately: true })
       yield* Fiber.interrupt(impatient)

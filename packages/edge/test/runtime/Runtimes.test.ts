@@ -150,7 +150,7 @@ describe("Runtimes", () => {
   it.live("finds the version in what programs really say", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      const said: ReadonlyArray<readonly [output: string, version: string | undefined]> = [
+      const outputs: ReadonlyArray<readonly [output: string, version: string | undefined]> = [
         ["2.1.3 (Claude Code)", "2.1.3"],
         ["codex-cli 0.46.0", "0.46.0"],
         ["v24.1.0", "24.1.0"],
@@ -161,7 +161,7 @@ describe("Runtimes", () => {
         ["no version", undefined],
         ["", undefined]
       ]
-      const adapters = said.map(([output], i) => {
+      const adapters = outputs.map(([output], i) => {
         writeProgram(join(folder, `tool${i}`), `cat <<'END'\n${output}\nEND`)
         return adapterOf(`tool${i}`, `tool${i}`)
       })
@@ -169,7 +169,7 @@ describe("Runtimes", () => {
         Effect.map(list, (agents) =>
           assert.deepStrictEqual(
             agents.map(({ version }) => version),
-            said.map(([, version]) => version)
+            outputs.map(([, version]) => version)
           )
         )
       )
@@ -269,9 +269,9 @@ describe("Runtimes", () => {
         hint: "Sign in."
       })
       for (const silent of [older, mute]) assert.doesNotHaveAnyKeys(silent, ["signedIn", "reason", "hint"])
-      const [known] = yield* look({ TOOL_KEY: "secret" })
-      assert.deepInclude(known, { signedIn: true })
-      assert.doesNotHaveAnyKeys(known, ["reason", "hint"])
+      const [readiness] = yield* look({ TOOL_KEY: "secret" })
+      assert.deepInclude(readiness, { signedIn: true })
+      assert.doesNotHaveAnyKeys(readiness, ["reason", "hint"])
     })
   )
 
@@ -304,12 +304,12 @@ describe("Runtimes", () => {
       writeProgram(join(folder, "tool"), `echo ran >> ${join(folder, "log")}; exec sleep 600`)
       yield* withRuntimes(folder, [adapterOf("tool", "tool")], ({ list, readiness }) =>
         Effect.gen(function* () {
-          const asking = yield* Effect.forkChild(list)
+          const fiber = yield* Effect.forkChild(list)
           yield* Effect.promise(async () => {
             while (timesRun(join(folder, "log")) === 0) await setImmediate()
           })
           yield* TestClock.adjust("10 seconds")
-          const [agent] = yield* Fiber.join(asking)
+          const [agent] = yield* Fiber.join(fiber)
           const wanted = {
             reason: "no_answer",
             hint: "Its program gave no answer about itself within 10 seconds."

@@ -64,14 +64,14 @@ export class FakeModels {
       return void json(dialect.refusal.status, dialect.refusal.body)
     }
     const body = parseObject(raw) ?? {}
-    const said = this.say(dialect, body, raw)
+    const reply = this.respond(dialect, body, raw)
     const model = textOf(body["model"]) ?? /models\/([^:]+):/.exec(path)?.[1] ?? "fake-model"
     const streams = body["stream"] === true || path.includes(":stream")
-    if (streams) answer(200, "text/event-stream", dialect.stream({ ...said, model }))
-    else json(200, dialect.whole({ ...said, model }))
+    if (streams) answer(200, "text/event-stream", dialect.stream({ ...reply, model }))
+    else json(200, dialect.whole({ ...reply, model }))
   }
 
-  private say(dialect: Dialect, body: JsonObject, raw: string) {
+  private respond(dialect: Dialect, body: JsonObject, raw: string) {
     const id = `fake${++this.served}`
     const tools = dialect.tools(body)
     // A request without tools is a side question, even if it quotes a script.

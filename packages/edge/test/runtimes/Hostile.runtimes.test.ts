@@ -130,9 +130,9 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
   })
 
   it.skipIf(trustsByItself.has(agentId))("with the grant, executes what the project says", async () => {
-    const { modes: own, repository, stage } = await open(["full_access", "project_settings"])
+    const { modes: ownModes, repository, stage } = await open(["full_access", "project_settings"])
     try {
-      const mode = own.includes("full_access") ? "full_access" : "ask"
+      const mode = ownModes.includes("full_access") ? "full_access" : "ask"
       await stage.play(promptFor("edit", "README.md"), allow, mode).catch((cause: unknown) => {
         // A trap may break the program that runs it.
         report.push(`${agentId}, with the grant: ${String(cause).slice(0, 200)}`)

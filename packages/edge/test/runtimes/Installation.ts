@@ -12,8 +12,8 @@ const call = promisify(execFile)
 
 /** The first line with text, of any thrown value. */
 const why = (cause: unknown): string => {
-  const said = String((cause as { readonly stderr?: unknown }).stderr ?? "") || String(cause)
-  const lines = said.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("npm warn"))
+  const output = String((cause as { readonly stderr?: unknown }).stderr ?? "") || String(cause)
+  const lines = output.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("npm warn"))
   return (lines[0] ?? "no reason given").slice(0, 200)
 }
 
@@ -42,12 +42,12 @@ export const install = async (program: Program): Promise<Installed> => {
   }
   if (await answers().catch(() => false)) return { program, bin, missing: undefined }
   // A registry that cannot be reached is one skip, not minutes of retries.
-  const patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
+  const retryOptions = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
   const options = [
     "--no-save",
     "--no-audit",
     "--no-fund",
-    ...patience,
+    ...retryOptions,
     // What is about to be run may as well put itself in place; nothing else may.
     `--ignore-scripts=${needsScripts === true ? "false" : "true"}`
   ]
@@ -62,8 +62,8 @@ export const install = async (program: Program): Promise<Installed> => {
     return { program, bin, missing: `npm could not install it: ${why(cause)}` }
   }
   try {
-    const said = (await answers()) ? undefined : `it does not say that it is ${version}`
-    return { program, bin, missing: said }
+    const problem = (await answers()) ? undefined : `it does not say that it is ${version}`
+    return { program, bin, missing: problem }
   } catch (cause) {
     return { program, bin, missing: `it does not start on this machine: ${why(cause)}` }
   }

@@ -67,11 +67,11 @@ describe.each(installed)("$program.name $program.version", (place) => {
       const text = "Good morning to everybody on the ranch"
       const played = await stage.play(promptFor("say", text), deny)
       assertCompleted(played)
-      const said = payloads(played.events, "run.message.completed").filter(
+      const messages = payloads(played.events, "run.message.completed").filter(
         ({ channel }) => channel === "text"
       )
       assert.deepStrictEqual(
-        said.map(({ text }) => text),
+        messages.map(({ text }) => text),
         [text]
       )
       const deltas = payloads(played.events, "run.message.delta").filter(({ channel }) => channel === "text")
@@ -144,21 +144,21 @@ describe.each(installed)("$program.name $program.version", (place) => {
     it("is cancelled in the middle of a tool, and leaves no process behind", async () => {
       const script = promptFor("run", "echo begun > begun.txt && sleep 300")
       const { reader, runId } = await stage.playUntil(script, "begun.txt")
-      const began = stage.edge.survivorsOf(runId)
+      const started = stage.edge.survivorsOf(runId)
       assert.isTrue(
-        began.some(({ command }) => /sleep 300/.test(command)),
-        `the command runs: ${JSON.stringify(began)}`
+        started.some(({ command }) => /sleep 300/.test(command)),
+        `the command runs: ${JSON.stringify(started)}`
       )
-      const asked = performance.now()
+      const startedAt = performance.now()
       const cancelled = reader.event("run.cancelled", 30_000).then(() => stage.edge.survivorsOf(runId))
       const [left, { status }] = await Promise.all([cancelled, stage.edge.client.cancel(runId)])
-      const took = Math.round(performance.now() - asked)
+      const took = Math.round(performance.now() - startedAt)
       assert.strictEqual(status, 200)
       assert.deepStrictEqual(left, [])
       await reader.ended
       assertWhole(reader.events)
       assert.deepInclude(payloads(reader.events, "run.tool.result")[0], { status: "cancelled" })
-      note("cancel", `${began.length} processes before, none after ${took} ms`)
+      note("cancel", `${started.length} processes before, none after ${took} ms`)
     })
 
     it("fails as bad credentials with a wrong key", async () => {

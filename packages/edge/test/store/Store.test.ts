@@ -202,10 +202,10 @@ describe("Store", () => {
       writeFileSync(token, "token")
       if (content.startsWith("CREATE")) new Database(file).exec(content).close()
       else writeFileSync(file, content)
-      const { message: said } = yield* Effect.flip(
+      const { message: text } = yield* Effect.flip(
         Effect.scoped(Layer.build(Layer.fresh(Store.layer(file, token))))
       )
-      assert.strictEqual(said.slice(0, file.length + message.length), `${file}${message}`)
+      assert.strictEqual(text.slice(0, file.length + message.length), `${file}${message}`)
     })
   )
 })

@@ -116,8 +116,8 @@ describe("holdsCredentials", () => {
         mkdirSync(dirname(join(root, path)), { recursive: true })
         writeFileSync(join(root, path), SECRET)
         symlinkSync(join(root, path), join(root, `link-${i}.txt`))
-        for (const asked of [path, `./${path}`, `link-${i}.txt`])
-          assert.strictEqual(yield* tagOf(root, asked), "PermissionDenied", asked)
+        for (const requestedPath of [path, `./${path}`, `link-${i}.txt`])
+          assert.strictEqual(yield* tagOf(root, requestedPath), "PermissionDenied", requestedPath)
       }
       for (const path of [
         ".env.example",

@@ -175,25 +175,25 @@ describe("A hostile repository", () => {
 
   it.effect("is refused where its parts lie elsewhere", () =>
     Effect.gen(function* () {
-      const made = yield* place
-      const elsewhere = join(made.home, "..", "elsewhere")
+      const created = yield* place
+      const elsewhere = join(created.home, "..", "elsewhere")
       mkdirSync(elsewhere)
       repository(elsewhere)
       writeFileSync(join(elsewhere, "secret"), "of another\n")
       commitAll(elsewhere)
-      const at = join(made.root, ".git")
+      const at = join(created.root, ".git")
       const disguises: ReadonlyArray<() => void> = [
         () => symlinkSync(join(elsewhere, ".git"), at),
         () => writeFileSync(at, `gitdir: ${join(elsewhere, ".git")}\n`),
         ...["objects", "refs", "refs/heads", "worktrees"].map((part) => () => {
-          repository(made.root)
-          writeFileSync(join(made.root, "a"), "1\n")
-          commitAll(made.root)
+          repository(created.root)
+          writeFileSync(join(created.root, "a"), "1\n")
+          commitAll(created.root)
           rmSync(join(at, part), { recursive: true, force: true })
           symlinkSync(join(elsewhere, ".git", part === "worktrees" ? "." : part), join(at, part))
         }),
         () => {
-          repository(made.root)
+          repository(created.root)
           writeFileSync(join(at, "commondir"), join(elsewhere, ".git"))
         }
       ]
@@ -205,11 +205,11 @@ describe("A hostile repository", () => {
         for (const disguise of disguises) {
           rmSync(at, { recursive: true, force: true })
           disguise()
-          const failure = yield* Effect.flip(worktrees.plan(newRunId(), workspace, made.root))
+          const failure = yield* Effect.flip(worktrees.plan(newRunId(), workspace, created.root))
           assert.strictEqual(failure.details?.issues[0]?.path, "isolation")
-          assert.notInclude(JSON.stringify(failure), made.root)
+          assert.notInclude(JSON.stringify(failure), created.root)
         }
-      }).pipe(Effect.provide(servicesIn(made)), Effect.scoped)
+      }).pipe(Effect.provide(servicesIn(created)), Effect.scoped)
       assert.deepStrictEqual(seen(), before)
     }).pipe(Effect.scoped)
   )

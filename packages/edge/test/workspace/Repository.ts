@@ -43,7 +43,7 @@ export const sampleRepository = (root: string): void => {
 }
 
 /** What a repository knows of worktrees that are ours: their folders, and their branches. */
-export const known = (root: string) => ({
+export const knownWorkspace = (root: string) => ({
   folders: [...git(root, "worktree", "list", "--porcelain").matchAll(/^worktree (.*)$/gm)]
     .map(([, path = ""]) => path)
     .filter((path) => path !== root)

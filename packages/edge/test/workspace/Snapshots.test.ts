@@ -39,7 +39,7 @@ interface Given {
 }
 
 /** A workspace with some content, a run that has started in it, and what then happens. */
-const given = Effect.fnUntraced(function* (prepare: (root: string) => void, path?: string) {
+const prepared = Effect.fnUntraced(function* (prepare: (root: string) => void, path?: string) {
   const home = yield* temporaryFolder
   const root = yield* temporaryFolder
   prepare(root)
@@ -57,7 +57,7 @@ const given = Effect.fnUntraced(function* (prepare: (root: string) => void, path
 
 const diffOf = ({ root, runId, snapshots }: Given) => snapshots.diff(runId, root, undefined, 200)
 
-const told = (files: ReadonlyArray<FileDiff>) => files.map(({ path, status }) => `${status} ${path}`)
+const textOf = (files: ReadonlyArray<FileDiff>) => files.map(({ path, status }) => `${status} ${path}`)
 
 const repository = (root: string) => {
   put(root, "kept.txt", "same\n")
@@ -85,11 +85,11 @@ describe("Snapshots", () => {
     "tells what changed in a repository: renames, binaries, untracked files, and no ignored ones",
     () =>
       Effect.gen(function* () {
-        const run = yield* given(repository)
+        const run = yield* prepared(repository)
         assert.deepStrictEqual((yield* diffOf(run)).items, [])
         edit(run.root)
         const { additions, deletions, items } = yield* diffOf(run)
-        assert.deepStrictEqual(told(items), [
+        assert.deepStrictEqual(textOf(items), [
           "modified edited.txt",
           "deleted gone.txt",
           "untracked image.bin",
@@ -107,7 +107,7 @@ describe("Snapshots", () => {
 
   it.effect("needs no repository, and leaves heavy folders out", () =>
     Effect.gen(function* () {
-      const run = yield* given((root) => {
+      const run = yield* prepared((root) => {
         put(root, "a/b.txt", "x")
         put(root, "node_modules/m/index.js", "x")
       })
@@ -115,14 +115,14 @@ describe("Snapshots", () => {
       put(run.root, "a/c.txt", "z\n")
       put(run.root, "node_modules/m/index.js", "y")
       const { items } = yield* diffOf(run)
-      assert.deepStrictEqual(told(items), ["modified a/b.txt", "added a/c.txt"])
+      assert.deepStrictEqual(textOf(items), ["modified a/b.txt", "added a/c.txt"])
       assert.include(items[0]?.hunks[0]?.lines ?? [], "\\ No newline at end of file")
     })
   )
 
   it.effect("keeps the diff of a run that has ended, also when the workspace changes later", () =>
     Effect.gen(function* () {
-      const run = yield* given(repository)
+      const run = yield* prepared(repository)
       edit(run.root)
       const summary = yield* run.snapshots.after(run.runId, run.root)
       assert.deepStrictEqual(summary, { files: 5, additions: 2, deletions: 2 })
@@ -146,7 +146,7 @@ describe("Snapshots", () => {
       const files = (root: string) =>
         (readdirSync(root, { recursive: true }) as ReadonlyArray<string>).toSorted().join("\n")
       const seen = { before: "", index: Buffer.alloc(0) }
-      const run = yield* given((root) => {
+      const run = yield* prepared((root) => {
         repository(root)
         seen.before = files(root)
         seen.index = readFileSync(join(root, ".git/index"))
@@ -165,7 +165,7 @@ describe("Snapshots", () => {
       const program = join(evil, "evil.sh")
       writeFileSync(program, `#!/bin/sh\ntouch ${trace}\ncat\n`)
       chmodSync(program, 0o755)
-      const run = yield* given((root) => {
+      const run = yield* prepared((root) => {
         repository(root)
         for (const key of [
           "core.fsmonitor",
@@ -195,7 +195,7 @@ describe("Snapshots", () => {
     Effect.gen(function* () {
       const outside = yield* temporaryFolder
       put(outside, "secret", "hidden")
-      const run = yield* given((root) => put(root, "a", "1"))
+      const run = yield* prepared((root) => put(root, "a", "1"))
       const names = [
         "ü.txt",
         'quo"te',
@@ -222,7 +222,7 @@ describe("Snapshots", () => {
 
   it.effect("gives pages, each file once, and cuts what is too long", () =>
     Effect.gen(function* () {
-      const run = yield* given((root) => put(root, "a", "1"))
+      const run = yield* prepared((root) => put(root, "a", "1"))
       for (let n = 0; n < 30; n++) put(run.root, `f${n}`, `${n}\n`)
       put(run.root, "huge", "line\n".repeat(3_000_000))
       yield* run.snapshots.after(run.runId, run.root)
@@ -241,7 +241,7 @@ describe("Snapshots", () => {
 
   it.live("works without git: the run continues, the diff is not found, changes are still reported", () =>
     Effect.gen(function* () {
-      const run = yield* given((root) => put(root, "a", "1"), "/nowhere")
+      const run = yield* prepared((root) => put(root, "a", "1"), "/nowhere")
       put(run.root, "b", "2")
       assert.isUndefined(yield* run.snapshots.after(run.runId, run.root))
       assert.strictEqual((yield* Effect.flip(diffOf(run)))._tag, "NotFound")
@@ -251,7 +251,7 @@ describe("Snapshots", () => {
 
   it.effect("names ignored files and hooks that changed, and none that was only read", () =>
     Effect.gen(function* () {
-      const run = yield* given(repository)
+      const run = yield* prepared(repository)
       readFileSync(join(run.root, "kept.txt"))
       git(run.root, "status")
       yield* run.snapshots.after(run.runId, run.root)
@@ -313,7 +313,7 @@ describe("Snapshots", () => {
     ],
     ([first, second]) =>
       Effect.gen(function* () {
-        const run = yield* given((root) => apply(root, first))
+        const run = yield* prepared((root) => apply(root, first))
         const contents = () =>
           new Map(
             readdirSync(run.root, { recursive: true, withFileTypes: true })

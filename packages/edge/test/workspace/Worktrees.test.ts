@@ -18,7 +18,15 @@ import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { Worktrees } from "../../src/workspace/Worktrees.ts"
 import { configLayer, newRunId, runOf } from "../Samples.ts"
-import { commitAll, git, known, place, type Place, repository, sampleRepository } from "./Repository.ts"
+import {
+  commitAll,
+  git,
+  knownWorkspace,
+  place,
+  type Place,
+  repository,
+  sampleRepository
+} from "./Repository.ts"
 
 const workspace = "ws" as WorkspaceId
 
@@ -29,11 +37,11 @@ const servicesIn = ({ home }: Place, path = process.env.PATH ?? "") =>
     Layer.provideMerge(Store.layer(join(home, "edge.db")))
   )
 
-const inRepository = <A, E>(use: (made: Place) => Effect.Effect<A, E, Worktrees | Store>) =>
+const inRepository = <A, E>(use: (created: Place) => Effect.Effect<A, E, Worktrees | Store>) =>
   Effect.gen(function* () {
-    const made = yield* place
-    sampleRepository(made.root)
-    return yield* Effect.provide(use(made), servicesIn(made))
+    const created = yield* place
+    sampleRepository(created.root)
+    return yield* Effect.provide(use(created), servicesIn(created))
   }).pipe(Effect.scoped)
 
 const planned = Effect.fnUntraced(function* (runId: RunId, root: string) {
@@ -68,17 +76,23 @@ describe("Worktrees", () => {
         assert.deepStrictEqual(readdirSync(path).toSorted(), [".git", ".gitignore", "a.txt"])
         assert.strictEqual(statSync(path).mode & 0o777, 0o700)
         assert.strictEqual(git(path, "status", "--porcelain=v1", "-b").trim(), `## corral/${runId}`)
-        assert.deepStrictEqual(known(root), { folders: [path], branches: [`corral/${runId}`] })
+        assert.deepStrictEqual(knownWorkspace(root), { folders: [path], branches: [`corral/${runId}`] })
         assert.strictEqual(git(root, "status", "--porcelain=v1", "-b"), before)
         assert.deepStrictEqual(readFileSync(join(root, ".git/index")), index)
         const head = git(root, "rev-parse", "HEAD").trim()
-        const told = { runId, workspace, branch: `corral/${runId}`, base: head }
+        const expected = { runId, workspace, branch: `corral/${runId}`, base: head }
         const examined = yield* worktrees.get(runId)
-        assert.deepInclude(examined, { ...told, state: "kept", head, uncommitted: false, unmerged: false })
-        assert.deepInclude(worktrees.list(undefined, 10)[0], { ...told, state: "kept" })
+        assert.deepInclude(examined, {
+          ...expected,
+          state: "kept",
+          head,
+          uncommitted: false,
+          unmerged: false
+        })
+        assert.deepInclude(worktrees.list(undefined, 10)[0], { ...expected, state: "kept" })
         assert.notInclude(JSON.stringify([examined, worktrees.list(undefined, 10)]), home)
         yield* worktrees.remove(runId, false)
-        assert.deepStrictEqual(known(root), nothing)
+        assert.deepStrictEqual(knownWorkspace(root), nothing)
         assert.isFalse(existsSync(path))
         assert.deepStrictEqual(worktrees.list(undefined, 10), [])
         const removed = yield* worktrees.get(runId)
@@ -176,7 +190,7 @@ describe("Worktrees", () => {
         assert.isTrue(existsSync(path))
         yield* worktrees.remove(runId, true)
         assert.isFalse(existsSync(path))
-        assert.deepStrictEqual(known(root), nothing)
+        assert.deepStrictEqual(knownWorkspace(root), nothing)
         const ref = `refs/corral/${runId}`
         const removed = yield* worktrees.get(runId)
         assert.deepInclude(removed, { state: "removed", ref, uncommitted: false, unmerged: false })
@@ -207,7 +221,7 @@ describe("Worktrees", () => {
         chmodSync(join(path, "fixed.log"), 0o555)
         yield* worktrees.remove(runId, false)
         assert.isFalse(existsSync(path))
-        assert.deepStrictEqual(known(root), nothing)
+        assert.deepStrictEqual(knownWorkspace(root), nothing)
       })
     )
   )
@@ -266,7 +280,7 @@ describe("Worktrees", () => {
         rmSync(yield* opened(runId, root), { recursive: true })
         assert.deepInclude(yield* worktrees.get(runId), { state: "removed" })
         yield* worktrees.remove(runId, false)
-        assert.deepStrictEqual(known(root), nothing)
+        assert.deepStrictEqual(knownWorkspace(root), nothing)
       })
     )
   )
@@ -311,7 +325,7 @@ describe("Worktrees", () => {
             yield* worktrees.remove(runId, true)
           })
         yield* Effect.forEach(ids, life, { concurrency: "unbounded" })
-        assert.deepStrictEqual(known(root), nothing)
+        assert.deepStrictEqual(knownWorkspace(root), nothing)
         for (const runId of ids) {
           assert.strictEqual(git(root, "show", `refs/corral/${runId}:a.txt`), `${runId}\n`)
         }
@@ -321,15 +335,15 @@ describe("Worktrees", () => {
 
   it.effect("that were being made or removed when the Edge died are gone after its start", () =>
     Effect.gen(function* () {
-      const made = yield* place
-      const { home, root } = made
+      const created = yield* place
+      const { home, root } = created
       sampleRepository(root)
-      const [unmade, half, kept, going] = [newRunId(), newRunId(), newRunId(), newRunId()]
+      const [unmade, half, stored, going] = [newRunId(), newRunId(), newRunId(), newRunId()]
       yield* Effect.gen(function* () {
         const store = yield* Store
         yield* planned(unmade, root)
-        for (const runId of [half, kept, going]) yield* opened(runId, root)
-        const say = (runId: RunId, state: string) =>
+        for (const runId of [half, stored, going]) yield* opened(runId, root)
+        const send = (runId: RunId, state: string) =>
           store.commit([
             [
               "UPDATE worktrees SET state = ?, worktree = json_set(worktree, '$.state', ?) WHERE run_id = ?",
@@ -339,32 +353,32 @@ describe("Worktrees", () => {
             ]
           ])
         // Dead before it was recorded as made; dead in the middle of the removal.
-        yield* say(half, "making")
-        yield* say(going, "removing")
+        yield* send(half, "making")
+        yield* send(going, "removing")
         rmSync(join(home, "worktrees", going, "a.txt"))
-      }).pipe(Effect.provide(servicesIn(made)), Effect.scoped)
+      }).pipe(Effect.provide(servicesIn(created)), Effect.scoped)
       yield* Effect.gen(function* () {
         const worktrees = yield* Worktrees
         yield* worktrees.recover
-        assert.deepStrictEqual(known(root), {
-          folders: [join(home, "worktrees", kept)],
-          branches: [`corral/${kept}`]
+        assert.deepStrictEqual(knownWorkspace(root), {
+          folders: [join(home, "worktrees", stored)],
+          branches: [`corral/${stored}`]
         })
-        assert.deepStrictEqual(readdirSync(join(home, "worktrees")), [kept])
+        assert.deepStrictEqual(readdirSync(join(home, "worktrees")), [stored])
         assert.deepStrictEqual(
           worktrees.list(undefined, 10).map(({ runId }) => runId),
-          [kept]
+          [stored]
         )
         for (const runId of [unmade, half])
           assert.strictEqual((yield* Effect.flip(worktrees.get(runId))).code, "not_found")
         assert.deepInclude(yield* worktrees.get(going), { state: "removed" })
-      }).pipe(Effect.provide(servicesIn(made)), Effect.scoped)
+      }).pipe(Effect.provide(servicesIn(created)), Effect.scoped)
     }).pipe(Effect.scoped)
   )
 
   it.effect("are refused without a repository, a commit or git, and inside the workspace", () =>
     Effect.gen(function* () {
-      const made = yield* place
+      const created = yield* place
       const issue = (root: string) =>
         Effect.gen(function* () {
           const failure = yield* Effect.flip((yield* Worktrees).plan(newRunId(), workspace, root))
@@ -373,16 +387,16 @@ describe("Worktrees", () => {
           return failure.details?.issues[0]?.message ?? ""
         })
       yield* Effect.gen(function* () {
-        assert.match(yield* issue(made.root), /git repository/)
-        repository(made.root)
-        assert.match(yield* issue(made.root), /no commit/)
-        commitAll(made.root)
-        const around = join(made.home, "..")
+        assert.match(yield* issue(created.root), /git repository/)
+        repository(created.root)
+        assert.match(yield* issue(created.root), /no commit/)
+        commitAll(created.root)
+        const around = join(created.home, "..")
         sampleRepository(around)
         assert.match(yield* issue(realpathSync(around)), /Edge's own folder/)
-      }).pipe(Effect.provide(servicesIn(made)), Effect.scoped)
-      const without = servicesIn(made, "/nowhere")
-      assert.match(yield* issue(made.root).pipe(Effect.provide(without), Effect.scoped), /not installed/)
+      }).pipe(Effect.provide(servicesIn(created)), Effect.scoped)
+      const without = servicesIn(created, "/nowhere")
+      assert.match(yield* issue(created.root).pipe(Effect.provide(without), Effect.scoped), /not installed/)
     }).pipe(Effect.scoped)
   )
 })

@@ -105,8 +105,8 @@ const start = Effect.fn("ChatTasks.start")(function* (
   const latest = yield* latestTask(responder, conversation)
   if (latest !== undefined && !pending.fresh && isActive(latest))
     return yield* responder.reply(yield* sendToRun(responder, latest.runId, pending))
-  const known = conversation.place ?? (yield* conversations.get(key.chatKey)).place
-  if (known !== undefined) return yield* startAt(key, responder, conversation, known, latest, pending)
+  const place = conversation.place ?? (yield* conversations.get(key.chatKey)).place
+  if (place !== undefined) return yield* startAt(key, responder, conversation, place, latest, pending)
   const locations = yield* (yield* WorkLocations).of(responder.account)
   const [only, ...others] = locations
   if (only === undefined) return yield* responder.reply(phrases.noLocations)

@@ -97,10 +97,11 @@ export const makeResponder = Effect.fnUntraced(function* (
   const sendDirectly = (words: LocalizedText, step: string) =>
     sendToFirst([direct, destinationOf(event)], words, step)
   const replyPrivately: Responder["replyPrivately"] = (words, step = "answer") => {
-    const { whisper } = platform
-    if (whisper === undefined || event.type !== "integration.card.action") return sendDirectly(words, step)
-    const whispered = whisper(inbound, localizedTextIn(words, language))
-    return Effect.catchTag(whispered, "NotSent", () => sendDirectly(words, step))
+    const { sendEphemeral } = platform
+    if (sendEphemeral === undefined || event.type !== "integration.card.action")
+      return sendDirectly(words, step)
+    const ephemeral = sendEphemeral(inbound, localizedTextIn(words, language))
+    return Effect.catchTag(ephemeral, "NotSent", () => sendDirectly(words, step))
   }
   return {
     account,

@@ -11,9 +11,9 @@ const MAX_CACHED = 1_000
 /** The bot's open id: configured, or requested once. */
 export const makeBotId = (
   call: FeishuCall,
-  known: string | undefined
+  configuredId: string | undefined
 ): Effect.Effect<string, PlatformUnavailable> => {
-  let id = known
+  let id = configuredId
   const lock = Semaphore.makeUnsafe(1)
   const request = Effect.gen(function* () {
     if (id !== undefined) return id

@@ -32,8 +32,8 @@ export const makeRateLimiter = (perSecond: number): RateLimiter => {
   }
 
   const slotsOf = (key: string, now: number): Slots => {
-    const known = slotsByKey.get(key)
-    if (known !== undefined) return known
+    const existing = slotsByKey.get(key)
+    if (existing !== undefined) return existing
     if (slotsByKey.size >= MAX_KEYS) deleteIdle(now)
     const permits = Semaphore.makeUnsafe(perSecond)
     const slots = { permits, readyAt: Array.from({ length: perSecond }, () => 0), calls: 0 }

@@ -82,8 +82,8 @@ const memberName = Effect.fn("ApprovalCards.memberName")(function* (
 })
 
 const nameOf = Effect.fn("ApprovalCards.nameOf")(function* (follow: Follow, userId: string | undefined) {
-  const known = yield* (yield* UserNames).nameOf(userId)
-  if (known !== undefined || userId?.startsWith("usr_") !== true) return known
+  const name = yield* (yield* UserNames).nameOf(userId)
+  if (name !== undefined || userId?.startsWith("usr_") !== true) return name
   return yield* Effect.orElseSucceed(memberName(follow, userId), () => undefined)
 })
 
@@ -101,9 +101,9 @@ const settle = Effect.fn("ApprovalCards.settle")(function* (
   const { account, chatId, language, place } = follow
   const url = pageOf(yield* Hub, approvalId)
   const name = yield* nameOf(follow, resolution.by)
-  const drawn = resolvedCard({ summary: card.summary, language, place, url }, resolution, name)
+  const updated = resolvedCard({ summary: card.summary, language, place, url }, resolution, name)
   const platform = (yield* Platforms).of(account.platform)
-  yield* platform.update({ chatId, messageId: card.messageId }, drawn)
+  yield* platform.update({ chatId, messageId: card.messageId }, updated)
 })
 
 /** Settles an approval with the Hub's resolution, or as cancelled if the Hub has none. */
@@ -165,10 +165,10 @@ const show = Effect.fn("ApprovalCards.show")(function* (
             cards.setMessage(approvalId, message.messageId)
           )
         )
-      : { message: { chatId, messageId }, drawn: false }
+      : { message: { chatId, messageId }, isShown: false }
   const now = yield* cards.get(approvalId)
   // Resolved while the card was sent: no button may appear.
   if (now !== undefined && now.state !== state && now.state !== "pending")
     return yield* settle(approvalId, { state: now.state })
-  if (!sent.drawn) yield* platform.update(sent.message, card)
+  if (!sent.isShown) yield* platform.update(sent.message, card)
 })

@@ -26,7 +26,7 @@ export interface NewCard {
 export interface SentCard {
   readonly message: MessageRef
   /** Whether the message shows the card. If not, the caller draws it. */
-  readonly drawn: boolean
+  readonly isShown: boolean
 }
 
 const neutralTitle: Card["title"] = { en: "A task in Corral", zh: "Corral 中的任务" }
@@ -50,6 +50,6 @@ export const newCard = <E, R>(
   const first = recognizesKeys ? card : neutralCard(card)
   return platform.send(where, { _tag: "Card", card: first }, key).pipe(
     Effect.tap(save),
-    Effect.map((message) => ({ message, drawn: recognizesKeys && !repeated }))
+    Effect.map((message) => ({ message, isShown: recognizesKeys && !repeated }))
   )
 }

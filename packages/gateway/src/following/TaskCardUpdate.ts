@@ -34,14 +34,14 @@ const sendOrUpdate = Effect.fnUntraced(function* (state: FollowState, cancel: st
       yield* saveFollow(state)
     }
     const where = { _tag: "Chat", chatId, replyTo, threadId } as const
-    const { drawn, message } = yield* newCard(
+    const { isShown, message } = yield* newCard(
       platform,
       { where, card, key: taskId, repeated: cardTried },
       (sent) => actions.attach([cancel], sent)
     )
     state.update({ messageId: message.messageId })
     yield* saveFollow(state)
-    if (drawn) return
+    if (isShown) return
   }
   const shownOn = state.current.messageId
   if (shownOn !== undefined) yield* platform.update({ chatId, messageId: shownOn }, card)

@@ -62,9 +62,9 @@ export const noticesLayer = (sendNotice: SendNotice) =>
           })
         )
       const round = Effect.gen(function* () {
-        const owed = yield* claim()
-        yield* Effect.forEach(owed.map(inboundOfRow), send, { concurrency: CONCURRENCY, discard: true })
-        return owed.length
+        const claimed = yield* claim()
+        yield* Effect.forEach(claimed.map(inboundOfRow), send, { concurrency: CONCURRENCY, discard: true })
+        return claimed.length
       }).pipe(
         Effect.catchCause((cause) => Effect.as(Effect.logWarning("failed to read owed notices", cause), 0))
       )

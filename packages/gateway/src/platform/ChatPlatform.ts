@@ -143,7 +143,10 @@ export interface ChatPlatform {
   /** Replaces the card of a message of the bot. */
   readonly update: (message: MessageRef, card: Card) => Effect.Effect<void, NotSent | PlatformUnavailable>
   /** Shows a text to the user who clicked, at the clicked card. Delivery is not certain. Absent if the platform does not support it. */
-  readonly whisper?: (inbound: Inbound, text: string) => Effect.Effect<void, NotSent | PlatformUnavailable>
+  readonly sendEphemeral?: (
+    inbound: Inbound,
+    text: string
+  ) => Effect.Effect<void, NotSent | PlatformUnavailable>
   /** Profile of an account; empty if the platform does not provide it. */
   readonly person: (userId: string) => Effect.Effect<PlatformUser>
   /** Language of users with an unknown language. */

@@ -21,7 +21,7 @@ export const countCalls = (platform: ChatPlatform, metrics: Metrics): ChatPlatfo
         Effect.tap(() => Effect.sync(() => outcomes.taken.add()))
       )
   }
-  const { send, update, whisper } = platform
+  const { send, update, sendEphemeral } = platform
   const countSend = counted("send")
   const countUpdate = counted("update")
   const withCounters: ChatPlatform = {
@@ -29,7 +29,7 @@ export const countCalls = (platform: ChatPlatform, metrics: Metrics): ChatPlatfo
     send: (destination, content, key) => countSend(send(destination, content, key)),
     update: (message, card) => countUpdate(update(message, card))
   }
-  if (whisper === undefined) return withCounters
-  const countWhisper = counted("whisper")
-  return { ...withCounters, whisper: (inbound, text) => countWhisper(whisper(inbound, text)) }
+  if (sendEphemeral === undefined) return withCounters
+  const countEphemeral = counted("whisper")
+  return { ...withCounters, sendEphemeral: (inbound, text) => countEphemeral(sendEphemeral(inbound, text)) }
 }

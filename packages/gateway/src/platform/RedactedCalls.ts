@@ -26,11 +26,13 @@ const contentOf = (content: MessageContent): MessageContent =>
     : { ...content, card: cardOf(content.card) }
 
 export const redactCalls = (platform: ChatPlatform): ChatPlatform => {
-  const { send, update, whisper } = platform
+  const { send, update, sendEphemeral } = platform
   return {
     ...platform,
     send: (place, content, key) => send(place, contentOf(content), key),
     update: (message, card) => update(message, cardOf(card)),
-    ...(whisper === undefined ? {} : { whisper: (inbound, text) => whisper(inbound, redaction.text(text)) })
+    ...(sendEphemeral === undefined
+      ? {}
+      : { sendEphemeral: (inbound, text) => sendEphemeral(inbound, redaction.text(text)) })
   }
 }

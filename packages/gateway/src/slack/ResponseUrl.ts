@@ -26,7 +26,7 @@ const addressOf = (body: string, domain: string): string | undefined => {
 }
 
 /** `body` is the payload of the click. */
-export const whisper = (
+export const postEphemeral = (
   body: string,
   text: string,
   domain: string

@@ -15,7 +15,7 @@ import { PlatformId } from "../platform/PlatformId.ts"
 import { toBlocks, SECTION_MAX } from "./Blocks.ts"
 import { escapeMarkup } from "./Markup.ts"
 import { normalizeSlackEvent } from "./Normalization.ts"
-import { whisper } from "./ResponseUrl.ts"
+import { postEphemeral } from "./ResponseUrl.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
 import { makeSlackVerifier } from "./Verification.ts"
 import { makeSlackCall } from "./WebApi.ts"
@@ -54,11 +54,11 @@ export const slack = (config: SlackConfig): ChatPlatform => {
   const call = makeSlackCall(config)
   const blocksOf = (card: Parameters<typeof toBlocks>[0]) => toBlocks(card, card.language ?? config.language)
 
-  let known: typeof Identity.Type | undefined
+  let cached: typeof Identity.Type | undefined
   const identity = Effect.suspend(() =>
-    known === undefined
-      ? Effect.tap(call("auth.test", {}, Identity), (found) => Effect.sync(() => (known = found)))
-      : Effect.succeed(known)
+    cached === undefined
+      ? Effect.tap(call("auth.test", {}, Identity), (found) => Effect.sync(() => (cached = found)))
+      : Effect.succeed(cached)
   )
   const botId =
     config.botUserId === undefined
@@ -104,7 +104,7 @@ export const slack = (config: SlackConfig): ChatPlatform => {
         { channel: chatId, ts: messageId, parse: "none", link_names: false, ...blocksOf(card) },
         Schema.Unknown
       ).pipe(Effect.asVoid),
-    whisper: ({ body }, words) => whisper(body, words, config.domain),
+    sendEphemeral: ({ body }, words) => postEphemeral(body, words, config.domain),
     person: Effect.fn("Slack.person")(
       function* (userId) {
         const { user } = yield* call("users.info", { user: userId, include_locale: true }, UserInfo)

@@ -53,12 +53,12 @@ describe("the webhooks of Slack", { timeout: 60_000 }, () => {
     await fake.stop()
   })
 
-  const kept = () => gateway.count("FROM corral_gateway.inbox")
+  const stored = () => gateway.count("FROM corral_gateway.inbox")
   /** The kinds of what was kept since. */
   const assertKept = async (more: number, use: () => Promise<void>) => {
-    const before = await kept()
+    const before = await stored()
     await use()
-    assert.strictEqual((await kept()) - before, more)
+    assert.strictEqual((await stored()) - before, more)
   }
   const assertTaken = async (sent: SentBotMessage, path: string) => {
     const answer = await gateway.send(sent, path)
@@ -132,8 +132,8 @@ describe("the webhooks of Slack", { timeout: 60_000 }, () => {
 
   it("keeps nothing of what people say to each other", () =>
     assertKept(0, async () => {
-      const said = direct("between us", { channel: "C0TEAM", channel_type: "channel" })
-      await assertTaken(pushedEvent(callback(said, { event_id: "Ev_between" })), EVENTS)
+      const message = direct("between us", { channel: "C0TEAM", channel_type: "channel" })
+      await assertTaken(pushedEvent(callback(message, { event_id: "Ev_between" })), EVENTS)
     }))
 
   it("asks the platform who it is, for a mention", async () => {

@@ -74,11 +74,11 @@ describe("node dist/gateway", { timeout: 60_000 }, () => {
       try {
         const health = await gateway.get("/health")
         assert.deepStrictEqual([health.status, health.body], [503, { status: "degraded" }])
-        const told = await fetch(`${gateway.url}/health`, {
+        const response = await fetch(`${gateway.url}/health`, {
           headers: { authorization: `Bearer ${METRICS_TOKEN}` }
         })
         assert.deepStrictEqual(
-          [told.status, ((await told.json()) as PublicHealth).problems?.map(({ part }) => part)],
+          [response.status, ((await response.json()) as PublicHealth).problems?.map(({ part }) => part)],
           [503, ["database"]]
         )
         const live = await gateway.get("/health/live")

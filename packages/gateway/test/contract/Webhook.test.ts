@@ -33,7 +33,7 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
     await gateway.remove()
   })
 
-  const kept = (id: string) => gateway.count(`FROM corral_gateway.inbox WHERE upstream_id = ${sql(id)}`)
+  const stored = (id: string) => gateway.count(`FROM corral_gateway.inbox WHERE upstream_id = ${sql(id)}`)
   /** Refused, with nothing kept, and the Gateway still there. */
   const assertRefused = async (sent: Parameters<GatewayProcess["send"]>[0], status: number, code: string) => {
     const before = await gateway.count("FROM corral_gateway.inbox")
@@ -83,8 +83,8 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
 
   it("refuses 20 MB before they are read, said or not", async () => {
     const head = [`POST ${EVENTS} HTTP/1.1`, "Host: x", "Content-Type: application/json"]
-    const said = await sendRaw(gateway.port, rawMessage([...head, `Content-Length: ${20 * 1_048_576}`]))
-    assert.deepStrictEqual([said.status, codeOf(said)], [413, "payload_too_large"])
+    const response = await sendRaw(gateway.port, rawMessage([...head, `Content-Length: ${20 * 1_048_576}`]))
+    assert.deepStrictEqual([response.status, codeOf(response)], [413, "payload_too_large"])
     const part = `80000\r\n${"a".repeat(0x80000)}\r\n`
     const parts = [
       rawMessage([...head, "Transfer-Encoding: chunked"]),
@@ -135,7 +135,7 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
       signed(JSON.stringify({ encrypt: content }, null, 4), seconds(Date.now()))
     )
     assert.strictEqual(answer.status, 200)
-    assert.strictEqual(await kept("ev_pretty"), 1)
+    assert.strictEqual(await stored("ev_pretty"), 1)
   })
 
   it("refuses a week-old event, one of tomorrow, and one of no time", async () => {
@@ -148,7 +148,7 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
     const event = envelope({ event_id: "ev_6h" }, feishuMessage("x"))
     assert.strictEqual((await gateway.send(encryptedPush(event, Date.now() - 6 * HOUR))).status, 200)
     assert.strictEqual((await gateway.send(encryptedPush(event, Date.now()))).status, 200)
-    assert.strictEqual(await kept("ev_6h"), 1)
+    assert.strictEqual(await stored("ev_6h"), 1)
     const old = Date.now() - 10 * 60_000
     const header = { event_id: "ev_late_click", event_type: "card.action.trigger" }
     await assertRefused(
@@ -175,12 +175,12 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
   it("keeps an event once, one after the other and all at once", async () => {
     assert.strictEqual((await gateway.send(pushedMessage("ev_twice"))).status, 200)
     assert.strictEqual((await gateway.send(pushedMessage("ev_twice"))).status, 200)
-    assert.strictEqual(await kept("ev_twice"), 1)
+    assert.strictEqual(await stored("ev_twice"), 1)
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => gateway.send(pushedMessage("ev_many")))
     )
     assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
-    assert.strictEqual(await kept("ev_many"), 1)
+    assert.strictEqual(await stored("ev_many"), 1)
   })
 
   it("answers the trial of its address only where the key was used, signed or not", async () => {
@@ -202,7 +202,7 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
     )
     const answer = await gateway.send(sent)
     assert.deepStrictEqual([answer.status, answer.body], [200, {}])
-    assert.strictEqual(await kept("ev_unknown"), 0)
+    assert.strictEqual(await stored("ev_unknown"), 0)
   })
 
   it("refuses what is no JSON, no UTF-8 and no event, however well it is signed", async () => {
@@ -228,8 +228,8 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
       415,
       "unsupported_media_type"
     )
-    const asked = await gateway.get(EVENTS)
-    assert.deepStrictEqual([asked.status, asked.headers.get("allow")], [405, "POST"])
+    const response = await gateway.get(EVENTS)
+    assert.deepStrictEqual([response.status, response.headers.get("allow")], [405, "POST"])
     assert.strictEqual((await gateway.get("/integrations/slack/events")).status, 404)
     assert.strictEqual((await gateway.get("/")).status, 404)
   })

@@ -52,8 +52,8 @@ const cases: ReadonlyArray<readonly [said: string, command: Command]> = [
 ]
 
 describe("a message", () => {
-  it.each(cases)("%j", (said, command) => {
-    assert.deepStrictEqual(parseCommand(said), command)
+  it.each(cases)("%j", (text, command) => {
+    assert.deepStrictEqual(parseCommand(text), command)
   })
 
   it("that begins with a slash and a word starts work only after new, run and start", () => {
@@ -68,13 +68,13 @@ describe("a message", () => {
   })
 
   it("of more than a few words is work, word for word", () => {
-    const sentence = fc.string({ minLength: 40 }).filter((said) => {
-      const text = said.trim()
+    const sentence = fc.string({ minLength: 40 }).filter((candidate) => {
+      const text = candidate.trim()
       return text.length > 30 && !text.startsWith("/") && !/^(agents?|智能体|新任务|运行|开始)\s/iu.test(text)
     })
     fc.assert(
-      fc.property(sentence, (said) => {
-        assert.deepStrictEqual(parseCommand(said), { _tag: "Work", text: said.trim() })
+      fc.property(sentence, (text) => {
+        assert.deepStrictEqual(parseCommand(text), { _tag: "Work", text: text.trim() })
       })
     )
   })

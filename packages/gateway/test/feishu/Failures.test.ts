@@ -58,14 +58,14 @@ describe("a failure", () => {
       assert.strictEqual(failure._tag, tag)
       assert.include(failure.message, message)
       assert.isAbove(fake.calls().length, 0)
-      const told = [
+      const received = [
         output(),
         inspect(failure, { depth: null, showHidden: true }),
         failure.stack,
         String(failure)
       ]
       for (const secret of [SECRET, WORDS, "t-fake-token", "Bearer"])
-        for (const text of told) assert.notInclude(text, secret)
+        for (const text of received) assert.notInclude(text, secret)
     })
   )
 
@@ -106,7 +106,7 @@ describe("the token", () => {
       yield* Effect.forEach([1, 2, 3, 4, 5], send, { concurrency: "unbounded" })
       yield* send(6)
       assert.strictEqual(fake.calls("token").length, 1)
-      assert.strictEqual(fake.said(chat).length, 6)
+      assert.strictEqual(fake.botMessages(chat).length, 6)
     })
   )
 
@@ -118,7 +118,7 @@ describe("the token", () => {
       fake.api.revokeTokens()
       yield* Effect.forEach([1, 2, 3], send, { concurrency: "unbounded" })
       assert.strictEqual(fake.calls("token").length, 2)
-      assert.strictEqual(fake.said(chat).length, 4)
+      assert.strictEqual(fake.botMessages(chat).length, 4)
     })
   )
 

@@ -49,10 +49,10 @@ describe("a long connection", () => {
     Effect.gen(function* () {
       const { ada, bot, fake, store } = yield* openConnected
       const team = fake.group("oc_team")
-      const said = fake.says(ada, team, "run the tests 🙂", { mentions: [BOT] })
-      assert.isTrue(yield* Effect.promise(() => said.taken))
+      const message = fake.sendMessage(ada, team, "run the tests 🙂", { mentions: [BOT] })
+      assert.isTrue(yield* Effect.promise(() => message.taken))
       fake.connection.pieces = 7
-      const more = fake.says(ada, team, "and these 🙂", { mentions: [BOT] })
+      const more = fake.sendMessage(ada, team, "and these 🙂", { mentions: [BOT] })
       assert.isTrue(yield* Effect.promise(() => more.taken))
       assert.deepStrictEqual(
         store.kept.map(({ body, receivedAt, ...rest }) => ({
@@ -60,7 +60,7 @@ describe("a long connection", () => {
           dated: receivedAt > 0,
           told: body !== ""
         })),
-        [said, more].map(({ eventId }) => ({
+        [message, more].map(({ eventId }) => ({
           platform: "feishu",
           app: APP,
           tenant: TENANT,
@@ -86,11 +86,11 @@ describe("a long connection", () => {
     Effect.gen(function* () {
       const { ada, chat, fake, store } = yield* openConnected
       store.refuses = 2
-      const said = fake.says(ada, chat, "hello")
-      assert.isTrue(yield* Effect.promise(() => said.taken))
+      const message = fake.sendMessage(ada, chat, "hello")
+      assert.isTrue(yield* Effect.promise(() => message.taken))
       assert.deepStrictEqual(
         fake.delivery.all.map(({ eventId, status }) => ({ eventId, status })),
-        [500, 500, 200].map((status) => ({ eventId: said.eventId, status }))
+        [500, 500, 200].map((status) => ({ eventId: message.eventId, status }))
       )
       assert.strictEqual(store.kept.length, 1)
     })
@@ -100,7 +100,7 @@ describe("a long connection", () => {
     Effect.gen(function* () {
       const { ada, chat, fake, store } = yield* openConnected
       for (const text of ["one", "again"])
-        yield* Effect.promise(() => fake.says(ada, chat, text, { eventId: "ev_same" }).taken)
+        yield* Effect.promise(() => fake.sendMessage(ada, chat, text, { eventId: "ev_same" }).taken)
       assert.deepStrictEqual(
         store.kept.map(({ upstreamId }) => upstreamId),
         ["ev_same", "ev_same"]
@@ -112,8 +112,8 @@ describe("a long connection", () => {
     Effect.gen(function* () {
       const { ada, bot, chat, fake, store } = yield* openConnected
       const { id } = fake.messagesOfAll.add({ chat, by: "bot", type: "interactive", content: card })
-      const kept = yield* Effect.promise(() => fake.clicks(ada, id, "Approve"))
-      assert.deepInclude(kept, { status: 200, toast: undefined, body: {} })
+      const click = yield* Effect.promise(() => fake.clicks(ada, id, "Approve"))
+      assert.deepInclude(click, { status: 200, toast: undefined, body: {} })
       const [inbound] = store.kept
       assert.deepInclude(inbound, { kind: "card_action", chatId: chat })
       const draft = inbound === undefined ? undefined : yield* bot.normalize(inbound)
@@ -161,9 +161,9 @@ describe("a long connection", () => {
       const { ada, chat, fake, store } = yield* openConnected
       fake.connection.drop()
       yield* Effect.promise(() => fake.until(() => fake.connection.connected === 0))
-      const said = fake.says(ada, chat, "while no Gateway listens")
-      assert.isTrue(yield* Effect.promise(() => said.taken))
-      assert.strictEqual(fake.connection.made, 2)
+      const message = fake.sendMessage(ada, chat, "while no Gateway listens")
+      assert.isTrue(yield* Effect.promise(() => message.taken))
+      assert.strictEqual(fake.connection.connectionCount, 2)
       assert.strictEqual(store.kept.length, 1)
     })
   )
@@ -180,9 +180,9 @@ describe("a long connection", () => {
       )
       yield* connect(() => Effect.void)
       yield* Effect.promise(() => fake.until(() => fake.connection.pings > 2))
-      assert.strictEqual(fake.connection.made, 1)
+      assert.strictEqual(fake.connection.connectionCount, 1)
       fake.connection.answersPings = false
-      yield* Effect.promise(() => fake.until(() => fake.connection.made > 1))
+      yield* Effect.promise(() => fake.until(() => fake.connection.connectionCount > 1))
     })
   )
 
@@ -195,7 +195,7 @@ describe("a long connection", () => {
       yield* bot.connect?.(() => Effect.fail(down)) ?? Effect.die("it makes no connection")
       assert.strictEqual(fake.calls("endpoint").length, 2)
       const ada = fake.person("ou_ada", "Ada")
-      fake.says(ada, fake.direct(ada), "a private word")
+      fake.sendMessage(ada, fake.direct(ada), "a private word")
       yield* Effect.promise(() => fake.until(() => fake.delivery.all.length > 1))
       assert.include(output(), "1000040350")
       for (const secret of [SECRET, "a private word", "ticket"]) assert.notInclude(output(), secret)
@@ -230,7 +230,7 @@ describe("a long connection", () => {
       child.stdin.end()
       const [code] = yield* Effect.promise(() => within(exited, 5_000, "the end"))
       assert.strictEqual(code, 0)
-      assert.strictEqual(fake.connection.made, 1)
+      assert.strictEqual(fake.connection.connectionCount, 1)
       yield* Effect.promise(() => fake.until(() => fake.connection.connected === 0))
     })
   )

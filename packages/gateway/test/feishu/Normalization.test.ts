@@ -124,8 +124,8 @@ describe("normalize", () => {
         fc.jsonValue(),
         fc.constantFrom(...kinds),
         async (any, content, kind) => {
-          const said = saying("post", { title: content, content: any }, { mentions })
-          for (const event of [any, { ...feishuMessage("x"), message: any }, said]) {
+          const message = saying("post", { title: content, content: any }, { mentions })
+          for (const event of [any, { ...feishuMessage("x"), message: any }, message]) {
             const exit = await Effect.runPromiseExit(
               normalizeFeishuEvent(inbound(event, kind), Effect.succeed(BOT))
             )

@@ -29,51 +29,51 @@ describe("send", () => {
   it.live("says a text in a chat, to a person, and as an answer in a thread", () =>
     Effect.gen(function* () {
       const { ada, bot, chat, fake } = yield* openBot()
-      const asked = fake.says(ada, chat, "hello")
+      const request = fake.sendMessage(ada, chat, "hello")
       const first = yield* bot.send({ _tag: "Chat", chatId: chat }, text("one"), "k1")
       const second = yield* bot.send({ _tag: "Person", userId: ada }, text("two"), "k2")
-      yield* bot.send({ _tag: "Chat", chatId: chat, replyTo: asked.id }, text("three"), "k3")
-      const place = { _tag: "Chat", chatId: chat, replyTo: asked.id, threadId: "omt_1" } as const
+      yield* bot.send({ _tag: "Chat", chatId: chat, replyTo: request.id }, text("three"), "k3")
+      const place = { _tag: "Chat", chatId: chat, replyTo: request.id, threadId: "omt_1" } as const
       yield* bot.send(place, text("four"), "k4")
       assert.strictEqual(first.chatId, chat)
       assert.strictEqual(second.chatId, chat)
       assert.deepStrictEqual(
-        fake.said(chat).map(({ content, replyTo, thread }) => ({ content, replyTo, thread })),
+        fake.botMessages(chat).map(({ content, replyTo, thread }) => ({ content, replyTo, thread })),
         [
           { content: { text: "one" }, replyTo: undefined, thread: undefined },
           { content: { text: "two" }, replyTo: undefined, thread: undefined },
-          { content: { text: "three" }, replyTo: asked.id, thread: undefined },
-          { content: { text: "four" }, replyTo: asked.id, thread: `omt_${asked.id}` }
+          { content: { text: "three" }, replyTo: request.id, thread: undefined },
+          { content: { text: "four" }, replyTo: request.id, thread: `omt_${request.id}` }
         ]
       )
-      assert.strictEqual(fake.said(chat)[0]?.id, first.messageId)
+      assert.strictEqual(fake.botMessages(chat)[0]?.id, first.messageId)
     })
   )
 
   it.live("mentions no one, styles nothing and keeps plain text", () =>
     Effect.gen(function* () {
       const { bot, chat, fake } = yield* openBot()
-      const said = `<at user_id="all">x</at> <b>b</b> @_all @ou_bo [a](https://x) mail ada@example.com, 1 < 2\0`
-      yield* bot.send({ _tag: "Chat", chatId: chat }, text(said), "k1")
-      const [message] = fake.said(chat)
+      const output = `<at user_id="all">x</at> <b>b</b> @_all @ou_bo [a](https://x) mail ada@example.com, 1 < 2\0`
+      yield* bot.send({ _tag: "Chat", chatId: chat }, text(output), "k1")
+      const [message] = fake.botMessages(chat)
       const shown = String(Reflect.get(Object(message?.content), "text"))
       assert.deepStrictEqual(message?.mentions, [])
       assert.notMatch(shown, /<[a-z/]|@_all|@ou|\]\(|\0/)
       assert.include(shown, "ada@example.com, 1 < 2")
-      assert.strictEqual(shown.replaceAll("\u200b", ""), said.replace("\0", ""))
+      assert.strictEqual(shown.replaceAll("\u200b", ""), output.replace("\0", ""))
     })
   )
 
   it.live("says once what is said twice under one key, also when the first answer is lost", () =>
     Effect.gen(function* () {
       const { bot, chat, fake } = yield* openBot()
-      const say = bot.send({ _tag: "Chat", chatId: chat }, text("once"), "key")
+      const send = bot.send({ _tag: "Chat", chatId: chat }, text("once"), "key")
       fake.lose("send")
-      assert.strictEqual((yield* Effect.flip(say))._tag, "PlatformUnavailable")
-      const again = yield* say
-      assert.deepStrictEqual(yield* say, again)
+      assert.strictEqual((yield* Effect.flip(send))._tag, "PlatformUnavailable")
+      const again = yield* send
+      assert.deepStrictEqual(yield* send, again)
       assert.deepStrictEqual(
-        fake.said(chat).map(({ id }) => id),
+        fake.botMessages(chat).map(({ id }) => id),
         [again.messageId]
       )
     })
@@ -107,7 +107,7 @@ describe("send", () => {
         const long = each.repeat(bot.limits.textMax).slice(0, bot.limits.textMax)
         yield* bot.send({ _tag: "Chat", chatId: chat }, text(long), `k${at}`)
       }
-      assert.strictEqual(fake.said(chat).length, 5)
+      assert.strictEqual(fake.botMessages(chat).length, 5)
     })
   )
 
@@ -121,7 +121,7 @@ describe("send", () => {
         { concurrency: "unbounded" }
       ).pipe(Effect.zip(bot.send({ _tag: "Chat", chatId: other }, text("now"), "o1"), { concurrent: true }))
       assert.isTrue(fake.calls("send").every(({ code }) => code === 0))
-      assert.strictEqual(fake.said(chat).length, 12)
+      assert.strictEqual(fake.botMessages(chat).length, 12)
       const sends = fake.calls("send").map(({ body }) => body["receive_id"])
       assert.isBelow(sends.indexOf(other), 6)
     })

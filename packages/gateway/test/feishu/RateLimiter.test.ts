@@ -46,9 +46,9 @@ describe("makeRateLimiter", () => {
           const arrived = passed.filter((each) => each.key === key).map(({ at }) => at)
           for (const [place, at] of arrived.entries())
             assert.isAtLeast(arrived[place + 3] ?? Infinity, at + 1_000)
-          const begun = passed.filter((each) => each.key === key).sort((one, other) => one.n - other.n)
-          for (const [place, { begun: at }] of begun.entries())
-            assert.isAtMost(at, begun[place + 1]?.begun ?? Infinity)
+          const started = passed.filter((each) => each.key === key).sort((one, other) => one.n - other.n)
+          for (const [place, { begun: at }] of started.entries())
+            assert.isAtMost(at, started[place + 1]?.begun ?? Infinity)
         }
       })
   )

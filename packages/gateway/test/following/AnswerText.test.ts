@@ -12,8 +12,8 @@ describe("what an agent said in the end", () => {
     ["without a home", "in ~/code/shop/ there", "in shop there"],
     ["with addresses", "https://example.com/a/b and a/b stay", "https://example.com/a/b and a/b stay"],
     ["without secrets", `key sk-${"a1".repeat(12)}`, "key [redacted]"]
-  ])("%s", (_, text, told) => {
-    assert.strictEqual(answerText(text), told)
+  ])("%s", (_, text, received) => {
+    assert.strictEqual(answerText(text), received)
   })
 
   it("is nothing where only code is left out", () => {
@@ -22,9 +22,9 @@ describe("what an agent said in the end", () => {
   })
 
   it("is cut", () => {
-    const told = answerText("🙂".repeat(5_000)) ?? ""
-    assert.isAtMost(told.length, 3_002)
-    assert.isTrue(told.isWellFormed())
-    assert.isTrue(told.endsWith("…"))
+    const received = answerText("🙂".repeat(5_000)) ?? ""
+    assert.isAtMost(received.length, 3_002)
+    assert.isTrue(received.isWellFormed())
+    assert.isTrue(received.endsWith("…"))
   })
 })

@@ -75,7 +75,7 @@ const event: fc.Arbitrary<RunEvent> = fc
     })
   )
   // Only what a card reads is there.
-  .map((made) => made as unknown as RunEvent)
+  .map((repository) => repository as unknown as RunEvent)
 
 const progress: fc.Arbitrary<TaskProgress> = fc
   .array(event, { maxLength: 30 })
@@ -116,24 +116,29 @@ describe("a card", () => {
 
   it("of an approval tells its kind and nothing else", () => {
     fc.assert(
-      fc.property(request, fc.constantFrom(...ApprovalState.literals), decision, (asked, state, decided) => {
-        const input = { summary: summarizeApproval(asked), place, url: "https://hub/approvals/1" }
-        const open = pendingCard(input, { allow: "a", deny: "d" })
-        tellsNothing(open)
-        assert.lengthOf(open.buttons, 3)
-        if (state === "pending") return
-        const settled = resolvedCard(input, { ...decided, state }, "Ada")
-        tellsNothing(settled)
-        const text = JSON.stringify(settled.lines.map(({ en }) => en))
-        assert.strictEqual(text.includes("changed"), decided.edited)
-        if (state === "approved" || state === "denied") {
-          assert.include(text.toLowerCase(), where[decided.origin])
-          assert.include(text, state === "approved" ? "Allowed by Ada" : "Denied by Ada")
+      fc.property(
+        request,
+        fc.constantFrom(...ApprovalState.literals),
+        decision,
+        (requested, state, decided) => {
+          const input = { summary: summarizeApproval(requested), place, url: "https://hub/approvals/1" }
+          const open = pendingCard(input, { allow: "a", deny: "d" })
+          tellsNothing(open)
+          assert.lengthOf(open.buttons, 3)
+          if (state === "pending") return
+          const settled = resolvedCard(input, { ...decided, state }, "Ada")
+          tellsNothing(settled)
+          const text = JSON.stringify(settled.lines.map(({ en }) => en))
+          assert.strictEqual(text.includes("changed"), decided.edited)
+          if (state === "approved" || state === "denied") {
+            assert.include(text.toLowerCase(), where[decided.origin])
+            assert.include(text, state === "approved" ? "Allowed by Ada" : "Denied by Ada")
+          }
+          const scope = decided.scope === "always" ? "from now on" : decided.scope
+          if (state === "approved") assert.include(text.toLowerCase(), scope)
+          assert.isTrue(settled.buttons.every(({ _tag }) => _tag === "Link"))
         }
-        const scope = decided.scope === "always" ? "from now on" : decided.scope
-        if (state === "approved") assert.include(text.toLowerCase(), scope)
-        assert.isTrue(settled.buttons.every(({ _tag }) => _tag === "Link"))
-      })
+      )
     )
   })
 })

@@ -44,7 +44,7 @@ const openWebhook = Effect.gen(function* () {
       const kind = path.endsWith("card-actions") ? "card-actions" : "events"
       const verdict = verify({ kind, headers, body: Buffer.concat(chunks), receivedAt: Date.now() })
       came.push({ verdict, path, timestamp: String(headers["x-lark-request-timestamp"]) })
-      const answer = answers.shift() ?? ((told) => told.end("{}"))
+      const answer = answers.shift() ?? ((response) => response.end("{}"))
       answer(response)
     })
   })
@@ -70,8 +70,8 @@ describe("a fake Feishu", () => {
         refuse(response)
       }
       answers.push(first, () => undefined)
-      const said = fake.says(ada, chat, "hello")
-      assert.isTrue(yield* Effect.promise(() => said.taken))
+      const message = fake.sendMessage(ada, chat, "hello")
+      assert.isTrue(yield* Effect.promise(() => message.taken))
       assert.deepStrictEqual(
         fake.delivery.all.map(({ status }) => status),
         [503, undefined, 200]
@@ -80,7 +80,7 @@ describe("a fake Feishu", () => {
         assert.strictEqual(path, "/integrations/feishu/events")
         assert.match(timestamp, /^\d{10}$/)
         const inbound = verdict._tag === "Accepted" ? verdict.inbound : undefined
-        assert.deepInclude(inbound, { upstreamId: said.eventId, kind: "message", chatId: chat })
+        assert.deepInclude(inbound, { upstreamId: message.eventId, kind: "message", chatId: chat })
       }
     })
   )
@@ -88,8 +88,8 @@ describe("a fake Feishu", () => {
   it.live("brings what another bot says, and what is said in another tenant", () =>
     Effect.gen(function* () {
       const { ada, bot, came, chat, fake } = yield* openWebhook
-      yield* Effect.promise(() => fake.says("ou_other_bot", chat, "hello", { sender: "app" }).taken)
-      yield* Effect.promise(() => fake.says(ada, chat, "hello", { tenant: "tenant_2" }).taken)
+      yield* Effect.promise(() => fake.sendMessage("ou_other_bot", chat, "hello", { sender: "app" }).taken)
+      yield* Effect.promise(() => fake.sendMessage(ada, chat, "hello", { tenant: "tenant_2" }).taken)
       const [other, stranger] = came.map(({ verdict }) => verdict)
       const inbound = other?._tag === "Accepted" ? other.inbound : undefined
       assert.isDefined(inbound)
@@ -105,7 +105,7 @@ describe("a fake Feishu", () => {
         fake.passes(60_000)
         refuse(response)
       })
-      yield* Effect.promise(() => fake.says(ada, chat, "hello").taken)
+      yield* Effect.promise(() => fake.sendMessage(ada, chat, "hello").taken)
       const [first = 0, second = 0] = came.map(({ timestamp }) => headerMillis(timestamp))
       assert.isAtLeast(second - first, 60_000)
     })
@@ -189,14 +189,14 @@ describe("a fake Feishu", () => {
   it.live("knows a key for an hour", () =>
     Effect.gen(function* () {
       const { chat, fake } = yield* openBot()
-      const say = () =>
+      const send = () =>
         fake.messagesOfAll.send(chat, { msg_type: "text", content: `{"text":"x"}`, uuid: "k" })
-      const first = say()
+      const first = send()
       fake.passes(59 * 60_000)
-      assert.deepStrictEqual(say(), first)
+      assert.deepStrictEqual(send(), first)
       fake.passes(2 * 60_000)
-      assert.notDeepEqual(say(), first)
-      assert.strictEqual(fake.said(chat).length, 2)
+      assert.notDeepEqual(send(), first)
+      assert.strictEqual(fake.botMessages(chat).length, 2)
     })
   )
 })

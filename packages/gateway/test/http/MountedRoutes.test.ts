@@ -40,7 +40,7 @@ const feishu = {
 const mounted = Effect.gen(function* () {
   const url = yield* Effect.acquireRelease(
     Effect.promise(async () => makeDatabase(await sharedServer(), { prepared: false })),
-    (made) => Effect.promise(() => dropDatabase(made))
+    (repository) => Effect.promise(() => dropDatabase(repository))
   )
   const services = Layer.mergeAll(
     PendingAnswers.layer,
@@ -50,9 +50,12 @@ const mounted = Effect.gen(function* () {
     Layer.provideMerge(gatewayDatabaseLayer),
     Layer.provide(Layer.succeed(GatewayConfig, { ...gatewayDefaults, databaseUrl: Redacted.make(url) }))
   )
-  const own = HttpRouter.add("*", "/own", HttpServerResponse.text("the other program's"))
+  const otherRoute = HttpRouter.add("*", "/own", HttpServerResponse.text("the other program's"))
   const context = yield* Layer.build(
-    HttpRouter.serve(Layer.merge(gatewayRoutes, own), { disableListenLog: true, disableLogger: true }).pipe(
+    HttpRouter.serve(Layer.merge(gatewayRoutes, otherRoute), {
+      disableListenLog: true,
+      disableLogger: true
+    }).pipe(
       Layer.provideMerge(services),
       Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 }))
     )
@@ -141,8 +144,8 @@ describe("The Gateway's routes in another program's server", { timeout: 60_000 }
       const answer = yield* ask("POST", EVENTS, { ...headers, origin: "https://own.example" }, body)
       assert.deepStrictEqual([answer.status, answer.text], [200, "{}"])
       assert.strictEqual(yield* kept, 1)
-      const own = yield* ask("POST", "/own", { "content-type": "text/plain" }, Buffer.from("x"))
-      assert.deepStrictEqual([own.status, own.text], [200, "the other program's"])
+      const otherResponse = yield* ask("POST", "/own", { "content-type": "text/plain" }, Buffer.from("x"))
+      assert.deepStrictEqual([otherResponse.status, otherResponse.text], [200, "the other program's"])
     }).pipe(Effect.scoped)
   )
 })

@@ -26,7 +26,7 @@ describe("Inbox", { timeout: 60_000 }, () => {
     Effect.gen(function* () {
       const url = yield* Effect.acquireRelease(
         Effect.promise(async () => makeDatabase(await sharedServer(), { prepared: false })),
-        (made) => Effect.promise(() => dropDatabase(made))
+        (repository) => Effect.promise(() => dropDatabase(repository))
       )
       const databaseUrl = Redacted.make(url)
       const layer = Layer.provideMerge(Inbox.layer, SenderQueues.layer).pipe(

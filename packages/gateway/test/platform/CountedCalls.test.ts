@@ -18,12 +18,12 @@ describe("counted", () => {
       const metrics = new Metrics("gateway")
       // As much of a platform as is asked for.
       const platform = { id: "p", send: () => answers.shift() } as unknown as ChatPlatform
-      const { send, whisper } = countCalls(platform, metrics)
-      const say = () => send({ _tag: "Person", userId: "u" }, { _tag: "Text", text: "hello" }, "key")
-      assert.strictEqual(yield* say(), message)
-      assert.strictEqual((yield* Effect.flip(say()))._tag, "NotSent")
-      assert.strictEqual((yield* Effect.flip(say()))._tag, "PlatformUnavailable")
-      yield* say()
+      const { send, sendEphemeral: whisper } = countCalls(platform, metrics)
+      const sendText = () => send({ _tag: "Person", userId: "u" }, { _tag: "Text", text: "hello" }, "key")
+      assert.strictEqual(yield* sendText(), message)
+      assert.strictEqual((yield* Effect.flip(sendText()))._tag, "NotSent")
+      assert.strictEqual((yield* Effect.flip(sendText()))._tag, "PlatformUnavailable")
+      yield* sendText()
       const text = new PrometheusText(yield* metrics.text)
       const count = (outcome: string, call = "send") =>
         text.sum("corral_gateway_outbound_calls_total", { platform: "p", call, outcome })

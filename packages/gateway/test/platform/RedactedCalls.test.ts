@@ -44,21 +44,21 @@ describe("redacted", () => {
   // Only what is said is looked at.
   const platform = redactCalls({
     send: (_: unknown, content: MessageContent) => Effect.as(take(content), { chatId: "c", messageId: "m" }),
-    update: (_: unknown, drawn: Card) => take(drawn),
-    whisper: (_: Inbound, said: string) => take(said)
+    update: (_: unknown, rendered: Card) => take(rendered),
+    sendEphemeral: (_: Inbound, message: string) => take(message)
   } as unknown as ChatPlatform)
 
   it("sends no secret in a text, a card, a button or a whisper", () => {
     fc.assert(
-      fc.property(text, card, (said, drawn) => {
+      fc.property(text, card, (message, rendered) => {
         left.length = 0
         const place = { _tag: "Person", userId: "u" } as const
         Effect.runSync(
           Effect.all([
-            platform.send(place, { _tag: "Text", text: said }, "k"),
-            platform.send(place, { _tag: "Card", card: drawn }, "k"),
-            platform.update({ chatId: "c", messageId: "m" }, drawn),
-            platform.whisper?.({} as Inbound, said) ?? Effect.void
+            platform.send(place, { _tag: "Text", text: message }, "k"),
+            platform.send(place, { _tag: "Card", card: rendered }, "k"),
+            platform.update({ chatId: "c", messageId: "m" }, rendered),
+            platform.sendEphemeral?.({} as Inbound, message) ?? Effect.void
           ])
         )
         assert.lengthOf(left, 4)

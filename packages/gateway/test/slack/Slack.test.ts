@@ -48,7 +48,7 @@ const on = (over: object): ChatPlatform =>
     ...over
   })
 
-const say = (text: string, place: Destination = inChannel) =>
+const send = (text: string, place: Destination = inChannel) =>
   platform.send(place, { _tag: "Text", text }, "key-1")
 
 const inbound = (event: unknown, kind: Inbound["kind"]): Inbound => ({
@@ -67,8 +67,8 @@ const inbound = (event: unknown, kind: Inbound["kind"]): Inbound => ({
 describe("what is said on Slack", () => {
   it.effect("is plain text", () =>
     Effect.gen(function* () {
-      const said = yield* say("<!channel> a & b @here *not bold*")
-      const { parameters, text } = fake.message(said.messageId)
+      const sent = yield* send("<!channel> a & b @here *not bold*")
+      const { parameters, text } = fake.message(sent.messageId)
       assert.strictEqual(text, "&lt;!channel&gt; a &amp; b @here *not bold*")
       assert.deepInclude(parameters, {
         mrkdwn: "false",
@@ -77,14 +77,14 @@ describe("what is said on Slack", () => {
         unfurl_links: "false",
         unfurl_media: "false"
       })
-      assert.strictEqual(said.chatId, CHANNEL)
+      assert.strictEqual(sent.chatId, CHANNEL)
     })
   )
 
   it.effect("answers in the thread of what it answers", () =>
     Effect.gen(function* () {
       const threadOf = (place: Destination) =>
-        Effect.map(say("x", place), ({ messageId }) => fake.message(messageId).thread)
+        Effect.map(send("x", place), ({ messageId }) => fake.message(messageId).thread)
       assert.isUndefined(yield* threadOf(inChannel))
       assert.strictEqual(yield* threadOf({ ...inChannel, replyTo: "1.1" }), "1.1")
       assert.strictEqual(yield* threadOf({ ...inChannel, replyTo: "1.2", threadId: "1.1" }), "1.1")
@@ -93,20 +93,20 @@ describe("what is said on Slack", () => {
 
   it.effect("reaches a person in their own chat", () =>
     Effect.gen(function* () {
-      assert.strictEqual((yield* say("x", { _tag: "Person", userId: "U0BO" })).chatId, "D0BO")
+      assert.strictEqual((yield* send("x", { _tag: "Person", userId: "U0BO" })).chatId, "D0BO")
     })
   )
 
   it.effect("is a card, which another one takes the place of", () =>
     Effect.gen(function* () {
-      const said = yield* platform.send(inChannel, { _tag: "Card", card }, "key-1")
-      const drawn = () => fake.message(said.messageId).blocks.map(({ type }) => type)
-      assert.deepStrictEqual(drawn(), ["header", "section", "actions"])
-      yield* platform.update(said, { ...card, tone: "good", buttons: [] })
-      assert.deepStrictEqual(drawn(), ["header", "section"])
-      assert.include(fake.message(said.messageId).blocks[0]?.text?.text, "✅")
-      const gone = yield* Effect.flip(platform.update({ ...said, messageId: "0.1" }, card))
-      assert.deepInclude(gone, { _tag: "NotSent", message: "Slack refused: message_not_found." })
+      const sent = yield* platform.send(inChannel, { _tag: "Card", card }, "key-1")
+      const rendered = () => fake.message(sent.messageId).blocks.map(({ type }) => type)
+      assert.deepStrictEqual(rendered(), ["header", "section", "actions"])
+      yield* platform.update(sent, { ...card, tone: "good", buttons: [] })
+      assert.deepStrictEqual(rendered(), ["header", "section"])
+      assert.include(fake.message(sent.messageId).blocks[0]?.text?.text, "✅")
+      const failure = yield* Effect.flip(platform.update({ ...sent, messageId: "0.1" }, card))
+      assert.deepInclude(failure, { _tag: "NotSent", message: "Slack refused: message_not_found." })
     })
   )
 
@@ -151,10 +151,10 @@ describe("what goes wrong there", () => {
       const written: Array<string> = []
       const methods = ["debug", "log", "info", "warn", "error"] as const
       const spies = methods.map((method) =>
-        vi.spyOn(console, method).mockImplementation((...said) => void written.push(said.join(" ")))
+        vi.spyOn(console, method).mockImplementation((...text) => void written.push(text.join(" ")))
       )
       fake.fail("chat.postMessage", fault)
-      const failed = yield* Effect.flip(say(words)).pipe(
+      const failed = yield* Effect.flip(send(words)).pipe(
         Effect.ensuring(Effect.sync(() => spies.forEach((spy) => spy.mockRestore())))
       )
       // The client has its own logger.
@@ -164,16 +164,16 @@ describe("what goes wrong there", () => {
       for (const text of [String(failed), JSON.stringify(failed), failed.stack ?? ""])
         for (const secret of [BOT_TOKEN, words, SLACK_SECRET]) assert.notInclude(text, secret)
       // The next one goes as if nothing had been: no queue of the client's waits for the limit to end.
-      yield* say(words)
+      yield* send(words)
     })
   )
 
   it.effect("a wrong token and none are said", () =>
     Effect.gen(function* () {
       platform = on({ botToken: Redacted.make("xoxb-another") })
-      assert.strictEqual((yield* Effect.flip(say("x"))).message, "Slack refused: invalid_auth.")
+      assert.strictEqual((yield* Effect.flip(send("x"))).message, "Slack refused: invalid_auth.")
       platform = on({ botToken: undefined })
-      assert.deepInclude(yield* Effect.flip(say("x")), { _tag: "NotSent" })
+      assert.deepInclude(yield* Effect.flip(send("x")), { _tag: "NotSent" })
     })
   )
 })
@@ -193,11 +193,11 @@ describe("the profile of a user", () => {
 
   it.effect("the bot asks once who it is, and again where it was not told", () =>
     Effect.gen(function* () {
-      const heard = platform.normalize(inbound(mention("x"), "message"))
+      const received = platform.normalize(inbound(mention("x"), "message"))
       fake.fail("auth.test", { status: 500 })
-      assert.strictEqual((yield* Effect.flip(heard))._tag, "PlatformUnavailable")
-      assert.deepInclude((yield* heard)?.payload, { text: "x" })
-      assert.deepInclude((yield* heard)?.payload, { text: "x" })
+      assert.strictEqual((yield* Effect.flip(received))._tag, "PlatformUnavailable")
+      assert.deepInclude((yield* received)?.payload, { text: "x" })
+      assert.deepInclude((yield* received)?.payload, { text: "x" })
       assert.strictEqual(fake.count("auth.test"), 2)
       yield* on({ botUserId: "U0BOT" }).normalize(inbound(mention("x"), "message"))
       assert.strictEqual(fake.count("auth.test"), 2)
@@ -206,26 +206,29 @@ describe("the profile of a user", () => {
 })
 
 describe("what only who clicked sees", () => {
-  const whisper = (response_url: unknown, text = "a <b>") =>
-    platform.whisper === undefined
+  const sendEphemeral = (response_url: unknown, text = "a <b>") =>
+    platform.sendEphemeral === undefined
       ? Effect.die("there is no whisper")
-      : platform.whisper(inbound(slackClick("act_1", { response_url }), "card_action"), text)
+      : platform.sendEphemeral(inbound(slackClick("act_1", { response_url }), "card_action"), text)
 
   it.effect("goes to the address of the click, without a token, while that works", () =>
     Effect.gen(function* () {
-      yield* whisper(`${fake.url}/actions/1`)
-      assert.deepInclude(fake.whispers[0]?.body, {
+      yield* sendEphemeral(`${fake.url}/actions/1`)
+      assert.deepInclude(fake.ephemerals[0]?.body, {
         response_type: "ephemeral",
         replace_original: false,
         text: "a &lt;b&gt;"
       })
-      yield* whisper(`${fake.url}/actions/1`).pipe(Effect.withSpan("test span"))
-      assert.notProperty(fake.whispers[1]?.headers, "traceparent")
+      yield* sendEphemeral(`${fake.url}/actions/1`).pipe(Effect.withSpan("test span"))
+      assert.notProperty(fake.ephemerals[1]?.headers, "traceparent")
       fake.usesLeft = 0
-      assert.strictEqual((yield* Effect.flip(whisper(`${fake.url}/actions/1`)))._tag, "NotSent")
+      assert.strictEqual((yield* Effect.flip(sendEphemeral(`${fake.url}/actions/1`)))._tag, "NotSent")
       fake.fail("response_url", { status: 500 }, "drop")
       for (const _ of [1, 2])
-        assert.strictEqual((yield* Effect.flip(whisper(`${fake.url}/actions/1`)))._tag, "PlatformUnavailable")
+        assert.strictEqual(
+          (yield* Effect.flip(sendEphemeral(`${fake.url}/actions/1`)))._tag,
+          "PlatformUnavailable"
+        )
     })
   )
 
@@ -248,13 +251,13 @@ describe("what only who clicked sees", () => {
         5
       ]
       for (const address of addresses) {
-        const failed = yield* Effect.flip(whisper(address))
+        const failed = yield* Effect.flip(sendEphemeral(address))
         assert.deepInclude(failed, { _tag: "NotSent" })
         assert.notInclude(failed.message, "actions")
       }
       fake.fail("response_url", { status: 307, headers: { location: `${other.url}/actions/1` } })
-      assert.strictEqual((yield* Effect.flip(whisper(`${fake.url}/actions/1`)))._tag, "NotSent")
-      assert.deepStrictEqual([other.calls, fake.whispers], [[], []])
+      assert.strictEqual((yield* Effect.flip(sendEphemeral(`${fake.url}/actions/1`)))._tag, "NotSent")
+      assert.deepStrictEqual([other.calls, fake.ephemerals], [[], []])
     })
   )
 })

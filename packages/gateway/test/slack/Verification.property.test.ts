@@ -153,14 +153,14 @@ describe("a verifier of Slack's requests", () => {
   })
 
   it("hears direct messages, files and mentions, and nothing else that is said", () => {
-    for (const heard of [
+    for (const received of [
       direct("x"),
       direct("x", { subtype: "file_share" }),
       direct("x", { subtype: "thread_broadcast" }),
       direct("x", { subtype: null, bot_id: null }),
       mention("x")
     ])
-      assert.strictEqual(event(callback(heard))._tag, "Accepted")
+      assert.strictEqual(event(callback(received))._tag, "Accepted")
     for (const passed of [
       direct("x", { subtype: "message_changed" }),
       direct("x", { bot_id: "B1" }),

@@ -100,8 +100,9 @@ export class HubAuthority extends Context.Service<
 
         overDevice: Effect.fnUntraced(function* (deviceId) {
           const { userId } = yield* CurrentPrincipal
-          const [owned] = yield* sql`SELECT 1 FROM devices WHERE id = ${deviceId} AND owner_id = ${userId}`
-          const refusal = owned === undefined ? new PermissionDenied() : undefined
+          const [ownDevice] =
+            yield* sql`SELECT 1 FROM devices WHERE id = ${deviceId} AND owner_id = ${userId}`
+          const refusal = ownDevice === undefined ? new PermissionDenied() : undefined
           if (refusal !== undefined)
             yield* auditDenial(context, {
               action: "device.manage",
@@ -116,9 +117,9 @@ export class HubAuthority extends Context.Service<
 
         toTarget: Effect.fnUntraced(function* (deviceId) {
           const { userId } = yield* CurrentPrincipal
-          const { own, shared } = routableDeviceConditions(sql, userId)
+          const { owned, shared } = routableDeviceConditions(sql, userId)
           const [routable] = yield* sql`
-            SELECT 1 FROM devices WHERE id = ${deviceId} AND revoked_at IS NULL AND (${own} OR (${shared}))`
+            SELECT 1 FROM devices WHERE id = ${deviceId} AND revoked_at IS NULL AND (${owned} OR (${shared}))`
           if (routable === undefined) {
             yield* auditDenial(context, {
               action: "task.route",

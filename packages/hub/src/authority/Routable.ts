@@ -11,7 +11,7 @@ const roles = ProjectRole.literals.filter((role) => roleRefusal("task.create", r
  * list never scans devices of other users.
  */
 export const routableDeviceConditions = (sql: SqlClient.SqlClient, userId: UserId) => ({
-  own: sql`devices.owner_id = ${userId}`,
+  owned: sql`devices.owner_id = ${userId}`,
   shared: sql`
     devices.owner_id <> ${userId} AND devices.id = ANY (ARRAY(
       SELECT s.device_id FROM project_members m JOIN device_shares s ON s.project_id = m.project_id

@@ -46,7 +46,7 @@ export class Inventory extends Context.Service<
 
       return Inventory.of({
         targets: Effect.fnUntraced(function* (reader, projectId, before, limit) {
-          const { own, shared } = routableDeviceConditions(sql, reader)
+          const { owned, shared } = routableDeviceConditions(sql, reader)
           const ofProject = sql`AND id IN (SELECT device_id FROM device_shares WHERE project_id = ${projectId ?? ""})`
           const page = sql`
             AND revoked_at IS NULL ${projectId === undefined ? sql`` : ofProject}
@@ -54,7 +54,7 @@ export class Inventory extends Context.Service<
           // Two scans, each in the order of an index.
           const rows = yield* targetRows.all(sql`
             SELECT * FROM (
-              (SELECT ${columns} FROM devices WHERE ${own} ${page})
+              (SELECT ${columns} FROM devices WHERE ${owned} ${page})
               UNION ALL
               (SELECT ${columns} FROM devices WHERE ${shared} ${page})
             ) routable ORDER BY id DESC ${limitTo(sql, limit)}`)
@@ -62,9 +62,9 @@ export class Inventory extends Context.Service<
         }),
 
         agents: Effect.fnUntraced(function* (reader, after, limit) {
-          const { own, shared } = routableDeviceConditions(sql, reader)
+          const { owned, shared } = routableDeviceConditions(sql, reader)
           const rows = yield* targetRows.all(sql`
-            SELECT ${columns} FROM devices WHERE revoked_at IS NULL AND (${own} OR (${shared}))
+            SELECT ${columns} FROM devices WHERE revoked_at IS NULL AND (${owned} OR (${shared}))
             ORDER BY last_seen_at DESC NULLS LAST, id DESC`)
           const targets = rows.map((row) => targetOf(row, deviceStateOf(row, now())))
           return profilesOf(targets)
@@ -97,9 +97,9 @@ export const profilesOf = (targets: ReadonlyArray<Target>): ReadonlyArray<AgentP
   const profiles = new Map<string, AgentProfile>()
   for (const { agents, id: targetId, state } of targets) {
     for (const { available, capabilities, id, label, runtime } of agents) {
-      const known = profiles.get(id) ?? { id, label, runtime, capabilities, targets: [] }
+      const profile = profiles.get(id) ?? { id, label, runtime, capabilities, targets: [] }
       const offered = { targetId, available: available && state === "online" }
-      profiles.set(id, { ...known, targets: [...known.targets, offered] })
+      profiles.set(id, { ...profile, targets: [...profile.targets, offered] })
     }
   }
   return [...profiles.values()].sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -8,7 +8,7 @@ import { Effect, Latch } from "effect"
 import type { CommandTable } from "./CommandTable.ts"
 
 export class CommandWaiters {
-  private readonly wakers = new Map<string, Set<() => void>>()
+  private readonly listeners = new Map<string, Set<() => void>>()
 
   /** Runs `self` with a latch that opens whenever the command may have changed. */
   watch<A, E, R>(
@@ -18,27 +18,27 @@ export class CommandWaiters {
     return Effect.suspend(() => {
       const changed = Latch.makeUnsafe(false)
       const wake = () => void changed.openUnsafe()
-      const wakers = this.wakers.get(id) ?? new Set<() => void>()
-      this.wakers.set(id, wakers.add(wake))
+      const listeners = this.listeners.get(id) ?? new Set<() => void>()
+      this.listeners.set(id, listeners.add(wake))
       const leave = Effect.sync(() => {
-        wakers.delete(wake)
-        if (wakers.size === 0 && this.wakers.get(id) === wakers) this.wakers.delete(id)
+        listeners.delete(wake)
+        if (listeners.size === 0 && this.listeners.get(id) === listeners) this.listeners.delete(id)
       })
       return Effect.ensuring(self(changed), leave)
     })
   }
 
   wake(ids: Iterable<string>): void {
-    for (const id of ids) for (const wake of this.wakers.get(id) ?? []) wake()
+    for (const id of ids) for (const wake of this.listeners.get(id) ?? []) wake()
   }
 
   wakeAll(): void {
-    this.wake(this.wakers.keys())
+    this.wake(this.listeners.keys())
   }
 
   wakeAnswered(table: CommandTable) {
     return Effect.suspend(() => {
-      const ids = [...this.wakers.keys()]
+      const ids = [...this.listeners.keys()]
       if (ids.length === 0) return Effect.void
       return Effect.map(table.findUnanswered(ids), (open) => this.wake(ids.filter((id) => !open.has(id))))
     })

@@ -77,10 +77,15 @@ export const approvalEndpoints = HttpApiBuilder.group(
               )
             : resolveAgain(approval, payload)
         const outcome = yield* Effect.exit(decided)
-        const deed = { action: "approval.decide" as const, resource: id, projectId, details: requested }
+        const auditedAction = {
+          action: "approval.decide" as const,
+          resource: id,
+          projectId,
+          details: requested
+        }
         const { body, replayed: again } = yield* idempotency.runOnce(
           request,
-          audit.perform(deed, outcome, (decided) => ({ details: decidedOf(requested, decided) }))
+          audit.perform(auditedAction, outcome, (decided) => ({ details: decidedOf(requested, decided) }))
         )
         return yield* markReplayed(body, again)
       }, withErrorObjects)

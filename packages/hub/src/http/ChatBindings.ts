@@ -24,7 +24,7 @@ export const chatBindingEndpoints = HttpApiBuilder.group(
     const recent = yield* recentSignIn
 
     /** Audited action on a link, with the same id for every caller. */
-    const deed = Effect.fnUntraced(function* (action: "chat.confirm" | "chat.refuse", code: string) {
+    const auditedAction = Effect.fnUntraced(function* (action: "chat.confirm" | "chat.refuse", code: string) {
       return { action, resource: (yield* links.idOf(code)) ?? "unknown", projectId: null }
     })
 
@@ -70,13 +70,16 @@ export const chatBindingEndpoints = HttpApiBuilder.group(
         const confirmed = Effect.flatMap(browserOf, (browser) =>
           links.confirm(principal.userId, browser, code)
         )
-        const { expiresAt, number } = yield* audit.perform(yield* deed("chat.confirm", code), confirmed)
+        const { expiresAt, number } = yield* audit.perform(
+          yield* auditedAction("chat.confirm", code),
+          confirmed
+        )
         return { number, expiresAt: expiresAt.toISOString() }
       }, withErrorObjects),
 
       refuse: Effect.fnUntraced(function* ({ payload: { code } }) {
         const { userId } = yield* CurrentPrincipal
-        yield* audit.perform(yield* deed("chat.refuse", code), links.refuse(userId, code))
+        yield* audit.perform(yield* auditedAction("chat.refuse", code), links.refuse(userId, code))
       }, withErrorObjects)
     })
   })

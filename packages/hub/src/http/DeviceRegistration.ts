@@ -44,10 +44,10 @@ export const deviceRegistrationEndpoints = HttpApiBuilder.group(
           request: payload,
           response: Device
         }
-        const deed = { action: "device.register", resource: owner, projectId: null } as const
+        const auditedAction = { action: "device.register", resource: owner, projectId: null } as const
         const { body, replayed: again } = yield* idempotency.runOnce(
           request,
-          audit.performAs(owner, deed, registration.register(owner, payload), ({ id }: Device) => ({
+          audit.performAs(owner, auditedAction, registration.register(owner, payload), ({ id }: Device) => ({
             resource: id
           }))
         )

@@ -56,8 +56,8 @@ export const deviceEndpoints = HttpApiBuilder.group(
 
       createJoinToken: Effect.fnUntraced(function* ({ payload: { expiresInSeconds } }) {
         const { userId } = yield* CurrentPrincipal
-        const deed = { action: "device.join", resource: userId, projectId: null } as const
-        return yield* audit.perform(deed, registration.createJoinToken(userId, expiresInSeconds))
+        const auditedAction = { action: "device.join", resource: userId, projectId: null } as const
+        return yield* audit.perform(auditedAction, registration.createJoinToken(userId, expiresInSeconds))
       }, withErrorObjects),
 
       get: Effect.fnUntraced(function* ({ params: { id } }) {

@@ -41,10 +41,10 @@ const projectHandlers = Effect.gen(function* () {
         request: payload,
         response: Project
       }
-      const deed = { action: "project.create", resource: userId, projectId: null } as const
+      const auditedAction = { action: "project.create", resource: userId, projectId: null } as const
       const { body, replayed: again } = yield* idempotency.runOnce(
         request,
-        audit.perform(deed, service.create(userId, payload), ({ id }: Project) => ({
+        audit.perform(auditedAction, service.create(userId, payload), ({ id }: Project) => ({
           resource: id,
           projectId: id
         }))
@@ -66,8 +66,8 @@ const projectHandlers = Effect.gen(function* () {
 
     remove: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"projects", "remove">) {
       const proof = yield* authority.inProject("project.delete", id)
-      const deed = { action: "project.delete", resource: id, projectId: id } as const
-      yield* audit.perform(deed, service.remove(proof))
+      const auditedAction = { action: "project.delete", resource: id, projectId: id } as const
+      yield* audit.perform(auditedAction, service.remove(proof))
     }, withErrorObjects)
   }
 })
@@ -98,13 +98,13 @@ const memberHandlers = Effect.gen(function* () {
     }: HubRequest<"projects", "addMember">) {
       const proof = yield* authority.inProject("member.manage", id, userId)
       // The trail names the user, never the address.
-      const deed = { action: "member.manage", resource: userId ?? id, projectId: id } as const
+      const auditedAction = { action: "member.manage", resource: userId ?? id, projectId: id } as const
       const added = Effect.gen(function* () {
         const memberId =
           userId ?? (yield* users.withEmail(email)) ?? (yield* new Conflict({ message: UNKNOWN }))
         return yield* service.addMember(proof, memberId, role)
       })
-      return yield* audit.perform(deed, added, (member) => ({ resource: member.userId }))
+      return yield* audit.perform(auditedAction, added, (member) => ({ resource: member.userId }))
     }, withErrorObjects),
 
     updateMember: Effect.fnUntraced(function* ({
@@ -112,16 +112,16 @@ const memberHandlers = Effect.gen(function* () {
       payload: { role }
     }: HubRequest<"projects", "updateMember">) {
       const proof = yield* authority.inProject("member.manage", id, userId)
-      const deed = { action: "member.manage", resource: userId, projectId: id } as const
-      return yield* audit.perform(deed, service.setRole(proof, userId, role))
+      const auditedAction = { action: "member.manage", resource: userId, projectId: id } as const
+      return yield* audit.perform(auditedAction, service.setRole(proof, userId, role))
     }, withErrorObjects),
 
     removeMember: Effect.fnUntraced(function* ({
       params: { id, userId }
     }: HubRequest<"projects", "removeMember">) {
       const proof = yield* authority.inProject("member.manage", id, userId)
-      const deed = { action: "member.manage", resource: userId, projectId: id } as const
-      yield* audit.perform(deed, service.removeMember(proof, userId))
+      const auditedAction = { action: "member.manage", resource: userId, projectId: id } as const
+      yield* audit.perform(auditedAction, service.removeMember(proof, userId))
     }, withErrorObjects)
   }
 })
@@ -152,16 +152,16 @@ const workspaceHandlers = Effect.gen(function* () {
     }: HubRequest<"projects", "linkWorkspace">) {
       const proof = yield* authority.inProject("project.update", id, targetId)
       const target = yield* authority.toTarget(targetId)
-      const deed = { action: "project.update", resource: targetId, projectId: id } as const
-      return yield* audit.perform(deed, links.add(proof, target, workspace))
+      const auditedAction = { action: "project.update", resource: targetId, projectId: id } as const
+      return yield* audit.perform(auditedAction, links.add(proof, target, workspace))
     }, withErrorObjects),
 
     unlinkWorkspace: Effect.fnUntraced(function* ({
       params: { id, targetId, workspace }
     }: HubRequest<"projects", "unlinkWorkspace">) {
       const proof = yield* authority.inProject("project.update", id, targetId)
-      const deed = { action: "project.update", resource: targetId, projectId: id } as const
-      yield* audit.perform(deed, links.remove(proof, targetId, workspace))
+      const auditedAction = { action: "project.update", resource: targetId, projectId: id } as const
+      yield* audit.perform(auditedAction, links.remove(proof, targetId, workspace))
     }, withErrorObjects)
   }
 })

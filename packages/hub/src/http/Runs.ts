@@ -119,8 +119,8 @@ const commandHandlers = Effect.gen(function* () {
       const cancelled = isFinalState(state)
         ? Effect.fail(new RunNotCancellable())
         : router.cancel(targetId, { runId: id, by: userId }).pipe(requireRoute(targets, run))
-      const deed = { action: "run.cancel" as const, resource: id, projectId }
-      return reportedRun(mirrored, yield* audit.perform(deed, yield* Effect.exit(cancelled)))
+      const auditedAction = { action: "run.cancel" as const, resource: id, projectId }
+      return reportedRun(mirrored, yield* audit.perform(auditedAction, yield* Effect.exit(cancelled)))
     }, withErrorObjects),
 
     input: Effect.fnUntraced(function* ({ headers, params: { id }, payload }: HubRequest<"runs", "input">) {
@@ -148,8 +148,8 @@ const commandHandlers = Effect.gen(function* () {
               // The run acts on the input in its own mode.
               (sending) => Effect.andThen(requireChatMode(principal, mirrored.mode), sending)
             )
-      const deed = { action: "run.input" as const, resource: id, projectId }
-      const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.perform(deed, outcome))
+      const auditedAction = { action: "run.input" as const, resource: id, projectId }
+      const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.perform(auditedAction, outcome))
       const once = idempotency.runOnceRemotely(
         { scope, key, request: payload, response: HubRun },
         Effect.map(write, (run) => reportedRun(mirrored, run)),

@@ -47,10 +47,10 @@ const sessionHandlers = Effect.gen(function* () {
         request: payload,
         response: Session
       }
-      const deed = { action: "session.write", resource: projectId, projectId } as const
+      const auditedAction = { action: "session.write", resource: projectId, projectId } as const
       const { body, replayed: again } = yield* idempotency.runOnce(
         request,
-        audit.perform(deed, service.create(proof, payload), ({ id }: Session) => ({ resource: id }))
+        audit.perform(auditedAction, service.create(proof, payload), ({ id }: Session) => ({ resource: id }))
       )
       return yield* markReplayed(body, again)
     }, withErrorObjects),
@@ -61,8 +61,8 @@ const sessionHandlers = Effect.gen(function* () {
 
     update: Effect.fnUntraced(function* ({ params: { id }, payload }: HubRequest<"sessions", "update">) {
       const proof = yield* authority.inSession("session.write", id)
-      const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-      return yield* audit.perform(deed, service.update(proof, id, payload))
+      const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
+      return yield* audit.perform(auditedAction, service.update(proof, id, payload))
     }, withErrorObjects)
   }
 })
@@ -95,8 +95,8 @@ const messageHandlers = Effect.gen(function* () {
         request: payload,
         response: Message
       }
-      const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-      const write = audit.perform(deed, messages.add(proof, id, payload))
+      const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
+      const write = audit.perform(auditedAction, messages.add(proof, id, payload))
       const { body, replayed: again } = yield* idempotency.runOnce(request, write)
       return yield* markReplayed(body, again)
     }, withErrorObjects)
@@ -133,8 +133,8 @@ const agentHandlers = Effect.gen(function* () {
         request: payload,
         response: AgentInstance
       }
-      const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-      const write = audit.perform(deed, agents.add(proof, id, target, payload))
+      const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
+      const write = audit.perform(auditedAction, agents.add(proof, id, target, payload))
       const { body, replayed: again } = yield* idempotency.runOnce(request, write)
       return yield* markReplayed(body, again)
     }, withErrorObjects),
@@ -144,12 +144,12 @@ const agentHandlers = Effect.gen(function* () {
       query: { agentInstanceId }
     }: HubRequest<"sessions", "removeAgent">) {
       const proof = yield* authority.inSession("session.write", id)
-      const deed = {
+      const auditedAction = {
         action: "session.write",
         resource: agentInstanceId,
         projectId: proof.projectId
       } as const
-      yield* audit.perform(deed, agents.remove(proof, id, agentInstanceId))
+      yield* audit.perform(auditedAction, agents.remove(proof, id, agentInstanceId))
     }, withErrorObjects),
 
     inventory: Effect.fnUntraced(function* ({

@@ -47,11 +47,11 @@ const createHandler = Effect.gen(function* () {
         request: payload,
         response: Task
       }
-      const deed = { action: "task.create" as const, resource: id, projectId: payload.projectId }
+      const auditedAction = { action: "task.create" as const, resource: id, projectId: payload.projectId }
       const { body, replayed: again } = yield* idempotency.runOnce(
         request,
         audit.perform(
-          deed,
+          auditedAction,
           Effect.andThen(requireChatMode(principal, payload.mode), tasks.create(proof, id, payload))
         )
       )
@@ -117,14 +117,14 @@ const cancelHandler = Effect.gen(function* () {
       const task = yield* findTask(id)
       const { projectId, runId, state, targetId } = task
       const proof = yield* authority.inProject("run.cancel", projectId, id)
-      const deed = { action: "run.cancel" as const, resource: id, projectId }
+      const auditedAction = { action: "run.cancel" as const, resource: id, projectId }
       if (state === "cancelled") return task
-      if (runId === undefined) return yield* audit.perform(deed, cancelWaiting(proof, id))
+      if (runId === undefined) return yield* audit.perform(auditedAction, cancelWaiting(proof, id))
       // No transaction is open while the Edge handles the command.
       const cancelled = isOver(state)
         ? Effect.fail(new RunNotCancellable())
         : router.cancel(targetId, { runId, by: userId }).pipe(requireRoute(targets, task))
-      yield* audit.perform(deed, yield* Effect.exit(cancelled))
+      yield* audit.perform(auditedAction, yield* Effect.exit(cancelled))
       return yield* findTask(id)
     }, withErrorObjects)
   }

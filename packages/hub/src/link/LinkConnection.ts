@@ -121,11 +121,11 @@ export class LinkConnection {
       return Effect.fail(validationFailure(`This Hub supports version ${LINK_VERSION} of the link.`))
     if (!instanceShape.test(instanceId))
       return Effect.fail(validationFailure("Expected another instance id."))
-    const known = this.edge
+    const edge = this.edge
     if (
-      known !== undefined &&
+      edge !== undefined &&
       this.link !== undefined &&
-      (known.deviceId !== deviceId || known.instanceId !== instanceId)
+      (edge.deviceId !== deviceId || edge.instanceId !== instanceId)
     )
       return Effect.fail(invalidDeviceProof())
     if (this.link === undefined && ++this.hellos > MAX_HELLOS) {

@@ -22,8 +22,8 @@ export const followSession = (
   const { projectId, runs, sessionId } = session
   const cursors = new Map<RunId, LogCursor<SqlError.SqlError>>()
   const cursorOf = (runId: RunId) => {
-    const known = cursors.get(runId)
-    if (known !== undefined) return known
+    const existing = cursors.get(runId)
+    if (existing !== undefined) return existing
     const cursor = socket.cursorOf(hubRunSource(session, runId), 0)
     cursors.set(runId, cursor)
     return cursor

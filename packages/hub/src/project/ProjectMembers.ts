@@ -38,11 +38,11 @@ const endShares = (
 const requireAnotherOwner = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   projectId: string,
-  leaving: UserId
+  userId: UserId
 ) {
   const owners = yield* memberIdRows.all(sql`
     SELECT user_id FROM project_members WHERE project_id = ${projectId} AND role = 'owner' ORDER BY user_id FOR UPDATE`)
-  if (owners.length === 1 && owners[0]?.user_id === leaving)
+  if (owners.length === 1 && owners[0]?.user_id === userId)
     return yield* new Conflict({ message: "A project needs an owner. Make another member owner first." })
 })
 

@@ -169,7 +169,7 @@ class InMemory implements Adapter {
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
     const now = performance.now()
-    for (const [known, { until }] of this.records) if (until < now) this.records.delete(known)
+    for (const [key, { until }] of this.records) if (until < now) this.records.delete(key)
     this.records.set(id, { payload, until: expiresIn > 0 ? now + expiresIn * 1_000 : Infinity })
   }
 

@@ -17,7 +17,7 @@ export class GatewayTokens extends Context.Service<
       return GatewayTokens.of({
         isGatewayToken: (token) => {
           const hash = sha256(token)
-          return hashes.filter((known) => timingSafeEqual(known, hash)).length > 0
+          return hashes.filter((stored) => timingSafeEqual(stored, hash)).length > 0
         }
       })
     })

@@ -25,12 +25,12 @@ const DECIDE_WITHIN = "3 seconds"
  * The last Hub stops the server; other Hubs keep using it. Needs a separate connection: the pool's connections may be closed by then, and a closing
  * pool opens no new ones.
  */
-const stopIfLast = (config: PgConnection.Config, server: EmbeddedPostgres, own: string) =>
+const stopIfLast = (config: PgConnection.Config, server: EmbeddedPostgres, applicationName: string) =>
   PgConnection.make(config).pipe(
     Effect.flatMap((connection) =>
       connection.queryValues(
         "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE $1 AND application_name <> $2 LIMIT 1",
-        [`${APPLICATION} %`, own]
+        [`${APPLICATION} %`, applicationName]
       )
     ),
     Effect.scoped,
@@ -45,7 +45,7 @@ const unavailable = (error: SqlError.SqlError, { databaseUrl }: HubConfig) =>
 
 const connect = (config: HubConfig) =>
   Effect.gen(function* () {
-    const own = `${APPLICATION} ${randomUUID().slice(0, 8)}`
+    const applicationName = `${APPLICATION} ${randomUUID().slice(0, 8)}`
     const server =
       config.databaseUrl === undefined
         ? yield* startEmbeddedPostgres(join(config.home, "postgres"))
@@ -57,7 +57,7 @@ const connect = (config: HubConfig) =>
       ...(server === undefined
         ? { url: config.databaseUrl }
         : { path: server.path, username: server.username, database: server.database }),
-      applicationName: own,
+      applicationName: applicationName,
       maxConnections: config.maxConnections,
       connectTimeout: Duration.seconds(10),
       startupParameters: {
@@ -78,7 +78,7 @@ const connect = (config: HubConfig) =>
       })
     )
     if (server !== undefined) {
-      const decide = Effect.map(stopIfLast({ ...client.config }, server, own), (decided) => {
+      const decide = Effect.map(stopIfLast({ ...client.config }, server, applicationName), (decided) => {
         leave = decided
       })
       yield* Effect.addFinalizer(() => Effect.interruptible(decide))

@@ -62,7 +62,7 @@ const createCluster = async (program: PostgresProgram, data: string): Promise<vo
   const fresh = `${data}.${process.pid}.new`
   await rm(fresh, { recursive: true, force: true })
   await mkdir(fresh, { mode: 0o700 })
-  await program.own(fresh)
+  await program.takeOwnership(fresh)
   const choices = ["--username", USER, "--auth=trust", "--encoding=UTF8", "--no-locale", "--data-checksums"]
   await finish(program.call("initdb", ["--pgdata", fresh, ...choices]))
   await rename(fresh, data).catch(async (error: unknown) => {
@@ -184,7 +184,7 @@ const ensureRunning = Effect.fnUntraced(function* (
   const program = yield* attempt(() => findPostgres(folder))
   yield* attempt(async () => {
     await chmod(folder, 0o700)
-    await program.own(folder)
+    await program.takeOwnership(folder)
     await createCluster(program, data)
   })
   // Another Hub may be starting the server too, or processes of a killed server may still be running. Then this server exits and is started again.
@@ -224,7 +224,7 @@ const supervise = (folder: string, data: string, sockets: string): Effect.Effect
   )
   return Effect.forever(
     Effect.gen(function* () {
-      yield* Effect.repeat(isGone, { until: (gone) => gone, schedule: Schedule.spaced(WATCH_EVERY) })
+      yield* Effect.repeat(isGone, { until: (ended) => ended, schedule: Schedule.spaced(WATCH_EVERY) })
       yield* Effect.logWarning("PostgreSQL died")
       yield* restart
       yield* Effect.logInfo("restarted PostgreSQL")

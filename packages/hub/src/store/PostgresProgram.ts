@@ -29,7 +29,7 @@ export interface PostgresCall {
 export interface PostgresProgram {
   readonly call: (program: "initdb" | "postgres", args: ReadonlyArray<string>) => PostgresCall
   /** Makes the user that runs the programs the owner of a folder. */
-  readonly own: (folder: string) => Promise<void>
+  readonly takeOwnership: (folder: string) => Promise<void>
 }
 
 const platform = process.platform === "win32" ? "windows" : process.platform
@@ -113,7 +113,7 @@ export const findPostgres = async (folder: string): Promise<PostgresProgram> => 
   if (process.getuid?.() !== 0) {
     return {
       call: (program, args) => ({ file: bin(program), args, options: { env } }),
-      own: () => Promise.resolve()
+      takeOwnership: () => Promise.resolve()
     }
   }
   if (await hasNamespaces()) {
@@ -123,7 +123,7 @@ export const findPostgres = async (folder: string): Promise<PostgresProgram> => 
         args: [...NAMESPACE, bin(program), ...args],
         options: { env }
       }),
-      own: () => Promise.resolve()
+      takeOwnership: () => Promise.resolve()
     }
   }
   const closed = (await closedFolder(native)) ?? (await closedFolder(folder))
@@ -136,6 +136,6 @@ export const findPostgres = async (folder: string): Promise<PostgresProgram> => 
   const user = systemUser()
   return {
     call: (program, args) => ({ file: bin(program), args, options: { env, ...user } }),
-    own: (path) => chown(path, user.uid, user.gid)
+    takeOwnership: (path) => chown(path, user.uid, user.gid)
   }
 }

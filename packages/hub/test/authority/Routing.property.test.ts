@@ -130,10 +130,10 @@ describe("Routing authority", { timeout: 300_000 }, () => {
     )
     const projects: Array<ProjectId> = []
     for (let i = 0; i < PROJECTS; i++) {
-      const made = await root.ask<{ readonly id: ProjectId }>("POST", "/client/projects", {
+      const created = await root.ask<{ readonly id: ProjectId }>("POST", "/client/projects", {
         body: { name: "P" }
       })
-      projects.push(made.body.id)
+      projects.push(created.body.id)
     }
     const devices: Array<DeviceId> = []
     for (const owner of people) {
@@ -274,11 +274,11 @@ describe("Routing authority", { timeout: 300_000 }, () => {
             for (let device = 0; device < PEOPLE; device++)
               for (let where = 0; where < PROJECTS; where++) {
                 if (model.refusal(who, device, where) !== undefined) continue
-                const made = await at(world.people, who).ask<Task>("POST", "/web/agent-tasks", {
+                const created = await at(world.people, who).ask<Task>("POST", "/web/agent-tasks", {
                   body: taskOf(world, device, where, "queue")
                 })
-                assert.strictEqual(made.status, 201, made.text)
-                waiting.set(made.body.id, [who, device, where])
+                assert.strictEqual(created.status, 201, created.text)
+                waiting.set(created.body.id, [who, device, where])
               }
           for (const of of after) {
             await perform(world, model, of)
@@ -294,15 +294,15 @@ describe("Routing authority", { timeout: 300_000 }, () => {
   it("counts a stored share only while its owner may manage devices in the project", async () => {
     const [owner, member] = [await hub.signedIn("lender"), await hub.signedIn("borrower")]
     const { userId } = owner
-    const made = await root.ask<{ readonly id: ProjectId }>("POST", "/client/projects", {
+    const created = await root.ask<{ readonly id: ProjectId }>("POST", "/client/projects", {
       body: { name: "P" }
     })
-    const members = `/client/projects/${made.body.id}/members`
+    const members = `/client/projects/${created.body.id}/members`
     const join = (who: UserId | undefined, role: ProjectRole) =>
       root.ask("POST", members, { body: { userId: who, role } })
     await join(userId, "admin")
     await join(member.userId, "member")
-    const device = await registerDevice(owner, { sharedWith: [made.body.id] })
+    const device = await registerDevice(owner, { sharedWith: [created.body.id] })
     const seen = async () => (await member.ask("GET", `/client/devices/${device.id}`)).status
     assert.strictEqual(await seen(), 200)
     await hub.people.act(

@@ -20,8 +20,8 @@ const assertionOf = async (text: string): Promise<string> => {
   const key = clientKeyFrom(text)
   assert.isDefined(key)
   const body = new URLSearchParams()
-  const known = { issuer: "https://idp.example", token_endpoint: "https://idp.example/token" }
-  const server = new client.Configuration(known, "corral").serverMetadata()
+  const metadata = { issuer: "https://idp.example", token_endpoint: "https://idp.example/token" }
+  const server = new client.Configuration(metadata, "corral").serverMetadata()
   await clientKeyAuth(key)(server, { client_id: "corral" }, body, new Headers())
   return body.get("client_assertion") ?? ""
 }

@@ -65,45 +65,44 @@ describe("The approval policy of a project", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([viewer.status, codeOf(viewer)], [403, "permission_denied"])
   })
 
-  it.each(Approvers.literals.flatMap((approvers) => [true, false].map((own) => [approvers, own] as const)))(
-    "determines who may decide: %s, own requests: %s",
-    async (approvers, ownRequests) => {
-      const { id } = await project()
-      const chosen = await choose(as("owner"), id, { approvers, ownRequests })
-      assert.deepStrictEqual([chosen.status, chosen.body.approvals], [200, { approvers, ownRequests }])
-      const strength = (role: ProjectRole) => ProjectRole.literals.indexOf(role)
-      for (const asker of ["member", "admin", "owner"] as const) {
-        const approval = await approvalOf(as(asker), id)
-        for (const role of ProjectRole.literals)
-          for (const decision of ["allow", "deny", "cancel"]) {
-            const may = strength(role) >= strength(approvers) && (ownRequests || role !== asker)
-            const answer = await decide(as(role), approval, decision)
-            assert.deepStrictEqual(
-              [answer.status, codeOf(answer)],
-              may ? [503, "target_offline"] : [403, "permission_denied"],
-              `${role} on a request of ${asker}`
-            )
-          }
-      }
+  it.each(
+    Approvers.literals.flatMap((approvers) => [true, false].map((isOwn) => [approvers, isOwn] as const))
+  )("determines who may decide: %s, own requests: %s", async (approvers, ownRequests) => {
+    const { id } = await project()
+    const chosen = await choose(as("owner"), id, { approvers, ownRequests })
+    assert.deepStrictEqual([chosen.status, chosen.body.approvals], [200, { approvers, ownRequests }])
+    const strength = (role: ProjectRole) => ProjectRole.literals.indexOf(role)
+    for (const asker of ["member", "admin", "owner"] as const) {
+      const approval = await approvalOf(as(asker), id)
+      for (const role of ProjectRole.literals)
+        for (const decision of ["allow", "deny", "cancel"]) {
+          const may = strength(role) >= strength(approvers) && (ownRequests || role !== asker)
+          const answer = await decide(as(role), approval, decision)
+          assert.deepStrictEqual(
+            [answer.status, codeOf(answer)],
+            may ? [503, "target_offline"] : [403, "permission_denied"],
+            `${role} on a request of ${asker}`
+          )
+        }
     }
-  )
+  })
 
   it("can be changed by admins, field by field, without other changes", async () => {
-    const made = await project()
+    const created = await project()
     for (const role of ["viewer", "member"] as const) {
-      const refused = await choose(as(role), made.id, { approvers: "member" })
+      const refused = await choose(as(role), created.id, { approvers: "member" })
       assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "permission_denied"])
     }
-    const first = await choose(as("admin"), made.id, { approvers: "admin" })
+    const first = await choose(as("admin"), created.id, { approvers: "admin" })
     assert.deepStrictEqual(first.body.approvals, { approvers: "admin", ownRequests: true })
-    const second = await choose(as("admin"), made.id, { ownRequests: false })
+    const second = await choose(as("admin"), created.id, { ownRequests: false })
     assert.deepStrictEqual(second.body.approvals, { approvers: "admin", ownRequests: false })
-    assert.strictEqual(second.body.name, made.name)
-    await as("admin").ask("PATCH", `/client/projects/${made.id}`, { body: { name: "Other" } })
-    const read = await as("viewer").ask<Project>("GET", `/client/projects/${made.id}`)
+    assert.strictEqual(second.body.name, created.name)
+    await as("admin").ask("PATCH", `/client/projects/${created.id}`, { body: { name: "Other" } })
+    const read = await as("viewer").ask<Project>("GET", `/client/projects/${created.id}`)
     assert.deepStrictEqual(read.body.approvals, { approvers: "admin", ownRequests: false })
     for (const wrong of [{ approvers: "viewer" }, { ownRequests: "no" }, { approvers: null }, "admin"]) {
-      const refused = await as("owner").ask("PATCH", `/client/projects/${made.id}`, {
+      const refused = await as("owner").ask("PATCH", `/client/projects/${created.id}`, {
         body: { approvals: wrong }
       })
       assert.deepStrictEqual([refused.status, codeOf(refused)], [422, "schema_validation_failed"])

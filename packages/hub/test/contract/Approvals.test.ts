@@ -57,22 +57,23 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     (await client.ask<Page<HubApproval>>("GET", `/client/approvals?${query}`)).body.items.map(({ id }) => id)
 
   it("lists approvals for readers, oldest first, by project, run and state", async () => {
-    const own = await mirror.project(ada.userId)
-    const waiting = await approval(undefined, own)
-    const denied = await approval("denied", own)
-    const later = await approval(undefined, own)
-    assert.deepStrictEqual(await ids(ada, `projectId=${own}`), [waiting.id, denied.id, later.id])
-    assert.deepStrictEqual(await ids(ada, `projectId=${own}&state=pending`), [waiting.id, later.id])
+    const ownProject = await mirror.project(ada.userId)
+    const waiting = await approval(undefined, ownProject)
+    const denied = await approval("denied", ownProject)
+    const later = await approval(undefined, ownProject)
+    assert.deepStrictEqual(await ids(ada, `projectId=${ownProject}`), [waiting.id, denied.id, later.id])
+    assert.deepStrictEqual(await ids(ada, `projectId=${ownProject}&state=pending`), [waiting.id, later.id])
     assert.deepStrictEqual(await ids(ada, `runId=${denied.runId}`), [denied.id])
-    assert.deepStrictEqual(await ids(ada, `runId=${denied.runId}&projectId=${own}&state=pending`), [])
+    assert.deepStrictEqual(await ids(ada, `runId=${denied.runId}&projectId=${ownProject}&state=pending`), [])
     assert.includeMembers([...(await ids(ada, "state=pending&limit=200"))], [waiting.id, later.id])
-    const first = await ada.ask<Page<HubApproval>>("GET", `/client/approvals?projectId=${own}&limit=2`)
-    assert.deepStrictEqual(await ids(ada, `projectId=${own}&limit=2&cursor=${first.body.nextCursor}`), [
-      later.id
-    ])
+    const first = await ada.ask<Page<HubApproval>>("GET", `/client/approvals?projectId=${ownProject}&limit=2`)
+    assert.deepStrictEqual(
+      await ids(ada, `projectId=${ownProject}&limit=2&cursor=${first.body.nextCursor}`),
+      [later.id]
+    )
     assert.deepStrictEqual(await ids(bob, ""), [])
     assert.deepStrictEqual(await ids(bob, `runId=${waiting.runId}`), [])
-    const foreign = await bob.ask("GET", `/client/approvals?projectId=${own}`)
+    const foreign = await bob.ask("GET", `/client/approvals?projectId=${ownProject}`)
     assert.deepStrictEqual([foreign.status, codeOf(foreign)], [403, "permission_denied"])
     const wrong = await ada.ask("GET", "/client/approvals?state=waiting")
     assert.deepStrictEqual([wrong.status, codeOf(wrong)], [422, "schema_validation_failed"])
@@ -166,13 +167,13 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
   })
 
   it("audits every outcome of a decision", async () => {
-    const own = await mirror.project(ada.userId)
-    await mirror.member(ada.userId, own, bob.userId, "viewer")
-    const { id } = await approval("approved", own)
+    const ownProject = await mirror.project(ada.userId)
+    await mirror.member(ada.userId, ownProject, bob.userId, "viewer")
+    const { id } = await approval("approved", ownProject)
     await decide(ada, id, { decision: "allow", reason: "a private reason" })
     await decide(ada, id, { decision: "deny" })
     await decide(bob, id, { decision: "allow" })
-    const trail = await ada.ask<Page<AuditRecord>>("GET", `/client/audit?projectId=${own}`)
+    const trail = await ada.ask<Page<AuditRecord>>("GET", `/client/audit?projectId=${ownProject}`)
     assert.deepStrictEqual(
       trail.body.items.map(({ action, code, outcome, resource }) => [action, resource, outcome, code]),
       [

@@ -18,7 +18,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
-  let made = 0
+  let created = 0
 
   beforeAll(async () => {
     await hub.start()
@@ -35,7 +35,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
       Effect.gen(function* () {
         const audit = yield* Audit
         const projects = yield* Projects
-        const { id } = yield* projects.create(owner, { name: `project ${made++}` })
+        const { id } = yield* projects.create(owner, { name: `project ${created++}` })
         yield* Effect.forEach(
           Array.from({ length: records }, (_, i) => i),
           (i) =>
@@ -180,7 +180,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
   it("shows a user's own actions in every project, but no refusals of hidden projects", async () => {
     const mine = await projectWith(3)
     const hidden = await projectWith(1)
-    const own = async (client: HubClient) => {
+    const readOwn = async (client: HubClient) => {
       const items: Array<AuditRecord> = []
       let cursor = ""
       do {
@@ -190,7 +190,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
       } while (cursor !== "")
       return items
     }
-    const seen = await own(ada)
+    const seen = await readOwn(ada)
     assert.isTrue(seen.every(({ actor }) => actor === ada.userId))
     assert.lengthOf(
       seen.filter(({ projectId }) => projectId === mine),
@@ -201,7 +201,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     const eve = await hub.signedIn("eve of none")
     assert.strictEqual((await eve.ask("GET", `/client/projects/${hidden}`)).status, 403)
     assert.deepStrictEqual(
-      (await own(eve)).filter(({ projectId }) => projectId !== null),
+      (await readOwn(eve)).filter(({ projectId }) => projectId !== null),
       []
     )
   })

@@ -132,9 +132,9 @@ describe("Readers of the audit trail", { timeout: 60_000 }, () => {
       for (const client of [member, bob])
         assert.strictEqual(codeOf(await client.ask("GET", `/client/audit${query}`)), "permission_denied")
       // The owner's own actions still include its id. The project itself is gone.
-      const own = await listed(ada, "?action=project.delete")
+      const entries = await listed(ada, "?action=project.delete")
       assert.include(
-        own.map(({ resource }) => resource),
+        entries.map(({ resource }) => resource),
         id
       )
       assert.strictEqual(codeOf(await ada.ask("GET", `/client/projects/${id}`)), "permission_denied")

@@ -75,7 +75,7 @@ describe("Authorization", { timeout: 60_000 }, () => {
 
     if (refusalOf(name, "not a member") === "permission_denied") {
       it(`${name} gives the same answer for missing and forbidden resources`, async () => {
-        const [there, gone] = [
+        const [there, removed] = [
           await ask("not a member", name, still),
           await ask("not a member", name, nowhere(still))
         ]
@@ -84,7 +84,7 @@ describe("Authorization", { timeout: 60_000 }, () => {
           status,
           requestId: ""
         })
-        assert.deepStrictEqual(comparable(gone), comparable(there))
+        assert.deepStrictEqual(comparable(removed), comparable(there))
       })
     }
   }

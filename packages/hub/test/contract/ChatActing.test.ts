@@ -61,11 +61,11 @@ describe("a Gateway", { timeout: 60_000 }, () => {
   const bound = async (person: HubClient) => {
     const account = newAccount()
     const number = await confirmedLink(hub, account, person.userId)
-    const made = await gateway.ask<{ readonly id: string }>("POST", "/integrations/bindings", {
+    const created = await gateway.ask<{ readonly id: string }>("POST", "/integrations/bindings", {
       body: { ...account, number }
     })
-    assert.strictEqual(made.status, 201, made.text)
-    return { account, bindingId: made.body.id }
+    assert.strictEqual(created.status, 201, created.text)
+    return { account, bindingId: created.body.id }
   }
 
   const onStore = (statement: string, parameters: ReadonlyArray<unknown> = []) =>
@@ -104,24 +104,24 @@ describe("a Gateway", { timeout: 60_000 }, () => {
       "/client/auth/me"
     )
     assert.deepStrictEqual([me.body.user.id, me.body.kind], [ada.userId, "chat"])
-    const made = await askAs<Session>(account, "POST", "/client/sessions", {
+    const created = await askAs<Session>(account, "POST", "/client/sessions", {
       body: { projectId: project.id, title: "From a chat" }
     })
-    assert.strictEqual(made.status, 201, made.text)
-    const said = await askAs(account, "POST", `/client/sessions/${made.body.id}/messages`, {
+    assert.strictEqual(created.status, 201, created.text)
+    const response = await askAs(account, "POST", `/client/sessions/${created.body.id}/messages`, {
       body: { text: "hello" }
     })
-    assert.strictEqual(said.status, 201, said.text)
+    assert.strictEqual(response.status, 201, response.text)
     for (const list of ["projects", "sessions", "targets", "agents", "tasks", "runs", "approvals"])
       assert.strictEqual((await askAs(account, "GET", `/client/${list}`)).status, 200)
-    assert.strictEqual((await ada.ask("GET", `/client/sessions/${made.body.id}`)).status, 200)
+    assert.strictEqual((await ada.ask("GET", `/client/sessions/${created.body.id}`)).status, 200)
     const { body } = await ada.ask<{ readonly items: ReadonlyArray<{ readonly resource: string }> }>(
       "GET",
       `/client/audit?projectId=${project.id}&actor=${ada.userId}&action=session.write`
     )
     assert.include(
       body.items.map(({ resource }) => resource),
-      made.body.id
+      created.body.id
     )
   })
 
@@ -246,12 +246,12 @@ describe("a Gateway", { timeout: 60_000 }, () => {
         )
     }
     // Of anybody else the account's name changes nothing.
-    const own = await eve.ask<{ readonly user: { readonly id: string } }>(
+    const ownUser = await eve.ask<{ readonly user: { readonly id: string } }>(
       "GET",
       "/client/auth/me",
       actingAs(account)
     )
-    assert.strictEqual(own.body.user.id, eve.userId)
+    assert.strictEqual(ownUser.body.user.id, eve.userId)
   })
 
   it.each([
@@ -263,8 +263,8 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     [{ platform: "\ud800" }, "payload.platform"],
     [{ v: 2 }, "payload.v"]
   ])("gets the invalid field of an event (%#)", async (wrong, path) => {
-    const told = bindingRequired(newAccount())
-    const answer = await event({ ...told, payload: { ...told.payload, ...wrong } })
+    const request = bindingRequired(newAccount())
+    const answer = await event({ ...request, payload: { ...request.payload, ...wrong } })
     assert.strictEqual(codeOf(answer), "schema_validation_failed")
     const { issues } = detailsOf(answer) as { readonly issues: ReadonlyArray<{ readonly path: string }> }
     assert.include(
@@ -313,14 +313,14 @@ describe("a Gateway", { timeout: 60_000 }, () => {
       (await gateway.ask("POST", "/integrations/bindings", { body: { ...account, number } })).status,
       201
     )
-    const told = { user: { id: eve.userId, name: "eve" } }
-    assert.deepStrictEqual((await event(messageReceived(account))).body, told)
+    const expected = { user: { id: eve.userId, name: "eve" } }
+    assert.deepStrictEqual((await event(messageReceived(account))).body, expected)
   })
 
   it("lists the bindings of each user, page by page", async () => {
     const person = await hub.signedIn("grace")
-    const made = []
-    for (let i = 0; i < 3; i++) made.push((await bound(person)).bindingId)
+    const created = []
+    for (let i = 0; i < 3; i++) created.push((await bound(person)).bindingId)
     const page = await person.ask<{
       readonly items: ReadonlyArray<{ readonly id: string }>
       readonly nextCursor: string
@@ -331,7 +331,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     )
     assert.deepStrictEqual(
       [...page.body.items, ...rest.body.items].map(({ id }) => id),
-      made
+      created
     )
     assert.isNull(rest.body.nextCursor)
     const foreign = await eve.ask("GET", `/client/chat-bindings?limit=2&cursor=${page.body.nextCursor}`)
@@ -385,8 +385,8 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     const taken = await gateway.ask("POST", "/integrations/bindings", { body: { ...account, number } })
     assert.strictEqual(taken.status, 201, taken.text)
     await hub.signedIn("alan")
-    const told = { user: { id: eve.userId, name: "eve" } }
-    assert.deepStrictEqual((await event(messageReceived(account))).body, told)
+    const expected = { user: { id: eve.userId, name: "eve" } }
+    assert.deepStrictEqual((await event(messageReceived(account))).body, expected)
   })
 
   it("leaves no token in the log", () => {

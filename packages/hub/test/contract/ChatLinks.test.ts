@@ -104,13 +104,13 @@ describe("Links of chat accounts", { timeout: 60_000 }, () => {
       const hash = createHash("sha256").update(inside).digest("base64")
       assert.include(policy, `${tag}-src 'sha256-${hash}'`)
     }
-    const told = ada.browser.told.get("__Host-corral-link") ?? ""
+    const received = ada.browser.setCookies.get("__Host-corral-link") ?? ""
     assert.match(
-      told,
+      received,
       /^__Host-corral-link=[A-Za-z0-9_-]{22}; Max-Age=\d+; Path=\/; HttpOnly; Secure; SameSite=Lax$/
     )
     await ada.open(code)
-    assert.include(ada.browser.told.get("__Host-corral-link"), told.split(";", 1)[0])
+    assert.include(ada.browser.setCookies.get("__Host-corral-link"), received.split(";", 1)[0])
   })
 
   it("never shows the number to a person who forwards the link", async () => {
@@ -422,18 +422,18 @@ describe("Links of chat accounts", { timeout: 60_000 }, () => {
       ["chat.confirm", "allowed", "lnk_"]
     ])
     assert.deepStrictEqual(await trailOf(mallory), [["chat.confirm", "denied", "lnk_"]])
-    const told = await onStore(
+    const received = await onStore(
       "SELECT actor, action, outcome, resource FROM audit WHERE action LIKE 'chat.%'"
     )
-    const ofGateway = (told as ReadonlyArray<Record<string, string>>).filter(
+    const ofGateway = (received as ReadonlyArray<Record<string, string>>).filter(
       ({ actor }) => actor === "gateway"
     )
     assert.deepStrictEqual(
       new Set(ofGateway.map(({ action, outcome }) => `${action} ${outcome}`)),
       new Set(["chat.start allowed", "chat.start failed", "chat.bind denied", "chat.bind failed"])
     )
-    const kept = await onStore("SELECT actor, action, resource, code FROM audit")
-    const written = hub.stderr + JSON.stringify(kept)
+    const stored = await onStore("SELECT actor, action, resource, code FROM audit")
+    const written = hub.stderr + JSON.stringify(stored)
     for (const secret of [...codes, gatewayEnv.CORRAL_HUB_GATEWAY_TOKEN]) assert.notInclude(written, secret)
     assert.notMatch(written, new RegExp(`\\b${number}\\b`))
   })

@@ -33,8 +33,8 @@ describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
   })
 
   const signIn = async (browser: Browser, name: string, query = ""): Promise<UserId> => {
-    const begun = await browser.hub(`${hub.url}/client/auth/login${query}`)
-    const returned = await browser.hub(await issuer.signIn(browser, locationOf(begun), name))
+    const redirect = await browser.hub(`${hub.url}/client/auth/login${query}`)
+    const returned = await browser.hub(await issuer.signIn(browser, locationOf(redirect), name))
     assert.strictEqual(returned.status, 302, returned.text)
     const { body } = await browser.hub(`${hub.url}/client/auth/me`)
     return (body as { readonly user: { readonly id: UserId } }).user.id
@@ -43,8 +43,10 @@ describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
   const bound = async (userId: UserId) => {
     const account = newAccount()
     const number = await confirmedLink(hub, account, userId)
-    const made = await gatewayOf(hub).ask("POST", "/integrations/bindings", { body: { ...account, number } })
-    assert.strictEqual(made.status, 201, made.text)
+    const created = await gatewayOf(hub).ask("POST", "/integrations/bindings", {
+      body: { ...account, number }
+    })
+    assert.strictEqual(created.status, 201, created.text)
     return account
   }
 
@@ -85,8 +87,8 @@ describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
     assert.strictEqual((await me(hers)).status, 200)
     await logOut({ sub: "ada" })
     assert.strictEqual(codeOf(await me(hers)), "binding_required")
-    const told = await gatewayOf(hub).ask("POST", "/integrations/events", { body: messageReceived(hers) })
-    assert.strictEqual(codeOf(told), "binding_required")
+    const response = await gatewayOf(hub).ask("POST", "/integrations/events", { body: messageReceived(hers) })
+    assert.strictEqual(codeOf(response), "binding_required")
     assert.strictEqual((await me(others)).status, 200)
     // It is not there again with the next sign-in.
     await signIn(new Browser(), "ada")
@@ -102,8 +104,8 @@ describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
     const fresh = locationOf(await browser.hub(`${hub.url}/client/auth/login?fresh=1&returnTo=/link/x`))
     const { searchParams } = new URL(fresh)
     assert.deepStrictEqual([searchParams.get("prompt"), searchParams.get("max_age")], ["login", "300"])
-    const asks = new URL(locationOf(await browser.send(fresh)), issuer.url)
-    assert.match(asks.pathname, /^\/interaction\//)
+    const request = new URL(locationOf(await browser.send(fresh)), issuer.url)
+    assert.match(request.pathname, /^\/interaction\//)
     assert.strictEqual(await signIn(browser, "barbara", "?fresh=1"), userId)
   })
 
@@ -135,8 +137,10 @@ describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
     const person = new Person(hub.url, new Browser())
     await person.open(code)
     assert.strictEqual(codeOf(await person.look(code)), "unauthorized")
-    const begun = await person.browser.hub(`${hub.url}/client/auth/login?returnTo=/link/${code}`)
-    const returned = await person.browser.hub(await issuer.signIn(person.browser, locationOf(begun), "mary"))
+    const redirect = await person.browser.hub(`${hub.url}/client/auth/login?returnTo=/link/${code}`)
+    const returned = await person.browser.hub(
+      await issuer.signIn(person.browser, locationOf(redirect), "mary")
+    )
     // The browser follows the redirect, and the page is opened with a sign-in for the first time.
     assert.strictEqual(new URL(locationOf(returned), hub.url).pathname, `/link/${code}`)
     await person.browser.send(new URL(locationOf(returned), hub.url).href)
@@ -145,8 +149,10 @@ describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
     const confirmed = await person.confirm(code)
     assert.strictEqual(confirmed.status, 200, confirmed.text)
     const { number } = confirmed.body as { readonly number: string }
-    const made = await gatewayOf(hub).ask("POST", "/integrations/bindings", { body: { ...account, number } })
-    assert.strictEqual(made.status, 201, made.text)
+    const created = await gatewayOf(hub).ask("POST", "/integrations/bindings", {
+      body: { ...account, number }
+    })
+    assert.strictEqual(created.status, 201, created.text)
     const me = await gatewayOf(hub).ask<{ readonly user: { readonly id: string } }>(
       "GET",
       "/client/auth/me",
@@ -160,12 +166,12 @@ describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
     const browser = new Browser()
     /** Goes to the provider and back; gives how often it asked for a name. */
     const through = async (query: string): Promise<number> => {
-      const begun = locationOf(await browser.hub(`${development.url}/client/auth/login${query}`))
-      let [next, asked] = [new URL(begun), 0]
-      while (next.origin === new URL(begun).origin) {
+      const redirect = locationOf(await browser.hub(`${development.url}/client/auth/login${query}`))
+      let [next, redirects] = [new URL(redirect), 0]
+      while (next.origin === new URL(redirect).origin) {
         const page = await browser.send(next.href)
         const names = page.status === 200 && (await page.text()).includes("Your name")
-        if (names) asked++
+        if (names) redirects++
         const answer = names
           ? await browser.send(next.href, { method: "POST", body: new URLSearchParams({ name: "Ada" }) })
           : page
@@ -173,7 +179,7 @@ describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
         next = new URL(locationOf(answer), next)
       }
       assert.strictEqual((await browser.hub(next.href)).status, 302)
-      return asked
+      return redirects
     }
     assert.deepStrictEqual([await through(""), await through(""), await through("?fresh=1")], [1, 0, 1])
   })

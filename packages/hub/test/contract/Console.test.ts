@@ -95,8 +95,8 @@ describe("The console of a Hub", { timeout: 60_000 }, () => {
         assert.strictEqual(packed.headers.get("vary"), "accept-encoding")
         assert.strictEqual(await packed.text(), whole)
         const etag = packed.headers.get("etag") ?? ""
-        const known = await get(path, { "accept-encoding": encoding, "if-none-match": etag })
-        assert.deepStrictEqual([known.status, await known.text()], [304, ""])
+        const existing = await get(path, { "accept-encoding": encoding, "if-none-match": etag })
+        assert.deepStrictEqual([existing.status, await existing.text()], [304, ""])
       }
       const refused = await get(path, { "accept-encoding": "br;q=0, gzip;q=0.5" })
       assert.strictEqual(refused.headers.get("content-encoding"), "gzip")

@@ -28,25 +28,25 @@ describe("/client/devices", { timeout: 60_000 }, () => {
   afterAll(() => hub.remove())
 
   const joinToken = async (client: HubClient, body: object = {}): Promise<JoinToken> => {
-    const made = await client.ask<JoinToken>("POST", "/client/devices/join-tokens", { body })
-    assert.strictEqual(made.status, 201)
-    return made.body
+    const created = await client.ask<JoinToken>("POST", "/client/devices/join-tokens", { body })
+    assert.strictEqual(created.status, 201)
+    return created.body
   }
   it("registers a device for the signed-in user", async () => {
     const publicKey = newKey()
-    const made = await ada.ask<Device>("POST", "/client/devices/register", {
+    const created = await ada.ask<Device>("POST", "/client/devices/register", {
       body: { name: "Ädas laptop", kind: "desktop", publicKey }
     })
-    assert.strictEqual(made.status, 201)
-    assert.deepInclude(made.body, {
+    assert.strictEqual(created.status, 201)
+    assert.deepInclude(created.body, {
       name: "Ädas laptop",
       kind: "desktop",
       state: "offline",
       publicKey,
       sharedWith: []
     })
-    assert.strictEqual(made.body.ownerId, ada.userId)
-    assert.deepStrictEqual((await ada.ask("GET", `/client/devices/${made.body.id}`)).body, made.body)
+    assert.strictEqual(created.body.ownerId, ada.userId)
+    assert.deepStrictEqual((await ada.ask("GET", `/client/devices/${created.body.id}`)).body, created.body)
     const again = await bob.ask("POST", "/client/devices/register", {
       body: { name: "mine", kind: "edge", publicKey }
     })
@@ -60,10 +60,10 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     assert.match(token, /^corral_j_/)
     const body = { name: "build box", kind: "edge", publicKey: newKey(), joinToken: token }
     const headers = { "idempotency-key": "join" }
-    const made = await hub.client.ask<Device>("POST", "/client/devices/register", { body, headers })
-    assert.deepStrictEqual([made.status, made.body.ownerId], [201, ada.userId])
+    const created = await hub.client.ask<Device>("POST", "/client/devices/register", { body, headers })
+    assert.deepStrictEqual([created.status, created.body.ownerId], [201, ada.userId])
     const replayed = await hub.client.ask("POST", "/client/devices/register", { body, headers })
-    assert.deepStrictEqual([replayed.status, replayed.body], [201, made.body])
+    assert.deepStrictEqual([replayed.status, replayed.body], [201, created.body])
     assert.strictEqual(replayed.headers.get("idempotency-replayed"), "true")
     const second = await hub.client.ask("POST", "/client/devices/register", {
       body: { ...body, publicKey: newKey() }
@@ -163,7 +163,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
   })
 
   it("can be shared with projects where its owner manages devices", async () => {
-    const own = await makeProject(ada, "private", [
+    const ownProject = await makeProject(ada, "private", [
       [bob, "member"],
       [eve, "viewer"]
     ])
@@ -173,22 +173,30 @@ describe("/client/devices", { timeout: 60_000 }, () => {
       client.ask<Device>("PATCH", path, { body: { sharedWith } })
 
     assert.strictEqual(codeOf(await bob.ask("GET", path)), "permission_denied")
-    assert.strictEqual(codeOf(await share(ada, [own.id, other.id])), "permission_denied")
+    assert.strictEqual(codeOf(await share(ada, [ownProject.id, other.id])), "permission_denied")
     assert.strictEqual(codeOf(await share(ada, ["prj_01K0000000000000000000000Z"])), "permission_denied")
-    assert.deepStrictEqual((await share(ada, [own.id, own.id])).body.sharedWith, [own.id])
+    assert.deepStrictEqual((await share(ada, [ownProject.id, ownProject.id])).body.sharedWith, [
+      ownProject.id
+    ])
     for (const reader of [bob, eve]) {
       const seen = await reader.ask<Device>("GET", path)
-      assert.deepStrictEqual([seen.status, seen.body.sharedWith], [200, [own.id]])
+      assert.deepStrictEqual([seen.status, seen.body.sharedWith], [200, [ownProject.id]])
     }
     assert.strictEqual(codeOf(await share(bob, [])), "permission_denied")
 
     // Of its other projects a member sees those that they may read.
     const hidden = await makeProject(ada)
-    assert.sameMembers([...(await share(ada, [own.id, hidden.id])).body.sharedWith], [own.id, hidden.id])
-    assert.deepStrictEqual((await bob.ask<Device>("GET", path)).body.sharedWith, [own.id])
+    assert.sameMembers(
+      [...(await share(ada, [ownProject.id, hidden.id])).body.sharedWith],
+      [ownProject.id, hidden.id]
+    )
+    assert.deepStrictEqual((await bob.ask<Device>("GET", path)).body.sharedWith, [ownProject.id])
     assert.deepStrictEqual((await share(ada, [])).body.sharedWith, [])
     assert.strictEqual(codeOf(await bob.ask("GET", path)), "permission_denied")
-    const trail = await walk<AuditRecord>(ada, `/client/audit?projectId=${own.id}&action=device.manage`)
+    const trail = await walk<AuditRecord>(
+      ada,
+      `/client/audit?projectId=${ownProject.id}&action=device.manage`
+    )
     assert.deepStrictEqual(
       trail.map(({ outcome }) => outcome),
       ["allowed", "allowed"]
@@ -217,10 +225,10 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     const device = await registerDevice(ada, { sharedWith: [project.id] })
     const path = `/client/devices/${device.id}`
     await reportOffer(hub, device.id)
-    const told = await heardWhile(hub, "deviceEnded", () =>
+    const received = await heardWhile(hub, "deviceEnded", () =>
       ada.ask("PATCH", path, { body: { state: "revoked" } })
     )
-    assert.strictEqual(told, device.id)
+    assert.strictEqual(received, device.id)
     assert.strictEqual((await ada.ask<Device>("GET", path)).body.state, "revoked")
     await reportOffer(hub, device.id)
     assert.strictEqual((await ada.ask<Device>("GET", path)).body.state, "revoked")
@@ -248,10 +256,10 @@ describe("/client/devices", { timeout: 60_000 }, () => {
 
   it("is removed, and notifies every Hub", async () => {
     const { id } = await registerDevice(ada)
-    const told = await heardWhile(hub, "deviceEnded", async () => {
+    const received = await heardWhile(hub, "deviceEnded", async () => {
       assert.strictEqual((await ada.ask("DELETE", `/client/devices/${id}`)).status, 204)
     })
-    assert.strictEqual(told, id)
+    assert.strictEqual(received, id)
     assert.strictEqual(codeOf(await ada.ask("GET", `/client/devices/${id}`)), "permission_denied")
     assert.strictEqual(codeOf(await ada.ask("DELETE", `/client/devices/${id}`)), "permission_denied")
   })
@@ -288,12 +296,12 @@ describe("/client/devices", { timeout: 60_000 }, () => {
       [member, "member"],
       [viewer, "viewer"]
     ])
-    const own = await registerDevice(owner)
+    const ownDevice = await registerDevice(owner)
     const shared = await registerDevice(owner, { sharedWith: [project.id] })
     await reportOffer(hub, shared.id, { workspaces: ["site", "api"], agents: ["scripted"] })
     const ids = async (client: HubClient, query = "") =>
       (await walk<Target>(client, `/client/targets${query}`, 1)).map(({ id }) => id).sort()
-    assert.deepStrictEqual(await ids(owner), [own.id, shared.id].sort())
+    assert.deepStrictEqual(await ids(owner), [ownDevice.id, shared.id].sort())
     assert.deepStrictEqual(await ids(owner, `?projectId=${project.id}`), [shared.id])
     assert.deepStrictEqual(await ids(member), [shared.id])
     assert.deepStrictEqual(await ids(member, `?projectId=${project.id}`), [shared.id])

@@ -37,8 +37,8 @@ describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () 
     `/client/targets/${of}/workspaces/${workspace}/files?projectId=${projectId}`,
     `/client/targets/${of}/workspaces/${workspace}/file?projectId=${projectId}&path=README.md`
   ]
-  const assertCode = async (client: HubClient, asked: ReadonlyArray<string>, code: string) => {
-    for (const path of asked) assert.strictEqual(codeOf(await client.ask("GET", path)), code, path)
+  const assertCode = async (client: HubClient, requests: ReadonlyArray<string>, code: string) => {
+    for (const path of requests) assert.strictEqual(codeOf(await client.ask("GET", path)), code, path)
   }
 
   it("reads linked workspaces from the Edge for members", async () => {
@@ -63,8 +63,8 @@ describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () 
     for (const client of [ada, mia])
       for (const workspace of ["docs", "nowhere", "..%2Fsite", "a'%20OR%201=1"])
         await assertCode(client, paths(target, workspace, project), "workspace_outside_allowlist")
-    const own = await makeProject(ada)
-    await assertCode(ada, paths(target, "site", own.id), "workspace_outside_allowlist")
+    const ownProject = await makeProject(ada)
+    await assertCode(ada, paths(target, "site", ownProject.id), "workspace_outside_allowlist")
   })
 
   it("rejects invalid requests", async () => {

@@ -32,11 +32,11 @@ describe("a list of 100,000 rows", () => {
 
       let inserted = 0
       const walked = new AbortController()
-      const began = performance.now()
+      const startedAt = performance.now()
       const inserts = (async () => {
         while (!walked.signal.aborted) {
           // As many as are due by now; the pace is the test's subject.
-          const due = Math.floor(performance.now() - began) - inserted
+          const due = Math.floor(performance.now() - startedAt) - inserted
           if (due > 0) await list.insert(ROWS + inserted, due, true)
           inserted += Math.max(0, due)
           await sleep(20)

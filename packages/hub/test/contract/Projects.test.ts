@@ -33,16 +33,16 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     ada.ask("POST", "/client/sessions", { body: { projectId, title: "late" } })
 
   it("creates a project owned by the signed-in user", async () => {
-    const made = await ada.ask<Project>("POST", "/client/projects", {
+    const created = await ada.ask<Project>("POST", "/client/projects", {
       body: { name: "Ätlas 🚀 '; DROP TABLE projects; --", description: "about" }
     })
-    assert.strictEqual(made.status, 201)
-    assert.deepInclude(made.body, { description: "about", visibility: "private", role: "owner" })
-    const read = await ada.ask<Project>("GET", `/client/projects/${made.body.id}`)
-    assert.deepStrictEqual([read.status, read.body], [200, made.body])
-    const members = await walk<ProjectMember>(ada, `/client/projects/${made.body.id}/members`)
+    assert.strictEqual(created.status, 201)
+    assert.deepInclude(created.body, { description: "about", visibility: "private", role: "owner" })
+    const read = await ada.ask<Project>("GET", `/client/projects/${created.body.id}`)
+    assert.deepStrictEqual([read.status, read.body], [200, created.body])
+    const members = await walk<ProjectMember>(ada, `/client/projects/${created.body.id}/members`)
     assert.deepEqual<unknown>(members, [
-      { userId: ada.userId, name: "ada", role: "owner", addedAt: made.body.createdAt }
+      { userId: ada.userId, name: "ada", role: "owner", addedAt: created.body.createdAt }
     ])
   })
 
@@ -53,14 +53,14 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     await hub.people.signIn("twin 2", "web", "Twin@example.com")
     const add = (client: HubClient, body: unknown) =>
       client.ask<ProjectMember>("POST", `/client/projects/${id}/members`, { body })
-    const told = async (email: string) => {
+    const textOf = async (email: string) => {
       const answer = await add(ada, { email, role: "member" })
       return [answer.status, codeOf(answer), (answer.body as { readonly message?: string }).message]
     }
-    const unknown = await told("unknown@example.com")
+    const unknown = await textOf("unknown@example.com")
     assert.deepStrictEqual(unknown.slice(0, 2), [409, "conflict"])
     for (const email of ["twin@example.com", "iris.lund@example", "%@example.com", "Iris"])
-      assert.deepStrictEqual(await told(email), unknown, email)
+      assert.deepStrictEqual(await textOf(email), unknown, email)
     for (const client of [bob, eve]) {
       const answers = [
         await add(client, { email: "iris.lund@example.com", role: "viewer" }),
@@ -69,8 +69,11 @@ describe("/client/projects", { timeout: 60_000 }, () => {
       for (const answer of answers)
         assert.deepStrictEqual([answer.status, codeOf(answer)], [403, "permission_denied"])
     }
-    const made = await add(ada, { email: "iris.lund@EXAMPLE.com", role: "viewer" })
-    assert.deepStrictEqual([made.status, made.body.userId, made.body.name], [201, iris.userId, "iris"])
+    const created = await add(ada, { email: "iris.lund@EXAMPLE.com", role: "viewer" })
+    assert.deepStrictEqual(
+      [created.status, created.body.userId, created.body.name],
+      [201, iris.userId, "iris"]
+    )
     for (const body of [
       { role: "viewer" },
       { email: "a@example.com", userId: bob.userId, role: "viewer" },
@@ -116,27 +119,27 @@ describe("/client/projects", { timeout: 60_000 }, () => {
   it("rejects a body over 1 MiB, and ignores unknown fields", async () => {
     const large = await ada.ask("POST", "/client/projects", { body: { name: "x".repeat(1_048_577) } })
     assert.deepStrictEqual([large.status, codeOf(large)], [413, "payload_too_large"])
-    const made = await ada.ask<Project>("POST", "/client/projects", {
+    const created = await ada.ask<Project>("POST", "/client/projects", {
       body: { name: "Known", role: "viewer", id: nowhere }
     })
-    assert.strictEqual(made.status, 201)
-    assert.strictEqual(made.body.role, "owner")
-    assert.notStrictEqual(made.body.id as string, nowhere)
+    assert.strictEqual(created.status, 201)
+    assert.strictEqual(created.body.role, "owner")
+    assert.notStrictEqual(created.body.id as string, nowhere)
   })
 
   it("returns the same response for the same key, and creates one project for concurrent requests", async () => {
     const ask = (body: unknown, key = "first") =>
       ada.ask<Project>("POST", "/client/projects", { body, headers: { "idempotency-key": key } })
-    const made = await ask({ name: "Keyed" })
+    const created = await ask({ name: "Keyed" })
     const again = await ask({ name: "Keyed" })
-    assert.deepStrictEqual([again.status, again.body], [201, made.body])
+    assert.deepStrictEqual([again.status, again.body], [201, created.body])
     assert.strictEqual(again.headers.get("idempotency-replayed"), "true")
     assert.strictEqual(codeOf(await ask({ name: "Other" })), "idempotency_conflict")
-    const own = await bob.ask<Project>("POST", "/client/projects", {
+    const ownProject = await bob.ask<Project>("POST", "/client/projects", {
       body: { name: "Keyed" },
       headers: { "idempotency-key": "first" }
     })
-    assert.notStrictEqual(own.body.id, made.body.id)
+    assert.notStrictEqual(ownProject.body.id, created.body.id)
 
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask({ name: "Parallel" }, "second")))
     const ids = answers.filter(({ status }) => status === 201).map(({ body }) => body.id)
@@ -269,22 +272,22 @@ describe("/client/projects", { timeout: 60_000 }, () => {
       ["PATCH", path, { visibility: "internal" }],
       ["DELETE", path, undefined]
     ] as const) {
-      const heard = await heardWhile(hub, "membership", async () => {
+      const received = await heardWhile(hub, "membership", async () => {
         assert.isBelow((await ada.ask(method, target, { body })).status, 300)
       })
-      assert.strictEqual(heard, id, `${method} ${target}`)
+      assert.strictEqual(received, id, `${method} ${target}`)
     }
   })
 
   it("binds a cursor to its caller", async () => {
     const zoe = await hub.signedIn("zoe")
-    const made: Array<string> = []
-    for (let i = 0; i < 5; i++) made.unshift((await makeProject(zoe)).id)
+    const created: Array<string> = []
+    for (let i = 0; i < 5; i++) created.unshift((await makeProject(zoe)).id)
     assert.sameMembers(
       (await walk<Project>(zoe, "/client/projects", 2))
         .filter(({ role, visibility }) => role === "owner" && visibility === "private")
         .map(({ id }) => id),
-      made
+      created
     )
     const first = await zoe.ask<ListPage<Project>>("GET", "/client/projects?limit=2")
     const cursor = first.body.nextCursor ?? ""
@@ -308,8 +311,8 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     const link = (client: HubClient, workspace: string) =>
       client.ask<WorkspaceLink>("POST", path, { body: { targetId, workspace } })
 
-    const made = await link(ada, "site")
-    assert.deepStrictEqual([made.status, made.body.addedBy], [201, ada.userId])
+    const created = await link(ada, "site")
+    assert.deepStrictEqual([created.status, created.body.addedBy], [201, ada.userId])
     for (const again of [await link(ada, "site"), await link(ada, "elsewhere")])
       assert.deepStrictEqual([again.status, codeOf(again)], [409, "conflict"])
     assert.strictEqual(codeOf(await link(ada, "a\0b")), "schema_validation_failed")
@@ -328,9 +331,9 @@ describe("/client/projects", { timeout: 60_000 }, () => {
       (await walk<WorkspaceLink>(bob, path)).map(({ workspace }) => workspace as string),
       ["site", "ünï/code", "w3"]
     )
-    const gone = `${path}/${targetId}/${encodeURIComponent("ünï/code")}`
-    assert.strictEqual(codeOf(await max.ask("DELETE", gone)), "permission_denied")
-    assert.strictEqual((await bob.ask("DELETE", gone)).status, 204)
+    const linkPath = `${path}/${targetId}/${encodeURIComponent("ünï/code")}`
+    assert.strictEqual(codeOf(await max.ask("DELETE", linkPath)), "permission_denied")
+    assert.strictEqual((await bob.ask("DELETE", linkPath)).status, 204)
     assert.strictEqual(codeOf(await bob.ask("DELETE", `${path}/${targetId}/%00`)), "schema_validation_failed")
     assert.strictEqual((await walk<WorkspaceLink>(bob, path)).length, 2)
     await ada.ask("DELETE", `/client/devices/${targetId}`)

@@ -123,10 +123,10 @@ describe("/client/runs", { timeout: 60_000 }, () => {
   })
 
   it("lists readable runs, newest first, in pages and with filters", async () => {
-    const own = await mirror.project(bob.userId)
+    const ownProject = await mirror.project(bob.userId)
     const runs: Array<RunId> = []
     for (let i = 0; i < 5; i++)
-      runs.unshift(await mirror.run(own, createdRun, ...(i % 2 === 0 ? [runStarted] : [])))
+      runs.unshift(await mirror.run(ownProject, createdRun, ...(i % 2 === 0 ? [runStarted] : [])))
     const walk = async (query: string) => {
       const found: Array<RunId> = []
       let cursor: string | null = ""
@@ -141,7 +141,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       return found
     }
     assert.deepStrictEqual(await walk(""), runs)
-    assert.deepStrictEqual(await walk(`&projectId=${own}`), runs)
+    assert.deepStrictEqual(await walk(`&projectId=${ownProject}`), runs)
     assert.deepStrictEqual(await walk(`&targetId=${mirror.targetId}`), runs)
     assert.deepStrictEqual(
       await walk("&state=running"),
@@ -150,8 +150,8 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(await walk("&state=queued"), [])
     assert.deepStrictEqual(await walk(`&sessionId=${newId("ses")}`), [])
     const adas = await ada.ask<Page<HubRun>>("GET", "/client/runs?limit=200")
-    assert.isFalse(adas.body.items.some(({ projectId }) => projectId === own))
-    const foreign = await ada.ask("GET", `/client/runs?projectId=${own}`)
+    assert.isFalse(adas.body.items.some(({ projectId }) => projectId === ownProject))
+    const foreign = await ada.ask("GET", `/client/runs?projectId=${ownProject}`)
     assert.deepStrictEqual([foreign.status, codeOf(foreign)], [403, "permission_denied"])
   })
 
@@ -183,9 +183,9 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       const foreign = await bob.ask<object>(method, `/client/runs/${runId}${path}`)
       const missing = await bob.ask<object>(method, `/client/runs/${newId("run")}${path}`)
       assert.deepStrictEqual([foreign.status, codeOf(foreign)], [403, "permission_denied"], path)
-      const { requestId: _, ...told } = foreign.body as { readonly requestId: string }
+      const { requestId: _, ...rest } = foreign.body as { readonly requestId: string }
       const { requestId: __, ...untold } = missing.body as { readonly requestId: string }
-      assert.deepStrictEqual(told, untold)
+      assert.deepStrictEqual(rest, untold)
     }
     const malformed = await bob.ask("GET", "/client/runs/run_%00'--")
     assert.strictEqual(codeOf(malformed), "schema_validation_failed")
@@ -218,8 +218,8 @@ describe("/client/runs", { timeout: 60_000 }, () => {
   })
 
   it("routes further input of members, once under a key, and audits it without its text", async () => {
-    const own = await mirror.project(ada.userId)
-    const runId = await mirror.run(own, createdRun, runStarted)
+    const ownProject = await mirror.project(ada.userId)
+    const runId = await mirror.run(ownProject, createdRun, runStarted)
     const send = (client: HubClient, id: RunId, body: unknown = { text: "a private wish" }, key?: string) =>
       client.ask("POST", `/client/runs/${id}/input`, {
         body,
@@ -231,18 +231,21 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       assert.deepStrictEqual([offline.status, codeOf(offline)], [503, "target_offline"])
     }
     const [vera, mia] = [await hub.signedIn("vera"), await hub.signedIn("mia")]
-    await mirror.member(ada.userId, own, vera.userId, "viewer")
-    await mirror.member(ada.userId, own, mia.userId, "member")
+    await mirror.member(ada.userId, ownProject, vera.userId, "viewer")
+    await mirror.member(ada.userId, ownProject, mia.userId, "member")
     assert.strictEqual(codeOf(await send(vera, runId)), "permission_denied")
     assert.strictEqual(codeOf(await send(mia, runId)), "unauthorized_target")
-    const over = await mirror.run(own, createdRun, runStarted, runCompleted)
+    const over = await mirror.run(ownProject, createdRun, runStarted, runCompleted)
     const late = await send(ada, over)
     assert.deepStrictEqual([late.status, codeOf(late)], [409, "conflict"])
     for (const body of [{}, { text: "" }, { text: "a\u0000b" }, { text: "\ud800" }, { text: 7 }]) {
       const refused = await send(ada, runId, body)
       assert.deepStrictEqual([refused.status, codeOf(refused)], [422, "schema_validation_failed"])
     }
-    const trail = await ada.ask<Page<AuditRecord>>("GET", `/client/audit?projectId=${own}&action=run.input`)
+    const trail = await ada.ask<Page<AuditRecord>>(
+      "GET",
+      `/client/audit?projectId=${ownProject}&action=run.input`
+    )
     assert.deepEqual<unknown>(
       trail.body.items.map(({ actor, code, outcome, resource }) => [resource, actor, outcome, code]),
       [

@@ -28,23 +28,23 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  const say = (client: HubClient, { id }: { readonly id: string }, text = "hello", headers = {}) =>
+  const send = (client: HubClient, { id }: { readonly id: string }, text = "hello", headers = {}) =>
     client.ask<Message>("POST", `/client/sessions/${id}/messages`, { body: { text }, headers })
   const change = (client: HubClient, { id }: { readonly id: string }, body: object) =>
     client.ask<Session>("PATCH", `/client/sessions/${id}`, { body })
 
   it("are created in a project, and listed as in the contract", async () => {
-    const made = await ada.ask<Session>("POST", "/client/sessions", {
+    const created = await ada.ask<Session>("POST", "/client/sessions", {
       body: { projectId: project.id, title: "Ünï ' OR 1=1 --" }
     })
-    assert.strictEqual(made.status, 201)
-    assert.deepInclude(made.body, { state: "active", agents: [], activeRuns: [] })
-    assert.strictEqual(made.body.createdBy, ada.userId)
-    assert.deepStrictEqual((await bob.ask("GET", `/client/sessions/${made.body.id}`)).body, made.body)
+    assert.strictEqual(created.status, 201)
+    assert.deepInclude(created.body, { state: "active", agents: [], activeRuns: [] })
+    assert.strictEqual(created.body.createdBy, ada.userId)
+    assert.deepStrictEqual((await bob.ask("GET", `/client/sessions/${created.body.id}`)).body, created.body)
     const list = await bob.ask<ListPage<SessionItem>>("GET", `/client/sessions?projectId=${project.id}`)
     assert.deepStrictEqual(Object.keys(list.body).sort(), ["items", "nextCursor", "requestId"])
-    const item = list.body.items.find(({ id }) => id === made.body.id)
-    const { id, projectId, state, title, updatedAt } = made.body
+    const item = list.body.items.find(({ id }) => id === created.body.id)
+    const { id, projectId, state, title, updatedAt } = created.body
     assert.deepStrictEqual(item, { id, projectId, title, state, updatedAt })
     assert.isNull(list.body.nextCursor)
   })
@@ -89,8 +89,8 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     for (const projectId of [project.id, "prj_01K0000000000000000000000Z"]) {
       const list = await eve.ask("GET", `/client/sessions?projectId=${projectId}`)
       assert.deepStrictEqual([list.status, codeOf(list)], [403, "permission_denied"])
-      const made = await eve.ask("POST", "/client/sessions", { body: { projectId, title: "x" } })
-      assert.deepStrictEqual([made.status, codeOf(made)], [403, "permission_denied"])
+      const created = await eve.ask("POST", "/client/sessions", { body: { projectId, title: "x" } })
+      assert.deepStrictEqual([created.status, codeOf(created)], [403, "permission_denied"])
     }
     assert.deepStrictEqual(await walk(eve, "/client/sessions"), [])
   })
@@ -100,7 +100,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     for (const path of ["", "/messages", "/agents"])
       assert.strictEqual((await bob.ask("GET", `/client/sessions/${session.id}${path}`)).status, 200)
     for (const answer of [
-      await say(bob, session),
+      await send(bob, session),
       await change(bob, session, { title: "x" }),
       await bob.ask(
         "DELETE",
@@ -162,11 +162,11 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     const agents = `/client/sessions/${session.id}/agents`
     const body = { agentId: "scripted", targetId, workspace: "site" }
     const taken = await ada.ask<AgentInstance>("POST", agents, { body })
-    await say(ada, session, "kept")
+    await send(ada, session, "kept")
     for (const state of ["archived", "closed"]) {
       const { updatedAt } = (await change(ada, session, { state })).body
       for (const answer of [
-        await say(ada, session),
+        await send(ada, session),
         await ada.ask("POST", agents, { body }),
         await ada.ask("DELETE", `${agents}?agentInstanceId=${taken.body.id}`)
       ])
@@ -178,15 +178,15 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
   })
 
   it("are ordered by last change, including messages and agents", async () => {
-    const own = await makeProject(ada)
+    const ownProject = await makeProject(ada)
     const [first, second, third] = [
-      await makeSession(ada, own),
-      await makeSession(ada, own),
-      await makeSession(ada, own)
+      await makeSession(ada, ownProject),
+      await makeSession(ada, ownProject),
+      await makeSession(ada, ownProject)
     ]
-    const order = async (query = `?projectId=${own.id}`) =>
+    const order = async (query = `?projectId=${ownProject.id}`) =>
       (await walk<SessionItem>(ada, `/client/sessions${query}`, 2)).map(({ id }) => id)
-    await say(ada, first)
+    await send(ada, first)
     assert.strictEqual((await order())[0], first.id)
     const { id: targetId } = await registerDevice(ada)
     await reportOffer(hub, targetId)
@@ -198,8 +198,8 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(await order(), [third.id, second.id, first.id])
     await ada.ask("DELETE", `/client/sessions/${second.id}/agents?agentInstanceId=${taken.body.id}`)
     assert.deepStrictEqual(await order(), [second.id, third.id, first.id])
-    assert.deepStrictEqual(await order(`?projectId=${own.id}&state=active`), [second.id, first.id])
-    assert.deepStrictEqual(await order(`?projectId=${own.id}&state=archived`), [third.id])
+    assert.deepStrictEqual(await order(`?projectId=${ownProject.id}&state=active`), [second.id, first.id])
+    assert.deepStrictEqual(await order(`?projectId=${ownProject.id}&state=archived`), [third.id])
     assert.deepStrictEqual((await order("")).slice(0, 3), [second.id, third.id, first.id])
     assert.deepStrictEqual(
       await order("?state=archived"),
@@ -211,13 +211,13 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
 
   it("list messages newest first", async () => {
     const session = await makeSession(ada, project)
-    const said = Array.from({ length: 25 }, (_, i) => `message ${i}`)
-    for (const text of said) assert.strictEqual((await say(ada, session, text)).status, 201)
-    await Promise.all(Array.from({ length: 8 }, () => say(ada, session, "at once")))
+    const output = Array.from({ length: 25 }, (_, i) => `message ${i}`)
+    for (const text of output) assert.strictEqual((await send(ada, session, text)).status, 201)
+    await Promise.all(Array.from({ length: 8 }, () => send(ada, session, "at once")))
     const messages = await walk<Message>(bob, `/client/sessions/${session.id}/messages`, 7)
     assert.deepStrictEqual(
       messages.slice(8).map(({ text }) => text),
-      said.toReversed()
+      output.toReversed()
     )
     assert.deepEqual<unknown>(messages[0]?.author, { kind: "user", userId: ada.userId })
     const read = await ada.ask<Session>("GET", `/client/sessions/${session.id}`)
@@ -227,10 +227,10 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
   it("store text unchanged, and reject invalid text", async () => {
     const session = await makeSession(ada, project)
     const text = "'; DROP TABLE messages; --\n\u{1f680} \u202e <script>" + "x".repeat(200_000)
-    const made = await say(ada, session, text)
-    assert.deepStrictEqual([made.status, made.body.text], [201, text])
+    const created = await send(ada, session, text)
+    assert.deepStrictEqual([created.status, created.body.text], [201, text])
     for (const wrong of ["", "a\0b", "\ud83d", "x".repeat(262_145)])
-      assert.strictEqual(codeOf(await say(ada, session, wrong)), "schema_validation_failed")
+      assert.strictEqual(codeOf(await send(ada, session, wrong)), "schema_validation_failed")
     const foreign = await ada.ask("POST", `/client/sessions/${session.id}/messages`, {
       body: { text: "x", runId: "run_01K0000000000000000000000Z" }
     })
@@ -248,11 +248,11 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.strictEqual(again.headers.get("idempotency-replayed"), "true")
     assert.strictEqual(codeOf(await make("Other")), "idempotency_conflict")
 
-    const message = await say(ada, session, "once", headers)
-    assert.strictEqual((await say(ada, session, "once", headers)).body.id, message.body.id)
-    assert.strictEqual(codeOf(await say(ada, session, "twice", headers)), "idempotency_conflict")
+    const message = await send(ada, session, "once", headers)
+    assert.strictEqual((await send(ada, session, "once", headers)).body.id, message.body.id)
+    assert.strictEqual(codeOf(await send(ada, session, "twice", headers)), "idempotency_conflict")
     const many = await Promise.all(
-      Array.from({ length: 6 }, () => say(ada, session, "many", { "idempotency-key": "many" }))
+      Array.from({ length: 6 }, () => send(ada, session, "many", { "idempotency-key": "many" }))
     )
     assert.strictEqual(
       new Set(many.filter(({ status }) => status === 201).map(({ body }) => body.id)).size,
@@ -269,7 +269,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
       })
     assert.strictEqual((await add()).body.id, (await add()).body.id)
     assert.strictEqual((await walk(ada, `/client/sessions/${session.id}/agents`)).length, 1)
-    const long = await say(ada, session, "x", { "idempotency-key": "x".repeat(256) })
+    const long = await send(ada, session, "x", { "idempotency-key": "x".repeat(256) })
     assert.strictEqual(codeOf(long), "schema_validation_failed")
   })
 
@@ -281,21 +281,21 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     ])
     const session = await makeSession(max, team)
     const path = `/client/sessions/${session.id}/agents`
-    const own = await registerDevice(ada)
+    const ownDevice = await registerDevice(ada)
     const shared = await registerDevice(ada, { sharedWith: [team.id] })
-    for (const { id } of [own, shared])
+    for (const { id } of [ownDevice, shared])
       await reportOffer(hub, id, { agents: ["scripted", "codex"], workspaces: ["site"] })
     const add = (targetId: string, agentId = "codex", workspace = "site", more = {}) =>
       max.ask<AgentInstance>("POST", path, { body: { targetId, agentId, workspace, ...more } })
 
-    const made = await add(shared.id)
-    assert.strictEqual(made.status, 201)
-    assert.deepInclude(made.body, { label: "Agent codex", sessionId: session.id })
-    assert.strictEqual(made.body.addedBy, max.userId)
+    const created = await add(shared.id)
+    assert.strictEqual(created.status, 201)
+    assert.deepInclude(created.body, { label: "Agent codex", sessionId: session.id })
+    assert.strictEqual(created.body.addedBy, max.userId)
     const named = await add(shared.id, "scripted", "site", { label: "Tester" })
     assert.strictEqual(named.body.label, "Tester")
     for (const [answer, status, code] of [
-      [await add(own.id), 403, "unauthorized_target"],
+      [await add(ownDevice.id), 403, "unauthorized_target"],
       [await add("dev_01K0000000000000000000000Z"), 403, "unauthorized_target"],
       [await add(shared.id, "claude-code"), 400, "invalid_agent_id"],
       [await add(shared.id, "codex", "secrets"), 403, "workspace_outside_allowlist"],
@@ -309,12 +309,12 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     const listed = await walk<AgentInstance>(bob, path, 1)
     assert.deepStrictEqual(
       listed.map(({ id }) => id),
-      [made.body.id, named.body.id]
+      [created.body.id, named.body.id]
     )
     const read = await bob.ask<Session>("GET", `/client/sessions/${session.id}`)
     assert.deepStrictEqual(read.body.agents, listed)
-    assert.strictEqual((await max.ask("DELETE", `${path}?agentInstanceId=${made.body.id}`)).status, 204)
-    assert.strictEqual((await max.ask("DELETE", `${path}?agentInstanceId=${made.body.id}`)).status, 204)
+    assert.strictEqual((await max.ask("DELETE", `${path}?agentInstanceId=${created.body.id}`)).status, 204)
+    assert.strictEqual((await max.ask("DELETE", `${path}?agentInstanceId=${created.body.id}`)).status, 204)
     assert.strictEqual(codeOf(await max.ask("DELETE", path)), "schema_validation_failed")
     assert.deepStrictEqual(
       (await walk<AgentInstance>(bob, path)).map(({ id }) => id),
@@ -328,9 +328,9 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
   it("list the agents of allowed targets once", async () => {
     const [owner, member] = [await hub.signedIn("owner"), await hub.signedIn("member")]
     const team = await makeProject(owner, "private", [[member, "member"]])
-    const own = await registerDevice(owner)
+    const ownDevice = await registerDevice(owner)
     const shared = await registerDevice(owner, { sharedWith: [team.id] })
-    await reportOffer(hub, own.id, { agents: ["codex", "scripted"] })
+    await reportOffer(hub, ownDevice.id, { agents: ["codex", "scripted"] })
     await reportOffer(hub, shared.id, { agents: ["scripted", "acp:ünï"], online: false })
     const profiles = await walk<AgentProfile>(owner, "/client/agents", 1)
     assert.deepStrictEqual(
@@ -340,11 +340,11 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
       ]),
       [
         ["acp:ünï", [{ targetId: shared.id, available: false }]],
-        ["codex", [{ targetId: own.id, available: true }]],
+        ["codex", [{ targetId: ownDevice.id, available: true }]],
         [
           "scripted",
           [
-            { targetId: own.id, available: true },
+            { targetId: ownDevice.id, available: true },
             { targetId: shared.id, available: false }
           ]
         ]

@@ -50,10 +50,10 @@ describe("Sign-in with a browser", { timeout: 60_000 }, () => {
     assert.deepInclude(user, { name: "Ada", email: "ada@example.com" })
     assert.strictEqual(kind, "web")
     assert.match(
-      browser.told.get("__Host-corral") ?? "",
+      browser.setCookies.get("__Host-corral") ?? "",
       /^__Host-corral=corral_s_[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; Secure; SameSite=Lax$/
     )
-    assert.notInclude(browser.told.get("__Host-corral-csrf") ?? "HttpOnly", "HttpOnly")
+    assert.notInclude(browser.setCookies.get("__Host-corral-csrf") ?? "HttpOnly", "HttpOnly")
   })
 
   it("identifies a user by issuer and subject, also with another name and address", async () => {

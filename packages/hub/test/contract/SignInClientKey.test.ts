@@ -12,14 +12,19 @@ const p256 = () => generateKeyPairSync("ec", { namedCurve: "P-256" })
 const pem = (key: KeyObject) => String(key.export({ format: "pem", type: "pkcs8" }))
 
 /** What comes of a sign-in at a provider that knows a public key of its client, of a Hub that has a private one. */
-const signedIn = async (file: string, known: KeyObject, alg: string, kid?: string) => {
+const signedIn = async (file: string, publicKey: KeyObject, alg: string, kid?: string) => {
   const folder = mkdtempSync(join(tmpdir(), "corral-hub-"))
   const issuer = await Issuer.open()
   onTestFinished(async () => {
     await issuer.close()
     rmSync(folder, { recursive: true })
   })
-  const key = { ...known.export({ format: "jwk" }), alg, use: "sig", ...(kid === undefined ? {} : { kid }) }
+  const key = {
+    ...publicKey.export({ format: "jwk" }),
+    alg,
+    use: "sig",
+    ...(kid === undefined ? {} : { kid })
+  }
   issuer.clientAuth = {
     token_endpoint_auth_method: "private_key_jwt",
     token_endpoint_auth_signing_alg: alg,

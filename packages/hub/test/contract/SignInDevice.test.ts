@@ -141,8 +141,10 @@ describe("Sign-in of a program", { timeout: 60_000 }, () => {
   it.each(["", "x", "'; DROP TABLE device_codes;--", "\u0000", "\ud800", "x".repeat(4_096)])(
     "finds no program for an unknown code (%#)",
     async (code) => {
-      const asked = await hub.client.ask("POST", "/client/auth/device/token", { body: { deviceCode: code } })
-      assert.strictEqual(codeOf(asked), "unauthorized")
+      const response = await hub.client.ask("POST", "/client/auth/device/token", {
+        body: { deviceCode: code }
+      })
+      assert.strictEqual(codeOf(response), "unauthorized")
       assert.strictEqual(codeOf(await answer(code.slice(0, 32), "allow")), "permission_denied")
     }
   )

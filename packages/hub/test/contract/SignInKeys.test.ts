@@ -111,10 +111,13 @@ describe("API keys", { timeout: 60_000 }, () => {
 
   it("are listed for their owner only, in pages", async () => {
     const [ada, eve] = [await hub.atBrowser("owner"), await hub.atBrowser("eve")]
-    const made = [await create(ada), await create(ada), await create(ada)].map(({ id }) => id)
+    const created = [await create(ada), await create(ada), await create(ada)].map(({ id }) => id)
     const first = (await ada.ask<Page>("GET", `${KEYS}?limit=2`)).body
     const second = (await ada.ask<Page>("GET", `${KEYS}?limit=2&cursor=${first.nextCursor}`)).body
-    assert.deepStrictEqual([...first.items, ...second.items].map(({ id }) => id).toSorted(), made.toSorted())
+    assert.deepStrictEqual(
+      [...first.items, ...second.items].map(({ id }) => id).toSorted(),
+      created.toSorted()
+    )
     assert.isNull(second.nextCursor)
     assert.deepStrictEqual((await eve.ask<Page>("GET", KEYS)).body.items, [])
     assert.strictEqual(
@@ -122,7 +125,7 @@ describe("API keys", { timeout: 60_000 }, () => {
       "schema_validation_failed"
     )
     // Keys of another user and missing keys get the same response.
-    const theirs = await eve.ask<object>("DELETE", `${KEYS}/${made[0]}`)
+    const theirs = await eve.ask<object>("DELETE", `${KEYS}/${created[0]}`)
     const missing = await eve.ask<object>("DELETE", `${KEYS}/key_01K00000000000000000000000`)
     assert.strictEqual(codeOf(theirs), "permission_denied")
     assert.deepStrictEqual({ ...theirs.body, requestId: "" }, { ...missing.body, requestId: "" })

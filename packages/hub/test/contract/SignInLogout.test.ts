@@ -29,8 +29,8 @@ describe("A logout token of the provider", { timeout: 60_000 }, () => {
 
   const signedIn = async (name: string): Promise<Browser> => {
     const browser = new Browser()
-    const begun = await browser.hub(`${hub.url}/client/auth/login`)
-    await browser.hub(await issuer.signIn(browser, locationOf(begun), name))
+    const signIn = await browser.hub(`${hub.url}/client/auth/login`)
+    await browser.hub(await issuer.signIn(browser, locationOf(signIn), name))
     assert.isTrue(await isSignedIn(browser))
     return browser
   }

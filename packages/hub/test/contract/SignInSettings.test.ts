@@ -52,8 +52,8 @@ describe("A Hub and its identity provider", { timeout: 60_000 }, () => {
     const enters = async (name: string, claims: Record<string, unknown>) => {
       issuer.people.set(name, claims)
       const browser = new Browser()
-      const begun = await browser.hub(`${hub.url}/client/auth/login`)
-      const answer = await browser.hub(await issuer.signIn(browser, locationOf(begun), name))
+      const signIn = await browser.hub(`${hub.url}/client/auth/login`)
+      const answer = await browser.hub(await issuer.signIn(browser, locationOf(signIn), name))
       return answer.status === 302 || codeOf(answer)
     }
     const email = { email: "a@example.com", email_verified: true }
@@ -108,10 +108,10 @@ describe("A Hub and its identity provider", { timeout: 60_000 }, () => {
     /** Types a name at the provider; gives who that is. */
     const signIn = async (name: string) => {
       const browser = new Browser()
-      const begun = locationOf(await browser.hub(`${hub.url}/client/auth/login?returnTo=/here`))
-      const issuer = new URL(begun).origin
+      const redirect = locationOf(await browser.hub(`${hub.url}/client/auth/login?returnTo=/here`))
+      const issuer = new URL(redirect).origin
       assert.match(issuer, /^http:\/\/127\.0\.0\.1:\d+$/)
-      const page = new URL(locationOf(await browser.send(begun)), issuer).href
+      const page = new URL(locationOf(await browser.send(redirect)), issuer).href
       const shown = await browser.send(page)
       assert.include(await shown.text(), "Your name")
       assert.include(shown.headers.get("content-security-policy") ?? "", "default-src 'none'")

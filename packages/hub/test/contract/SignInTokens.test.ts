@@ -96,15 +96,15 @@ describe("Sign-ins and their tokens", { timeout: 60_000 }, () => {
     })
 
     it("can be ended all at once except the current one", async () => {
-      const [kept, cli, web, foreign] = [
+      const [stored, cli, web, foreign] = [
         await another("clears", "web"),
         await another("clears", "cli"),
         await another("clears", "web"),
         await another("clears other", "web")
       ]
-      assert.strictEqual((await kept.client.ask("DELETE", "/client/auth/sessions")).status, 204)
+      assert.strictEqual((await stored.client.ask("DELETE", "/client/auth/sessions")).status, 204)
       assert.deepStrictEqual(
-        await Promise.all([kept, cli, web, foreign].map(({ client }) => isGood(client.token ?? ""))),
+        await Promise.all([stored, cli, web, foreign].map(({ client }) => isGood(client.token ?? ""))),
         [true, false, false, true]
       )
     })

@@ -89,17 +89,21 @@ describe("Tasks", { timeout: 60_000 }, () => {
   })
 
   it("requires a linked workspace on a shared target, and accepts any on an own target", async () => {
-    const own = await mirror.project(ada.userId)
+    const ownProject = await mirror.project(ada.userId)
     const mia = await hub.signedIn("mia")
-    await mirror.member(ada.userId, own, mia.userId, "member")
+    await mirror.member(ada.userId, ownProject, mia.userId, "member")
     const there = new Mirror(hub)
-    await there.device(ada.userId, own, project)
+    await there.device(ada.userId, ownProject, project)
     // What is linked to another project, or of another target, is not linked to this one.
     await there.link(project, "demo")
-    await mirror.link(own, "demo")
-    await there.link(own, "site")
+    await mirror.link(ownProject, "demo")
+    await there.link(ownProject, "site")
     const named = (workspace: string) =>
-      task({ projectId: own, targetId: there.targetId, workspace: workspace as CreateTask["workspace"] })
+      task({
+        projectId: ownProject,
+        targetId: there.targetId,
+        workspace: workspace as CreateTask["workspace"]
+      })
     for (const workspace of ["demo", "Site", "site/", "%"]) {
       const refused = await make(mia, named(workspace))
       assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "workspace_outside_allowlist"])
@@ -108,7 +112,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     assert.strictEqual((await make(mia, named("site"))).status, 201)
     const trail = await ada.ask<Page<AuditRecord>>(
       "GET",
-      `/client/audit?projectId=${own}&actor=${mia.userId}`
+      `/client/audit?projectId=${ownProject}&actor=${mia.userId}`
     )
     assert.deepStrictEqual(
       [...new Set(trail.body.items.map(({ code, outcome }) => `${outcome} ${code}`))],
@@ -196,20 +200,23 @@ describe("Tasks", { timeout: 60_000 }, () => {
   })
 
   it("is listed by state, in pages", async () => {
-    const own = await mirror.project(ada.userId)
-    const made: Array<TaskId> = []
-    for (let i = 0; i < 3; i++) made.unshift((await make(ada, task({ projectId: own }))).body.id)
-    const first = await ada.ask<Page<Task>>("GET", `/client/tasks?projectId=${own}&limit=2&state=queued`)
+    const ownProject = await mirror.project(ada.userId)
+    const created: Array<TaskId> = []
+    for (let i = 0; i < 3; i++) created.unshift((await make(ada, task({ projectId: ownProject }))).body.id)
+    const first = await ada.ask<Page<Task>>(
+      "GET",
+      `/client/tasks?projectId=${ownProject}&limit=2&state=queued`
+    )
     const rest = await ada.ask<Page<Task>>(
       "GET",
-      `/client/tasks?projectId=${own}&limit=2&state=queued&cursor=${first.body.nextCursor}`
+      `/client/tasks?projectId=${ownProject}&limit=2&state=queued&cursor=${first.body.nextCursor}`
     )
     assert.deepStrictEqual(
       [...first.body.items, ...rest.body.items].map(({ id }) => id),
-      made
+      created
     )
     assert.isNull(rest.body.nextCursor)
-    const none = await ada.ask<Page<Task>>("GET", `/client/tasks?projectId=${own}&state=failed`)
+    const none = await ada.ask<Page<Task>>("GET", `/client/tasks?projectId=${ownProject}&state=failed`)
     assert.deepStrictEqual(none.body.items, [])
   })
 
@@ -239,11 +246,11 @@ describe("Tasks", { timeout: 60_000 }, () => {
   })
 
   it("is audited, including refusals, without its text", async () => {
-    const own = await mirror.project(ada.userId)
-    const { body } = await make(ada, task({ projectId: own, input: { text: "a secret wish" } }))
-    await make(ada, task({ projectId: own, onOffline: "fail" }))
+    const ownProject = await mirror.project(ada.userId)
+    const { body } = await make(ada, task({ projectId: ownProject, input: { text: "a secret wish" } }))
+    await make(ada, task({ projectId: ownProject, onOffline: "fail" }))
     await ada.ask("POST", `/client/tasks/${body.id}/cancel`)
-    const trail = await ada.ask<Page<AuditRecord>>("GET", `/client/audit?projectId=${own}`)
+    const trail = await ada.ask<Page<AuditRecord>>("GET", `/client/audit?projectId=${ownProject}`)
     assert.deepStrictEqual(
       trail.body.items.map(({ action, code, outcome }) => [action, outcome, code]),
       [

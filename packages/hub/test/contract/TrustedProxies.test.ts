@@ -26,7 +26,7 @@ describe("A Hub behind a trusted proxy", { timeout: 60_000 }, () => {
   ] as const
 
   it.each(requests)("%s %s: limits one client, and no other", async (method, path, body, status) => {
-    const address = `198.51.100.${1 + requests.findIndex(([, known]) => known === path)}`
+    const address = `198.51.100.${1 + requests.findIndex(([, each]) => each === path)}`
     const ask = (from: string) => hub.client.ask(method, path, { body, headers: behind(from) })
     const statuses: Array<number> = []
     for (let i = 0; i < 7; i++) statuses.push((await ask(`203.0.113.${i}, ${address}`)).status)
@@ -37,7 +37,7 @@ describe("A Hub behind a trusted proxy", { timeout: 60_000 }, () => {
   })
 
   it.each(requests)("%s %s: counts an IPv6 client by its /64 network", async (method, path, body, status) => {
-    const network = `2001:db8:0:${1 + requests.findIndex(([, known]) => known === path)}`
+    const network = `2001:db8:0:${1 + requests.findIndex(([, each]) => each === path)}`
     const ask = (from: string) => hub.client.ask(method, path, { body, headers: behind(from) })
     const statuses: Array<number> = []
     for (let i = 1; i <= 7; i++) statuses.push((await ask(`${network}:${i}:${i}::${i}`)).status)

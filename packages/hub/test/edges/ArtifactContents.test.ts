@@ -109,9 +109,9 @@ describe("ArtifactContents", () => {
         taken.reduce((sum, length) => sum + length, 0),
         content.length
       )
-      const asked = offsets.length
+      const offsetCount = offsets.length
       yield* Effect.exit(reading)
-      assert.strictEqual(offsets.length, 2 * asked)
+      assert.strictEqual(offsets.length, 2 * offsetCount)
     }).pipe(Effect.provide(layer), Effect.runPromise)
   })
 })

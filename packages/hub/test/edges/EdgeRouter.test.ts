@@ -84,9 +84,9 @@ const ways = {
 >
 
 /** What comes of a command that ends so. */
-const asked = (
+const requested = (
   way: keyof typeof ways,
-  asked: CommandResult,
+  request: CommandResult,
   commands: ReadonlyArray<string> = ["OpenPreview"]
 ) =>
   Effect.flatMap(EdgeRouter, (router): Effect.Effect<unknown, { readonly _tag: string }> =>
@@ -96,7 +96,7 @@ const asked = (
       EdgeRouter.layer.pipe(
         Layer.provide(
           Layer.succeed(Commands, {
-            send: () => Effect.succeed(asked),
+            send: () => Effect.succeed(request),
             claim: () => Effect.succeed([]),
             resend: () => Effect.void,
             answer: () => Effect.void,
@@ -136,9 +136,9 @@ describe("EdgeRouter", () => {
   it.effect.each(names)("%s: the Edge's codes are the ones that mean that here, and no other", (way) =>
     Effect.gen(function* () {
       for (const [code, means] of Object.entries(ways[way][1]))
-        assert.strictEqual(failureOf(yield* asked(way, refused(code)))?.["code"], means, code)
+        assert.strictEqual(failureOf(yield* requested(way, refused(code)))?.["code"], means, code)
       if (way === "start") return
-      const other = yield* asked(way, refused("invalid_agent_id"))
+      const other = yield* requested(way, refused("invalid_agent_id"))
       assert.isTrue(Exit.hasDies(other))
     })
   )
@@ -146,7 +146,7 @@ describe("EdgeRouter", () => {
   it.effect.each(names)("%s: dies if the answer belongs to another request", (way) =>
     Effect.gen(function* () {
       for (const value of [null, {}, [{}], { id: newId("run"), runId: newId("run") }])
-        assert.isTrue(Exit.hasDies(yield* asked(way, answered({ _tag: "Done", value }))))
+        assert.isTrue(Exit.hasDies(yield* requested(way, answered({ _tag: "Done", value }))))
     })
   )
 
@@ -156,7 +156,7 @@ describe("EdgeRouter", () => {
       Effect.gen(function* () {
         const writes = ["start", "cancel", "input", "decide"].includes(way)
         for (const _tag of ["NotSent", "Waits", "Unknown"] as const) {
-          const failure = failureOf(yield* asked(way, { _tag }))
+          const failure = failureOf(yield* requested(way, { _tag }))
           assert.strictEqual(failure?.["code"], "target_offline")
           const outcome = _tag === "Unknown" && writes ? { outcome: "unknown" } : {}
           assert.deepStrictEqual(failure?.["details"], { targetId, ...outcome })
@@ -167,7 +167,7 @@ describe("EdgeRouter", () => {
   it.effect("accepts only preview addresses on the device itself", () =>
     Effect.gen(function* () {
       const opened = (more: object) =>
-        asked("openPreview", answered({ _tag: "Done", value: { ...openedPreview, ...more } }))
+        requested("openPreview", answered({ _tag: "Done", value: { ...openedPreview, ...more } }))
       assert.deepStrictEqual(yield* opened({}), Exit.succeed(openedPreview))
       const ticket = "T".repeat(43)
       const others: ReadonlyArray<object> = [
@@ -194,7 +194,7 @@ describe("EdgeRouter", () => {
   it.effect("sends no command that the Edge does not support", () =>
     Effect.gen(function* () {
       const done = answered({ _tag: "Done", value: openedPreview })
-      const failure = failureOf(yield* asked("openPreview", done, []))
+      const failure = failureOf(yield* requested("openPreview", done, []))
       assert.deepInclude(failure, { code: "conflict" })
       assert.match(String(failure?.["message"]), /^The Edge of this device is too old/)
     })
@@ -202,11 +202,11 @@ describe("EdgeRouter", () => {
 
   it.effect("passes on the refusal of a revoked device", () =>
     Effect.gen(function* () {
-      const gone = answered({
+      const afterwards = answered({
         _tag: "Refused",
         error: { code: "target_offline", message: "x", details: { outcome: "unknown" } }
       })
-      const failure = failureOf(yield* asked("cancel", gone))
+      const failure = failureOf(yield* requested("cancel", afterwards))
       assert.deepStrictEqual(failure?.["details"], { targetId, outcome: "unknown" })
     })
   )

@@ -40,13 +40,13 @@ export class ChangeFollower {
             Object.entries(hint).some(([name, value]) => name === k && value === v)
           )
       )
-    const come = async (): Promise<number> => {
+    const next = async (): Promise<number> => {
       const at = find()
       if (at >= 0) return at
       await new Promise<void>((resolve) => (this.waiting = [...this.waiting, resolve]))
-      return come()
+      return next()
     }
-    return within(come(), 20_000, `${JSON.stringify(wanted)} in ${JSON.stringify(this.hints)}`)
+    return within(next(), 20_000, `${JSON.stringify(wanted)} in ${JSON.stringify(this.hints)}`)
   }
 
   /** Waits until the Hub ends it. */

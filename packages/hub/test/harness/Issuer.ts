@@ -93,8 +93,8 @@ export class Issuer {
     let next = new URL(authorizationUrl)
     for (let steps = 0; next.origin === this.url; steps++) {
       if (steps > 10) throw new Error(`the provider goes in circles: ${next.pathname}`)
-      const asks = next.pathname.startsWith("/interaction/") && !next.pathname.endsWith("/abort")
-      const response = asks
+      const request = next.pathname.startsWith("/interaction/") && !next.pathname.endsWith("/abort")
+      const response = request
         ? await browser.send(next.href, {
             method: "POST",
             body: new URLSearchParams({ prompt: "login", login: name, password: "x" })

@@ -83,12 +83,12 @@ export const taken = (command: EdgeCommand): CommandOutcome | undefined => {
   // The name says which payload it is.
   const { create, runId: id } = command.payload as CommandPayload<"StartRun">
   const at = "2026-11-21T12:00:00.000Z"
-  const told = { state: "created", timeoutMs: 1_000, lastSeq: 1, pendingApprovals: [] } as const
+  const received = { state: "created", timeoutMs: 1_000, lastSeq: 1, pendingApprovals: [] } as const
   const { env: _, sessionId, ...rest } = create
   const run: Run = {
     ...rest,
     ...(sessionId === undefined ? {} : { sessionId }),
-    ...told,
+    ...received,
     id,
     createdAt: at,
     updatedAt: at
@@ -138,16 +138,18 @@ export class LinkedEdge {
       "the link"
     )
     const scope = Scope.makeUnsafe()
-    const made = Effect.gen(function* () {
+    const created = Effect.gen(function* () {
       // What the library's reader and writer use of a WebSocket, `ws` has under the same names.
-      const own = yield* Socket.fromWebSocket(Effect.succeed(socket as unknown as Socket.WebSocketLike))
+      const edgeSocket = yield* Socket.fromWebSocket(
+        Effect.succeed(socket as unknown as Socket.WebSocketLike)
+      )
       const protocol = yield* RpcClient.makeProtocolSocket({ pingTimeout: "30 seconds" }).pipe(
-        Effect.provideService(Socket.Socket, own),
+        Effect.provideService(Socket.Socket, edgeSocket),
         Effect.provideService(RpcSerialization.RpcSerialization, RpcSerialization.json)
       )
       return yield* RpcClient.make(EdgeLink).pipe(Effect.provideService(RpcClient.Protocol, protocol))
     })
-    const client = await Effect.runPromise(Scope.provide(made, scope))
+    const client = await Effect.runPromise(Scope.provide(created, scope))
     return new LinkedEdge(dialling, socket, client, scope)
   }
 
@@ -268,9 +270,9 @@ export class LinkedEdge {
   private call<A>(
     effect: Effect.Effect<A, LinkFailure | RpcClientError.RpcClientError>
   ): Promise<Result.Result<A, Failure>> {
-    const told = Effect.mapError(effect, (error): Failure =>
+    const received = Effect.mapError(effect, (error): Failure =>
       "code" in error ? error : { code: "broken", message: String(error) }
     )
-    return within(Effect.runPromise(Effect.result(told)), 40_000, "an answer over the link")
+    return within(Effect.runPromise(Effect.result(received)), 40_000, "an answer over the link")
   }
 }

@@ -10,9 +10,9 @@ export const heardWhile = (hub: HubProcess, kind: NoticeKind, act: () => Promise
     Effect.scoped(
       Effect.gen(function* () {
         const pg = yield* PgClient.PgClient
-        const said = yield* pg.listen(channels[kind])
+        const notices = yield* pg.listen(channels[kind])
         yield* Effect.promise(act)
-        const { payload } = yield* Queue.take(said)
+        const { payload } = yield* Queue.take(notices)
         return payload
       })
     ).pipe(Effect.timeout("5 seconds"))

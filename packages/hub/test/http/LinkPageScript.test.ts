@@ -41,7 +41,7 @@ const opened = async (answers: Readonly<Record<string, ReadonlyArray<Told>>>, la
   const asked: Array<string> = []
   const sent: Array<RequestInit> = []
   const gone: Array<string> = []
-  const left = new Map(Object.entries(answers).map(([path, told]) => [path, [...told]]))
+  const left = new Map(Object.entries(answers).map(([path, received]) => [path, [...received]]))
   const names = {
     navigator: { language },
     document: {
@@ -56,8 +56,8 @@ const opened = async (answers: Readonly<Record<string, ReadonlyArray<Told>>>, la
     fetch: (path: string, init?: RequestInit) => {
       asked.push(path)
       if (init !== undefined) sent.push(init)
-      const told = left.get(path) ?? []
-      const [status, body] = (told.length > 1 ? told.shift() : told[0]) ?? [500, {}]
+      const received = left.get(path) ?? []
+      const [status, body] = (received.length > 1 ? received.shift() : received[0]) ?? [500, {}]
       return Promise.resolve({ status, ok: status < 300, json: () => Promise.resolve(body) })
     }
   }
@@ -126,9 +126,9 @@ describe("The page of a chat link", () => {
     [403, "was used, has expired"],
     [422, "was used, has expired"],
     [500, "Can't reach the Hub"]
-  ])("explains status %i", async (status, said) => {
+  ])("explains status %i", async (status, text) => {
     const { at } = await opened({ ...signedIn, [look]: [[status, {}]] })
-    assert.include(at("said").textContent, said)
+    assert.include(at("said").textContent, text)
     assert.isTrue(at("ask").hidden)
   })
 

@@ -70,12 +70,12 @@ describe("Hub that stops during the dispatch of a task", { timeout: 60_000 }, ()
     const hub = await openHub()
     const before = await worldOf(hub)
     await hub.end("SIGKILL")
-    const made: Array<readonly [string, OnOffline]> = []
+    const created: Array<readonly [string, OnOffline]> = []
     for (const point of points)
       for (const onOffline of ["fail", "queue"] as const)
-        made.push([await until(hub, before, onOffline, point), onOffline])
+        created.push([await until(hub, before, onOffline, point), onOffline])
     const world = await restarted(hub, before)
-    for (const [id, onOffline] of made) {
+    for (const [id, onOffline] of created) {
       const task = await untilTask(world, id, onOffline === "fail" ? "failed" : "queued")
       assert.deepStrictEqual(
         [task.runId, task.error?.code],
@@ -83,7 +83,7 @@ describe("Hub that stops during the dispatch of a task", { timeout: 60_000 }, ()
       )
     }
     const edge = await LinkedEdge.link(hub.url, world)
-    for (const [id, onOffline] of made) if (onOffline === "queue") await untilTask(world, id, "dispatched")
+    for (const [id, onOffline] of created) if (onOffline === "queue") await untilTask(world, id, "dispatched")
     assert.lengthOf(edge.commands, points.length)
     await edge.leave()
   })
@@ -92,7 +92,7 @@ describe("Hub that stops during the dispatch of a task", { timeout: 60_000 }, ()
     const hub = await openHub()
     const before = await worldOf(hub)
     const edge = await LinkedEdge.link(hub.url, { ...before, answers: () => undefined })
-    const { body: asked } = await before.client.ask<{ readonly id: string }>("POST", "/web/agent-tasks", {
+    const { body: response } = await before.client.ask<{ readonly id: string }>("POST", "/web/agent-tasks", {
       body: { ...createRun, projectId: before.projectId, targetId: before.deviceId }
     })
     const [start] = await edge.count(1)
@@ -113,7 +113,7 @@ describe("Hub that stops during the dispatch of a task", { timeout: 60_000 }, ()
     await hub.end("SIGKILL")
     const world = await restarted(hub, before)
     const last = await LinkedEdge.link(hub.url, { ...world, instanceId: edge.instanceId })
-    const task = await untilTask(world, asked.id, "dispatched")
+    const task = await untilTask(world, response.id, "dispatched")
     assert.strictEqual(`start.${task.runId}`, start.commandId)
     assert.lengthOf(last.commands, 0)
     await last.leave()

@@ -25,15 +25,15 @@ export interface Known {
 
 export class HostileFrames {
   private readonly next: () => number
-  private readonly known: Known
+  private readonly ids: Known
   /** Generation of the link that sends the frames, which most of them have. */
   generation: number | undefined
   private last = ""
   private id = 1_000_000
 
-  constructor(seed: number, known: Known) {
+  constructor(seed: number, ids: Known) {
     this.next = seeded(seed)
-    this.known = known
+    this.ids = ids
   }
 
   /** The next frame. */
@@ -71,7 +71,7 @@ export class HostileFrames {
   }
 
   private payload(tag: string): unknown {
-    const { deviceId, foreignDevice, foreignRun, runId } = this.known
+    const { deviceId, foreignDevice, foreignRun, runId } = this.ids
     const device = this.pick<unknown>([deviceId, foreignDevice, this.text()])
     const run = this.pick<unknown>([runId, foreignRun, "run_01K00000000000000000000000", this.text()])
     const generation = this.generationOrOther()

@@ -51,7 +51,7 @@ export const attack = async (frames: number, seed: number): Promise<Attack> => {
       )
     )
   const before = [await state(honest.world), (await state(attacker.world))[0]?.["runs"]]
-  const known = {
+  const ids = {
     deviceId: attacker.world.deviceId,
     foreignDevice: honest.world.deviceId,
     runId: attacker.runId,
@@ -114,7 +114,7 @@ export const attack = async (frames: number, seed: number): Promise<Attack> => {
 
   /** Its bursts follow each other; the lanes run side by side. */
   const lane = async (number: number): Promise<void> => {
-    const hostile = new HostileFrames(seed * 10 + number, known)
+    const hostile = new HostileFrames(seed * 10 + number, ids)
     for (let bursts = 1; figures.frames < frames; bursts++) {
       await burst(hostile, number === 0)
       if (bursts % 20 === 0) await isFair()

@@ -258,8 +258,8 @@ describe("links", { timeout: 60_000 }, () => {
       const answer = await open()
       assert.deepStrictEqual([answer.status, answer.body], [200, opened], answer.text)
       assert.deepInclude(edge.commands.at(-1), { name: "OpenPreview", payload: { runId, previewId } })
-      const kept = await sql(`SELECT 1 FROM edge_commands WHERE command LIKE '%${previewId}%'`)
-      assert.deepStrictEqual(kept, [], "no address is kept")
+      const stored = await sql(`SELECT 1 FROM edge_commands WHERE command LIKE '%${previewId}%'`)
+      assert.deepStrictEqual(stored, [], "no address is kept")
 
       edge.answers = () => ({ _tag: "Refused", error: { code: "not_found", message: "x" } })
       const closed = await open()
@@ -337,7 +337,7 @@ describe("links", { timeout: 60_000 }, () => {
       const { edge, world } = await linked()
       const runId = newId<RunId>("run")
       const payload = { runId, create: createRun }
-      const asked = await hub.people.act(
+      const response = await hub.people.act(
         Effect.flatMap(Commands, (commands) =>
           commands.send({
             id: startCommandId(runId),
@@ -349,7 +349,7 @@ describe("links", { timeout: 60_000 }, () => {
           })
         )
       )
-      assert.deepStrictEqual(asked, { _tag: "NotSent" })
+      assert.deepStrictEqual(response, { _tag: "NotSent" })
       assert.lengthOf(edge.commands, 0)
     })
 

@@ -60,9 +60,11 @@ describe("Several Hubs on one database", { timeout: 90_000 }, () => {
 
   it("start a waiting task once when both learn that the device is online", async () => {
     const world = await worldOf(a)
-    const made = await Promise.all(Array.from({ length: 8 }, () => makeTask(world, { onOffline: "queue" })))
+    const created = await Promise.all(
+      Array.from({ length: 8 }, () => makeTask(world, { onOffline: "queue" }))
+    )
     const edge = await LinkedEdge.link(b.url, world)
-    const runs = await Promise.all(made.map(({ body }) => untilTask(world, body.id, "dispatched")))
+    const runs = await Promise.all(created.map(({ body }) => untilTask(world, body.id, "dispatched")))
     assert.deepStrictEqual(
       new Set(edge.commands.map(({ commandId }) => commandId)),
       new Set(runs.map(({ runId }) => `start.${runId}`))

@@ -41,8 +41,8 @@ describe("Time limits of a link", { timeout: 60_000 }, () => {
   it("is extended by another proof, and ends when the last proof expires", async () => {
     const edge = await LinkedEdge.link(url, await worldOf(hub))
     const { generation } = edge
-    const began = Date.now()
-    while (Date.now() - began < 4_000) {
+    const startedAt = Date.now()
+    while (Date.now() - startedAt < 4_000) {
       await edge.hello()
       assert.isTrue(Result.isSuccess(await edge.prove()))
     }

@@ -23,11 +23,11 @@ export const deviceOf = async (
   ...sharedWith: ReadonlyArray<ProjectId>
 ): Promise<{ readonly deviceId: DeviceId; readonly key: KeyPair }> => {
   const key = newKeyPair()
-  const made = await client.ask<Device>("POST", "/client/devices/register", {
+  const created = await client.ask<Device>("POST", "/client/devices/register", {
     body: { name: "laptop", kind, publicKey: key.publicKey }
   })
-  assert.strictEqual(made.status, 201, made.text)
-  const { id } = made.body
+  assert.strictEqual(created.status, 201, created.text)
+  const { id } = created.body
   if (sharedWith.length > 0) await client.ask("PATCH", `/client/devices/${id}`, { body: { sharedWith } })
   return { deviceId: id, key }
 }

@@ -39,7 +39,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
   const sql = (act: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, SqlError.SqlError>) =>
     hub.people.act(Effect.flatMap(SqlClient.SqlClient, act))
   /** The Hub has heard of all that was appended: who comes now hears of what comes after it. */
-  const heard = async () => {
+  const receive = async () => {
     const follower = await ChangeFollower.open(ada)
     const id = await mirror.run(project, createdRun)
     await follower.hint({ kind: "run", id })
@@ -57,7 +57,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
       approvalRequested(done),
       approvalResolved(done, "denied")
     )
-    await heard()
+    await receive()
     const news = await ChangeFollower.open(ada)
     await news.hint({ id: mirror.targetId, state: "offline" })
     await news.hint({ id: pending, state: "pending" })
@@ -84,7 +84,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
 
   it("sends a change only for events that change a state", async () => {
     const runId = await mirror.run(project, createdRun, runStarted)
-    await heard()
+    await receive()
     const news = await ChangeFollower.open(ada)
     for (let seq = 3; seq < 10; seq++) await mirror.append(runId, seq, messageDelta("x"))
     await mirror.append(runId, 10, runCompleted)
@@ -97,22 +97,22 @@ describe("/client/news", { timeout: 60_000 }, () => {
   })
 
   it("sends changes only to readers who may see them, and to members while they are members", async () => {
-    const own = await mirror.project(ada.userId)
+    const ownProject = await mirror.project(ada.userId)
     const theirs = new Mirror(hub)
-    await theirs.device(ada.userId, own)
+    await theirs.device(ada.userId, ownProject)
     const approval = newId<ApprovalId>("apr")
-    const runId = await theirs.run(own, createdRun, runStarted, approvalRequested(approval))
+    const runId = await theirs.run(ownProject, createdRun, runStarted, approvalRequested(approval))
     const [news, adas] = [await ChangeFollower.open(bob), await ChangeFollower.open(ada)]
     await theirs.append(runId, 4, approvalResolved(approval, "denied"))
     await adas.hint({ id: approval, state: "denied" })
     const next = newId<ApprovalId>("apr")
     await theirs.append(runId, 5, approvalRequested(next))
     await adas.hint({ id: next })
-    await mirror.member(ada.userId, own, bob.userId, "viewer")
+    await mirror.member(ada.userId, ownProject, bob.userId, "viewer")
     await news.hint({ id: next, state: "pending" })
     await news.hint({ id: theirs.targetId })
     assert.isFalse(news.hints.some(({ id }) => id === approval))
-    await mirror.noMember(ada.userId, own, bob.userId)
+    await mirror.noMember(ada.userId, ownProject, bob.userId)
     await theirs.append(runId, 6, approvalResolved(next, "approved"))
     await adas.hint({ id: next, state: "approved" })
     // Sent to everyone after that.
@@ -127,14 +127,14 @@ describe("/client/news", { timeout: 60_000 }, () => {
     const news = await ChangeFollower.open(ada)
     await reportOffer(hub, mirror.targetId)
     await presence()
-    const came = await news.hint({ id: mirror.targetId, state: "online" })
+    const received = await news.hint({ id: mirror.targetId, state: "online" })
     await sql(
       (sql) =>
         sql`UPDATE devices SET lease_until = ${new Date(Date.now() + 300)} WHERE id = ${mirror.targetId}`
     )
-    const gone = await news.hint({ id: mirror.targetId, state: "offline" }, came)
+    const offline = await news.hint({ id: mirror.targetId, state: "offline" }, received)
     await ada.ask("PATCH", `/client/devices/${mirror.targetId}`, { body: { state: "revoked" } })
-    await news.hint({ id: mirror.targetId, state: "revoked" }, gone)
+    await news.hint({ id: mirror.targetId, state: "revoked" }, offline)
     await news.close()
   })
 

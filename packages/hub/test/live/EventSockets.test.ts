@@ -184,13 +184,13 @@ describe("/client/events", { timeout: 60_000 }, () => {
     const keyOf = async (scope: string) => {
       const body = { name: scope, scopes: [scope] }
       const browser = await hub.atBrowser("ada")
-      const made = await browser.ask<{ readonly id: string; readonly token: string }>(
+      const created = await browser.ask<{ readonly id: string; readonly token: string }>(
         "POST",
         "/client/auth/keys",
         { body }
       )
-      assert.strictEqual(made.status, 201)
-      return made.body
+      assert.strictEqual(created.status, 201)
+      return created.body
     }
     const [reads, writes] = [await keyOf("read"), await keyOf("write")]
     const refused = await refusedUpgrade(new HubClient(hub.url, writes.token), `runId=${runId}`)
@@ -202,16 +202,16 @@ describe("/client/events", { timeout: 60_000 }, () => {
   })
 
   it("ends within a second when its reader is no longer a member, and not for other members", async () => {
-    const own = await mirror.project(ada.userId)
-    const runId = await mirror.run(own, createdRun)
-    await mirror.member(ada.userId, own, bob.userId, "viewer")
+    const ownProject = await mirror.project(ada.userId)
+    const runId = await mirror.run(ownProject, createdRun)
+    await mirror.member(ada.userId, ownProject, bob.userId, "viewer")
     const [removed, stays] = [
       await StreamReader.open(bob, `runId=${runId}`),
       await StreamReader.open(ada, `runId=${runId}`)
     ]
     await Promise.all([removed.count(1), stays.count(1)])
-    await mirror.noMember(ada.userId, own, bob.userId)
-    await notify("corral_membership", own)
+    await mirror.noMember(ada.userId, ownProject, bob.userId)
+    await notify("corral_membership", ownProject)
     assert.strictEqual((await removed.closed(1_000)).code, 4403)
     await mirror.append(runId, 2, runStarted)
     await stays.count(2)

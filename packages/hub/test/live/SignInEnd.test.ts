@@ -39,8 +39,8 @@ describe("live sockets of what has ended", { timeout: 60_000 }, () => {
   /** A new sign-in of one person, who came by the provider. */
   const signedIn = async (): Promise<HubClient> => {
     const browser = new Browser()
-    const begun = await browser.hub(`${hub.url}/client/auth/login`)
-    await browser.hub(await issuer.signIn(browser, locationOf(begun), "ada"))
+    const signIn = await browser.hub(`${hub.url}/client/auth/login`)
+    await browser.hub(await issuer.signIn(browser, locationOf(signIn), "ada"))
     const token = browser.cookies(hub.url).get("__Host-corral") ?? ""
     const me = await hub.client.ask<{ readonly user: { readonly id: HubClient["userId"] } }>(
       "GET",

@@ -55,15 +55,18 @@ describe("StreamAuthority", { timeout: 60_000 }, () => {
     const target = `/client/events?runId=${runId}`
     const credential = { bearer: client.token ?? undefined, cookie: undefined }
     const subscription = yield* authority.admit(target, credential, "req_1" as RequestId)
-    let told = false
+    let isNotified = false
     const lost = new Promise<LostAccess>((resolve) => {
       authority.watch(subscription, (why) => {
-        assert.isFalse(told, "told once")
-        told = true
+        assert.isFalse(isNotified, "told once")
+        isNotified = true
         resolve(why)
       })
     })
-    return { lost: Effect.promise(() => within(lost, 10_000, "the end of the stream")), isLost: () => told }
+    return {
+      lost: Effect.promise(() => within(lost, 10_000, "the end of the stream")),
+      isLost: () => isNotified
+    }
   })
 
   it.effect("finds within a minute that a reader is no longer a member", () =>

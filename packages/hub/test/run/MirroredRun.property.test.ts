@@ -61,9 +61,9 @@ describe("MirroredRun", () => {
           row = { ...row, state, isStarted, pending, summary }
           for (const approval of step.requestedApprovals.values()) approvals.set(approval.id, approval)
           for (const [id, resolved] of step.resolvedApprovals) {
-            const asked = approvals.get(id)
-            assert.strictEqual(asked?.state, "pending")
-            if (asked !== undefined) approvals.set(id, { ...asked, ...resolved })
+            const response = approvals.get(id)
+            assert.strictEqual(response?.state, "pending")
+            if (response !== undefined) approvals.set(id, { ...response, ...resolved })
           }
           at += batch.length
         }

@@ -75,8 +75,8 @@ describe("Retention", { timeout: 60_000 }, () => {
     assert.strictEqual(await drop(9, 2), 1)
     assert.strictEqual(await drop(9, 2), 0)
     const after = await ada.ask<HubRun>("GET", `/client/runs/${old}`)
-    const { requestId: _, ...told } = before.body as HubRun & { readonly requestId?: string }
-    assert.deepInclude(after.body, told)
+    const { requestId: _, ...rest } = before.body as HubRun & { readonly requestId?: string }
+    assert.deepInclude(after.body, rest)
     assert.strictEqual(after.body.resultText, "Done")
     const last = await page(old, 5)
     assert.deepEqual<unknown>(
@@ -131,12 +131,12 @@ describe("Retention", { timeout: 60_000 }, () => {
     await hub.end()
     await hub.start()
     const again = await hub.signedIn("ada")
-    const gone = async (): Promise<Answer> => {
+    const removed = async (): Promise<Answer> => {
       const answer = await again.ask("GET", `/client/runs/${old}/events`)
-      return answer.status === 200 ? gone() : answer
+      return answer.status === 200 ? removed() : answer
     }
-    assertGap(await within(gone(), 10_000, "the end of the log"))
-    const kept = await again.ask<EventPage>("GET", `/client/runs/${young}/events`)
-    assert.strictEqual(kept.body.items.length, 6)
+    assertGap(await within(removed(), 10_000, "the end of the log"))
+    const stored = await again.ask<EventPage>("GET", `/client/runs/${young}/events`)
+    assert.strictEqual(stored.body.items.length, 6)
   })
 })

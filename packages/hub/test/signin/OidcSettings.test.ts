@@ -145,13 +145,13 @@ describe("Settings of the identity provider", () => {
 })
 
 describe("CORRAL_HUB_DEV_SIGN_IN", () => {
-  const given = (env: Env) => refusal(readHubConfig({ CORRAL_HUB_DEV_SIGN_IN: "1", ...env }))
+  const refusalFor = (env: Env) => refusal(readHubConfig({ CORRAL_HUB_DEV_SIGN_IN: "1", ...env }))
 
   it("is accepted on loopback without another provider", () => {
-    assert.strictEqual(given({}), "(taken)")
-    assert.strictEqual(given({ CORRAL_HUB_PUBLIC_URL: "http://localhost:4000" }), "(taken)")
+    assert.strictEqual(refusalFor({}), "(taken)")
+    assert.strictEqual(refusalFor({ CORRAL_HUB_PUBLIC_URL: "http://localhost:4000" }), "(taken)")
     assert.strictEqual(
-      given({ CORRAL_HUB_HOST: "::1", CORRAL_HUB_PUBLIC_URL: "http://[::1]:4000" }),
+      refusalFor({ CORRAL_HUB_HOST: "::1", CORRAL_HUB_PUBLIC_URL: "http://[::1]:4000" }),
       "(taken)"
     )
   })
@@ -162,6 +162,6 @@ describe("CORRAL_HUB_DEV_SIGN_IN", () => {
     [{ CORRAL_HUB_PUBLIC_URL: "https://hub.example" }],
     [least]
   ])("is refused otherwise (%#)", (env) => {
-    assert.match(given(env), /^CORRAL_HUB_DEV_SIGN_IN is not usable/)
+    assert.match(refusalFor(env), /^CORRAL_HUB_DEV_SIGN_IN is not usable/)
   })
 })

@@ -29,8 +29,8 @@ const Piece = Schema.Literals([
 
 describe("returnPathOf", () => {
   it.prop("stays on the Hub for any input", [Schema.Array(Piece), Schema.String], ([pieces, text]) => {
-    for (const asked of [pieces.join(""), text, `/${pieces.join("")}`, pieces.join("") + text]) {
-      const path = returnPathOf(asked)
+    for (const candidate of [pieces.join(""), text, `/${pieces.join("")}`, pieces.join("") + text]) {
+      const path = returnPathOf(candidate)
       assert.isTrue(path.startsWith("/") && !/^\/[/\\]/.test(path), path)
       // Resolved against the origin, and alone, also after another decoding.
       assert.strictEqual(new URL(HUB + path).origin, HUB)
@@ -49,7 +49,7 @@ describe("returnPathOf", () => {
     ["/projekte/größe", "/projekte/gr%C3%B6%C3%9Fe"],
     ["/a?next=https://evil.example", "/a?next=https://evil.example"],
     [undefined, "/"]
-  ])("maps %s to %s", (asked, path) => {
-    assert.strictEqual(returnPathOf(asked), path)
+  ])("maps %s to %s", (requested, path) => {
+    assert.strictEqual(returnPathOf(requested), path)
   })
 })

@@ -46,11 +46,11 @@ describe("Hub database", { timeout: 60_000 }, () => {
     }
     // The sign-in cannot be verified without the database; the metrics token can.
     assert.deepStrictEqual((await hub.client.ask("GET", "/health", { token })).body, { status: "degraded" })
-    const told = await hub.client.ask<PublicHealth>("GET", "/health", { token: METRICS_TOKEN })
+    const response = await hub.client.ask<PublicHealth>("GET", "/health", { token: METRICS_TOKEN })
     assert.deepStrictEqual(
-      [told.status, told.body.problems?.map(({ part }) => part)],
+      [response.status, response.body.problems?.map(({ part }) => part)],
       [503, ["database"]],
-      told.text
+      response.text
     )
     const live = await hub.client.ask("GET", "/health/live")
     assert.deepStrictEqual([live.status, live.body], [200, { status: "ok" }])

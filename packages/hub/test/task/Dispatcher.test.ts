@@ -24,7 +24,7 @@ import { runCompleted, createdRun, createRun, Mirror, newId, runStarted } from "
 
 /** An Edge as the router sees it: what it is asked to start, in order, and what it answers. */
 class PlayedEdge {
-  readonly asked: Array<RunId> = []
+  readonly requestedRuns: Array<RunId> = []
   present = true
   readonly isAsked: Promise<void>
   private tellAsked = (): void => undefined
@@ -43,7 +43,7 @@ class PlayedEdge {
       checkOffer: (targetId) => (this.present ? Effect.void : away(targetId)),
       start: (targetId, { create, runId }, onWritten = Effect.void) =>
         Effect.flatMap(onWritten, (): Effect.Effect<Run, StartRefused | TargetOffline> => {
-          this.asked.push(runId)
+          this.requestedRuns.push(runId)
           this.tellAsked()
           if (this.answer === "hang") return Effect.never
           if (this.answer === "away") return away(targetId)
@@ -52,14 +52,14 @@ class PlayedEdge {
               new StartRefused({ code: "invalid_agent_id", message: "There is no such agent." })
             )
           const at = "2026-11-21T12:00:00.000Z"
-          const told = {
+          const report = {
             state: "created",
             timeoutMs: 1,
             lastSeq: 1,
             pendingApprovals: [],
             createdAt: at
           } as const
-          return Effect.succeed<Run>({ ...create, ...told, id: runId, updatedAt: at })
+          return Effect.succeed<Run>({ ...create, ...report, id: runId, updatedAt: at })
         }),
       cancel: away,
       decide: away,
@@ -129,7 +129,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
       )
     return { make, wake, untilTask, mirror, projectId, close: () => runtime.dispose() }
   }
-  const gone = (table: "device_projects" | "workspace_links", { targetId }: Mirror) => {
+  const remove = (table: "device_projects" | "workspace_links", { targetId }: Mirror) => {
     const column = table === "workspace_links" ? "target_id" : "device_id"
     return hub.people.act(
       Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -150,7 +150,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
       assert.deepStrictEqual([first.state, second.state], ["queued", "queued"])
       await wake()
       const [one, two] = [await untilTask(first.id, "dispatched"), await untilTask(second.id, "dispatched")]
-      assert.deepStrictEqual(edge.asked, [one.runId, two.runId])
+      assert.deepStrictEqual(edge.requestedRuns, [one.runId, two.runId])
       assert.deepStrictEqual(
         (await runsOf(projectId)).map(({ id, state }) => [id, state]),
         [
@@ -211,8 +211,8 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
       "permission_denied",
       (mirror: Mirror, project: ProjectId, maker: UserId) => mirror.noMember(ada.userId, project, maker)
     ],
-    ["unauthorized_target", (mirror: Mirror) => gone("device_projects", mirror)],
-    ["workspace_outside_allowlist", (mirror: Mirror) => gone("workspace_links", mirror)]
+    ["unauthorized_target", (mirror: Mirror) => remove("device_projects", mirror)],
+    ["workspace_outside_allowlist", (mirror: Mirror) => remove("workspace_links", mirror)]
   ] as const)("does not start a task whose author has lost the right to it: %s", async (code, lose) => {
     const edge = new PlayedEdge()
     edge.present = false
@@ -226,7 +226,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
       await lose(mirror, projectId, userId)
       await wake()
       const started = await untilTask(other.id, "dispatched")
-      assert.deepStrictEqual(edge.asked, [started.runId])
+      assert.deepStrictEqual(edge.requestedRuns, [started.runId])
       assert.strictEqual((await untilTask(theirs.id, "failed")).error?.code, code)
     } finally {
       await close()
@@ -242,15 +242,15 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
       await wake()
       for (const { id } of silent) await untilTask(id, "pending")
       await until(
-        () => Promise.resolve(edge.asked.length < silent.length ? undefined : edge.asked),
+        () => Promise.resolve(edge.requestedRuns.length < silent.length ? undefined : edge.requestedRuns),
         "both starts"
       )
       edge.answer = "take"
       const { id } = await make("fail")
       await wake()
       const { runId } = await untilTask(id, "dispatched")
-      assert.strictEqual(new Set(edge.asked).size, 3)
-      assert.deepStrictEqual([edge.asked.length, edge.asked.at(-1)], [3, runId])
+      assert.strictEqual(new Set(edge.requestedRuns).size, 3)
+      assert.deepStrictEqual([edge.requestedRuns.length, edge.requestedRuns.at(-1)], [3, runId])
     } finally {
       await close()
     }
@@ -269,7 +269,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     try {
       await after.wake()
       const { runId } = await after.untilTask(id, "dispatched")
-      assert.deepStrictEqual(edge.asked, [runId, runId])
+      assert.deepStrictEqual(edge.requestedRuns, [runId, runId])
     } finally {
       await after.close()
     }

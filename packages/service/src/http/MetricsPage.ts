@@ -27,8 +27,8 @@ export const metricsTokenMatcher = (
 ): ((authorization: string | undefined) => boolean) => {
   const wanted = token === undefined ? undefined : digest(Redacted.value(token))
   return (authorization = "") => {
-    const given = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
-    return wanted !== undefined && given !== undefined && timingSafeEqual(digest(given), wanted)
+    const bearer = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+    return wanted !== undefined && bearer !== undefined && timingSafeEqual(digest(bearer), wanted)
   }
 }
 

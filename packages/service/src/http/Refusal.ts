@@ -72,10 +72,10 @@ export const refuseRequest = (response: ServerResponse, refusal: HttpRefusal, re
   const request = response.req
   let left = LINGER_BYTES
   const drop = () => {
-    clearTimeout(patience)
+    clearTimeout(timer)
     response.end()
   }
-  const patience = setTimeout(drop, LINGER_MS).unref()
+  const timer = setTimeout(drop, LINGER_MS).unref()
   request.on("data", (chunk: Buffer) => {
     left -= chunk.length
     if (left < 0) drop()

@@ -32,14 +32,14 @@ export const requestWatch = (metrics: Metrics, traces: Traces, paths: Iterable<s
   const routeOf = routeNames([...paths, METRICS_PATH])
   return {
     onRequest: (request, response) => {
-      const began = performance.now()
+      const startedAt = performance.now()
       response.once("close", () => {
         const labels = {
           method: methodOf(request),
           route: routeOf(request.url ?? ""),
           status: statusOf(response)
         }
-        metrics.histogram(serviceMetrics.requests, labels).record((performance.now() - began) / 1_000)
+        metrics.histogram(serviceMetrics.requests, labels).record((performance.now() - startedAt) / 1_000)
       })
     },
     onPassed: (request, response) => {

@@ -59,12 +59,12 @@ const refusalOf = (error: unknown, methods: ReadonlyArray<string>, method: strin
 }
 
 /**
- * Turns every cause but an interruption (the client has gone) into an answer. `known` maps the defects that a service
+ * Turns every cause but an interruption (the client has gone) into an answer. `refusalOfDefect` maps the defects that a service
  * recognizes.
  */
 export const answerUnanswered = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
-  known: (defect: unknown) => HttpRefusal | undefined = () => undefined
+  refusalOfDefect: (defect: unknown) => HttpRefusal | undefined = () => undefined
 ) => {
   const served = routesOf(api)
   return Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
@@ -72,7 +72,7 @@ export const answerUnanswered = <Id extends string, Groups extends HttpApiGroup.
     const request = yield* HttpServerRequest.HttpServerRequest
     const methods = methodsAt(served, request.url)
     const defect = Cause.squash(cause)
-    const refusal = known(defect) ?? refusalOf(defect, methods, request.method)
+    const refusal = refusalOfDefect(defect) ?? refusalOf(defect, methods, request.method)
     if (refusal.code === "internal") yield* Effect.logError("a request failed", cause)
     // The server has set it.
     const { status, body } = refusalBody(refusal, request.headers["x-request-id"] as RequestId)

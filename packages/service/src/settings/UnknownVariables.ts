@@ -8,9 +8,9 @@ import { type Environment, SettingInvalid } from "./Setting.ts"
 import { settingNames } from "./settingNames.ts"
 
 /** Variables that Corral sets for its child processes, or that the `corral` command reads. */
-const own = ["CORRAL_EDGE_ID", "CORRAL_EDGE_URL", "CORRAL_LAUNCHED", "CORRAL_RUN_ID"]
+const internalNames = ["CORRAL_EDGE_ID", "CORRAL_EDGE_URL", "CORRAL_LAUNCHED", "CORRAL_RUN_ID"]
 
-const known: ReadonlySet<string> = new Set([...settingNames, ...own])
+const knownNames: ReadonlySet<string> = new Set([...settingNames, ...internalNames])
 
 const isForTests = (name: string): boolean => /^CORRAL_(TEST_|SEED$|PICTURES$|CHROMIUM$|PLAY$)/.test(name)
 
@@ -44,13 +44,13 @@ export const checkVariables = (env: Environment): Effect.Effect<void, SettingInv
       name.startsWith("CORRAL_") &&
       value !== undefined &&
       value !== "" &&
-      !known.has(name) &&
+      !knownNames.has(name) &&
       !isForTests(name)
   )
   if (unknown === undefined) return Effect.void
   const [name] = unknown
-  const meant = nearestName(name, settingNames)
+  const nearest = nearestName(name, settingNames)
   return Effect.fail(
-    new SettingInvalid({ message: `${name} is not a setting of Corral. Did you mean ${meant}?` })
+    new SettingInvalid({ message: `${name} is not a setting of Corral. Did you mean ${nearest}?` })
   )
 }

@@ -48,8 +48,8 @@ export class Metrics {
   /** Counter from 0. The same row and labels return the same counter. */
   counter(row: MetricRow & { readonly kind: "counter" }, labels: Labels = {}): Counter {
     const key = keyOf(row, labels)
-    const known = this.counters.get(key)
-    if (known !== undefined) return known
+    const existing = this.counters.get(key)
+    if (existing !== undefined) return existing
     const [name, options] = this.named(row, labels)
     const metric = Metric.counter(name, { ...options, incremental: true })
     registerEmpty(metric, this.context)
@@ -61,8 +61,8 @@ export class Metrics {
   /** Histogram of durations. The same row and labels return the same histogram. */
   histogram(row: MetricRow & { readonly kind: "histogram" }, labels: Labels = {}): Histogram {
     const key = keyOf(row, labels)
-    const known = this.histograms.get(key)
-    if (known !== undefined) return known
+    const existing = this.histograms.get(key)
+    if (existing !== undefined) return existing
     const [name, options] = this.named(row, labels)
     const metric = Metric.histogram(name, { ...options, boundaries: BOUNDARIES })
     registerEmpty(metric, this.context)

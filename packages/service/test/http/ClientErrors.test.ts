@@ -21,10 +21,10 @@ describe("answerClientErrors", { timeout: 60_000 }, () => {
       const port = yield* answering
       const request = whole("/")
       const cuts = [0, 1, request.length - 1, ...fc.sample(fc.nat({ max: request.length - 1 }), 40)]
-      const heard = yield* Effect.promise(() =>
+      const received = yield* Effect.promise(() =>
         Promise.all(cuts.map((cut) => hear(port, request.slice(0, cut), 30)))
       )
-      for (const [i, { status, text }] of heard.entries()) {
+      for (const [i, { status, text }] of received.entries()) {
         if (cuts[i] === 0) assert.strictEqual(text, "")
         else assert.deepStrictEqual([cuts[i], status, answersIn(text)], [cuts[i], 408, 1])
         assert.notInclude(text, "schema_validation_failed")
@@ -43,7 +43,7 @@ describe("answerClientErrors", { timeout: 60_000 }, () => {
         40
       )
       for (const target of ["/", "/held"]) {
-        const heard = yield* Effect.promise(() =>
+        const received = yield* Effect.promise(() =>
           Promise.all(
             noise.map((bytes) =>
               hear(
@@ -54,7 +54,7 @@ describe("answerClientErrors", { timeout: 60_000 }, () => {
             )
           )
         )
-        for (const each of heard) {
+        for (const each of received) {
           if (each === undefined) continue
           const { status, text } = each
           assert.strictEqual(status, 200, text)

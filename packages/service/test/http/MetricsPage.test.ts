@@ -28,7 +28,7 @@ const serve = async (config: TelemetryConfig): Promise<string> => {
   return `http://127.0.0.1:${port}`
 }
 
-const asked = async (url: string, headers: Record<string, string>, method = "GET") => {
+const requestPage = async (url: string, headers: Record<string, string>, method = "GET") => {
   const response = await fetch(url, { method, headers })
   const text = await response.text()
   const code = text.startsWith("{") ? (JSON.parse(text) as { readonly code: string }).code : undefined
@@ -39,7 +39,7 @@ describe("GET /metrics", () => {
   it("is not there without a token for it", async () => {
     const url = await serve({})
     for (const headers of [{}, { authorization: `Bearer ${TOKEN}` }])
-      assert.deepInclude(await asked(`${url}/metrics`, headers), { status: 404, code: "not_found" })
+      assert.deepInclude(await requestPage(`${url}/metrics`, headers), { status: 404, code: "not_found" })
   })
 
   it("requires the token, and is not served to browsers", async () => {
@@ -55,30 +55,36 @@ describe("GET /metrics", () => {
       `Bearer ${TOKEN} x`
     ]) {
       const headers: Record<string, string> = wrong === undefined ? {} : { authorization: wrong }
-      assert.deepInclude(await asked(page, headers), { status: 401, code: "unauthorized" }, String(wrong))
+      assert.deepInclude(
+        await requestPage(page, headers),
+        { status: 401, code: "unauthorized" },
+        String(wrong)
+      )
     }
     for (const foreign of [
       { origin: "https://evil.example" },
       { "sec-fetch-site": "cross-site" },
       { "x-bad": "1" }
     ])
-      assert.deepInclude(await asked(page, { authorization, ...foreign }), { code: "permission_denied" })
-    const posted = await asked(page, { authorization }, "POST")
+      assert.deepInclude(await requestPage(page, { authorization, ...foreign }), {
+        code: "permission_denied"
+      })
+    const posted = await requestPage(page, { authorization }, "POST")
     assert.deepStrictEqual([posted.status, posted.headers.get("allow")], [405, "GET"])
-    const told = await asked(`${page}?x=1`, { authorization })
+    const response = await requestPage(`${page}?x=1`, { authorization })
     assert.deepStrictEqual(
-      [told.status, told.headers.get("content-type"), told.headers.get("cache-control")],
+      [response.status, response.headers.get("content-type"), response.headers.get("cache-control")],
       [200, "text/plain; version=0.0.4; charset=utf-8", "no-store"]
     )
-    assert.isAbove(new PrometheusText(told.text).sum("corral_hub_process_heap_bytes"), 1_000_000)
+    assert.isAbove(new PrometheusText(response.text).sum("corral_hub_process_heap_bytes"), 1_000_000)
   })
 
   it("counts requests by their route, not by their path", async () => {
     const url = await serve({ metricsToken: Redacted.make(TOKEN) })
     for (const path of ["/things/one", "/things/two?secret=s3cret", "/nowhere/s3cret"])
-      await asked(url + path, {})
-    await asked(`${url}/things/one`, { "x-bad": "1" })
-    const { text } = await asked(`${url}/metrics`, { authorization: `Bearer ${TOKEN}` })
+      await requestPage(url + path, {})
+    await requestPage(`${url}/things/one`, { "x-bad": "1" })
+    const { text } = await requestPage(`${url}/metrics`, { authorization: `Bearer ${TOKEN}` })
     const found = new PrometheusText(text)
     const count = (labels: Readonly<Record<string, string>>) =>
       found.sum("corral_hub_http_request_duration_seconds_count", labels)
@@ -91,7 +97,7 @@ describe("GET /metrics", () => {
   it("leaves a caller's traceparent as it came where there is no collector", async () => {
     const url = await serve({})
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    assert.strictEqual((await asked(`${url}/things/1`, { traceparent })).text, traceparent)
-    assert.strictEqual((await asked(`${url}/things/1`, {})).text, "none")
+    assert.strictEqual((await requestPage(`${url}/things/1`, { traceparent })).text, traceparent)
+    assert.strictEqual((await requestPage(`${url}/things/1`, {})).text, "none")
   })
 })

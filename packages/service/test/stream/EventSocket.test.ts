@@ -255,11 +255,11 @@ describe("EventSocket", () => {
           const wanted = runs.map((runId, run) =>
             Array.from({ length: logs.lengthOf(runId) }, (_, i) => `${run} ${i + 1}`)
           )
-          const come = async (): Promise<void> => {
+          const next = async (): Promise<void> => {
             await settle()
-            return frames.length >= wanted.flat().length ? undefined : come()
+            return frames.length >= wanted.flat().length ? undefined : next()
           }
-          await within(come(), 5_000, "all events")
+          await within(next(), 5_000, "all events")
           const closed = once(client, "close")
           reader.end(1001, "over")
           await closed

@@ -29,9 +29,9 @@ const started = async (config: TelemetryConfig) => {
     metrics: Context.get(services, CurrentMetrics),
     /** Milliseconds that its end takes. */
     end: async () => {
-      const began = performance.now()
+      const startedAt = performance.now()
       await Effect.runPromise(Scope.close(scope, Exit.void))
-      return performance.now() - began
+      return performance.now() - startedAt
     }
   }
 }
@@ -79,28 +79,29 @@ describe("a collector", () => {
 
   it.each<CollectorBehavior | "down">(["down", "refuse", "hang", "stall"])(
     "that would %s delays no request, holds little memory, and does not delay the end",
-    async (mood) => {
+    async (behavior) => {
       const collector = await open()
       const { url } = collector
-      if (mood === "down") await collector.close()
-      else collector.mood = mood
+      if (behavior === "down") await collector.close()
+      else collector.behavior = behavior
       const { end, logged, traces } = await started({
         collector: url,
         headers: { "x-key": Redacted.make("s3cret") }
       })
-      const began = performance.now()
+      const startedAt = performance.now()
       for (let batch = 0; batch < 50; batch++) {
         for (let each = 0; each < 1_000; each++)
           traces.start("span", "internal", undefined, {})?.end({}, false)
         // What is sent is sent between these.
         await new Promise((resolve) => setImmediate(resolve))
       }
-      assert.isBelow(performance.now() - began, 5_000)
+      assert.isBelow(performance.now() - startedAt, 5_000)
       // Of 50 batches: the first, and one more where that was refused at once.
-      if (mood !== "down") await until(async () => collector.requests > 0 || undefined, "a request", 5_000)
+      if (behavior !== "down")
+        await until(async () => collector.requests > 0 || undefined, "a request", 5_000)
       assert.isAtMost(collector.requests, 2)
       assert.isBelow(await end(), 3_500)
-      if (mood === "refuse" || mood === "down") {
+      if (behavior === "refuse" || behavior === "down") {
         assert.include(logged[0], "failed to send telemetry")
         assert.isAtMost(logged.length, 2)
       }

@@ -51,8 +51,8 @@ describe("Metrics", () => {
   it.effect("asks for what takes a query once a second, however many read", () =>
     Effect.gen(function* () {
       const metrics = new Metrics("one")
-      let asked = 0
-      metrics.sample(Effect.sync(() => [[depth, ++asked]]))
+      let readings = 0
+      metrics.sample(Effect.sync(() => [[depth, ++readings]]))
       const reads = Array.from({ length: 20 }, () => read(metrics))
       yield* Effect.all(reads, { concurrency: "unbounded" })
       assert.strictEqual((yield* read(metrics)).sum("corral_one_depth"), 1)
@@ -89,12 +89,12 @@ describe("Metrics", () => {
   it.effect("is asked by one who goes away for all who wait", () =>
     Effect.gen(function* () {
       const metrics = new Metrics("one")
-      const asked = yield* Deferred.make<void>()
-      metrics.sample(Effect.as(Deferred.await(asked), [[depth, 1]]))
+      const wasRead = yield* Deferred.make<void>()
+      metrics.sample(Effect.as(Deferred.await(wasRead), [[depth, 1]]))
       const first = yield* Effect.forkChild(read(metrics), { startImmediately: true })
       const second = yield* Effect.forkChild(read(metrics), { startImmediately: true })
       yield* Fiber.interrupt(first)
-      yield* Deferred.succeed(asked, undefined)
+      yield* Deferred.succeed(wasRead, undefined)
       yield* TestClock.adjust("1 second")
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* Fiber.join(second)).sum("corral_one_depth"), 1)

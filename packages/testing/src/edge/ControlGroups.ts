@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 
-const own = /^0::(\/.*)$/m.exec(
+const ownGroup = /^0::(\/.*)$/m.exec(
   existsSync("/proc/self/cgroup") ? readFileSync("/proc/self/cgroup", "utf8") : ""
 )
 
@@ -22,8 +22,8 @@ const canMake = (folder: string): boolean => {
 
 /** Folder of the tests' own group, if tests can create and kill groups in it. */
 export const groupsHere: string | undefined = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
-  .filter((mount) => own !== null && existsSync(join(mount, "cgroup.procs")))
-  .map((mount) => join(mount, own?.[1] ?? ""))
+  .filter((mount) => ownGroup !== null && existsSync(join(mount, "cgroup.procs")))
+  .map((mount) => join(mount, ownGroup?.[1] ?? ""))
   .find(canMake)
 
 const inside = (group: string): ReadonlyArray<string> => {

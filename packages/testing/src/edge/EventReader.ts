@@ -70,19 +70,19 @@ export class EventReader {
   /** The first matching event, including past ones. */
   event(wanted: string | ((event: Envelope) => boolean), millis = 15_000): Promise<Envelope> {
     const fits = typeof wanted === "string" ? (event: Envelope) => event.type === wanted : wanted
-    const known = this.events.find(fits)
-    if (known !== undefined) return Promise.resolve(known)
-    const come = new Promise<Envelope>((resolve) => {
+    const existing = this.events.find(fits)
+    if (existing !== undefined) return Promise.resolve(existing)
+    const arrival = new Promise<Envelope>((resolve) => {
       this.waiters = [...this.waiters, { wanted: fits, resolve }]
     })
     const seen = () => this.events.map((event) => event.type).slice(-8)
-    return within(come, millis, `event ${String(wanted)}`).catch((cause: unknown) => {
+    return within(arrival, millis, `event ${String(wanted)}`).catch((cause: unknown) => {
       throw new Error(`${String(cause)}; last came ${seen().join(", ")}`)
     })
   }
 
   /** Waits for a message of the assistant with exactly this text. */
-  said(text: string, millis?: number): Promise<Envelope> {
+  message(text: string, millis?: number): Promise<Envelope> {
     return this.event(
       (event) => event.type === "run.message.completed" && event.payload["text"] === text,
       millis

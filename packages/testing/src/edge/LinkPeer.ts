@@ -51,7 +51,7 @@ const refuse = (code: LinkFailure["code"], message = `refused as ${code}`) => Ef
 export class LinkPeer {
   url = ""
   /** Address in `Hello`, instead of the real one. */
-  says: string | undefined
+  helloUrl: string | undefined
   /** Code with which `Prove` is refused. */
   proveWith: LinkFailure["code"] | undefined
   /** Validity of a proof, and interval of heartbeats, in seconds. */
@@ -65,7 +65,7 @@ export class LinkPeer {
   maxInFlight = 0
   maxPushCharacters = 0
   /** Whether answers to commands are lost. */
-  deaf = false
+  losesAnswers = false
   /** Awaited before each acknowledgement of a push. */
   beforeAck: () => Promise<void> = async () => {}
   /** Refusals of pushes, by run. */
@@ -173,7 +173,7 @@ export class LinkPeer {
     await once(this.server, "close")
   }
 
-  private tell(): void {
+  private notifyChange(): void {
     const { resolve } = this.changed
     this.changed = Promise.withResolvers()
     resolve()
@@ -189,10 +189,10 @@ export class LinkPeer {
     socket.on("error", () => {})
     socket.once("close", () => {
       this.links.delete(link)
-      this.tell()
+      this.notifyChange()
       Effect.runFork(Fiber.interrupt(fiber))
     })
-    this.tell()
+    this.notifyChange()
   }
 
   private readonly serve = Effect.fnUntraced(function* (this: LinkPeer, link: Link) {
@@ -222,7 +222,7 @@ export class LinkPeer {
       Hello: () =>
         Effect.sync(() => {
           challenge = randomUUID()
-          return { challenge, hub: this.says ?? this.url }
+          return { challenge, hub: this.helloUrl ?? this.url }
         }),
       Prove: (proof) =>
         Effect.suspend(() => {
@@ -235,7 +235,7 @@ export class LinkPeer {
           this.offer = proof.offer
           this.proofs++
           if (link.generation === 0) link.generation = ++this.generation
-          this.tell()
+          this.notifyChange()
           const { accessSeconds, heartbeatSeconds } = this
           return Effect.succeed({ generation: link.generation, heartbeatSeconds, accessSeconds })
         }),
@@ -260,7 +260,7 @@ export class LinkPeer {
           proved(generation),
           Effect.sync(() => {
             this.offer = offer ?? this.offer
-            this.tell()
+            this.notifyChange()
           })
         ),
       Commands: ({ generation }) =>
@@ -279,10 +279,10 @@ export class LinkPeer {
         Effect.andThen(
           proved(generation),
           Effect.suspend(() => {
-            if (this.deaf) return Effect.never
+            if (this.losesAnswers) return Effect.never
             this.waiting.get(commandId)?.done.resolve(outcome)
             this.waiting.delete(commandId)
-            this.tell()
+            this.notifyChange()
             return Effect.void
           })
         ),
@@ -295,7 +295,7 @@ export class LinkPeer {
             const size = batches.flatMap(({ events }) => events).join("").length
             this.maxPushCharacters = Math.max(this.maxPushCharacters, size)
             const acks = batches.map((batch) => this.take(batch))
-            this.tell()
+            this.notifyChange()
             return Effect.as(Effect.promise(this.beforeAck), acks).pipe(
               Effect.ensuring(Effect.sync(() => this.inFlight--))
             )
@@ -306,13 +306,13 @@ export class LinkPeer {
 
   private take(batch: { runId: RunId; firstSeq: number; events: ReadonlyArray<string> }): PushAck {
     const { events, firstSeq, runId } = batch
-    const known = this.events.get(runId) ?? []
+    const stored = this.events.get(runId) ?? []
     const refused = this.refusals.get(runId)
-    if (refused !== undefined) return { runId, seq: known.length, refused }
-    if (firstSeq > known.length + 1) return { runId, seq: known.length, refused: "conflict" }
-    known.push(...events.slice(known.length + 1 - firstSeq))
-    this.events.set(runId, known)
-    return { runId, seq: known.length }
+    if (refused !== undefined) return { runId, seq: stored.length, refused }
+    if (firstSeq > stored.length + 1) return { runId, seq: stored.length, refused: "conflict" }
+    stored.push(...events.slice(stored.length + 1 - firstSeq))
+    this.events.set(runId, stored)
+    return { runId, seq: stored.length }
   }
 
   private isSigned(deviceId: DeviceId, text: string, signature: string): boolean {

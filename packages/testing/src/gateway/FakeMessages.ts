@@ -61,7 +61,7 @@ export class FakeMessages {
   }
 
   add(message: Pick<FakeMessage, "chat" | "by" | "type" | "content"> & Partial<FakeMessage>): FakeMessage {
-    const made: FakeMessage = {
+    const created: FakeMessage = {
       id: `om_${this.all.length + 1}`,
       sentAt: this.now(),
       replyTo: undefined,
@@ -71,9 +71,9 @@ export class FakeMessages {
       undone: 0,
       ...message
     }
-    this.all.push(made)
+    this.all.push(created)
     this.changed()
-    return made
+    return created
   }
 
   /** The chat of a receiver; undefined where the bot cannot write to it. */
@@ -93,8 +93,8 @@ export class FakeMessages {
     const { content: text, msg_type, uuid } = body
     if (uuid !== undefined && (typeof uuid !== "string" || uuid.length > 50))
       return refused(230001, "invalid uuid")
-    const known = typeof uuid === "string" ? this.keys.get(uuid) : undefined
-    if (known !== undefined && this.now() - known.at < HOUR_MS) return known.answer
+    const earlier = typeof uuid === "string" ? this.keys.get(uuid) : undefined
+    if (earlier !== undefined && this.now() - earlier.at < HOUR_MS) return earlier.answer
     const content = contentOf(text)
     const wrong = wrongIn(String(msg_type), String(text), content)
     if (wrong !== undefined) return wrong

@@ -33,7 +33,7 @@ export interface FakeOptions {
   readonly ladder?: number
 }
 
-export interface SayOptions {
+export interface MessageOptions {
   /** Open ids, in the order in which they stand before the text; the bot's is `BOT`. */
   readonly mentions?: ReadonlyArray<string>
   /** The id of the message whose thread it is written in. */
@@ -140,7 +140,7 @@ export class FakePlatform {
   }
 
   /** What the bot said in a chat, oldest first. */
-  said(chat: string): ReadonlyArray<FakeMessage> {
+  botMessages(chat: string): ReadonlyArray<FakeMessage> {
     return this.messages(chat).filter(({ by }) => by === "bot")
   }
 
@@ -162,7 +162,7 @@ export class FakePlatform {
   }
 
   /** A user writes. */
-  says(person: string, chat: string, text: string, options: SayOptions = {}): WrittenMessage {
+  sendMessage(person: string, chat: string, text: string, options: MessageOptions = {}): WrittenMessage {
     const { mentions = [], sender = "user", tenant = TENANT, thread, type = "text" } = options
     const marks = mentions.map((_, at) => `@_user_${at + 1} `).join("")
     const content = options.content ?? { text: marks + text }
@@ -174,16 +174,16 @@ export class FakePlatform {
       replyTo: thread,
       thread: thread === undefined ? undefined : (this.message(thread).thread ?? threadOf(thread))
     })
-    const made = this.message(id)
+    const created = this.message(id)
     const eventId = options.eventId ?? this.nextEvent()
     const event = envelope(
-      { event_id: eventId, create_time: String(made.sentAt), tenant_key: tenant },
+      { event_id: eventId, create_time: String(created.sentAt), tenant_key: tenant },
       {
         sender: { sender_id: this.idsOf(person), sender_type: sender, tenant_key: tenant },
         message: {
           message_id: id,
-          ...(thread === undefined ? {} : { root_id: thread, parent_id: thread, thread_id: made.thread }),
-          create_time: String(made.sentAt),
+          ...(thread === undefined ? {} : { root_id: thread, parent_id: thread, thread_id: created.thread }),
+          create_time: String(created.sentAt),
           chat_id: chat,
           chat_type: this.messagesOfAll.chats.get(chat) === undefined ? "group" : "p2p",
           message_type: type,

@@ -83,7 +83,7 @@ export class FakeSlack {
   readonly calls: Array<string> = []
   readonly messages = new Map<string, SlackMessage>()
   /** What only one person saw. */
-  readonly whispers: Array<{ readonly body: Json; readonly headers: IncomingHttpHeaders }> = []
+  readonly ephemerals: Array<{ readonly body: Json; readonly headers: IncomingHttpHeaders }> = []
   readonly channels = new Set(["C0TEAM", "D0ADA"])
   /** Of a `response_url`. */
   usesLeft = 5
@@ -183,7 +183,7 @@ export class FakeSlack {
     const loss = this.loss(method)
     if (fault === "drop" || loss === "request") return void request.socket.destroy()
     if (fault !== undefined) return void response.writeHead(fault.status, fault.headers).end(fault.body)
-    if (method === "response_url") return this.whisper(request, response, body)
+    if (method === "response_url") return this.receiveEphemeral(request, response, body)
     const isBot = request.headers.authorization === `Bearer ${BOT_TOKEN}`
     const answer = isBot
       ? this.answer(method, Object.fromEntries(new URLSearchParams(body)))
@@ -192,35 +192,35 @@ export class FakeSlack {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer))
   }
 
-  private whisper(request: IncomingMessage, response: ServerResponse, body: string): void {
+  private receiveEphemeral(request: IncomingMessage, response: ServerResponse, body: string): void {
     // The address is enough. A token must not be sent.
     if (request.headers.authorization !== undefined || this.usesLeft === 0)
       return void response.writeHead(404).end("expired_url")
     this.usesLeft -= 1
-    this.whispers.push({ body: JSON.parse(body) as Json, headers: request.headers })
+    this.ephemerals.push({ body: JSON.parse(body) as Json, headers: request.headers })
     response.writeHead(200).end("ok")
   }
 
-  private answer(method: string, given: Readonly<Record<string, string>>): Json {
+  private answer(method: string, parameters: Readonly<Record<string, string>>): Json {
     switch (method) {
       case "auth.test":
         return { ok: true, user_id: SLACK_BOT, bot_id: "B0BOT", team: "Acme", team_id: TEAM }
       case "users.info": {
-        const user = people[given["user"] ?? ""]
+        const user = people[parameters["user"] ?? ""]
         return user === undefined ? { ok: false, error: "user_not_found" } : { ok: true, user }
       }
       case "conversations.open": {
-        const channel = `D${(given["users"] ?? "").slice(1)}`
+        const channel = `D${(parameters["users"] ?? "").slice(1)}`
         this.channels.add(channel)
         return { ok: true, channel: { id: channel } }
       }
       case "chat.postMessage": {
         this.clock += 1
-        return this.keep(given, `${this.clock}.000100`)
+        return this.keep(parameters, `${this.clock}.000100`)
       }
       case "chat.update": {
-        const ts = given["ts"] ?? ""
-        return this.messages.has(ts) ? this.keep(given, ts) : { ok: false, error: "message_not_found" }
+        const ts = parameters["ts"] ?? ""
+        return this.messages.has(ts) ? this.keep(parameters, ts) : { ok: false, error: "message_not_found" }
       }
       default:
         return { ok: false, error: "unknown_method" }
@@ -228,8 +228,8 @@ export class FakeSlack {
   }
 
   private keep(parameters: Readonly<Record<string, string>>, ts: string): Json {
-    const { blocks: drawn = "[]", channel = "", text = "", thread_ts } = parameters
-    const blocks = JSON.parse(drawn) as ReadonlyArray<SlackBlock>
+    const { blocks: blocksText = "[]", channel = "", text = "", thread_ts } = parameters
+    const blocks = JSON.parse(blocksText) as ReadonlyArray<SlackBlock>
     if (!this.channels.has(channel)) return { ok: false, error: "channel_not_found" }
     if (text === "" && blocks.length === 0) return { ok: false, error: "no_text" }
     const error = refusalOf(blocks)

@@ -28,7 +28,7 @@ export class FakeSocket {
   /** Whether pings are answered. */
   answersPings = true
   /** Connections that were ever made, and pings that came. */
-  made = 0
+  connectionCount = 0
   pings = 0
   private readonly server = new WebSocketServer({ noServer: true })
   private readonly open = new Set<WebSocket>()
@@ -62,8 +62,8 @@ export class FakeSocket {
     this.tickets.delete(ticket)
     this.server.handleUpgrade(request, socket, head, (client) => {
       this.open.add(client)
-      this.made += 1
-      client.on("message", (data) => this.heard(client, data as Buffer))
+      this.connectionCount += 1
+      client.on("message", (data) => this.receive(client, data as Buffer))
       client.once("close", () => {
         this.open.delete(client)
         this.changed()
@@ -108,7 +108,7 @@ export class FakeSocket {
     this.server.close()
   }
 
-  private heard(client: WebSocket, data: Buffer): void {
+  private receive(client: WebSocket, data: Buffer): void {
     const { headers, method, payload, service } = decodeFrame(data)
     if (method === 0 && headers["type"] === "ping") {
       this.pings += 1
@@ -120,9 +120,9 @@ export class FakeSocket {
     }
     const id = headers["message_id"] ?? ""
     const { code, data: answer } = JSON.parse(payload.toString()) as { code: number; data?: string }
-    const told: unknown =
+    const decoded: unknown =
       answer === undefined ? undefined : JSON.parse(Buffer.from(answer, "base64").toString())
-    this.waiting.get(id)?.({ code, data: told })
+    this.waiting.get(id)?.({ code, data: decoded })
     this.waiting.delete(id)
   }
 }

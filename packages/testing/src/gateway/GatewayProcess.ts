@@ -143,7 +143,7 @@ export class GatewayProcess {
       headers: sent.headers,
       body: new Uint8Array(sent.body)
     })
-    return this.judged("POST", path, response)
+    return this.checked("POST", path, response)
   }
 
   /** One request of a burst: returns the status, and the milliseconds from when it was written to when it was answered. */
@@ -178,10 +178,10 @@ export class GatewayProcess {
   }
 
   async get(path: string): Promise<Answer<Record<string, unknown>>> {
-    return this.judged("GET", path, await fetch(this.url + path))
+    return this.checked("GET", path, await fetch(this.url + path))
   }
 
-  private async judged(method: string, path: string, response: Response) {
+  private async checked(method: string, path: string, response: Response) {
     const text = await response.text()
     // Slack's events and clicks are answered without a body.
     const body = JSON.parse(text === "" ? "{}" : text) as Record<string, unknown>

@@ -53,10 +53,14 @@ export const contractOf = (service: "edge" | "gateway" | "hub"): ContractCheck =
     const operation = routes.find((route) => route.path.test(path))?.operations[method.toLowerCase()]
     const declared = operation?.responses[status]
     if (status >= 400) {
-      const own = declared?.content?.["application/json"]?.schema
+      const declaredSchema = declared?.content?.["application/json"]?.schema
       // A service that is not ready answers with its health.
-      if (status === 503 && path.endsWith("/health") && own !== undefined) return problemsOf(own, body)
-      return [...problemsOf(errorObject, body), ...(own === undefined ? [] : problemsOf(own, body))]
+      if (status === 503 && path.endsWith("/health") && declaredSchema !== undefined)
+        return problemsOf(declaredSchema, body)
+      return [
+        ...problemsOf(errorObject, body),
+        ...(declaredSchema === undefined ? [] : problemsOf(declaredSchema, body))
+      ]
     }
     if (declared === undefined) return [`${status} is not declared for ${method} ${path}`]
     const schema = declared.content?.["application/json"]?.schema

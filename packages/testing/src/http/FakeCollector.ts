@@ -40,7 +40,7 @@ const plain = ({ attributes }: Resource): Record<string, string | number | undef
 export type CollectorBehavior = "hang" | "refuse" | "stall" | "take"
 
 export class FakeCollector {
-  mood: CollectorBehavior = "take"
+  behavior: CollectorBehavior = "take"
   /** Everything it was sent, as it came. */
   text = ""
   requests = 0
@@ -62,9 +62,9 @@ export class FakeCollector {
       request.once("end", () => {
         collector.requests++
         collector.headers = request.headers
-        if (collector.mood === "hang") return
-        if (collector.mood === "stall") return void response.writeHead(200).write("{")
-        if (collector.mood === "refuse") return void response.writeHead(500).end()
+        if (collector.behavior === "hang") return
+        if (collector.behavior === "stall") return void response.writeHead(200).write("{")
+        if (collector.behavior === "refuse") return void response.writeHead(500).end()
         collector.take(text)
         response.writeHead(200, { "content-type": "application/json" }).end("{}")
       })

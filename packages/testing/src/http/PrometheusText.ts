@@ -35,8 +35,8 @@ export class PrometheusText {
         const [, name = "", labels = "", value = ""] = sampleShape.exec(line) ?? []
         assert.notStrictEqual(name, "", line)
         assert.isFalse(Number.isNaN(Number(value.replace("+Inf", "Infinity"))), line)
-        const known = [...labels.matchAll(/([a-zA-Z_0-9]+)="((?:[^"\\]|\\.)*)"/g)]
-        const named = known.map(([, label = "", text = ""]) => [label, text] as const)
+        const pairs = [...labels.matchAll(/([a-zA-Z_0-9]+)="((?:[^"\\]|\\.)*)"/g)]
+        const named = pairs.map(([, label = "", text = ""]) => [label, text] as const)
         return [{ name, labels: Object.fromEntries(named), value: Number(value) }]
       })
     this.families = families
@@ -61,11 +61,11 @@ export class PrometheusText {
       wanted.map(({ kind, name }) => [`corral_${service}_${name}`, kind] as [string, string]).toSorted()
     )
     for (const { kind, labels = [], name } of wanted) {
-      const own = this.samples.filter((sample) => sample.name.startsWith(`corral_${service}_${name}`))
-      for (const sample of own) {
-        const known = new Set([...labels, ...(kind === "histogram" ? ["le"] : [])])
+      const ofMetric = this.samples.filter((sample) => sample.name.startsWith(`corral_${service}_${name}`))
+      for (const sample of ofMetric) {
+        const labelNames = new Set([...labels, ...(kind === "histogram" ? ["le"] : [])])
         assert.deepStrictEqual(
-          Object.keys(sample.labels).filter((label) => !known.has(label)),
+          Object.keys(sample.labels).filter((label) => !labelNames.has(label)),
           [],
           name
         )

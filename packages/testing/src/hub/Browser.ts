@@ -14,7 +14,7 @@ export interface BrowserRequestOptions {
 export class Browser {
   private readonly jars = new Map<string, Map<string, string>>()
   /** The last `Set-Cookie` of each name, with its attributes. */
-  readonly told = new Map<string, string>()
+  readonly setCookies = new Map<string, string>()
 
   cookies(url: string): Map<string, string> {
     const { origin } = new URL(url)
@@ -39,7 +39,7 @@ export class Browser {
       const [pair = "", ...attributes] = line.split("; ")
       const name = pair.slice(0, pair.indexOf("="))
       const value = decodeURIComponent(pair.slice(pair.indexOf("=") + 1))
-      this.told.set(name, line)
+      this.setCookies.set(name, line)
       if (value === "" || attributes.includes("Max-Age=0")) jar.delete(name)
       else jar.set(name, value)
     }

@@ -23,11 +23,11 @@ export class BrowserClient extends HubClient {
     target: string,
     { headers = {}, ...more }: HubRequestOptions = {}
   ): Promise<Answer<Body>> {
-    const own = {
+    const ownHeaders = {
       cookie: `${SESSION_COOKIE}=${this.cookie}`,
       origin: this.url,
       [CSRF_HEADER]: csrfOf(this.cookie)
     }
-    return super.ask<Body>(method, target, { ...more, token: null, headers: { ...own, ...headers } })
+    return super.ask<Body>(method, target, { ...more, token: null, headers: { ...ownHeaders, ...headers } })
   }
 }

@@ -54,7 +54,7 @@ export class HubProcess {
   private launched: LaunchedHub | undefined
   private acting: People | undefined
   /** Database that was created for this Hub on a shared server. */
-  private made: string | undefined
+  private createdDatabase: string | undefined
 
   constructor(options: HubOptions = {}) {
     this.options = options
@@ -120,7 +120,7 @@ export class HubProcess {
     // A killed Hub leaves its database server running.
     endServer(join(this.home, "postgres", "18", "postmaster.pid"))
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
-    if (this.made !== undefined) await dropDatabase(this.made)
+    if (this.createdDatabase !== undefined) await dropDatabase(this.createdDatabase)
   }
 
   private async isReady({ ready }: LaunchedHub): Promise<string> {
@@ -133,11 +133,11 @@ export class HubProcess {
     const { embedded = false, env } = this.options
     if (embedded === "prepared" && !existsSync(join(this.home, "postgres"))) await copyCluster(this.home)
     if (embedded !== false || env?.["CORRAL_DATABASE_URL"] !== undefined) return
-    if (outside !== undefined) this.made = await makeDatabase(outside, { prepared: false })
+    if (outside !== undefined) this.createdDatabase = await makeDatabase(outside, { prepared: false })
     else {
-      this.made = await makeDatabase(await sharedServer(), { prepared: true })
+      this.createdDatabase = await makeDatabase(await sharedServer(), { prepared: true })
     }
-    this.databaseUrl = this.made
+    this.databaseUrl = this.createdDatabase
   }
 
   /** Environment of the Hub. */

@@ -22,12 +22,12 @@ export const registerDevice = async (
     sharedWith = []
   }: { readonly name?: string; readonly sharedWith?: ReadonlyArray<ProjectId> } = {}
 ): Promise<Device> => {
-  const made = await client.ask<Device>("POST", "/client/devices/register", {
+  const registered = await client.ask<Device>("POST", "/client/devices/register", {
     body: { name, kind: "edge", publicKey: newKey() }
   })
-  assert.strictEqual(made.status, 201, made.text)
-  if (sharedWith.length === 0) return made.body
-  const shared = await client.ask<Device>("PATCH", `/client/devices/${made.body.id}`, {
+  assert.strictEqual(registered.status, 201, registered.text)
+  if (sharedWith.length === 0) return registered.body
+  const shared = await client.ask<Device>("PATCH", `/client/devices/${registered.body.id}`, {
     body: { sharedWith }
   })
   assert.strictEqual(shared.status, 200, shared.text)

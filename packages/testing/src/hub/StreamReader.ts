@@ -84,8 +84,8 @@ export class StreamReader {
   /** Waits for that number of frames. */
   count(count: number, millis = 15_000): Promise<void> {
     if (this.frames.length >= count) return Promise.resolve()
-    const come = new Promise<void>((resolve) => (this.waiting = [...this.waiting, { count, resolve }]))
-    return within(come, millis, `frame ${count} (${this.frames.length} came)`)
+    const arrival = new Promise<void>((resolve) => (this.waiting = [...this.waiting, { count, resolve }]))
+    return within(arrival, millis, `frame ${count} (${this.frames.length} came)`)
   }
 
   /** How the server closes the stream. */

@@ -9,15 +9,17 @@ export const makeProject = async (
   visibility: ProjectVisibility = "private",
   members: ReadonlyArray<readonly [HubClient, ProjectRole]> = []
 ): Promise<Project> => {
-  const made = await owner.ask<Project>("POST", "/client/projects", { body: { name: "Atlas", visibility } })
-  assert.strictEqual(made.status, 201, made.text)
+  const created = await owner.ask<Project>("POST", "/client/projects", {
+    body: { name: "Atlas", visibility }
+  })
+  assert.strictEqual(created.status, 201, created.text)
   for (const [{ userId }, role] of members) {
-    const added = await owner.ask("POST", `/client/projects/${made.body.id}/members`, {
+    const added = await owner.ask("POST", `/client/projects/${created.body.id}/members`, {
       body: { userId, role }
     })
     assert.strictEqual(added.status, 201, added.text)
   }
-  return made.body
+  return created.body
 }
 
 export const makeSession = async (
@@ -25,7 +27,7 @@ export const makeSession = async (
   { id }: Pick<Project, "id">,
   title = "Release"
 ): Promise<Session> => {
-  const made = await member.ask<Session>("POST", "/client/sessions", { body: { projectId: id, title } })
-  assert.strictEqual(made.status, 201, made.text)
-  return made.body
+  const created = await member.ask<Session>("POST", "/client/sessions", { body: { projectId: id, title } })
+  assert.strictEqual(created.status, 201, created.text)
+  return created.body
 }

@@ -32,12 +32,12 @@ const freePort = async (): Promise<number> => {
 /** Waits until the log reports that the server accepts connections. */
 const ready = (child: ChildProcess): Promise<void> =>
   new Promise((resolve, reject) => {
-    let said = ""
+    let output = ""
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      said += text
-      if (said.includes("ready to accept connections")) resolve()
+      output += text
+      if (output.includes("ready to accept connections")) resolve()
     })
-    child.once("exit", () => reject(new Error(said)))
+    child.once("exit", () => reject(new Error(output)))
   })
 
 /** Starts a server with additional settings, `name=value`. */
@@ -49,12 +49,12 @@ export const startPostgres = async (more: ReadonlyArray<string> = []): Promise<P
   })
   const data = join(folder, "data")
   mkdirSync(data, { mode: 0o700 })
-  await program.own(data)
+  await program.takeOwnership(data)
   const password = randomBytes(12).toString("hex")
   const passwordFile = join(folder, "password")
   writeFileSync(passwordFile, password)
-  await program.own(passwordFile)
-  const made = program.call("initdb", [
+  await program.takeOwnership(passwordFile)
+  const initialized = program.call("initdb", [
     "-D",
     data,
     "-U",
@@ -65,7 +65,7 @@ export const startPostgres = async (more: ReadonlyArray<string> = []): Promise<P
     "--encoding=UTF8",
     "--no-locale"
   ])
-  execFileSync(made.file, made.args, { ...made.options, stdio: "ignore" })
+  execFileSync(initialized.file, initialized.args, { ...initialized.options, stdio: "ignore" })
   const port = await freePort()
   const settings = [
     "listen_addresses=127.0.0.1",
@@ -81,9 +81,9 @@ export const startPostgres = async (more: ReadonlyArray<string> = []): Promise<P
     return child
   }
   const end = async (child: ChildProcess): Promise<void> => {
-    const gone = once(child, "exit")
+    const exit = once(child, "exit")
     child.kill("SIGINT")
-    await within(gone, 10_000, "the end of PostgreSQL")
+    await within(exit, 10_000, "the end of PostgreSQL")
   }
   let child = await start()
   return {

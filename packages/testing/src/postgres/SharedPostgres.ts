@@ -16,7 +16,7 @@ import { promisify } from "node:util"
 import { within } from "../time/Within.ts"
 import { type PostgresServer, query, startPostgres } from "./PostgresServer.ts"
 
-const DOOR = "CORRAL_TEST_POSTGRES"
+const SOCKET_VARIABLE = "CORRAL_TEST_POSTGRES"
 const PREPARED = "corral_prepared"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
@@ -38,33 +38,33 @@ const startPrepared = async (): Promise<PostgresServer> => {
 export const setup = async (): Promise<() => Promise<void>> => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-door-"))
   let server: Promise<PostgresServer> | undefined
-  const door: Server = createServer((asking) => {
-    asking.on("error", () => undefined)
+  const listener: Server = createServer((socket) => {
+    socket.on("error", () => undefined)
     server ??= startPrepared()
-    server.then(({ url }) => asking.end(url)).catch((error: Error) => asking.destroy(error))
+    server.then(({ url }) => socket.end(url)).catch((error: Error) => socket.destroy(error))
   })
   const path = join(folder, "door")
-  await new Promise<void>((resolve) => door.listen(path, resolve))
-  process.env[DOOR] = path
+  await new Promise<void>((resolve) => listener.listen(path, resolve))
+  process.env[SOCKET_VARIABLE] = path
   return async () => {
-    door.close()
+    listener.close()
     await (await server)?.stop()
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-const doorOf = (): string => {
-  const path = process.env[DOOR]
+const socketPath = (): string => {
+  const path = process.env[SOCKET_VARIABLE]
   if (path === undefined) throw new Error("this test runner has no `globalSetup` with a PostgreSQL")
   return path
 }
 
 /** Folder that all tests of a run share. It is removed after them. */
-export const folderOfRun = (): string => dirname(doorOf())
+export const folderOfRun = (): string => dirname(socketPath())
 
 /** URL of the server's default database, as its superuser. */
 export const sharedServer = async (): Promise<string> => {
-  const url = await within(text(connect(doorOf())), 30_000, "the shared PostgreSQL")
+  const url = await within(text(connect(socketPath())), 30_000, "the shared PostgreSQL")
   if (url === "") throw new Error("the shared PostgreSQL did not start")
   return url
 }

@@ -44,7 +44,7 @@ const callIds = Schema.Literals(["call-1", "call-2"])
 const approvals = Schema.Literals(approvalIds)
 
 /** Cases of `EventEmitted`, distinguished by a number so that they shrink together with what surrounds them. */
-const said = (what: number, callId: string): AdapterEvent => {
+const emittedEvent = (what: number, callId: string): AdapterEvent => {
   switch (what) {
     case 0:
       return draft("run.started", { runtimeSessionId: `session-${callId}`, model: "m" })
@@ -95,7 +95,7 @@ const Step = Schema.Union([
 const inputOf = (step: typeof Step.Type): RunMachineInput => {
   switch (step._tag) {
     case "EventEmitted":
-      return { _tag: "EventEmitted", event: said(step.what, step.callId) }
+      return { _tag: "EventEmitted", event: emittedEvent(step.what, step.callId) }
     case "ApprovalRequested":
       return {
         _tag: "ApprovalRequested",

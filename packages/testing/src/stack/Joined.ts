@@ -119,9 +119,9 @@ export class Joined {
   /** Registers an Edge, shares it with the project, and waits until it is online. */
   async addEdge(options: EdgeOptions = {}): Promise<JoinedEdge> {
     const edge = new EdgeProcess(options)
-    const known = new Set((await this.devices()).map(({ id }) => id))
+    const idsBefore = new Set((await this.devices()).map(({ id }) => id))
     await join(edge.home, this.front.url, await this.joinToken())
-    const device = (await this.devices()).find(({ id }) => !known.has(id))
+    const device = (await this.devices()).find(({ id }) => !idsBefore.has(id))
     assert.isDefined(device)
     const joined = { edge, deviceId: device.id }
     this.edges.push(joined)
@@ -139,9 +139,9 @@ export class Joined {
   }
 
   async joinToken(): Promise<string> {
-    const made = await this.owner.ask<JoinToken>("POST", "/client/devices/join-tokens", { body: {} })
-    assert.strictEqual(made.status, 201, made.text)
-    return made.body.token
+    const created = await this.owner.ask<JoinToken>("POST", "/client/devices/join-tokens", { body: {} })
+    assert.strictEqual(created.status, 201, created.text)
+    return created.body.token
   }
 
   async devices(): Promise<ReadonlyArray<Device>> {
@@ -184,9 +184,9 @@ export class Joined {
 
   /** A task, and the id of its run. */
   async task(ask: TaskRequest, client = this.owner): Promise<{ readonly task: Task; readonly runId: RunId }> {
-    const made = await this.tryTask(ask, client)
-    assert.strictEqual(made.status, 201, made.text)
-    const task = await this.taskWith(made.body.id, ({ runId }) => runId !== undefined, client)
+    const created = await this.tryTask(ask, client)
+    assert.strictEqual(created.status, 201, created.text)
+    const task = await this.taskWith(created.body.id, ({ runId }) => runId !== undefined, client)
     assert.isDefined(task.runId)
     return { task, runId: task.runId }
   }
@@ -226,12 +226,12 @@ export class Joined {
 export const join = async (home: string, hub: string, joinToken: string): Promise<void> => {
   const privateKey = newPrivateKey()
   const name = "laptop"
-  const made = await new HubClient(hub, null).ask<Device>("POST", "/client/devices/register", {
+  const registered = await new HubClient(hub, null).ask<Device>("POST", "/client/devices/register", {
     body: { name, kind: "edge", publicKey: publicKeyOf(privateKey), joinToken }
   })
-  assert.strictEqual(made.status, 201, made.text)
+  assert.strictEqual(registered.status, 201, registered.text)
   await Effect.runPromise(
-    writeDevice(path.join(home, "device.json"), { hub, deviceId: made.body.id, name, privateKey })
+    writeDevice(path.join(home, "device.json"), { hub, deviceId: registered.body.id, name, privateKey })
   )
 }
 

@@ -7,11 +7,11 @@ export const until = async <A>(
   what: string,
   millis = 15_000
 ): Promise<A> => {
-  const begun = performance.now()
+  const startedAt = performance.now()
   for (;;) {
     const found = await look()
     if (found !== undefined) return found
-    const passed = performance.now() - begun
+    const passed = performance.now() - startedAt
     if (passed > millis) throw new Error(`${what} did not come within ${millis} ms`)
     await new Promise((resolve) => setTimeout(resolve, Math.min(250, 10 + passed / 4)))
   }

@@ -30,13 +30,13 @@ export const anthropicMessages: Dialect = {
     arrayOf(messages)
       .flatMap((message) => arrayOf(objectOf(message)["content"]))
       .filter((content) => objectOf(content)["type"] === "tool_result").length,
-  stream: (said) => {
-    const { call, id, text } = said
+  stream: (reply) => {
+    const { call, id, text } = reply
     const usage = { input_tokens: 100, output_tokens: 1 }
     const words = pieces(text).map((piece) => ({ type: "text_delta", text: piece }))
     const input = call === undefined ? [] : pieces(JSON.stringify(inputOf(call)))
     return [
-      named("message_start", { message: { ...base(said), content: [], stop_reason: null, usage } }),
+      named("message_start", { message: { ...base(reply), content: [], stop_reason: null, usage } }),
       block(0, { type: "text", text: "" }, words),
       call === undefined
         ? ""
@@ -52,9 +52,9 @@ export const anthropicMessages: Dialect = {
       named("message_stop")
     ].join("")
   },
-  whole: (said) => ({
-    ...base(said),
-    content: [{ type: "text", text: said.text }],
+  whole: (reply) => ({
+    ...base(reply),
+    content: [{ type: "text", text: reply.text }],
     stop_reason: "end_turn",
     usage: { input_tokens: 100, output_tokens: 42 }
   }),

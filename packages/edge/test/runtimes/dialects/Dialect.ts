@@ -21,9 +21,9 @@ export interface Dialect {
   /** How many tool results the conversation holds. */
   readonly results: (request: JsonObject) => number
   /** A body of server-sent events. */
-  readonly stream: (said: Said) => string
+  readonly stream: (reply: Said) => string
   /** The same without a stream: only ever text. */
-  readonly whole: (said: Said) => JsonObject
+  readonly whole: (reply: Said) => JsonObject
   /** How the service refuses a wrong key: not all of them with 401. */
   readonly refusal: { readonly status: number; readonly body: JsonObject }
 }

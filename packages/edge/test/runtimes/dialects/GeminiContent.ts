@@ -34,18 +34,18 @@ export const geminiContent: Dialect = {
     arrayOf(contents)
       .flatMap((content) => arrayOf(objectOf(content)["parts"]))
       .filter((part) => "functionResponse" in objectOf(part)).length,
-  stream: (said) => {
-    const { call, id, text } = said
+  stream: (reply) => {
+    const { call, id, text } = reply
     const called = call && { functionCall: { id: `call_${id}`, name: call.name, args: inputOf(call) } }
     return [
-      ...pieces(text).map((piece) => contentOf(said, [{ text: piece }])),
-      ...(called === undefined ? [] : [contentOf(said, [called])]),
-      contentOf(said, [{ text: "" }], "STOP")
+      ...pieces(text).map((piece) => contentOf(reply, [{ text: piece }])),
+      ...(called === undefined ? [] : [contentOf(reply, [called])]),
+      contentOf(reply, [{ text: "" }], "STOP")
     ]
       .map((data) => event(data))
       .join("")
   },
-  whole: (said) => contentOf(said, [{ text: said.text }], "STOP"),
+  whole: (reply) => contentOf(reply, [{ text: reply.text }], "STOP"),
   // Not 401.
   refusal: {
     status: 400,

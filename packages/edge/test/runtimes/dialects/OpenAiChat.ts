@@ -20,11 +20,11 @@ export const openAiChat: Dialect = {
       .map((tool) => ({ name: textOf(tool["name"]) ?? "", parameters: propertiesOf(tool["parameters"]) })),
   results: ({ messages }) =>
     arrayOf(messages).filter((message) => objectOf(message)["role"] === "tool").length,
-  stream: (said) => {
-    const { call, id, text } = said
+  stream: (reply) => {
+    const { call, id, text } = reply
     const chunk = (delta: object, finish_reason: string | null = null, more: object = {}): string =>
       event({
-        ...base(said, "chat.completion.chunk"),
+        ...base(reply, "chat.completion.chunk"),
         choices: [{ index: 0, delta, finish_reason }],
         ...more
       })
@@ -44,9 +44,9 @@ export const openAiChat: Dialect = {
       "data: [DONE]\n\n"
     ].join("")
   },
-  whole: (said) => ({
-    ...base(said, "chat.completion"),
-    choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: said.text } }],
+  whole: (reply) => ({
+    ...base(reply, "chat.completion"),
+    choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: reply.text } }],
     usage
   }),
   refusal: { status: 401, body: { error: wrongKey } }

@@ -47,12 +47,12 @@ export const openAiResponses: Dialect = {
       })),
   results: ({ input }) =>
     arrayOf(input).filter((item) => (textOf(objectOf(item)["type"]) ?? "").endsWith("_output")).length,
-  stream: (said) => {
-    const { call, id, text } = said
-    const message = messageOf(said)
+  stream: (reply) => {
+    const { call, id, text } = reply
+    const message = messageOf(reply)
     const output = call === undefined ? [message] : [message, itemOf(id, call)]
     const events: ReadonlyArray<JsonObject> = [
-      { type: "response.created", response: response(said, "in_progress", []) },
+      { type: "response.created", response: response(reply, "in_progress", []) },
       {
         type: "response.output_item.added",
         output_index: 0,
@@ -66,12 +66,12 @@ export const openAiResponses: Dialect = {
         delta
       })),
       ...output.map((item, output_index) => ({ type: "response.output_item.done", output_index, item })),
-      { type: "response.completed", response: response(said, "completed", output) }
+      { type: "response.completed", response: response(reply, "completed", output) }
     ]
     return events
       .map((data, sequence_number) => event({ ...data, sequence_number }, String(data["type"])))
       .join("")
   },
-  whole: (said) => response(said, "completed", [messageOf(said)]),
+  whole: (reply) => response(reply, "completed", [messageOf(reply)]),
   refusal: { status: 401, body: { error: wrongKey } }
 }
