@@ -1,5 +1,6 @@
 /** Each check of the structure and the language finds what it is for. */
 import { assert, describe, it } from "@effect/vitest"
+import { refusedNames, refusedNamesIn } from "./walls/DeclaredNames.ts"
 import { sharedNames } from "./walls/ExportedNames.ts"
 import { folderCycles } from "./walls/FolderCycles.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
@@ -87,5 +88,52 @@ describe("phrasesIn", () => {
 
   it("finds no part of a word", () => {
     assert.deepStrictEqual(phrasesIn("anewborn whatevers nobodys, his own, network at workplaces"), [])
+  })
+})
+
+describe("refusedNamesIn", () => {
+  it.each(refusedNames)("finds the variable %s", (name) => {
+    assert.deepStrictEqual(refusedNamesIn("Some.ts", `\nconst ${name} = 1`), [{ line: 2, name }])
+  })
+
+  it.each([
+    ["a parameter", "const f = (told: string) => 1"],
+    ["a parameter with a default", "function f(a: number, told = 1) {}"],
+    ["a rest parameter", "const f = (...told: Array<string>) => 1"],
+    ["a function", "function told() {}"],
+    ["a renamed binding", "const { message: told } = error"],
+    ["a nested binding", "const [{ message: [, told] }] = errors"],
+    ["a parameter of a function type", "type F = (told: string) => void"],
+    ["a type", "type Told = string"],
+    ["an interface", "interface Told {}"],
+    ["a class", "class Told {}"],
+    ["a constant in capitals", "const TOLD = 1"],
+    ["a property of a type", "interface A { readonly told: string }"],
+    ["a method of a type", "interface A { told(): string }"],
+    ["a parameter of a method", "class A { f(told: string) {} }"],
+    ["a property of a class", "class A { told = 1 }"],
+    ["a private property", "class A { #told = 1 }"],
+    ["a method", "class A { told() {} }"],
+    ["an accessor", "class A { get told() { return 1 } }"]
+  ])("finds %s", (_, text) => {
+    assert.deepStrictEqual(
+      refusedNamesIn("Some.ts", text).map(({ name }) => name.toLowerCase()),
+      ["told"]
+    )
+  })
+
+  it("finds a parameter of a component", () => {
+    assert.deepStrictEqual(refusedNamesIn("Some.tsx", "const A = (told: Props) => <p>{told.text}</p>"), [
+      { line: 1, name: "told" }
+    ])
+  })
+
+  it.each([
+    ["a key of data", "const row = { told: 1, details: { said: text } }"],
+    ["a binding that repeats a key", "const { said } = details"],
+    ["a longer name", "const knownNames = isGone(ownFolder)"],
+    ["a use", "read(error.said)"]
+  ])("accepts %s", (_, text) => {
+    assert.deepStrictEqual(refusedNamesIn("Some.ts", text), [])
   })
 })

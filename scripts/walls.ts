@@ -4,6 +4,7 @@
  * `node scripts/walls.ts [FOLDER]` prints findings, of one folder where one is named. Exits with 1 where there are any.
  */
 import { globSync, readFileSync } from "node:fs"
+import { refusedNamesIn } from "./walls/DeclaredNames.ts"
 import { sharedNames } from "./walls/ExportedNames.ts"
 import { folderCycles } from "./walls/FolderCycles.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
@@ -46,6 +47,11 @@ const findings = [
     ({ name, paths }) => `exported twice: ${name}\n  ${paths.join("\n  ")}`
   ),
   ...harnessImports([...tests, ...programs]).map((each) => `test code of another package: ${each}`),
+  ...sources.flatMap(({ path }) =>
+    refusedNamesIn(path, readFileSync(path, "utf8")).map(
+      ({ line, name }) => `${path}:${line}: "${name}" does not say what it is`
+    )
+  ),
   ...texts.flatMap((path) =>
     phrasesIn(readFileSync(path, "utf8")).map(({ line, phrase }) => `${path}:${line}: "${phrase}"`)
   )

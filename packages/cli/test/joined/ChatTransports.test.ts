@@ -137,6 +137,7 @@ describe("a bot", { timeout: 120_000 }, () => {
       "a whisper"
     )
     const messages = JSON.stringify([...slack.messages.values()])
-    for (const secret of [chats.joined.edge.workspace, "slack.txt", "/write"]) assert.notInclude(messages, secret)
+    for (const secret of [chats.joined.edge.workspace, "slack.txt", "/write"])
+      assert.notInclude(messages, secret)
   })
 })

@@ -98,7 +98,11 @@ describe("childEnvironment", () => {
       path: "x",
       CORRAL_HOME: "/h"
     }
-    assert.deepStrictEqual(environmentOf({ ...needed, ...stored }), { ...standing, ...needed, ...edgeEnvironment })
+    assert.deepStrictEqual(environmentOf({ ...needed, ...stored }), {
+      ...standing,
+      ...needed,
+      ...edgeEnvironment
+    })
   })
 
   it("lets pass what the runtime asks for, by name or prefix", () => {
