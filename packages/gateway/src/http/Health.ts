@@ -9,8 +9,8 @@ import { Inbox } from "../inbox/Inbox.ts"
 
 const problem: HealthProblem = {
   part: "database",
-  message: "The database takes no writes.",
-  hint: "Check that PostgreSQL is running and reachable. The Gateway reconnects without a restart."
+  message: "The database can't be reached or takes no writes.",
+  hint: "Check that PostgreSQL is running and reachable and has free disk space. The Gateway reconnects without a restart."
 }
 
 export const gatewayHealth = HttpApiBuilder.group(

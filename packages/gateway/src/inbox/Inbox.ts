@@ -4,6 +4,7 @@
  *
  * Does not: handle events. `SenderQueues` and the workers do.
  */
+import { probeWrites } from "@corral/service/DatabaseProbe"
 import { Context, Data, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import type { Inbound } from "../platform/ChatPlatform.ts"
@@ -62,8 +63,7 @@ export class Inbox extends Context.Service<
           ],
           { discard: true }
         ),
-        // A read-only standby server would answer any other statement.
-        probe: sql`SELECT 1 FROM inbox LIMIT 1 FOR UPDATE SKIP LOCKED`.pipe(Effect.asVoid)
+        probe: probeWrites(sql)
       })
     })
   )

@@ -1,9 +1,10 @@
 /**
- * Readiness of the Hub. The Hub is not ready without its database. Without its identity provider only new sign-ins fail.
+ * Readiness of the Hub. The Hub is not ready without a database that takes writes. Without its identity provider only new sign-ins fail.
  *
  * Callers share one probe of the database per second. A background probe checks the provider, so no answer waits for it.
  */
 import type { HealthProblem } from "@corral/domain/http/Health"
+import { probeWrites } from "@corral/service/DatabaseProbe"
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { IdentityProvider } from "../signin/IdentityProvider.ts"
@@ -23,7 +24,7 @@ export class Readiness extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const provider = yield* IdentityProvider
       const hasDatabase = yield* Effect.cachedWithTTL(
-        sql`SELECT 1`.pipe(Effect.timeout("2 seconds"), Effect.isSuccess),
+        probeWrites(sql).pipe(Effect.timeout("2 seconds"), Effect.isSuccess),
         "1 second"
       )
       let canSignIn = true
@@ -51,8 +52,8 @@ export class Readiness extends Context.Service<
 
 const noDatabase: HealthProblem = {
   part: "database",
-  message: "Can't reach the database.",
-  hint: "Check that PostgreSQL is running and reachable. The Hub restarts its embedded one and reconnects without a restart."
+  message: "The database can't be reached or takes no writes.",
+  hint: "Check that PostgreSQL is running and reachable and has free disk space. The Hub restarts its embedded one and reconnects without a restart."
 }
 
 const noProvider: HealthProblem = {
