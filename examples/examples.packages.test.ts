@@ -35,7 +35,8 @@ beforeAll(() => {
 const printed = (example: string) => {
   const stdout = execFileSync(process.execPath, [`examples/${example}/main.ts`], {
     cwd: outside,
-    encoding: "utf8"
+    encoding: "utf8",
+    env: { ...process.env, ...compileCache }
   })
   const events = stdout
     .trimEnd()
@@ -81,7 +82,13 @@ describe("examples", { timeout: 120_000 }, () => {
   })
 
   const started = (args: ReadonlyArray<string>, input = "") =>
-    spawnSync(process.execPath, args, { cwd: outside, encoding: "utf8", input, timeout: 60_000 })
+    spawnSync(process.execPath, args, {
+      cwd: outside,
+      encoding: "utf8",
+      env: { ...process.env, ...compileCache },
+      input,
+      timeout: 60_000
+    })
 
   it("cli-tool asks in the terminal, and exits with the result of the run", () => {
     const tool = "examples/cli-tool/main.ts"

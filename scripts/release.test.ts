@@ -73,6 +73,9 @@ describe("release.yml", () => {
     const [, publish = ""] = read(".github/workflows/release.yml").split(/^ {2}publish:$/m)
     assert.match(publish, /^ {4}if: github\.ref_type == 'tag' && vars\.PUBLISH_PACKAGES == 'true'$/m)
     assert.match(publish, /npm publish .* --provenance/)
+    // Each kind of package that `npm run pack` writes, parts before what installs them.
+    const kinds = ["command/corral-sqlite-*.tgz", "*.tgz", "template/*.tgz", "command/corral-[0-9]*.tgz"]
+    assert.include(publish, `for tarball in ${kinds.join(" ")}; do`)
     assert.notMatch(publish, /secrets\.|NODE_AUTH_TOKEN/)
   })
 })

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** `npm create corral-adapter NAME`: copies the template into a new folder with the name of a package. */
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { cpSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 
 const USAGE =
@@ -15,7 +15,8 @@ const [name = "", ...more] = process.argv.slice(2)
 if (more.length > 0 || !/^(@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]{0,90}$/.test(name)) fail(USAGE)
 const id = name.slice(name.indexOf("/") + 1)
 const folder = resolve(id)
-if (existsSync(folder) && readdirSync(folder).length > 0)
+const place = statSync(folder, { throwIfNoEntry: false })
+if (place !== undefined && (!place.isDirectory() || readdirSync(folder).length > 0))
   fail(`${folder} is not empty. Choose another name, or remove it.`)
 
 const template = join(import.meta.dirname, "template")

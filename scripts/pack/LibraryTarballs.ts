@@ -7,11 +7,11 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
-  symlinkSync,
   writeFileSync
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import type { InstalledManifest } from "./installed.ts"
 import { root } from "./Modules.ts"
 
 interface LibraryManifest {
@@ -24,6 +24,22 @@ interface LibraryManifest {
 
 const manifestOf = (folder: string): LibraryManifest =>
   JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+
+/** Libraries of others that packages of this repository need, and that those need which they import. */
+export const librariesOf = (
+  names: ReadonlyArray<string>,
+  manifests: ReadonlyArray<InstalledManifest>
+): ReadonlyArray<string> => {
+  const found = new Set<string>()
+  const visit = (name: string): void => {
+    if (found.has(name)) return
+    found.add(name)
+    const { dependencies, peerDependencies } = manifests.find((each) => each.name === name) ?? {}
+    for (const need of Object.keys({ ...dependencies, ...peerDependencies })) visit(need)
+  }
+  for (const name of names) visit(name)
+  return [...found].filter((name) => !name.startsWith("@corral/"))
+}
 
 /** The folder of a library as Node finds it from another folder. */
 const folderOf = (name: string, from: string): string => {
@@ -51,15 +67,16 @@ const closureOf = (names: ReadonlyArray<string>): ReadonlySet<string> => {
   return found
 }
 
-/** Not compressed, because packing and unpacking are faster that way. With what installation built, so that no script needs to run. */
+/**
+ * Not compressed, because packing and unpacking are faster that way. With what installation built, so that no script needs to run, except
+ * links: npm leaves them out of a package.
+ */
 const packFolder = (folder: string, version: string, target: string): void => {
-  const stage = mkdtempSync(join(tmpdir(), "corral-library-"))
   const { name, ...manifest } = manifestOf(folder)
   const tarball = join(target, `${name.replace("/", "-")}-${version}.tgz`)
-  symlinkSync(folder, join(stage, "package"))
-  const without = ["package/package.json", "package/node_modules"].map((path) => `--exclude=${path}`)
-  execFileSync("tar", ["-chf", tarball, ...without, "-C", stage, "package"])
-  rmSync(join(stage, "package"))
+  const without = ["./package.json", "./node_modules"].map((path) => `--exclude=${path}`)
+  execFileSync("tar", ["-cf", tarball, ...without, "--transform=s,^\\.,package,", "-C", folder, "."])
+  const stage = mkdtempSync(join(tmpdir(), "corral-library-"))
   mkdirSync(join(stage, "package"))
   writeFileSync(join(stage, "package/package.json"), JSON.stringify({ name, ...manifest, version }))
   execFileSync("tar", ["-rf", tarball, "-C", stage, "package/package.json"])

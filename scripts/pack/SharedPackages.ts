@@ -6,11 +6,12 @@ import { rmSync } from "node:fs"
 import type { TestProject } from "vitest/node"
 import { join } from "node:path"
 import { installPackages } from "./installed.ts"
-import { packCommand } from "./pack.ts"
+import { packCommand, packTemplate } from "./pack.ts"
 
 /** Global setup. The returned teardown removes the folder. */
 const sharePackages = async (project: TestProject): Promise<() => void> => {
   const installed = installPackages()
+  packTemplate(join(installed.folder, "template"))
   await packCommand(join(installed.folder, "command"))
   project.provide("packages", installed)
   return () => rmSync(installed.folder, { recursive: true, force: true })

@@ -3,135 +3,82 @@
  * configuration alone.
  */
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import type { RunningProgram } from "@corral/testing/process/RunningProgram"
 import { afterAll, assert, beforeAll, describe, inject, it } from "@effect/vitest"
-import { execFile, execFileSync, spawnSync } from "node:child_process"
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync
-} from "node:fs"
-import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
-import { type LoopbackRegistry, startLoopbackRegistry } from "./LoopbackRegistry.ts"
+import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { InstalledManifest } from "./installed.ts"
+import { librariesOf, packLibraries } from "./LibraryTarballs.ts"
 import { root } from "./Modules.ts"
-import { packTemplate } from "./pack.ts"
+import { openNpmEnvironment, type NpmEnvironment } from "./NpmEnvironment.ts"
 
-const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-adapter-")))
-const [tarballs, empty, home] = ["tarballs", "empty", "home"].map((name) => join(folder, name)) as [
-  string,
-  string,
-  string
-]
-const generated = join(empty, "my-agent")
-let registry: LoopbackRegistry
+let user: NpmEnvironment
+let generated: string
 
-interface LibraryManifest {
-  readonly dependencies?: Readonly<Record<string, string>>
+/** What a package of the template installs, without the compiler: that has a package per platform, and is the repository's. */
+const templateNeeds = (): ReadonlyArray<string> => {
+  const file = join(root, "packages/create-corral-adapter/template/package.json")
+  const { devDependencies = {} }: Pick<InstalledManifest, "devDependencies"> = JSON.parse(
+    readFileSync(file, "utf8")
+  )
+  return Object.keys(devDependencies).filter((name) => name !== "typescript")
 }
 
-/** Libraries with all that they depend on. The compiler is that of the repository: its packages have one per platform. */
-const librariesOf = (names: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const found = new Set<string>()
-  const waiting = [...names]
-  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-    if (found.has(name)) continue
-    found.add(name)
-    const manifest: LibraryManifest = JSON.parse(
-      readFileSync(join(root, "node_modules", name, "package.json"), "utf8")
-    )
-    waiting.push(...Object.keys(manifest.dependencies ?? {}))
-  }
-  return [...found].map((name) => join(root, "node_modules", name))
-}
-
-interface Ended {
-  readonly status: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/** Not synchronous: the registry serves npm from this thread. */
-const npm = (cwd: string, ...args: ReadonlyArray<string>): Promise<Ended> =>
-  new Promise((resolve) => {
-    const env = {
-      PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
-      HOME: folder,
-      npm_config_registry: registry.url,
-      npm_config_cache: join(folder, "npm"),
-      npm_config_userconfig: join(folder, "npmrc")
-    }
-    execFile("npm", ["--no-audit", "--no-fund", ...args], { cwd, env }, (error, stdout, stderr) =>
-      resolve({ status: error === null ? 0 : Number(error.code ?? 1), stdout, stderr })
-    )
-  })
-
-const succeed = ({ status, stderr, stdout }: Ended): string => {
-  assert.strictEqual(status, 0, `${stdout}\n${stderr}`)
-  return stdout
+/** Lines of stdout. */
+const succeed = async (program: RunningProgram["done"]): Promise<string> => {
+  const { exit, out, stderr } = await program
+  assert.strictEqual(exit, 0, `${out.join("\n")}\n${stderr}`)
+  return out.join("\n")
 }
 
 const corral = (...args: ReadonlyArray<string>) =>
-  spawnSync(process.execPath, [join(root, "dist/corral/index.js"), ...args], {
-    cwd: empty,
-    encoding: "utf8",
-    env: { PATH: process.env["PATH"] ?? "", HOME: folder, CORRAL_HOME: home }
-  })
+  user.start(process.execPath, [join(root, "dist/corral/index.js"), ...args]).done
 
 beforeAll(async () => {
-  for (const each of [empty, home]) mkdirSync(each, { mode: 0o700 })
-  cpSync(join(inject("packages").folder, "tarballs"), tarballs, { recursive: true })
-  packTemplate(tarballs)
-  const libraries = librariesOf(["effect", "eventsource-parser", "fast-check", "@types/node", "@types/ws"])
-  execFileSync("npm", ["pack", "--silent", "--ignore-scripts", ...libraries], { cwd: tarballs })
-  registry = await startLoopbackRegistry(tarballs)
-}, 240_000)
-afterAll(async () => {
-  await registry.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+  const { folder, manifests } = inject("packages")
+  user = await openNpmEnvironment((tarballs) => {
+    cpSync(join(folder, "tarballs"), tarballs, { recursive: true })
+    cpSync(join(folder, "template"), tarballs, { recursive: true })
+    packLibraries(librariesOf(templateNeeds(), manifests), tarballs)
+  })
+  generated = join(user.empty, "my-agent")
+  mkdirSync(user.home, { mode: 0o700 })
+}, 120_000)
+afterAll(() => user.close())
 
 describe("an adapter of someone else", { timeout: 240_000 }, () => {
   it("starts from the template, passes its tests, and compiles", async () => {
-    succeed(await npm(empty, "create", "--yes", "corral-adapter", "my-agent"))
+    await succeed(user.npm(user.empty, "create", "--yes", "corral-adapter", "my-agent"))
     // The compiler of the repository.
     const manifest = join(generated, "package.json")
     writeFileSync(manifest, readFileSync(manifest, "utf8").replace(/,\s*"typescript": "[^"]*"/, ""))
-    succeed(await npm(generated, "install"))
-    assert.include(succeed(await npm(generated, "test")), "fail 0")
+    await succeed(user.npm(generated, "install"))
+    assert.include(await succeed(user.npm(generated, "test")), "fail 0")
     const compiler = join(root, "node_modules/typescript/bin/tsc")
-    const { stdout } = spawnSync(process.execPath, [compiler, "-p", "."], {
-      cwd: generated,
-      encoding: "utf8"
-    })
-    assert.strictEqual(stdout, "")
+    const { out } = await user.start(process.execPath, [compiler, "-p", "."], { cwd: generated }).done
+    assert.deepStrictEqual(out, [])
   })
 
-  it("is refused a folder that is not empty, and a name that is none", async () => {
-    assert.include((await npm(empty, "create", "--yes", "corral-adapter", "my-agent")).stderr, "is not empty")
-    assert.include(
-      (await npm(empty, "create", "--yes", "corral-adapter", "../up")).stderr,
-      "Usage: npm create"
-    )
+  it("is refused a folder that is not empty, a file, and a name that is none", async () => {
+    writeFileSync(join(user.empty, "taken"), "")
+    const create = (name: string) => user.npm(user.empty, "create", "--yes", "corral-adapter", name)
+    for (const name of ["my-agent", "taken"])
+      assert.match((await create(name)).stderr, /^\S+ is not empty\. Choose another name, or remove it\.$/m)
+    assert.include((await create("../up")).stderr, "Usage: npm create")
   })
 
   it("is checked and added by its name, and finishes a run of a stock Edge", async () => {
-    succeed(await npm(generated, "pack", "--ignore-scripts"))
-    succeed(
-      await npm(home, "install", "--ignore-scripts", "--prefix", home, join(generated, "my-agent-0.1.0.tgz"))
-    )
-    const checked = corral("adapters", "check", "my-agent")
-    assert.strictEqual(checked.stdout, "✓ custom:my-agent: no findings with 2 recordings\n", checked.stderr)
-    assert.strictEqual(corral("adapters", "add", "my-agent").status, 0)
+    const { home } = user
+    const tarball = join(generated, "my-agent-0.1.0.tgz")
+    await succeed(user.npm(generated, "pack", "--ignore-scripts"))
+    await succeed(user.npm(home, "install", "--ignore-scripts", "--prefix", home, tarball))
+    const checked = await succeed(corral("adapters", "check", "my-agent"))
+    assert.strictEqual(checked, "✓ custom:my-agent: no findings with 2 recordings")
+    await succeed(corral("adapters", "add", "my-agent"))
     const config = join(home, "edge.config.json")
     assert.deepStrictEqual(JSON.parse(readFileSync(config, "utf8")), { adapters: ["my-agent"] })
-    const listed = corral("adapters", "list", "--json").stdout
     assert.include(
-      listed,
+      await succeed(corral("adapters", "list", "--json")),
       `{"id":"custom:my-agent","label":"my-agent","source":"custom","installed":true,"version":"1.0.0"`
     )
 
@@ -163,9 +110,9 @@ describe("an adapter of someone else", { timeout: 240_000 }, () => {
     for (const [rule, right, wrong] of faults) {
       assert.include(source, right)
       writeFileSync(file, source.replace(right, wrong))
-      const { status, stdout } = await npm(generated, "test")
-      assert.notStrictEqual(status, 0, rule)
-      assert.match(stdout, new RegExp(rule))
+      const { exit, out } = await user.npm(generated, "test")
+      assert.notStrictEqual(exit, 0, rule)
+      assert.match(out.join("\n"), new RegExp(rule))
     }
     writeFileSync(file, source)
   })
@@ -173,7 +120,7 @@ describe("an adapter of someone else", { timeout: 240_000 }, () => {
 
 describe("agents by configuration", { timeout: 120_000 }, () => {
   it("runs an agent of the Agent Client Protocol and a mapped program", async () => {
-    const agent = join(folder, "agent.mjs")
+    const agent = join(user.folder, "agent.mjs")
     writeFileSync(
       agent,
       `const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n")
@@ -192,9 +139,9 @@ describe("agents by configuration", { timeout: 120_000 }, () => {
         }
       })`
     )
-    const printed = join(folder, "printed.jsonl")
+    const printed = join(user.folder, "printed.jsonl")
     writeFileSync(printed, '{"kind":"message","text":"By map."}\n{"kind":"end"}\n')
-    const config = join(folder, "edge.config.json")
+    const config = join(user.folder, "edge.config.json")
     const map = { type: "kind", message: { when: ["message"], text: "text" }, completed: { when: ["end"] } }
     const command = ["sh", "-c", `cat > /dev/null; cat ${printed}`]
     const runners = [{ id: "mapped", label: "Mapped", runtime: "json-lines", command, stdin: "prompt", map }]

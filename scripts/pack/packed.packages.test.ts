@@ -1,7 +1,7 @@
 /** Packages as people install them: packed, and unpacked outside the repository. Examples run on them in `examples`. */
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { inject } from "vitest"
 import { packed } from "./packages.ts"
@@ -48,6 +48,15 @@ describe("packed packages", { timeout: 120_000 }, () => {
   it("contain the licences of texts that others wrote", () => {
     const notices = join(folder, "node_modules/@corral/domain/THIRD-PARTY-NOTICES.txt")
     assert.match(readFileSync(notices, "utf8"), /gitleaks[^]*MIT License/)
+  })
+
+  it("can be published, each one", () => {
+    for (const tarball of globSync("{tarballs,command,template}/*.tgz", { cwd: folder })) {
+      const { stdout } = spawnSync("tar", ["-xOf", join(folder, tarball), "package/package.json"], {
+        encoding: "utf8"
+      })
+      assert.notProperty(JSON.parse(stdout), "private", tarball)
+    }
   })
 
   it("do not export what is internal", () => {

@@ -18,6 +18,7 @@ import { existsSync, mkdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EMPTY_STORE, migrateEdgeStore } from "./migrations.ts"
+import { fileReason } from "./FileReason.ts"
 import { keepPrivate } from "./PrivateFile.ts"
 import { isDamageCode, RESTORE_HINT, StoreDamaged, unreadable } from "./StoreDamage.ts"
 import { storeReader } from "./StoreReader.ts"
@@ -78,7 +79,10 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
       keepPrivate(file)
     },
-    catch: (cause) => new StoreFailed({ message: `${file}: ${String(cause)}` })
+    catch: (cause) =>
+      new StoreFailed({
+        message: isFolder(file) ? folderAsStore(file) : `${file} cannot be written: ${fileReason(cause)}.`
+      })
   })
   const opened = openWriter({ file, mayCreate: lost === undefined }, threadsFrom(yield* FirstWriter)).pipe(
     Effect.mapError((error) => notOpened(file, error, lost))
@@ -164,6 +168,12 @@ const threadsFrom = (first: WriterThread | undefined) => (): WriterThread => {
   first = undefined
   return thread
 }
+
+/** Message for a folder with the name of the store. */
+export const folderAsStore = (file: string): string =>
+  `${file} is a folder. Move it away, or set another CORRAL_HOME.`
+
+const isFolder = (file: string): boolean => statSync(file, { throwIfNoEntry: false })?.isDirectory() === true
 
 const isEmpty = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
 

@@ -2,22 +2,26 @@
 import Database from "better-sqlite3"
 import { existsSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { lostStore } from "./Store.ts"
+import { missingTable } from "./migrations.ts"
+import { folderAsStore, lostStore } from "./Store.ts"
 import { RESTORE_HINT } from "./StoreDamage.ts"
 
 /** Reads every page of a home's store. Returns a sentence if the store is missing or damaged. */
 export const examineStore = (home: string): string | undefined => {
   const file = join(home, "edge.db")
   const token = join(home, "edge.token")
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
-  if (size === 0) return existsSync(token) ? lostStore(file, token) : undefined
+  const stat = statSync(file, { throwIfNoEntry: false })
+  if (stat?.isDirectory() === true) return folderAsStore(file)
+  if ((stat?.size ?? 0) === 0) return existsSync(token) ? lostStore(file, token) : undefined
   try {
     const db = new Database(file, { readonly: true })
     try {
       const found = db.pragma("quick_check(1)", { simple: true })
       if (found !== "ok") return `${file} is damaged. ${RESTORE_HINT}`
-      const isStore = db.pragma("user_version", { simple: true }) !== 0
-      return isStore || !existsSync(token) ? undefined : `${file} has no tables of Corral. ${RESTORE_HINT}`
+      if (db.pragma("user_version", { simple: true }) === 0)
+        return existsSync(token) ? `${file} has no tables of Corral. ${RESTORE_HINT}` : undefined
+      const missing = missingTable(db)
+      return missing === undefined ? undefined : `${file} is damaged: ${missing}. ${RESTORE_HINT}`
     } finally {
       db.close()
     }

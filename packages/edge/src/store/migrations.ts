@@ -4,7 +4,7 @@
  * Events are stored as batches: a row has the events of one append, as the JSON lines that are replayed and sent. `runs` and `approvals` are
  * projections of the log, written in the transaction of the events that change them.
  */
-import type Database from "better-sqlite3"
+import Database from "better-sqlite3"
 
 const steps: ReadonlyArray<string> = [
   `
@@ -106,10 +106,24 @@ const steps: ReadonlyArray<string> = [
   `
 ]
 
+const tables = steps.flatMap((step) =>
+  [...step.matchAll(/^ *CREATE TABLE (\w+)/gm)].flatMap(([, name]) => name ?? [])
+)
+
+/** Says which table of a migrated store is missing, if one is. */
+export const missingTable = (db: Database.Database): string | undefined => {
+  const found = new Set(db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all())
+  const missing = tables.find((name) => !found.has(name))
+  return missing === undefined ? undefined : `the table ${missing} is missing`
+}
+
 /** Message of the error for a store without tables that must not be created. */
 export const EMPTY_STORE = "the database is empty"
 
-/** Migrates the database to the newest version. Refuses one of a newer version or of another program, and an empty one unless `mayCreate`. */
+/**
+ * Migrates the database to the newest version. Refuses one of a newer version, of another program or without one of its tables, and an
+ * empty one unless `mayCreate`.
+ */
 export const migrateEdgeStore = (db: Database.Database, mayCreate = true): void => {
   const found = Number(db.pragma("user_version", { simple: true }))
   const isNew = found === 0 && db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined
@@ -126,4 +140,6 @@ export const migrateEdgeStore = (db: Database.Database, mayCreate = true): void 
       db.pragma(`user_version = ${version + 1}`)
     })()
   }
+  const missing = missingTable(db)
+  if (missing !== undefined) throw new Database.SqliteError(missing, "SQLITE_CORRUPT")
 }

@@ -5,6 +5,8 @@ import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Worker } from "node:worker_threads"
 import { FirstWriter, Store } from "../../src/store/Store.ts"
+import { RESTORE_HINT } from "../../src/store/StoreDamage.ts"
+import { examineStore } from "../../src/store/StoreExamination.ts"
 import { startWriterThread } from "../../src/store/WriterThread.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { approvalsIn, insertApproval, storeContract } from "./StoreContract.ts"
@@ -206,6 +208,32 @@ describe("Store", () => {
         Effect.scoped(Layer.build(Layer.fresh(Store.layer(file, token))))
       )
       assert.strictEqual(text.slice(0, file.length + message.length), `${file}${message}`)
+    })
+  )
+
+  it.effect.each(["runs", "checksums"])(
+    "refuses a store without the table %s, and says what to do",
+    (table) =>
+      Effect.gen(function* () {
+        const file = yield* databaseFile
+        yield* Effect.scoped(open(file))
+        new Database(file).exec(`DROP TABLE ${table}`).close()
+        const { message } = yield* Effect.flip(Effect.scoped(open(file)))
+        assert.strictEqual(message, `${file}: the table ${table} is missing. ${RESTORE_HINT}`)
+        assert.strictEqual(
+          examineStore(dirname(file)),
+          `${file} is damaged: the table ${table} is missing. ${RESTORE_HINT}`
+        )
+      })
+  )
+
+  it.effect("says so when the file is a folder", () =>
+    Effect.gen(function* () {
+      const file = yield* databaseFile
+      mkdirSync(file, { recursive: true })
+      const { message } = yield* Effect.flip(Effect.scoped(open(file)))
+      assert.strictEqual(message, `${file} is a folder. Move it away, or set another CORRAL_HOME.`)
+      assert.strictEqual(examineStore(dirname(file)), message)
     })
   )
 })

@@ -1,0 +1,12 @@
+/** Reason of a failed file operation for people: the words of the operating system, without their code and path. */
+import { getSystemErrorMessage } from "node:util"
+
+const errnoOf = (cause: unknown): number | undefined =>
+  cause instanceof Error && "errno" in cause && typeof cause.errno === "number" ? cause.errno : undefined
+
+/** `permission denied`, `read-only file system`; the message of an error of another kind. */
+export const fileReason = (cause: unknown): string => {
+  const errno = errnoOf(cause)
+  if (errno !== undefined) return getSystemErrorMessage(errno)
+  return cause instanceof Error ? cause.message : String(cause)
+}
