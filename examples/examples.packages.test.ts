@@ -96,6 +96,8 @@ describe("examples", { timeout: 120_000 }, () => {
     assert.deepStrictEqual([allowed.status, allowed.stdout.trim()], [0, "Hello\nfrom the shell"])
     assert.include(allowed.stderr, "Allow? Run echo from the shell [y/N]")
     assert.notInclude(started([tool, "/shell echo from the shell"]).stdout, "from the shell")
+    const usage = started([tool])
+    assert.deepStrictEqual([usage.status, usage.stderr.startsWith("Usage: cli-tool ")], [2, true])
     const failed = started([tool, "--agent", "unknown", "/say Hello"])
     assert.deepStrictEqual(
       [failed.status, failed.stderr.trim()],

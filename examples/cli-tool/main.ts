@@ -24,6 +24,10 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: { agent: { type: "string", default: "scripted" }, home: { type: "string" } }
 })
+if (positionals.length === 0) {
+  console.error("Usage: cli-tool [--agent ID] [--home FOLDER] PROMPT...")
+  process.exit(2)
+}
 const { HOME = "", PATH = "" } = process.env
 const home = values.home === undefined ? mkdtempSync(join(tmpdir(), "cli-tool-")) : resolve(values.home)
 const config = makeEdgeConfig({

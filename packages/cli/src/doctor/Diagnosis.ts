@@ -94,10 +94,19 @@ const CORRAL_FILES = [
   SIGN_IN_FILE
 ]
 
+/** `undefined` if there is no file, or if this user cannot see it: `examineStore` reports a home that cannot be read. */
+const statOf = (path: string) => {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
 const fileStatuses = (home: string): ReadonlyArray<FileStatus> =>
   CORRAL_FILES.flatMap((name) => {
     const path = join(home, name)
-    const stat = statSync(path, { throwIfNoEntry: false })
+    const stat = statOf(path)
     if (stat === undefined) return []
     const mode = (stat.mode & 0o777).toString(8).padStart(3, "0")
     const ok = (stat.mode & 0o077) === 0

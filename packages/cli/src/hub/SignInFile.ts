@@ -4,6 +4,7 @@
  * *Guarantees:* mode 0600 and atomic writes. There is at most one sign-in, so a command without `--hub` is never ambiguous.
  */
 import { UserId } from "@corral/domain/identity/Ids"
+import { fileReason } from "@corral/edge/store/FileReason"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -31,14 +32,22 @@ const file = Effect.map(corralHome, (home) => join(home, SIGN_IN_FILE))
 export const readSignIn: Effect.Effect<StoredSignIn | undefined, CommandFailed> = Effect.flatMap(
   file,
   (path) => {
-    const stat = statSync(path, { throwIfNoEntry: false })
-    if (stat === undefined) return Effect.undefined
-    if ((stat.mode & 0o077) !== 0)
-      return Effect.fail(refused(`Other users can read ${path}. Fix it with \`chmod 600 ${path}\`.`))
-    const signIn = Option.getOrUndefined(decode(readFileSync(path, "utf8")))
-    return signIn === undefined
-      ? Effect.fail(refused(`${path} is damaged. Delete it and sign in again with \`corral login\`.`))
-      : Effect.succeed(signIn)
+    const read = Effect.try({
+      try: () => {
+        const stat = statSync(path, { throwIfNoEntry: false })
+        return stat === undefined ? undefined : { mode: stat.mode, content: readFileSync(path, "utf8") }
+      },
+      catch: (cause) => refused(`Can't read ${path}: ${fileReason(cause)}.`)
+    })
+    return Effect.flatMap(read, (found) => {
+      if (found === undefined) return Effect.undefined
+      if ((found.mode & 0o077) !== 0)
+        return Effect.fail(refused(`Other users can read ${path}. Fix it with \`chmod 600 ${path}\`.`))
+      const signIn = Option.getOrUndefined(decode(found.content))
+      return signIn === undefined
+        ? Effect.fail(refused(`${path} is damaged. Delete it and sign in again with \`corral login\`.`))
+        : Effect.succeed(signIn)
+    })
   }
 )
 

@@ -5,10 +5,12 @@
  */
 import type { EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import type { WorkspaceEntry } from "@corral/edge/config/WorkspaceEntries"
+import { unusableHome } from "@corral/edge/store/FileReason"
 import { Effect, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
+import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 import { LOCAL_DEVICE_FILE, ensureLocalDevice } from "../hub/LocalDevice.ts"
 import { signInLocally } from "../hub/LocalSignIn.ts"
 import { Host } from "../terminal/Host.ts"
@@ -105,7 +107,11 @@ export const startLocalServices = Effect.fn("LocalServices.start")(function* (op
   // Loaded on demand: other commands start faster without the services.
   const { configureEdge, startEdge } = yield* Effect.promise(() => import("./EdgeService.ts"))
   const config = yield* configureEdge(environment, options.edgePort)
-  const workspaces = yield* Effect.sync(() => workspacesOf(config, options.workspaces))
+  const workspaces = yield* Effect.try({
+    try: () => workspacesOf(config, options.workspaces),
+    catch: (cause) =>
+      new CommandFailed({ message: unusableHome(config.home, cause), exitCode: exitCodes.failed })
+  })
   const hasJoinedHub = existsSync(join(config.home, "device.json"))
   if (!options.isEdgeOnly && !hasJoinedHub) return yield* startWithHub(config, workspaces, options.hubPort)
   const edge = yield* startEdge({ ...config, workspaces })

@@ -1,6 +1,6 @@
 /** `corral doctor` in each fault of an Edge and a Hub: what it names, what it advises, how it exits. */
 import { assert, describe, it } from "@effect/vitest"
-import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { openPostgres, query } from "@corral/testing/postgres/OutsidePostgres"
 import { openHub } from "@corral/testing/hub/HubProcess"
@@ -44,6 +44,26 @@ describe("corral doctor", { timeout: 120_000 }, () => {
       const fresh = await examine(corral)
       assert.deepStrictEqual([fresh.exit, fresh.found.edge.store], [0, undefined])
       assert.match(fresh.found.edge.reason ?? "", /No Edge is running on this machine/)
+    } finally {
+      await corral.close()
+    }
+  })
+
+  it.each([
+    ["a file", (path: string) => writeFileSync(path, "")],
+    ["a link to itself", (path: string) => symlinkSync(path, path)]
+  ])("says in one sentence that %s cannot be a home, and so does `up`", async (_, make) => {
+    const corral = new Corral()
+    try {
+      make(corral.home)
+      const { exit, found } = await examine(corral)
+      assert.deepStrictEqual([exit, found.edge.running], [1, false])
+      assert.match(found.edge.store ?? "", /edge\.db cannot be read: [a-z ]+\.$/)
+      for (const flags of [[], ["--edge-only"]]) {
+        const up = await corral.run("up", ...flags)
+        assert.deepStrictEqual([up.exit, up.out], [1, []])
+        assert.match(up.stderr, /^\S+ cannot be used as a home: [a-z ]+\.\n$/)
+      }
     } finally {
       await corral.close()
     }

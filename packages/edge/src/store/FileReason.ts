@@ -10,3 +10,7 @@ export const fileReason = (cause: unknown): string => {
   if (errno !== undefined) return getSystemErrorMessage(errno)
   return cause instanceof Error ? cause.message : String(cause)
 }
+
+/** Message for a home that cannot be created or written. */
+export const unusableHome = (home: string, cause: unknown): string =>
+  `${home} cannot be used as a home: ${fileReason(cause)}.`

