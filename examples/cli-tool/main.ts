@@ -25,7 +25,7 @@ const { positionals, values } = parseArgs({
   options: { agent: { type: "string", default: "scripted" }, home: { type: "string" } }
 })
 if (positionals.length === 0) {
-  console.error("Usage: cli-tool [--agent ID] [--home FOLDER] PROMPT...")
+  process.stderr.write("Usage: cli-tool [--agent ID] [--home FOLDER] PROMPT...\n")
   process.exit(2)
 }
 const { HOME = "", PATH = "" } = process.env
