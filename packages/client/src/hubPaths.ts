@@ -40,6 +40,13 @@ export const hubPaths = {
     removeAgent: ["DELETE", "/client/sessions/:id/agents"],
     inventory: ["GET", "/client/agents"]
   },
+  conversations: {
+    read: ["POST", "/client/sessions/:id/read"],
+    export: ["GET", "/client/sessions/:id/export", "bytes"]
+  },
+  search: {
+    find: ["GET", "/client/search"]
+  },
   projects: {
     list: ["GET", "/client/projects"],
     create: ["POST", "/client/projects"],

@@ -10,6 +10,8 @@ import { AuditTrail } from "./audit/AuditTrail.ts"
 import { HubAuthority } from "./authority/HubAuthority.ts"
 import { ChatBindings } from "./chat/ChatBindings.ts"
 import { ChatLinks } from "./chat/ChatLinks.ts"
+import { ReadPositions } from "./conversation/ReadPositions.ts"
+import { SessionExport } from "./conversation/SessionExport.ts"
 import { DeviceRegistration } from "./device/DeviceRegistration.ts"
 import { Devices } from "./device/Devices.ts"
 import { Inventory } from "./device/Inventory.ts"
@@ -50,6 +52,8 @@ import { RunLog } from "./run/RunLog.ts"
 import { RunRequesters } from "./run/RunRequesters.ts"
 import { Runs } from "./run/Runs.ts"
 import { SessionProject } from "./run/SessionProject.ts"
+import { Search } from "./search/Search.ts"
+import { searchIndexerLayer } from "./search/SearchIndexer.ts"
 import { Targets } from "./edges/Targets.ts"
 import { SignInStore } from "./signin/SignInStore.ts"
 import { Users } from "./signin/Users.ts"
@@ -84,7 +88,10 @@ export const hubCoreLayer = Layer.mergeAll(
   HubIdempotency.layer,
   MessageStore.layer,
   Projects.layer,
+  ReadPositions.layer,
+  Search.layer,
   SessionAgentStore.layer,
+  SessionExport.layer,
   Sessions.layer,
   ChatLinks.layer,
   HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),
@@ -151,5 +158,6 @@ export const hubLayer = Layer.mergeAll(
   HubServer.layer,
   keyExpiry,
   runRetentionLayer,
+  searchIndexerLayer,
   hubStoreMetricsLayer
 ).pipe(Layer.provideMerge(hubServicesLayer))

@@ -8,12 +8,14 @@ import { HubApprovals } from "./Approvals.ts"
 import { HubAudit } from "./AuditTrail.ts"
 import { HubApiKeys, HubAuth, HubSignIn } from "./Auth.ts"
 import { HubChatBindings, HubIntegrations } from "./Chat.ts"
+import { HubConversations } from "./Conversations.ts"
 import { HubDeviceRegistration, HubDevices } from "./Devices.ts"
 import { HubFiles } from "./Files.ts"
 import { HubChangeFeed } from "./ChangeFeed.ts"
 import { HubProjects } from "./Projects.ts"
 import { HubPublic } from "./Public.ts"
 import { HubRuns } from "./Runs.ts"
+import { HubSearch } from "./Search.ts"
 import { HubSessions } from "./Sessions.ts"
 import { HubTasks } from "./Tasks.ts"
 
@@ -24,6 +26,8 @@ export class HubApi extends HttpApi.make("hub")
     HubAuth,
     HubApiKeys,
     HubSessions,
+    HubConversations,
+    HubSearch,
     HubProjects,
     HubDeviceRegistration,
     HubDevices,

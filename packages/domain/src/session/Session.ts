@@ -18,7 +18,9 @@ export const SessionItem = Schema.Struct({
   projectId: ProjectId,
   title: Schema.String,
   state: SessionState,
-  updatedAt: Schema.String
+  updatedAt: Schema.String,
+  /** Messages of others after the caller's read position, up to 100. Absent in the response to a new session. */
+  unread: Schema.optionalKey(Schema.Int)
 }).annotate({ identifier: "SessionItem" })
 export type SessionItem = typeof SessionItem.Type
 

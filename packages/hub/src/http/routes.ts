@@ -15,6 +15,7 @@ import { auditEndpoints } from "./AuditTrail.ts"
 import { authEndpoints } from "./Auth.ts"
 import { authentication, gatewayAuthentication } from "./Authentication.ts"
 import { chatBindingEndpoints } from "./ChatBindings.ts"
+import { conversationEndpoints } from "./Conversations.ts"
 import { consolePages } from "./Console.ts"
 import { deviceRegistrationEndpoints } from "./DeviceRegistration.ts"
 import { devicePage } from "./DevicePage.ts"
@@ -26,6 +27,7 @@ import { changeFeedEndpoints } from "./ChangeFeed.ts"
 import { projectEndpoints } from "./Projects.ts"
 import { publicEndpoints } from "./Public.ts"
 import { runEndpoints } from "./Runs.ts"
+import { searchEndpoints } from "./Search.ts"
 import { sessionEndpoints } from "./Sessions.ts"
 import { signInEndpoints } from "./SignIn.ts"
 import { taskEndpoints } from "./Tasks.ts"
@@ -37,6 +39,8 @@ export const hubServerRoutes = HttpApiBuilder.layer(HubApi).pipe(
     authEndpoints,
     apiKeyEndpoints,
     sessionEndpoints,
+    conversationEndpoints,
+    searchEndpoints,
     projectEndpoints,
     deviceRegistrationEndpoints,
     deviceEndpoints,

@@ -16,12 +16,13 @@ const SessionRow = Schema.Struct({
 export type SessionRow = typeof SessionRow.Type
 
 const SessionItemRow = SessionRow.mapFields(Struct.omit(["created_by", "created_at"]))
+const unread = { unread: Schema.Int }
 
 export const SESSION_COLUMNS = Object.keys(SessionRow.fields).join(", ")
 export const SESSION_ITEM_COLUMNS = Object.keys(SessionItemRow.fields).join(", ")
 
-export const sessionRows = storedRows("sessions", SessionRow)
-export const sessionItemRows = storedRows("sessions", SessionItemRow)
+export const sessionRows = storedRows("sessions", Schema.Struct({ ...SessionRow.fields, ...unread }))
+export const sessionItemRows = storedRows("sessions", Schema.Struct({ ...SessionItemRow.fields, ...unread }))
 export const sessionStateRows = storedRows("sessions", SessionRow.mapFields(Struct.pick(["state"])))
 export const sessionChangeRows = storedRows(
   "sessions",
@@ -33,17 +34,19 @@ export const sessionItemOf = ({
   project_id,
   state,
   title,
+  unread,
   updated_at
-}: typeof SessionItemRow.Type): SessionItem => ({
+}: typeof SessionItemRow.Type & { readonly unread?: number }): SessionItem => ({
   id,
   projectId: project_id,
   title,
   state,
-  updatedAt: updated_at.toISOString()
+  updatedAt: updated_at.toISOString(),
+  ...(unread === undefined ? {} : { unread })
 })
 
 export const sessionOf = (
-  row: SessionRow,
+  row: SessionRow & { readonly unread?: number },
   agents: Session["agents"],
   activeRuns: Session["activeRuns"]
 ): Session => ({

@@ -33,6 +33,7 @@ import {
   sessionStateRows
 } from "./SessionRow.ts"
 import { activeRunsOf } from "./SessionRuns.ts"
+import { unreadMessages } from "./UnreadMessages.ts"
 
 /** Sessions of one project, or of all projects that a user may read. */
 export type SessionScope = Proof<"project.read"> | { readonly reader: UserId }
@@ -69,11 +70,12 @@ export class Sessions extends Context.Service<
       const now = () => new Date(clock.currentTimeMillisUnsafe())
 
       const get = Effect.fnUntraced(function* (
-        { subject }: Proof<"project.read" | "session.write">,
+        { principal, subject }: Proof<"project.read" | "session.write">,
         id: SessionId
       ) {
+        const unread = unreadMessages(sql, principal as UserId, "sessions.id")
         const row = yield* sessionRows.first(sql`
-          SELECT ${sql.literal(SESSION_COLUMNS)} FROM sessions WHERE id = ${id} AND project_id = ${subject}`)
+          SELECT ${sql.literal(SESSION_COLUMNS)}, ${unread} AS unread FROM sessions WHERE id = ${id} AND project_id = ${subject}`)
         // Deleted since the proof was made.
         if (row === undefined) return yield* new PermissionDenied()
         return sessionOf(row, yield* agentsOf(sql, id), yield* activeRunsOf(sql, id))
@@ -137,7 +139,8 @@ const listOf = (sql: SqlClient.SqlClient) =>
       ${state === undefined ? sql`` : sql`AND state = ${state}`}
       ${after === undefined ? sql`` : sql`AND (updated_at, id) < (${new Date(after.at)}, ${after.id})`}
       ORDER BY updated_at DESC, id DESC ${limitTo(sql, limit)}`
-    const rows = yield* sessionItemRows.all(
+    const reader = "subject" in scope ? (scope.principal as UserId) : scope.reader
+    const sessions =
       "subject" in scope
         ? sql`SELECT ${columns} FROM sessions WHERE project_id = ${scope.subject} ${page}`
         : sql`
@@ -149,7 +152,9 @@ const listOf = (sql: SqlClient.SqlClient) =>
             CROSS JOIN LATERAL (
               SELECT ${columns} FROM sessions WHERE project_id = readable.project_id ${page}
             ) s ORDER BY s.updated_at DESC, s.id DESC ${limitTo(sql, limit)}`
-    )
+    const rows = yield* sessionItemRows.all(sql`
+      SELECT page.*, ${unreadMessages(sql, reader, "page.id")} AS unread FROM (${sessions}) AS page
+      ORDER BY page.updated_at DESC, page.id DESC`)
     return rows.map(sessionItemOf)
   })
 

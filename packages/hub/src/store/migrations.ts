@@ -24,6 +24,8 @@ import { deviceSharesMigration } from "./migrations/0015-device-shares.ts"
 import { auditReadersMigration } from "./migrations/0016-audit-readers.ts"
 import { runRequestersMigration } from "./migrations/0017-run-requesters.ts"
 import { sentCommandsMigration } from "./migrations/0018-sent-commands.ts"
+import { searchMigration } from "./migrations/0020-search.ts"
+import { readPositionsMigration } from "./migrations/0021-read-positions.ts"
 
 const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -43,7 +45,9 @@ const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0015_device_shares": deviceSharesMigration,
   "0016_audit_readers": auditReadersMigration,
   "0017_run_requesters": runRequestersMigration,
-  "0018_sent_commands": sentCommandsMigration
+  "0018_sent_commands": sentCommandsMigration,
+  "0020_search": searchMigration,
+  "0021_read_positions": readPositionsMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>

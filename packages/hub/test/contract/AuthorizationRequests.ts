@@ -200,6 +200,15 @@ export const requests: Record<EndpointName, Expected> = {
   ),
   "sessions.inventory": get(() => "/client/agents"),
 
+  "conversations.read": send(
+    "POST",
+    200,
+    ({ sessionId }) => `/client/sessions/${sessionId}/read`,
+    ({ messageId }) => ({ messageId })
+  ),
+  "conversations.export": get(({ sessionId }) => `/client/sessions/${sessionId}/export?format=json`),
+  "search.find": get(() => "/client/search?q=hello"),
+
   // No device is linked here, so allowed callers get the error of an offline device.
   "files.folder": get(
     ({ deviceId, projectId }) => `/client/targets/${deviceId}/workspaces/site/files?projectId=${projectId}`,

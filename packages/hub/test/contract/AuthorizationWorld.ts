@@ -7,6 +7,7 @@ import type {
   ApprovalId,
   ChatBindingId,
   DeviceId,
+  MessageId,
   ProjectId,
   RunId,
   SessionId,
@@ -32,6 +33,7 @@ export interface TeamWorld {
   readonly sessionId: SessionId
   readonly deviceId: DeviceId
   readonly agentInstanceId: AgentInstanceId
+  readonly messageId: MessageId
   /** A viewer who makes no calls. */
   readonly extra: UserId
   /** Not a member yet. */
@@ -108,6 +110,14 @@ const makeTeamWorld = async (hub: HubProcess, people: People): Promise<TeamWorld
     body: { agentId: "scripted", targetId: device.id, workspace: "site" }
   })
   assert.strictEqual(agent.status, 201, agent.text)
+  const message = await owner.ask<{ readonly id: MessageId }>(
+    "POST",
+    `/client/sessions/${session.id}/messages`,
+    {
+      body: { text: "A note" }
+    }
+  )
+  assert.strictEqual(message.status, 201, message.text)
   const task = await owner.ask<{ readonly id: TaskId }>("POST", "/web/agent-tasks", {
     body: {
       projectId: project.id,
@@ -131,6 +141,7 @@ const makeTeamWorld = async (hub: HubProcess, people: People): Promise<TeamWorld
     sessionId: session.id,
     deviceId: device.id,
     agentInstanceId: agent.body.id,
+    messageId: message.body.id,
     extra: extra.userId,
     newcomer: newcomer.userId
   }

@@ -40,12 +40,15 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.strictEqual(created.status, 201)
     assert.deepInclude(created.body, { state: "active", agents: [], activeRuns: [] })
     assert.strictEqual(created.body.createdBy, ada.userId)
-    assert.deepStrictEqual((await bob.ask("GET", `/client/sessions/${created.body.id}`)).body, created.body)
+    assert.deepStrictEqual((await bob.ask("GET", `/client/sessions/${created.body.id}`)).body, {
+      ...created.body,
+      unread: 0
+    })
     const list = await bob.ask<ListPage<SessionItem>>("GET", `/client/sessions?projectId=${project.id}`)
     assert.deepStrictEqual(Object.keys(list.body).sort(), ["items", "nextCursor", "requestId"])
     const item = list.body.items.find(({ id }) => id === created.body.id)
     const { id, projectId, state, title, updatedAt } = created.body
-    assert.deepStrictEqual(item, { id, projectId, title, state, updatedAt })
+    assert.deepStrictEqual(item, { id, projectId, title, state, updatedAt, unread: 0 })
     assert.isNull(list.body.nextCursor)
   })
 

@@ -1,10 +1,15 @@
 import type { PublicHealth } from "@corral/domain/http/Health"
 import { assert, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
-import { mkdirSync } from "node:fs"
+import { mkdirSync, readdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 import { openPostgres, query } from "@corral/testing/postgres/OutsidePostgres"
+
+/** Numbers of the migrations. */
+const released = readdirSync(new URL("../../src/store/migrations/", import.meta.url))
+  .map((name) => Number(name.slice(0, 4)))
+  .toSorted((a, b) => a - b)
 
 const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"
 
@@ -17,10 +22,9 @@ describe("Hub database", { timeout: 60_000 }, () => {
       const steps = await query(url, "SELECT migration_id FROM corral_migrations ORDER BY migration_id")
       assert.deepStrictEqual(
         steps.map(({ migration_id }) => migration_id),
-        steps.map((_, i) => i + 1),
+        released,
         "each step once, in order"
       )
-      assert.isAbove(steps.length, 2)
       for (const hub of hubs) assert.strictEqual((await hub.client.ask("GET", "/health")).status, 200)
     } finally {
       await Promise.all(hubs.map((hub) => hub.remove()))

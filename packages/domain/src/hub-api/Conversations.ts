@@ -1,0 +1,40 @@
+/** Read positions and exports of sessions. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { SessionId } from "../identity/Ids.ts"
+import { ExportFormat, MarkRead, ReadPosition } from "../session/Conversation.ts"
+import { SessionAuthority } from "./SessionAuthority.ts"
+
+const params = { id: SessionId }
+
+export class HubConversations extends HttpApiGroup.make("conversations")
+  .add(
+    HttpApiEndpoint.post("read", "/client/sessions/:id/read", {
+      params,
+      payload: MarkRead,
+      success: ReadPosition,
+      error: responses("permission_denied", "schema_validation_failed")
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(
+        OpenApi.Description,
+        "Moves the caller's read position to a message. A position never moves back: an earlier message changes nothing."
+      ),
+    HttpApiEndpoint.get("export", "/client/sessions/:id/export", {
+      params,
+      query: { format: ExportFormat },
+      success: HttpApiSchema.StreamUint8Array({ contentType: ["text/markdown", "application/json"] }),
+      error: responses("permission_denied", "schema_validation_failed")
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(
+        OpenApi.Description,
+        "The conversation, oldest message first, as a file: names of the authors, times, texts, and runs with their states. In Markdown, texts are " +
+          "code blocks, so they can't change the structure of the document."
+      )
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}
