@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import { Approval, DecideApproval, DecisionOrigin } from "../approval/Approval.ts"
 import { Artifact } from "../run/Artifact.ts"
 import { Diff } from "../edge-api/Diff.ts"
-import { ArtifactId, PreviewId, RunId, WorkspaceId } from "../identity/Ids.ts"
+import { ArtifactId, MessageId, PreviewId, RunId, WorkspaceId } from "../identity/Ids.ts"
 import { OpenedPreview } from "../device/Preview.ts"
 import { CreateRun, Run, RunFailure, RunInput } from "../run/Run.ts"
 import { FileEntry, FilePreview, WorkspacePath } from "../device/Workspace.ts"
@@ -26,7 +26,16 @@ export const edgeCommands = {
     payload: Schema.Struct({ runId: RunId, by: Schema.String, reason: Schema.optionalKey(Schema.String) }),
     success: Run
   },
-  SendInput: { payload: Schema.Struct({ runId: RunId, input: RunInput, by: Schema.String }), success: Run },
+  SendInput: {
+    /** `messageId`: the Edge logs the input under this id. Early versions of the Edge choose their own. */
+    payload: Schema.Struct({
+      runId: RunId,
+      input: RunInput,
+      by: Schema.String,
+      messageId: Schema.optionalKey(MessageId)
+    }),
+    success: Run
+  },
   DecideApproval: {
     /** Early versions of the Hub do not send `origin`. */
     payload: Schema.Struct({

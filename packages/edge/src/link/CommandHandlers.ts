@@ -149,7 +149,7 @@ const sendInput = (
   const request = { scope: "hub", key: commandId, request: payload }
   const send = (keep: ResultRows<Run>) =>
     runs
-      .input(payload.runId, payload.input.text)
+      .input(payload.runId, payload.input.text, payload.messageId)
       .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))
   return Effect.map(idempotency.once(request, send), ({ body }) => body)
 }

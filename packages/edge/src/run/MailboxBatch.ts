@@ -139,7 +139,7 @@ export class MailboxBatch extends BatchState {
     return diff === undefined || isMeasured ? review : [{ _tag: "EventEmitted", event: diff }, ...review]
   }
 
-  #sendInput({ text, reply }: RunMessageOf<"Input">): void {
+  #sendInput({ messageId, reply, text }: RunMessageOf<"Input">): void {
     const { protocol, recorder, write } = this.context
     const line = recorder.state.verdict === undefined ? protocol.input(text) : undefined
     if (line === undefined) {
@@ -147,7 +147,7 @@ export class MailboxBatch extends BatchState {
       return
     }
     const message = {
-      messageId: mint<string>("msg", this.nowMs),
+      messageId: messageId ?? mint<string>("msg", this.nowMs),
       role: "user",
       channel: "text",
       text

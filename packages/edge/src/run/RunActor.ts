@@ -10,7 +10,7 @@
  * Does not: restart. When the store fails, the actor ends the process and leaves the log's end to `StoppedRuns`.
  */
 import type { Conflict } from "@corral/domain/errors/Failures"
-import type { ApprovalId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, MessageId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
@@ -40,7 +40,7 @@ export interface RunActor {
   readonly cancel: (reason: string, by: string) => void
   /** Writes an event of the Edge to the run's log, if the run is still live. */
   readonly announce: (event: AdapterEvent) => void
-  readonly input: (text: string) => Effect.Effect<void, Conflict | RunGone>
+  readonly input: (text: string, messageId: MessageId | undefined) => Effect.Effect<void, Conflict | RunGone>
   /** Runs the actor. Succeeds when the run's end is on disk and all its processes have ended. */
   readonly live: Effect.Effect<void, StoreFailed, Scope.Scope>
   /** The terminal run, once it is on disk. Fails if the store failed. */
@@ -56,7 +56,8 @@ export const makeRunActor = (options: RunActorOptions): RunActor => {
       request<DecideFailure>(session, (reply) => ({ _tag: "Decide", approvalId, answer, ...decider, reply })),
     cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
     announce: (event) => void post({ _tag: "Announced", event }),
-    input: (text) => request<Conflict>(session, (reply) => ({ _tag: "Input", text, reply })),
+    input: (text, messageId) =>
+      request<Conflict>(session, (reply) => ({ _tag: "Input", text, messageId, reply })),
     live: live(session).pipe(
       Effect.tapError((error) => Deferred.fail(ended, error)),
       Effect.andThen(Effect.suspend(() => Deferred.succeed(ended, options.recorder.run))),

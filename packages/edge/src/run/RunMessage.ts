@@ -7,7 +7,7 @@ import type {
   NotFound,
   SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
-import type { ApprovalId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, MessageId } from "@corral/domain/identity/Ids"
 import type { Budget, RunFailure } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
@@ -61,7 +61,13 @@ export type RunMessage =
       readonly answer: ApprovalAnswer
       readonly reply: Deferred.Deferred<void, DecideFailure>
     } & Decider)
-  | { readonly _tag: "Input"; readonly text: string; readonly reply: Deferred.Deferred<void, Conflict> }
+  | {
+      readonly _tag: "Input"
+      readonly text: string
+      /** Id of the input in the log; a new one where it is absent. */
+      readonly messageId: MessageId | undefined
+      readonly reply: Deferred.Deferred<void, Conflict>
+    }
 
 /** The message with that tag. */
 export type RunMessageOf<Tag extends RunMessage["_tag"]> = Extract<RunMessage, { readonly _tag: Tag }>

@@ -9,7 +9,7 @@
  */
 import type { Approval } from "@corral/domain/approval/Approval"
 import { Conflict, NotFound, Overloaded, RunNotCancellable } from "@corral/domain/errors/Failures"
-import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, MessageId, RunId } from "@corral/domain/identity/Ids"
 import type { CreateRun, Run, RunStatus } from "@corral/domain/run/Run"
 import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
@@ -74,7 +74,12 @@ export class RunSupervisor extends Context.Service<
       answer: ApprovalAnswer,
       decider: Decider
     ) => Effect.Effect<Approval, DecideFailure | Overloaded>
-    readonly input: (id: RunId, text: string) => Effect.Effect<Run, NotFound | Conflict>
+    /** The log contains the input, under `messageId` where there is one, before this succeeds. */
+    readonly input: (
+      id: RunId,
+      text: string,
+      messageId?: MessageId
+    ) => Effect.Effect<Run, NotFound | Conflict>
     /** Writes an event to the log of a live run. Ignored when the run has ended. */
     readonly announce: (id: RunId, event: AdapterEvent) => Effect.Effect<void>
     /** The run once it has ended, or as it is after `waitMs`. */
@@ -222,12 +227,12 @@ const commands = (
         )
       })
     },
-    input: (id, text) =>
+    input: (id, text, messageId) =>
       Effect.suspend(() => {
         const actor = live.actors.get(id)
         const over = Effect.andThen(find(id), Effect.fail(new Conflict({ message: "The run has ended." })))
         if (actor === undefined) return over
-        return actor.input(text).pipe(
+        return actor.input(text, messageId).pipe(
           Effect.andThen(Effect.sync(() => actor.run())),
           Effect.catchTag("RunGone", () => over)
         )

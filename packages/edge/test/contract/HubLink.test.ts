@@ -1,5 +1,5 @@
 import type { CommandOutcome } from "@corral/domain/link/EdgeCommand"
-import type { PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { MessageId, PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { LinkReadiness } from "@corral/domain/http/Health"
 import { Run } from "@corral/domain/run/Run"
 import { isTerminalType } from "@corral/domain/run/RunEnd"
@@ -186,11 +186,12 @@ describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
     assert.strictEqual(peer.dials, 1)
   })
 
-  it("says a further input once, however often it is sent", async () => {
+  it("says a further input once, however often it is sent, and logs it under the id of its message", async () => {
     const run = runOf(await peer.start("/wait\n/say bye"))
     edge.runIds.add(run.id)
     await peer.until("its start", () => peer.log(run.id).some(({ type }) => type === "run.started"))
-    const payload = { runId: run.id, input: { text: "and this" }, by: "usr_ada" }
+    const messageId = mint<MessageId>("msg", Date.now())
+    const payload = { runId: run.id, input: { text: "and this" }, by: "usr_ada", messageId }
     const send = () => peer.ask("SendInput", payload, "say-it")
     const outcomes = [await send(), await send(), await send()]
     assert.deepStrictEqual(outcomes.map(codeOfOutcome), ["done", "done", "done"])
@@ -198,7 +199,10 @@ describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
     const messages = peer
       .log(run.id)
       .filter(({ payload, type }) => type === "run.message.completed" && payload["role"] === "user")
-    assert.lengthOf(messages, 1)
+    assert.deepStrictEqual(
+      messages.map(({ payload }) => payload["messageId"]),
+      [messageId]
+    )
   })
 })
 
