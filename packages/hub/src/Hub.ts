@@ -13,6 +13,8 @@ import { ChatLinks } from "./chat/ChatLinks.ts"
 import { ReadPositions } from "./conversation/ReadPositions.ts"
 import { SessionExport } from "./conversation/SessionExport.ts"
 import { DeviceRegistration } from "./device/DeviceRegistration.ts"
+import { SentMessages } from "./conversation/SentMessages.ts"
+import { Deliveries } from "./conversation/Deliveries.ts"
 import { Devices } from "./device/Devices.ts"
 import { Inventory } from "./device/Inventory.ts"
 import { HubConfig } from "./config/HubConfig.ts"
@@ -86,6 +88,7 @@ export const hubCoreLayer = Layer.mergeAll(
   DeviceRegistration.layer,
   Devices.layer,
   HubIdempotency.layer,
+  SentMessages.layer,
   MessageStore.layer,
   Projects.layer,
   ReadPositions.layer,
@@ -127,11 +130,12 @@ const streams = Layer.merge(EventSockets.layer, ChangeFeed.layer).pipe(
   Layer.provideMerge(RunFeeds.layer)
 )
 
-/** Links of Edges, and dispatch of the tasks that wait for them. */
+/** Links of Edges, dispatch of the tasks that wait for them, and delivery of messages. */
 const linkLayer = LinkServer.layer.pipe(
   Layer.provide([ForeignPushes.layer, KeyRotation.layer]),
   Layer.provide(Leases.layer),
   Layer.provide(Proofs.layer),
+  Layer.provideMerge(Deliveries.layer),
   Layer.provideMerge(Dispatcher.layer)
 )
 

@@ -1,7 +1,7 @@
 /**
- * Change feed of a Hub, across lost connections: hints about devices, approvals, tasks and runs that the caller can see.
+ * Change feed of a Hub, across lost connections: hints about devices, approvals, tasks, runs and messages that the caller can see.
  *
- * Each connection starts with the current state of devices and with pending approvals. Changes of tasks and runs during a lost connection are
+ * Each connection starts with the current state of devices and with pending approvals. Changes of tasks, runs and messages during a lost connection are
  * not sent: read what is shown again when `onConnection` reports `live`.
  */
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
@@ -12,7 +12,8 @@ const kinds: { readonly [K in ChangeHint["kind"]]: true } = {
   device: true,
   approval: true,
   task: true,
-  run: true
+  run: true,
+  message: true
 }
 
 /** Hints of later versions are ignored. */

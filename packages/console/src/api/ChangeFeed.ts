@@ -16,7 +16,8 @@ const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> 
   device: ["devices"],
   approval: ["approvals", "runs"],
   task: ["tasks"],
-  run: ["runs", "sessions"]
+  run: ["runs", "sessions"],
+  message: ["sessions"]
 }
 
 /** Delay that combines the hints of a burst. */

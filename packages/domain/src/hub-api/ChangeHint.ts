@@ -1,5 +1,5 @@
 /**
- * Hints of the change feed: the id and the current state of a changed device, approval, task or run, without its content.
+ * Hints of the change feed: the id and the current state of a changed device, approval, task, run or message, without its content.
  *
  * A reader that receives a hint reads the resource again. Later versions of the contract can add kinds, so readers ignore unknown kinds.
  */
@@ -7,7 +7,8 @@ import { Schema } from "effect"
 import { ApprovalState } from "../approval/Approval.ts"
 import { DeviceState } from "../device/Device.ts"
 import { HubRunStatus } from "./HubRun.ts"
-import { ApprovalId, DeviceId, ProjectId, RunId, TaskId } from "../identity/Ids.ts"
+import { ApprovalId, DeviceId, MessageId, ProjectId, RunId, SessionId, TaskId } from "../identity/Ids.ts"
+import { DeliveryState } from "../session/Message.ts"
 import { TaskState } from "../task/Task.ts"
 
 /** One hint of the change feed. */
@@ -26,7 +27,15 @@ export const ChangeHint = Schema.Union([
     state: ApprovalState
   }),
   Schema.Struct({ kind: Schema.Literal("task"), id: TaskId, projectId: ProjectId, state: TaskState }),
-  Schema.Struct({ kind: Schema.Literal("run"), id: RunId, projectId: ProjectId, state: HubRunStatus })
+  Schema.Struct({ kind: Schema.Literal("run"), id: RunId, projectId: ProjectId, state: HubRunStatus }),
+  Schema.Struct({
+    kind: Schema.Literal("message"),
+    id: MessageId,
+    sessionId: SessionId,
+    projectId: ProjectId,
+    /** Only messages to an agent. */
+    delivery: Schema.optionalKey(DeliveryState)
+  })
 ]).annotate({ identifier: "HubNews" })
 export type ChangeHint = typeof ChangeHint.Type
 

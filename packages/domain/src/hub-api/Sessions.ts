@@ -8,8 +8,9 @@ import { AddAgent, AgentInstance, AgentProfile } from "../run/AgentProfile.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { createdResponse } from "../http/Created.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
-import { AgentInstanceId, ProjectId, SessionId } from "../identity/Ids.ts"
-import { CreateMessage, Message } from "../session/Message.ts"
+import { AgentInstanceId, MessageId, ProjectId, SessionId } from "../identity/Ids.ts"
+import { CreateMessage, Message, UpdateMessage } from "../session/Message.ts"
+import { After } from "../http/EventStream.ts"
 import { listQuery, page } from "../http/Page.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { CreateSession, Session, SessionItem, SessionState, UpdateSession } from "../session/Session.ts"
@@ -19,6 +20,22 @@ const params = { id: SessionId }
 const denied = responses("permission_denied")
 const list = responses("permission_denied", "schema_validation_failed")
 const write = responses("permission_denied", "conflict", "idempotency_conflict", "idempotency_in_flight")
+
+const messageParams = { id: SessionId, messageId: MessageId }
+/** Why a message to an agent is refused: by the caller's authority, or by what its target offers. */
+const sendingErrors = [
+  "permission_denied",
+  "conflict",
+  "schema_validation_failed",
+  "invalid_agent_id",
+  "unauthorized_target",
+  "workspace_outside_allowlist",
+  "runtime_unavailable",
+  "target_offline"
+] as const
+const ADDRESSED =
+  "A note needs a role that may write in the session. A message to an agent also needs what a task needs: the target and the workspace. Both " +
+  "are checked again at delivery."
 
 export class HubSessions extends HttpApiGroup.make("sessions")
   .add(
@@ -49,17 +66,50 @@ export class HubSessions extends HttpApiGroup.make("sessions")
     }).annotate(RequiredAuthority, "session.write"),
     HttpApiEndpoint.get("messages", "/client/sessions/:id/messages", {
       params,
-      query: listQuery,
+      query: { ...listQuery, changedAfter: Schema.optionalKey(After) },
       success: page(Message),
       error: list
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(
+        OpenApi.Description,
+        "Newest first. With `changedAfter`, the messages with a later `version`, in the order of their versions."
+      ),
     HttpApiEndpoint.post("addMessage", "/client/sessions/:id/messages", {
       params,
       headers: idempotencyHeaders,
       payload: CreateMessage,
       success: Message.pipe(createdResponse),
-      error: write
-    }).annotate(RequiredAuthority, "session.write"),
+      error: responses(...sendingErrors, "idempotency_conflict", "idempotency_in_flight")
+    })
+      .annotate(RequiredAuthority, "session.write")
+      .annotate(OpenApi.Description, ADDRESSED),
+    HttpApiEndpoint.patch("updateMessage", "/client/sessions/:id/messages/:messageId", {
+      params: messageParams,
+      payload: UpdateMessage,
+      success: Message,
+      error: responses(...sendingErrors)
+    })
+      .annotate(RequiredAuthority, "session.write")
+      .annotate(
+        OpenApi.Description,
+        "Changes a pending message that no target has yet. Fails with `conflict` if the message has another version."
+      ),
+    HttpApiEndpoint.post("withdrawMessage", "/client/sessions/:id/messages/:messageId/withdraw", {
+      params: messageParams,
+      success: Message,
+      error: responses("permission_denied", "conflict")
+    })
+      .annotate(RequiredAuthority, "session.write")
+      .annotate(OpenApi.Description, "Withdraws a pending message that no target has yet."),
+    HttpApiEndpoint.post("retryMessage", "/client/sessions/:id/messages/:messageId/retry", {
+      params: messageParams,
+      headers: idempotencyHeaders,
+      success: Message,
+      error: responses(...sendingErrors, "idempotency_conflict", "idempotency_in_flight")
+    })
+      .annotate(RequiredAuthority, "session.write")
+      .annotate(OpenApi.Description, "Delivers a failed message again, under the same id."),
     HttpApiEndpoint.get("agents", "/client/sessions/:id/agents", {
       params,
       query: listQuery,

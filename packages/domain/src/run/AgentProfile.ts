@@ -4,6 +4,7 @@
 import { Schema } from "effect"
 import { AgentCapabilities } from "./Agent.ts"
 import { AgentId, AgentInstanceId, DeviceId, SessionId, UserId, WorkspaceId } from "../identity/Ids.ts"
+import { CreateRun, Isolation, RunMode } from "./Run.ts"
 import { isStorableText } from "../text/Text.ts"
 
 /** A runtime or profile, and the targets that offer it to the caller. */
@@ -16,7 +17,10 @@ export const AgentProfile = Schema.Struct({
 }).annotate({ identifier: "AgentProfile" })
 export type AgentProfile = typeof AgentProfile.Type
 
-/** An agent of one session: a runtime or profile, with the target and the workspace of its runs. */
+/**
+ * An agent of one session: a runtime or profile, with the target and the workspace of its runs. `mode` and `model` hold for messages that name
+ * no others.
+ */
 export const AgentInstance = Schema.Struct({
   id: AgentInstanceId,
   sessionId: SessionId,
@@ -24,16 +28,22 @@ export const AgentInstance = Schema.Struct({
   label: Schema.String,
   targetId: DeviceId,
   workspace: WorkspaceId,
+  mode: RunMode,
+  model: Schema.optionalKey(Schema.String),
+  isolation: Schema.optionalKey(Isolation),
   addedBy: UserId,
   addedAt: Schema.String
 }).annotate({ identifier: "AgentInstance" })
 export type AgentInstance = typeof AgentInstance.Type
 
-/** Body of POST /client/sessions/{id}/agents. `label` is that of the agent by default. */
+/** Body of POST /client/sessions/{id}/agents. `label` is that of the agent by default, and `mode` is `ask`. */
 export const AddAgent = Schema.Struct({
   agentId: AgentId.check(isStorableText),
   targetId: DeviceId,
   workspace: WorkspaceId.check(isStorableText),
+  mode: Schema.optionalKey(RunMode),
+  model: CreateRun.fields.model,
+  isolation: Schema.optionalKey(Isolation),
   label: Schema.optionalKey(
     Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100), isStorableText)
   )

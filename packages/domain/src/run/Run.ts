@@ -42,7 +42,8 @@ export const RunFailure = Schema.Struct({
 }).annotate({ identifier: "RunFailure" })
 export type RunFailure = typeof RunFailure.Type
 
-const MAX_PROMPT_BYTES = 262_144
+/** Largest prompt, in bytes of UTF-8. */
+export const MAX_PROMPT_BYTES = 262_144
 
 const isPromptSized = Schema.makeFilter(
   (text: string) => new TextEncoder().encode(text).length <= MAX_PROMPT_BYTES,

@@ -1,8 +1,11 @@
 /**
- * Messages of a session: texts of users, and final texts of agents. The output of a run in progress is in its events.
+ * Messages of a session: notes of users, messages of users to an agent, and the final text of each run. The output of a run in progress is in
+ * its events.
  */
 import { Schema } from "effect"
-import { AgentInstanceId, MessageId, RunId, SessionId, UserId } from "../identity/Ids.ts"
+import { AgentInstanceId, MessageId, RunId, SessionId, TaskId, UserId } from "../identity/Ids.ts"
+import { CreateRun, RunFailure, RunMode } from "../run/Run.ts"
+import { OnOffline } from "../task/Task.ts"
 import { isStorableText } from "../text/Text.ts"
 
 /** A user or an agent of the session. */
@@ -12,20 +15,94 @@ export const MessageAuthor = Schema.Union([
 ])
 export type MessageAuthor = typeof MessageAuthor.Type
 
-/** A message of a session. `runId`: the run that it belongs to. */
+/** Recipient of a message: an agent of the session, or `people` for a note that no agent receives. */
+export const MessageRecipient = Schema.Union([Schema.Literal("people"), AgentInstanceId])
+export type MessageRecipient = typeof MessageRecipient.Type
+
+/** `next`: the message starts the next turn of its agent. `now`: it is further input to the run in progress. */
+export const MessageTime = Schema.Literals(["next", "now"])
+export type MessageTime = typeof MessageTime.Type
+
+/**
+ * State of a message to an agent. `pending`: no Edge is known to have it. `delivered`: the log of the run contains it. `failed`: it did not reach
+ * a run. `withdrawn`: a user withdrew it, or archived the session, before it reached a run.
+ */
+export const DeliveryState = Schema.Literals(["pending", "delivered", "failed", "withdrawn"])
+export type DeliveryState = typeof DeliveryState.Type
+
+/**
+ * What the agent knows of the conversation. `new`: this is its first message. `resumed`: the runtime continues its own conversation.
+ * `transcript`: the runtime does not remember earlier turns, and received them as a text before the message.
+ */
+export const DeliveryContext = Schema.Literals(["new", "resumed", "transcript"])
+export type DeliveryContext = typeof DeliveryContext.Type
+
+/** Delivery of a message to its agent. */
+export const MessageDelivery = Schema.Struct({
+  state: DeliveryState,
+  /** The run that received the message, or is about to. */
+  runId: Schema.optionalKey(RunId),
+  /** The task that starts this run. */
+  taskId: Schema.optionalKey(TaskId),
+  /** Absent until the message starts a run, and for further input. */
+  context: Schema.optionalKey(DeliveryContext),
+  /** Only if `failed`. */
+  error: Schema.optionalKey(RunFailure)
+}).annotate({ identifier: "MessageDelivery" })
+export type MessageDelivery = typeof MessageDelivery.Type
+
+/** End of the run whose final text an agent's message is. */
+export const AnswerOutcome = Schema.Literals(["completed", "failed", "cancelled"])
+export type AnswerOutcome = typeof AnswerOutcome.Type
+
+/**
+ * A message of a session. `runId`: the run that it belongs to; an answer is the final text of that run. `to`, `when`, `mode`, `model` and
+ * `delivery`: only messages to an agent, and `to` for notes. `outcome` and `error`: only answers. `version` increases with each change of a
+ * message in the session.
+ */
 export const Message = Schema.Struct({
   id: MessageId,
   sessionId: SessionId,
   author: MessageAuthor,
   text: Schema.String,
   runId: Schema.optionalKey(RunId),
-  createdAt: Schema.String
+  to: Schema.optionalKey(MessageRecipient),
+  when: Schema.optionalKey(MessageTime),
+  mode: Schema.optionalKey(RunMode),
+  model: Schema.optionalKey(Schema.String),
+  delivery: Schema.optionalKey(MessageDelivery),
+  outcome: Schema.optionalKey(AnswerOutcome),
+  error: Schema.optionalKey(RunFailure),
+  version: Schema.Int,
+  createdAt: Schema.String,
+  editedAt: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "Message" })
 export type Message = typeof Message.Type
 
-/** Body of POST /client/sessions/{id}/messages. */
+const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(262_144), isStorableText)
+
+/**
+ * Body of POST /client/sessions/{id}/messages. Without `to`, the message goes to the session's default agent. In a session without agents, and
+ * with a `runId`, it is a note. `mode` and `model` hold for this turn; the agent's are the default. `onOffline` is `fail` by default.
+ * `expiresAt` limits the wait of `queue`.
+ */
 export const CreateMessage = Schema.Struct({
-  text: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(262_144), isStorableText),
-  runId: Schema.optionalKey(RunId)
+  text,
+  runId: Schema.optionalKey(RunId),
+  to: Schema.optionalKey(MessageRecipient),
+  when: Schema.optionalKey(MessageTime),
+  mode: Schema.optionalKey(RunMode),
+  model: CreateRun.fields.model,
+  onOffline: Schema.optionalKey(OnOffline),
+  expiresAt: Schema.optionalKey(Schema.String.check(isStorableText))
 }).annotate({ identifier: "CreateMessage" })
 export type CreateMessage = typeof CreateMessage.Type
+
+/** Body of PATCH /client/sessions/{id}/messages/{messageId}: the version that the caller has read, and what changes. */
+export const UpdateMessage = Schema.Struct({
+  version: Schema.Int,
+  text: Schema.optionalKey(text),
+  mode: Schema.optionalKey(RunMode),
+  model: CreateRun.fields.model
+}).annotate({ identifier: "UpdateMessage" })
+export type UpdateMessage = typeof UpdateMessage.Type

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { AgentInstance } from "../run/AgentProfile.ts"
-import { ProjectId, RunId, SessionId, UserId } from "../identity/Ids.ts"
+import { AgentInstanceId, ProjectId, RunId, SessionId, UserId } from "../identity/Ids.ts"
 import { isStorableText } from "../text/Text.ts"
 
 /** State of a session. `archived` and `closed` sessions are read-only. An archived session can be reopened, a closed one cannot. */
@@ -24,18 +24,22 @@ export const SessionItem = Schema.Struct({
 }).annotate({ identifier: "SessionItem" })
 export type SessionItem = typeof SessionItem.Type
 
-/** A session with its agents and its runs in progress. */
+/** A session with its agents and its runs in progress. Messages without a recipient go to the default agent, the last one added. */
 export const Session = Schema.Struct({
   ...SessionItem.fields,
   createdBy: UserId,
   createdAt: Schema.String,
   agents: Schema.Array(AgentInstance),
+  defaultAgentInstanceId: Schema.optionalKey(AgentInstanceId),
   activeRuns: Schema.Array(RunId)
 }).annotate({ identifier: "Session" })
 export type Session = typeof Session.Type
 
-/** Body of POST /client/sessions. */
-export const CreateSession = Schema.Struct({ projectId: ProjectId, title }).annotate({
+/** Body of POST /client/sessions. Without a title, the first message gives the session its title. */
+export const CreateSession = Schema.Struct({
+  projectId: ProjectId,
+  title: Schema.optionalKey(title)
+}).annotate({
   identifier: "CreateSession"
 })
 export type CreateSession = typeof CreateSession.Type
@@ -43,6 +47,28 @@ export type CreateSession = typeof CreateSession.Type
 /** Body of PATCH /client/sessions/{id}. Absent fields do not change. */
 export const UpdateSession = Schema.Struct({
   title: Schema.optionalKey(title),
-  state: Schema.optionalKey(SessionState)
+  state: Schema.optionalKey(SessionState),
+  /** An agent of the session that becomes the default. */
+  defaultAgentInstanceId: Schema.optionalKey(AgentInstanceId)
 }).annotate({ identifier: "UpdateSession" })
 export type UpdateSession = typeof UpdateSession.Type
+
+/** Longest title that a message gives its session, in characters. */
+const TITLE_CHARACTERS = 60
+
+/** Title from the first message: its first line with text, or `undefined` if it has none. */
+export const titleFrom = (message: string): string | undefined => {
+  const line = message
+    .slice(0, 4_096)
+    .split(/[\r\n]/)
+    .map((each) => each.trim())
+    .find((each) => each !== "")
+  if (line === undefined) return undefined
+  const characters = [...line]
+  return characters.length <= TITLE_CHARACTERS
+    ? line
+    : `${characters
+        .slice(0, TITLE_CHARACTERS - 1)
+        .join("")
+        .trimEnd()}…`
+}

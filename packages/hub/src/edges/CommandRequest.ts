@@ -2,6 +2,7 @@
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import type { CommandId, CommandName, CommandPayload } from "@corral/domain/link/EdgeCommand"
+import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Effect, Option } from "effect"
 
 export interface CommandRequest<N extends CommandName = CommandName> {
@@ -22,6 +23,9 @@ export interface CommandRequest<N extends CommandName = CommandName> {
 
 /** The id under which a run is started: a repeated request is the same start. */
 export const startCommandId = (runId: RunId): CommandId => `start.${runId}` as CommandId
+
+/** The id under which an input is sent. A fingerprint consists of characters that ids allow. */
+export const inputCommandId = (key: string): CommandId => `input.${fingerprintOf(key)}` as CommandId
 
 /** Whether a repetition does no harm, so that a late answer is of no use. */
 export const isReadCommand = (name: CommandName): boolean =>

@@ -18,14 +18,13 @@ import {
   type TargetOffline
 } from "@corral/domain/errors/Failures"
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import type { CommandId, CommandName, CommandPayload, CommandSuccess } from "@corral/domain/link/EdgeCommand"
+import type { CommandName, CommandPayload, CommandSuccess } from "@corral/domain/link/EdgeCommand"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
-import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { findOfferRefusal, type OfferRefusal } from "../run/OfferRefusal.ts"
-import { type CommandRequest, startCommandId } from "./CommandRequest.ts"
+import { type CommandRequest, inputCommandId, startCommandId } from "./CommandRequest.ts"
 import { CommandRoute, type Routed } from "./CommandRoute.ts"
 import { Commands } from "./Commands.ts"
 import {
@@ -198,6 +197,3 @@ const readRequest = <N extends CommandName>(
   name: N,
   payload: CommandPayload<N>
 ): CommandRequest<N> => ({ targetId, name, payload, answerTimeoutMs: READ_TIMEOUT_MS })
-
-// A fingerprint consists of characters that ids allow.
-const inputCommandId = (key: string): CommandId => `input.${fingerprintOf(key)}` as CommandId

@@ -1,6 +1,5 @@
 /** `/client/sessions` and `/client/agents`: sessions, their messages and agents, and what agents there are. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
-import { Message } from "@corral/domain/session/Message"
 import { Session } from "@corral/domain/session/Session"
 import { AgentInstance } from "@corral/domain/run/AgentProfile"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
@@ -12,12 +11,12 @@ import { Audit } from "../audit/Audit.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { Inventory } from "../device/Inventory.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
-import { MessageStore } from "../session/MessageStore.ts"
 import { SessionAgentStore } from "../session/SessionAgentStore.ts"
 import { sessionPosition, Sessions } from "../session/Sessions.ts"
 import { decodePosition } from "../store/Position.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import type { HubRequest } from "./HubRequest.ts"
+import { messageChangeHandlers, messageHandlers } from "./SessionMessages.ts"
 
 const sessionHandlers = Effect.gen(function* () {
   const audit = yield* Audit
@@ -63,42 +62,6 @@ const sessionHandlers = Effect.gen(function* () {
       const proof = yield* authority.inSession("session.write", id)
       const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
       return yield* audit.perform(auditedAction, service.update(proof, id, payload))
-    }, withErrorObjects)
-  }
-})
-
-const messageHandlers = Effect.gen(function* () {
-  const audit = yield* Audit
-  const authority = yield* HubAuthority
-  const idempotency = yield* HubIdempotency
-  const messages = yield* MessageStore
-
-  return {
-    messages: Effect.fnUntraced(function* ({
-      params: { id },
-      query: { cursor, limit }
-    }: HubRequest<"sessions", "messages">) {
-      const proof = yield* authority.inSession("project.read", id)
-      const list = { filter: `messages ${id}`, principal: proof.principal, cursor, limit }
-      return yield* pageOf(list, idPosition, (before, limit) => messages.list(proof, id, before, limit))
-    }, withErrorObjects),
-
-    addMessage: Effect.fnUntraced(function* ({
-      headers,
-      params: { id },
-      payload
-    }: HubRequest<"sessions", "addMessage">) {
-      const proof = yield* authority.inSession("session.write", id)
-      const request = {
-        scope: `${proof.principal} POST /client/sessions/${id}/messages`,
-        key: headers["idempotency-key"],
-        request: payload,
-        response: Message
-      }
-      const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
-      const write = audit.perform(auditedAction, messages.add(proof, id, payload))
-      const { body, replayed: again } = yield* idempotency.runOnce(request, write)
-      return yield* markReplayed(body, again)
     }, withErrorObjects)
   }
 })
@@ -172,6 +135,7 @@ export const sessionEndpoints = HttpApiBuilder.group(
     return handlers.handleAll({
       ...(yield* sessionHandlers),
       ...(yield* messageHandlers),
+      ...(yield* messageChangeHandlers),
       ...(yield* agentHandlers)
     })
   })

@@ -17,7 +17,7 @@ import { Targets } from "../edges/Targets.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { Tasks } from "../task/Tasks.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
-import { requireChatMode } from "./ChatMode.ts"
+import { requireChatMode } from "../authority/ChatMode.ts"
 import type { HubRequest } from "./HubRequest.ts"
 import { requireRoute } from "./RouteCheck.ts"
 

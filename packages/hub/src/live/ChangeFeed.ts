@@ -1,5 +1,5 @@
 /**
- * Change feed of the Hub: which approvals, devices, runs and tasks have changed, for every reader in this process who may see them.
+ * Change feed of the Hub: which approvals, devices, messages, runs and tasks have changed, for every reader in this process who may see them.
  *
  * A notice names what may have changed; the feed reads its state and its readers in one statement. Guarantees: a reader receives the
  * present state first, then states in the order in which they occurred. When notices may have been missed, the feed ends its readers:
@@ -73,7 +73,7 @@ export class ChangeFeed extends Context.Service<
   )
 }
 
-type Resource = "approval" | "device" | "project" | "run" | "task"
+type Resource = "approval" | "device" | "message" | "project" | "run" | "task"
 
 type FeedState = Effect.Success<typeof feedState>
 
@@ -91,6 +91,7 @@ const feedState = Effect.gen(function* () {
     due: {
       approval: new Set<string>(),
       device: new Set<string>(),
+      message: new Set<string>(),
       project: new Set<string>(),
       run: new Set<string>(),
       task: new Set<string>()
@@ -109,7 +110,7 @@ const noteChange = ({ due, readers, wake }: FeedState, kind: NoticeKind, id: str
   if (resource === "project")
     for (const reader of readers)
       // That channel carries only ids of projects.
-      for (const change of reader.withdraw(id as ProjectId)) due[change.kind].add(change.id)
+      for (const change of reader.withdraw(id as ProjectId)) due[change.kind].add(noticedId(change))
   due[resource].add(id)
   wake()
 }
@@ -125,7 +126,12 @@ const publishDue = Effect.fnUntraced(function* (state: FeedState) {
   const userIds = [...new Set([...readers].map(({ userId }) => userId))]
   const devices = take(due.device)
   if (devices.length > 0) publish(state, yield* changedDevices(sql, devices, userIds, now()))
-  const changed = { approvals: take(due.approval), runs: take(due.run), tasks: take(due.task) }
+  const changed = {
+    approvals: take(due.approval),
+    runs: take(due.run),
+    tasks: take(due.task),
+    messages: take(due.message)
+  }
   if (Object.values(changed).some(({ length }) => length > 0))
     publish(state, yield* changedInProjects(sql, changed, userIds))
   if (Object.values(due).some(({ size }) => size > 0)) state.wake()
@@ -175,11 +181,16 @@ const checkReaders = Effect.fnUntraced(function* ({ due, now, online, readers, s
 const resourceOf: Partial<Record<NoticeKind, Resource>> = {
   approval: "approval",
   deviceEnded: "device",
+  message: "message",
   membership: "project",
   presence: "device",
   runState: "run",
   task: "task"
 }
+
+/** The id as a notice names it: a message with its session. */
+const noticedId = (change: ChangeHint): string =>
+  change.kind === "message" ? `${change.sessionId} ${change.id}` : change.id
 
 /** Ids of one statement. */
 const MAX_IDS = 1_000

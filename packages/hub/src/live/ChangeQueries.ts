@@ -64,10 +64,15 @@ export const changedDevices = (
       })
   )
 
-/** States of approvals, tasks and runs. */
+/** States of approvals, tasks, runs and messages. A message is named with its session. */
 export const changedInProjects = (
   sql: SqlClient.SqlClient,
-  { approvals, runs, tasks }: Readonly<Record<"approvals" | "runs" | "tasks", ReadonlyArray<string>>>,
+  {
+    approvals,
+    messages,
+    runs,
+    tasks
+  }: Readonly<Record<"approvals" | "messages" | "runs" | "tasks", ReadonlyArray<string>>>,
   readers: ReadonlyArray<UserId>
 ): Changes =>
   Effect.map(
@@ -80,6 +85,10 @@ export const changedInProjects = (
         SELECT 'approval' AS kind, id, run_id, project_id, state FROM approvals WHERE id = ANY(${approvals}::text[])
         UNION ALL SELECT 'task', id, run_id, project_id, state FROM tasks WHERE id = ANY(${tasks}::text[])
         UNION ALL SELECT 'run', id, id, project_id, state FROM runs WHERE id = ANY(${runs}::text[])
+        UNION ALL SELECT 'message', m.id, m.session_id, s.project_id, m.delivery
+          FROM unnest(${messages}::text[]) AS named JOIN messages m
+            ON m.session_id = split_part(named, ' ', 1) AND m.id = split_part(named, ' ', 2)
+          JOIN sessions s ON s.id = m.session_id
       ) n JOIN projects p ON p.id = n.project_id`),
     (rows) =>
       rows.map((row) => ({ to: row.internal ? ("everyone" as const) : row.members, change: changeOf(row) }))
@@ -120,6 +129,10 @@ const changeOf = (row: ChangeColumns): ChangeHint => {
       return { kind: "approval", id: row.id, runId: row.run_id, projectId, state: row.state }
     case "task":
       return { kind: "task", id: row.id, projectId, state: row.state }
+    case "message": {
+      const hint = { kind: "message", id: row.id, sessionId: row.run_id, projectId } as const
+      return row.state === null ? hint : { ...hint, delivery: row.state }
+    }
     case "run":
       return { kind: "run", id: row.id, projectId, state: row.state }
   }

@@ -1,7 +1,17 @@
-/** Codec of changes that the feed reads: rows of `approvals`, `tasks` and `runs`, with the readers who may see them. */
+/** Codec of changes that the feed reads: rows of `approvals`, `messages`, `tasks` and `runs`, with the readers who may see them. */
 import { ApprovalState } from "@corral/domain/approval/Approval"
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import { ApprovalId, DeviceId, ProjectId, RunId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import {
+  ApprovalId,
+  DeviceId,
+  MessageId,
+  ProjectId,
+  RunId,
+  SessionId,
+  TaskId,
+  UserId
+} from "@corral/domain/identity/Ids"
+import { DeliveryState } from "@corral/domain/session/Message"
 import { TaskState } from "@corral/domain/task/Task"
 import { Schema } from "effect"
 import { storedRows } from "../store/StoredRows.ts"
@@ -17,6 +27,15 @@ const ApprovalChange = {
 const TaskChange = { kind: Schema.Literal("task"), id: TaskId, project_id: ProjectId, state: TaskState }
 const RunChange = { kind: Schema.Literal("run"), id: RunId, project_id: ProjectId, state: HubRunStatus }
 
+/** The column of a run's id carries the session of a message. */
+const MessageChange = {
+  kind: Schema.Literal("message"),
+  id: MessageId,
+  run_id: SessionId,
+  project_id: ProjectId,
+  state: Schema.NullOr(DeliveryState)
+}
+
 const readers = {
   /** Whether every user may read the project. */
   internal: Schema.Boolean,
@@ -25,6 +44,7 @@ const readers = {
 
 const ChangeRow = Schema.Union([
   Schema.Struct({ ...ApprovalChange, ...readers }),
+  Schema.Struct({ ...MessageChange, ...readers }),
   Schema.Struct({ ...TaskChange, ...readers }),
   Schema.Struct({ ...RunChange, ...readers })
 ])

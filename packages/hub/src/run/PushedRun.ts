@@ -1,5 +1,6 @@
 /** One run during a push: its locked row, the events that are accepted, and the state that follows from them. Synchronous. */
-import { eventIds } from "@corral/domain/identity/Ids"
+import { eventIds, type MessageId } from "@corral/domain/identity/Ids"
+import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { EventBatch } from "@corral/domain/link/EdgeLink"
 import type { LogBatch } from "@corral/service/stream/LogSource"
 import { MirroredRun } from "./MirroredRun.ts"
@@ -16,6 +17,8 @@ export class PushedRun {
   readonly row: LockedRunRow
   readonly mirror: MirroredRun
   readonly batches: Array<LogBatch> = []
+  /** Messages of users in these events. */
+  readonly inputs: Array<MessageId> = []
   lastSeq: number
   refusal: PushRefusal | undefined
   private readonly idOf: ReturnType<typeof eventIds>
@@ -50,6 +53,8 @@ export class PushedRun {
         return
       }
       this.lastSeq = seq
+      const input = inputOf(event)
+      if (input !== undefined) this.inputs.push(input)
       this.append(seq, text)
     }
   }
@@ -73,3 +78,10 @@ export class PushedRun {
       }
   }
 }
+
+/** The id of the user's message that the event logs. */
+const inputOf = ({ payload, type }: Envelope): MessageId | undefined =>
+  type === "run.message.completed" && payload["role"] === "user" && typeof payload["messageId"] === "string"
+    ? // Only compared with ids of messages.
+      (payload["messageId"] as MessageId)
+    : undefined

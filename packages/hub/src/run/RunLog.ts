@@ -2,7 +2,7 @@
  * Mirror of the runs' logs: the events that Edges have pushed, per run with `seq` dense from 1, and the rows that follow from them.
  *
  * Guarantees: readers are woken only after the events are durable. A push is one transaction: its events, the runs, approvals and tasks that they
- * change, and the notices to readers on every Hub. Events that the log already has are skipped; events after a gap are refused.
+ * change, the messages of their sessions, and the notices to readers on every Hub. Events that the log already has are skipped; events after a gap are refused.
  * Does not check who may read.
  */
 import type { DeviceId, ProjectId, RunId, TaskId } from "@corral/domain/identity/Ids"
@@ -16,6 +16,7 @@ import { hubMetrics } from "../HubMetrics.ts"
 import { noticeOf } from "../store/Notice.ts"
 import { batchAfter, logBatchRows } from "./LogBatchRow.ts"
 import type { PushRefusal } from "./PushedRun.ts"
+import { storeConversationChanges } from "./RunConversation.ts"
 import { lockRuns, storeEvents, storeRunChanges } from "./RunLogWrites.ts"
 import { runAckRows } from "./RunRow.ts"
 
@@ -107,7 +108,7 @@ export class RunLog extends Context.Service<
 /** Batches per page. A live run has many small ones. */
 const PAGE_ROWS = 1_000
 
-/** The author of the task becomes a requester of the run, with the requesters of the run that it resumes. */
+/** The author of the task becomes a requester of the run, with the authors of its messages and the requesters of the run that it resumes. */
 const openRun = Effect.fn("RunLog.open")(function* (
   sql: SqlClient.SqlClient,
   { create, id, projectId, targetId, taskId }: NewRun,
@@ -129,6 +130,7 @@ const openRun = Effect.fn("RunLog.open")(function* (
   yield* sql`
     INSERT INTO run_requesters (run_id, user_id, input)
     SELECT ${id}, created_by, 'task' FROM tasks WHERE id = ${taskId ?? null}
+    UNION SELECT ${id}, unnest(requesters), 'message' FROM tasks WHERE id = ${taskId ?? null}
     UNION SELECT ${id}, user_id, 'earlier' FROM run_requesters WHERE run_id = ${create.resume ?? null}
     ON CONFLICT DO NOTHING`
 })
@@ -150,6 +152,7 @@ const appendBatches = Effect.fnUntraced(function* (
     if (run.mirror.hasChanged) yield* storeRunChanges(sql, run, now())
     added += run.lastSeq - run.row.last_seq
   }
+  yield* storeConversationChanges(sql, changed, now())
   const results = runIds.map((runId): PushResult => {
     const run = runs.get(runId)
     if (run === undefined) return { runId, seq: 0, refusal: "unknown" }

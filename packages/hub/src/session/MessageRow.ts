@@ -1,15 +1,47 @@
 /** Codec of the table `messages`. The author of a message is a user or an agent; the table ensures that it is one of the two. */
-import { AgentInstanceId, MessageId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
-import type { Message } from "@corral/domain/session/Message"
+import { AgentInstanceId, MessageId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import { RunFailure, RunMode } from "@corral/domain/run/Run"
+import {
+  AnswerOutcome,
+  type MessageDelivery,
+  DeliveryContext,
+  DeliveryState,
+  type Message,
+  MessageRecipient,
+  MessageTime
+} from "@corral/domain/session/Message"
+import { OnOffline } from "@corral/domain/task/Task"
 import { Schema } from "effect"
-import { storedRows, Timestamp } from "../store/StoredRows.ts"
+import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 
 const columns = {
   id: MessageId,
   session_id: SessionId,
   text: Schema.String,
   run_id: Schema.NullOr(RunId),
-  created_at: Timestamp
+  /** NULL for messages of earlier versions, which are notes, and for answers. */
+  recipient: Schema.NullOr(MessageRecipient),
+  send_when: Schema.NullOr(MessageTime),
+  mode: Schema.NullOr(RunMode),
+  model: Schema.NullOr(Schema.String),
+  on_offline: Schema.NullOr(OnOffline),
+  expires_at: Schema.NullOr(Timestamp),
+  delivery: Schema.NullOr(DeliveryState),
+  /** The task of the present attempt. */
+  task_id: Schema.NullOr(TaskId),
+  /** The run that has the message, or to which it is sent as further input. */
+  to_run_id: Schema.NullOr(RunId),
+  context: Schema.NullOr(DeliveryContext),
+  attempt: Schema.Int,
+  error: Schema.NullOr(jsonColumn(RunFailure)),
+  outcome: Schema.NullOr(AnswerOutcome),
+  /** Users besides the author who have changed or retried the message. */
+  contributors: Schema.Array(UserId),
+  /** Whether the message is the prompt of a task that was created without it. */
+  from_task: Schema.Boolean,
+  version: Schema.Int,
+  created_at: Timestamp,
+  edited_at: Schema.NullOr(Timestamp)
 }
 const UserMessageRow = Schema.Struct({ ...columns, user_id: UserId, agent_instance_id: Schema.Null })
 const AgentMessageRow = Schema.Struct({
@@ -18,20 +50,74 @@ const AgentMessageRow = Schema.Struct({
   agent_instance_id: AgentInstanceId
 })
 const MessageRow = Schema.Union([UserMessageRow, AgentMessageRow])
+export type MessageRow = typeof MessageRow.Type
 export type UserMessageRow = typeof UserMessageRow.Type
 
 export const MESSAGE_COLUMNS = Object.keys(UserMessageRow.fields).join(", ")
 
 export const messageRows = storedRows("messages", MessageRow)
+export const contributorRows = storedRows("messages", Schema.Struct({ contributors: columns.contributors }))
+export const userMessageRows = storedRows("messages", UserMessageRow)
 
-export const messageOf = (row: typeof MessageRow.Type): Message => ({
-  id: row.id,
-  sessionId: row.session_id,
-  author:
-    row.user_id === null
-      ? { kind: "agent", agentInstanceId: row.agent_instance_id }
-      : { kind: "user", userId: row.user_id },
-  text: row.text,
-  ...(row.run_id === null ? {} : { runId: row.run_id }),
-  createdAt: row.created_at.toISOString()
-})
+/** Columns of a message that is neither sent to an agent nor the end of a run. */
+export const noteColumns = {
+  run_id: null,
+  recipient: null,
+  send_when: null,
+  mode: null,
+  model: null,
+  on_offline: null,
+  expires_at: null,
+  delivery: null,
+  task_id: null,
+  to_run_id: null,
+  context: null,
+  attempt: 0,
+  error: null,
+  outcome: null,
+  contributors: [],
+  from_task: false,
+  edited_at: null
+} as const
+
+const deliveryOf = ({
+  context,
+  delivery,
+  error,
+  task_id,
+  to_run_id
+}: MessageRow): MessageDelivery | undefined =>
+  delivery === null
+    ? undefined
+    : {
+        state: delivery,
+        ...(to_run_id === null ? {} : { runId: to_run_id }),
+        ...(task_id === null ? {} : { taskId: task_id }),
+        ...(context === null ? {} : { context }),
+        ...(error === null ? {} : { error })
+      }
+
+export const messageOf = (row: MessageRow): Message => {
+  const delivery = deliveryOf(row)
+  return {
+    id: row.id,
+    sessionId: row.session_id,
+    author:
+      row.user_id === null
+        ? { kind: "agent", agentInstanceId: row.agent_instance_id }
+        : { kind: "user", userId: row.user_id },
+    text: row.text,
+    ...(row.run_id === null ? {} : { runId: row.run_id }),
+    ...(row.recipient === null ? {} : { to: row.recipient }),
+    ...(row.send_when === null ? {} : { when: row.send_when }),
+    ...(row.mode === null ? {} : { mode: row.mode }),
+    ...(row.model === null ? {} : { model: row.model }),
+    ...(delivery === undefined ? {} : { delivery }),
+    ...(row.outcome === null ? {} : { outcome: row.outcome }),
+    // The error of a delivery is in the delivery.
+    ...(row.outcome === null || row.error === null ? {} : { error: row.error }),
+    version: row.version,
+    createdAt: row.created_at.toISOString(),
+    ...(row.edited_at === null ? {} : { editedAt: row.edited_at.toISOString() })
+  }
+}

@@ -3,12 +3,15 @@ import {
   AgentId,
   AgentInstanceId,
   DeviceId,
+  RunId,
   SessionId,
   UserId,
   WorkspaceId
 } from "@corral/domain/identity/Ids"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
+import { Isolation, RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
+import { createHash } from "node:crypto"
 import { storedRows, Timestamp } from "../store/StoredRows.ts"
 
 const SessionAgentRow = Schema.Struct({
@@ -18,6 +21,12 @@ const SessionAgentRow = Schema.Struct({
   label: Schema.String,
   target_id: DeviceId,
   workspace: WorkspaceId,
+  mode: RunMode,
+  model: Schema.NullOr(Schema.String),
+  isolation: Schema.NullOr(Isolation),
+  /** Of `placeOf`. */
+  place: Schema.String,
+  conversation_run_id: Schema.NullOr(RunId),
   added_by: UserId,
   added_at: Timestamp
 })
@@ -34,6 +43,20 @@ export const agentInstanceOf = (row: SessionAgentRow): AgentInstance => ({
   label: row.label,
   targetId: row.target_id,
   workspace: row.workspace,
+  mode: row.mode,
+  ...(row.model === null ? {} : { model: row.model }),
+  ...(row.isolation === null ? {} : { isolation: row.isolation }),
   addedBy: row.added_by,
   addedAt: row.added_at.toISOString()
 })
+
+/** Identifies a folder of a target. A hash, because names may be longer than an index entry. */
+export const placeOf = (targetId: DeviceId, workspace: WorkspaceId): string =>
+  createHash("md5").update(`${targetId} ${workspace}`).digest("hex")
+
+/** The place at which the agent takes turns with others; `undefined` where it has its own checkout. */
+export const sharedPlaceOf = ({
+  isolation,
+  place
+}: Pick<SessionAgentRow, "isolation" | "place">): string | undefined =>
+  isolation === "worktree" ? undefined : place

@@ -19,10 +19,12 @@ import { Inventory } from "../device/Inventory.ts"
 import { limitTo } from "../store/Limit.ts"
 import {
   agentInstanceOf,
+  placeOf,
   SESSION_AGENT_COLUMNS,
   type SessionAgentRow,
   sessionAgentRows
 } from "./SessionAgentRow.ts"
+import { withdrawUndelivered } from "./MessageWithdrawal.ts"
 import { lockActiveSession } from "./SessionLock.ts"
 
 export class SessionAgentStore extends Context.Service<
@@ -74,7 +76,7 @@ export class SessionAgentStore extends Context.Service<
           proof,
           sessionId,
           target,
-          { agentId, label, workspace }
+          { agentId, isolation, label, mode, model, workspace }
         ) {
           const { agents, workspaces } = yield* inventory.offerOf(target)
           const agent = agents.find(({ id }) => id === agentId)
@@ -85,20 +87,28 @@ export class SessionAgentStore extends Context.Service<
             id: mint<AgentInstanceId>("agt", at.getTime()),
             session_id: sessionId,
             agent_id: agentId,
-            // Reported by the target, so not yet fit for a table.
-            label: label ?? agent.label.replaceAll("\0", "").slice(0, 100).toWellFormed(),
+            label: label ?? storableLabel(agent.label),
             target_id: target.subject as DeviceId,
             workspace,
+            mode: mode ?? "ask",
+            model: model ?? null,
+            isolation: isolation ?? null,
+            place: placeOf(target.subject as DeviceId, workspace),
+            conversation_run_id: null,
             added_by: proof.principal as UserId,
             added_at: at
           }
-          yield* sql`INSERT INTO session_agents ${sql.insert({ ...row })}`
+          yield* insertSessionAgent(sql, row)
           return agentInstanceOf(row)
         }, sql.withTransaction),
 
         remove: Effect.fn("SessionAgentStore.remove")(function* (proof, sessionId, id) {
           yield* open(proof, sessionId)
+          yield* withdrawUndelivered(sql, sessionId, id)
           yield* sql`DELETE FROM session_agents WHERE session_id = ${sessionId} AND id = ${id}`
+          yield* sql`
+            UPDATE sessions SET default_agent = (SELECT max(id) FROM session_agents WHERE session_id = ${sessionId})
+            WHERE id = ${sessionId} AND default_agent = ${id}`
         }, sql.withTransaction)
       })
     })
@@ -116,5 +126,29 @@ export const agentsOf = (
     ),
     (rows) => rows.map(agentInstanceOf)
   )
+
+/** Whether the session has this agent. */
+export const isAgentOf = (
+  sql: SqlClient.SqlClient,
+  sessionId: SessionId,
+  id: AgentInstanceId
+): Effect.Effect<boolean, SqlError.SqlError> =>
+  Effect.map(
+    sql`SELECT 1 FROM session_agents WHERE session_id = ${sessionId} AND id = ${id}`,
+    (rows) => rows.length > 0
+  )
+
+/** Adds the agent as the session's default. */
+export const insertSessionAgent = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  row: SessionAgentRow
+) {
+  yield* sql`INSERT INTO session_agents ${sql.insert({ ...row })}`
+  yield* sql`UPDATE sessions SET default_agent = ${row.id} WHERE id = ${row.session_id}`
+})
+
+/** A label that a target reported, so not yet fit for a table. */
+export const storableLabel = (label: string): string =>
+  label.replaceAll("\0", "").slice(0, 100).toWellFormed()
 
 const columns = (sql: SqlClient.SqlClient) => sql.literal(SESSION_AGENT_COLUMNS)

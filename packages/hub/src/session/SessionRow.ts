@@ -1,5 +1,5 @@
 /** Codec of the table `sessions`. */
-import { ProjectId, SessionId, UserId } from "@corral/domain/identity/Ids"
+import { AgentInstanceId, ProjectId, SessionId, UserId } from "@corral/domain/identity/Ids"
 import { type Session, type SessionItem, SessionState } from "@corral/domain/session/Session"
 import { Schema, Struct } from "effect"
 import { storedRows, Timestamp } from "../store/StoredRows.ts"
@@ -11,11 +11,12 @@ const SessionRow = Schema.Struct({
   state: SessionState,
   updated_at: Timestamp,
   created_by: UserId,
-  created_at: Timestamp
+  created_at: Timestamp,
+  default_agent: Schema.NullOr(AgentInstanceId)
 })
 export type SessionRow = typeof SessionRow.Type
 
-const SessionItemRow = SessionRow.mapFields(Struct.omit(["created_by", "created_at"]))
+const SessionItemRow = SessionRow.mapFields(Struct.omit(["created_by", "created_at", "default_agent"]))
 const unread = { unread: Schema.Int }
 
 export const SESSION_COLUMNS = Object.keys(SessionRow.fields).join(", ")
@@ -54,5 +55,6 @@ export const sessionOf = (
   createdBy: row.created_by,
   createdAt: row.created_at.toISOString(),
   agents,
+  ...(row.default_agent === null ? {} : { defaultAgentInstanceId: row.default_agent }),
   activeRuns
 })

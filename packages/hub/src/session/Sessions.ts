@@ -2,7 +2,7 @@
  * Sessions: conversations of people and agents in a project. Lists are ordered by last change, newest first. Messages and changes of agents
  * count as changes.
  *
- * An archived session can be opened again, a closed one stays closed; both are read-only. Deleting a project deletes its sessions.
+ * An archived session can be opened again, a closed one stays closed; both are read-only, and their undelivered messages are withdrawn. Deleting a project deletes its sessions.
  */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
@@ -20,7 +20,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { lockProject } from "../project/ProjectLock.ts"
 import { limitTo } from "../store/Limit.ts"
 import { type Position, encodePosition } from "../store/Position.ts"
-import { agentsOf } from "./SessionAgentStore.ts"
+import { cancelWaitingMessages, withdrawUndelivered } from "./MessageWithdrawal.ts"
+import { agentsOf, isAgentOf } from "./SessionAgentStore.ts"
 import { readOnlyConflict } from "./SessionLock.ts"
 import {
   SESSION_COLUMNS,
@@ -93,17 +94,23 @@ export class Sessions extends Context.Service<
             id: mint<SessionId>("ses", at.getTime()),
             // The subject of a session's proof is its project.
             project_id: subject as ProjectId,
-            title,
+            title: title ?? UNTITLED,
             state: "active",
             created_by: principal as UserId,
             created_at: at,
-            updated_at: at
+            updated_at: at,
+            default_agent: null
           }
-          yield* sql`INSERT INTO sessions ${sql.insert({ ...row })}`
+          yield* sql`INSERT INTO sessions ${sql.insert({ ...row, titled: title !== undefined })}`
           return sessionOf(row, [], [])
         }, sql.withTransaction),
 
-        update: Effect.fn("Sessions.update")(function* (proof, id, { state, title }) {
+        update: Effect.fn("Sessions.update")(function* (proof, id, change) {
+          const { defaultAgentInstanceId: agent, state, title } = change
+          const isLeaving = state === "archived" || state === "closed"
+          yield* lockProject(sql, proof.subject)
+          // Before the lock on the session, as every transaction does.
+          if (isLeaving) yield* cancelWaitingMessages(sql, proof.subject, id, now())
           const current = yield* sessionStateRows.first(
             sql`SELECT state FROM sessions WHERE id = ${id} AND project_id = ${proof.subject} FOR UPDATE`
           )
@@ -112,11 +119,16 @@ export class Sessions extends Context.Service<
           if (current.state === "closed" && next !== "closed")
             return yield* new Conflict({ message: "A closed session can't be reopened." })
           // One update may reopen and rename a session, or rename and archive it.
-          if (title !== undefined && current.state !== "active" && next !== "active")
+          const isEdit = title !== undefined || agent !== undefined
+          if (isEdit && current.state !== "active" && next !== "active")
             return yield* readOnlyConflict(current.state)
-          if (title !== undefined || next !== current.state)
+          if (agent !== undefined && !(yield* isAgentOf(sql, id, agent)))
+            return yield* new Conflict({ message: "The session has no such agent." })
+          if (isLeaving) yield* withdrawUndelivered(sql, id)
+          if (isEdit || next !== current.state)
             yield* sql`
-              UPDATE sessions SET title = COALESCE(${title ?? null}, title), state = ${next},
+              UPDATE sessions SET title = COALESCE(${title ?? null}, title), titled = titled OR ${title !== undefined},
+                default_agent = COALESCE(${agent ?? null}, default_agent), state = ${next},
                 updated_at = GREATEST(updated_at + interval '1 millisecond', ${now()})
               WHERE id = ${id}`
           return yield* get(proof, id)
@@ -125,6 +137,9 @@ export class Sessions extends Context.Service<
     })
   )
 }
+
+/** Title of a session until its first message. */
+const UNTITLED = "New session"
 
 /** Lists sessions. Each project is read in the order of its index, at most one page. */
 const listOf = (sql: SqlClient.SqlClient) =>

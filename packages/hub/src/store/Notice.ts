@@ -6,6 +6,8 @@ import type { SqlClient, SqlError, Statement } from "effect/sql"
 
 /** The channels of PostgreSQL's LISTEN and NOTIFY. */
 export const channels = {
+  /** A message was added or changed: `<session id> <message id>`. */
+  message: "corral_message",
   /** A run's log has grown: `<run id>`, or `<run id> <session id>`. */
   run: "corral_run",
   /** A sign-in, an API key or a chat binding was ended: its id. Expiry by time sends no notice. */

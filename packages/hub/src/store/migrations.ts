@@ -26,6 +26,7 @@ import { runRequestersMigration } from "./migrations/0017-run-requesters.ts"
 import { sentCommandsMigration } from "./migrations/0018-sent-commands.ts"
 import { searchMigration } from "./migrations/0020-search.ts"
 import { readPositionsMigration } from "./migrations/0021-read-positions.ts"
+import { conversationsMigration } from "./migrations/0022-conversations.ts"
 
 const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -47,7 +48,8 @@ const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0017_run_requesters": runRequestersMigration,
   "0018_sent_commands": sentCommandsMigration,
   "0020_search": searchMigration,
-  "0021_read_positions": readPositionsMigration
+  "0021_read_positions": readPositionsMigration,
+  "0022_conversations": conversationsMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>

@@ -82,7 +82,10 @@ const MAX_WAIT_MS = 30 * DAY_MS
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
 
 /** When a queued task expires. `now` in Unix milliseconds. */
-export const expiryOf = Effect.fnUntraced(function* ({ expiresAt, onOffline }: CreateTask, now: number) {
+export const expiryOf = Effect.fnUntraced(function* (
+  { expiresAt, onOffline }: Pick<CreateTask, "expiresAt" | "onOffline">,
+  now: number
+) {
   if (expiresAt === undefined) return new Date(now + DEFAULT_WAIT_MS)
   const at = isoTime.test(expiresAt) ? Date.parse(expiresAt) : Number.NaN
   const ahead = at - now

@@ -14,6 +14,7 @@ import { startCommandId } from "../edges/CommandRequest.ts"
 import type { Targets } from "../edges/Targets.ts"
 import type { RunLog } from "../run/RunLog.ts"
 import { runSeqRows } from "../run/RunRow.ts"
+import { contributorRows } from "../session/MessageRow.ts"
 import { noticeOf } from "../store/Notice.ts"
 import { findDispatchRefusal } from "./TaskAdmission.ts"
 import { TASK_COLUMNS, type TaskRow, taskRows } from "./TaskRow.ts"
@@ -63,12 +64,23 @@ export const claimTask = Effect.fn("Tasks.claim")(
   (self, { sql }) => sql.withTransaction(self)
 )
 
-const findClaimRefusal = (context: ClaimContext, row: TaskRow) => {
+/** Also for users who have changed the message that the task delivers. */
+const findClaimRefusal = Effect.fnUntraced(function* (context: ClaimContext, row: TaskRow) {
   // The Edge may already have a run that was assigned earlier.
-  if (row.run_id !== null) return Effect.undefined
-  const { created_by: author, project_id: projectId, target_id: targetId } = row
-  return findDispatchRefusal(context, { author, projectId, targetId, workspace: row.request.workspace })
-}
+  if (row.run_id !== null) return undefined
+  const { created_by, message_id, project_id: projectId, session_id, target_id: targetId } = row
+  const message =
+    message_id === null
+      ? undefined
+      : yield* contributorRows.first(context.sql`
+          SELECT contributors FROM messages WHERE session_id = ${session_id} AND id = ${message_id}`)
+  const { workspace } = row.request
+  for (const author of [created_by, ...(message?.contributors ?? [])]) {
+    const refusal = yield* findDispatchRefusal(context, { author, projectId, targetId, workspace })
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+})
 
 const assignRun = Effect.fnUntraced(function* ({ log, sql }: ClaimContext, row: TaskRow, at: Date) {
   const { id, on_offline: onOffline, project_id: projectId, request: create, target_id: targetId } = row

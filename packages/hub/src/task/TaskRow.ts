@@ -1,5 +1,14 @@
 /** Codec of the table `tasks`. */
-import { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import {
+  AgentInstanceId,
+  DeviceId,
+  MessageId,
+  ProjectId,
+  RunId,
+  SessionId,
+  TaskId,
+  UserId
+} from "@corral/domain/identity/Ids"
 import { CreateRun, RunFailure } from "@corral/domain/run/Run"
 import { OnOffline, type Task, TaskState } from "@corral/domain/task/Task"
 import { Schema, Struct } from "effect"
@@ -18,6 +27,14 @@ export const TaskRow = Schema.Struct({
   request: jsonColumn(CreateRun),
   error: Schema.NullOr(jsonColumn(RunFailure)),
   traceparent: Schema.NullOr(Schema.String),
+  /** The agent of the session that runs the task. */
+  agent_instance_id: Schema.NullOr(AgentInstanceId),
+  /** Where the agent takes turns with others. */
+  place: Schema.NullOr(Schema.String),
+  /** The message that the task delivers. */
+  message_id: Schema.NullOr(MessageId),
+  /** Users besides the author whose messages the run receives. */
+  requesters: Schema.Array(UserId),
   created_at: Timestamp,
   updated_at: Timestamp
 })

@@ -20,6 +20,8 @@ import type { OfferRefusal } from "../run/OfferRefusal.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
+import { storableLabel } from "../session/SessionAgentStore.ts"
+import { joinSession, type TaskOfSession, type TaskTurn } from "../session/TaskInSession.ts"
 import { noticeOf } from "../store/Notice.ts"
 import { readableRows } from "../store/ReadableList.ts"
 import { type AdmissionContext, checkReferences, expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
@@ -50,7 +52,9 @@ export class Tasks extends Context.Service<
     readonly create: (
       proof: Proof<"task.create">,
       id: TaskId,
-      task: CreateTask
+      task: CreateTask,
+      /** The turn of a message. Without it, a task with a session adds its prompt as a message. */
+      turn?: TaskTurn
     ) => Effect.Effect<Task, CreationFailure>
     /** Reads a task before the caller's rights are known. Use the result for that check, not as a response. */
     readonly find: (id: TaskId) => Effect.Effect<Task | undefined, SqlError.SqlError>
@@ -103,7 +107,7 @@ export class Tasks extends Context.Service<
 
       return Tasks.of({
         newId: Effect.sync(() => mint<TaskId>("tsk", clock.currentTimeMillisUnsafe())),
-        create: (proof, id, task) => createTask(context, proof, id, task),
+        create: (proof, id, task, turn) => sql.withTransaction(createTask(context, proof, id, task, turn)),
 
         find: Effect.fnUntraced(function* (id) {
           const row = yield* taskRows.first(sql`SELECT ${columns} FROM tasks WHERE id = ${id}`)
@@ -164,7 +168,8 @@ const createTask = Effect.fn("Tasks.create")(function* (
   context: TaskContext,
   { principal, subject }: Proof<"task.create">,
   id: TaskId,
-  task: CreateTask
+  task: CreateTask,
+  givenTurn?: TaskTurn
 ) {
   const { now, sql } = context
   const createdBy = principal as UserId
@@ -178,6 +183,9 @@ const createTask = Effect.fn("Tasks.create")(function* (
   if (refusal !== undefined) return yield* refusal
   const state = yield* initialState(context, targetId, onOffline, create)
   const at = now()
+  const waitsUntil = onOffline === "queue" ? expiresAt : null
+  const place = { id, projectId, targetId, author: createdBy, create, onOffline, expiresAt: waitsUntil }
+  const turn = givenTurn ?? (yield* turnInSession(context, place, task.sessionId))
   const row: TaskRow = {
     id,
     project_id: projectId,
@@ -187,16 +195,32 @@ const createTask = Effect.fn("Tasks.create")(function* (
     created_by: createdBy,
     state,
     on_offline: onOffline,
-    expires_at: onOffline === "queue" ? expiresAt : null,
+    expires_at: waitsUntil,
     request: create,
     error: null,
     traceparent: (yield* CurrentTraceparent) ?? null,
+    agent_instance_id: turn?.agentInstanceId ?? null,
+    place: turn?.place ?? null,
+    message_id: turn?.messageId ?? null,
+    requesters: turn?.requesters ?? [],
     created_at: at,
     updated_at: at
   }
   const stored = { ...row, request: JSON.stringify(create), error: null }
   yield* sql`INSERT INTO tasks ${sql.insert(stored)} RETURNING ${noticeOf(sql, "task")}`
   return taskOf(row)
+})
+
+const turnInSession = Effect.fnUntraced(function* (
+  { now, sql, targets }: TaskContext,
+  task: Omit<TaskOfSession, "sessionId" | "label">,
+  sessionId: SessionId | undefined
+) {
+  if (sessionId === undefined) return undefined
+  const { agentId } = task.create
+  const offer = yield* targets.lastOffer(task.targetId)
+  const label = storableLabel(offer?.agents.find(({ id }) => id === agentId)?.label ?? agentId)
+  return yield* joinSession(sql, { ...task, sessionId, label }, now())
 })
 
 const initialState = (

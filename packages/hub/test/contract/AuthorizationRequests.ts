@@ -182,8 +182,27 @@ export const requests: Record<EndpointName, Expected> = {
     201,
     ({ sessionId }) => `/client/sessions/${sessionId}/messages`,
     () => ({
-      text: "hello"
+      text: "hello",
+      onOffline: "queue"
     })
+  ),
+  // The message has another version.
+  "sessions.updateMessage": send(
+    "PATCH",
+    409,
+    ({ message, sessionId }) => `/client/sessions/${sessionId}/messages/${message.id}`,
+    () => ({ version: 0, text: "hello again" })
+  ),
+  "sessions.withdrawMessage": send(
+    "POST",
+    200,
+    ({ message, sessionId }) => `/client/sessions/${sessionId}/messages/${message.id}/withdraw`
+  ),
+  // The message has not failed.
+  "sessions.retryMessage": send(
+    "POST",
+    409,
+    ({ message, sessionId }) => `/client/sessions/${sessionId}/messages/${message.id}/retry`
   ),
   "sessions.agents": get(({ sessionId }) => `/client/sessions/${sessionId}/agents`),
   "sessions.addAgent": send(
@@ -204,7 +223,7 @@ export const requests: Record<EndpointName, Expected> = {
     "POST",
     200,
     ({ sessionId }) => `/client/sessions/${sessionId}/read`,
-    ({ messageId }) => ({ messageId })
+    ({ message }) => ({ messageId: message.id })
   ),
   "conversations.export": get(({ sessionId }) => `/client/sessions/${sessionId}/export?format=json`),
   "search.find": get(() => "/client/search?q=hello"),

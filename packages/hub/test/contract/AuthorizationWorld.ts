@@ -7,13 +7,13 @@ import type {
   ApprovalId,
   ChatBindingId,
   DeviceId,
-  MessageId,
   ProjectId,
   RunId,
   SessionId,
   TaskId,
   UserId
 } from "@corral/domain/identity/Ids"
+import type { Message } from "@corral/domain/session/Message"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -33,7 +33,8 @@ export interface TeamWorld {
   readonly sessionId: SessionId
   readonly deviceId: DeviceId
   readonly agentInstanceId: AgentInstanceId
-  readonly messageId: MessageId
+  /** A pending message behind another one, which waits for the device. */
+  readonly message: Message
   /** A viewer who makes no calls. */
   readonly extra: UserId
   /** Not a member yet. */
@@ -110,13 +111,12 @@ const makeTeamWorld = async (hub: HubProcess, people: People): Promise<TeamWorld
     body: { agentId: "scripted", targetId: device.id, workspace: "site" }
   })
   assert.strictEqual(agent.status, 201, agent.text)
-  const message = await owner.ask<{ readonly id: MessageId }>(
-    "POST",
-    `/client/sessions/${session.id}/messages`,
-    {
-      body: { text: "A note" }
-    }
-  )
+  const write = (text: string) =>
+    owner.ask<Message>("POST", `/client/sessions/${session.id}/messages`, {
+      body: { text, onOffline: "queue" }
+    })
+  assert.strictEqual((await write("first")).status, 201)
+  const message = await write("second")
   assert.strictEqual(message.status, 201, message.text)
   const task = await owner.ask<{ readonly id: TaskId }>("POST", "/web/agent-tasks", {
     body: {
@@ -141,7 +141,7 @@ const makeTeamWorld = async (hub: HubProcess, people: People): Promise<TeamWorld
     sessionId: session.id,
     deviceId: device.id,
     agentInstanceId: agent.body.id,
-    messageId: message.body.id,
+    message: message.body,
     extra: extra.userId,
     newcomer: newcomer.userId
   }

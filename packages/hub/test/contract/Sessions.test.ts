@@ -52,6 +52,15 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.isNull(list.body.nextCursor)
   })
 
+  it("get the first line of the first message as their title, where they have none", async () => {
+    const made = await ada.ask<Session>("POST", "/client/sessions", { body: { projectId: project.id } })
+    assert.deepStrictEqual([made.status, made.body.title], [201, "New session"])
+    await send(ada, made.body, "\n  Fix the opening hours  \nthen bump the version")
+    await send(ada, made.body, "Another message")
+    const read = await bob.ask<Session>("GET", `/client/sessions/${made.body.id}`)
+    assert.strictEqual(read.body.title, "Fix the opening hours")
+  })
+
   it("require a sign-in", async () => {
     for (const [method, path, body] of [
       ["GET", "", undefined],
@@ -114,7 +123,6 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
   })
 
   it.each([
-    ["no title", {}],
     ["an empty title", { title: "" }],
     ["a long title", { title: "x".repeat(10_000) }],
     ["U+0000", { title: "\0" }],

@@ -1,5 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { ApprovalId, ProjectId } from "@corral/domain/identity/Ids"
+import type { Message } from "@corral/domain/session/Message"
 import type { Task } from "@corral/domain/task/Task"
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -96,6 +97,29 @@ describe("/client/news", { timeout: 60_000 }, () => {
     await news.close()
   })
 
+  it("names messages and their delivery, without their text", async () => {
+    const sessionId = await mirror.session(project)
+    const path = `/client/sessions/${sessionId}/messages`
+    const news = await ChangeFollower.open(ada)
+    const note = await ada.ask<Message>("POST", path, { body: { text: "a secret word" } })
+    await news.hint({ kind: "message", id: note.body.id, sessionId, projectId: project })
+    const task = {
+      ...createRun,
+      projectId: project,
+      targetId: mirror.targetId,
+      onOffline: "queue",
+      sessionId
+    }
+    const { body } = await ada.ask<Task>("POST", "/web/agent-tasks", { body: task })
+    const [sent] = (await ada.ask<{ readonly items: ReadonlyArray<Message> }>("GET", path)).body.items
+    assert.isDefined(sent)
+    await news.hint({ kind: "message", id: sent.id, delivery: "pending" })
+    await ada.ask("POST", `/client/tasks/${body.id}/cancel`)
+    await news.hint({ kind: "message", id: sent.id, delivery: "withdrawn" })
+    assert.notInclude(JSON.stringify(news.hints), "secret")
+    await news.close()
+  })
+
   it("sends changes only to readers who may see them, and to members while they are members", async () => {
     const ownProject = await mirror.project(ada.userId)
     const theirs = new Mirror(hub)
@@ -119,7 +143,9 @@ describe("/client/news", { timeout: 60_000 }, () => {
     const open = await mirror.project(ada.userId, "internal")
     const last = await mirror.run(open, createdRun)
     await news.hint({ id: last })
-    assert.isFalse(news.hints.some((hint) => hint.id === next && hint.state === "approved"))
+    assert.isFalse(
+      news.hints.some((hint) => hint.kind === "approval" && hint.id === next && hint.state === "approved")
+    )
     await Promise.all([news.close(), adas.close()])
   })
 

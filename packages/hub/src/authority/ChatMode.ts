@@ -15,3 +15,7 @@ export const requireChatMode = ({ kind }: Principal, mode: RunMode): Effect.Effe
           details: { mode, modes: chatModes }
         })
       )
+
+/** The mode, or the widest one that the caller may request where the mode is wider. */
+export const narrowedMode = ({ kind }: Principal, mode: RunMode): RunMode =>
+  kind === "chat" && !chatModes.includes(mode) ? "ask" : mode

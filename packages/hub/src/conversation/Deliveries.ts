@@ -1,0 +1,111 @@
+/**
+ * Delivery of pending messages to their agents. Woken by new and changed messages and by changes of tasks, on every Hub, and by a slow sweep.
+ *
+ * Guarantees: a message is pending until the log of a run contains it, until it fails, or until it is withdrawn, whichever Hubs stop meanwhile.
+ * Messages of one agent are delivered in their order.
+ */
+import { AgentInstanceId, SessionId } from "@corral/domain/identity/Ids"
+import type { NoticeKind } from "../store/Notice.ts"
+import { Clock, Context, Effect, Layer, Queue, Schedule, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Audit } from "../audit/Audit.ts"
+import { EdgeRouter } from "../edges/EdgeRouter.ts"
+import { Targets } from "../edges/Targets.ts"
+import { Notices } from "../store/Notices.ts"
+import { storedRows } from "../store/StoredRows.ts"
+import { Dispatcher } from "../task/Dispatcher.ts"
+import { Tasks } from "../task/Tasks.ts"
+import { type InputServices, sendInputs } from "./LiveInputs.ts"
+import { type DeliveryServices, deliverNextTurn, type DueAgent } from "./NextTurn.ts"
+import { failExpired, settleEndedTasks } from "./TaskOutcomes.ts"
+
+/** Kinds of notices after which a message may be due. */
+const waking: ReadonlySet<NoticeKind> = new Set(["message", "task"])
+
+export class Deliveries extends Context.Service<
+  Deliveries,
+  {
+    /** Looks for due messages. Returns without waiting for it. */
+    readonly wake: Effect.Effect<void>
+  }
+>()("corral/hub/Deliveries") {
+  static readonly layer = Layer.effect(
+    Deliveries,
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const dispatcher = yield* Dispatcher
+      const notices = yield* Notices
+      const services: InputServices = {
+        sql: yield* SqlClient.SqlClient,
+        audit: yield* Audit,
+        targets: yield* Targets,
+        tasks: yield* Tasks,
+        router: yield* EdgeRouter,
+        scope: yield* Effect.scope,
+        sending: new Set(),
+        now: () => new Date(clock.currentTimeMillisUnsafe())
+      }
+      // One pass at a time; wake-ups during a pass cause one more.
+      const due = yield* Queue.sliding<void>(1)
+      const wake = () => void Queue.offerUnsafe(due, undefined)
+      notices.follow({ onNotice: (kind) => waking.has(kind) && wake(), onMissed: wake })
+      yield* Queue.take(due).pipe(
+        Effect.andThen(deliverDue(services, dispatcher)),
+        Effect.catchCause((cause) => Effect.logError("failed to deliver messages", cause)),
+        Effect.forever,
+        Effect.forkScoped
+      )
+      yield* Effect.sync(wake).pipe(Effect.repeat(Schedule.spaced("15 seconds")), Effect.forkScoped)
+      return Deliveries.of({ wake: Effect.sync(wake) })
+    })
+  )
+}
+
+const deliverDue = Effect.fn("Deliveries.deliverDue")(function* (
+  services: InputServices,
+  dispatcher: Dispatcher["Service"]
+) {
+  const { sql } = services
+  while ((yield* settleEndedTasks(sql)) > 0);
+  yield* failExpired(sql, services.now())
+  yield* sendInputs(services)
+  let hasProgress = true
+  while (hasProgress) {
+    hasProgress = false
+    for (const due of yield* findDueAgents(services)) {
+      const result = yield* deliverNextTurn(services, due).pipe(
+        // One damaged session does not hold up the others.
+        Effect.catchCause((cause) =>
+          Effect.as(Effect.logError("failed to deliver message", { ...due }, cause), undefined)
+        )
+      )
+      if (result === undefined || result._tag === "Idle") continue
+      hasProgress = true
+      // A dispatch to an offline target would only return the task, and hold up an edit meanwhile.
+      if (result._tag === "Started" && result.targetId !== undefined) yield* dispatcher.wake(result.targetId)
+    }
+  }
+})
+
+const MAX_DUE = 100
+
+const dueRows = storedRows("messages", Schema.Struct({ session_id: SessionId, recipient: AgentInstanceId }))
+
+/** Agents with a message and without a task, the longest waiting first, also removed ones. `deliverNextTurn` checks again under a lock. */
+const findDueAgents = ({ now, sql }: DeliveryServices) =>
+  Effect.map(
+    dueRows.all(sql`
+      SELECT m.session_id, m.recipient FROM messages m
+      LEFT JOIN session_agents a ON a.session_id = m.session_id AND a.id = m.recipient
+      WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL
+        AND (m.expires_at IS NULL OR m.expires_at > ${now()})
+        AND NOT EXISTS (
+          SELECT 1 FROM tasks t WHERE t.agent_instance_id = a.id AND t.state IN ('pending', 'queued', 'dispatched', 'running')
+        )
+        AND (a.isolation = 'worktree' OR NOT EXISTS (
+          SELECT 1 FROM tasks t WHERE t.place = a.place AND t.state IN ('pending', 'queued', 'dispatched', 'running')
+        ))
+      GROUP BY m.session_id, m.recipient ORDER BY min(m.id) LIMIT ${MAX_DUE}`),
+    (rows) =>
+      rows.map(({ recipient, session_id }): DueAgent => ({ sessionId: session_id, agentId: recipient }))
+  )

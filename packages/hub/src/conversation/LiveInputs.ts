@@ -1,0 +1,112 @@
+/**
+ * Further input to runs in progress. A message is delivered when its Edge answers that the log contains it, or when the pushed log does.
+ *
+ * Guarantees: every Hub sends a message under the same command id, which the Edge executes once. Input that a run did not take is the next turn of
+ * its agent once the run has ended: then its log is complete.
+ */
+import { DeviceId, type MessageId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import { AgentId } from "@corral/domain/identity/Ids"
+import type { RunFailure } from "@corral/domain/run/Run"
+import { Effect, type Scope, Schema } from "effect"
+import type { SqlError } from "effect/sql"
+import { inputCommandId } from "../edges/CommandRequest.ts"
+import type { EdgeRouter } from "../edges/EdgeRouter.ts"
+import { releaseInputs } from "../run/RunConversation.ts"
+import { isFinalState } from "../run/Runs.ts"
+import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
+import { changeMessage } from "../session/MessageWrites.ts"
+import { jsonColumn, storedRows } from "../store/StoredRows.ts"
+import { findAuthorRefusal } from "./MessageAuthors.ts"
+import type { DeliveryServices } from "./NextTurn.ts"
+
+export interface InputServices extends DeliveryServices {
+  readonly router: EdgeRouter["Service"]
+  readonly scope: Scope.Scope
+  /** Messages that this Hub is sending. */
+  readonly sending: Set<MessageId>
+}
+
+const inputRunRows = storedRows(
+  "runs",
+  Schema.Struct({
+    project_id: ProjectId,
+    target_id: DeviceId,
+    state: HubRunStatus,
+    offer: jsonColumn(Schema.Struct({ agentId: AgentId, workspace: WorkspaceId }))
+  })
+)
+
+/** Sends what is pending. Returns without waiting for the Edges. */
+export const sendInputs = Effect.fn("Deliveries.sendInputs")(function* (
+  services: InputServices
+): Effect.fn.Return<void, SqlError.SqlError> {
+  const { scope, sending, sql } = services
+  const messages = yield* userMessageRows.all(sql`
+    SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
+    WHERE delivery = 'pending' AND send_when = 'now' AND to_run_id IS NOT NULL ORDER BY id LIMIT 200`)
+  for (const message of messages) {
+    if (sending.has(message.id)) continue
+    sending.add(message.id)
+    yield* sendInput(services, message).pipe(
+      Effect.catchCause((cause) => Effect.logWarning("failed to send further input", cause)),
+      Effect.ensuring(Effect.sync(() => sending.delete(message.id))),
+      Effect.forkIn(scope)
+    )
+  }
+})
+
+const sendInput = Effect.fnUntraced(function* (services: InputServices, message: UserMessageRow) {
+  const { router, sql } = services
+  const { contributors, id, session_id, text, to_run_id: runId, user_id: author } = message
+  if (runId === null) return
+  const run = yield* inputRunRows.first(
+    sql`SELECT project_id, target_id, state, offer FROM runs WHERE id = ${runId}`
+  )
+  if (run === undefined) return
+  if (isFinalState(run.state)) {
+    const locked = sql`SELECT 1 FROM sessions WHERE id = ${session_id} FOR NO KEY UPDATE`
+    return yield* sql.withTransaction(Effect.andThen(locked, releaseInputs(sql, session_id, runId)))
+  }
+  const place = { target_id: run.target_id, workspace: run.offer.workspace }
+  const authors = [author, ...contributors]
+  const refusal = yield* findAuthorRefusal(services, authors, run.project_id, place)
+  if (refusal !== undefined) return yield* failInput(services, message, refusal)
+  const command = { runId, input: { text }, by: author, messageId: id }
+  const isSent = yield* Effect.isSuccess(router.sendInput(run.target_id, command, inputKey(id)))
+  // Otherwise the log of the run decides.
+  if (!isSent) return
+  yield* sql.withTransaction(
+    changeMessage(
+      sql,
+      session_id,
+      id,
+      sql`delivery = 'delivered'`,
+      sql`delivery = 'pending' AND to_run_id = ${runId}`
+    )
+  )
+})
+
+const inputKey = (id: MessageId): string => `message ${id}`
+
+/** Only while the Edge can't have the message. */
+const failInput = (
+  { sql }: InputServices,
+  { id, session_id, to_run_id }: UserMessageRow,
+  { code, message }: Pick<RunFailure, "code" | "message">
+) =>
+  sql.withTransaction(
+    Effect.gen(function* () {
+      const error = JSON.stringify({ code, message })
+      const commands = yield* sql`SELECT 1 FROM edge_commands WHERE id = ${inputCommandId(inputKey(id))}`
+      if (commands.length > 0) return
+      yield* changeMessage(
+        sql,
+        session_id,
+        id,
+        sql`delivery = 'failed', error = ${error}, to_run_id = NULL`,
+        sql`delivery = 'pending' AND to_run_id = ${to_run_id}`
+      )
+      yield* sql`DELETE FROM run_requesters WHERE run_id = ${to_run_id} AND input = ${id}`
+    })
+  )

@@ -1,0 +1,162 @@
+/**
+ * Changes of messages that no target has yet: edit, withdraw and retry.
+ *
+ * Guarantees: a change and the delivery exclude each other. Both lock the message, and a task of the message is cancelled only while it has no
+ * run.
+ */
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
+import type { MessageId, SessionId } from "@corral/domain/identity/Ids"
+import type { UpdateMessage } from "@corral/domain/session/Message"
+import { Effect } from "effect"
+import { lockProject } from "../project/ProjectLock.ts"
+import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
+import { changeMessage } from "../session/MessageWrites.ts"
+import { SESSION_AGENT_COLUMNS, sessionAgentRows } from "../session/SessionAgentRow.ts"
+import { lockActiveSession } from "../session/SessionLock.ts"
+import { noticeOf } from "../store/Notice.ts"
+import { authorOf, requireAgentTurn, type Sender, type SendingContext } from "./MessageSending.ts"
+
+/** A message of a session of the proof's project. */
+export interface MessageAddress {
+  readonly sessionId: SessionId
+  readonly id: MessageId
+}
+
+export const editMessage = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  address: MessageAddress,
+  change: UpdateMessage
+) {
+  const { now, sql } = context
+  const { version } = change
+  const message = yield* takeBack(context, sender, address)
+  if (message.version !== version) return yield* new Conflict()
+  if (message.from_task)
+    return yield* new Conflict({ message: "This message is the prompt of a task and can't be changed." })
+  const { mode = message.mode ?? "ask", model = message.model, text = message.text } = change
+  yield* requireTurn(context, sender, { ...message, mode, model, text })
+  return yield* stored(
+    yield* changeMessage(
+      sql,
+      address.sessionId,
+      address.id,
+      sql`text = ${text}, mode = ${mode}, model = ${model}, edited_at = ${now()}, ${contribution(context, sender)},
+        task_id = NULL, attempt = attempt + 1`,
+      sql`delivery = 'pending'`
+    )
+  )
+})
+
+/** A message that is withdrawn already stays so. */
+export const withdrawMessage = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  address: MessageAddress
+) {
+  const { sql } = context
+  const current = yield* find(context, sender, address)
+  if (current.delivery === "withdrawn") return current
+  yield* takeBack(context, sender, address)
+  return yield* stored(
+    yield* changeMessage(
+      sql,
+      address.sessionId,
+      address.id,
+      sql`delivery = 'withdrawn'`,
+      sql`delivery = 'pending'`
+    )
+  )
+})
+
+/** The message is delivered again, under the same id and at its place in the order. */
+export const retryMessage = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  address: MessageAddress
+) {
+  const { now, sql } = context
+  yield* lockActiveSession(sql, sender.proof, address.sessionId, now())
+  const message = yield* find(context, sender, address)
+  if (message.delivery !== "failed")
+    return yield* new Conflict({ message: "Only a failed message can be sent again." })
+  if (message.from_task)
+    return yield* new Conflict({ message: "This message is the prompt of a task. Create the task again." })
+  yield* requireTurn(context, sender, message)
+  return yield* stored(
+    yield* changeMessage(
+      sql,
+      address.sessionId,
+      address.id,
+      sql`delivery = 'pending', error = NULL, task_id = NULL, to_run_id = NULL, context = NULL, send_when = 'next',
+        attempt = attempt + 1, ${contribution(context, sender)},
+        expires_at = CASE WHEN expires_at > ${now()} THEN expires_at END`,
+      sql`delivery = 'failed'`
+    )
+  )
+})
+
+/** Locks a pending message, and cancels its task where that has no run yet. Takes locks in the order project, task, session, message. */
+const takeBack = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  address: MessageAddress
+) {
+  const { now, sql } = context
+  const { delivery, task_id } = yield* find(context, sender, address)
+  if (delivery !== "pending") return yield* new Conflict({ message: "This message is no longer pending." })
+  yield* lockProject(sql, sender.proof.projectId)
+  if (task_id !== null) {
+    const cancelled = yield* sql`
+      UPDATE tasks SET state = 'cancelled', updated_at = ${now()}
+      WHERE id = ${task_id} AND run_id IS NULL AND state IN ('pending', 'queued') RETURNING ${noticeOf(sql, "task")}`
+    if (cancelled.length === 0) return yield* onItsWay
+  }
+  yield* lockActiveSession(sql, sender.proof, address.sessionId, now())
+  const message = yield* find(context, sender, address)
+  if (message.delivery !== "pending" || message.task_id !== task_id || message.send_when === "now")
+    return yield* onItsWay
+  return message
+})
+
+const onItsWay = new Conflict({ message: "This message is being delivered. Cancel its run instead." })
+
+const find = Effect.fnUntraced(function* (
+  { sql }: SendingContext,
+  { proof }: Sender,
+  { id, sessionId }: MessageAddress
+) {
+  const row = yield* userMessageRows.first(sql`
+    SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages WHERE id = ${id} AND user_id IS NOT NULL
+      AND session_id = (SELECT id FROM sessions WHERE id = ${sessionId} AND project_id = ${proof.projectId})`)
+  return row ?? (yield* new PermissionDenied())
+})
+
+/** The user who changes or retries a message needs what its author needed. */
+const requireTurn = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  { mode, model, on_offline, recipient, session_id, text }: UserMessageRow
+) {
+  const { sql } = context
+  const agent = yield* sessionAgentRows.first(sql`
+    SELECT ${sql.literal(SESSION_AGENT_COLUMNS)} FROM session_agents WHERE session_id = ${session_id} AND id = ${recipient}`)
+  if (agent === undefined) return yield* new Conflict({ message: "The agent was removed from the session." })
+  yield* requireAgentTurn(context, sender, agent, {
+    text,
+    mode: mode ?? "ask",
+    model: model ?? undefined,
+    onOffline: on_offline ?? "fail"
+  })
+})
+
+/** The caller becomes a contributor, unless it is the author. */
+const contribution = ({ sql }: SendingContext, { proof }: Sender) => {
+  const userId = authorOf(proof)
+  return sql`contributors = CASE
+    WHEN user_id = ${userId} OR ${userId} = ANY(contributors) THEN contributors ELSE contributors || ${userId}::text END`
+}
+
+/** The row is locked, so the condition of the change holds. */
+const stored = <Row>(row: Row | undefined) =>
+  row === undefined ? Effect.die(new Error("A locked message has changed.")) : Effect.succeed(row)

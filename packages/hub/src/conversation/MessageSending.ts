@@ -1,0 +1,196 @@
+/**
+ * Admission of a new message: who receives it and when, and whether its author may send it. The statements run in the caller's transaction.
+ */
+import type { Proof } from "@corral/domain/access/Authorization"
+import { roleRefusal } from "@corral/domain/access/Authorization"
+import { Conflict, PermissionDenied, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
+import type { MessageId, RequestId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
+import { type CreateRun, MAX_PROMPT_BYTES, type RunMode } from "@corral/domain/run/Run"
+import type { CreateMessage } from "@corral/domain/session/Message"
+import type { OnOffline } from "@corral/domain/task/Task"
+import { mint } from "@corral/service/Identifiers"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { narrowedMode, requireChatMode } from "../authority/ChatMode.ts"
+import type { Audit } from "../audit/Audit.ts"
+import type { ProjectProof } from "../authority/ProjectProof.ts"
+import type { EdgeRouter } from "../edges/EdgeRouter.ts"
+import type { Targets } from "../edges/Targets.ts"
+import { noteColumns, type UserMessageRow } from "../session/MessageRow.ts"
+import { insertMessage } from "../session/MessageWrites.ts"
+import { SESSION_AGENT_COLUMNS, type SessionAgentRow, sessionAgentRows } from "../session/SessionAgentRow.ts"
+import { lockActiveSession } from "../session/SessionLock.ts"
+import { isRunOf } from "../session/SessionRuns.ts"
+import { titleSession } from "../session/SessionTitle.ts"
+import { expiryOf, findTargetRefusal } from "../task/TaskAdmission.ts"
+import { findLiveRun } from "./LiveRun.ts"
+
+export interface SendingContext {
+  readonly sql: SqlClient.SqlClient
+  readonly router: EdgeRouter["Service"]
+  readonly targets: Targets["Service"]
+  readonly audit: Audit["Service"]
+  readonly now: () => Date
+}
+
+/** Who sends a message. */
+export interface Sender {
+  readonly proof: ProjectProof<"session.write">
+  readonly principal: Principal
+  readonly requestId: RequestId
+}
+
+const invalid = (path: string, message: string) =>
+  new SchemaValidationFailed({ details: { issues: [{ path, message }] } })
+
+/** Adds the message and returns its row. */
+export const sendMessage = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  sessionId: SessionId,
+  message: CreateMessage
+) {
+  const { now, sql } = context
+  const { proof } = sender
+  const at = yield* lockActiveSession(sql, proof, sessionId, now())
+  const { runId } = message
+  if (runId !== undefined && !(yield* isRunOf(sql, sessionId, runId))) return yield* new PermissionDenied()
+  const agent = yield* findRecipient(context, sessionId, message)
+  const row: Omit<UserMessageRow, "version"> = {
+    ...noteColumns,
+    id: mint<MessageId>("msg", at.getTime()),
+    session_id: sessionId,
+    user_id: proof.principal as UserId,
+    agent_instance_id: null,
+    text: message.text,
+    run_id: runId ?? null,
+    recipient: "people",
+    created_at: at
+  }
+  const addressed =
+    agent === undefined ? row : { ...row, ...(yield* addressTo(context, sender, agent, message)) }
+  const stored = yield* insertMessage(sql, addressed)
+  if (stored === undefined) return yield* Effect.die(new Error("A new message has the id of another one."))
+  yield* titleSession(sql, sessionId, message.text)
+  if (addressed.to_run_id !== null) yield* recordInput(context, sender, addressed.to_run_id, row.id)
+  return stored
+})
+
+/** The agent that receives the message; `undefined` for a note. */
+const findRecipient = Effect.fnUntraced(function* (
+  { sql }: SendingContext,
+  sessionId: SessionId,
+  { runId, to }: CreateMessage
+) {
+  // A message about a run was a note before messages had recipients.
+  if (to === "people" || (to === undefined && runId !== undefined)) return undefined
+  const agent = yield* sessionAgentRows.first(sql`
+    SELECT ${sql.literal(SESSION_AGENT_COLUMNS)} FROM session_agents WHERE session_id = ${sessionId}
+      AND id = COALESCE(${to ?? null}, (SELECT default_agent FROM sessions WHERE id = ${sessionId}))`)
+  if (to !== undefined && agent === undefined)
+    return yield* invalid("to", "Expected an agent of this session")
+  return agent
+})
+
+/** Columns of a message to the agent. */
+const addressTo = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  agent: SessionAgentRow,
+  message: CreateMessage
+) {
+  const { now, sql } = context
+  const { expiresAt, onOffline = "fail", when = "next" } = message
+  const live = when === "now" ? yield* findLiveRun(sql, agent) : undefined
+  if (live !== undefined) yield* checkInput(context, sender, agent, live.made, message)
+  const mode = live?.made.mode ?? message.mode ?? narrowedMode(sender.principal, agent.mode)
+  const model = live?.made.model ?? message.model ?? agent.model ?? undefined
+  yield* requireAgentTurn(context, sender, agent, { text: message.text, mode, model, onOffline })
+  const limit = expiresAt === undefined ? undefined : { expiresAt, onOffline }
+  return {
+    recipient: agent.id,
+    // Without a run in progress, further input is the next turn.
+    send_when: live === undefined ? ("next" as const) : when,
+    mode,
+    model: model ?? null,
+    on_offline: onOffline,
+    expires_at: limit === undefined ? null : yield* expiryOf(limit, now().getTime()),
+    delivery: "pending" as const,
+    to_run_id: live?.id ?? null
+  }
+})
+
+/** Fails where the run can't take the message as input: it must be of the same mode and model, and its agent must accept input. */
+const checkInput = Effect.fnUntraced(function* (
+  { targets }: SendingContext,
+  { principal }: Sender,
+  { agent_id, target_id }: SessionAgentRow,
+  run: CreateRun,
+  { mode, model }: CreateMessage
+) {
+  if ((mode !== undefined && mode !== run.mode) || (model !== undefined && model !== run.model))
+    return yield* new Conflict({
+      message:
+        "A run in progress keeps its mode and its model. Send the message as the next turn to change them."
+    })
+  const offer = yield* targets.lastOffer(target_id)
+  if (offer?.agents.find(({ id }) => id === agent_id)?.capabilities.input !== true)
+    return yield* new Conflict({
+      message: "This agent takes no input during a run. Send the message as the next turn."
+    })
+  yield* requireChatMode(principal, run.mode)
+})
+
+/** What a turn of an agent needs: the author's authority, and the offer of the target. */
+export const requireAgentTurn = Effect.fnUntraced(function* (
+  context: Pick<SendingContext, "router" | "targets">,
+  { principal, proof }: Sender,
+  agent: SessionAgentRow,
+  turn: {
+    readonly text: string
+    readonly mode: RunMode
+    readonly model: string | undefined
+    readonly onOffline: OnOffline
+  }
+) {
+  const { agent_id: agentId, isolation, target_id: targetId, workspace } = agent
+  const { projectId } = proof
+  const { mode, model, onOffline, text } = turn
+  const role = roleRefusal("task.create", proof.role)
+  if (role !== undefined) return yield* role
+  if (Buffer.byteLength(text) > MAX_PROMPT_BYTES)
+    return yield* invalid("text", "Expected at most 256 KiB of text")
+  yield* requireChatMode(principal, mode)
+  const author = authorOf(proof)
+  const refusal = yield* findTargetRefusal(context, { author, projectId, targetId, workspace })
+  if (refusal !== undefined) return yield* refusal
+  const create: CreateRun = {
+    workspace,
+    agentId,
+    input: { text },
+    mode,
+    ...(model === undefined ? {} : { model }),
+    ...(isolation === null ? {} : { isolation })
+  }
+  const offered = context.router.checkOffer(targetId, create)
+  yield* onOffline === "queue" ? Effect.catchTag(offered, "TargetOffline", () => Effect.void) : offered
+})
+
+/** The principal of a proof that a sign-in made is a user. */
+export const authorOf = ({ principal }: Proof<"session.write">): UserId => principal as UserId
+
+/** Before the input is sent, so that no approval of the run comes first. */
+const recordInput = Effect.fnUntraced(function* (
+  { audit, sql }: SendingContext,
+  { proof, requestId }: Sender,
+  runId: RunId,
+  id: MessageId
+) {
+  const actor = authorOf(proof)
+  yield* sql`
+    INSERT INTO run_requesters ${sql.insert({ run_id: runId, user_id: actor, input: id })} ON CONFLICT DO NOTHING`
+  const { projectId } = proof
+  const auditedAction = { action: "run.input", resource: runId, projectId } as const
+  yield* audit.record({ ...auditedAction, actor, requestId, outcome: "allowed", code: null })
+})

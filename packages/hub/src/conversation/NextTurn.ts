@@ -1,0 +1,205 @@
+/**
+ * Delivery of one message as the next turn of its agent: in one transaction, the message gets its task.
+ *
+ * Guarantees: an agent has one task at a time, and so have agents that share a place, also with several Hubs: the transaction holds the lock of the
+ * place. The task's id derives from the message and its attempt, so a message has at most one task per attempt.
+ */
+import { prove } from "@corral/domain/access/Authorization"
+import type { RequestId, SessionId, AgentInstanceId, TaskId, DeviceId } from "@corral/domain/identity/Ids"
+import { ProjectId } from "@corral/domain/identity/Ids"
+import type { RunFailure } from "@corral/domain/run/Run"
+import { SessionState } from "@corral/domain/session/Session"
+import type { CreateTask } from "@corral/domain/task/Task"
+import { Effect, Result, Schema } from "effect"
+import { SqlError, type SqlClient } from "effect/sql"
+import { createHash } from "node:crypto"
+import type { Audit } from "../audit/Audit.ts"
+import type { Targets } from "../edges/Targets.ts"
+import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
+import { withdrawUndelivered } from "../session/MessageWithdrawal.ts"
+import { changeMessage } from "../session/MessageWrites.ts"
+import {
+  SESSION_AGENT_COLUMNS,
+  type SessionAgentRow,
+  sessionAgentRows,
+  sharedPlaceOf
+} from "../session/SessionAgentRow.ts"
+import { derivedId } from "../store/DerivedId.ts"
+import { storedRows } from "../store/StoredRows.ts"
+import type { Tasks } from "../task/Tasks.ts"
+import { findAuthorRefusal } from "./MessageAuthors.ts"
+import { findTurnRoute, type TurnRoute } from "./TurnRoute.ts"
+
+export interface DeliveryServices {
+  readonly sql: SqlClient.SqlClient
+  readonly audit: Audit["Service"]
+  readonly targets: Targets["Service"]
+  readonly tasks: Tasks["Service"]
+  readonly now: () => Date
+}
+
+/** An agent that may have a message and no task. */
+export interface DueAgent {
+  readonly sessionId: SessionId
+  readonly agentId: AgentInstanceId
+}
+
+/** `Idle`: there was nothing to do. `Failed`: the message has failed or is withdrawn. `Started`: it has a task, for that online target; without one, the task waits. */
+export type TurnResult =
+  | { readonly _tag: "Idle" | "Failed" }
+  | { readonly _tag: "Started"; readonly targetId: DeviceId | undefined }
+
+const idle: TurnResult = { _tag: "Idle" }
+
+/** First half of the advisory locks of places; idempotency keys use another one. */
+const LOCK_CLASS = 0x1de9
+
+const sessionPlaceRows = storedRows("sessions", Schema.Struct({ project_id: ProjectId, state: SessionState }))
+
+export const deliverNextTurn = (
+  services: DeliveryServices,
+  due: DueAgent
+): Effect.Effect<TurnResult, SqlError.SqlError> =>
+  services.sql.withTransaction(deliver(services, due)).pipe(Effect.withSpan("Deliveries.deliverNextTurn"))
+
+const deliver = Effect.fnUntraced(function* (services: DeliveryServices, due: DueAgent) {
+  const { sql } = services
+  const chosen = yield* findAgent(sql, due)
+  if (chosen === undefined) return yield* withdraw(services, due, due.agentId)
+  yield* sql`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::int, ${lockOf(chosen)}::int)`
+  yield* sql`
+    SELECT 1 FROM projects WHERE id = (SELECT project_id FROM sessions WHERE id = ${due.sessionId}) FOR KEY SHARE`
+  const session = yield* sessionPlaceRows.first(
+    sql`SELECT project_id, state FROM sessions WHERE id = ${due.sessionId} FOR NO KEY UPDATE`
+  )
+  // Returned from a run that ended after the session was archived.
+  if (session?.state !== "active") return yield* withdraw(services, due)
+  const agent = yield* findAgent(sql, due)
+  if (agent === undefined || (yield* isBusy(sql, agent))) return idle
+  const message = yield* userMessageRows.first(sql`
+    SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
+    WHERE session_id = ${due.sessionId} AND recipient = ${due.agentId} AND delivery = 'pending' AND send_when = 'next'
+      AND task_id IS NULL AND (expires_at IS NULL OR expires_at > ${services.now()}) ORDER BY id LIMIT 1`)
+  if (message === undefined) return idle
+  const authors = [message.user_id, ...message.contributors]
+  const refusal = yield* findAuthorRefusal(services, authors, session.project_id, agent)
+  if (refusal !== undefined) return yield* fail(services, message, refusal)
+  return yield* start(services, session.project_id, agent, message)
+})
+
+const start = Effect.fnUntraced(function* (
+  services: DeliveryServices,
+  projectId: ProjectId,
+  agent: SessionAgentRow,
+  message: UserMessageRow
+) {
+  const { audit, sql, tasks } = services
+  const { attempt, id: messageId, session_id, user_id: author } = message
+  const route = yield* findTurnRoute(services, agent, message)
+  const id = derivedId<TaskId>("tsk", message.created_at.getTime(), `${messageId} ${attempt}`)
+  const claim = { principal: author, subject: projectId }
+  const proof = yield* Effect.orDie(Effect.fromResult(prove("task.create", claim, undefined)))
+  const created = yield* Effect.result(
+    tasks.create(proof, id, taskOf(projectId, agent, message, route), {
+      agentInstanceId: agent.id,
+      place: sharedPlaceOf(agent),
+      messageId,
+      requesters: [...new Set([...message.contributors, ...route.prompt.authors])]
+    })
+  )
+  if (Result.isFailure(created)) {
+    const { failure } = created
+    return yield* failure instanceof SqlError.SqlError
+      ? Effect.fail(failure)
+      : fail(services, message, failure)
+  }
+  yield* changeMessage(
+    sql,
+    session_id,
+    messageId,
+    sql`task_id = ${id}, context = ${route.context}`,
+    sql`delivery = 'pending'`
+  )
+  // The message's id: no request causes the delivery.
+  const requestId = messageId as string as RequestId
+  yield* audit.record({
+    action: "task.create",
+    resource: id,
+    projectId,
+    actor: author,
+    requestId,
+    outcome: "allowed",
+    code: null
+  })
+  const isOnline = created.success.state === "pending"
+  const started: TurnResult = { _tag: "Started", targetId: isOnline ? agent.target_id : undefined }
+  return started
+})
+
+const taskOf = (
+  projectId: ProjectId,
+  { agent_id: agentId, isolation, target_id: targetId, workspace }: SessionAgentRow,
+  { expires_at, mode, model, on_offline, session_id: sessionId }: UserMessageRow,
+  { prompt, resume }: TurnRoute
+): CreateTask => ({
+  projectId,
+  targetId,
+  workspace,
+  agentId,
+  sessionId,
+  input: { text: prompt.text },
+  mode: mode ?? "ask",
+  onOffline: on_offline ?? "fail",
+  // The schema of the message has checked the model.
+  ...(model === null ? {} : { model }),
+  ...(isolation === null ? {} : { isolation }),
+  ...(resume === undefined ? {} : { resume }),
+  ...(expires_at === null ? {} : { expiresAt: expires_at.toISOString() })
+})
+
+/** Without an agent, or in a session that is read-only, a message has no next turn. */
+const withdraw = Effect.fnUntraced(function* (
+  { sql }: DeliveryServices,
+  { sessionId }: DueAgent,
+  recipient?: AgentInstanceId
+) {
+  yield* withdrawUndelivered(sql, sessionId, recipient)
+  const ended: TurnResult = { _tag: "Failed" }
+  return ended
+})
+
+const fail = Effect.fnUntraced(function* (
+  { sql }: DeliveryServices,
+  { id, session_id }: UserMessageRow,
+  { code, message }: Pick<RunFailure, "code" | "message">
+) {
+  const error = JSON.stringify({ code, message })
+  yield* changeMessage(
+    sql,
+    session_id,
+    id,
+    sql`delivery = 'failed', error = ${error}`,
+    sql`delivery = 'pending'`
+  )
+  const failed: TurnResult = { _tag: "Failed" }
+  return failed
+})
+
+const findAgent = (sql: SqlClient.SqlClient, { agentId, sessionId }: DueAgent) =>
+  sessionAgentRows.first(sql`
+    SELECT ${sql.literal(SESSION_AGENT_COLUMNS)} FROM session_agents WHERE session_id = ${sessionId} AND id = ${agentId}`)
+
+const isBusy = (sql: SqlClient.SqlClient, agent: SessionAgentRow) =>
+  Effect.map(
+    sql`
+      SELECT 1 FROM tasks WHERE state IN ('pending', 'queued', 'dispatched', 'running')
+        AND (agent_instance_id = ${agent.id} OR place = ${sharedPlaceOf(agent) ?? null}) LIMIT 1`,
+    (rows) => rows.length > 0
+  )
+
+/** Two places with the same hash wait for each other; nothing else happens. */
+const lockOf = (agent: SessionAgentRow): number =>
+  createHash("sha256")
+    .update(sharedPlaceOf(agent) ?? agent.id)
+    .digest()
+    .readInt32BE(0)

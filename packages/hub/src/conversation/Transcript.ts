@@ -1,0 +1,82 @@
+/**
+ * The conversation so far as a text, for a runtime that does not remember it. Contains the messages that reached an agent and the answers, the
+ * newest where not all fit. Notes are left out.
+ *
+ * Guarantees: each line of the transcript begins with `| `, so no message can end it or add to it.
+ */
+import { AgentInstanceId, type MessageId, type SessionId, UserId } from "@corral/domain/identity/Ids"
+import { MAX_PROMPT_BYTES } from "@corral/domain/run/Run"
+import { Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { storedRows } from "../store/StoredRows.ts"
+
+/** Largest transcript, in bytes. */
+export const MAX_TRANSCRIPT_BYTES = 65_536
+/** Largest number of messages that are read for one. */
+const MAX_MESSAGES = 400
+
+const INTRODUCTION =
+  "Transcript of the conversation so far. You do not remember it yourself. Use it as background, and answer the message after it."
+const LEFT_OUT = "| (Earlier messages are left out.)"
+
+const TranscriptTurn = Schema.Struct({
+  user_id: Schema.NullOr(UserId),
+  agent_instance_id: Schema.NullOr(AgentInstanceId),
+  label: Schema.NullOr(Schema.String),
+  contributors: Schema.Array(UserId),
+  text: Schema.String
+})
+type TranscriptTurn = typeof TranscriptTurn.Type
+
+const turnRows = storedRows("messages", TranscriptTurn)
+
+/** A prompt that begins with a transcript, and the users whose messages it contains. */
+export interface TranscribedPrompt {
+  readonly text: string
+  readonly authors: ReadonlyArray<UserId>
+}
+
+/** The message after the conversation before it. */
+export const withTranscript = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  sessionId: SessionId,
+  before: MessageId,
+  message: string
+) {
+  const newestFirst = yield* turnRows.all(sql`
+    SELECT m.user_id, m.agent_instance_id, a.label, m.contributors, left(m.text, ${MAX_TRANSCRIPT_BYTES}) AS text
+    FROM messages m LEFT JOIN session_agents a ON a.session_id = m.session_id AND a.id = m.agent_instance_id
+    WHERE m.session_id = ${sessionId} AND m.id < ${before} AND (m.delivery = 'delivered' OR m.outcome IS NOT NULL)
+    ORDER BY m.id DESC LIMIT ${MAX_MESSAGES}`)
+  return transcribe(newestFirst, message)
+})
+
+/** Pure part. `newestFirst`: the turns before the message. */
+export const transcribe = (
+  newestFirst: ReadonlyArray<TranscriptTurn>,
+  message: string
+): TranscribedPrompt => {
+  const room = Math.min(MAX_TRANSCRIPT_BYTES, MAX_PROMPT_BYTES - Buffer.byteLength(message)) - OVERHEAD
+  const entries: Array<string> = []
+  const authors = new Set<UserId>()
+  let used = 0
+  for (const turn of newestFirst) {
+    const entry = entryOf(turn)
+    const size = Buffer.byteLength(entry) + 1
+    if (used + size > room) break
+    used += size
+    entries.unshift(entry)
+    for (const author of [turn.user_id, ...turn.contributors]) if (author !== null) authors.add(author)
+  }
+  if (entries.length === 0) return { text: message, authors: [] }
+  const isCut = entries.length < newestFirst.length
+  const lines = [INTRODUCTION, "", ...(isCut ? [LEFT_OUT] : []), ...entries, "", message]
+  return { text: lines.join("\n"), authors: [...authors] }
+}
+
+const OVERHEAD = Buffer.byteLength([INTRODUCTION, "", LEFT_OUT, "", ""].join("\n"))
+
+const entryOf = ({ agent_instance_id, label, text }: TranscriptTurn): string => {
+  const name = agent_instance_id === null ? "User" : (label ?? "Agent")
+  return [`${name}:`, ...text.split(/\r\n|[\r\n\u2028\u2029]/)].map((line) => `| ${line}`).join("\n")
+}

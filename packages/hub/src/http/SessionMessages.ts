@@ -1,0 +1,122 @@
+/** `/client/sessions/{id}/messages`: messages of a session, sent, changed, withdrawn and sent again. */
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import { Message } from "@corral/domain/session/Message"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
+import { markReplayed } from "@corral/service/http/Replayed"
+import { Effect } from "effect"
+import { Audit } from "../audit/Audit.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import type { Sender } from "../conversation/MessageSending.ts"
+import { SentMessages } from "../conversation/SentMessages.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
+import { MessageStore } from "../session/MessageStore.ts"
+import { decodeSeq } from "../store/Position.ts"
+import { withErrorObjects } from "./ErrorObjects.ts"
+import type { HubRequest } from "./HubRequest.ts"
+
+export const messageHandlers = Effect.gen(function* () {
+  const audit = yield* Audit
+  const authority = yield* HubAuthority
+  const idempotency = yield* HubIdempotency
+  const sent = yield* SentMessages
+  const messages = yield* MessageStore
+
+  return {
+    messages: Effect.fnUntraced(function* ({
+      params: { id },
+      query: { changedAfter, cursor, limit }
+    }: HubRequest<"sessions", "messages">) {
+      const proof = yield* authority.inSession("project.read", id)
+      if (changedAfter !== undefined) {
+        const filter = `changed messages ${id} ${changedAfter}`
+        return yield* pageOf(
+          { filter, principal: proof.principal, cursor, limit },
+          versionPosition,
+          (after, limit) =>
+            messages.listChanges(
+              proof,
+              id,
+              after === undefined ? changedAfter : decodeSeq(after, changedAfter),
+              limit
+            )
+        )
+      }
+      const list = { filter: `messages ${id}`, principal: proof.principal, cursor, limit }
+      return yield* pageOf(list, idPosition, (before, limit) => messages.list(proof, id, before, limit))
+    }, withErrorObjects),
+
+    addMessage: Effect.fnUntraced(function* ({
+      headers,
+      params: { id },
+      payload
+    }: HubRequest<"sessions", "addMessage">) {
+      const proof = yield* authority.inSession("session.write", id)
+      const request = {
+        scope: `${proof.principal} POST /client/sessions/${id}/messages`,
+        key: headers["idempotency-key"],
+        request: payload,
+        response: Message
+      }
+      const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
+      const sender = yield* senderOf(proof)
+      const write = audit.perform(auditedAction, sent.send(sender, id, payload))
+      const { body, replayed: again } = yield* idempotency.runOnce(request, write)
+      return yield* markReplayed(body, again)
+    }, withErrorObjects)
+  }
+})
+
+export const messageChangeHandlers = Effect.gen(function* () {
+  const audit = yield* Audit
+  const authority = yield* HubAuthority
+  const idempotency = yield* HubIdempotency
+  const sent = yield* SentMessages
+
+  return {
+    updateMessage: Effect.fnUntraced(function* ({
+      params: { id: sessionId, messageId: id },
+      payload
+    }: HubRequest<"sessions", "updateMessage">) {
+      const proof = yield* authority.inSession("session.write", sessionId)
+      const sender = yield* senderOf(proof)
+      const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
+      return yield* audit.perform(auditedAction, sent.edit(sender, { sessionId, id }, payload))
+    }, withErrorObjects),
+
+    withdrawMessage: Effect.fnUntraced(function* ({
+      params: { id: sessionId, messageId: id }
+    }: HubRequest<"sessions", "withdrawMessage">) {
+      const proof = yield* authority.inSession("session.write", sessionId)
+      const sender = yield* senderOf(proof)
+      const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
+      return yield* audit.perform(auditedAction, sent.withdraw(sender, { sessionId, id }))
+    }, withErrorObjects),
+
+    retryMessage: Effect.fnUntraced(function* ({
+      headers,
+      params: { id: sessionId, messageId: id }
+    }: HubRequest<"sessions", "retryMessage">) {
+      const proof = yield* authority.inSession("session.write", sessionId)
+      const sender = yield* senderOf(proof)
+      const request = {
+        scope: `${proof.principal} POST /client/sessions/${sessionId}/messages/${id}/retry`,
+        key: headers["idempotency-key"],
+        request: {},
+        response: Message
+      }
+      const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
+      const write = audit.perform(auditedAction, sent.retry(sender, { sessionId, id }))
+      const { body, replayed: again } = yield* idempotency.runOnce(request, write)
+      return yield* markReplayed(body, again)
+    }, withErrorObjects)
+  }
+})
+
+/** The caller as the sender of a message. */
+const senderOf = Effect.fnUntraced(function* (proof: Sender["proof"]) {
+  const sender: Sender = { proof, principal: yield* CurrentPrincipal, requestId: yield* CurrentRequestId }
+  return sender
+})
+
+const versionPosition = ({ version }: Message): string => String(version)

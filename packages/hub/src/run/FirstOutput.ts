@@ -1,0 +1,45 @@
+/** Whether a failed run ended before its agent said or did anything. */
+import type { RunId } from "@corral/domain/identity/Ids"
+import { Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { storedRows } from "../store/StoredRows.ts"
+
+/** A longer log contains output: these are at most a handful. */
+const MAX_EVENTS = 64
+
+/** Events of a run whose agent has not answered yet. */
+const silent: ReadonlySet<string> = new Set([
+  "run.created",
+  "run.started",
+  "run.failed",
+  "run.diff.ready",
+  "runtime.unavailable",
+  "runtime.retrying",
+  "runtime.timeout",
+  "schema.validation_failed"
+])
+
+const lineRows = storedRows("run_events", Schema.Struct({ lines: Schema.String }))
+
+interface LoggedEvent {
+  readonly type?: unknown
+  readonly payload?: { readonly role?: unknown }
+}
+
+const isSilent = (line: string): boolean => {
+  // Events were checked when they were pushed.
+  const { payload, type } = JSON.parse(line) as LoggedEvent
+  return silent.has(String(type)) || (type === "run.message.completed" && payload?.role === "user")
+}
+
+export const failedBeforeOutput = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  runId: RunId,
+  lastSeq: number
+) {
+  if (lastSeq > MAX_EVENTS) return false
+  const rows = yield* lineRows.all(
+    sql`SELECT lines FROM run_events WHERE run_id = ${runId} ORDER BY last_seq`
+  )
+  return rows.flatMap(({ lines }) => lines.split("\n")).every(isSilent)
+})

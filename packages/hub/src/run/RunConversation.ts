@@ -1,0 +1,175 @@
+/**
+ * What a push changes in the conversation of its run's session, in the transaction of the push: messages become delivered once the log contains
+ * them, and the end of a run becomes the answer of its agent.
+ *
+ * Guarantees: an answer is added once. Further input that the log of an ended run does not contain becomes the next turn of its agent.
+ */
+import type { MessageId, RunId, SessionId, TaskId } from "@corral/domain/identity/Ids"
+import { AgentInstanceId, MessageId as MessageIdSchema } from "@corral/domain/identity/Ids"
+import type { AnswerOutcome } from "@corral/domain/session/Message"
+import { Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { noteColumns, userMessageRows, MESSAGE_COLUMNS } from "../session/MessageRow.ts"
+import { changeMessage, insertMessage } from "../session/MessageWrites.ts"
+import { touchSession } from "../session/SessionLock.ts"
+import { derivedId } from "../store/DerivedId.ts"
+import { noticeOf } from "../store/Notice.ts"
+import { storedRows } from "../store/StoredRows.ts"
+import { failedBeforeOutput } from "./FirstOutput.ts"
+import type { PushedRun } from "./PushedRun.ts"
+
+/** A run of a session, whose task belongs to an agent. */
+interface TalkingRun {
+  readonly run: PushedRun
+  readonly id: RunId
+  readonly sessionId: SessionId
+  readonly taskId: TaskId
+}
+
+const taskTurnRows = storedRows(
+  "tasks",
+  Schema.Struct({
+    agent_instance_id: Schema.NullOr(AgentInstanceId),
+    message_id: Schema.NullOr(MessageIdSchema)
+  })
+)
+
+const startsNow = ({ lastSeq, row }: PushedRun): boolean => row.last_seq === 0 && lastSeq > 0
+const concernsConversation = (run: PushedRun): boolean =>
+  startsNow(run) || run.mirror.isEnded || run.inputs.length > 0
+
+/** In the order of sessions, so that two pushes never deadlock. */
+export const storeConversationChanges = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  runs: ReadonlyArray<PushedRun>,
+  at: Date
+) {
+  const talking = runs.flatMap((run): ReadonlyArray<TalkingRun> => {
+    const { id, session_id: sessionId, task_id: taskId } = run.row
+    return sessionId === null || taskId === null || !concernsConversation(run)
+      ? []
+      : [{ run, id, sessionId, taskId }]
+  })
+  const inOrder = talking.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : 1))
+  for (const each of inOrder) yield* storeChanges(sql, each, at)
+})
+
+const storeChanges = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, talking: TalkingRun, at: Date) {
+  const { id, run, sessionId, taskId } = talking
+  const turn = yield* taskTurnRows.first(
+    sql`SELECT agent_instance_id, message_id FROM tasks WHERE id = ${taskId}`
+  )
+  if (turn === undefined) return
+  if (startsNow(run) && turn.message_id !== null) yield* markDelivered(sql, talking, turn.message_id, at)
+  for (const input of run.inputs)
+    yield* changeMessage(
+      sql,
+      sessionId,
+      input,
+      sql`delivery = 'delivered'`,
+      sql`delivery = 'pending' AND to_run_id = ${id}`
+    )
+  if (run.mirror.isEnded && turn.agent_instance_id !== null)
+    yield* endTurn(sql, talking, turn.agent_instance_id, turn.message_id, at)
+})
+
+/** Also after the start counted as failed because its answer did not come: a second attempt that has not started is cancelled. */
+const markDelivered = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { id, sessionId, taskId }: TalkingRun,
+  messageId: MessageId,
+  at: Date
+) {
+  yield* sql`
+    UPDATE tasks SET state = 'cancelled', updated_at = ${at}
+    WHERE id = (SELECT task_id FROM messages WHERE session_id = ${sessionId} AND id = ${messageId})
+      AND id <> ${taskId} AND run_id IS NULL AND state IN ('pending', 'queued') RETURNING ${noticeOf(sql, "task")}`
+  yield* changeMessage(
+    sql,
+    sessionId,
+    messageId,
+    sql`delivery = 'delivered', to_run_id = ${id}, task_id = ${taskId}, error = NULL`,
+    sql`delivery IN ('pending', 'failed')`
+  )
+})
+
+const endTurn = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  talking: TalkingRun,
+  agentId: AgentInstanceId,
+  messageId: MessageId | null,
+  at: Date
+) {
+  const { id, run, sessionId } = talking
+  const { summary } = run.mirror
+  // Locks the session before the further input is read: what is sent later sees the end of the run.
+  const touched = yield* touchSession(sql, run.row.project_id, sessionId, at)
+  if (touched === undefined) return
+  yield* releaseInputs(sql, sessionId, id)
+  if (summary.runtimeSessionId !== undefined)
+    yield* sql`
+      UPDATE session_agents SET conversation_run_id = ${id} WHERE session_id = ${sessionId} AND id = ${agentId}`
+  if (messageId !== null && (yield* replacesResume(sql, talking, messageId))) return
+  const { state } = run.mirror
+  yield* insertMessage(sql, {
+    ...noteColumns,
+    // The time of the Hub, since messages are in the order of their ids.
+    id: derivedId<MessageId>("msg", touched.updated_at.getTime(), id),
+    session_id: sessionId,
+    user_id: null,
+    agent_instance_id: agentId,
+    text: answerOf(run),
+    run_id: id,
+    error: state === "failed" ? (summary.error ?? null) : null,
+    // An ended run has one of these states.
+    outcome: state as AnswerOutcome,
+    created_at: touched.updated_at
+  })
+})
+
+/** Further input that is not in the complete log starts the next turn. */
+export const releaseInputs = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  sessionId: SessionId,
+  runId: RunId
+) {
+  const missed = yield* userMessageRows.all(sql`
+    SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
+    WHERE session_id = ${sessionId} AND to_run_id = ${runId} AND delivery = 'pending' AND send_when = 'now' ORDER BY id`)
+  for (const { id } of missed) {
+    yield* changeMessage(
+      sql,
+      sessionId,
+      id,
+      sql`send_when = 'next', to_run_id = NULL`,
+      sql`delivery = 'pending'`
+    )
+    yield* sql`DELETE FROM run_requesters WHERE run_id = ${runId} AND input = ${id}`
+  }
+})
+
+/** A runtime that could not continue its conversation said nothing: the message starts a new run, with the conversation as a text. */
+const replacesResume = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { id, run, sessionId }: TalkingRun,
+  messageId: MessageId
+) {
+  if (run.mirror.state !== "failed" || !(yield* failedBeforeOutput(sql, id, run.lastSeq))) return false
+  const returned = yield* changeMessage(
+    sql,
+    sessionId,
+    messageId,
+    sql`delivery = 'pending', context = 'transcript', task_id = NULL, to_run_id = NULL, attempt = attempt + 1`,
+    sql`delivery = 'delivered' AND context = 'resumed' AND to_run_id = ${id}`
+  )
+  return returned !== undefined
+})
+
+const answerOf = ({ mirror: { state, summary } }: PushedRun): string => {
+  const text =
+    state === "completed"
+      ? (summary.resultText ?? "")
+      : (summary.error?.message ?? (state === "failed" ? "The run failed." : "The run was cancelled."))
+  // Text of a runtime: a column cannot contain U+0000.
+  return text.replaceAll("\0", "").toWellFormed()
+}

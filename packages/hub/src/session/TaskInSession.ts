@@ -1,0 +1,128 @@
+/**
+ * A task that was created in a session: it belongs to the matching agent, which is added if it is missing, and its prompt is a message.
+ *
+ * Does not wait for a turn: a task that is created directly starts at once, and messages wait until it ends.
+ */
+import type {
+  AgentInstanceId,
+  DeviceId,
+  MessageId,
+  ProjectId,
+  SessionId,
+  TaskId,
+  UserId
+} from "@corral/domain/identity/Ids"
+import type { CreateRun } from "@corral/domain/run/Run"
+import type { OnOffline } from "@corral/domain/task/Task"
+import { mint } from "@corral/service/Identifiers"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { lockProject } from "../project/ProjectLock.ts"
+import { noteColumns } from "./MessageRow.ts"
+import { insertMessage } from "./MessageWrites.ts"
+import { insertSessionAgent } from "./SessionAgentStore.ts"
+import {
+  placeOf,
+  SESSION_AGENT_COLUMNS,
+  type SessionAgentRow,
+  sessionAgentRows,
+  sharedPlaceOf
+} from "./SessionAgentRow.ts"
+import { touchSession } from "./SessionLock.ts"
+import { titleSession } from "./SessionTitle.ts"
+
+/** A task that is about to be stored. */
+export interface TaskOfSession {
+  readonly id: TaskId
+  readonly projectId: ProjectId
+  readonly sessionId: SessionId
+  readonly targetId: DeviceId
+  readonly author: UserId
+  readonly create: CreateRun
+  readonly onOffline: OnOffline
+  readonly expiresAt: Date | null
+  /** Label of a new agent. */
+  readonly label: string
+}
+
+/** What a task of a session has besides its request. */
+export interface TaskTurn {
+  readonly agentInstanceId: AgentInstanceId
+  readonly place: string | undefined
+  readonly messageId: MessageId
+  /** Users besides the author whose messages the run receives. */
+  readonly requesters: ReadonlyArray<UserId>
+}
+
+/** Adds the agent and the message. `undefined` in a session that is read-only. */
+export const joinSession = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  task: TaskOfSession,
+  now: Date
+) {
+  const { author, create, projectId, sessionId } = task
+  yield* lockProject(sql, projectId)
+  const touched = yield* touchSession(sql, projectId, sessionId, now)
+  if (touched?.state !== "active") return undefined
+  const at = touched.updated_at
+  const agent = (yield* findMatching(sql, task)) ?? (yield* addAgent(sql, task, at))
+  const messageId = mint<MessageId>("msg", at.getTime())
+  yield* insertMessage(sql, {
+    ...noteColumns,
+    id: messageId,
+    session_id: sessionId,
+    user_id: author,
+    agent_instance_id: null,
+    text: create.input.text,
+    recipient: agent.id,
+    send_when: "next",
+    mode: create.mode,
+    model: create.model ?? null,
+    on_offline: task.onOffline,
+    expires_at: task.expiresAt,
+    delivery: "pending",
+    task_id: task.id,
+    attempt: 1,
+    from_task: true,
+    created_at: at
+  })
+  yield* titleSession(sql, sessionId, create.input.text)
+  const turn: TaskTurn = {
+    agentInstanceId: agent.id,
+    place: sharedPlaceOf({ place: agent.place, isolation: create.isolation ?? null }),
+    messageId,
+    requesters: []
+  }
+  return turn
+})
+
+/** The default agent before others that match. */
+const findMatching = (sql: SqlClient.SqlClient, { create, sessionId, targetId }: TaskOfSession) =>
+  sessionAgentRows.first(sql`
+    SELECT ${sql.literal(SESSION_AGENT_COLUMNS)} FROM session_agents
+    WHERE session_id = ${sessionId} AND place = ${placeOf(targetId, create.workspace)} AND agent_id = ${create.agentId}
+    ORDER BY id = (SELECT default_agent FROM sessions WHERE id = ${sessionId}) DESC, id DESC LIMIT 1`)
+
+const addAgent = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { author, create, label, sessionId, targetId }: TaskOfSession,
+  at: Date
+) {
+  const row: SessionAgentRow = {
+    id: mint<AgentInstanceId>("agt", at.getTime()),
+    session_id: sessionId,
+    agent_id: create.agentId,
+    label,
+    target_id: targetId,
+    workspace: create.workspace,
+    mode: create.mode,
+    model: create.model ?? null,
+    isolation: create.isolation ?? null,
+    place: placeOf(targetId, create.workspace),
+    conversation_run_id: null,
+    added_by: author,
+    added_at: at
+  }
+  yield* insertSessionAgent(sql, row)
+  return row
+})
