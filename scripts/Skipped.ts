@@ -22,6 +22,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/process/Subprocess.test.ts": "this user cannot make control groups",
   "packages/edge/test/runtimes/Hostile.runtimes.test.ts":
     "the program is not in the registry, does not run as root, or needs no grant",
+  "packages/edge/test/runtimes/Conversations.runtimes.test.ts": "the program is not in the registry",
   "packages/edge/test/runtimes/Runtimes.runtimes.test.ts": "the program is not in the registry",
   "packages/hub/test/contract/Console.test.ts": "the console was not built",
   "packages/hub/test/config/ClientKey.test.ts": "openssl is not installed",

@@ -57,7 +57,11 @@ const table: ReadonlyArray<readonly [page: string, sentence: string, ...figures:
   ["docs/edge.md", "less than # MB free", lowDisk],
   ["docs/operations.md", "less than # MB free", lowDisk],
   ["docs/edge.md", "has the first # MiB", ["edge/src/workspace/WorkspaceFiles.ts", "PREVIEW_BYTES", MiB]],
-  ["docs/edge.md", "Responses are kept for # hours", ["edge/src/log/EdgeIdempotency.ts", "KEPT_MS", hours]],
+  [
+    "docs/edge.md",
+    "Responses are kept for # hours",
+    ["edge/src/log/EdgeIdempotency.ts", "RETENTION_MS", hours]
+  ],
   ["docs/edge.md", "A request over # MiB is denied", request],
   ["docs/edge.md", "the reader accepted no data for # s: reconnect", stalled],
   ["docs/edge.md", "sends a comment every # s", ping],

@@ -63,7 +63,10 @@ export class Inbox extends Context.Service<
           ],
           { discard: true }
         ),
-        probe: probeWrites(sql)
+        // Another session can hold the inbox while the server takes writes.
+        probe: Effect.andThen(probeWrites(sql), sql`SELECT 1 FROM inbox LIMIT 1 FOR UPDATE SKIP LOCKED`).pipe(
+          Effect.asVoid
+        )
       })
     })
   )
