@@ -1,0 +1,45 @@
+/** A run in a list: one line, or three on a terminal that is too narrow for one. No line is wider than the terminal. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { Run } from "@corral/domain/run/Run"
+import { columnsOf, fitColumns } from "../terminal/FitColumns.ts"
+import type { Paint } from "../terminal/Paint.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
+
+const tints = {
+  queued: "dim",
+  created: "dim",
+  starting: "dim",
+  running: "cyan",
+  waiting_approval: "yellow",
+  completed: "green",
+  failed: "red",
+  cancelled: "dim"
+} as const
+
+const PROMPT_SHOWN = 60
+/** Columns of an id, a state, a time and the spaces after them. */
+const FIXED = 71
+/** Columns that agent and workspace need besides, before a run takes three lines. */
+const PLACE = 24
+const INDENT = "  "
+
+/** `width`: columns of the terminal; `undefined` where the output is not one, so nothing but the prompt is cut. */
+export const formatRun = (
+  { id, state, agentId, workspace, createdAt, input }: Run | HubRun,
+  paint: Paint,
+  width: number | undefined
+): string => {
+  const columns = width ?? Infinity
+  const time = `${createdAt.slice(0, 10)} ${createdAt.slice(11, 19)}`
+  const place = escapeLine(`${agentId} in ${workspace}`)
+  const prompt = escapeLine(input.text)
+  const status = (text: string) => paint(tints[state], text)
+  if (columns < FIXED + PLACE) {
+    const rest = fitColumns(`${place}  ${prompt}`, columns - INDENT.length)
+    return `${id}\n${INDENT}${status(state)}  ${time}\n${INDENT}${paint("dim", rest)}\n`
+  }
+  const shownPlace = fitColumns(place, columns - FIXED)
+  const room = columns - FIXED - columnsOf(shownPlace) - INDENT.length
+  const shown = room > 1 ? fitColumns(prompt, Math.min(PROMPT_SHOWN, room)) : ""
+  return `${id}  ${status(state.padEnd(16))}  ${time}  ${shownPlace}  ${paint("dim", shown)}`.trimEnd() + "\n"
+}
