@@ -45,7 +45,8 @@ export const hubPaths = {
   },
   conversations: {
     read: ["POST", "/client/sessions/:id/read"],
-    export: ["GET", "/client/sessions/:id/export", "bytes"]
+    export: ["GET", "/client/sessions/:id/export", "bytes"],
+    fork: ["POST", "/client/sessions/:id/fork"]
   },
   search: {
     find: ["GET", "/client/search"]

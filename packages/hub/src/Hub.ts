@@ -12,6 +12,7 @@ import { ChatBindings } from "./chat/ChatBindings.ts"
 import { ChatLinks } from "./chat/ChatLinks.ts"
 import { ReadPositions } from "./conversation/ReadPositions.ts"
 import { SessionExport } from "./conversation/SessionExport.ts"
+import { SessionFork } from "./conversation/SessionFork.ts"
 import { DeviceRegistration } from "./device/DeviceRegistration.ts"
 import { SentMessages } from "./conversation/SentMessages.ts"
 import { Deliveries } from "./conversation/Deliveries.ts"
@@ -95,6 +96,7 @@ export const hubCoreLayer = Layer.mergeAll(
   Search.layer,
   SessionAgentStore.layer,
   SessionExport.layer,
+  SessionFork.layer,
   Sessions.layer,
   ChatLinks.layer,
   HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),

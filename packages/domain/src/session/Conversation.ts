@@ -1,4 +1,4 @@
-/** What users do with a conversation besides writing in it: reading marks and exports. */
+/** What users do with a conversation besides writing in it: reading marks, exports and forks. */
 import { Schema } from "effect"
 import { MessageId, SessionId } from "../identity/Ids.ts"
 
@@ -16,6 +16,10 @@ export const ReadPosition = Schema.Struct({
   unread: Schema.Int
 }).annotate({ identifier: "ReadPosition" })
 export type ReadPosition = typeof ReadPosition.Type
+
+/** Body of POST /client/sessions/{id}/fork: the last message of the new session's history. */
+export const ForkSession = Schema.Struct({ messageId: MessageId }).annotate({ identifier: "ForkSession" })
+export type ForkSession = typeof ForkSession.Type
 
 /** Format of an export. */
 export const ExportFormat = Schema.Literals(["markdown", "json"])

@@ -1,12 +1,17 @@
-/** `/client/sessions/{id}/read` and `…/export`: reading marks and exports of conversations. */
+/** `/client/sessions/{id}/read`, `…/export` and `…/fork`: reading marks, exports and forks of conversations. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { ExportFormat } from "@corral/domain/session/Conversation"
+import { Session } from "@corral/domain/session/Session"
+import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { Audit } from "../audit/Audit.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { ReadPositions } from "../conversation/ReadPositions.ts"
 import { SessionExport } from "../conversation/SessionExport.ts"
+import { SessionFork } from "../conversation/SessionFork.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { Sessions } from "../session/Sessions.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 
@@ -19,8 +24,11 @@ export const conversationEndpoints = HttpApiBuilder.group(
   HubApi,
   "conversations",
   Effect.fnUntraced(function* (handlers) {
+    const audit = yield* Audit
     const authority = yield* HubAuthority
     const exports = yield* SessionExport
+    const forks = yield* SessionFork
+    const idempotency = yield* HubIdempotency
     const positions = yield* ReadPositions
     const sessions = yield* Sessions
 
@@ -37,6 +45,25 @@ export const conversationEndpoints = HttpApiBuilder.group(
           contentType,
           headers: { "content-disposition": `attachment; filename="${id}.${extension}"` }
         })
+      }, withErrorObjects),
+
+      fork: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
+        const proof = yield* authority.inSession("session.write", id)
+        const request = {
+          scope: `${proof.principal} POST /client/sessions/${id}/fork`,
+          key: headers["idempotency-key"],
+          request: payload,
+          response: Session
+        }
+        const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
+        const write = Effect.flatMap(forks.fork(proof, id, payload.messageId), (fork) =>
+          sessions.get(proof, fork)
+        )
+        const { body, replayed } = yield* idempotency.runOnce(
+          request,
+          audit.perform(auditedAction, write, (fork: Session) => ({ resource: fork.id }))
+        )
+        return yield* markReplayed(body, replayed)
       }, withErrorObjects)
     })
   })

@@ -226,6 +226,12 @@ export const requests: Record<EndpointName, Expected> = {
     ({ message }) => ({ messageId: message.id })
   ),
   "conversations.export": get(({ sessionId }) => `/client/sessions/${sessionId}/export?format=json`),
+  "conversations.fork": send(
+    "POST",
+    201,
+    ({ sessionId }) => `/client/sessions/${sessionId}/fork`,
+    ({ message }) => ({ messageId: message.id })
+  ),
   "search.find": get(() => "/client/search?q=hello"),
 
   // No device is linked here, so allowed callers get the error of an offline device.

@@ -1,6 +1,8 @@
-/** Read positions and exports of `/client/sessions/{id}` over a real Hub. */
+/** Read positions, exports and forks of `/client/sessions/{id}` over a real Hub. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { MessageId } from "@corral/domain/identity/Ids"
+import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Project } from "@corral/domain/project/Project"
 import type { ReadPosition } from "@corral/domain/session/Conversation"
 import type { Message } from "@corral/domain/session/Message"
@@ -9,7 +11,10 @@ import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { createRun, createdRun, Mirror, runStarted } from "@corral/testing/hub/Mirror"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
-import type { ListPage } from "../harness/Pages.ts"
+import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { type ListPage, walk } from "../harness/Pages.ts"
 
 interface JsonExport {
   readonly session: { readonly id: string; readonly title: string }
@@ -144,6 +149,119 @@ describe("/client/sessions/{id}", { timeout: 60_000 }, () => {
       const session = await makeSession(ada, project)
       const answer = await exported(ada, session, "html")
       assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
+    })
+  })
+
+  describe("fork", () => {
+    const fork = (client: HubClient, { id }: Pick<Session, "id">, messageId: string, headers = {}) =>
+      client.ask<Session>("POST", `/client/sessions/${id}/fork`, { body: { messageId }, headers })
+    const messagesOf = async ({ id }: Pick<Session, "id">) =>
+      (await walk<Message>(ada, `/client/sessions/${id}/messages`, 200)).toReversed()
+
+    it("starts a session with the conversation up to a message", async () => {
+      const session = await makeSession(ada, project, "Plan")
+      const sent = [await say(session, "one"), await say(session, "two"), await say(session, "three")]
+      const answer = await fork(ada, session, sent[1]?.id ?? "")
+      assert.strictEqual(answer.status, 201, answer.text)
+      assert.deepInclude<object>(answer.body, {
+        projectId: project.id,
+        title: "Plan",
+        state: "active",
+        createdBy: ada.userId
+      })
+      assert.notStrictEqual(answer.body.id, session.id)
+      const copies = await messagesOf(answer.body)
+      const fields = ({ author, createdAt, text }: Message) => ({ author, createdAt, text })
+      assert.deepStrictEqual(copies.map(fields), sent.slice(0, 2).map(fields))
+      assert.deepStrictEqual(
+        copies.map(({ version }) => version),
+        [1, 2]
+      )
+      assert.lengthOf(await messagesOf(session), 3)
+      const next = await say(answer.body, "another way")
+      assert.strictEqual(next.version, 3)
+      assert.strictEqual((await messagesOf(answer.body)).at(-1)?.id, next.id)
+    })
+
+    it("copies agents, answers and delivered messages, and nothing that waits", async () => {
+      const { id: targetId } = await registerDevice(ada)
+      await reportOffer(hub, targetId)
+      const session = await makeSession(ada, project)
+      const added = await ada.ask<AgentInstance>("POST", `/client/sessions/${session.id}/agents`, {
+        body: { agentId: "scripted", targetId, workspace: "site" }
+      })
+      assert.strictEqual(added.status, 201, added.text)
+      const { id: agent } = added.body
+      await hub.people.act(
+        Effect.flatMap(
+          SqlClient.SqlClient,
+          (sql) => sql`
+            INSERT INTO messages (id, session_id, user_id, agent_instance_id, text, recipient, delivery, outcome, version, created_at)
+            SELECT 'msg_01' || lpad(n::text, 24, '0'), ${session.id}, CASE WHEN n <> 2 THEN ${ada.userId ?? ""} END,
+              CASE WHEN n = 2 THEN ${agent} END, 'message ' || n, CASE WHEN n <> 2 THEN ${agent} END,
+              (ARRAY['delivered', NULL, 'pending', 'failed', 'withdrawn', 'delivered'])[n],
+              CASE WHEN n = 2 THEN 'completed' END, n, now() + n * interval '1 millisecond'
+            FROM generate_series(1, 6) n`
+        )
+      )
+      await hub.people.act(
+        Effect.flatMap(
+          SqlClient.SqlClient,
+          (sql) =>
+            sql`UPDATE session_agents SET conversation_run_id = ${`run_${"0".repeat(26)}`} WHERE id = ${agent}`
+        )
+      )
+      const { body, status, text } = await fork(ada, session, `msg_01${"6".padStart(24, "0")}`)
+      assert.strictEqual(status, 201, text)
+      const [copied] = body.agents
+      assert.isDefined(copied)
+      assert.notStrictEqual(copied?.id, agent)
+      assert.deepInclude<object>(copied ?? {}, {
+        agentId: "scripted",
+        targetId,
+        workspace: "site",
+        sessionId: body.id,
+        mode: "ask"
+      })
+      assert.strictEqual(body.defaultAgentInstanceId, copied?.id)
+      const copies = await messagesOf(body)
+      assert.deepStrictEqual(
+        copies.map(({ text }) => text),
+        ["message 1", "message 2", "message 6"]
+      )
+      assert.deepInclude(copies[0], { to: copied?.id, delivery: { state: "delivered" } } as object)
+      assert.deepInclude(copies[1], {
+        author: { kind: "agent", agentInstanceId: copied?.id },
+        outcome: "completed"
+      } as object)
+      const conversations = await hub.people.act(
+        Effect.flatMap(
+          SqlClient.SqlClient,
+          (sql) => sql`SELECT conversation_run_id FROM session_agents WHERE session_id = ${body.id}`
+        )
+      )
+      assert.deepStrictEqual(conversations, [{ conversation_run_id: null }])
+    })
+
+    it("happens once per idempotency key, and is audited", async () => {
+      const session = await makeSession(ada, project)
+      const { id } = await say(session, "one")
+      const headers = { "idempotency-key": "fork-once" }
+      const [first, second] = [await fork(ada, session, id, headers), await fork(ada, session, id, headers)]
+      assert.strictEqual(first.body.id, second.body.id)
+      assert.strictEqual(second.headers.get("idempotency-replayed"), "true")
+      const { body } = await ada.ask<ListPage<AuditRecord>>("GET", `/client/audit?projectId=${project.id}`)
+      assert.lengthOf(
+        body.items.filter(({ action, resource }) => action === "session.write" && resource === first.body.id),
+        1
+      )
+    })
+
+    it("is refused for viewers and for messages of other sessions", async () => {
+      const [session, other] = [await makeSession(ada, project), await makeSession(ada, project)]
+      const { id } = await say(session, "one")
+      for (const answer of [await fork(bob, session, id), await fork(ada, other, id)])
+        assert.deepStrictEqual([answer.status, codeOf(answer)], [403, "permission_denied"])
     })
   })
 })
