@@ -125,7 +125,12 @@ describe("the founding contract", () => {
   })
 
   it("session item", () => {
-    assert.deepStrictEqual(fields(SessionItem).types, documentedTypes("Session item"))
+    const { types, required } = fields(SessionItem)
+    const { unread, ...documented } = types
+    assert.deepStrictEqual(documented, documentedTypes("Session item"))
+    assert.deepStrictEqual(sorted(required), sorted(Object.keys(documented)))
+    // The second round of decisions adds a read position per person and session.
+    assert.strictEqual(unread, "integer")
   })
 
   it("create-run request", () => {
