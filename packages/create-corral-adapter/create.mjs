@@ -23,8 +23,9 @@ const template = join(import.meta.dirname, "template")
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "package.json"), "utf8"))
 const values = { name, id, version }
 cpSync(template, folder, { recursive: true })
-// npm leaves files of this name out of a package.
+// npm leaves a .gitignore out of a package, and a package has one package.json.
 renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))
+renameSync(join(folder, "manifest.json"), join(folder, "package.json"))
 for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
   if (!entry.isFile()) continue
   const file = join(entry.parentPath, entry.name)

@@ -17,7 +17,7 @@ let generated: string
 
 /** What a package of the template installs, without the compiler: that has a package per platform, and is the repository's. */
 const templateNeeds = (): ReadonlyArray<string> => {
-  const file = join(root, "packages/create-corral-adapter/template/package.json")
+  const file = join(root, "packages/create-corral-adapter/template/manifest.json")
   const { devDependencies = {} }: Pick<InstalledManifest, "devDependencies"> = JSON.parse(
     readFileSync(file, "utf8")
   )
