@@ -34,6 +34,7 @@ export const hubPaths = {
     get: ["GET", "/client/sessions/:id"],
     update: ["PATCH", "/client/sessions/:id"],
     messages: ["GET", "/client/sessions/:id/messages"],
+    message: ["GET", "/client/sessions/:id/messages/:messageId"],
     addMessage: ["POST", "/client/sessions/:id/messages"],
     updateMessage: ["PATCH", "/client/sessions/:id/messages/:messageId"],
     withdrawMessage: ["POST", "/client/sessions/:id/messages/:messageId/withdraw"],
@@ -47,6 +48,10 @@ export const hubPaths = {
     read: ["POST", "/client/sessions/:id/read"],
     export: ["GET", "/client/sessions/:id/export", "bytes"],
     fork: ["POST", "/client/sessions/:id/fork"]
+  },
+  uploads: {
+    create: ["POST", "/client/uploads"],
+    content: ["GET", "/client/uploads/:id", "bytes"]
   },
   search: {
     find: ["GET", "/client/search"]

@@ -58,16 +58,21 @@ type Answered<A> = [A] extends [Stream.Stream<Uint8Array, infer _E, infer _R>]
   ? ReadableStream<Uint8Array>
   : A
 
-/** A request without brands: programs without schemas have ids as plain strings. The service validates them. */
+/**
+ * A request without brands: programs without schemas have ids as plain strings. The service validates them. A body of bytes is a `Blob`, which
+ * has the media type: a `File` of a browser, or `openAsBlob(path, { type })` of Node.
+ */
 export type Plain<T> = T extends string
   ? T extends Brand.Brand<string>
     ? string
     : T
   : T extends ReadonlyArray<infer Item>
     ? ReadonlyArray<Plain<Item>>
-    : T extends object
-      ? { readonly [K in keyof T]: Plain<T[K]> }
-      : T
+    : T extends Stream.Stream<Uint8Array, infer _E, infer _R>
+      ? Blob
+      : T extends object
+        ? { readonly [K in keyof T]: Plain<T[K]> }
+        : T
 
 /** Calls as functions that return promises. Event streams are not calls. */
 export type PromiseCalls<Api extends HttpApi.Constraint> = {

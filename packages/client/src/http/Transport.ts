@@ -27,7 +27,7 @@ export interface TransportRequest {
   /** Path and query. */
   readonly path: string
   readonly headers?: HeaderValues
-  /** Body as JSON. */
+  /** Body as JSON. A `Blob` is sent as it is, with its type. */
   readonly payload?: unknown
   readonly signal?: AbortSignal | undefined
 }
@@ -49,13 +49,15 @@ export class Transport {
 
   /** The response, if it is a success. */
   send({ headers, method, path, payload, signal }: TransportRequest): Promise<Response> {
+    const isFile = payload instanceof Blob
     return this.fetch(this.options.url + path, {
       method,
       headers: {
-        ...(payload === undefined ? {} : { "content-type": "application/json" }),
+        // `fetch` adds the type of a file.
+        ...(payload === undefined || isFile ? {} : { "content-type": "application/json" }),
         ...headers
       },
-      ...(payload === undefined ? {} : { body: JSON.stringify(payload) }),
+      ...(payload === undefined ? {} : { body: isFile ? payload : JSON.stringify(payload) }),
       signal: signal ?? null
     })
   }

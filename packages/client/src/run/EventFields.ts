@@ -72,14 +72,15 @@ const eventFields = {
     artifactId: optionalText,
     exitCode: optionalNumber
   },
-  "run.file.read": { path: text },
+  "run.file.read": { path: text, callId: optionalText },
   "run.file.changed": {
     path: text,
     change: oneOf("created", "modified", "deleted", "renamed"),
-    fromPath: optionalText
+    fromPath: optionalText,
+    callId: optionalText
   },
   "run.diff.ready": { files: number, additions: number, deletions: number },
-  "run.patch.proposed": { path: text, patch: text },
+  "run.patch.proposed": { path: text, patch: text, callId: optionalText },
   "run.artifact.ready": { artifactId: text, name: text, mediaType: text, size: number },
   "run.preview.ready": { previewId: text, title: text, expiresAt: optionalText },
   "run.approval.requested": { approvalId: text, request, expiresAt: text },

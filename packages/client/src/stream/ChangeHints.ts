@@ -33,8 +33,10 @@ export async function* changeHintBatches(
     try {
       const { body } = await open(options.signal)
       reconnection.connected()
-      for await (const events of body === null ? [] : eventsOfBody(body))
-        yield events.flatMap(({ data }) => hintOf(data))
+      for await (const events of body === null ? [] : eventsOfBody(body)) {
+        const hints = events.flatMap(({ data }) => hintOf(data))
+        if (hints.length > 0) yield hints
+      }
     } catch (cause) {
       error = cause
     }

@@ -36,6 +36,9 @@ describe("clients", { timeout: 120_000 }, () => {
       payload: { workspace: "ws", agentId: "scripted", mode: "ask", input: writeFile(name) }
     })
 
+  const hubLayer = () =>
+    HubEffects.layer({ url: joined.hub.url, token: Redacted.make(joined.owner.token ?? "") })
+
   it("start, follow, approve and read the diff at an Edge", async () => {
     const { id: runId } = await startAtEdge("plain.txt")
     let last: RunView | undefined
@@ -123,6 +126,34 @@ describe("clients", { timeout: 120_000 }, () => {
       Effect.runPromise
     ))
 
+  it("upload a file for a message, and download it, with Effect and without", () =>
+    Effect.gen(function* () {
+      const file = (text: string) => new Blob([text], { type: "text/plain" })
+      const created = yield* Effect.promise(() =>
+        hub.uploads.create({ query: { name: "notes.txt" }, payload: file("some notes") })
+      )
+      assert.deepInclude(created, { name: "notes.txt", mediaType: "text/plain", bytes: 10 })
+      const content = yield* Effect.promise(() => hub.uploads.content({ params: { id: created.id } }))
+      assert.strictEqual(yield* Effect.promise(() => new Response(content).text()), "some notes")
+
+      const { uploads } = yield* HubEffects
+      const headers = { "idempotency-key": "one-upload" }
+      const upload = uploads.create({ query: { name: "other.txt" }, headers, payload: file("other notes") })
+      const [first, again] = [yield* upload, yield* upload]
+      assert.deepStrictEqual(again, first)
+      const bytes = yield* Effect.flatMap(uploads.content({ params: { id: first.id } }), (content) =>
+        Stream.mkString(Stream.decodeText(content))
+      )
+      assert.strictEqual(bytes, "other notes")
+      const tag = yield* uploads
+        .create({ query: { name: "dot.png" }, payload: new Blob(["x"], { type: "image/png" }) })
+        .pipe(
+          Effect.as("created"),
+          Effect.catchTag("UnsupportedMediaType", ({ code }) => Effect.succeed(code))
+        )
+      assert.strictEqual(tag, "unsupported_media_type")
+    }).pipe(Effect.provide(hubLayer()), Effect.runPromise))
+
   it("end an Effect stream with its scope, and fail it by tag", () =>
     Effect.gen(function* () {
       const hub = yield* HubEffects
@@ -138,12 +169,7 @@ describe("clients", { timeout: 120_000 }, () => {
         Effect.catchTag("PermissionDenied", ({ _tag }) => Effect.succeed(_tag))
       )
       assert.strictEqual(tag, "PermissionDenied")
-    }).pipe(
-      Effect.provide(
-        HubEffects.layer({ url: joined.hub.url, token: Redacted.make(joined.owner.token ?? "") })
-      ),
-      Effect.runPromise
-    ))
+    }).pipe(Effect.provide(hubLayer()), Effect.runPromise))
 
   it("follow all runs of an Edge over a WebSocket with the token in its header", async () => {
     const stop = new AbortController()

@@ -12,7 +12,7 @@ export const auditActions = {
   "project.update": "change a project or its workspaces",
   "project.delete": "delete a project",
   "member.manage": "add, change or remove a member",
-  "policy.manage": "change who decides approvals",
+  "policy.manage": "change who decides approvals, or what chats receive",
   "audit.read": "read the audit of a project; recorded when refused",
   "session.write": "create or change a session, or write in it",
   // Tasks, runs and approvals.

@@ -62,6 +62,8 @@ export const ApprovalRequest = Schema.Struct({
   segments: Schema.optionalKey(Schema.Array(CommandSegment)),
   cwd: Schema.optionalKey(Schema.String),
   files: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Whether the action only reads `files`. */
+  readsOnly: Schema.optionalKey(Schema.Boolean),
   patch: Schema.optionalKey(Schema.String),
   url: Schema.optionalKey(Schema.String),
   /** Input of the tool in the runtime's format. `updatedInput` of a decision replaces it. */

@@ -18,6 +18,7 @@ import { HubRuns } from "./Runs.ts"
 import { HubSearch } from "./Search.ts"
 import { HubSessions } from "./Sessions.ts"
 import { HubTasks } from "./Tasks.ts"
+import { HubUploads } from "./Uploads.ts"
 
 export class HubApi extends HttpApi.make("hub")
   .add(
@@ -27,6 +28,7 @@ export class HubApi extends HttpApi.make("hub")
     HubApiKeys,
     HubSessions,
     HubConversations,
+    HubUploads,
     HubSearch,
     HubProjects,
     HubDeviceRegistration,

@@ -75,6 +75,11 @@ export class HubSessions extends HttpApiGroup.make("sessions")
         OpenApi.Description,
         "Newest first. With `changedAfter`, the messages with a later `version`, in the order of their versions."
       ),
+    HttpApiEndpoint.get("message", "/client/sessions/:id/messages/:messageId", {
+      params: messageParams,
+      success: Message,
+      error: denied
+    }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.post("addMessage", "/client/sessions/:id/messages", {
       params,
       headers: idempotencyHeaders,

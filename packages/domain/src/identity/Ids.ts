@@ -32,6 +32,9 @@ export const GrantId = id("gra").pipe(Schema.brand("GrantId"))
 export type GrantId = typeof GrantId.Type
 export const ArtifactId = id("art").pipe(Schema.brand("ArtifactId"))
 export type ArtifactId = typeof ArtifactId.Type
+/** Id of an uploaded file. */
+export const AttachmentId = id("att").pipe(Schema.brand("AttachmentId"))
+export type AttachmentId = typeof AttachmentId.Type
 export const PreviewId = id("prv").pipe(Schema.brand("PreviewId"))
 export type PreviewId = typeof PreviewId.Type
 export const AuditId = id("aud").pipe(Schema.brand("AuditId"))

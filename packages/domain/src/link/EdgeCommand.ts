@@ -9,19 +9,40 @@ import { ArtifactId, MessageId, PreviewId, RunId, WorkspaceId } from "../identit
 import { OpenedPreview } from "../device/Preview.ts"
 import { CreateRun, Run, RunFailure, RunInput } from "../run/Run.ts"
 import { FileEntry, FilePreview, WorkspacePath } from "../device/Workspace.ts"
+import { Attachment } from "../session/Attachment.ts"
+import { MAX_ATTACHMENTS } from "../session/AttachmentRules.ts"
 
 const workspacePath = { workspace: WorkspaceId, path: WorkspacePath }
 
 /** Largest chunk of an artifact in one result, in bytes. */
 export const MAX_CHUNK_BYTES = 512 * 1024
-const ByteOffset = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+/** Position in a file, in bytes. */
+export const ByteOffset = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 /** Chunk of an artifact from `offset`. `size` is the whole artifact in bytes. */
 const ArtifactChunk = Schema.Struct({ artifact: Artifact, base64: Schema.String, size: Schema.Int })
 
+/** Largest number of files of earlier messages in one command. */
+export const MAX_EARLIER_ATTACHMENTS = 20
+
+/**
+ * Files that the Edge reads from the Hub (`ReadAttachment`) before it executes the command: those of the message, and those of earlier
+ * messages, for a runtime that does not remember them.
+ */
+export const CommandAttachments = Schema.Struct({
+  message: Schema.Array(Attachment).check(Schema.isMaxLength(MAX_ATTACHMENTS)),
+  earlier: Schema.Array(Attachment).check(Schema.isMaxLength(MAX_EARLIER_ATTACHMENTS))
+})
+export type CommandAttachments = typeof CommandAttachments.Type
+
+/** Listed in an offer with the commands: the Edge accepts attachments. */
+export const ATTACHMENTS_FEATURE = "attachments"
+
+const attachments = Schema.optionalKey(CommandAttachments)
+
 /** Payload and result of each command, by name. */
 export const edgeCommands = {
-  StartRun: { payload: Schema.Struct({ runId: RunId, create: CreateRun }), success: Run },
+  StartRun: { payload: Schema.Struct({ runId: RunId, create: CreateRun, attachments }), success: Run },
   CancelRun: {
     payload: Schema.Struct({ runId: RunId, by: Schema.String, reason: Schema.optionalKey(Schema.String) }),
     success: Run
@@ -32,7 +53,8 @@ export const edgeCommands = {
       runId: RunId,
       input: RunInput,
       by: Schema.String,
-      messageId: Schema.optionalKey(MessageId)
+      messageId: Schema.optionalKey(MessageId),
+      attachments
     }),
     success: Run
   },

@@ -10,9 +10,9 @@
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
 import { Agent } from "../run/Agent.ts"
-import { CommandId, CommandOutcome, EdgeCommand } from "./EdgeCommand.ts"
+import { ByteOffset, CommandId, CommandOutcome, EdgeCommand } from "./EdgeCommand.ts"
 import { PublicKey } from "../device/Device.ts"
-import { DeviceId, RunId } from "../identity/Ids.ts"
+import { AttachmentId, DeviceId, RunId } from "../identity/Ids.ts"
 import { Workspace } from "../device/Workspace.ts"
 
 /** Version of the protocol. */
@@ -45,9 +45,12 @@ export const linkCloseCodes = {
 } as const
 export type LinkCloseCode = (typeof linkCloseCodes)[keyof typeof linkCloseCodes]
 
-/** Failure of a call. `unauthorized`: unknown or revoked device, or an invalid signature. `conflict`: fenced by a newer link. */
+/**
+ * Failure of a call. `unauthorized`: unknown or revoked device, or an invalid signature. `conflict`: fenced by a newer link. `not_found`: the
+ * run has no such attachment.
+ */
 export const LinkFailure = Schema.Struct({
-  code: Schema.Literals(["unauthorized", "conflict", "schema_validation_failed", "overloaded"]),
+  code: Schema.Literals(["unauthorized", "conflict", "schema_validation_failed", "overloaded", "not_found"]),
   message: Schema.String
 })
 export type LinkFailure = typeof LinkFailure.Type
@@ -84,7 +87,7 @@ export const Offer = Schema.Struct({
   version: Schema.String,
   workspaces: Schema.Array(Workspace),
   agents: Schema.Array(Agent),
-  /** Names of the commands that the Edge accepts. The Hub sends no others. Early versions of the Edge do not send the names. */
+  /** Names of the commands and features that the Edge accepts. The Hub sends no others. Early versions of the Edge do not send the names. */
   commands: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type Offer = typeof Offer.Type
@@ -149,6 +152,12 @@ export class EdgeLink extends RpcGroup.make(
   }),
   Rpc.make("CommandDone", {
     payload: { generation, commandId: CommandId, outcome: CommandOutcome },
+    error: LinkFailure
+  }),
+  Rpc.make("ReadAttachment", {
+    /** Bytes of a file that a command of the run names, from `offset`. Empty at the end. */
+    payload: { generation, runId: RunId, attachmentId: AttachmentId, offset: ByteOffset },
+    success: Schema.Struct({ base64: Schema.String }),
     error: LinkFailure
   }),
   Rpc.make("PushEvents", {

@@ -32,6 +32,20 @@ export type ApprovalPolicy = typeof ApprovalPolicy.Type
 /** Default policy of a project. */
 export const defaultApprovals: ApprovalPolicy = { approvers: "member", ownRequests: true }
 
+/**
+ * Chats that receive the text of an agent's answer. `none`: no chat. `direct`: only the direct chat of the user who wrote. `all`: groups as well,
+ * whose members may not be members of the project.
+ */
+export const ChatAnswers = Schema.Literals(["none", "direct", "all"])
+export type ChatAnswers = typeof ChatAnswers.Type
+
+/** What of a project's runs is sent to chats besides cards. */
+export const ChatPolicy = Schema.Struct({ answers: ChatAnswers }).annotate({ identifier: "ChatPolicy" })
+export type ChatPolicy = typeof ChatPolicy.Type
+
+/** Default policy of a project. */
+export const defaultChats: ChatPolicy = { answers: "direct" }
+
 /** A project, as one caller sees it. Times are ISO 8601. */
 export const Project = Schema.Struct({
   id: ProjectId,
@@ -39,6 +53,7 @@ export const Project = Schema.Struct({
   description: Schema.optionalKey(Schema.String),
   visibility: ProjectVisibility,
   approvals: ApprovalPolicy,
+  chats: ChatPolicy,
   /** Role of the caller. */
   role: ProjectRole,
   createdAt: Schema.String,
@@ -65,7 +80,8 @@ export const UpdateProject = Schema.Struct({
       approvers: Schema.optionalKey(Approvers),
       ownRequests: Schema.optionalKey(Schema.Boolean)
     })
-  )
+  ),
+  chats: Schema.optionalKey(Schema.Struct({ answers: Schema.optionalKey(ChatAnswers) }))
 }).annotate({ identifier: "UpdateProject" })
 export type UpdateProject = typeof UpdateProject.Type
 

@@ -1,23 +1,26 @@
 /**
  * Search for many keywords in one pass over the text, regardless of case.
  *
- * A table with the hashes of three characters rules out almost every position.
+ * The text is read as UTF-8: reading characters of a part of a string takes ten times as long. The pass collects, without a branch, where three
+ * bytes may begin a keyword. The next byte rules out most of these places.
  */
 
 const TABLE_BITS = 15
 const MASK = (1 << TABLE_BITS) - 1
 const FIRST = 3
-/** Characters that are searched together, as bytes if they are ASCII. */
+/** Characters that are searched together. A character has at most three bytes. */
 const WINDOW = 65_536
-const scratch = new Uint8Array(WINDOW)
+const bytes = new Uint8Array(3 * WINDOW)
+/** Positions in `bytes` of the last of three that may begin a keyword. */
+const candidates = new Int32Array(3 * WINDOW)
 const encoder = new TextEncoder()
 
-/** Lowercase code of each ASCII character, by its code. */
-const lowercase = Uint8Array.from({ length: 128 }, (_, code) =>
-  String.fromCharCode(code).toLowerCase().charCodeAt(0)
+/** By byte: the lowercase code of an ASCII character; 128 for others. */
+const codes = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 128 ? String.fromCharCode(byte).toLowerCase().charCodeAt(0) : 128
 )
 
-type Hits = Array<number> | undefined
+const codeAt = (at: number): number => codes[bytes[at] ?? 0] ?? 0
 
 interface Keyword {
   readonly text: string
@@ -25,9 +28,15 @@ interface Keyword {
 }
 
 export class KeywordSearch {
-  /** By hash: index in `#groups` of the keywords that begin with these characters; 0 for almost every hash. */
+  /** A bit by hash: whether keywords begin with these characters. Small enough to stay in the processor's cache. */
+  readonly #beginnings = new Int32Array((MASK + 1) >>> 5)
+  /** By hash: index in `#groups` of these keywords. */
   readonly #groupOf = new Uint16Array(MASK + 1)
   readonly #groups: Array<Array<Keyword>> = [[]]
+  /** By group: a bit for the lower five bits of each possible next character. */
+  readonly #nextOf: Int32Array
+  /** Longest keyword, in characters. */
+  readonly #longest: number
 
   /** Keywords are lowercase ASCII of at least three characters. */
   constructor(keywords: ReadonlyArray<string>) {
@@ -36,8 +45,15 @@ export class KeywordSearch {
       for (let at = 0; at < FIRST; at++) hash = ((hash << 5) ^ text.charCodeAt(at)) & MASK
       const group = this.#groups[this.#groupOf[hash] ?? 0]
       if (group !== undefined && group.length > 0) group.push({ text, index })
-      else this.#groupOf[hash] = this.#groups.push([{ text, index }]) - 1
+      else {
+        this.#groupOf[hash] = this.#groups.push([{ text, index }]) - 1
+        this.#beginnings[hash >>> 5] = (this.#beginnings[hash >>> 5] ?? 0) | (1 << hash)
+      }
     })
+    this.#nextOf = Int32Array.from(this.#groups, (group) =>
+      group.reduce((bits, { text }) => bits | (text.length > FIRST ? 1 << text.charCodeAt(FIRST) : -1), 0)
+    )
+    this.#longest = keywords.reduce((longest, { length }) => Math.max(longest, length), FIRST)
   }
 
   /**
@@ -45,60 +61,72 @@ export class KeywordSearch {
    * characters, the index is inverted (`~index`).
    */
   hits(text: string): ReadonlyArray<number> {
-    let hits: Array<number> | undefined
-    // Windows overlap, so that one of them contains the first characters of each keyword.
-    for (let from = 0; from + FIRST <= text.length; from += WINDOW - FIRST + 1) {
+    const hits: Array<number> = []
+    // Parts overlap, so that one of them contains each keyword.
+    const step = WINDOW - this.#longest
+    for (let from = 0; from + FIRST <= text.length; from += step) {
+      const isLast = from + WINDOW >= text.length
       const part = text.length <= WINDOW ? text : text.slice(from, from + WINDOW)
-      const { read, written } = encoder.encodeInto(part, scratch)
-      hits =
-        read === part.length && written === read
-          ? this.#hitsInBytes(text, from, scratch, written, hits)
-          : this.#hitsInText(text, from, Math.min(from + WINDOW, text.length), hits)
-    }
-    return hits ?? none
-  }
-
-  #hitsInText(text: string, from: number, to: number, before: Hits): Hits {
-    const groupOf = this.#groupOf
-    let hits = before
-    let hash = 0
-    for (let at = from; at < to; at++) {
-      // Other characters than ASCII can collide with a hash. `#found` compares.
-      hash = ((hash << 5) ^ (lowercase[text.charCodeAt(at) & 127] ?? 0)) & MASK
-      const group = groupOf[hash] ?? 0
-      if (group !== 0 && at >= from + FIRST - 1) hits = this.#found(text, at - FIRST + 1, group, hits)
+      const { written } = encoder.encodeInto(part, bytes)
+      this.#addHits(hits, from, isLast ? text.length : from + step, written, written > part.length)
+      if (isLast) break
     }
     return hits
   }
 
-  /** The same search in the bytes of an ASCII text. Reading characters of a sliced string takes ten times as long. */
-  #hitsInBytes(text: string, from: number, bytes: Uint8Array, length: number, before: Hits): Hits {
-    const groupOf = this.#groupOf
-    let hits = before
+  /** Number of `candidates` in the bytes. */
+  #collect(length: number): number {
+    const beginnings = this.#beginnings
+    let count = 0
     let hash = 0
     for (let at = 0; at < length; at++) {
-      hash = ((hash << 5) ^ (lowercase[bytes[at] ?? 0] ?? 0)) & MASK
-      const group = groupOf[hash] ?? 0
-      if (group !== 0 && at >= FIRST - 1) hits = this.#found(text, from + at - FIRST + 1, group, hits)
+      hash = ((hash << 5) ^ codeAt(at)) & MASK
+      candidates[count] = at
+      count += ((beginnings[hash >>> 5] ?? 0) >>> hash) & 1
     }
-    return hits
+    return count
   }
 
-  #found(text: string, at: number, group: number, before: Hits): Hits {
-    let hits = before
+  /** Adds the hits of a part that begins at `from` and leaves those from `to` on to the next part. */
+  #addHits(hits: Array<number>, from: number, to: number, length: number, hasWideCharacters: boolean): void {
+    const count = this.#collect(length)
+    let place = from
+    let counted = 0
+    for (let each = 0; each < count; each++) {
+      const at = (candidates[each] ?? 0) - FIRST + 1
+      if (at < 0) continue
+      const group = this.#groupAt(at)
+      const isPossible = at + FIRST === length || ((this.#nextOf[group] ?? 0) >>> codeAt(at + FIRST)) & 1
+      if (!isPossible) continue
+      place += hasWideCharacters ? unitsBetween(counted, at) : at - counted
+      counted = at
+      if (place >= to) return
+      this.#addKeywords(hits, group, place, at, length)
+    }
+  }
+
+  #groupAt(at: number): number {
+    const hash = ((codeAt(at) << 10) ^ (codeAt(at + 1) << 5) ^ codeAt(at + 2)) & MASK
+    return this.#groupOf[hash] ?? 0
+  }
+
+  #addKeywords(hits: Array<number>, group: number, place: number, at: number, length: number): void {
     for (const { index, text: keyword } of this.#groups[group] ?? []) {
       let same = 0
-      while (same < keyword.length && lowercaseAt(text, at + same) === keyword.charCodeAt(same)) same++
-      if (same === keyword.length) (hits ??= []).push(at, index)
-      else if (at + same === text.length) (hits ??= []).push(at, ~index)
+      while (same < keyword.length && at + same < length && codeAt(at + same) === keyword.charCodeAt(same))
+        same++
+      if (same === keyword.length) hits.push(place, index)
+      else if (at + same === length) hits.push(place, ~index)
     }
-    return hits
   }
 }
 
-const none: ReadonlyArray<number> = []
-
-const lowercaseAt = (text: string, at: number): number | undefined => {
-  const code = text.charCodeAt(at)
-  return code < 128 ? lowercase[code] : undefined
+/** Characters, as units of UTF-16, that begin in these bytes. */
+const unitsBetween = (start: number, end: number): number => {
+  let units = 0
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte < 0x80 || byte >= 0xc0) units += byte >= 0xf0 ? 2 : 1
+  }
+  return units
 }

@@ -122,19 +122,21 @@ export class SecretFinder {
      * secret and whose length is bounded: `token = "password: "…"`.
      */
     const matched = new Map<number, number>()
-    for (const [at, index, isWhole] of this.#tries(hits)) {
-      if (!isWhole) continue
-      const compiled = this.#compile(index)
-      if (compiled.rule.near === true) {
-        widen(around, index, at, text.length)
-        continue
+    for (let hit = 0; hit < hits.length; hit += 2) {
+      const at = hits[hit] ?? 0
+      for (const index of this.#rulesOf[hits[hit + 1] ?? 0] ?? []) {
+        const compiled = this.#compile(index)
+        if (compiled.rule.near === true) {
+          widen(around, index, at, text.length)
+          continue
+        }
+        if (at < (matched.get(index) ?? 0)) continue
+        compiled.pattern.lastIndex = at
+        const match = compiled.pattern.exec(text)
+        if (match === null) continue
+        if (this.#add(spans, compiled, match, 0) || compiled.rule.tail === undefined)
+          matched.set(index, at + match[0].length)
       }
-      if (at < (matched.get(index) ?? 0)) continue
-      compiled.pattern.lastIndex = at
-      const match = compiled.pattern.exec(text)
-      if (match === null) continue
-      if (this.#add(spans, compiled, match, 0) || compiled.rule.tail === undefined)
-        matched.set(index, at + match[0].length)
     }
     for (const [index, places] of around) {
       const compiled = this.#compile(index)
@@ -151,22 +153,30 @@ export class SecretFinder {
    */
   unfinished(text: string, token: number, hits: ReadonlyArray<number>): number {
     let place = this.beginning(text)
-    for (const [at, index, isWhole] of this.#tries(hits)) {
-      const rule = this.#rules[index]
-      if (at >= place || at < Math.min(token, text.length - (rule?.reach ?? TAIL))) continue
-      if (rule !== undefined && isForm(rule)) {
-        if (at < token) continue
-        if (rule.near === true) place = isWhole ? Math.min(place, token) : place
-        else if (at === 0 || !isWord(text.charCodeAt(at - 1))) place = at
-        continue
-      }
-      const { tail } = this.#compile(index)
-      if (!isWhole || tail === undefined) continue
-      tail.lastIndex = at
-      const match = tail.exec(text)
-      if (match !== null) place = Math.min(place, spanOf(match, 0).start)
+    for (let hit = 0; hit < hits.length; hit += 2) {
+      const at = hits[hit] ?? 0
+      const keyword = hits[hit + 1] ?? 0
+      for (const index of this.#rulesOf[keyword < 0 ? ~keyword : keyword] ?? [])
+        if (at < place) place = Math.min(place, this.#unfinishedOf(index, text, at, token, keyword >= 0))
     }
     return place
+  }
+
+  /** The same for one rule and one of its keywords. */
+  #unfinishedOf(index: number, text: string, at: number, token: number, isWhole: boolean): number {
+    const rule = this.#rules[index]
+    const none = text.length
+    if (at < Math.min(token, text.length - (rule?.reach ?? TAIL))) return none
+    if (rule !== undefined && isForm(rule)) {
+      if (at < token) return none
+      if (rule.near === true) return isWhole ? token : none
+      return at === 0 || !isWord(text.charCodeAt(at - 1)) ? at : none
+    }
+    const { tail } = this.#compile(index)
+    if (!isWhole || tail === undefined) return none
+    tail.lastIndex = at
+    const match = tail.exec(text)
+    return match === null ? none : spanOf(match, 0).start
   }
 
   /** Position of the last one or two characters if a key can begin with them; else the length of the text. */
@@ -176,14 +186,6 @@ export class SecretFinder {
       if (this.#beginnings.has(text.slice(at).toLowerCase())) return at
     }
     return text.length
-  }
-
-  *#tries(hits: ReadonlyArray<number>): Generator<readonly [at: number, rule: number, isWhole: boolean]> {
-    for (let hit = 0; hit < hits.length; hit += 2) {
-      const keyword = hits[hit + 1] ?? 0
-      for (const index of this.#rulesOf[keyword < 0 ? ~keyword : keyword] ?? [])
-        yield [hits[hit] ?? 0, index, keyword >= 0]
-    }
   }
 
   /** Adds the span of a match that is a secret. Returns whether it is one. */

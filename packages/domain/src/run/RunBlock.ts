@@ -51,12 +51,16 @@ export interface FileBlock extends BlockStart {
   readonly path: string
   readonly fromPath: string | undefined
   readonly change: "read" | "created" | "modified" | "deleted" | "renamed"
+  /** The tool call that did it, if its runtime reports one. */
+  readonly callId: string | undefined
 }
 
 export interface PatchBlock extends BlockStart {
   readonly kind: "patch"
   readonly path: string
   readonly patch: BoundedText
+  /** The tool call that proposes it, if its runtime reports one. */
+  readonly callId: string | undefined
 }
 
 export interface DiffBlock extends BlockStart {

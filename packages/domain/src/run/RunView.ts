@@ -94,22 +94,23 @@ export class RunView {
     "run.tool.call": (view, event) => view.startCall(event),
     "run.tool.result": (view, event) => view.endCall(event),
     "run.file.read": (view, event) => {
-      const { path } = event.payload
-      view.list.push({ kind: "file", ...startOf(event), path, fromPath: undefined, change: "read" })
+      const { callId, path } = event.payload
+      view.list.push({ kind: "file", ...startOf(event), path, fromPath: undefined, change: "read", callId })
     },
     "run.file.changed": (view, event) => {
-      const { change, fromPath, path } = event.payload
-      view.list.push({ kind: "file", ...startOf(event), path, fromPath, change })
+      const { callId, change, fromPath, path } = event.payload
+      view.list.push({ kind: "file", ...startOf(event), path, fromPath, change, callId })
     },
     "run.diff.ready": (view, event) => {
       const { additions, deletions, files } = event.payload
       view.list.push({ kind: "diff", ...startOf(event), files, additions, deletions })
     },
     "run.patch.proposed": (view, event) => {
-      const { patch, path, totalBytes } = event.payload
+      const { callId, patch, path, totalBytes } = event.payload
       view.list.push({
         kind: "patch",
         ...startOf(event),
+        callId,
         path,
         patch: payloadText(patch, event.seq, totalBytes)
       })

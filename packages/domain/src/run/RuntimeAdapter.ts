@@ -53,6 +53,8 @@ export interface RunStart {
   readonly denyRules?: ReadonlyArray<string> | undefined
   /** Images of the message, for an adapter whose `images` is `native`. */
   readonly images?: ReadonlyArray<RunImage> | undefined
+  /** Absolute real path of a folder outside the workspace with files of the conversation, which the prompt names. The run may read it. */
+  readonly attachmentFolder?: string | undefined
 }
 
 /** A settings file of one run, which the Edge writes into the run's temporary folder before the start. */

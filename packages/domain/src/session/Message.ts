@@ -7,6 +7,7 @@ import { AgentInstanceId, MessageId, RunId, SessionId, TaskId, UserId } from "..
 import { CreateRun, RunFailure, RunMode } from "../run/Run.ts"
 import { OnOffline } from "../task/Task.ts"
 import { isStorableText } from "../text/Text.ts"
+import { Attachment, AttachmentIds } from "./Attachment.ts"
 
 /** A user or an agent of the session. */
 export const MessageAuthor = Schema.Union([
@@ -70,6 +71,8 @@ export const Message = Schema.Struct({
   when: Schema.optionalKey(MessageTime),
   mode: Schema.optionalKey(RunMode),
   model: Schema.optionalKey(Schema.String),
+  /** Absent if there are none. */
+  attachments: Schema.optionalKey(Schema.Array(Attachment)),
   delivery: Schema.optionalKey(MessageDelivery),
   outcome: Schema.optionalKey(AnswerOutcome),
   error: Schema.optionalKey(RunFailure),
@@ -84,7 +87,7 @@ const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(262_1
 /**
  * Body of POST /client/sessions/{id}/messages. Without `to`, the message goes to the session's default agent. In a session without agents, and
  * with a `runId`, it is a note. `mode` and `model` hold for this turn; the agent's are the default. `onOffline` is `fail` by default.
- * `expiresAt` limits the wait of `queue`.
+ * `expiresAt` limits the wait of `queue`. `attachments` are uploads of the caller that no message has.
  */
 export const CreateMessage = Schema.Struct({
   text,
@@ -94,7 +97,8 @@ export const CreateMessage = Schema.Struct({
   mode: Schema.optionalKey(RunMode),
   model: CreateRun.fields.model,
   onOffline: Schema.optionalKey(OnOffline),
-  expiresAt: Schema.optionalKey(Schema.String.check(isStorableText))
+  expiresAt: Schema.optionalKey(Schema.String.check(isStorableText)),
+  attachments: Schema.optionalKey(AttachmentIds)
 }).annotate({ identifier: "CreateMessage" })
 export type CreateMessage = typeof CreateMessage.Type
 

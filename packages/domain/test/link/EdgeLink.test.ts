@@ -27,6 +27,7 @@ const hub = (log: Array<unknown>) =>
         ? Stream.fail({ code: "conflict" as const, message: "A newer link has taken over." })
         : Stream.succeed({ name: "CancelRun" as const, commandId, payload: { runId, by: "usr_x" } }),
     CommandDone: ({ commandId, outcome }) => Effect.sync(() => void log.push([commandId, outcome])),
+    ReadAttachment: () => Effect.succeed({ base64: "" }),
     PushEvents: ({ batches }) =>
       Effect.succeed(
         batches.map(({ runId, firstSeq, events }) => ({ runId, seq: firstSeq + events.length - 1 }))

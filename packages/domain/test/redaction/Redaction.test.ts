@@ -139,7 +139,7 @@ describe("Redaction of named secrets", () => {
     shows("curl -s -u ana:pa55word https://x.test", "curl -s -u ana:[redacted] https://x.test")
     shows("machine x.test login ana password pa55word", "machine x.test login ana password [redacted]")
     shows("Authorization: Basic YW5hOnBhNTV3b3Jk", "Authorization: Basic [redacted]")
-    shows("docker login -u ana -p pa55word registry.test", "docker login -u ana -p [redacted] registry.test")
+    shows("docker login -u ana -p pa55word npm.example", "docker login -u ana -p [redacted] npm.example")
     shows("mysqldump -u root -ppa55word db", "mysqldump -u root -p[redacted] db")
     shows("redis-cli -h db.test -a pa55word ping", "redis-cli -h db.test -a [redacted] ping")
     shows("ENV API_TOKEN pa55word\n", "ENV API_TOKEN [redacted]\n")

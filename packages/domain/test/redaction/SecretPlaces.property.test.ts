@@ -36,7 +36,7 @@ const templates: ReadonlyArray<string> = [
   "bindpw ¤p",
   "requirepass ¤p",
   "[smtp.test]:587 ana:¤p",
-  "//registry.test/:_auth=¤k",
+  "//npm.example/:_auth=¤k",
   "pass = ¤p",
   "db_pass: ¤p",
   'auth: { user: "ana", pass: "¤p" }',
@@ -71,7 +71,7 @@ const templates: ReadonlyArray<string> = [
   "doctl auth init -t ¤h",
   "tailscale up --authkey ¤k",
   "aws configure set aws_secret_access_key ¤k",
-  "npm config set //registry.test/:_authToken ¤k",
+  "npm config set //npm.example/:_authToken ¤k",
   "poetry config http-basic.shop ana ¤p",
   "poetry config pypi-token.pypi ¤k",
   "twine upload -u ana -p ¤p dist/x",
@@ -174,7 +174,7 @@ describe("Redaction of text like that of a secret's place", () => {
     "index of context in a codex",
     "MTAx",
     "USE_AUTH=true",
-    "npm config set registry https://registry.test/",
+    "npm config set registry https://npm.example/",
     "-----BEGIN OPENSSL NOTES-----\nhello\n",
     "export const pass = (value: string) => value"
   ])("keeps %s", (text) => {
