@@ -37,7 +37,7 @@ export const clientNetwork = (address: string): string => {
 }
 
 /** An address with or without a port, as proxies write one: `192.0.2.1:80`, `[2001:db8::1]:80`, `2001:db8::1`. */
-export const hopAddress = (text: string): string | undefined => {
+const hopAddress = (text: string): string | undefined => {
   const [, bracketed] = /^\[([^[\]]*)\](?::\d{1,5})?$/.exec(text) ?? []
   if (bracketed !== undefined) return isIP(bracketed) === 6 ? canonicalAddress(bracketed) : undefined
   const [, withPort] = /^([\d.]+):\d{1,5}$/.exec(text) ?? []

@@ -12,7 +12,7 @@ import type { RequestId } from "@corral/domain/identity/Ids"
 import type { ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 
-export const CONTRACT_VERSION = "2026-06-09"
+const CONTRACT_VERSION = "2026-06-09"
 
 /** Headers of every response, refusals included. */
 export const standardHeaders = (requestId: RequestId): Record<string, string> => ({

@@ -7,6 +7,11 @@
  * Does not: verify credentials, which the contract's middleware does, or limit rates.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
+import {
+  ACCEPTED_FILES,
+  attachmentMediaTypeOf,
+  MAX_ATTACHMENT_BYTES
+} from "@corral/domain/session/AttachmentRules"
 import { ByteSize, Clock, Context, Effect } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { IncomingMessage } from "node:http"
@@ -58,11 +63,26 @@ export interface RequestPolicy {
   readonly requiresBodyAt?: (path: string) => boolean
 }
 
-export type BodyKind = "json" | "form"
+/** `file`: the endpoint reads a file of accepted types, as a stream. */
+export type BodyKind = "json" | "form" | "file"
 
-const bodyKinds: Readonly<Record<BodyKind, RegExp>> = {
-  json: /^application\/json\s*(;|$)/i,
-  form: /^application\/x-www-form-urlencoded\s*(;|$)/i
+interface BodyRule {
+  readonly accepts: (contentType: string) => boolean
+  readonly maxBytes: number
+  /** What to send instead. */
+  readonly message?: string
+}
+
+const matching = (mediaType: RegExp) => (contentType: string) => mediaType.test(contentType)
+
+const bodyRules: Readonly<Record<BodyKind, BodyRule>> = {
+  json: { accepts: matching(/^application\/json\s*(;|$)/i), maxBytes: MAX_REQUEST_BYTES },
+  form: { accepts: matching(/^application\/x-www-form-urlencoded\s*(;|$)/i), maxBytes: MAX_REQUEST_BYTES },
+  file: {
+    accepts: (contentType) => attachmentMediaTypeOf(contentType) !== undefined,
+    maxBytes: MAX_ATTACHMENT_BYTES,
+    message: ACCEPTED_FILES
+  }
 }
 
 /** A header that may come once; `undefined` for none or several. */
@@ -100,10 +120,11 @@ const refusalOfBody = (head: RequestHead, policy: RequestPolicy): HttpRefusal | 
   if (isEmpty && requiresBodyAt === undefined) return undefined
   const path = pathOfTarget(head.target)
   if (isEmpty && requiresBodyAt?.(path) !== true) return undefined
-  if (length > MAX_REQUEST_BYTES) return { code: "payload_too_large" }
-  return bodyKinds[bodyKindAt?.(path) ?? "json"].test(headerOf(head, "content-type") ?? "")
+  const { accepts, maxBytes, message } = bodyRules[bodyKindAt?.(path) ?? "json"]
+  if (length > maxBytes) return { code: "payload_too_large" }
+  return accepts(headerOf(head, "content-type") ?? "")
     ? undefined
-    : { code: "unsupported_media_type" }
+    : { code: "unsupported_media_type", message }
 }
 
 /** Applies a policy. Pure. */
