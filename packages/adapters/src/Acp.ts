@@ -32,6 +32,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     projectSettings,
     signIn,
     trustArgs = [],
+    withAttachments,
     withoutProject
   } = agent
   return {
@@ -51,13 +52,19 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     passEnv,
     ...defined({ continuation, images, projectSettings }),
     command: (start) => {
-      const ignored = start.projectSettings !== "enabled"
+      const { attachmentFolder: folder, mode, projectSettings } = start
+      const ignored = projectSettings !== "enabled"
       return {
         file: command,
-        args: ignored ? args : [...args, ...trustArgs],
+        args: [
+          ...args,
+          ...(ignored ? [] : trustArgs),
+          ...(folder === undefined ? [] : (withAttachments?.args?.(folder) ?? []))
+        ],
         env: {
           ...env,
-          ...(isReadOnly(start.mode) ? envByMode?.readOnly : envByMode?.ask),
+          ...(isReadOnly(mode) ? envByMode?.readOnly : envByMode?.ask),
+          ...(folder === undefined ? {} : withAttachments?.env?.(folder, isReadOnly(mode))),
           ...(ignored ? withoutProject?.env?.(start) : {})
         },
         settingsFiles: ignored ? (withoutProject?.settingsFiles ?? []) : [],

@@ -7,7 +7,7 @@
  * folder in Gemini itself, or set `GEMINI_CLI_TRUST_WORKSPACE` for the Edge.
  */
 import { dirname } from "node:path"
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { RunImage, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
 import { geminiProject } from "./ProjectFiles.ts"
@@ -16,6 +16,16 @@ import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/One
 
 const signIn = "Run `gemini` on this machine and sign in, or set GEMINI_API_KEY for the Edge."
 const program: ProgramInfo = { label: "Gemini CLI", signIn }
+
+const readableFolders = (
+  attachmentFolder: string | undefined,
+  images: ReadonlyArray<RunImage>
+): ReadonlyArray<string> => [
+  ...new Set([
+    ...(attachmentFolder === undefined ? [] : [attachmentFolder]),
+    ...images.map(({ path }) => dirname(path))
+  ])
+]
 
 /** Gemini CLI, found as `gemini` on PATH. */
 export const gemini: RuntimeAdapter = {
@@ -33,7 +43,7 @@ export const gemini: RuntimeAdapter = {
   },
   passEnv: ["GEMINI_*", "GOOGLE_*", ...proxies],
   projectSettings: geminiProject,
-  command: ({ images = [], prompt, mode, model, projectSettings, resumeSessionId }) => ({
+  command: ({ attachmentFolder, images = [], prompt, mode, model, projectSettings, resumeSessionId }) => ({
     file: "gemini",
     args: [
       "-p",
@@ -45,8 +55,8 @@ export const gemini: RuntimeAdapter = {
       mode === "full_access" ? "yolo" : "plan",
       ...(model === undefined ? [] : ["-m", model]),
       ...(resumeSessionId === undefined ? [] : ["--resume", resumeSessionId]),
-      // Gemini includes no other files.
-      ...images.flatMap(({ path }) => ["--include-directories", dirname(path)])
+      // Gemini reads no other files.
+      ...readableFolders(attachmentFolder, images).flatMap((folder) => ["--include-directories", folder])
     ],
     stdin: "ignore"
   }),

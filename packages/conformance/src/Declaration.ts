@@ -25,6 +25,9 @@ const image: RunImage = {
 
 const isText = (value: unknown): boolean => typeof value === "string" && value !== ""
 
+const isTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((each) => typeof each === "string")
+
 /** Problems of the declaration. Nothing else can be checked if there are any. */
 export const declarationFindings = (adapter: RuntimeAdapter): ReadonlyArray<Finding> => {
   const value: Readonly<Record<string, unknown>> = Object(adapter)
@@ -45,7 +48,7 @@ export const declarationFindings = (adapter: RuntimeAdapter): ReadonlyArray<Find
   ]
   const probed = [
     ...(isText(probe["command"]) ? [] : ["probe.command is empty"]),
-    ...(Array.isArray(probe["versionArgs"]) ? [] : ["probe.versionArgs is not a list"]),
+    ...(isTexts(probe["versionArgs"]) ? [] : ["probe.versionArgs is not a list of texts"]),
     ...(typeof probe["install"] === "string" ? [] : ["probe.install is not a text"])
   ]
   return [...findingsOf("shape", shape), ...findingsOf("probe", probed)]

@@ -55,7 +55,7 @@ const repeated = (ids: ReadonlyArray<string>): ReadonlyArray<string> => [
 ]
 
 /** Every tool call has exactly one result, and every result a call. */
-export const callsClosed = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+const callsClosed = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
   const problems: Array<string> = []
   const open = new Set<string>()
   for (const event of events(outputs)) {
@@ -92,7 +92,7 @@ export const deltasJoin = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
 }
 
 /** Every message that streams is completed, also where a cancel or a broken stream ends it in the middle. */
-export const messagesCompleted = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+const messagesCompleted = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
   const open = new Set<string>()
   for (const event of events(outputs)) {
     if (event.type === "run.message.delta") open.add(event.payload.messageId)
@@ -105,7 +105,7 @@ export const messagesCompleted = (outputs: ReadonlyArray<AdapterOutput>): Proble
 const TEXT_BYTES = 196_608
 
 /** Each text that does not fit into one event was streamed before, so its deltas have the whole text. */
-export const longTextsStreamed = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+const longTextsStreamed = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
   const problems: Array<string> = []
   const streamed = new Set<string>()
   for (const event of events(outputs)) {
@@ -147,7 +147,7 @@ const artifactReady = draft("run.artifact.ready", {
 })
 
 /** The run machine accepts every event in order, with each approval allowed immediately, and ends with one terminal event. */
-export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
   const problems: Array<string> = []
   const appended: Array<EventDraft> = []
   const approvals = new Map<string, ApprovalId>()

@@ -334,6 +334,11 @@ describe("the conformance kit", () => {
       assert.include([...rulesBroken(adapter, rule === "memory")], rule)
     })
 
+  it("finds a probe whose arguments are no texts", () => {
+    const probe = { ...sampleAdapter.probe, versionArgs: [1 as never] }
+    assert.include([...rulesBroken({ ...sampleAdapter, probe })], "probe")
+  })
+
   it("finds a capability that is claimed and missing", () => {
     const silent = faultyProtocol(() => ({
       input: () => undefined,

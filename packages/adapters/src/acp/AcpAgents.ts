@@ -37,6 +37,12 @@ const MODELS = [
 
 const opencodeAsks = { "*": "ask", read: "allow", glob: "allow", grep: "allow", list: "allow" }
 const opencodeReads = { ...opencodeAsks, "*": "deny" }
+/** A write there still requests the permission to write. */
+const opencodePermissions = (folder: string, isReadOnly: boolean): string =>
+  JSON.stringify({
+    ...(isReadOnly ? opencodeReads : opencodeAsks),
+    external_directory: { "*": isReadOnly ? "deny" : "ask", [`${folder}/*`]: "allow" }
+  })
 
 export const acpAgents = {
   opencode: {
@@ -55,6 +61,9 @@ export const acpAgents = {
       ask: { OPENCODE_PERMISSION: JSON.stringify(opencodeAsks) },
       readOnly: { OPENCODE_PERMISSION: JSON.stringify(opencodeReads) }
     },
+    withAttachments: {
+      env: (folder, isReadOnly) => ({ OPENCODE_PERMISSION: opencodePermissions(folder, isReadOnly) })
+    },
     modes: { ask: "build", readOnly: "plan" },
     toolName: "title",
     cancelsInWords: /^User aborted the command$/m,
@@ -71,6 +80,7 @@ export const acpAgents = {
     passEnv: ["GEMINI_*", "GOOGLE_*", ...PROXY],
     projectSettings: geminiAcpProject,
     trustArgs: ["--skip-trust"],
+    withAttachments: { args: (folder) => ["--include-directories", folder] },
     // Over ACP it also works in an untrusted folder. The variable overrides the user's settings and the Edge's environment.
     withoutProject: { env: () => ({ GEMINI_CLI_TRUST_WORKSPACE: "false" }) },
     modes: { ask: "default", readOnly: "plan" },

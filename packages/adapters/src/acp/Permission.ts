@@ -103,6 +103,13 @@ const namesAllFiles = (call: ToolCall): boolean => {
   }
 }
 
+/** Whether the call only reads the files that it names. */
+const readsNamedFiles = (call: ToolCall, command: string | undefined): boolean =>
+  command === undefined &&
+  (call.kind === "read" || call.kind === "search") &&
+  namesAllFiles(call) &&
+  !hasChanges(call)
+
 const namesNoFile = (call: ToolCall): boolean => filesNamedBy(call, (path) => path).length === 0
 
 /** Whether command, files or address are the whole effect of the call. */
@@ -148,6 +155,7 @@ export const toAcpApproval = (
     command,
     cwd,
     files: files.length === 0 ? undefined : files,
+    readsOnly: readsNamedFiles(call, command) && files.length > 0 ? true : undefined,
     patch: command === undefined ? patchOf(call, relative) : undefined,
     url: call.kind === "fetch" ? textOf(call.input["url"]) : undefined,
     input: hasInput ? call.input : undefined,

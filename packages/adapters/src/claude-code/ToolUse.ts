@@ -112,6 +112,9 @@ const namesAllFiles = (tool: string, input: JsonObject): boolean => {
   }
 }
 
+/** Tools that change nothing. */
+const readers: ReadonlySet<string> = new Set(["Read", "Glob", "Grep"])
+
 const hunksOf = (tool: string, input: JsonObject): ReadonlyArray<Hunk> => {
   const edits =
     tool === "Edit" ? [input] : tool === "MultiEdit" ? arrayOf(input["edits"]).filter(isJsonObject) : []
@@ -159,6 +162,7 @@ export const toClaudeApproval = (request: JsonObject, relative: Relative): Appro
       // The shell's current folder is unknown.
       cwd: command === undefined ? undefined : ".",
       files: file === undefined ? undefined : files,
+      readsOnly: isComplete && file !== undefined && readers.has(tool) ? true : undefined,
       patch: file === undefined ? undefined : patchOf(tool, input, file),
       // Other tools may do anything with an address.
       url: tool === "WebFetch" ? textOf(input["url"]) : undefined,

@@ -55,7 +55,7 @@ export class OutputCollector {
   #beforeStart: Array<AdapterOutput> = []
   /** The object that is read now, and the unknown kinds that were reported as printed. */
   #currentObject: JsonObject | undefined
-  readonly #reportedKinds = new Set<string>()
+  #reportedKinds: Set<string> | undefined
   #started = false
   #over = false
   #cut = false
@@ -168,10 +168,10 @@ export class OutputCollector {
 
   /** Counts an unknown output under a name. The first one of a kind is reported as printed. */
   countUnknown(what: string): void {
-    const reading =
-      this.#reportedKinds.has(what) || this.#reportedKinds.size >= MAX_KINDS ? undefined : this.#currentObject
+    const kinds = (this.#reportedKinds ??= new Set())
+    const reading = kinds.has(what) || kinds.size >= MAX_KINDS ? undefined : this.#currentObject
     if (reading === undefined) return this.emit({ _tag: "Unknown", what })
-    this.#reportedKinds.add(what)
+    kinds.add(what)
     this.emit({ _tag: "Unknown", what, raw: beginningOf(JSON.stringify(reading), RAW_CHARACTERS) })
   }
 

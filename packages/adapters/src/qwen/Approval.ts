@@ -36,6 +36,11 @@ const namesAllFiles = (tool: string, input: JsonObject): boolean => {
   }
 }
 
+const isReader = (tool: string): boolean => {
+  const kind = toolKindOf(tool)
+  return kind === "read" || kind === "search"
+}
+
 /** Patch with the removed and added text. A written file is shown as new, because the earlier content is unknown. */
 const patchOf = (tool: string, input: JsonObject, path: string): string | undefined => {
   const content = textOf(input["content"])
@@ -66,6 +71,7 @@ export const toQwenApproval = (request: JsonObject, relative: (path: string) => 
       command,
       cwd: command === undefined ? undefined : relative(textOf(input["directory"]) ?? "."),
       files: file === undefined ? undefined : files,
+      readsOnly: isComplete && file !== undefined && isReader(tool) ? true : undefined,
       patch: file === undefined ? undefined : patchOf(tool, input, file),
       url: toolKindOf(tool) === "fetch" ? textOf(input["url"]) : undefined,
       reason: textOf(input["description"])
