@@ -15,7 +15,7 @@ export interface DiscoveryFile {
   readonly tokenFile: string
 }
 
-export const discoveryPath = (home: string): string => join(home, "edge.json")
+const discoveryPath = (home: string): string => join(home, "edge.json")
 
 export const discoveryLayer = Layer.effectDiscard(
   Effect.gen(function* () {

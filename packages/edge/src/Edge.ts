@@ -2,10 +2,12 @@
  * The Edge as a layer that requires `EdgeConfig`: it serves until its scope closes. `node dist/edge` runs only this layer, and other Effect
  * programs embed it the same way. Its replaceable parts are references with a default (ADR 46).
  */
+import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { defaultStreamTimes, StreamTimes } from "@corral/service/stream/StreamTimes"
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer } from "effect"
 import { Artifacts } from "./artifact/Artifacts.ts"
+import { Attachments } from "./attachment/Attachments.ts"
 import { Grants } from "./approval/Grants.ts"
 import * as Discovery from "./Discovery.ts"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
@@ -18,7 +20,6 @@ import { EdgeServer } from "./http/Server.ts"
 import { EdgeIdempotency } from "./log/EdgeIdempotency.ts"
 import { HubLink } from "./link/HubLink.ts"
 import { LocalToken } from "./LocalToken.ts"
-import * as NodeVersion from "./NodeVersion.ts"
 import { Containment } from "./process/Containment.ts"
 import { Previews } from "./preview/Previews.ts"
 import { EdgeIdentity } from "./run/Recovery.ts"
@@ -32,10 +33,11 @@ import { Snapshots } from "./workspace/Snapshots.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
-/** Deletes artifacts, snapshots, worktrees and grants of a run together with its log. */
+/** Deletes artifacts, attachments, snapshots, worktrees and grants of a run together with its log. */
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
     const artifacts = yield* Artifacts
+    const attachments = yield* Attachments
     const grants = yield* Grants
     const retention = yield* Retention
     const snapshots = yield* Snapshots
@@ -44,13 +46,14 @@ const forgetting = Layer.effectDiscard(
     retention.onForget(snapshots.forget)
     retention.onForget(worktrees.forget)
     retention.onForget(grants.forgetRun)
+    retention.onForget(attachments.forgetRun)
   })
 )
 
 /** What must hold before an Edge touches anything: a Node that can run it, a usable configuration, a home that no other Edge uses. */
 const startChecks = HomeLock.homeLockLayer.pipe(
   Layer.provide(EdgeConfigCheck.edgeConfigCheckLayer),
-  Layer.provide(NodeVersion.nodeVersionLayer)
+  Layer.provide(nodeVersionLayer("An Edge"))
 )
 
 const storage = Layer.unwrap(EdgeStorage)
@@ -64,6 +67,7 @@ export const edgeCoreLayer = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge([
     Layer.unwrap(Effect.map(EdgeConfig, Artifacts.layer)),
+    Attachments.layer,
     Grants.layer,
     EdgeIdempotency.layer,
     Retention.layer,

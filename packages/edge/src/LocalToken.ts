@@ -1,9 +1,10 @@
 /**
  * The local Edge token: 256 random bits in a file that only its owner can read. It protects the loopback Edge and nothing else.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Context, Data, Effect, Layer } from "effect"
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 
 export class TokenFileUnsafe extends Data.TaggedError("TokenFileUnsafe")<{ readonly message: string }> {}
@@ -48,7 +49,7 @@ const read = (file: string): string | undefined => {
 
 /** Written beside and renamed, so that a reader sees a whole token or none. */
 const create = (file: string): string => {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   const token = `corral_e_${randomBytes(32).toString("base64url")}`
   const fresh = `${file}.${process.pid}`
   writeFileSync(fresh, `${token}\n`, { mode: 0o600, flag: "wx" })

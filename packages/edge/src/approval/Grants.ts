@@ -10,7 +10,7 @@ import type { AgentId, GrantId, RunId, WorkspaceId } from "@corral/domain/identi
 import type { Run } from "@corral/domain/run/Run"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
-import { findRun } from "../log/Runs.ts"
+import { findRun, hasOtherLog } from "../log/Runs.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { currentProgramPolicy } from "./EdgeApprovalPolicy.ts"
 import { type ConfiguredGrant, rulesOf } from "./ConfiguredGrants.ts"
@@ -33,11 +33,15 @@ export class Grants extends Context.Service<
     readonly remove: (id: GrantId) => Effect.Effect<void, NotFound>
     /** Deletes the grants of a run's session, if no other run of the session has a log. */
     readonly forgetRun: (runId: RunId) => Effect.Effect<void, StoreFailed>
-    /** The policy of one run whose folder has the real path `root`. `ofAgent` are the configuration's grants for its agent. */
+    /**
+     * The policy of one run whose folder has the real path `root`. `ofAgent` are the configuration's grants for its agent.
+     * The run may read `attachmentFolder`.
+     */
     readonly forRun: (
       run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode">,
       root: string,
-      ofAgent?: ReadonlyArray<ConfiguredGrant>
+      ofAgent?: ReadonlyArray<ConfiguredGrant>,
+      attachmentFolder?: string
     ) => RunPolicy
   }
 >()("corral/edge/Grants") {
@@ -70,12 +74,13 @@ export class Grants extends Context.Service<
             const sessionId = findRun(store, runId)?.sessionId
             const grants = "SELECT id FROM grants WHERE session_id = ?"
             if (sessionId === undefined || store.get(grants, sessionId) === undefined) return Effect.void
-            if (store.get(otherRunOf, runId, sessionId) !== undefined) return Effect.void
+            if (hasOtherLog(store, runId, sessionId)) return Effect.void
             return store.commit([["DELETE FROM grants WHERE session_id = ?", sessionId]])
           }),
-        forRun: (run, root, ofAgent = []) =>
+        forRun: (run, root, ofAgent = [], attachmentFolder = undefined) =>
           new RunPolicy({
             run,
+            attachmentFolder,
             place: workspacePathsAt(root),
             configured: [...configured(run.workspace), ...rulesOf(ofAgent)],
             storedGrant: (rule, sessionId) =>
@@ -92,9 +97,6 @@ export class Grants extends Context.Service<
     })
   )
 }
-
-const otherRunOf =
-  "SELECT id FROM runs WHERE id <> ? AND log = 'kept' AND json_extract(snapshot, '$.sessionId') = ? LIMIT 1"
 
 interface Row {
   readonly body: string

@@ -9,7 +9,12 @@ import type { RunMode } from "@corral/domain/run/Run"
 import type { Need } from "./Needs.ts"
 
 /** Reason for an allowed action: grants by their ids, earlier decisions of the run by their approvals, `program` for the embedding program. */
-type AllowedBy = "policy:mode" | "policy:workspace" | "policy:program" | `policy:remembered:${string}`
+type AllowedBy =
+  | "policy:mode"
+  | "policy:attachments"
+  | "policy:workspace"
+  | "policy:program"
+  | `policy:remembered:${string}`
 
 export type PolicyVerdict =
   | { readonly _tag: "Allow"; readonly by: AllowedBy }

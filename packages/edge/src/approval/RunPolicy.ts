@@ -17,6 +17,7 @@ import { isRememberable, type Need, needsOf } from "./Needs.ts"
 import { editAnswer } from "./OrdinaryFiles.ts"
 import type { RequestPaths, WorkspacePaths } from "./PathTarget.ts"
 import { decideByPolicy, type WorkspaceGrants, type PolicyVerdict } from "./Policy.ts"
+import { readsOnlyIn } from "./ReadableFolder.ts"
 import { assessRisk } from "./Risk.ts"
 import { segmentsOf } from "./ShellCommand.ts"
 import { shownSegments } from "./ShownSegments.ts"
@@ -34,6 +35,8 @@ export interface AssessedRequest {
 export interface RunPolicyOptions {
   readonly run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode">
   readonly place: WorkspacePaths
+  /** The run may read files in it in every mode. */
+  readonly attachmentFolder?: string | undefined
   /** Rules of the Edge's configuration for this workspace. */
   readonly configured: ReadonlyArray<GrantRule>
   /** The stored grant that covers exactly this: a permanent one, or one for the session. */
@@ -73,7 +76,7 @@ export class RunPolicy {
   /** State of the last request's check, so that further checks use the same lookups. */
   private last: { readonly assessed: AssessedRequest; readonly context: PolicyContext } | undefined
   /** Remembered rules by their key, with the approval that allowed each. */
-  private readonly ofRun = new Map<string, ApprovalId>()
+  private ofRun: Map<string, ApprovalId> | undefined
 
   constructor(options: RunPolicyOptions) {
     this.options = options
@@ -117,8 +120,11 @@ export class RunPolicy {
     const context = this.last?.assessed === assessed ? this.last.context : this.newContext()
     this.last = undefined
     const isOrdinary = (file: string) => editAnswer(context.look.targetOf(file)).answer === "allow"
-    const { program, run } = this.options
-    const verdict = decideByPolicy(run.mode, request, needs, context, isOrdinary)
+    const { attachmentFolder, program, run } = this.options
+    const verdict: PolicyVerdict =
+      isWhole && attachmentFolder !== undefined && readsOnlyIn(attachmentFolder, request)
+        ? { _tag: "Allow", by: "policy:attachments" }
+        : decideByPolicy(run.mode, request, needs, context, isOrdinary)
     if (program === undefined) return verdict
     const decided = program({ run, request }, verdict)
     // A part of a request is not enough to allow the whole.
@@ -144,7 +150,7 @@ export class RunPolicy {
     const { configured } = this.newContext()
     const missing = needs.filter((need) => !configured(need))
     if (scope === "run") {
-      for (const need of missing) this.ofRun.set(ruleKey(need), decided.approvalId)
+      for (const need of missing) (this.ofRun ??= new Map()).set(ruleKey(need), decided.approvalId)
       return []
     }
     // A grant for the session only does not count as a permanent one.
@@ -201,7 +207,7 @@ export class RunPolicy {
   }
 
   #memoryOf(need: Need): string | undefined {
-    return this.ofRun.get(ruleKey(need)) ?? this.options.storedGrant(need, this.options.run.sessionId)
+    return this.ofRun?.get(ruleKey(need)) ?? this.options.storedGrant(need, this.options.run.sessionId)
   }
 
   /** The need of a granted command without the files that the configuration allows it to write. */

@@ -29,12 +29,16 @@ export const stepsFor = (length: number): number => STEPS_AT_LEAST + length * ST
 /** Control and format characters, which hide text or differ between shells. */
 const unshown = /[^\P{C}\n\t]|[^\P{Z} ]/u
 
+/** A number or name that continues on the line of a redirection: it is a word, or what is redirected. */
+const splitRedirection = /[^\s\\](?:\\\n)+\d{0,10}[<>]/
+
 /** The segments of a line in their order; none if it runs nothing. */
 export const segmentsOf = (line: string): ReadonlyArray<ParsedSegment> => {
   if (line.length > MAX_LENGTH) return [opaqueSegment(line, "it is too long to be judged")]
   if ((line.match(/\$[({]|`|\(\(|<<|[<>]\(/g)?.length ?? 0) > MAX_OPENED)
     return [opaqueSegment(line, "it has too many substitutions or here-documents to be judged")]
   if (unshown.test(line)) return [opaqueSegment(line, "it contains characters that are not shown")]
+  if (splitRedirection.test(line)) return [opaqueSegment(line, "it splits a redirection over lines")]
   const text = new CountedText(line, stepsFor(line.length))
   const reader = new Reader(text, line)
   try {

@@ -5,9 +5,10 @@
  *
  * Does not: read rows. The caller of `removeUnnamed` provides the hashes that rows name, and the earliest time of pending rows.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import { createHash, randomUUID } from "node:crypto"
-import { mkdirSync, readdirSync, rmSync, statSync, unlinkSync, utimesSync } from "node:fs"
-import { mkdir, open, rename, rm, statfs } from "node:fs/promises"
+import { readdirSync, rmSync, statSync, unlinkSync, utimesSync } from "node:fs"
+import { open, rename, rm, statfs } from "node:fs/promises"
 import { dirname, join } from "node:path"
 
 export interface StoredContent {
@@ -29,7 +30,7 @@ export class ContentFiles {
     this.#now = now
     // Temporary files of an earlier process.
     rmSync(this.#incoming, { recursive: true, force: true })
-    mkdirSync(this.#incoming, { recursive: true, mode: 0o700 })
+    makeFolder(this.#incoming)
   }
 
   get #incoming(): string {
@@ -101,7 +102,7 @@ export class ContentFiles {
   }
 
   async #settle(incoming: string, path: string): Promise<void> {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path))
     const now = new Date(this.#now())
     utimesSync(incoming, now, now)
     await rename(incoming, path)

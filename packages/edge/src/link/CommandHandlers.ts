@@ -5,6 +5,7 @@
  */
 import type { DecisionScope } from "@corral/domain/approval/Approval"
 import type {
+  CommandAttachments,
   CommandName,
   CommandPayload,
   CommandSuccess,
@@ -17,12 +18,14 @@ import {
   PayloadTooLarge,
   SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
-import type { DeviceId, RequestId, RunId } from "@corral/domain/identity/Ids"
+import type { AttachmentId, DeviceId, RequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { Effect } from "effect"
 import { Artifacts } from "../artifact/Artifacts.ts"
+import { Attachments, type TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
+import { attachmentNote } from "../run/AttachedFiles.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
@@ -30,6 +33,7 @@ import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { readChunk } from "./ArtifactChunk.ts"
+import { HubAttachments } from "./HubAttachments.ts"
 import { MAX_ANSWER_BYTES } from "./CommandOutcome.ts"
 import { isOwned, insertHubRun } from "./HubRuns.ts"
 import { wholeDiff } from "./WholeDiff.ts"
@@ -47,6 +51,8 @@ export interface CommandCall {
 /** Services that commands use. */
 const services = Effect.all({
   artifacts: Artifacts,
+  attachments: Attachments,
+  hubAttachments: HubAttachments,
   idempotency: EdgeIdempotency,
   previews: Previews,
   runs: RunSupervisor,
@@ -128,31 +134,66 @@ const requireOwned = (
   Effect.suspend(() => (isOwned(store, deviceId, runId) ? Effect.void : Effect.fail(new NotFound())))
 
 const startRun = Effect.fn("CommandHandlers.startRun")(function* (
-  { runs, store }: Services,
+  services: Services,
   deviceId: DeviceId,
-  { create, runId }: CommandPayload<"StartRun">,
+  { attachments, create, runId }: CommandPayload<"StartRun">,
   traceparent: string | undefined
 ) {
+  const { runs, store } = services
   if (create.resume !== undefined && !isOwned(store, deviceId, create.resume)) {
     const issues = [{ path: "resume", message: "There is no such run." }]
     return yield* new SchemaValidationFailed({ details: { issues } })
   }
-  const run = yield* runs.start(create, () => [insertHubRun(deviceId, runId)], traceparent, runId)
+  const start = (placed?: TurnAttachments) =>
+    runs.start(create, () => [insertHubRun(deviceId, runId)], traceparent, runId, placed)
+  // A run that is on disk has received its files.
+  const run = yield* isOwned(store, deviceId, runId)
+    ? start()
+    : withFiles(services, { runId, sessionId: create.sessionId, attachments }, start)
   if (!isOwned(store, deviceId, runId)) return yield* new Conflict({ message: "This id is another run's." })
   return run
 })
 
-const sendInput = (
-  { idempotency, runs, store }: Services,
-  { commandId, payload }: Extract<EdgeCommand, { readonly name: "SendInput" }>
-) => {
-  const request = { scope: "hub", key: commandId, request: payload }
-  const send = (keep: ResultRows<Run>) =>
-    runs
-      .input(payload.runId, payload.input.text, payload.messageId)
-      .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))
-  return Effect.map(idempotency.once(request, send), ({ body }) => body)
+/** Receives the files of a command, then runs `use` with them. */
+const withFiles = <A, E>(
+  { attachments: files, hubAttachments }: Services,
+  { attachments, runId, sessionId }: CommandFiles,
+  use: (placed?: TurnAttachments) => Effect.Effect<A, E>
+): Effect.Effect<A, E | Failure> => {
+  if (attachments === undefined) return use()
+  if (sessionId === undefined) {
+    const issues = [{ path: "sessionId", message: "Expected a session with attachments" }]
+    return Effect.fail(new SchemaValidationFailed({ details: { issues } }))
+  }
+  const read = (id: AttachmentId, offset: number) => hubAttachments.read(runId, id, offset)
+  return hubAttachments.admit(files.whilePlaced(sessionId, runId, attachments, read, use))
 }
+
+interface CommandFiles {
+  readonly runId: RunId
+  readonly sessionId: SessionId | undefined
+  readonly attachments: CommandAttachments | undefined
+}
+
+const sendInput = Effect.fnUntraced(function* (
+  services: Services,
+  { commandId, payload }: Extract<EdgeCommand, { readonly name: "SendInput" }>
+) {
+  const { idempotency, runs, store } = services
+  const { attachments, input, messageId, runId } = payload
+  const { sessionId } = yield* runs.get(runId)
+  const request = { scope: "hub", key: commandId, request: payload }
+  const send = (placed?: TurnAttachments) => {
+    const note = placed && attachmentNote(placed)
+    return idempotency.once(request, (keep: ResultRows<Run>) =>
+      runs
+        .input(runId, input.text, messageId, note)
+        .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))
+    )
+  }
+  const { body } = yield* withFiles(services, { runId, sessionId, attachments }, send)
+  return body
+})
 
 const decideApproval = (
   { runs }: Services,

@@ -5,12 +5,12 @@
  */
 import { PublicKey } from "@corral/domain/device/Device"
 import { DeviceId } from "@corral/domain/identity/Ids"
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Data, Effect, Option, Schema } from "effect"
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
 import {
   closeSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -91,7 +91,7 @@ export const readDevice = (file: string): Effect.Effect<DeviceFile | undefined, 
 export const writeDevice = (file: string, device: DeviceFile): Effect.Effect<void, DeviceFileUnusable> =>
   Effect.try({
     try: () => {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+      makeFolder(dirname(file))
       const fresh = `${file}.${process.pid}`
       rmSync(fresh, { force: true })
       const descriptor = openSync(fresh, "wx", 0o600)

@@ -74,7 +74,12 @@ const make = Effect.fnUntraced(function* () {
       if (found !== undefined) return Deferred.await(found)
       const done = Deferred.makeUnsafe<CommandOutcome>()
       running.set(key, done)
-      const work = traced(deviceId, command).pipe(
+      // A run whose files arrive is cancelled once it has started.
+      const starting = command.name === "CancelRun" ? running.get(command.payload.runId) : undefined
+      const outcome = traced(deviceId, command)
+      const work = (
+        starting === undefined ? outcome : Effect.andThen(Deferred.await(starting), outcome)
+      ).pipe(
         Effect.onExit((exit) =>
           Effect.suspend(() => {
             running.delete(key)

@@ -13,8 +13,10 @@ import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { hubUrlOf, linkAddressOf } from "../config/HubAddress.ts"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { Store } from "../store/Store.ts"
+import { CurrentLink } from "./CurrentLink.ts"
 import { DeviceFileWatch } from "./DeviceFileWatch.ts"
 import type { DeviceFile } from "./DeviceKey.ts"
+import { HubAttachments } from "./HubAttachments.ts"
 import { HubCommands } from "./HubCommands.ts"
 import { endPushesOfOtherDevices } from "./HubRuns.ts"
 import { rotateKey } from "./KeyRotation.ts"
@@ -35,20 +37,24 @@ export class HubLink extends Context.Service<
     Layer.effect(
       HubLink,
       Effect.suspend(() => make(times))
-    ).pipe(Layer.provide(HubCommands.layer))
+    ).pipe(
+      Layer.provide(HubCommands.layer.pipe(Layer.provide(HubAttachments.layer))),
+      Layer.provide(CurrentLink.layer)
+    )
   static readonly layer = HubLink.layerWith(defaultTimes)
 }
 
 /** Device file of this home. */
-export const deviceFileOf = ({ deviceFile, home }: Pick<EdgeConfig, "deviceFile" | "home">): string =>
+const deviceFileOf = ({ deviceFile, home }: Pick<EdgeConfig, "deviceFile" | "home">): string =>
   deviceFile ?? join(home, "device.json")
 
 const make = Effect.fnUntraced(function* (times: LinkTimes) {
   const config = yield* EdgeConfig
   const clock = yield* Clock.Clock
+  const current = yield* CurrentLink
   const metrics = yield* CurrentMetrics
   const session = yield* makeLinkSession(times)
-  const status = new LinkStatus(() => clock.currentTimeMillisUnsafe())
+  const status = new LinkStatus(() => clock.currentTimeMillisUnsafe(), current.set)
   const watch = new DeviceFileWatch(deviceFileOf(config), times.look)
   const link: Link = { addresses: config.hubAddresses, session, status, times, watch }
   metrics.sample(Effect.sync(() => [[edgeMetrics.linked, status.live === undefined ? 0 : 1]]))

@@ -55,7 +55,7 @@ export const endOfError = (error: unknown, proving: boolean): LinkEnd => {
 }
 
 /** Refusal code of a call. Only the refusal of a proof is final. */
-export const endOfFailure = (
+const endOfFailure = (
   { code, message }: LinkFailure,
   proving: boolean
 ): Pick<LinkEnd, "why" | "message"> => ({

@@ -1,7 +1,12 @@
 /**
  * Session of one link: hello and proof, then concurrently commands, heartbeats, pushes and further proofs. The first failure ends the link.
  */
-import { type CommandId, type CommandOutcome, edgeCommands } from "@corral/domain/link/EdgeCommand"
+import {
+  ATTACHMENTS_FEATURE,
+  type CommandId,
+  type CommandOutcome,
+  edgeCommands
+} from "@corral/domain/link/EdgeCommand"
 import type { Offer } from "@corral/domain/link/EdgeLink"
 import { Cause, Deferred, Effect, Latch, Option, Stream } from "effect"
 import { EdgeInstance } from "../EdgeInstance.ts"
@@ -44,7 +49,7 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
     version: Effect.succeed(version),
     workspaces: workspaces.list,
     agents: runtimes.list,
-    commands: Effect.succeed(Object.keys(edgeCommands))
+    commands: Effect.succeed([...Object.keys(edgeCommands), ATTACHMENTS_FEATURE])
   })
 
   const session = Effect.fnUntraced(function* (address: string, owner: LinkOwner, onUse: () => void) {

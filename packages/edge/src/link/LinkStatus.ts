@@ -5,11 +5,22 @@ import type { LiveLink } from "./LinkSession.ts"
 
 export class LinkStatus {
   readiness: LinkReadiness = { state: "none" }
-  live: LiveLink | undefined
+  #live: LiveLink | undefined
   private readonly now: () => number
+  private readonly onLive: (live: LiveLink | undefined) => void
 
-  constructor(now: () => number) {
+  constructor(now: () => number, onLive: (live: LiveLink | undefined) => void) {
     this.now = now
+    this.onLive = onLive
+  }
+
+  get live(): LiveLink | undefined {
+    return this.#live
+  }
+
+  set live(live: LiveLink | undefined) {
+    this.#live = live
+    this.onLive(live)
   }
 
   enter(state: LinkReadiness["state"], device: DeviceFile | undefined, problem?: string): void {

@@ -2,7 +2,7 @@
  * The rows of runs: a projection of the log, one snapshot each. Written with the events that move them, read for lists and for runs
  * that are not live.
  */
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { Run, RunStatus } from "@corral/domain/run/Run"
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
@@ -37,6 +37,24 @@ export const findRun = (store: Store["Service"], id: RunId): Run | undefined => 
   const row = store.get<Row>("SELECT snapshot FROM runs WHERE id = ?", id)
   return row === undefined ? undefined : parse(row)
 }
+
+/** Whether another run of the session has its log. */
+export const hasOtherLog = (store: Store["Service"], id: RunId, sessionId: SessionId): boolean =>
+  store.get(
+    "SELECT id FROM runs WHERE id <> ? AND log = 'kept' AND json_extract(snapshot, '$.sessionId') = ? LIMIT 1",
+    id,
+    sessionId
+  ) !== undefined
+
+/** Sessions with a run that has its log. */
+export const sessionsWithLogs = (store: Store["Service"]): ReadonlySet<string> =>
+  new Set(
+    store
+      .all<{ readonly id: string | null }>(
+        "SELECT DISTINCT json_extract(snapshot, '$.sessionId') AS id FROM runs WHERE log = 'kept'"
+      )
+      .flatMap(({ id }) => id ?? [])
+  )
 
 /** Newest first (ids sort by time), those before `before`, at most `limit`. */
 export const pageOfRuns = (

@@ -9,11 +9,14 @@ import { StoreDamaged } from "../store/StoreDamage.ts"
 import { cutBefore, type StoredBatch } from "./StoredBatch.ts"
 import { eventColumns, type EventRow, intactBatch, isEvents } from "./EventRows.ts"
 
+/** What reading stored events needs of a store. */
+export type ReadableStore = Pick<Store["Service"], "each" | "get" | "reportDamage">
+
 export class StoredEvents {
-  readonly #store: Store["Service"]
+  readonly #store: ReadableStore
   readonly #checkedFrom: number
 
-  constructor(store: Store["Service"]) {
+  constructor(store: ReadableStore) {
     this.#store = store
     this.#checkedFrom = store.get<{ readonly first_batch: number }>(selectChecked)?.first_batch ?? 1
   }
@@ -120,6 +123,7 @@ const selectAll = `SELECT ${eventColumns} FROM events WHERE batch > ? AND ${isEv
 const selectVerified = `SELECT ${eventColumns} FROM events WHERE batch > ? AND ${isEvents} ORDER BY batch`
 const selectNewest = "SELECT max(batch) AS batch FROM events"
 const selectChecked = "SELECT first_batch FROM checksums"
-const selectStored = "SELECT last_seq AS seq FROM runs WHERE id = ? AND log = 'kept'"
+const selectStored = "SELECT last_seq AS seq FROM runs WHERE id = ? AND log NOT IN ('going', 'gone')"
 const selectLast = "SELECT max(last_seq) AS seq FROM events WHERE run_id = ?"
-const selectForgotten = "SELECT last_seq AS seq FROM runs WHERE id = ? AND log <> 'kept'"
+/** Another value is damage: it does not make a log forgotten. */
+const selectForgotten = "SELECT last_seq AS seq FROM runs WHERE id = ? AND log IN ('going', 'gone')"

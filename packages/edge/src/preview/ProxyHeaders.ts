@@ -87,7 +87,7 @@ const without = (
 }
 
 /** Host of the upstream, as dev servers expect it. */
-export const upstreamOrigin = (upstreamPort: number): string => `http://localhost:${upstreamPort}`
+const upstreamOrigin = (upstreamPort: number): string => `http://localhost:${upstreamPort}`
 
 /** A browser's request headers for the upstream. */
 export const toUpstreamHeaders = (

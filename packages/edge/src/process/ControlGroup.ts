@@ -5,8 +5,9 @@
  * No controller is enabled, so nothing is limited or counted. A process can move itself into another group that its user may write, so a
  * caller also searches for the marks.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
 const PREFIX = "corral-"
@@ -95,7 +96,7 @@ export const groupsOfEdge = (edgeId: string): ReadonlyArray<string> => {
 }
 
 /** Creates a group if it is missing. Throws without permission. */
-export const makeGroup = (group: string): void => void mkdirSync(group, { recursive: true })
+export const makeGroup = (group: string): void => makeFolder(group, 0o777)
 
 /**
  * Command that runs a program inside a group. A shell enters the group and then executes the program, so the program is never outside. The

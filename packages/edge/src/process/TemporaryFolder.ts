@@ -4,6 +4,7 @@
  * It is in Corral's home. Unix sockets have short paths, so if the home's path is too long, it is in a folder of the system's temporary
  * folder that belongs to this home. Links are removed and never followed.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { chmodSync, lstatSync, mkdirSync, readdirSync } from "node:fs"
@@ -33,7 +34,7 @@ const isOurs = (folder: string): boolean => {
 /** Throws if the folder exists, or if its parent belongs to another user. */
 export const makeTemporary = (folder: string): void => {
   const around = dirname(folder)
-  mkdirSync(around, { recursive: true, mode: 0o700 })
+  makeFolder(around)
   if (!isOurs(around)) throw new Error("the folder of temporary files belongs to another user")
   chmodSync(around, 0o700)
   mkdirSync(folder, { mode: 0o700 })

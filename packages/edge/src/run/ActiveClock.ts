@@ -11,24 +11,21 @@ export const makeActiveClock = Effect.fnUntraced(function* (budgetMs: number, on
   let since = 0
   let timer: Fiber.Fiber<void> | undefined
   let over = false
-  return Effect.fnUntraced(function* (run: boolean) {
-    if (over || run === (timer !== undefined)) return
-    if (timer !== undefined) {
-      yield* Fiber.interrupt(timer)
-      timer = undefined
-      left -= clock.currentTimeMillisUnsafe() - since
-      return
-    }
-    since = clock.currentTimeMillisUnsafe()
-    timer = yield* Effect.forkScoped(
-      Effect.sleep(Math.max(left, 0)).pipe(
-        Effect.andThen(
-          Effect.sync(() => {
-            over = true
-            onTimeout()
-          })
-        )
-      )
-    )
+  const timeOut = Effect.sync(() => {
+    over = true
+    onTimeout()
   })
+  // A plain function: each waiting run holds it, and one of `Effect.fn` has a dictionary of properties.
+  return (run: boolean) =>
+    Effect.gen(function* () {
+      if (over || run === (timer !== undefined)) return
+      if (timer !== undefined) {
+        yield* Fiber.interrupt(timer)
+        timer = undefined
+        left -= clock.currentTimeMillisUnsafe() - since
+        return
+      }
+      since = clock.currentTimeMillisUnsafe()
+      timer = yield* Effect.forkScoped(Effect.andThen(Effect.sleep(Math.max(left, 0)), timeOut))
+    })
 })

@@ -22,9 +22,11 @@ const warningText = (limit: keyof Budget, used: number, of: number): string => {
   return `${Math.floor((used / of) * 100)} % of the run's ${names[limit]} are used: ${digits.format(some)} of ${digits.format(all)}${unit}.`
 }
 
+const none: ReadonlyArray<keyof Budget> = []
+
 export class BudgetMeter {
   private readonly budget: Budget
-  private readonly warned = new Set<keyof Budget>()
+  private warned: ReadonlyArray<keyof Budget> = none
   private over = false
 
   constructor(budget: Budget = {}) {
@@ -44,8 +46,8 @@ export class BudgetMeter {
       this.over = true
       return [{ _tag: "UsedUp", limit, error: usedUp(limit, used, of) }]
     }
-    if (this.warned.has(limit)) return []
-    this.warned.add(limit)
+    if (this.warned.includes(limit)) return []
+    this.warned = [...this.warned, limit]
     return [{ _tag: "Warn", limit, text: warningText(limit, used, of) }]
   }
 }

@@ -1,12 +1,19 @@
 /** Live runs of an Edge: their actors, their slots and the admission limit. In memory; durable state is in the log. */
 import type { RunId } from "@corral/domain/identity/Ids"
-import { Overloaded } from "@corral/domain/errors/Failures"
+import { Overloaded, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { Metrics } from "@corral/service/telemetry/Metrics"
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import type { RunActor } from "./RunActor.ts"
 import { RunQueue } from "./RunQueue.ts"
+
+const inUse = Effect.fail(
+  new SchemaValidationFailed({
+    details: { issues: [{ path: "resume", message: "Another run is continuing this conversation." }] }
+  })
+)
 
 export class LiveRuns {
   readonly actors = new Map<RunId, RunActor>()
@@ -17,6 +24,8 @@ export class LiveRuns {
   #admitting = 0
   /** Ids that callers chose and that are being admitted. */
   readonly #admittedIds = new Set<RunId>()
+  /** Conversations of runtimes, which runs that are being admitted continue. */
+  readonly #reserved = new Set<string>()
 
   constructor({ maxQueued, maxRuns }: Pick<EdgeConfig, "maxQueued" | "maxRuns">) {
     this.queue = new RunQueue(maxRuns)
@@ -45,6 +54,27 @@ export class LiveRuns {
         if (id !== undefined) this.#admittedIds.delete(id)
       })
     )
+  }
+
+  /**
+   * Reserves a runtime's conversation until the run that continues it is live. Runtimes lose what one of two runs adds to the same conversation.
+   */
+  reserve(conversation: string): Effect.Effect<void, SchemaValidationFailed, Scope.Scope> {
+    const reservation = Effect.suspend(() => {
+      if (this.#reserved.has(conversation) || this.#isInLiveRun(conversation)) return inUse
+      return Effect.sync(() => void this.#reserved.add(conversation))
+    })
+    return Effect.acquireRelease(reservation, () =>
+      Effect.sync(() => void this.#reserved.delete(conversation))
+    )
+  }
+
+  #isInLiveRun(conversation: string): boolean {
+    for (const { continues, run } of this.actors.values()) {
+      const { runtimeSessionId, state } = run()
+      if ((continues === conversation || runtimeSessionId === conversation) && !isTerminal(state)) return true
+    }
+    return false
   }
 
   /** Reports the numbers of live runs, queued runs and pending approvals. */

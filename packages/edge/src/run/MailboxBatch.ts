@@ -10,6 +10,7 @@ import type { AdapterOutput, ProcessEnd } from "@corral/domain/run/RuntimeAdapte
 import { mint } from "@corral/service/Identifiers"
 import { Deferred, Effect } from "effect"
 import { applyDecision } from "./ApprovalDecisions.ts"
+import { withNote } from "./AttachedFiles.ts"
 import { BatchState } from "./BatchState.ts"
 import { chargeBudget, dispatch } from "./OutputDispatch.ts"
 import { isOutput, type RunMessage, type RunMessageOf } from "./RunMessage.ts"
@@ -139,9 +140,9 @@ export class MailboxBatch extends BatchState {
     return diff === undefined || isMeasured ? review : [{ _tag: "EventEmitted", event: diff }, ...review]
   }
 
-  #sendInput({ messageId, reply, text }: RunMessageOf<"Input">): void {
+  #sendInput({ messageId, note, reply, text }: RunMessageOf<"Input">): void {
     const { protocol, recorder, write } = this.context
-    const line = recorder.state.verdict === undefined ? protocol.input(text) : undefined
+    const line = recorder.state.verdict === undefined ? protocol.input(withNote(text, note)) : undefined
     if (line === undefined) {
       this.replies.push(Deferred.fail(reply, new Conflict({ message: "The run takes no further input." })))
       return

@@ -17,11 +17,8 @@ const MOST_WAITING = 8
 
 export class OutputRedaction {
   readonly #redaction: Redaction
-  /** Held end of each message, as a piece. */
-  readonly #waiting = new Map<string, Delta>()
-  /** Last emitted text of recent messages. It may contain the name of a secret. */
-  readonly #context = new Map<string, string>()
-  readonly #checkedIds = new Set<string>()
+  /** From the first piece on: most runs wait long before they stream. */
+  #streamed: StreamedText | undefined
 
   /** `values` are secret everywhere. */
   constructor(values: Iterable<string>) {
@@ -38,7 +35,7 @@ export class OutputRedaction {
     const emitted: Array<AdapterOutput> = []
     for (const output of outputs) {
       if (output._tag === "Event" && output.event.type === "run.message.delta")
-        this.#piece(output.event, emitted)
+        (this.#streamed ??= new StreamedText(this.#redaction)).piece(output.event, emitted)
       else {
         if (isLogged(output)) emitted.push(...this.flush())
         emitted.push(output)
@@ -49,6 +46,24 @@ export class OutputRedaction {
 
   /** Emits all held text at the end of the output. */
   flush(): ReadonlyArray<AdapterOutput> {
+    return this.#streamed?.flush() ?? none
+  }
+}
+
+/** Pieces of streamed messages, with what is held of them. */
+class StreamedText {
+  readonly #redaction: Redaction
+  /** Held end of each message, as a piece. */
+  readonly #waiting = new Map<string, Delta>()
+  /** Last emitted text of recent messages. It may contain the name of a secret. */
+  readonly #context = new Map<string, string>()
+  readonly #checkedIds = new Set<string>()
+
+  constructor(redaction: Redaction) {
+    this.#redaction = redaction
+  }
+
+  flush(): ReadonlyArray<AdapterOutput> {
     if (this.#waiting.size === 0) return none
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
@@ -57,7 +72,7 @@ export class OutputRedaction {
     )
   }
 
-  #piece(delta: Delta, emitted: Array<AdapterOutput>): void {
+  piece(delta: Delta, emitted: Array<AdapterOutput>): void {
     const key = keyOf(delta)
     const held = this.#waiting.get(key)?.payload.text
     const text = held === undefined ? delta.payload.text : held + delta.payload.text

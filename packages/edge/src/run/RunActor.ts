@@ -32,6 +32,8 @@ export class RunGone extends Data.TaggedError("RunGone")<{}> {}
 export interface RunActor {
   /** The run as it is on disk. */
   readonly run: () => Run
+  /** Conversation of the runtime that the run continues. */
+  readonly continues: string | undefined
   readonly decide: (
     approvalId: ApprovalId,
     answer: ApprovalAnswer,
@@ -40,7 +42,11 @@ export interface RunActor {
   readonly cancel: (reason: string, by: string) => void
   /** Writes an event of the Edge to the run's log, if the run is still live. */
   readonly announce: (event: AdapterEvent) => void
-  readonly input: (text: string, messageId: MessageId | undefined) => Effect.Effect<void, Conflict | RunGone>
+  readonly input: (
+    text: string,
+    messageId: MessageId | undefined,
+    note: string | undefined
+  ) => Effect.Effect<void, Conflict | RunGone>
   /** Runs the actor. Succeeds when the run's end is on disk and all its processes have ended. */
   readonly live: Effect.Effect<void, StoreFailed, Scope.Scope>
   /** The terminal run, once it is on disk. Fails if the store failed. */
@@ -52,12 +58,13 @@ export const makeRunActor = (options: RunActorOptions): RunActor => {
   const { ended, post } = session
   return {
     run: () => options.recorder.run,
+    continues: options.continues,
     decide: (approvalId, answer, decider) =>
       request<DecideFailure>(session, (reply) => ({ _tag: "Decide", approvalId, answer, ...decider, reply })),
     cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
     announce: (event) => void post({ _tag: "Announced", event }),
-    input: (text, messageId) =>
-      request<Conflict>(session, (reply) => ({ _tag: "Input", text, messageId, reply })),
+    input: (text, messageId, note = "") =>
+      request<Conflict>(session, (reply) => ({ _tag: "Input", text, messageId, note, reply })),
     live: live(session).pipe(
       Effect.tapError((error) => Deferred.fail(ended, error)),
       Effect.andThen(Effect.suspend(() => Deferred.succeed(ended, options.recorder.run))),
@@ -134,8 +141,10 @@ const processBatch = Effect.fnUntraced(function* (
   batch.resume()
 
   // Concurrent with the commit: a program takes longer to start. A run that was cancelled in the same batch is not started.
-  if (batch.command !== undefined && recorder.state.verdict === undefined)
+  if (batch.command !== undefined && recorder.state.verdict === undefined) {
     session.process = yield* startProcess(session, batch.command)
+    session.preparing = undefined
+  }
   yield* commit(options)
   stdout.processed(batch.weight, session.isBackedUp)
   for (const approval of approvals.takeUnwatched())

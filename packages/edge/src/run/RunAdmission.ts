@@ -8,6 +8,7 @@ import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import {
   type InvalidAgentId,
   type NotFound,
+  type Overloaded,
   PermissionDenied,
   RuntimeUnavailable,
   SchemaValidationFailed,
@@ -21,6 +22,8 @@ import type { AnyProtocol, RunStart, AnyRuntimeAdapter } from "@corral/domain/ru
 import { Effect, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
+import { existingAttachmentFolder } from "../attachment/AttachmentFolder.ts"
+import type { TurnAttachments } from "../attachment/Attachments.ts"
 import { childEnvironment } from "../process/ChildEnvironment.ts"
 import { temporaryFolderOf } from "../process/TemporaryFolder.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
@@ -31,11 +34,13 @@ import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { Write } from "../store/Store.ts"
 import type { OpenWorkspace, Workspaces } from "../workspace/Workspaces.ts"
 import type { Worktrees } from "../workspace/Worktrees.ts"
+import { attachmentNote, imagesFor, withNote } from "./AttachedFiles.ts"
 import { ProjectFiles } from "./ProjectFiles.ts"
 import { folderOf } from "./RunFolder.ts"
 
 export type AdmissionFailure =
   | InvalidAgentId
+  | Overloaded
   | WorkspaceOutsideAllowlist
   | PermissionDenied
   | RuntimeUnavailable
@@ -67,13 +72,16 @@ export interface RunAdmission {
   readonly traceparent: string | undefined
   /** The id that the caller chose, or `undefined` for a new one. */
   readonly id: RunId | undefined
+  readonly attachments?: TurnAttachments | undefined
 }
+
+const noFiles: TurnAttachments = { message: [], earlier: [] }
 
 export const admitRun = Effect.fnUntraced(function* (
   request: CreateRun,
   admission: RunAdmission
 ): Effect.fn.Return<AdmittedRun, AdmissionFailure, Scope.Scope> {
-  const { config, runtimes, workspaces, worktrees, find, now } = admission
+  const { attachments = noFiles, config, runtimes, workspaces, worktrees, find, now } = admission
   const agent = yield* runtimes.get(request.agentId)
   const { adapter } = agent
   const workspace = yield* workspaces.open(request.workspace)
@@ -84,13 +92,16 @@ export const admitRun = Effect.fnUntraced(function* (
   const folder = yield* folderOf(id, request, workspace.path, earlier, worktrees)
   const project = projectIn(folder.path, workspace, adapter)
   const start: RunStart = {
-    prompt: promptOf(request, earlier, project),
+    prompt: promptOf(withNote(request.input.text, attachmentNote(attachments)), earlier, project),
     mode: request.mode,
     workspacePath: folder.path,
     model,
     resumeSessionId: earlier?.runtimeSessionId,
     projectSettings: workspace.projectSettings,
-    denyRules: project?.denyRules ?? []
+    denyRules: project?.denyRules ?? [],
+    images: yield* imagesFor(adapter, attachments),
+    attachmentFolder:
+      request.sessionId === undefined ? undefined : existingAttachmentFolder(config.home, request.sessionId)
   }
   const command = yield* commandOf(request, admission, agent, start, id)
   const refusal = project?.refusal(agent.label, command.env)
@@ -109,11 +120,8 @@ export const admitRun = Effect.fnUntraced(function* (
 })
 
 /** A conversation that is resumed has received the project's instructions before. */
-const promptOf = (
-  { input }: CreateRun,
-  earlier: Run | undefined,
-  project: ProjectFiles | undefined
-): string => (earlier === undefined ? (project?.withInstructions(input.text) ?? input.text) : input.text)
+const promptOf = (text: string, earlier: Run | undefined, project: ProjectFiles | undefined): string =>
+  earlier === undefined ? (project?.withInstructions(text) ?? text) : text
 
 const commandOf = Effect.fnUntraced(function* (
   request: CreateRun,

@@ -10,6 +10,7 @@ import type { CreateRun, Run, RunFailure } from "@corral/domain/run/Run"
 import type { TraceSpan, Traces } from "@corral/service/telemetry/Traces"
 import { type Clock, Effect, type Scope } from "effect"
 import type { Grants } from "../approval/Grants.ts"
+import type { TurnAttachments } from "../attachment/Attachments.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { Containment } from "../process/Containment.ts"
 import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
@@ -48,11 +49,12 @@ export interface RunCreation {
   readonly keep: ResultRows<Run>
   readonly traceparent: string | undefined
   readonly id: RunId | undefined
+  readonly attachments: TurnAttachments | undefined
 }
 
 export const createSupervisedRun = Effect.fnUntraced(function* (
   context: RunCreationContext,
-  { id, keep, request, traceparent }: RunCreation
+  { attachments, id, keep, request, traceparent }: RunCreation
 ) {
   const { clock, config, find, live, log, runtimes, stopped, supervise, traces, workspaces, worktrees } =
     context
@@ -69,8 +71,11 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
     find,
     now: clock.currentTimeMillisUnsafe(),
     traceparent: span?.traceparent ?? traceparent,
-    id
+    id,
+    attachments
   })
+  const { resumeSessionId } = admitted.start
+  if (resumeSessionId !== undefined) yield* live.reserve(resumeSessionId)
   span?.put({ "corral.run.id": admitted.run.id })
   const recorder = new RunRecorder(admitted.run)
   recorder.apply({ _tag: "Created", payload: admitted.created })
@@ -127,10 +132,11 @@ const actorOptions = (
     ),
     snapshot: snapshots.before(run.id, folder.root),
     review: reviewRunChanges(snapshots, folder),
-    policy: grants.forRun(run, folder.root, agent.grants),
+    policy: grants.forRun(run, folder.root, agent.grants, start.attachmentFolder),
     root: folder.root,
     redaction: new OutputRedaction(secretsOf(command.env)),
     edgeId,
+    continues: start.resumeSessionId,
     times: config.times,
     log,
     artifacts,

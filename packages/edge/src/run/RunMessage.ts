@@ -66,6 +66,8 @@ export type RunMessage =
       readonly text: string
       /** Id of the input in the log; a new one where it is absent. */
       readonly messageId: MessageId | undefined
+      /** What only the runtime receives, after the text. */
+      readonly note: string
       readonly reply: Deferred.Deferred<void, Conflict>
     }
 

@@ -33,6 +33,8 @@ export interface RunActorOptions {
   /** Real path of the folder that the run works in. */
   readonly root: string
   readonly edgeId: string
+  /** Conversation of the runtime that the run continues. */
+  readonly continues: string | undefined
   readonly redaction: OutputRedaction
   readonly times: RunTimes
   readonly log: EdgeEventLog["Service"]
@@ -55,7 +57,7 @@ export class RunSession {
   readonly ended = Deferred.makeUnsafe<Run, StoreFailed>()
   /** Succeeds when the process is gone and its output is processed. */
   readonly exited = Deferred.makeUnsafe<void>()
-  /** Fiber that waits for the run's slot and workspace. */
+  /** Fiber that waits for the run's slot and workspace, until the process has started. */
   preparing: Fiber.Fiber<unknown> | undefined
   process: RunProcess | undefined
   isStopping = false

@@ -19,6 +19,7 @@ import { Clock, Context, Effect, FiberMap, Layer } from "effect"
 import { findApproval } from "../approval/Approvals.ts"
 import { Grants } from "../approval/Grants.ts"
 import { Artifacts } from "../artifact/Artifacts.ts"
+import type { TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
@@ -47,13 +48,14 @@ export class RunSupervisor extends Context.Service<
   {
     /**
      * Admits and starts a run. Succeeds when `run.created` is on disk, together with the rows of `keep`. `traceparent`: the parent of the
-     * run's span. `id`: an id that the caller chose; an existing run with that id is returned as it is.
+     * run's span. `id`: an id that the caller chose; an existing run with that id is returned as it is. `attachments`: files of the prompt.
      */
     readonly start: (
       request: CreateRun,
       keep?: ResultRows<Run>,
       traceparent?: string,
-      id?: RunId
+      id?: RunId,
+      attachments?: TurnAttachments
     ) => Effect.Effect<Run, AdmissionFailure | Overloaded>
     readonly get: (id: RunId) => Effect.Effect<Run, NotFound>
     /** Runs before `before`, newest first. */
@@ -74,11 +76,12 @@ export class RunSupervisor extends Context.Service<
       answer: ApprovalAnswer,
       decider: Decider
     ) => Effect.Effect<Approval, DecideFailure | Overloaded>
-    /** The log contains the input, under `messageId` where there is one, before this succeeds. */
+    /** The log contains the input, under `messageId` where there is one, before this succeeds. Only the runtime receives `note`. */
     readonly input: (
       id: RunId,
       text: string,
-      messageId?: MessageId
+      messageId?: MessageId,
+      note?: string
     ) => Effect.Effect<Run, NotFound | Conflict>
     /** Writes an event to the log of a live run. Ignored when the run has ended. */
     readonly announce: (id: RunId, event: AdapterEvent) => Effect.Effect<void>
@@ -166,7 +169,7 @@ const findKnown = (store: Store["Service"], live: LiveRuns, id: RunId): Effect.E
   })
 
 const creation = (context: SupervisorContext): Pick<RunSupervisor["Service"], "start"> => ({
-  start: (request, keep = () => [], traceparent, id) =>
+  start: (request, keep = () => [], traceparent, id, attachments) =>
     Effect.suspend((): Effect.Effect<Run, AdmissionFailure | Overloaded> => {
       const { live, store } = context
       const existing = id === undefined ? undefined : knownRun(store, live, id)
@@ -178,7 +181,7 @@ const creation = (context: SupervisorContext): Pick<RunSupervisor["Service"], "s
           if (failing !== undefined) return Effect.fail(storeUnavailable(failing))
           const damage = store.damage()
           if (damage !== undefined) return Effect.fail(new Overloaded(damageOptions(damage)))
-          return createSupervisedRun(context, { request, keep, traceparent, id })
+          return createSupervisedRun(context, { request, keep, traceparent, id, attachments })
         })
       )
     })
@@ -227,12 +230,12 @@ const commands = (
         )
       })
     },
-    input: (id, text, messageId) =>
+    input: (id, text, messageId, note) =>
       Effect.suspend(() => {
         const actor = live.actors.get(id)
         const over = Effect.andThen(find(id), Effect.fail(new Conflict({ message: "The run has ended." })))
         if (actor === undefined) return over
-        return actor.input(text, messageId).pipe(
+        return actor.input(text, messageId, note).pipe(
           Effect.andThen(Effect.sync(() => actor.run())),
           Effect.catchTag("RunGone", () => over)
         )

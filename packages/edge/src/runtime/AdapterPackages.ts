@@ -61,9 +61,10 @@ export const loadAdapters = Effect.fn("AdapterPackages.load")(function* (
   environment: ThreadedAdapterOptions["environment"] = {}
 ): Effect.fn.Return<LoadedAdapters, never, Scope.Scope> {
   const faults = new Map<string, string>()
-  const report = (id: string, problem: string | undefined) => {
-    if (problem === undefined) faults.delete(id)
-    else faults.set(id, problem)
+  const report: ThreadedAdapterOptions["report"] = (id, problem, where = "") => {
+    const key = `${id} ${where}`
+    if (problem === undefined) faults.delete(key)
+    else faults.set(key, problem)
   }
   const folder = configFile === undefined ? "." : dirname(resolve(configFile))
   const opened = yield* Effect.forEach(

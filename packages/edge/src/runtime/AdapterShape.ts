@@ -5,12 +5,27 @@
  */
 import { Continuation } from "@corral/domain/run/Continuation"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { oneLine } from "@corral/domain/text/OneLine"
+import { isStorableText } from "@corral/domain/text/Text"
 import { Result, Schema, SchemaIssue } from "effect"
 
 const Callable = Schema.declare((value): value is (input: never) => unknown => typeof value === "function", {
   expected: "a function"
 })
 const Names = Schema.Array(Schema.String)
+/** Part of a path: Node refuses one with U+0000. */
+const Path = Schema.String.check(Schema.isMinLength(1), isStorableText)
+
+const ProjectSettingsShape = Schema.Struct({
+  files: Schema.Array(
+    Schema.Struct({ path: Path, runs: Schema.String, unavoidable: Schema.optional(Schema.Boolean) })
+  ),
+  instructions: Schema.optional(Schema.Array(Path)),
+  denyRules: Schema.optional(Schema.Struct({ files: Schema.Array(Path), read: Callable })),
+  trust: Schema.optional(
+    Schema.Struct({ homeVariable: Schema.String, defaultHome: Path, file: Path, trusts: Callable })
+  )
+})
 
 const AdapterShape = Schema.Struct({
   id: Schema.String.check(
@@ -18,7 +33,7 @@ const AdapterShape = Schema.Struct({
       expected: "an id of letters, digits and . _ : -, at most 100 of them"
     })
   ),
-  label: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100)),
+  label: oneLine(100),
   capabilities: Schema.Struct({
     deltas: Schema.Boolean,
     approvals: Schema.Boolean,
@@ -38,11 +53,25 @@ const AdapterShape = Schema.Struct({
     signedIn: Schema.optional(Schema.Struct({ args: Names, read: Callable }))
   }),
   passEnv: Schema.optional(Names),
+  projectSettings: Schema.optional(ProjectSettingsShape),
   command: Callable,
   protocol: Callable
 })
-const decode = Schema.decodeUnknownResult(AdapterShape)
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** Says what is wrong with a value from outside, as a clause. */
+export const firstProblem = (schema: Schema.ConstraintDecoder<unknown>) => {
+  const decode = Schema.decodeUnknownResult(schema)
+  return (value: unknown): string | undefined => {
+    const decoded = decode(value)
+    if (Result.isSuccess(decoded)) return undefined
+    const [issue] = format(decoded.failure.issue).issues
+    const path = issue?.path?.join(".") ?? ""
+    return `${path === "" ? "" : `${path}: `}${issue?.message ?? "unknown"}`
+  }
+}
+
+const shapeProblem = firstProblem(AdapterShape)
 
 const VERSION = 1
 const PREFIX = "custom:"
@@ -53,19 +82,14 @@ export const adapterOf = (value: unknown): Result.Result<AnyRuntimeAdapter, stri
     return Result.fail("it exports no adapter, neither as default nor as `adapter`")
   const version: unknown = Reflect.get(value, "specificationVersion")
   if (version !== VERSION) {
-    const actual = typeof version === "number" || typeof version === "string" ? version : "no version"
-    return Result.fail(
-      `its specificationVersion is ${actual}, and this Edge loads adapters of version ${VERSION}`
-    )
+    const actual =
+      typeof version === "number" || typeof version === "string"
+        ? `its specificationVersion is ${JSON.stringify(version).slice(0, 40)}`
+        : "it has no specificationVersion"
+    return Result.fail(`${actual}, and this Edge loads adapters of version ${VERSION}`)
   }
-  const decoded = decode(value)
-  if (Result.isFailure(decoded)) {
-    const [issue] = format(decoded.failure.issue).issues
-    const path = issue?.path?.join(".") ?? ""
-    return Result.fail(
-      `it is not an adapter: ${path === "" ? "" : `${path}: `}${issue?.message ?? "unknown"}`
-    )
-  }
+  const problem = shapeProblem(value)
+  if (problem !== undefined) return Result.fail(`it is not an adapter: ${problem}`)
   const adapter = value as AnyRuntimeAdapter // its shape was checked above
   const { id } = adapter
   return Result.succeed({ ...adapter, id: id.startsWith(PREFIX) ? id : PREFIX + id })

@@ -8,6 +8,7 @@ import type { AnyRuntimeAdapter, StreamProtocol } from "@corral/domain/run/Runti
 import { Effect, type Scope } from "effect"
 import { AdapterFault, AdapterThread } from "./AdapterThread.ts"
 import { adapterOf } from "./AdapterShape.ts"
+import { checkedAdapter } from "./CheckedAdapter.ts"
 import type { AdapterCall, AdapterDescription } from "./AdapterWorker.ts"
 import { ThreadedProtocol } from "./ThreadedProtocol.ts"
 
@@ -16,8 +17,11 @@ export interface ThreadedAdapterOptions {
   readonly file: string
   /** The Edge's environment. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Called with a sentence when a call failed, and with `undefined` when a later run was decoded to its end. */
-  readonly report: (id: string, problem: string | undefined) => void
+  /**
+   * Called with a sentence when a call failed, and with `undefined` when a later run was decoded to its end. `where` is the function of a
+   * fault outside of a run.
+   */
+  readonly report: (id: string, problem: string | undefined, where?: string) => void
 }
 
 /** Threads of one adapter, one at a time. */
@@ -70,7 +74,10 @@ export const openThreadedAdapter = Effect.fnUntraced(function* (
   const adapter = yield* Effect.fromResult(adapterOf(rebuilt(description, threads)))
   yield* call({ _tag: "Open", run: 0, start: sample }, "when its protocol was made")
   yield* call({ _tag: "Close", run: 0 }, "when its protocol was made")
-  return { ...adapter, protocol: protocolOf(adapter.id, threads, options.report) }
+  return checkedAdapter(
+    { ...adapter, protocol: protocolOf(adapter.id, threads, options.report) },
+    options.report
+  )
 })
 
 const protocolOf = (id: string, threads: AdapterThreads, report: ThreadedAdapterOptions["report"]) => {

@@ -1,9 +1,11 @@
 /**
- * Ownership check for code that the Edge is about to run. Every file and every folder above belongs to the Edge's user or root, and others
- * cannot write to it. A parent folder with the sticky bit is allowed: others cannot replace its entries.
+ * Ownership check for code that the Edge is about to run. Every file, of its package and of the packages that this one depends on, and every
+ * folder above belongs to the Edge's user or root, and others cannot write to it. A parent folder with the sticky bit is allowed: others
+ * cannot replace its entries.
  */
 import { type Stats, lstatSync, readdirSync, realpathSync, statSync } from "node:fs"
-import { basename, dirname, join } from "node:path"
+import { basename, dirname, join, sep } from "node:path"
+import { dependencyFolders } from "./AdapterDependencies.ts"
 
 /** Maximum number of files, more than a package of code has. */
 const MAX_FILES = 20_000
@@ -15,7 +17,9 @@ const unsafe = (path: string, stat: Stats, isAbove: boolean): string | undefined
   if (!ours) return `${path} belongs to another user`
   // The permissions of a symbolic link have no effect.
   if (stat.isSymbolicLink() || (stat.mode & WRITABLE_BY_OTHERS) === 0) return undefined
-  return isAbove && (stat.mode & STICKY) !== 0 ? undefined : `other users can write ${path}`
+  return isAbove && (stat.mode & STICKY) !== 0
+    ? undefined
+    : `other users can write ${path}; run chmod -R go-w ${path}`
 }
 
 const above = (path: string): ReadonlyArray<string> => {
@@ -55,13 +59,25 @@ const reasonInside = (root: string, deep: boolean): string | undefined => {
   return undefined
 }
 
+/** The first reason in the packages that a package depends on. Folders in another one of them are examined with that one. */
+const reasonInDependencies = (root: string): string | undefined => {
+  const examined: Array<string> = [realpathSync(root)]
+  for (const folder of dependencyFolders(root)) {
+    if (examined.some((each) => folder.startsWith(`${each}${sep}`))) continue
+    const reason = reasonAround(folder) ?? reasonInside(folder, true)
+    if (reason !== undefined) return reason
+    examined.push(folder)
+  }
+  return undefined
+}
+
 /** Reason why a file must not run, as words after "because"; `undefined` if it may. `root` is the folder of its package. */
 export const distrustReason = (file: string, root?: string): string | undefined => {
   const real = realpathSync(file)
   if (!statSync(real).isFile()) return `${basename(file)} is not a file`
-  return (
-    reasonAround(file) ??
-    reasonAround(real) ??
-    (root === undefined ? reasonInside(dirname(real), false) : reasonInside(realpathSync(root), true))
-  )
+  const reason = reasonAround(file) ?? reasonAround(real)
+  if (reason !== undefined) return reason
+  return root === undefined
+    ? reasonInside(dirname(real), false)
+    : (reasonInside(realpathSync(root), true) ?? reasonInDependencies(root))
 }

@@ -1,5 +1,5 @@
 /** Reason of a failed file operation for people: the words of the operating system, without their code and path. */
-import { getSystemErrorMessage } from "node:util"
+import { getSystemErrorMap } from "node:util"
 
 const errnoOf = (cause: unknown): number | undefined =>
   cause instanceof Error && "errno" in cause && typeof cause.errno === "number" ? cause.errno : undefined
@@ -7,7 +7,8 @@ const errnoOf = (cause: unknown): number | undefined =>
 /** `permission denied`, `read-only file system`; the message of an error of another kind. */
 export const fileReason = (cause: unknown): string => {
   const errno = errnoOf(cause)
-  if (errno !== undefined) return getSystemErrorMessage(errno)
+  const entry = errno === undefined ? undefined : getSystemErrorMap().get(errno)
+  if (entry !== undefined) return entry[1]
   return cause instanceof Error ? cause.message : String(cause)
 }
 

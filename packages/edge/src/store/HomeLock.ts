@@ -3,9 +3,9 @@
  *
  * Guarantees: the kernel releases the lock when the process ends, for any reason. Creates the home if it does not exist.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import Database from "better-sqlite3"
 import { Data, Effect, Layer, type Scope } from "effect"
-import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { unusableHome } from "./FileReason.ts"
@@ -32,7 +32,7 @@ export const holdHome = (home: string): Effect.Effect<void, HomeInUse | HomeUnus
     Effect.try({
       try: () => {
         const file = join(home, "edge.db.lock")
-        mkdirSync(home, { recursive: true, mode: 0o700 })
+        makeFolder(home)
         keepPrivate(file)
         const db = new Database(file, { timeout: 0 })
         try {

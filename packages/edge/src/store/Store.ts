@@ -12,9 +12,10 @@
  * Damage is different: data that cannot be read as it was written. A read of it throws `StoreDamaged`, and the store counts as damaged
  * until the Edge is restarted.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import Database from "better-sqlite3"
 import { Context, Data, Effect, Latch, Layer } from "effect"
-import { existsSync, mkdirSync, statSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EMPTY_STORE, migrateEdgeStore } from "./migrations.ts"
@@ -76,7 +77,7 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
   if (lost !== undefined && isEmpty(file)) return yield* new StoreFailed({ message: lost })
   yield* Effect.try({
     try: () => {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+      makeFolder(dirname(file))
       keepPrivate(file)
     },
     catch: (cause) =>

@@ -14,7 +14,7 @@ import type { WriterThread } from "./WriterThread.ts"
 type Settled = (error: WriteError | null) => void
 
 /** Code of a job that failed because the thread ended. */
-export const WRITER_GONE = "WRITER_GONE"
+const WRITER_GONE = "WRITER_GONE"
 
 export class WriterLink {
   private readonly post: WriterThread["post"]

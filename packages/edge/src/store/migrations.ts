@@ -106,16 +106,21 @@ const steps: ReadonlyArray<string> = [
   `
 ]
 
-const tables = steps.flatMap((step) =>
-  [...step.matchAll(/^ *CREATE TABLE (\w+)/gm)].flatMap(([, name]) => name ?? [])
-)
+export const NEWEST_VERSION = steps.length
 
-/** Says which table of a migrated store is missing, if one is. */
-export const missingTable = (db: Database.Database): string | undefined => {
+/** Says which table of a store of that version is missing, if one is. */
+export const missingTable = (db: Database.Database, version: number): string | undefined => {
   const found = new Set(db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all())
-  const missing = tables.find((name) => !found.has(name))
+  const missing = steps
+    .slice(0, version)
+    .flatMap((step) => [...step.matchAll(/^ *CREATE TABLE (\w+)/gm)].flatMap(([, name]) => name ?? []))
+    .find((name) => !found.has(name))
   return missing === undefined ? undefined : `the table ${missing} is missing`
 }
+
+/** Message of the error for a store of a later release. */
+export const newerStore = (version: number): string =>
+  `the database is of a newer version (${version}) than this program supports (${NEWEST_VERSION})`
 
 /** Message of the error for a store without tables that must not be created. */
 export const EMPTY_STORE = "the database is empty"
@@ -131,15 +136,13 @@ export const migrateEdgeStore = (db: Database.Database, mayCreate = true): void 
     throw new Error(
       isNew ? EMPTY_STORE : "the database is not a store of Corral. Move it away, or set another CORRAL_HOME."
     )
-  if (found > steps.length) {
-    throw new Error(`the database is of a newer version (${found}) than this program knows (${steps.length})`)
-  }
-  for (let version = found; version < steps.length; version++) {
+  if (found > NEWEST_VERSION) throw new Error(newerStore(found))
+  for (let version = found; version < NEWEST_VERSION; version++) {
     db.transaction(() => {
       db.exec(steps[version] ?? "")
       db.pragma(`user_version = ${version + 1}`)
     })()
   }
-  const missing = missingTable(db)
+  const missing = missingTable(db, NEWEST_VERSION)
   if (missing !== undefined) throw new Database.SqliteError(missing, "SQLITE_CORRUPT")
 }

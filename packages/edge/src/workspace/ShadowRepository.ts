@@ -5,18 +5,10 @@
  * written on demand. The newest index is the start of the next one, so that only changes are read.
  * Does not: copy objects of the workspace's repository. If that loses them, the states lose them too.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import {
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync
-} from "node:fs"
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { git, GitFailed, type GitOutput } from "./Git.ts"
 import { gitFolderOf } from "./GitFolder.ts"
@@ -65,7 +57,7 @@ export class ShadowRepository {
   open(): void {
     if (existsSync(join(this.folder, "HEAD"))) return
     for (const inner of ["objects/info", "refs", "info", "runs"]) {
-      mkdirSync(join(this.folder, inner), { recursive: true, mode: 0o700 })
+      makeFolder(join(this.folder, inner))
     }
     const objects = join(this.repository, "objects")
     if (statSync(objects, { throwIfNoEntry: false })?.isDirectory() === true)

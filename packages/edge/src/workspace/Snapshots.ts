@@ -8,8 +8,9 @@
 import { NotFound } from "@corral/domain/errors/Failures"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import type { RunId } from "@corral/domain/identity/Ids"
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Context, Effect, Layer } from "effect"
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
@@ -184,7 +185,7 @@ const diffPage = Effect.fn("Snapshots.diff")(function* (
 
 /** Writes a file and returns its time in nanoseconds of the file system's clock. */
 const touch = (file: string): bigint => {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   writeFileSync(file, "", { mode: 0o600 })
   return statSync(file, { bigint: true }).ctimeNs
 }

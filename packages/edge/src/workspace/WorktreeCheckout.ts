@@ -5,8 +5,9 @@
  * checked out as its pointer.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect, Semaphore } from "effect"
-import { chmodSync, existsSync, lstatSync, mkdirSync, rmdirSync, rmSync } from "node:fs"
+import { chmodSync, existsSync, lstatSync, rmdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { removeFolder } from "../process/TemporaryFolder.ts"
 import { GitFailed } from "./Git.ts"
@@ -50,7 +51,7 @@ export class WorktreeCheckout {
   create(base: string): Effect.Effect<void, GitFailed> {
     const { folder } = this.place
     const add = ["worktree", "add", "-q", "--no-checkout", "-b", branchOf(this.runId), folder, base]
-    return attemptFiles(() => mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })).pipe(
+    return attemptFiles(() => makeFolder(dirname(folder))).pipe(
       Effect.andThen(worktreeLock.withPermit(this.git.ask(add))),
       Effect.andThen(attemptFiles(() => chmodSync(folder, 0o700))),
       Effect.andThen(this.git.onFiles(join(this.gitDir, "index"), ["read-tree", "--reset", "-u", base])),

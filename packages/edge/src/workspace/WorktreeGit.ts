@@ -5,8 +5,9 @@
  * Guarantees: filters, hooks and monitors of the workspace's configuration do not run. Git itself moves refs, without hooks or a reflog, because
  * a link instead of a ref file would be followed.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { git, GitFailed, type GitOutput } from "./Git.ts"
 
@@ -117,7 +118,7 @@ export class WorktreeGit {
       const { neutral } = this.place
       const head = join(neutral, "HEAD")
       if (existsSync(head)) return
-      for (const name of ["objects", "refs"]) mkdirSync(join(neutral, name), { recursive: true, mode: 0o700 })
+      for (const name of ["objects", "refs"]) makeFolder(join(neutral, name))
       const config = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
       writeFileSync(join(neutral, "config"), config, { mode: 0o600 })
       writeFileSync(`${head}.new`, "ref: refs/heads/none\n", { mode: 0o600 })

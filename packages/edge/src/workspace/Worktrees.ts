@@ -11,8 +11,9 @@ import { Conflict, NotFound, SchemaValidationFailed } from "@corral/domain/error
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ExaminedWorktree, Worktree, WorktreeStart } from "@corral/domain/run/Worktree"
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
-import { existsSync, mkdirSync, realpathSync } from "node:fs"
+import { existsSync, realpathSync } from "node:fs"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
@@ -72,7 +73,7 @@ const inUse = new Conflict({ message: "A run is using the worktree." })
 
 const make = Effect.fnUntraced(function* () {
   const config = yield* EdgeConfig
-  mkdirSync(config.home, { recursive: true, mode: 0o700 })
+  makeFolder(config.home)
   // The real path, because git compares it with its own.
   const home = realpathSync(config.home)
   const context: WorktreesContext = {

@@ -237,6 +237,70 @@ describe("A configured agent", () => {
     )
   })
 
+  it(
+    "is refused or reported in one sentence where a function of its adapter fails outside of a run",
+    { timeout: 60_000 },
+    async () => {
+      const command = 'command: () => ({ file: "cat", args: [], stdin: "once" })'
+      const commands: ReadonlyArray<readonly [name: string, command: string, why: RegExp]> = [
+        ["nothing", "command: () => undefined", /failed: command returned an invalid value \(.*\)\.$/],
+        ["texts", command.replace("[]", '"-a"'), /invalid value \(args: .*\)\.$/],
+        ["file", command.replace('"cat"', "7"), /invalid value \(file: .*\)\.$/],
+        ["stdin", command.replace("once", "twice"), /invalid value \(stdin: .*\)\.$/],
+        ["thrower", "command: () => { throw new Error('no way') }", /failed: no way\.$/],
+        ["promise", `command: async () => ({})`, /failed: it returned a value that is not data\.$/],
+        ["sleeper", "command: () => { for (;;) {} }", /did not answer within 2 seconds in command\.$/]
+      ]
+      const signIns: ReadonlyArray<readonly [name: string, read: string, why: RegExp]> = [
+        ["signed-throws", "() => { throw new Error('no idea') }", /failed: no idea\.$/],
+        ["signed-text", "() => 'yes'", /failed: signedIn\.read returned an invalid value/],
+        [
+          "signed-blocks",
+          "() => { for (;;) {} }",
+          /did not answer within 2 seconds in probe\.signedIn\.read\.$/
+        ]
+      ]
+      const rules =
+        "projectSettings: { files: [], denyRules: { files: ['rules'], read: () => { throw 1 } } }, probe:"
+      const names = [...commands, ...signIns].map(([name]) => name)
+      const { edge, folder } = prepare({
+        adapters: ["./shout.mjs", "./rules.mjs", ...names.map((name) => `./${name}.mjs`)]
+      })
+      const write = (name: string, found: string, replacement: string) => {
+        assert.include(adapter, found)
+        const text = adapter.replace('"shout"', JSON.stringify(name)).replace(found, () => replacement)
+        writeFileSync(join(folder, `${name}.mjs`), text)
+      }
+      for (const [name, wrong] of commands) write(name, command, wrong)
+      for (const [name, read] of signIns)
+        write(name, "install:", `signedIn: { args: ["--version"], read: ${read} }, install:`)
+      write("rules", "probe:", rules)
+      await edge.start()
+      const { client } = edge
+      const { items } = JSON.parse(JSON.stringify((await client.ask("GET", "/v1/agents")).body))
+      const agents: ReadonlyArray<{ readonly id: string; readonly signedIn?: boolean }> = items
+      for (const [name, , why] of signIns) {
+        const id = `custom:${name}`
+        assert.notProperty(agents.find((each) => each.id === id) ?? { signedIn: true }, "signedIn")
+        const found = (await problemsOf(client)).filter((each) => each.startsWith(`The adapter ${id} `))
+        assert.strictEqual(found.length, 1)
+        assert.match(found[0] ?? "", why)
+      }
+      for (const [name, , why] of commands) {
+        const refused = await client.tryCreate("hi", "full_access", { agentId: `custom:${name}` })
+        assert.strictEqual(refused.status, 503, refused.text)
+        const { message } = refused.body as ErrorObject // a refusal has the shape of all errors
+        assert.match(message, why)
+        assert.include(await problemsOf(client), message)
+      }
+      const run = await client.create("hello", "full_access", { agentId: "custom:rules" })
+      assert.strictEqual((await client.log(run.id)).at(-1)?.type, "run.completed")
+      writeFileSync(join(edge.workspace, "rules"), "deny everything")
+      const held = await client.tryCreate("hi", "full_access", { agentId: "custom:rules" })
+      assert.deepStrictEqual([held.status, (held.body as ErrorObject).code], [403, "permission_denied"])
+    }
+  )
+
   it("fails its runs alone where its adapter misbehaves in a run", { timeout: 60_000 }, async () => {
     const faults: ReadonlyArray<readonly [name: string, step: string, why: RegExp]> = [
       ["throws", "() => { throw new Error('boom') }", /failed: boom\.$/],

@@ -162,6 +162,29 @@ describe("A run", () => {
     assert.strictEqual(two.resume, first.id)
   })
 
+  it("is the only one that continues a conversation", async () => {
+    const first = await client.create("/say first")
+    await client.log(first.id)
+    const tries = await Promise.all(
+      Array.from({ length: 4 }, () => client.tryCreate("/wait", "ask", { resume: first.id }))
+    )
+    const started = tries.filter(({ status }) => status === 201)
+    assert.lengthOf(started, 1)
+    for (const { body, status } of tries.filter((each) => each.status !== 201)) {
+      assert.strictEqual(status, 422)
+      const issues = [{ path: "resume", message: "Another run is continuing this conversation." }]
+      assert.deepInclude(body, { code: "schema_validation_failed", details: { issues } })
+    }
+    const second = String(Reflect.get(Object(started[0]?.body), "id"))
+    await until(async () => (await client.run(second)).runtimeSessionId, "the conversation", 10_000)
+    const nested = await client.tryCreate("/say again", "ask", { resume: second })
+    assert.strictEqual(codeOf(nested), "schema_validation_failed")
+    await client.cancel(second)
+    await client.log(second)
+    const third = await client.create("/say again", "ask", { resume: second })
+    assert.strictEqual((await client.log(third.id)).at(-1)?.type, "run.completed")
+  })
+
   it("tells what it used and why it failed in its snapshot", async () => {
     const run = await client.create("/use 12\n/use 30\n/fail the model is away")
     const log = await client.log(run.id)

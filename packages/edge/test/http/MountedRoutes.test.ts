@@ -2,7 +2,7 @@
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { MAX_REQUEST_BYTES } from "@corral/service/http/RequestGuard"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Layer } from "effect"
+import { Cause, Effect, Exit, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { readFileSync } from "node:fs"
@@ -27,7 +27,7 @@ HttpApi.reflect(EdgeApi, {
 })
 
 /** Answers a request as another server would have it answered. */
-const mounted = Effect.gen(function* () {
+const mountedAs = Effect.fnUntraced(function* (place: (routes: typeof edgeRoutes) => typeof edgeRoutes) {
   const config = { ...configOf(yield* temporaryFolder), allowedOrigins: [SHELL] }
   const services = edgeMountedAt(ORIGIN).pipe(
     Layer.provideMerge(edgeServicesLayer),
@@ -35,7 +35,7 @@ const mounted = Effect.gen(function* () {
   )
   const context = yield* Layer.build(services)
   const routes = Layer.merge(
-    edgeRoutes,
+    place(edgeRoutes),
     HttpRouter.add("GET", "/own", HttpServerResponse.text("the other program's"))
   )
   const app = yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provide(context))
@@ -61,6 +61,13 @@ const mounted = Effect.gen(function* () {
       )
   }
 })
+
+const mounted = mountedAs((routes) => routes)
+
+const below = Layer.effect(
+  HttpRouter.HttpRouter,
+  Effect.map(HttpRouter.HttpRouter, (router) => router.prefixed("/corral"))
+)
 
 describe("The Edge's routes in another program's router", { timeout: 60_000 }, () => {
   it.live("ask for the token in any router", () =>
@@ -155,6 +162,22 @@ describe("The Edge's routes in another program's router", { timeout: 60_000 }, (
       const large = ask("POST", "/v1/runs", { authorization }, { text: "x".repeat(MAX_REQUEST_BYTES) })
       const failure = yield* Effect.flip(Effect.sandbox(large))
       assert.include(Cause.pretty(failure), `Request body exceeds ${MAX_REQUEST_BYTES} bytes`)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("keep their checks below a path, and are nowhere else", () =>
+    Effect.gen(function* () {
+      const { ask, token } = yield* mountedAs((routes) => routes.pipe(Layer.provide(below)))
+      const authorization = `Bearer ${token}`
+      for (const { method, path } of operations) {
+        const status = (yield* ask(method, `/corral${path}`, {}, method === "GET" ? undefined : {})).status
+        assert.deepStrictEqual([method, path, status], [method, path, isOpen(path) ? 200 : 401])
+        const evil = yield* ask(method, `/corral${path}`, { authorization, host: "evil.example" })
+        assert.deepStrictEqual([method, path, evil.status], [method, path, 403])
+      }
+      assert.strictEqual((yield* ask("GET", "/corral/v1/runs", { authorization })).status, 200)
+      const elsewhere = yield* Effect.exit(ask("GET", "/v1/runs", { authorization }))
+      assert.notStrictEqual(Exit.isSuccess(elsewhere) ? elsewhere.value.status : 404, 200)
     }).pipe(Effect.scoped)
   )
 

@@ -93,13 +93,29 @@ describe("AdapterPackages", () => {
     ["no adapter", "export const other = 1", /exports no adapter/],
     ["a function", "export default () => {}", /exports no adapter/],
     ["another version", source({ ...data, specificationVersion: 2 }), /specificationVersion is 2.*version 1/],
-    ["no version", source({ ...data, specificationVersion: undefined }), /no version/],
+    ["a version as text", source({ ...data, specificationVersion: "1" }), /specificationVersion is "1", and/],
+    [
+      "no version",
+      source({ ...data, specificationVersion: undefined }),
+      /it has no specificationVersion, and/
+    ],
     ["no id", source({ ...data, id: undefined }), /not an adapter: id/],
     ["an id that is none", source({ ...data, id: "../up" }), /not an adapter: id/],
     [
       "a capability that is none",
       source({ ...data, capabilities: {} }),
       /not an adapter: capabilities\.deltas/
+    ],
+    ["a label of several lines", source({ ...data, label: "a\nb" }), /not an adapter: label/],
+    [
+      "project settings that are none",
+      source({ ...data, projectSettings: 5 }),
+      /not an adapter: projectSettings/
+    ],
+    [
+      "a project file that no system can have",
+      source({ ...data, projectSettings: { files: [{ path: "a\0", runs: "hooks" }] } }),
+      /not an adapter: projectSettings\.files\.0\.path/
     ],
     ["no probe", source({ ...data, probe: undefined }), /not an adapter: probe/],
     ["a stream protocol", source().replace("step:", "decode:"), /failed: its protocol has `decode`/],
@@ -140,6 +156,37 @@ const Place = Schema.Literals(["file", "folder", "sibling", "inner", "link targe
 const Mode = Schema.Literals([0o600, 0o644, 0o666, 0o620, 0o602, 0o755, 0o777, 0o775, 0o757])
 
 describe("distrust", () => {
+  it.effect("reaches the packages that a package depends on, in any folder above it, and no others", () =>
+    Effect.gen(function* () {
+      const root = join(yield* temporaryFolder, "node_modules")
+      const add = (name: string, manifest: object) => {
+        write(join(root, name, "package.json"), JSON.stringify({ name, ...manifest }))
+        write(join(root, name, "lib/index.js"), "")
+      }
+      add("@someone/adapter", { dependencies: { "@a/near": "1" }, peerDependencies: { broken: "1" } })
+      add("@a/near", { optionalDependencies: { far: "1", gone: "1" } })
+      add("far", { dependencies: { "@a/near": "1" } })
+      add("other", {})
+      add("broken", {})
+      write(join(root, "broken/package.json"), "{")
+      const reasonWith = (name: string) => {
+        const path = join(root, name, "lib/index.js")
+        chmodSync(path, 0o666)
+        const folder = join(root, "@someone/adapter")
+        const reason = distrustReason(join(folder, "lib/index.js"), folder)
+        chmodSync(path, 0o644)
+        return reason === undefined ? "trusted" : reason.includes(path)
+      }
+      assert.deepStrictEqual(["@someone/adapter", "@a/near", "far", "broken", "other"].map(reasonWith), [
+        true,
+        true,
+        true,
+        true,
+        "trusted"
+      ])
+    })
+  )
+
   it.effect.prop(
     "finds any place at which others can change the code",
     [Place, Mode],

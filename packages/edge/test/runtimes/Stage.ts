@@ -37,7 +37,7 @@ export interface Played {
 export interface StageOptions {
   readonly grants?: EdgeOptions["grants"] & {}
   /** Before the Edge is started. */
-  readonly prepare?: (edge: EdgeProcess) => void
+  readonly prepare?: (edge: EdgeProcess) => unknown
 }
 
 /** Which run a prompt continues, and with which model. */
@@ -69,7 +69,7 @@ export class Stage {
     }
     const stage = new Stage(models, home, agentId, { env, grants })
     try {
-      prepare(stage.edge)
+      await prepare(stage.edge)
       await stage.edge.start()
     } catch (cause) {
       await stage.close()
@@ -91,6 +91,11 @@ export class Stage {
     await this.edge.remove()
     this.models.stop()
     rmSync(this.home, { recursive: true, force: true })
+  }
+
+  /** What the model was asked so far. */
+  get asked(): ReadonlyArray<string> {
+    return this.models.requests
   }
 
   /** Deletes a folder of the home that the program runs with. */

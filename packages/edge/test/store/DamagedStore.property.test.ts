@@ -14,6 +14,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
+import { examineStore } from "../../src/log/StoreExamination.ts"
 import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { findRun, insertRun, pageOfRuns, updateRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -182,8 +183,15 @@ const examine = async (bytes: Buffer): Promise<ReadonlyArray<RunId> | string> =>
       )
     )
   )
+  // The examination without an Edge finds at least what a reader finds. The Edge has changed the file by now, so this is another copy.
+  writeFileSync(join(home, "edge.db"), bytes)
+  for (const name of ["edge.db-wal", "edge.db-shm"]) rmSync(join(home, name), { force: true })
+  const finding = examineStore(home)
   rmSync(home, { recursive: true, force: true })
-  if (Exit.isSuccess(exit)) return exit.value
+  if (Exit.isSuccess(exit)) {
+    if (exit.value.length > 0) assert.isDefined(finding)
+    return exit.value
+  }
   const error = Cause.squash(exit.cause)
   if (
     error instanceof Error &&
@@ -208,6 +216,18 @@ describe("A damaged store", { timeout: 120_000 }, () => {
     )
   })
 
+  it("takes no unknown state of a log for one that is no longer kept", async () => {
+    const [first = runIdOf(1)] = ids
+    const file = join(folder, "state.db")
+    writeFileSync(file, sound)
+    const db = new Database(file)
+    db.prepare("UPDATE runs SET log = 'k' WHERE id = ?").run(first)
+    db.prepare("DELETE FROM events WHERE batch = (SELECT max(batch) FROM events WHERE run_id = ?)").run(first)
+    db.pragma("wal_checkpoint(TRUNCATE)")
+    db.close()
+    assert.deepStrictEqual(await examine(readFileSync(file)), [first])
+  })
+
   it("refuses one altered character of a payload, for that run alone", async () => {
     const [first = runIdOf(1)] = ids
     const bytes = Buffer.from(sound)
@@ -215,5 +235,11 @@ describe("A damaged store", { timeout: 120_000 }, () => {
     // A page that was split keeps a stale copy of what it gave away.
     for (let i = bytes.indexOf(wanted); i > 0; i = bytes.indexOf(wanted)) bytes.write("X", i + 8)
     assert.deepStrictEqual(await examine(bytes), [first])
+    const home = join(folder, "altered")
+    mkdirSync(home)
+    writeFileSync(join(home, "edge.db"), bytes)
+    assert.match(examineStore(home) ?? "", /^The stored events of a run are damaged\. Check the disk\./)
+    writeFileSync(join(home, "edge.db"), sound)
+    assert.isUndefined(examineStore(home))
   })
 })

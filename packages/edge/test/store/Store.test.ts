@@ -6,7 +6,7 @@ import { dirname, join } from "node:path"
 import type { Worker } from "node:worker_threads"
 import { FirstWriter, Store } from "../../src/store/Store.ts"
 import { RESTORE_HINT } from "../../src/store/StoreDamage.ts"
-import { examineStore } from "../../src/store/StoreExamination.ts"
+import { examineStore } from "../../src/log/StoreExamination.ts"
 import { startWriterThread } from "../../src/store/WriterThread.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { approvalsIn, insertApproval, storeContract } from "./StoreContract.ts"
@@ -146,7 +146,8 @@ describe("Store", () => {
       db.close()
       const { message } = yield* Effect.flip(Effect.scoped(open(file)))
       assert.include(message, file)
-      assert.include(message, `of a newer version (${version + 1}) than this program knows (${version})`)
+      assert.include(message, `of a newer version (${version + 1}) than this program supports (${version})`)
+      assert.strictEqual(examineStore(dirname(file)), `${message}.`)
       const after = new Database(file)
       assert.strictEqual(after.pragma("user_version", { simple: true }), version + 1)
       after.pragma(`user_version = ${version}`)
@@ -225,6 +226,15 @@ describe("Store", () => {
           `${file} is damaged: the table ${table} is missing. ${RESTORE_HINT}`
         )
       })
+  )
+
+  it.effect("finds no fault in a store of an older version, which the next start migrates", () =>
+    Effect.gen(function* () {
+      const file = yield* databaseFile
+      yield* Effect.scoped(open(file))
+      new Database(file).exec("DROP TABLE checksums; PRAGMA user_version = 1").close()
+      assert.isUndefined(examineStore(dirname(file)))
+    })
   )
 
   it.effect("says so when the file is a folder", () =>
