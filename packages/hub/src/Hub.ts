@@ -5,6 +5,8 @@
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer, Schedule } from "effect"
 import { Approvals } from "./approval/Approvals.ts"
+import { AttachmentReads } from "./attachment/AttachmentReads.ts"
+import { Uploads, uploadSweepLayer } from "./attachment/Uploads.ts"
 import { Audit } from "./audit/Audit.ts"
 import { AuditTrail } from "./audit/AuditTrail.ts"
 import { HubAuthority } from "./authority/HubAuthority.ts"
@@ -90,6 +92,8 @@ export const hubCoreLayer = Layer.mergeAll(
   Devices.layer,
   HubIdempotency.layer,
   SentMessages.layer,
+  AttachmentReads.layer,
+  Uploads.layer,
   MessageStore.layer,
   Projects.layer,
   ReadPositions.layer,
@@ -151,7 +155,9 @@ export const hubServicesLayer = Layer.mergeAll(
   Readiness.layer,
   SignInRate.layer,
   linkLayer,
-  streams
+  searchIndexerLayer,
+  streams,
+  uploadSweepLayer
 ).pipe(
   Layer.provideMerge(ClientAddress.layer),
   Layer.provideMerge(signInLayer),
@@ -164,6 +170,5 @@ export const hubLayer = Layer.mergeAll(
   HubServer.layer,
   keyExpiry,
   runRetentionLayer,
-  searchIndexerLayer,
   hubStoreMetricsLayer
 ).pipe(Layer.provideMerge(hubServicesLayer))

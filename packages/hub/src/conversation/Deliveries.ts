@@ -14,13 +14,14 @@ import { Targets } from "../edges/Targets.ts"
 import { Notices } from "../store/Notices.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
+import { openTaskStates } from "../task/TaskRow.ts"
 import { Tasks } from "../task/Tasks.ts"
 import { type InputServices, sendInputs } from "./LiveInputs.ts"
 import { type DeliveryServices, deliverNextTurn, type DueAgent } from "./NextTurn.ts"
 import { failExpired, settleEndedTasks } from "./TaskOutcomes.ts"
 
-/** Kinds of notices after which a message may be due. */
-const waking: ReadonlySet<NoticeKind> = new Set(["message", "task"])
+/** Kinds of notices after which a message may be due, or must fail. */
+const waking: ReadonlySet<NoticeKind> = new Set(["message", "task", "deviceEnded"])
 
 export class Deliveries extends Context.Service<
   Deliveries,
@@ -91,7 +92,7 @@ const MAX_DUE = 100
 
 const dueRows = storedRows("messages", Schema.Struct({ session_id: SessionId, recipient: AgentInstanceId }))
 
-/** Agents with a message and without a task, the longest waiting first, also removed ones. `deliverNextTurn` checks again under a lock. */
+/** Agents with a message, and without a task that can end, the longest waiting first, also removed ones. `deliverNextTurn` checks again under a lock. */
 const findDueAgents = ({ now, sql }: DeliveryServices) =>
   Effect.map(
     dueRows.all(sql`
@@ -99,12 +100,13 @@ const findDueAgents = ({ now, sql }: DeliveryServices) =>
       LEFT JOIN session_agents a ON a.session_id = m.session_id AND a.id = m.recipient
       WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL
         AND (m.expires_at IS NULL OR m.expires_at > ${now()})
-        AND NOT EXISTS (
-          SELECT 1 FROM tasks t WHERE t.agent_instance_id = a.id AND t.state IN ('pending', 'queued', 'dispatched', 'running')
+        AND (
+          NOT EXISTS (
+            SELECT 1 FROM tasks t WHERE t.state IN ${openTaskStates(sql)}
+              AND (t.agent_instance_id = a.id OR (t.place = a.place AND a.isolation IS DISTINCT FROM 'worktree'))
+          )
+          OR EXISTS (SELECT 1 FROM devices d WHERE d.id = a.target_id AND d.revoked_at IS NOT NULL)
         )
-        AND (a.isolation = 'worktree' OR NOT EXISTS (
-          SELECT 1 FROM tasks t WHERE t.place = a.place AND t.state IN ('pending', 'queued', 'dispatched', 'running')
-        ))
       GROUP BY m.session_id, m.recipient ORDER BY min(m.id) LIMIT ${MAX_DUE}`),
     (rows) =>
       rows.map(({ recipient, session_id }): DueAgent => ({ sessionId: session_id, agentId: recipient }))

@@ -2,6 +2,8 @@
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import { AgentInstanceId, MessageId, RunId, UserId } from "@corral/domain/identity/Ids"
 import { Schema } from "effect"
+import type { Attachment } from "@corral/domain/session/Attachment"
+import { attachmentsColumn } from "../session/MessageRow.ts"
 import { storedRows, Timestamp } from "../store/StoredRows.ts"
 
 const ExportedMessageRow = Schema.Struct({
@@ -13,6 +15,7 @@ const ExportedMessageRow = Schema.Struct({
   text: Schema.String,
   run_id: Schema.NullOr(RunId),
   state: Schema.NullOr(HubRunStatus),
+  attachments: attachmentsColumn,
   created_at: Timestamp
 })
 
@@ -29,6 +32,7 @@ export interface ExportedMessage {
   readonly createdAt: string
   readonly text: string
   readonly run?: { readonly id: RunId; readonly state: HubRunStatus }
+  readonly attachments?: ReadonlyArray<Attachment>
 }
 
 export const exportedMessageOf = (row: typeof ExportedMessageRow.Type): ExportedMessage => {
@@ -39,6 +43,7 @@ export const exportedMessageOf = (row: typeof ExportedMessageRow.Type): Exported
     author: { kind, id, name: row.name ?? id },
     createdAt: row.created_at.toISOString(),
     text: row.text,
-    ...(row.run_id === null || row.state === null ? {} : { run: { id: row.run_id, state: row.state } })
+    ...(row.run_id === null || row.state === null ? {} : { run: { id: row.run_id, state: row.state } }),
+    ...(row.attachments.length === 0 ? {} : { attachments: row.attachments })
   }
 }

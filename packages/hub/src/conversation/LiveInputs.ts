@@ -4,9 +4,8 @@
  * Guarantees: every Hub sends a message under the same command id, which the Edge executes once. Input that a run did not take is the next turn of
  * its agent once the run has ended: then its log is complete.
  */
-import { DeviceId, type MessageId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { AgentId, DeviceId, type MessageId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import { AgentId } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { Effect, type Scope, Schema } from "effect"
 import type { SqlError } from "effect/sql"
@@ -58,7 +57,7 @@ export const sendInputs = Effect.fn("Deliveries.sendInputs")(function* (
 
 const sendInput = Effect.fnUntraced(function* (services: InputServices, message: UserMessageRow) {
   const { router, sql } = services
-  const { contributors, id, session_id, text, to_run_id: runId, user_id: author } = message
+  const { attachments, contributors, id, session_id, text, to_run_id: runId, user_id: author } = message
   if (runId === null) return
   const run = yield* inputRunRows.first(
     sql`SELECT project_id, target_id, state, offer FROM runs WHERE id = ${runId}`
@@ -72,7 +71,8 @@ const sendInput = Effect.fnUntraced(function* (services: InputServices, message:
   const authors = [author, ...contributors]
   const refusal = yield* findAuthorRefusal(services, authors, run.project_id, place)
   if (refusal !== undefined) return yield* failInput(services, message, refusal)
-  const command = { runId, input: { text }, by: author, messageId: id }
+  const files = attachments.length === 0 ? {} : { attachments: { message: attachments, earlier: [] } }
+  const command = { runId, input: { text }, by: author, messageId: id, ...files }
   const isSent = yield* Effect.isSuccess(router.sendInput(run.target_id, command, inputKey(id)))
   // Otherwise the log of the run decides.
   if (!isSent) return

@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SessionAgentRow } from "../session/SessionAgentRow.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
+import { openTaskStates } from "../task/TaskRow.ts"
 
 const liveRunRows = storedRows("runs", Schema.Struct({ id: RunId, made: jsonColumn(CreateRun) }))
 
@@ -12,6 +13,6 @@ const liveRunRows = storedRows("runs", Schema.Struct({ id: RunId, made: jsonColu
 export const findLiveRun = (sql: SqlClient.SqlClient, { id }: Pick<SessionAgentRow, "id">) =>
   liveRunRows.first(sql`
     SELECT r.id, r.made FROM tasks t JOIN runs r ON r.id = t.run_id
-    WHERE t.agent_instance_id = ${id} AND t.state IN ('pending', 'queued', 'dispatched', 'running')
+    WHERE t.agent_instance_id = ${id} AND t.state IN ${openTaskStates(sql)}
       AND r.last_seq > 0 AND r.state NOT IN ('completed', 'failed', 'cancelled')
     ORDER BY r.id DESC LIMIT 1`)

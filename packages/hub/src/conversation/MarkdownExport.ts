@@ -29,10 +29,19 @@ export const codeBlock = (text: string): string => {
 export const markdownHead = ({ id, projectId, title }: Pick<Session, "id" | "projectId" | "title">): string =>
   `# ${escapeInline(title)}\n\n- Session: ${id}\n- Project: ${projectId}\n`
 
-export const markdownMessage = ({ author, createdAt, run, text }: ExportedMessage): string => {
+export const markdownMessage = ({
+  attachments = [],
+  author,
+  createdAt,
+  run,
+  text
+}: ExportedMessage): string => {
   const runLine = run === undefined ? "" : `\n- Run: ${run.id}, ${run.state}`
+  const files = attachments.map(
+    ({ bytes, id, mediaType, name }) => `\n- File: ${escapeInline(name)}, ${mediaType}, ${bytes} bytes, ${id}`
+  )
   return (
-    `\n## ${escapeInline(author.name)}\n\n- Author: ${author.kind} ${author.id}\n- Time: ${createdAt}${runLine}\n\n` +
+    `\n## ${escapeInline(author.name)}\n\n- Author: ${author.kind} ${author.id}\n- Time: ${createdAt}${runLine}${files.join("")}\n\n` +
     `${codeBlock(text)}\n`
   )
 }

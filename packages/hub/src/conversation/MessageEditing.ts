@@ -11,7 +11,7 @@ import { Effect } from "effect"
 import { lockProject } from "../project/ProjectLock.ts"
 import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
-import { SESSION_AGENT_COLUMNS, sessionAgentRows } from "../session/SessionAgentRow.ts"
+import { findSessionAgent } from "../session/SessionAgentStore.ts"
 import { lockActiveSession } from "../session/SessionLock.ts"
 import { noticeOf } from "../store/Notice.ts"
 import { authorOf, requireAgentTurn, type Sender, type SendingContext } from "./MessageSending.ts"
@@ -136,17 +136,17 @@ const find = Effect.fnUntraced(function* (
 const requireTurn = Effect.fnUntraced(function* (
   context: SendingContext,
   sender: Sender,
-  { mode, model, on_offline, recipient, session_id, text }: UserMessageRow
+  { attachments, mode, model, on_offline, recipient, session_id, text }: UserMessageRow
 ) {
   const { sql } = context
-  const agent = yield* sessionAgentRows.first(sql`
-    SELECT ${sql.literal(SESSION_AGENT_COLUMNS)} FROM session_agents WHERE session_id = ${session_id} AND id = ${recipient}`)
+  const agent = yield* findSessionAgent(sql, session_id, recipient)
   if (agent === undefined) return yield* new Conflict({ message: "The agent was removed from the session." })
   yield* requireAgentTurn(context, sender, agent, {
     text,
     mode: mode ?? "ask",
     model: model ?? undefined,
-    onOffline: on_offline ?? "fail"
+    onOffline: on_offline ?? "fail",
+    attachments
   })
 })
 

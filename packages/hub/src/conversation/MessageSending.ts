@@ -18,8 +18,10 @@ import type { ProjectProof } from "../authority/ProjectProof.ts"
 import type { EdgeRouter } from "../edges/EdgeRouter.ts"
 import type { Targets } from "../edges/Targets.ts"
 import { noteColumns, type UserMessageRow } from "../session/MessageRow.ts"
+import { findAttachmentRefusal, takeUploads } from "../attachment/MessageAttachments.ts"
 import { insertMessage } from "../session/MessageWrites.ts"
-import { SESSION_AGENT_COLUMNS, type SessionAgentRow, sessionAgentRows } from "../session/SessionAgentRow.ts"
+import type { SessionAgentRow } from "../session/SessionAgentRow.ts"
+import { findSessionAgent } from "../session/SessionAgentStore.ts"
 import { lockActiveSession } from "../session/SessionLock.ts"
 import { isRunOf } from "../session/SessionRuns.ts"
 import { titleSession } from "../session/SessionTitle.ts"
@@ -54,7 +56,7 @@ export const sendMessage = Effect.fnUntraced(function* (
   const { now, sql } = context
   const { proof } = sender
   const at = yield* lockActiveSession(sql, proof, sessionId, now())
-  const { runId } = message
+  const { attachments: uploads = [], runId } = message
   if (runId !== undefined && !(yield* isRunOf(sql, sessionId, runId))) return yield* new PermissionDenied()
   const agent = yield* findRecipient(context, sessionId, message)
   const row: Omit<UserMessageRow, "version"> = {
@@ -66,6 +68,7 @@ export const sendMessage = Effect.fnUntraced(function* (
     text: message.text,
     run_id: runId ?? null,
     recipient: "people",
+    attachments: yield* takeUploads(sql, authorOf(proof), sessionId, uploads, at),
     created_at: at
   }
   const addressed =
@@ -85,11 +88,12 @@ const findRecipient = Effect.fnUntraced(function* (
 ) {
   // A message about a run was a note before messages had recipients.
   if (to === "people" || (to === undefined && runId !== undefined)) return undefined
-  const agent = yield* sessionAgentRows.first(sql`
-    SELECT ${sql.literal(SESSION_AGENT_COLUMNS)} FROM session_agents WHERE session_id = ${sessionId}
-      AND id = COALESCE(${to ?? null}, (SELECT default_agent FROM sessions WHERE id = ${sessionId}))`)
-  if (to !== undefined && agent === undefined)
-    return yield* invalid("to", "Expected an agent of this session")
+  const agent = yield* findSessionAgent(
+    sql,
+    sessionId,
+    to ?? sql`(SELECT default_agent FROM sessions WHERE id = ${sessionId})`
+  )
+  if (to !== undefined && agent === undefined) return yield* invalid("to", "Expected an agent of the session")
   return agent
 })
 
@@ -101,12 +105,12 @@ const addressTo = Effect.fnUntraced(function* (
   message: CreateMessage
 ) {
   const { now, sql } = context
-  const { expiresAt, onOffline = "fail", when = "next" } = message
+  const { attachments = [], expiresAt, onOffline = "fail", when = "next" } = message
   const live = when === "now" ? yield* findLiveRun(sql, agent) : undefined
   if (live !== undefined) yield* checkInput(context, sender, agent, live.made, message)
   const mode = live?.made.mode ?? message.mode ?? narrowedMode(sender.principal, agent.mode)
   const model = live?.made.model ?? message.model ?? agent.model ?? undefined
-  yield* requireAgentTurn(context, sender, agent, { text: message.text, mode, model, onOffline })
+  yield* requireAgentTurn(context, sender, agent, { text: message.text, mode, model, onOffline, attachments })
   const limit = expiresAt === undefined ? undefined : { expiresAt, onOffline }
   return {
     recipient: agent.id,
@@ -152,11 +156,12 @@ export const requireAgentTurn = Effect.fnUntraced(function* (
     readonly mode: RunMode
     readonly model: string | undefined
     readonly onOffline: OnOffline
+    readonly attachments: ReadonlyArray<unknown>
   }
 ) {
   const { agent_id: agentId, isolation, target_id: targetId, workspace } = agent
   const { projectId } = proof
-  const { mode, model, onOffline, text } = turn
+  const { attachments, mode, model, onOffline, text } = turn
   const role = roleRefusal("task.create", proof.role)
   if (role !== undefined) return yield* role
   if (Buffer.byteLength(text) > MAX_PROMPT_BYTES)
@@ -165,6 +170,8 @@ export const requireAgentTurn = Effect.fnUntraced(function* (
   const author = authorOf(proof)
   const refusal = yield* findTargetRefusal(context, { author, projectId, targetId, workspace })
   if (refusal !== undefined) return yield* refusal
+  const tooOld = yield* findAttachmentRefusal(context.targets, targetId, attachments)
+  if (tooOld !== undefined) return yield* tooOld
   const create: CreateRun = {
     workspace,
     agentId,

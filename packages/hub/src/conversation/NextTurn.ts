@@ -5,28 +5,31 @@
  * place. The task's id derives from the message and its attempt, so a message has at most one task per attempt.
  */
 import { prove } from "@corral/domain/access/Authorization"
-import type { RequestId, SessionId, AgentInstanceId, TaskId, DeviceId } from "@corral/domain/identity/Ids"
-import { ProjectId } from "@corral/domain/identity/Ids"
+import {
+  type AgentInstanceId,
+  type DeviceId,
+  ProjectId,
+  type RequestId,
+  type SessionId,
+  type TaskId
+} from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { SessionState } from "@corral/domain/session/Session"
 import type { CreateTask } from "@corral/domain/task/Task"
 import { Effect, Result, Schema } from "effect"
 import { SqlError, type SqlClient } from "effect/sql"
-import { createHash } from "node:crypto"
 import type { Audit } from "../audit/Audit.ts"
 import type { Targets } from "../edges/Targets.ts"
 import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
 import { withdrawUndelivered } from "../session/MessageWithdrawal.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
-import {
-  SESSION_AGENT_COLUMNS,
-  type SessionAgentRow,
-  sessionAgentRows,
-  sharedPlaceOf
-} from "../session/SessionAgentRow.ts"
+import { type SessionAgentRow, sharedPlaceOf } from "../session/SessionAgentRow.ts"
+import { findSessionAgent } from "../session/SessionAgentStore.ts"
 import { derivedId } from "../store/DerivedId.ts"
 import { storedRows } from "../store/StoredRows.ts"
+import { openTaskStates } from "../task/TaskRow.ts"
 import type { Tasks } from "../task/Tasks.ts"
+import { attachmentsOfRun, findAttachmentRefusal } from "../attachment/MessageAttachments.ts"
 import { findAuthorRefusal } from "./MessageAuthors.ts"
 import { findTurnRoute, type TurnRoute } from "./TurnRoute.ts"
 
@@ -51,9 +54,6 @@ export type TurnResult =
 
 const idle: TurnResult = { _tag: "Idle" }
 
-/** First half of the advisory locks of places; idempotency keys use another one. */
-const LOCK_CLASS = 0x1de9
-
 const sessionPlaceRows = storedRows("sessions", Schema.Struct({ project_id: ProjectId, state: SessionState }))
 
 export const deliverNextTurn = (
@@ -64,21 +64,23 @@ export const deliverNextTurn = (
 
 const deliver = Effect.fnUntraced(function* (services: DeliveryServices, due: DueAgent) {
   const { sql } = services
-  const chosen = yield* findAgent(sql, due)
-  if (chosen === undefined) return yield* withdraw(services, due, due.agentId)
-  yield* sql`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::int, ${lockOf(chosen)}::int)`
+  const { agentId, sessionId } = due
+  const findAgent = findSessionAgent(sql, sessionId, agentId)
+  const chosen = yield* findAgent
+  if (chosen === undefined) return yield* withdraw(services, due, agentId)
+  yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`place ${sharedPlaceOf(chosen) ?? chosen.id}`}, 0))`
   yield* sql`
-    SELECT 1 FROM projects WHERE id = (SELECT project_id FROM sessions WHERE id = ${due.sessionId}) FOR KEY SHARE`
+    SELECT 1 FROM projects WHERE id = (SELECT project_id FROM sessions WHERE id = ${sessionId}) FOR KEY SHARE`
   const session = yield* sessionPlaceRows.first(
-    sql`SELECT project_id, state FROM sessions WHERE id = ${due.sessionId} FOR NO KEY UPDATE`
+    sql`SELECT project_id, state FROM sessions WHERE id = ${sessionId} FOR NO KEY UPDATE`
   )
   // Returned from a run that ended after the session was archived.
   if (session?.state !== "active") return yield* withdraw(services, due)
-  const agent = yield* findAgent(sql, due)
+  const agent = yield* findAgent
   if (agent === undefined || (yield* isBusy(sql, agent))) return idle
   const message = yield* userMessageRows.first(sql`
     SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
-    WHERE session_id = ${due.sessionId} AND recipient = ${due.agentId} AND delivery = 'pending' AND send_when = 'next'
+    WHERE session_id = ${sessionId} AND recipient = ${agentId} AND delivery = 'pending' AND send_when = 'next'
       AND task_id IS NULL AND (expires_at IS NULL OR expires_at > ${services.now()}) ORDER BY id LIMIT 1`)
   if (message === undefined) return idle
   const authors = [message.user_id, ...message.contributors]
@@ -96,6 +98,8 @@ const start = Effect.fnUntraced(function* (
   const { audit, sql, tasks } = services
   const { attempt, id: messageId, session_id, user_id: author } = message
   const route = yield* findTurnRoute(services, agent, message)
+  const tooOld = yield* findAttachmentRefusal(services.targets, agent.target_id, message.attachments)
+  if (tooOld !== undefined) return yield* fail(services, message, tooOld)
   const id = derivedId<TaskId>("tsk", message.created_at.getTime(), `${messageId} ${attempt}`)
   const claim = { principal: author, subject: projectId }
   const proof = yield* Effect.orDie(Effect.fromResult(prove("task.create", claim, undefined)))
@@ -104,7 +108,8 @@ const start = Effect.fnUntraced(function* (
       agentInstanceId: agent.id,
       place: sharedPlaceOf(agent),
       messageId,
-      requesters: [...new Set([...message.contributors, ...route.prompt.authors])]
+      requesters: [...new Set([...message.contributors, ...route.prompt.authors])],
+      attachments: attachmentsOfRun(message.attachments, route.prompt.attachments)
     })
   )
   if (Result.isFailure(created)) {
@@ -185,21 +190,12 @@ const fail = Effect.fnUntraced(function* (
   return failed
 })
 
-const findAgent = (sql: SqlClient.SqlClient, { agentId, sessionId }: DueAgent) =>
-  sessionAgentRows.first(sql`
-    SELECT ${sql.literal(SESSION_AGENT_COLUMNS)} FROM session_agents WHERE session_id = ${sessionId} AND id = ${agentId}`)
-
+/** A run of a revoked target never ends here, so it keeps no message waiting. */
 const isBusy = (sql: SqlClient.SqlClient, agent: SessionAgentRow) =>
   Effect.map(
     sql`
-      SELECT 1 FROM tasks WHERE state IN ('pending', 'queued', 'dispatched', 'running')
-        AND (agent_instance_id = ${agent.id} OR place = ${sharedPlaceOf(agent) ?? null}) LIMIT 1`,
+      SELECT 1 FROM tasks WHERE state IN ${openTaskStates(sql)}
+        AND (agent_instance_id = ${agent.id} OR place = ${sharedPlaceOf(agent) ?? null})
+        AND NOT EXISTS (SELECT 1 FROM devices WHERE id = ${agent.target_id} AND revoked_at IS NOT NULL) LIMIT 1`,
     (rows) => rows.length > 0
   )
-
-/** Two places with the same hash wait for each other; nothing else happens. */
-const lockOf = (agent: SessionAgentRow): number =>
-  createHash("sha256")
-    .update(sharedPlaceOf(agent) ?? agent.id)
-    .digest()
-    .readInt32BE(0)

@@ -47,7 +47,7 @@ export class ReadPositions extends Context.Service<
             SELECT r.message_id, ${unreadMessages(sql, reader, "r.session_id")} AS unread
             FROM session_reads r JOIN messages m ON m.session_id = r.session_id AND m.id = ${messageId}
             WHERE r.session_id = ${sessionId} AND r.user_id = ${reader}`)
-          // No such message in this session of the project.
+          // The session, of this project, has no such message.
           if (position === undefined) return yield* new PermissionDenied()
           return { sessionId, messageId: position.message_id, unread: position.unread }
         })

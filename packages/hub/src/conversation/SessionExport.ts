@@ -70,7 +70,8 @@ const messagesOf = (
   Stream.paginate(undefined as ExportedMessage | undefined, (last) =>
     Effect.map(
       exportedMessageRows.all(sql`
-        SELECT m.id, m.user_id, m.agent_instance_id, COALESCE(u.name, a.label) AS name, m.text, m.run_id, r.state, m.created_at
+        SELECT m.id, m.user_id, m.agent_instance_id, COALESCE(u.name, a.label) AS name, m.text, m.run_id, r.state, m.attachments,
+          m.created_at
         FROM messages m
         JOIN sessions s ON s.id = m.session_id AND s.project_id = ${projectId}
         LEFT JOIN users u ON u.id = m.user_id

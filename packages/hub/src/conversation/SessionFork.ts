@@ -2,7 +2,8 @@
  * Fork of a session: a new session of the same project with the conversation up to a message.
  *
  * Guarantees: messages, notes and answers are copied as history, in their order and with their times; no copy is delivered again. Messages that
- * reached no agent are left out. The agents are copied without their runtimes' conversations, so the next turn begins with a transcript.
+ * reached no agent are left out. The agents are copied without their runtimes' conversations, so the next turn begins with a transcript. Files of
+ * messages belong to both sessions.
  * Does not: copy runs. An answer refers to the run of the original session.
  */
 import type { Proof } from "@corral/domain/access/Authorization"
@@ -17,6 +18,7 @@ import {
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { shareUploads } from "../attachment/MessageAttachments.ts"
 import { lockProject } from "../project/ProjectLock.ts"
 import { limitTo } from "../store/Limit.ts"
 import { storedRows } from "../store/StoredRows.ts"
@@ -69,6 +71,7 @@ export class SessionFork extends Context.Service<
           yield* sql`INSERT INTO sessions ${sql.insert(session)}`
           yield* copyAgents(sql, sessionId, session, newAgents)
           yield* copyMessages(sql, sessionId, id, messages, newAgents)
+          yield* shareUploads(sql, id)
           return id
         }, sql.withTransaction)
       })
@@ -134,9 +137,9 @@ const copyMessages = (
   agents: NewIds
 ) => sql`
   INSERT INTO messages (id, session_id, user_id, agent_instance_id, text, run_id, recipient, mode, model, delivery, error, outcome,
-    contributors, version, created_at, edited_at)
+    contributors, attachments, version, created_at, edited_at)
   SELECT copied.new_id, ${to}, m.user_id, COALESCE(author.new_id, m.agent_instance_id), m.text, m.run_id,
-    COALESCE(recipient.new_id, m.recipient), m.mode, m.model, m.delivery, m.error, m.outcome, m.contributors, copied.n,
+    COALESCE(recipient.new_id, m.recipient), m.mode, m.model, m.delivery, m.error, m.outcome, m.contributors, m.attachments, copied.n,
     m.created_at, m.edited_at
   FROM ${idPairs(sql, messages)} AS copied (old_id, new_id, n)
   JOIN messages m ON m.session_id = ${from} AND m.id = copied.old_id

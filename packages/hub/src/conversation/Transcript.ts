@@ -6,8 +6,10 @@
  */
 import { AgentInstanceId, type MessageId, type SessionId, UserId } from "@corral/domain/identity/Ids"
 import { MAX_PROMPT_BYTES } from "@corral/domain/run/Run"
+import type { Attachment } from "@corral/domain/session/Attachment"
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
+import { attachmentsColumn } from "../session/MessageRow.ts"
 import { storedRows } from "../store/StoredRows.ts"
 
 /** Largest transcript, in bytes. */
@@ -24,16 +26,19 @@ const TranscriptTurn = Schema.Struct({
   agent_instance_id: Schema.NullOr(AgentInstanceId),
   label: Schema.NullOr(Schema.String),
   contributors: Schema.Array(UserId),
-  text: Schema.String
+  text: Schema.String,
+  attachments: attachmentsColumn
 })
 type TranscriptTurn = typeof TranscriptTurn.Type
 
 const turnRows = storedRows("messages", TranscriptTurn)
 
-/** A prompt that begins with a transcript, and the users whose messages it contains. */
+/** A prompt that begins with a transcript, the users whose messages it contains, and the files that it names. */
 export interface TranscribedPrompt {
   readonly text: string
   readonly authors: ReadonlyArray<UserId>
+  /** Newest first. */
+  readonly attachments: ReadonlyArray<Attachment>
 }
 
 /** The message after the conversation before it. */
@@ -44,7 +49,7 @@ export const withTranscript = Effect.fnUntraced(function* (
   message: string
 ) {
   const newestFirst = yield* turnRows.all(sql`
-    SELECT m.user_id, m.agent_instance_id, a.label, m.contributors, left(m.text, ${MAX_TRANSCRIPT_BYTES}) AS text
+    SELECT m.user_id, m.agent_instance_id, a.label, m.contributors, left(m.text, ${MAX_TRANSCRIPT_BYTES}) AS text, m.attachments
     FROM messages m LEFT JOIN session_agents a ON a.session_id = m.session_id AND a.id = m.agent_instance_id
     WHERE m.session_id = ${sessionId} AND m.id < ${before} AND (m.delivery = 'delivered' OR m.outcome IS NOT NULL)
     ORDER BY m.id DESC LIMIT ${MAX_MESSAGES}`)
@@ -59,6 +64,7 @@ export const transcribe = (
   const room = Math.min(MAX_TRANSCRIPT_BYTES, MAX_PROMPT_BYTES - Buffer.byteLength(message)) - OVERHEAD
   const entries: Array<string> = []
   const authors = new Set<UserId>()
+  const attachments: Array<Attachment> = []
   let used = 0
   for (const turn of newestFirst) {
     const entry = entryOf(turn)
@@ -66,17 +72,21 @@ export const transcribe = (
     if (used + size > room) break
     used += size
     entries.unshift(entry)
+    attachments.push(...turn.attachments.toReversed())
     for (const author of [turn.user_id, ...turn.contributors]) if (author !== null) authors.add(author)
   }
-  if (entries.length === 0) return { text: message, authors: [] }
+  if (entries.length === 0) return { text: message, authors: [], attachments: [] }
   const isCut = entries.length < newestFirst.length
   const lines = [INTRODUCTION, "", ...(isCut ? [LEFT_OUT] : []), ...entries, "", message]
-  return { text: lines.join("\n"), authors: [...authors] }
+  return { text: lines.join("\n"), authors: [...authors], attachments }
 }
 
 const OVERHEAD = Buffer.byteLength([INTRODUCTION, "", LEFT_OUT, "", ""].join("\n"))
 
-const entryOf = ({ agent_instance_id, label, text }: TranscriptTurn): string => {
+const entryOf = ({ agent_instance_id, attachments, label, text }: TranscriptTurn): string => {
   const name = agent_instance_id === null ? "User" : (label ?? "Agent")
-  return [`${name}:`, ...text.split(/\r\n|[\r\n\u2028\u2029]/)].map((line) => `| ${line}`).join("\n")
+  const files = attachments.map(({ name }) => `(Attached file: ${name})`)
+  return [`${name}:`, ...text.split(/\r\n|[\r\n\u2028\u2029]/), ...files]
+    .map((line) => `| ${line}`)
+    .join("\n")
 }

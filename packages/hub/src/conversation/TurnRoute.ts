@@ -19,7 +19,7 @@ export const findTurnRoute = Effect.fnUntraced(function* (
   agent: SessionAgentRow,
   { context, id, session_id, text }: UserMessageRow
 ) {
-  const prompt = { text, authors: [] }
+  const prompt = { text, authors: [], attachments: [] }
   const isAgain = context === "transcript"
   if (agent.conversation_run_id !== null && !isAgain) {
     const offer = yield* targets.lastOffer(agent.target_id)

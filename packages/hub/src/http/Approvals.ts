@@ -18,6 +18,7 @@ import { HubIdempotency } from "../HubIdempotency.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
+import { keyedWrite } from "./KeyedWrite.ts"
 import { requireRoute } from "./RouteCheck.ts"
 
 export const approvalEndpoints = HttpApiBuilder.group(
@@ -28,6 +29,7 @@ export const approvalEndpoints = HttpApiBuilder.group(
     const audit = yield* Audit
     const authority = yield* HubAuthority
     const idempotency = yield* HubIdempotency
+    const writeOnce = yield* keyedWrite
     const router = yield* EdgeRouter
     const targets = yield* Targets
 
@@ -60,13 +62,10 @@ export const approvalEndpoints = HttpApiBuilder.group(
         const { projectId, targetId } = approval
         const requested = decisionDetailsOf(approval, payload, originOf[kind])
         yield* authority.overApproval(id, requested)
-        const request = {
-          scope: `${userId} POST /client/approvals/${id}/decide`,
-          key: headers["idempotency-key"],
-          request: payload,
-          response: HubApproval
-        }
-        const stored = yield* idempotency.findAnswer(request)
+        const scope = `${userId} POST /client/approvals/${id}/decide`
+        const response = HubApproval
+        const key = headers["idempotency-key"]
+        const stored = yield* idempotency.findAnswer({ scope, key, request: payload, response })
         if (stored !== undefined) return yield* markReplayed(stored, true)
         // No transaction is open while the Edge decides. A repeated decision gets the same answer from the Edge.
         const decided =
@@ -83,11 +82,10 @@ export const approvalEndpoints = HttpApiBuilder.group(
           projectId,
           details: requested
         }
-        const { body, replayed: again } = yield* idempotency.runOnce(
-          request,
+        return yield* writeOnce(
+          { scope, headers, payload, response },
           audit.perform(auditedAction, outcome, (decided) => ({ details: decidedOf(requested, decided) }))
         )
-        return yield* markReplayed(body, again)
       }, withErrorObjects)
     })
   })

@@ -12,13 +12,16 @@ import {
   readConsole
 } from "./ConsoleFiles.ts"
 
-/** Content policy of the console: its own files and requests to its Hub; no inline script or style, no other origins. */
-export const consolePolicy = [
+/**
+ * Content policy of the console: its own files and requests to its Hub; no inline script or style, no other origins. `blob:` images are previews of
+ * files that the user attaches.
+ */
+const consolePolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "connect-src 'self'",
-  "img-src 'self'",
+  "img-src 'self' blob:",
   "font-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -93,7 +96,7 @@ const isNavigation = ({ headers }: Request, path: string): boolean =>
   path === "/" || /(^|,)\s*text\/html\s*(;|,|$)/i.test(headers.accept ?? "")
 
 /** Response to a GET or HEAD that no other route serves; `undefined` if the console has none. */
-export const consoleAnswer = (
+const consoleAnswer = (
   files: ConsoleFiles,
   request: Request
 ): HttpServerResponse.HttpServerResponse | undefined => {

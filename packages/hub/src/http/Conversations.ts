@@ -2,7 +2,6 @@
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { ExportFormat } from "@corral/domain/session/Conversation"
 import { Session } from "@corral/domain/session/Session"
-import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -11,9 +10,9 @@ import { HubAuthority } from "../authority/HubAuthority.ts"
 import { ReadPositions } from "../conversation/ReadPositions.ts"
 import { SessionExport } from "../conversation/SessionExport.ts"
 import { SessionFork } from "../conversation/SessionFork.ts"
-import { HubIdempotency } from "../HubIdempotency.ts"
 import { Sessions } from "../session/Sessions.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
+import { keyedWrite } from "./KeyedWrite.ts"
 
 const files: Readonly<Record<ExportFormat, { readonly contentType: string; readonly extension: string }>> = {
   markdown: { contentType: "text/markdown; charset=utf-8", extension: "md" },
@@ -28,7 +27,7 @@ export const conversationEndpoints = HttpApiBuilder.group(
     const authority = yield* HubAuthority
     const exports = yield* SessionExport
     const forks = yield* SessionFork
-    const idempotency = yield* HubIdempotency
+    const writeOnce = yield* keyedWrite
     const positions = yield* ReadPositions
     const sessions = yield* Sessions
 
@@ -51,19 +50,18 @@ export const conversationEndpoints = HttpApiBuilder.group(
         const proof = yield* authority.inSession("session.write", id)
         const request = {
           scope: `${proof.principal} POST /client/sessions/${id}/fork`,
-          key: headers["idempotency-key"],
-          request: payload,
+          headers,
+          payload,
           response: Session
         }
         const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
         const write = Effect.flatMap(forks.fork(proof, id, payload.messageId), (fork) =>
           sessions.get(proof, fork)
         )
-        const { body, replayed } = yield* idempotency.runOnce(
+        return yield* writeOnce(
           request,
           audit.perform(auditedAction, write, (fork: Session) => ({ resource: fork.id }))
         )
-        return yield* markReplayed(body, replayed)
       }, withErrorObjects)
     })
   })

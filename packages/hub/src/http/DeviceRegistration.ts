@@ -2,15 +2,14 @@
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { Device, type RegisterDevice } from "@corral/domain/device/Device"
 import { Unauthorized } from "@corral/domain/errors/Failures"
-import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { DeviceRegistration } from "../device/DeviceRegistration.ts"
-import { HubIdempotency } from "../HubIdempotency.ts"
 import { SignInStore } from "../signin/SignInStore.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
+import { keyedWrite } from "./KeyedWrite.ts"
 import { credentialOf } from "./RequestCredential.ts"
 
 export const deviceRegistrationEndpoints = HttpApiBuilder.group(
@@ -18,7 +17,7 @@ export const deviceRegistrationEndpoints = HttpApiBuilder.group(
   "deviceRegistration",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
-    const idempotency = yield* HubIdempotency
+    const writeOnce = yield* keyedWrite
     const registration = yield* DeviceRegistration
     const signIns = yield* SignInStore
 
@@ -40,18 +39,17 @@ export const deviceRegistrationEndpoints = HttpApiBuilder.group(
         const owner = yield* ownerOf(payload)
         const request = {
           scope: `${owner} POST /client/devices/register`,
-          key: headers["idempotency-key"],
-          request: payload,
+          headers,
+          payload,
           response: Device
         }
         const auditedAction = { action: "device.register", resource: owner, projectId: null } as const
-        const { body, replayed: again } = yield* idempotency.runOnce(
+        return yield* writeOnce(
           request,
           audit.performAs(owner, auditedAction, registration.register(owner, payload), ({ id }: Device) => ({
             resource: id
           }))
         )
-        return yield* markReplayed(body, again)
       }, withErrorObjects)
     })
   })

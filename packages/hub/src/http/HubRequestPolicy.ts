@@ -2,9 +2,11 @@
  * What the Hub asks of every request and upgrade: its own Host and Origin, one credential, a CSRF header on writes with the session cookie,
  * and a body of the expected kind. Pure. `SessionAuthority` verifies the credential later.
  */
+import { UPLOADS_PATH } from "@corral/domain/hub-api/Uploads"
 import { CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthority"
 import type { HttpRefusal } from "@corral/service/http/Refusal"
 import {
+  type BodyKind,
   headerOf,
   namesOfOrigins,
   RequestGuard,
@@ -53,8 +55,10 @@ export const hubRequestPolicy = (names: ServiceNames): RequestPolicy => ({
   names,
   allowsCrossSite: isNavigation,
   refusalOf: refusalOfCredentials,
-  bodyKindAt: (path) => (path === LOGOUT_PATH ? "form" : "json")
+  bodyKindAt: (path) => bodyKinds[path] ?? "json"
 })
+
+const bodyKinds: Readonly<Record<string, BodyKind>> = { [LOGOUT_PATH]: "form", [UPLOADS_PATH]: "file" }
 
 /** For a program that mounts the Hub's routes in its own server: the origin at which people reach them. */
 export const hubMountedAt = (publicUrl: string) =>

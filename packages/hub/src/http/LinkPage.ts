@@ -10,35 +10,18 @@ import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { randomBytes } from "node:crypto"
 import { ChatLinks } from "../chat/ChatLinks.ts"
+import { hubPage, hubPageHeaders } from "../page/HubPage.ts"
 import { SignInStore } from "../signin/SignInStore.ts"
-import { credentialOf } from "./RequestCredential.ts"
 import { linkPageScript } from "./LinkPageScript.ts"
-import { contentPolicy } from "./PagePolicy.ts"
+import { credentialOf } from "./RequestCredential.ts"
 import { beginLink, linkCookie } from "./SessionCookies.ts"
 
 /** Path prefix of the pages. */
 export const LINK_PAGE = "/link"
 
-const style = `
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 30rem; margin: 10vh auto; padding: 0 1rem; color-scheme: light dark }
-  button { font: inherit; padding: .5rem .75rem; margin: .5rem .25rem .5rem 0 }
-  dt { font-size: .85rem; opacity: .75 } dd { margin: 0 0 .75rem; overflow-wrap: anywhere; unicode-bidi: isolate }
-  dd b { unicode-bidi: isolate }
-  #number { font: 600 2.5rem/1.2 ui-monospace, monospace; letter-spacing: .2em }
-  #warning { border-left: 4px solid #c60; padding-left: .75rem }
-  [hidden] { display: none }
-`
-
 const script = linkPageScript({ csrfCookie: CSRF_COOKIE, csrfHeader: CSRF_HEADER, page: LINK_PAGE })
 
-const page = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="robots" content="noindex">
-<title>Corral</title>
-<style>${style}</style>
-<h1 id="title"></h1>
+const body = `<h1 id="title"></h1>
 <section id="both" hidden>
   <dl>
     <dt id="chat"></dt><dd id="account"></dd>
@@ -47,23 +30,15 @@ const page = `<!doctype html>
   </dl>
 </section>
 <section id="ask" hidden>
-  <p id="warning"></p>
-  <button id="cancel" type="button" autofocus></button>
-  <button id="confirm" type="button"></button>
+  <p id="warning" class="warning"></p>
+  <div class="buttons"><button id="cancel" type="button" autofocus></button><button id="confirm" type="button" class="primary"></button></div>
 </section>
-<section id="type" hidden><p id="how"></p><p id="number"></p></section>
-<p id="said" role="status"></p>
-<script type="module">${script}</script>
-</html>
-`
+<section id="type" hidden><p id="how"></p><p id="number" class="code"></p></section>
+<p id="said" role="status"></p>`
 
-const headers = {
-  "cache-control": "no-store",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-  "x-robots-tag": "noindex",
-  "content-security-policy": contentPolicy(script, style)
-}
+const page = hubPage({ title: "Corral", body, script, isPrivate: true })
+
+const headers = { ...hubPageHeaders(script), "x-robots-tag": "noindex" }
 
 const shown = HttpServerResponse.text(page, { contentType: "text/html; charset=utf-8", headers })
 

@@ -4,12 +4,10 @@ import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { Project, type ProjectMember } from "@corral/domain/project/Project"
 import { pageOf } from "@corral/service/http/Paged"
-import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
-import { HubIdempotency } from "../HubIdempotency.ts"
 import { projectPosition, Projects } from "../project/Projects.ts"
 import { linkOf, type PlacedLink } from "../project/WorkspaceLinkRow.ts"
 import { WorkspaceLinks } from "../project/WorkspaceLinks.ts"
@@ -17,11 +15,12 @@ import { Users } from "../signin/Users.ts"
 import { decodePosition } from "../store/Position.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import type { HubRequest } from "./HubRequest.ts"
+import { keyedWrite } from "./KeyedWrite.ts"
 
 const projectHandlers = Effect.gen(function* () {
   const audit = yield* Audit
   const authority = yield* HubAuthority
-  const idempotency = yield* HubIdempotency
+  const writeOnce = yield* keyedWrite
   const service = yield* Projects
 
   return {
@@ -35,21 +34,15 @@ const projectHandlers = Effect.gen(function* () {
 
     create: Effect.fnUntraced(function* ({ headers, payload }: HubRequest<"projects", "create">) {
       const { userId } = yield* CurrentPrincipal
-      const request = {
-        scope: `${userId} POST /client/projects`,
-        key: headers["idempotency-key"],
-        request: payload,
-        response: Project
-      }
+      const request = { scope: `${userId} POST /client/projects`, headers, payload, response: Project }
       const auditedAction = { action: "project.create", resource: userId, projectId: null } as const
-      const { body, replayed: again } = yield* idempotency.runOnce(
+      return yield* writeOnce(
         request,
         audit.perform(auditedAction, service.create(userId, payload), ({ id }: Project) => ({
           resource: id,
           projectId: id
         }))
       )
-      return yield* markReplayed(body, again)
     }, withErrorObjects),
 
     get: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"projects", "get">) {
@@ -58,9 +51,9 @@ const projectHandlers = Effect.gen(function* () {
 
     update: Effect.fnUntraced(function* ({ params: { id }, payload }: HubRequest<"projects", "update">) {
       const proof = yield* authority.inProject("project.update", id)
-      const decides = payload.approvals !== undefined
-      if (decides) yield* authority.inProject("policy.manage", id)
-      const action = decides ? ("policy.manage" as const) : ("project.update" as const)
+      const isPolicy = payload.approvals !== undefined || payload.chats !== undefined
+      if (isPolicy) yield* authority.inProject("policy.manage", id)
+      const action = isPolicy ? ("policy.manage" as const) : ("project.update" as const)
       return yield* audit.perform({ action, resource: id, projectId: id }, service.update(proof, payload))
     }, withErrorObjects),
 

@@ -8,7 +8,7 @@ import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/h
 import { csrfOf } from "../signin/SessionToken.ts"
 
 /** Binds a login to a browser. */
-export const LOGIN_COOKIE = "__Host-corral-login"
+const LOGIN_COOKIE = "__Host-corral-login"
 
 /** Binds the link of a chat account to the browser that opened its page. */
 const LINK_COOKIE = "__Host-corral-link"

@@ -3,22 +3,21 @@ import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { Message } from "@corral/domain/session/Message"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
-import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { Audit } from "../audit/Audit.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import type { Sender } from "../conversation/MessageSending.ts"
 import { SentMessages } from "../conversation/SentMessages.ts"
-import { HubIdempotency } from "../HubIdempotency.ts"
 import { MessageStore } from "../session/MessageStore.ts"
 import { decodeSeq } from "../store/Position.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import type { HubRequest } from "./HubRequest.ts"
+import { keyedWrite } from "./KeyedWrite.ts"
 
 export const messageHandlers = Effect.gen(function* () {
   const audit = yield* Audit
   const authority = yield* HubAuthority
-  const idempotency = yield* HubIdempotency
+  const writeOnce = yield* keyedWrite
   const sent = yield* SentMessages
   const messages = yield* MessageStore
 
@@ -46,6 +45,10 @@ export const messageHandlers = Effect.gen(function* () {
       return yield* pageOf(list, idPosition, (before, limit) => messages.list(proof, id, before, limit))
     }, withErrorObjects),
 
+    message: Effect.fnUntraced(function* ({ params: { id, messageId } }: HubRequest<"sessions", "message">) {
+      return yield* messages.get(yield* authority.inSession("project.read", id), id, messageId)
+    }, withErrorObjects),
+
     addMessage: Effect.fnUntraced(function* ({
       headers,
       params: { id },
@@ -54,15 +57,14 @@ export const messageHandlers = Effect.gen(function* () {
       const proof = yield* authority.inSession("session.write", id)
       const request = {
         scope: `${proof.principal} POST /client/sessions/${id}/messages`,
-        key: headers["idempotency-key"],
-        request: payload,
+        headers,
+        payload,
         response: Message
       }
       const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
       const sender = yield* senderOf(proof)
       const write = audit.perform(auditedAction, sent.send(sender, id, payload))
-      const { body, replayed: again } = yield* idempotency.runOnce(request, write)
-      return yield* markReplayed(body, again)
+      return yield* writeOnce(request, write)
     }, withErrorObjects)
   }
 })
@@ -70,7 +72,7 @@ export const messageHandlers = Effect.gen(function* () {
 export const messageChangeHandlers = Effect.gen(function* () {
   const audit = yield* Audit
   const authority = yield* HubAuthority
-  const idempotency = yield* HubIdempotency
+  const writeOnce = yield* keyedWrite
   const sent = yield* SentMessages
 
   return {
@@ -101,14 +103,13 @@ export const messageChangeHandlers = Effect.gen(function* () {
       const sender = yield* senderOf(proof)
       const request = {
         scope: `${proof.principal} POST /client/sessions/${sessionId}/messages/${id}/retry`,
-        key: headers["idempotency-key"],
-        request: {},
+        headers,
+        payload: {},
         response: Message
       }
       const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
       const write = audit.perform(auditedAction, sent.retry(sender, { sessionId, id }))
-      const { body, replayed: again } = yield* idempotency.runOnce(request, write)
-      return yield* markReplayed(body, again)
+      return yield* writeOnce(request, write)
     }, withErrorObjects)
   }
 })

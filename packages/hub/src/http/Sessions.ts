@@ -4,24 +4,24 @@ import { Session } from "@corral/domain/session/Session"
 import { AgentInstance } from "@corral/domain/run/AgentProfile"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
-import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
+import { requireChatMode } from "../authority/ChatMode.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { Inventory } from "../device/Inventory.ts"
-import { HubIdempotency } from "../HubIdempotency.ts"
 import { SessionAgentStore } from "../session/SessionAgentStore.ts"
 import { sessionPosition, Sessions } from "../session/Sessions.ts"
 import { decodePosition } from "../store/Position.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import type { HubRequest } from "./HubRequest.ts"
+import { keyedWrite } from "./KeyedWrite.ts"
 import { messageChangeHandlers, messageHandlers } from "./SessionMessages.ts"
 
 const sessionHandlers = Effect.gen(function* () {
   const audit = yield* Audit
   const authority = yield* HubAuthority
-  const idempotency = yield* HubIdempotency
+  const writeOnce = yield* keyedWrite
   const service = yield* Sessions
 
   return {
@@ -42,16 +42,15 @@ const sessionHandlers = Effect.gen(function* () {
       const proof = yield* authority.inProject("session.write", projectId)
       const request = {
         scope: `${proof.principal} POST /client/sessions`,
-        key: headers["idempotency-key"],
-        request: payload,
+        headers,
+        payload,
         response: Session
       }
       const auditedAction = { action: "session.write", resource: projectId, projectId } as const
-      const { body, replayed: again } = yield* idempotency.runOnce(
+      return yield* writeOnce(
         request,
         audit.perform(auditedAction, service.create(proof, payload), ({ id }: Session) => ({ resource: id }))
       )
-      return yield* markReplayed(body, again)
     }, withErrorObjects),
 
     get: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"sessions", "get">) {
@@ -70,7 +69,7 @@ const agentHandlers = Effect.gen(function* () {
   const agents = yield* SessionAgentStore
   const audit = yield* Audit
   const authority = yield* HubAuthority
-  const idempotency = yield* HubIdempotency
+  const writeOnce = yield* keyedWrite
   const inventory = yield* Inventory
 
   return {
@@ -92,14 +91,18 @@ const agentHandlers = Effect.gen(function* () {
       const target = yield* authority.toTarget(payload.targetId)
       const request = {
         scope: `${proof.principal} POST /client/sessions/${id}/agents`,
-        key: headers["idempotency-key"],
-        request: payload,
+        headers,
+        payload,
         response: AgentInstance
       }
       const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
-      const write = audit.perform(auditedAction, agents.add(proof, id, target, payload))
-      const { body, replayed: again } = yield* idempotency.runOnce(request, write)
-      return yield* markReplayed(body, again)
+      // The agent's mode is the default of everyone's messages to it.
+      const allowed = requireChatMode(yield* CurrentPrincipal, payload.mode ?? "ask")
+      const write = audit.perform(
+        auditedAction,
+        Effect.andThen(allowed, agents.add(proof, id, target, payload))
+      )
+      return yield* writeOnce(request, write)
     }, withErrorObjects),
 
     removeAgent: Effect.fnUntraced(function* ({

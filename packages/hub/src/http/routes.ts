@@ -31,6 +31,7 @@ import { searchEndpoints } from "./Search.ts"
 import { sessionEndpoints } from "./Sessions.ts"
 import { signInEndpoints } from "./SignIn.ts"
 import { taskEndpoints } from "./Tasks.ts"
+import { uploadEndpoints } from "./Uploads.ts"
 
 export const hubServerRoutes = HttpApiBuilder.layer(HubApi).pipe(
   Layer.provide([
@@ -40,6 +41,7 @@ export const hubServerRoutes = HttpApiBuilder.layer(HubApi).pipe(
     apiKeyEndpoints,
     sessionEndpoints,
     conversationEndpoints,
+    uploadEndpoints,
     searchEndpoints,
     projectEndpoints,
     deviceRegistrationEndpoints,

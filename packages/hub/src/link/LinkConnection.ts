@@ -23,6 +23,7 @@ import {
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { Cause, Effect, Latch, Stream } from "effect"
 import { SqlError } from "effect/sql"
+import type { AttachmentReads } from "../attachment/AttachmentReads.ts"
 import type { RunLog } from "../run/RunLog.ts"
 import type { Commands } from "../edges/Commands.ts"
 import { PushQueue } from "./PushQueue.ts"
@@ -33,6 +34,7 @@ import { type Challenge, hasSigned, newChallenge, invalidDeviceProof, type Proof
 
 /** Services shared by all connections of a Hub. */
 export interface LinkServices {
+  readonly attachments: AttachmentReads["Service"]
   readonly commands: Commands["Service"]
   readonly leases: Leases["Service"]
   readonly log: RunLog["Service"]
@@ -112,6 +114,14 @@ export class LinkConnection {
     Commands: ({ generation }) => this.commands(generation),
     CommandDone: ({ commandId, generation, outcome }) =>
       this.respond(this.commandDone(generation, commandId, outcome)),
+    ReadAttachment: ({ attachmentId, generation, offset, runId }) =>
+      this.respond(
+        Effect.flatMap(this.requireLink(generation), ({ deviceId }) =>
+          Effect.map(this.services.attachments.read(deviceId, runId, attachmentId, offset), (bytes) => ({
+            base64: Buffer.from(bytes).toString("base64")
+          }))
+        )
+      ),
     // Queued before the next message is read, so that pushes are stored in the order of their arrival.
     PushEvents: ({ batches, generation }) => this.respond(this.push(generation, batches))
   })

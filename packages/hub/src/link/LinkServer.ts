@@ -14,6 +14,7 @@ import type { Duplex } from "node:stream"
 import { type WebSocket, WebSocketServer } from "ws"
 import { HubConfig } from "../config/HubConfig.ts"
 import type { LinkOptions } from "../config/LinkOptions.ts"
+import { AttachmentReads } from "../attachment/AttachmentReads.ts"
 import { Commands } from "../edges/Commands.ts"
 import { hubMetrics } from "../HubMetrics.ts"
 import { RunLog } from "../run/RunLog.ts"
@@ -88,6 +89,7 @@ const linkServices = Effect.fnUntraced(function* (
   const foreign = yield* ForeignPushes
   const services: LinkServices = {
     accessSeconds: options.accessSeconds ?? linkDefaults.accessSeconds,
+    attachments: yield* AttachmentReads,
     commands: yield* Commands,
     leases: yield* Leases,
     log: yield* RunLog,

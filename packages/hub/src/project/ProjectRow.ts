@@ -1,6 +1,12 @@
 /** Codec of the table `projects`, with the role of the reader. */
 import { ProjectId } from "@corral/domain/identity/Ids"
-import { Approvers, type Project, ProjectRole, ProjectVisibility } from "@corral/domain/project/Project"
+import {
+  Approvers,
+  ChatAnswers,
+  type Project,
+  ProjectRole,
+  ProjectVisibility
+} from "@corral/domain/project/Project"
 import { Schema } from "effect"
 import { storedRows, Timestamp } from "../store/StoredRows.ts"
 
@@ -11,6 +17,7 @@ const ProjectRow = Schema.Struct({
   visibility: ProjectVisibility,
   approvers: Approvers,
   own_requests: Schema.Boolean,
+  chat_answers: ChatAnswers,
   created_at: Timestamp,
   updated_at: Timestamp,
   /** Null for a reader who is not a member. */
@@ -26,6 +33,7 @@ export const projectRows = storedRows("projects", ProjectRow)
 
 export const projectOf = ({
   approvers,
+  chat_answers,
   created_at,
   description,
   id,
@@ -40,6 +48,7 @@ export const projectOf = ({
   ...(description === null ? {} : { description }),
   visibility,
   approvals: { approvers, ownRequests: own_requests },
+  chats: { answers: chat_answers },
   // Users who are not members can read internal projects.
   role: role ?? "viewer",
   createdAt: created_at.toISOString(),

@@ -12,6 +12,7 @@ import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import {
   type CreateProject,
   defaultApprovals,
+  defaultChats,
   type Project,
   type ProjectMember,
   ProjectRole,
@@ -90,33 +91,16 @@ export class Projects extends Context.Service<
       })
 
       return Projects.of({
-        create: Effect.fn("Projects.create")(function* (
-          owner,
-          { description, name, visibility = "private" }
-        ) {
-          const at = now()
-          const id = mint<ProjectId>("prj", at.getTime())
-          const row = {
-            id,
-            name,
-            description: description ?? null,
-            visibility,
-            approvers: defaultApprovals.approvers,
-            own_requests: defaultApprovals.ownRequests,
-            created_at: at,
-            updated_at: at
-          }
-          yield* sql`INSERT INTO projects ${sql.insert(row)}`
-          const membership = { project_id: id, user_id: owner, role: "owner", added_at: at }
-          yield* sql`INSERT INTO project_members ${sql.insert(membership)}`
-          return projectOf({ ...row, role: "owner" })
-        }),
+        create: createOf(sql, now),
 
         list: listOf(sql),
 
         get,
 
-        update: Effect.fn("Projects.update")(function* (proof, { approvals, description, name, visibility }) {
+        update: Effect.fn("Projects.update")(function* (
+          proof,
+          { approvals, chats, description, name, visibility }
+        ) {
           yield* sql`
             UPDATE projects SET
               name = COALESCE(${name ?? null}, name),
@@ -124,6 +108,7 @@ export class Projects extends Context.Service<
               visibility = COALESCE(${visibility ?? null}, visibility),
               approvers = COALESCE(${approvals?.approvers ?? null}, approvers),
               own_requests = COALESCE(${approvals?.ownRequests ?? null}, own_requests),
+              chat_answers = COALESCE(${chats?.answers ?? null}, chat_answers),
               updated_at = GREATEST(updated_at, ${now()})
             WHERE id = ${proof.subject}`
           yield* notifyChanged(proof.subject)
@@ -151,6 +136,30 @@ export class Projects extends Context.Service<
     })
   )
 }
+
+const createOf = (sql: SqlClient.SqlClient, now: () => Date) =>
+  Effect.fn("Projects.create")(function* (
+    owner: UserId,
+    { description, name, visibility = "private" }: CreateProject
+  ) {
+    const at = now()
+    const id = mint<ProjectId>("prj", at.getTime())
+    const row = {
+      id,
+      name,
+      description: description ?? null,
+      visibility,
+      approvers: defaultApprovals.approvers,
+      own_requests: defaultApprovals.ownRequests,
+      chat_answers: defaultChats.answers,
+      created_at: at,
+      updated_at: at
+    }
+    yield* sql`INSERT INTO projects ${sql.insert(row)}`
+    const membership = { project_id: id, user_id: owner, role: "owner", added_at: at }
+    yield* sql`INSERT INTO project_members ${sql.insert(membership)}`
+    return projectOf({ ...row, role: "owner" })
+  })
 
 /** Two scans, each in the order of an index: the reader's projects, and the other projects that everyone may read. */
 const listOf = (sql: SqlClient.SqlClient) =>

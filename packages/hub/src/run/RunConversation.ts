@@ -4,8 +4,14 @@
  *
  * Guarantees: an answer is added once. Further input that the log of an ended run does not contain becomes the next turn of its agent.
  */
-import type { MessageId, RunId, SessionId, TaskId } from "@corral/domain/identity/Ids"
-import { AgentInstanceId, MessageId as MessageIdSchema } from "@corral/domain/identity/Ids"
+import {
+  AgentInstanceId,
+  MessageId,
+  type RunId,
+  type SessionId,
+  type TaskId
+} from "@corral/domain/identity/Ids"
+import type { RunFailure } from "@corral/domain/run/Run"
 import type { AnswerOutcome } from "@corral/domain/session/Message"
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -30,7 +36,7 @@ const taskTurnRows = storedRows(
   "tasks",
   Schema.Struct({
     agent_instance_id: Schema.NullOr(AgentInstanceId),
-    message_id: Schema.NullOr(MessageIdSchema)
+    message_id: Schema.NullOr(MessageId)
   })
 )
 
@@ -148,13 +154,19 @@ export const releaseInputs = Effect.fnUntraced(function* (
   }
 })
 
+/** Failures that say nothing about the conversation: the runtime may have acted on the message. */
+const isOfEdge = ({ code, details }: RunFailure): boolean =>
+  code === "run_timeout" || details?.["reason"] === "edge_restarted" || details?.["reason"] === "store_failed"
+
 /** A runtime that could not continue its conversation said nothing: the message starts a new run, with the conversation as a text. */
 const replacesResume = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { id, run, sessionId }: TalkingRun,
   messageId: MessageId
 ) {
-  if (run.mirror.state !== "failed" || !(yield* failedBeforeOutput(sql, id, run.lastSeq))) return false
+  const { error } = run.mirror.summary
+  if (run.mirror.state !== "failed" || (error !== undefined && isOfEdge(error))) return false
+  if (!(yield* failedBeforeOutput(sql, id, run.lastSeq))) return false
   const returned = yield* changeMessage(
     sql,
     sessionId,

@@ -12,19 +12,15 @@ const MAX_TEXT = 32_768
 export const searchableText = (text: string): string =>
   text.slice(0, MAX_TEXT).toWellFormed().replaceAll("\0", "\uFFFD").normalize("NFC")
 
-/** Chinese characters fold to themselves. */
-const foldCharacter = (character: string): string =>
-  character >= "\u4e00" && character <= "\u9fff" ? character : character.normalize("NFKC").toLowerCase()
+/** Characters that folding may change, besides those of ASCII. Chinese characters fold to themselves. */
+const foldable = /[^\0-\x7f\u4e00-\u9fff]/gu
+
+const foldCharacter = (character: string): string => character.normalize("NFKC").toLowerCase()
 
 const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text)
 
 /** Folds a searchable text. */
-export const foldText = (text: string): string => {
-  if (isAscii(text)) return text.toLowerCase()
-  let folded = ""
-  for (const character of text) folded += foldCharacter(character)
-  return folded
-}
+export const foldText = (text: string): string => text.replaceAll(foldable, foldCharacter).toLowerCase()
 
 /** Distinct words of a query, folded. */
 export const foldedWords = (query: string): ReadonlyArray<string> => [
@@ -41,7 +37,7 @@ export const unfoldedIndex = (text: string, foldedIndex: number): number => {
   let index = 0
   let folded = 0
   for (const character of text) {
-    folded += foldCharacter(character).length
+    folded += character.search(foldable) === -1 ? 1 : foldCharacter(character).length
     if (folded > foldedIndex) return index
     index += character.length
   }

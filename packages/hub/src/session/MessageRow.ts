@@ -10,9 +10,13 @@ import {
   MessageRecipient,
   MessageTime
 } from "@corral/domain/session/Message"
+import { Attachment } from "@corral/domain/session/Attachment"
 import { OnOffline } from "@corral/domain/task/Task"
 import { Schema } from "effect"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
+
+/** Files of a message. They do not change. */
+export const attachmentsColumn = jsonColumn(Schema.Array(Attachment))
 
 const columns = {
   id: MessageId,
@@ -39,6 +43,7 @@ const columns = {
   contributors: Schema.Array(UserId),
   /** Whether the message is the prompt of a task that was created without it. */
   from_task: Schema.Boolean,
+  attachments: attachmentsColumn,
   version: Schema.Int,
   created_at: Timestamp,
   edited_at: Schema.NullOr(Timestamp)
@@ -77,6 +82,7 @@ export const noteColumns = {
   outcome: null,
   contributors: [],
   from_task: false,
+  attachments: [],
   edited_at: null
 } as const
 
@@ -112,6 +118,7 @@ export const messageOf = (row: MessageRow): Message => {
     ...(row.send_when === null ? {} : { when: row.send_when }),
     ...(row.mode === null ? {} : { mode: row.mode }),
     ...(row.model === null ? {} : { model: row.model }),
+    ...(row.attachments.length === 0 ? {} : { attachments: row.attachments }),
     ...(delivery === undefined ? {} : { delivery }),
     ...(row.outcome === null ? {} : { outcome: row.outcome }),
     // The error of a delivery is in the delivery.

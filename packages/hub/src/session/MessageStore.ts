@@ -1,6 +1,7 @@
 /** Messages of a session, read. The output of runs is in their events, not here. */
 import type { Proof } from "@corral/domain/access/Authorization"
-import type { SessionId } from "@corral/domain/identity/Ids"
+import { PermissionDenied } from "@corral/domain/errors/Failures"
+import type { MessageId, SessionId } from "@corral/domain/identity/Ids"
 import type { Message } from "@corral/domain/session/Message"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -10,6 +11,11 @@ import { MESSAGE_COLUMNS, messageOf, messageRows } from "./MessageRow.ts"
 export class MessageStore extends Context.Service<
   MessageStore,
   {
+    readonly get: (
+      proof: Proof<"project.read">,
+      sessionId: SessionId,
+      id: MessageId
+    ) => Effect.Effect<Message, PermissionDenied | SqlError.SqlError>
     /** Messages before an id, newest first. */
     readonly list: (
       proof: Proof<"project.read">,
@@ -36,6 +42,11 @@ export class MessageStore extends Context.Service<
         WHERE session_id = (SELECT id FROM sessions WHERE id = ${sessionId} AND project_id = ${projectId})`
 
       return MessageStore.of({
+        get: Effect.fnUntraced(function* ({ subject }, sessionId, id) {
+          const row = yield* messageRows.first(sql`${ofSession(subject, sessionId)} AND id = ${id}`)
+          return row === undefined ? yield* new PermissionDenied() : messageOf(row)
+        }),
+
         list: Effect.fnUntraced(function* ({ subject }, sessionId, before, limit) {
           const rows = yield* messageRows.all(sql`
             ${ofSession(subject, sessionId)} ${before === undefined ? sql`` : sql`AND id < ${before}`}

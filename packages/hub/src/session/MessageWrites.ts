@@ -13,13 +13,14 @@ import { MESSAGE_COLUMNS, type MessageRow, messageRows } from "./MessageRow.ts"
 
 const versionRows = storedRows("sessions", Schema.Struct({ message_version: Schema.Int }))
 
-/** The next version of the session's messages. Locks the session, so versions become visible in their order. */
-const nextVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sessionId: SessionId) {
-  const row = yield* versionRows.first(sql`
-    UPDATE sessions SET message_version = message_version + 1 WHERE id = ${sessionId} RETURNING message_version`)
-  // Only after the project was deleted; its messages are gone too.
-  return row?.message_version ?? 0
-})
+/** The next version of the session's messages where the condition holds. Locks the session, so versions become visible in their order. */
+const nextVersion = (sql: SqlClient.SqlClient, sessionId: SessionId, condition: Statement.Fragment) =>
+  Effect.map(
+    versionRows.first(sql`
+      UPDATE sessions SET message_version = message_version + 1 WHERE sessions.id = ${sessionId} AND ${condition}
+      RETURNING message_version`),
+    (row) => row?.message_version
+  )
 
 /** For a `RETURNING` clause. */
 const messageNotice = (sql: SqlClient.SqlClient) =>
@@ -30,14 +31,18 @@ export const insertMessage = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   row: Omit<MessageRow, "version">
 ): Effect.fn.Return<MessageRow | undefined, SqlError.SqlError> {
-  const version = yield* nextVersion(sql, row.session_id)
-  const stored = { ...row, version, error: row.error === null ? null : JSON.stringify(row.error) }
+  const version = yield* nextVersion(sql, row.session_id, sql`TRUE`)
+  // The project was deleted meanwhile, and its sessions with it.
+  if (version === undefined) return undefined
+  const attachments = JSON.stringify(row.attachments)
+  const error = row.error === null ? null : JSON.stringify(row.error)
+  const stored = { ...row, version, attachments, error }
   return yield* messageRows.first(sql`
     INSERT INTO messages ${sql.insert(stored)} ON CONFLICT DO NOTHING
     RETURNING ${sql.literal(MESSAGE_COLUMNS)}, ${messageNotice(sql)}`)
 })
 
-/** Changes a message if the condition still holds. Returns nothing where it does not. */
+/** Changes a message if the condition holds. Returns nothing, and leaves the session as it is, where it does not. */
 export const changeMessage = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   sessionId: SessionId,
@@ -45,8 +50,10 @@ export const changeMessage = Effect.fnUntraced(function* (
   change: Statement.Fragment,
   condition: Statement.Fragment
 ): Effect.fn.Return<MessageRow | undefined, SqlError.SqlError> {
-  const version = yield* nextVersion(sql, sessionId)
+  const matching = sql`session_id = ${sessionId} AND id = ${id} AND ${condition}`
+  const version = yield* nextVersion(sql, sessionId, sql`EXISTS (SELECT 1 FROM messages WHERE ${matching})`)
+  if (version === undefined) return undefined
   return yield* messageRows.first(sql`
-    UPDATE messages SET version = ${version}, ${change} WHERE session_id = ${sessionId} AND id = ${id} AND ${condition}
+    UPDATE messages SET version = ${version}, ${change} WHERE ${matching}
     RETURNING ${sql.literal(MESSAGE_COLUMNS)}, ${messageNotice(sql)}`)
 })

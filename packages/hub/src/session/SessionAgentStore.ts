@@ -14,7 +14,7 @@ import {
 import type { AgentInstanceId, DeviceId, SessionId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { Inventory } from "../device/Inventory.ts"
 import { limitTo } from "../store/Limit.ts"
 import {
@@ -125,6 +125,16 @@ export const agentsOf = (
       sql`SELECT ${columns(sql)} FROM session_agents WHERE session_id = ${sessionId} ORDER BY id`
     ),
     (rows) => rows.map(agentInstanceOf)
+  )
+
+/** An agent of the session. The id may be an expression. No agent has the id NULL. */
+export const findSessionAgent = (
+  sql: SqlClient.SqlClient,
+  sessionId: SessionId,
+  id: string | Statement.Fragment | null
+): Effect.Effect<SessionAgentRow | undefined, SqlError.SqlError> =>
+  sessionAgentRows.first(
+    sql`SELECT ${columns(sql)} FROM session_agents WHERE session_id = ${sessionId} AND id = ${id}`
   )
 
 /** Whether the session has this agent. */

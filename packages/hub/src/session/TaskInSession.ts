@@ -12,6 +12,7 @@ import type {
   TaskId,
   UserId
 } from "@corral/domain/identity/Ids"
+import type { CommandAttachments } from "@corral/domain/link/EdgeCommand"
 import type { CreateRun } from "@corral/domain/run/Run"
 import type { OnOffline } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
@@ -52,6 +53,8 @@ export interface TaskTurn {
   readonly messageId: MessageId
   /** Users besides the author whose messages the run receives. */
   readonly requesters: ReadonlyArray<UserId>
+  /** Files that the run receives. */
+  readonly attachments?: CommandAttachments | undefined
 }
 
 /** Adds the agent and the message. `undefined` in a session that is read-only. */

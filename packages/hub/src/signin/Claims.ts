@@ -58,7 +58,7 @@ export const identityOf = (claims: Claims, config: OidcConfig, subject: string):
  *
  * Reads the raw claim. The shown address is shortened and cleaned, so it can end in the middle of the real domain.
  */
-export const emailDomainOf = (claims: Claims, path: string): string | undefined => {
+const emailDomainOf = (claims: Claims, path: string): string | undefined => {
   if (emailOf(claims, path) === undefined) return undefined
   const value = claimAt(claims, path)
   const [, domain] = (typeof value === "string" ? ADDRESS.exec(value) : undefined) ?? []

@@ -12,7 +12,7 @@ import type { Adapter, AdapterPayload, Configuration, Provider } from "oidc-prov
 import { HubConfig } from "../config/HubConfig.ts"
 import { IdentityProvider } from "./IdentityProvider.ts"
 import { oidcDefaults } from "../config/OidcConfig.ts"
-import { signInPage } from "./SignInPage.ts"
+import { signInPage, signInPolicy } from "./SignInPage.ts"
 
 export class DevelopmentProviderFailed extends Data.TaggedError("DevelopmentProviderFailed")<{
   readonly message: string
@@ -132,7 +132,10 @@ const answerInteraction = async (
   // For a native client the library requires consent too. The typed name is the consent.
   if (prompt.name !== "login") return provider.interactionFinished(request, response, { consent: {} })
   const name = request.method === "POST" ? await nameIn(request) : undefined
-  if (name === undefined) return end(response, 200, signInPage(proposed), "text/html; charset=utf-8")
+  if (name === undefined) {
+    const page = signInPage(proposed, request.headers["accept-language"])
+    return end(response, 200, page, "text/html; charset=utf-8")
+  }
   await provider.interactionFinished(request, response, { login: { accountId: name } })
 }
 
@@ -158,7 +161,7 @@ const end = (response: ServerResponse, status: number, body: string, type = "tex
     "Content-Type": type,
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+    "Content-Security-Policy": signInPolicy
   })
   response.end(body)
 }

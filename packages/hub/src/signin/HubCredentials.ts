@@ -83,7 +83,7 @@ export class HubCredentials extends Context.Service<
 }
 
 /** Whether a key with these scopes may call an endpoint. */
-export const isOpenToKey = (scopes: ReadonlyArray<ApiKeyScope>, { method, path }: Endpoint): boolean => {
+const isOpenToKey = (scopes: ReadonlyArray<ApiKeyScope>, { method, path }: Endpoint): boolean => {
   if (method === "GET" || method === "HEAD")
     return scopes.includes("read") && (!path.startsWith("/client/auth/") || path === "/client/auth/me")
   return scopes.includes("write") && !closedToKeys.some((pattern) => pattern.test(path))

@@ -1,7 +1,8 @@
 /** HTTP client for an identity provider with a private certificate authority, which is trusted for the provider only. */
 import { request as overHttp } from "node:http"
 import { request as overHttps } from "node:https"
-import { getCACertificates } from "node:tls"
+// Not by name: an older Node would fail to import the module, instead of with `NodeTooOld`.
+import * as tls from "node:tls"
 
 interface Init {
   readonly method?: string
@@ -26,7 +27,7 @@ export const providerFetch =
         method,
         signal,
         headers: Object.fromEntries(new Headers(headers)),
-        ...(url.protocol === "https:" ? { ca: [...getCACertificates("default"), certificates] } : {})
+        ...(url.protocol === "https:" ? { ca: [...tls.getCACertificates("default"), certificates] } : {})
       }
       const call = (url.protocol === "https:" ? overHttps : overHttp)(url, options, (response) => {
         const chunks: Array<Buffer> = []

@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from "node:crypto"
 
 /** Purposes of tokens. A token is invalid for any other purpose. */
-export const purposes = { session: "s", key: "k", device: "d", join: "j" } as const
+const purposes = { session: "s", key: "k", device: "d", join: "j" } as const
 export type Purpose = keyof typeof purposes
 
 export const newToken = (purpose: Purpose): string =>

@@ -1,19 +1,38 @@
+/** Page of the identity provider for development: one field with a proposed name, no script. */
+import { hubPage } from "../page/HubPage.ts"
+import { sourceHash } from "../page/PagePolicy.ts"
+import { pageStyle } from "../page/PageStyle.ts"
+
+/** The form returns to the Hub by redirects, which `form-action` would refuse. */
+export const signInPolicy = `default-src 'none'; style-src ${sourceHash(pageStyle)}; frame-ancestors 'none'`
+
+const words = {
+  en: {
+    title: "Sign in",
+    name: "Your name",
+    note: "For development only: any name is accepted. A Hub for several people uses an identity provider."
+  },
+  zh: {
+    title: "登录",
+    name: "您的姓名",
+    note: "仅供开发使用：任何姓名均可登录。多人使用的 Hub 应配置身份提供方。"
+  }
+}
+
 const escaped = (text: string): string => text.replaceAll(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 
-/** Page of the identity provider for development: one field with a proposed name, no script. */
-export const signInPage = (proposed: string): string => `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Sign in</title>
-<style>
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 24rem; margin: 20vh auto; padding: 0 1rem; color-scheme: light dark }
-  input, button { font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; margin-top: .5rem }
-</style>
+/** `languages` is the header `accept-language`. */
+export const signInPage = (proposed: string, languages = ""): string => {
+  const lang = languages.trim().toLowerCase().startsWith("zh") ? "zh" : "en"
+  const { name, note, title } = words[lang]
+  return hubPage({
+    title,
+    lang: lang === "zh" ? "zh-CN" : "en",
+    body: `<h1>${title}</h1>
 <form method="post">
-  <label>Your name <input name="name" maxlength="100" autocomplete="username" value="${escaped(proposed)}" required autofocus></label>
-  <button>Sign in</button>
+  <label>${name}<input name="name" maxlength="100" autocomplete="username" value="${escaped(proposed)}" required autofocus></label>
+  <button class="primary">${title}</button>
 </form>
-<p><small>For development only: any name is accepted.</small></p>
-</html>
-`
+<p class="quiet">${note}</p>`
+  })
+}

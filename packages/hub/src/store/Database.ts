@@ -5,6 +5,7 @@
  */
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { whenServing } from "@corral/service/DatabaseStart"
+import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Context, Duration, Effect, Layer, Option } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -91,5 +92,6 @@ const connect = (config: HubConfig) =>
 
 /** Provides `SqlClient` and `PgClient`. Fails if the database can't be reached or belongs to a newer Corral. */
 export const hubDatabaseLayer = Layer.effectContext(Effect.flatMap(HubConfig, connect)).pipe(
-  Layer.provide(Reactivity.layer)
+  Layer.provide(Reactivity.layer),
+  Layer.provide(nodeVersionLayer("A Hub"))
 )

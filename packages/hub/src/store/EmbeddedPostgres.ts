@@ -5,6 +5,7 @@
  * folder share one server.
  * Does not own the data; `Database` does.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Data, Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -160,7 +161,7 @@ const socketFolder = async (folder: string): Promise<string> => {
   if (join(folder, SOCKET).length <= MAX_SOCKET_PATH) return folder
   const name = createHash("sha256").update(folder).digest("hex").slice(0, 16)
   const short = join(tmpdir(), `corral-${userInfo().uid}-${name}`)
-  await mkdir(short, { recursive: true, mode: 0o700 })
+  makeFolder(short)
   const { uid, mode } = await stat(short)
   if (uid !== userInfo().uid || (mode & 0o077) !== 0)
     throw new Error(`${short} belongs to another user. Remove it or set TMPDIR to another folder.`)
@@ -243,7 +244,7 @@ const isZombie = (pid: number): Promise<boolean> =>
 export const startEmbeddedPostgres = Effect.fnUntraced(function* (
   folder: string
 ): Effect.fn.Return<EmbeddedPostgres, HubStoreUnavailable> {
-  yield* attempt(() => mkdir(folder, { recursive: true, mode: 0o700 }))
+  yield* attempt(async () => makeFolder(folder))
   const data = join(folder, VERSION)
   const sockets = yield* attempt(() => socketFolder(folder))
   const path = join(sockets, SOCKET)

@@ -5,10 +5,11 @@
  * system user `postgres`, or as the unprivileged user 65534, which then needs access to the files.
  * The package lacks the symbolic links to its libraries; they are created in a folder of the Hub.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Schema } from "effect"
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
-import { chown, mkdir, readFile, stat, symlink } from "node:fs/promises"
+import { chown, readFile, stat, symlink } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { basename, dirname, join, resolve } from "node:path"
 import { promisify } from "node:util"
@@ -53,7 +54,7 @@ const decodeLibraries = Schema.decodeUnknownPromise(
 const linkLibraries = async (native: string, links: string): Promise<void> => {
   const text = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]")
   const libraries = await decodeLibraries(text)
-  await mkdir(links, { recursive: true, mode: 0o755 })
+  makeFolder(links, 0o755)
   for (const { source, target } of libraries) {
     await symlink(join(dirname(native), source), join(links, basename(target))).catch((error: unknown) => {
       // Created by an earlier start. A moved installation uses another folder.

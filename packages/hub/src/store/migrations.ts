@@ -27,6 +27,8 @@ import { sentCommandsMigration } from "./migrations/0018-sent-commands.ts"
 import { searchMigration } from "./migrations/0020-search.ts"
 import { readPositionsMigration } from "./migrations/0021-read-positions.ts"
 import { conversationsMigration } from "./migrations/0022-conversations.ts"
+import { attachmentsMigration } from "./migrations/0023-attachments.ts"
+import { chatAnswersMigration } from "./migrations/0024-chat-answers.ts"
 
 const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -49,7 +51,9 @@ const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0018_sent_commands": sentCommandsMigration,
   "0020_search": searchMigration,
   "0021_read_positions": readPositionsMigration,
-  "0022_conversations": conversationsMigration
+  "0022_conversations": conversationsMigration,
+  "0023_attachments": attachmentsMigration,
+  "0024_chat_answers": chatAnswersMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>

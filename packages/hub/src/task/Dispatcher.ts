@@ -6,7 +6,7 @@
  */
 import type { DeviceId, TaskId } from "@corral/domain/identity/Ids"
 import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
-import { Context, type Duration, Effect, Latch, Layer, Schedule, type Scope } from "effect"
+import { Context, type Duration, Effect, Exit, Latch, Layer, Schedule, type Scope } from "effect"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import type { ClaimedTask } from "./TaskClaims.ts"
 import { Tasks } from "./Tasks.ts"
@@ -38,7 +38,13 @@ export class Dispatcher extends Context.Service<
       yield* repeat(tasks.failUnanswered, "1 second", "failed to end unanswered tasks")
       yield* repeat(tasks.expireQueued, "1 second", "failed to expire tasks")
       yield* repeat(wakeStalled, "15 seconds", "failed to dispatch stalled tasks")
-      return Dispatcher.of({ wake: (targetId) => wake(state, targetId) })
+      return Dispatcher.of({
+        wake: (targetId) => {
+          const open = state.unanswered.get(targetId)
+          for (const id of open?.keys() ?? []) open?.set(id, true)
+          return wake(state, targetId)
+        }
+      })
     })
   )
 }
@@ -49,7 +55,8 @@ interface DispatcherState {
   readonly scope: Scope.Scope
   /** Targets that are being served; `true` where there may be more tasks since the last claim. */
   readonly hasMore: Map<DeviceId, boolean>
-  readonly unanswered: Map<DeviceId, Set<TaskId>>
+  /** Starts without an answer; `true` where the target has been woken since. */
+  readonly unanswered: Map<DeviceId, Map<TaskId, boolean>>
 }
 
 const repeat = <E>(effect: Effect.Effect<void, E>, interval: Duration.Input, failure: string) =>
@@ -92,41 +99,50 @@ const startAll = Effect.fnUntraced(function* (state: DispatcherState, targetId: 
 /** Returns once the start is queued, so an Edge that does not answer does not delay later tasks. */
 const begin = Effect.fnUntraced(function* (state: DispatcherState, targetId: DeviceId, task: ClaimedTask) {
   const { scope, unanswered } = state
-  const open = unanswered.get(targetId) ?? new Set<TaskId>()
+  const open = unanswered.get(targetId) ?? new Map<TaskId, boolean>()
   if (open.has(task.id)) return
-  unanswered.set(targetId, open.add(task.id))
+  unanswered.set(targetId, open.set(task.id, false))
   const queued = Latch.makeUnsafe(false)
-  const end = Effect.suspend(() => {
+  const end = (isReturned: boolean) => {
+    // The target came back before the task returned, and found nothing to start.
+    const isMissed = isReturned && open.get(task.id) === true
     const wasFull = open.size >= MAX_UNANSWERED
     open.delete(task.id)
     if (open.size === 0) unanswered.delete(targetId)
-    return Effect.andThen(queued.open, wasFull ? wake(state, targetId) : Effect.void)
-  })
+    return Effect.andThen(queued.open, wasFull || isMissed ? wake(state, targetId) : Effect.void)
+  }
   yield* start(state, targetId, task, Effect.asVoid(queued.open)).pipe(
-    Effect.catch((error) => Effect.logError("failed to dispatch task", error)),
-    Effect.ensuring(end),
+    Effect.catch((error) => Effect.as(Effect.logError("failed to dispatch task", error), false)),
+    Effect.onExit((exit) => end(Exit.isSuccess(exit) && exit.value)),
     Effect.forkIn(scope)
   )
   yield* queued.await
 })
 
+const startOf = ({ attachments, create, runId }: ClaimedTask) => ({
+  runId,
+  create,
+  ...(attachments === undefined ? {} : { attachments })
+})
+
+/** Returns whether the task may be in the queue again. */
 const start = (
   { router, tasks }: DispatcherState,
   targetId: DeviceId,
   task: ClaimedTask,
   onWritten: Effect.Effect<void>
 ) =>
-  router.start(targetId, { runId: task.runId, create: task.create }, onWritten).pipe(
+  router.start(targetId, startOf(task), onWritten).pipe(
     // The trace of the task's author, not of the request that woke the dispatcher.
     Effect.provideService(CurrentTraceparent, task.traceparent),
     Effect.matchEffect({
-      onSuccess: () => tasks.markDispatched(task),
+      onSuccess: () => Effect.as(tasks.markDispatched(task), false),
       onFailure: (error) => {
         if (!("code" in error)) return Effect.fail(error)
         const { code, message } = error
-        if (error._tag === "StartRefused") return tasks.markRefused(task, { code, message })
-        if (error.details?.outcome === "unknown") return Effect.void
-        return tasks.markUnreachable(task, { code, message })
+        if (error._tag === "StartRefused") return Effect.as(tasks.markRefused(task, { code, message }), false)
+        if (error.details?.outcome === "unknown") return Effect.succeed(false)
+        return Effect.as(tasks.markUnreachable(task, { code, message }), true)
       }
     })
   )

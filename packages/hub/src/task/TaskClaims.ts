@@ -5,6 +5,7 @@
  * and its run has no events.
  */
 import type { DeviceId, RunId, TaskId } from "@corral/domain/identity/Ids"
+import type { CommandAttachments } from "@corral/domain/link/EdgeCommand"
 import type { CreateRun, RunFailure } from "@corral/domain/run/Run"
 import type { OnOffline, TaskState } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
@@ -24,6 +25,7 @@ export interface ClaimedTask {
   readonly id: TaskId
   readonly runId: RunId
   readonly create: CreateRun
+  readonly attachments: CommandAttachments | undefined
   readonly onOffline: OnOffline
   /** Trace of the request that created the task. */
   readonly traceparent: string | undefined
@@ -89,7 +91,8 @@ const assignRun = Effect.fnUntraced(function* ({ log, sql }: ClaimContext, row: 
   yield* sql`
     UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}
     RETURNING ${noticeOf(sql, "task")}`
-  return { id, runId, create, onOffline, traceparent: row.traceparent ?? undefined }
+  const attachments = row.attachments ?? undefined
+  return { id, runId, create, attachments, onOffline, traceparent: row.traceparent ?? undefined }
 })
 
 /** Records that the Edge has the run. Events of the run may have moved the task already. */

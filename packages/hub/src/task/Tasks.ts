@@ -203,10 +203,12 @@ const createTask = Effect.fn("Tasks.create")(function* (
     place: turn?.place ?? null,
     message_id: turn?.messageId ?? null,
     requesters: turn?.requesters ?? [],
+    attachments: turn?.attachments ?? null,
     created_at: at,
     updated_at: at
   }
-  const stored = { ...row, request: JSON.stringify(create), error: null }
+  const attachments = turn?.attachments === undefined ? null : JSON.stringify(turn.attachments)
+  const stored = { ...row, request: JSON.stringify(create), attachments, error: null }
   yield* sql`INSERT INTO tasks ${sql.insert(stored)} RETURNING ${noticeOf(sql, "task")}`
   return taskOf(row)
 })

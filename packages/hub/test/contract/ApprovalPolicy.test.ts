@@ -109,6 +109,29 @@ describe("The approval policy of a project", { timeout: 60_000 }, () => {
     }
   })
 
+  it("has the chats that receive answers, which admins change", async () => {
+    const { chats, id } = await project()
+    assert.deepStrictEqual(chats, { answers: "direct" })
+    const change = (role: ProjectRole, body: unknown) =>
+      as(role).ask<Project>("PATCH", `/client/projects/${id}`, { body: { chats: body } })
+    assert.strictEqual(codeOf(await change("member", { answers: "all" })), "permission_denied")
+    assert.deepStrictEqual((await change("admin", { answers: "all" })).body.chats, { answers: "all" })
+    assert.deepStrictEqual((await change("admin", {})).body.chats, { answers: "all" })
+    for (const wrong of [{ answers: "groups" }, { answers: null }, "all"])
+      assert.strictEqual(codeOf(await change("owner", wrong)), "schema_validation_failed")
+    const trail = await as("owner").ask<{ readonly items: ReadonlyArray<AuditRecord> }>(
+      "GET",
+      `/client/audit?projectId=${id}&action=policy.manage`
+    )
+    assert.deepStrictEqual(
+      trail.body.items.map(({ actor, outcome }) => [actor, outcome]),
+      [
+        [as("admin").userId, "allowed"],
+        [as("admin").userId, "allowed"]
+      ]
+    )
+  })
+
   it("is audited when it refuses a decision and when it is changed", async () => {
     const { id } = await project()
     await choose(as("admin"), id, { ownRequests: false })

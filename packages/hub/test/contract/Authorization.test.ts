@@ -13,6 +13,7 @@ const absent = "00000000000000000000000000"
 /** The same request about things that do not exist. */
 const nowhere = ({
   approvalId,
+  attachmentId,
   bindingId,
   deviceId,
   projectId,
@@ -28,6 +29,7 @@ const nowhere = ({
   deviceId: `${deviceId.slice(0, 4)}${absent}` as typeof deviceId,
   taskId: `${taskId.slice(0, 4)}${absent}` as typeof taskId,
   runId: `${runId.slice(0, 4)}${absent}` as typeof runId,
+  attachmentId: `${attachmentId.slice(0, 4)}${absent}` as typeof attachmentId,
   approvalId: `${approvalId.slice(0, 4)}${absent}` as typeof approvalId
 })
 

@@ -177,6 +177,7 @@ export const requests: Record<EndpointName, Expected> = {
     () => ({ title: "Renamed" })
   ),
   "sessions.messages": get(({ sessionId }) => `/client/sessions/${sessionId}/messages`),
+  "sessions.message": get(({ message, sessionId }) => `/client/sessions/${sessionId}/messages/${message.id}`),
   "sessions.addMessage": send(
     "POST",
     201,
@@ -232,6 +233,16 @@ export const requests: Record<EndpointName, Expected> = {
     ({ sessionId }) => `/client/sessions/${sessionId}/fork`,
     ({ message }) => ({ messageId: message.id })
   ),
+  "uploads.create": {
+    request: () => ({
+      method: "POST",
+      path: "/client/uploads?name=notes.txt",
+      body: "Some notes",
+      headers: { "content-type": "text/plain" }
+    }),
+    status: 201
+  },
+  "uploads.content": get(({ attachmentId }) => `/client/uploads/${attachmentId}`),
   "search.find": get(() => "/client/search?q=hello"),
 
   // No device is linked here, so allowed callers get the error of an offline device.

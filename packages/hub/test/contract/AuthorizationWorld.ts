@@ -5,6 +5,7 @@ import type { Caller } from "@corral/domain/hub-api/HubAuthorization"
 import type {
   AgentInstanceId,
   ApprovalId,
+  AttachmentId,
   ChatBindingId,
   DeviceId,
   ProjectId,
@@ -25,6 +26,7 @@ import { HubClient } from "@corral/testing/hub/HubClient"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
 import { approvalRequested, createdRun, Mirror, newId, runStarted } from "@corral/testing/hub/Mirror"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
+import { upload } from "@corral/testing/hub/Uploads"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 
 /** A project with what belongs to it. */
@@ -35,6 +37,8 @@ export interface TeamWorld {
   readonly agentInstanceId: AgentInstanceId
   /** A pending message behind another one, which waits for the device. */
   readonly message: Message
+  /** A file of another message of the session. */
+  readonly attachmentId: AttachmentId
   /** A viewer who makes no calls. */
   readonly extra: UserId
   /** Not a member yet. */
@@ -118,6 +122,11 @@ const makeTeamWorld = async (hub: HubProcess, people: People): Promise<TeamWorld
   assert.strictEqual((await write("first")).status, 201)
   const message = await write("second")
   assert.strictEqual(message.status, 201, message.text)
+  const uploaded = await upload(owner, "notes.txt", "text/plain", "Some notes")
+  const note = await owner.ask("POST", `/client/sessions/${session.id}/messages`, {
+    body: { text: "See these notes", to: "people", attachments: [uploaded.body.id] }
+  })
+  assert.strictEqual(note.status, 201, note.text)
   const task = await owner.ask<{ readonly id: TaskId }>("POST", "/web/agent-tasks", {
     body: {
       projectId: project.id,
@@ -142,6 +151,7 @@ const makeTeamWorld = async (hub: HubProcess, people: People): Promise<TeamWorld
     deviceId: device.id,
     agentInstanceId: agent.body.id,
     message: message.body,
+    attachmentId: uploaded.body.id,
     extra: extra.userId,
     newcomer: newcomer.userId
   }

@@ -170,6 +170,23 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     }
   })
 
+  it("adds agents to a session in the mode ask at most", async () => {
+    const { account } = await bound(ada)
+    const mirror = new Mirror(hub)
+    await mirror.device(ada.userId, project.id)
+    const { body: session } = await askAs<Session>(account, "POST", "/client/sessions", {
+      body: { projectId: project.id }
+    })
+    for (const mode of RunMode.literals) {
+      const isNarrow = mode === "read_only" || mode === "plan" || mode === "ask"
+      const { agentId, workspace } = createRun
+      const body = { agentId, workspace, targetId: mirror.targetId, mode }
+      const added = await askAs(account, "POST", `/client/sessions/${session.id}/agents`, { body })
+      // The device has reported no agent yet.
+      assert.strictEqual(codeOf(added), isNarrow ? "invalid_agent_id" : "permission_denied", mode)
+    }
+  })
+
   it("is refused at every endpoint that chats may not call", async () => {
     const { account, bindingId } = await bound(ada)
     const code = "x".repeat(43)

@@ -14,6 +14,8 @@ import { TalkingEdge } from "../harness/TalkingEdge.ts"
 import { Talk } from "../harness/Talks.ts"
 import { makeTask, stateOf, until, type World, worldOf } from "../link/World.ts"
 
+const isSettled = ({ delivery }: Message) => delivery?.state !== "pending"
+
 describe("Messages to agents", { timeout: 120_000 }, () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
@@ -122,6 +124,26 @@ describe("Messages to agents", { timeout: 120_000 }, () => {
     assert.isFalse((await other.messages()).some(({ runId }) => runId === resumed.runId))
   })
 
+  it.each([
+    ["its Edge ended", { message: "The Edge ended.", details: { reason: "edge_restarted" } }],
+    ["it took too long", { code: "run_timeout", message: "The run exceeded its timeout." }]
+  ] as const)(
+    "stay delivered to a resumed run without output because %s: it may have acted",
+    async (_, error) => {
+      const { edge, world } = await talking()
+      const talk = await Talk.open(world)
+      await talk.send("first")
+      await edge.perform(await edge.turn(0), "done")
+      const sent = await talk.send("second")
+      const turn = await edge.turn(1)
+      assert.isDefined(turn.create.resume)
+      await edge.create(turn)
+      await edge.fail(turn, error)
+      assert.strictEqual((await talk.answer(turn.runId)).text, error.message)
+      assert.strictEqual((await talk.inState(sent, "delivered")).delivery?.runId, turn.runId)
+    }
+  )
+
   it("become the error message of a run that fails after its first output, and stay delivered", async () => {
     const { edge, world } = await talking()
     const talk = await Talk.open(world)
@@ -208,6 +230,23 @@ describe("Messages to agents", { timeout: 120_000 }, () => {
     await back.perform(turn, "done")
     assert.strictEqual((await talk.answer(turn.runId)).text, "done")
     assert.lengthOf(back.turns, 1)
+  })
+
+  it("fail once their target is revoked, also while its last run has not ended", async () => {
+    const { edge, world } = await talking()
+    const talk = await Talk.open(world)
+    const first = await talk.send("first")
+    await edge.begin(await edge.turn(0))
+    await talk.inState(first, "delivered")
+    const [waiting, input] = [await talk.send("second"), await talk.send("now", { when: "now" })]
+    await edge.input(0)
+    const revoked = await talk.client.ask("PATCH", `/client/devices/${world.deviceId}`, {
+      body: { state: "revoked" }
+    })
+    assert.strictEqual(revoked.status, 200, revoked.text)
+    const failed = await talk.inState(waiting, "failed")
+    assert.strictEqual(failed.delivery?.error?.code, "unauthorized_target")
+    assert.include(["delivered", "failed"], (await talk.messageWith(input.id, isSettled)).delivery?.state)
   })
 
   it("reach a run in progress as further input, and become the next turn where it has ended", async () => {

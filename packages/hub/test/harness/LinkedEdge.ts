@@ -11,7 +11,7 @@ import {
   type Offer
 } from "@corral/domain/link/EdgeLink"
 import type { CommandOutcome, CommandPayload, EdgeCommand } from "@corral/domain/link/EdgeCommand"
-import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import type { AttachmentId, DeviceId, RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { Effect, Exit, Fiber, Result, Scope, Stream } from "effect"
 import { RpcClient, type RpcClientError, RpcSerialization } from "effect/rpc"
@@ -216,6 +216,10 @@ export class LinkedEdge {
     return this.call(
       this.client.PushEvents({ generation: this.generation, batches: [{ runId, firstSeq, events }] })
     )
+  }
+
+  readAttachment(runId: RunId, attachmentId: AttachmentId, offset: number, generation = this.generation) {
+    return this.call(this.client.ReadAttachment({ generation, runId, attachmentId, offset }))
   }
 
   done({ commandId }: EdgeCommand, outcome: CommandOutcome) {

@@ -1,12 +1,15 @@
 /** Test Edge whose runs the test begins, answers and ends: it accepts every start and input, and pushes the events that a real Edge logs. */
-import type {
-  CommandOutcome,
-  CommandPayload,
-  EdgeCommand,
-  CommandName
+import {
+  ATTACHMENTS_FEATURE,
+  type CommandAttachments,
+  type CommandOutcome,
+  type CommandPayload,
+  edgeCommands,
+  type EdgeCommand,
+  type CommandName
 } from "@corral/domain/link/EdgeCommand"
 import type { RunId } from "@corral/domain/identity/Ids"
-import type { CreateRun } from "@corral/domain/run/Run"
+import type { CreateRun, RunFailure } from "@corral/domain/run/Run"
 import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { linesOf } from "@corral/testing/hub/Mirror"
 import { until } from "@corral/testing/time/Until"
@@ -15,11 +18,13 @@ import { type Dialling, LinkedEdge, offer, taken } from "./LinkedEdge.ts"
 export interface StartedTurn {
   readonly runId: RunId
   readonly create: CreateRun
+  readonly attachments?: CommandAttachments
 }
 
-/** `offer` with agents that accept input. */
+/** `offer` with agents that accept input, of an Edge that accepts attachments. */
 const talkingOffer = (resume: boolean) => ({
   ...offer,
+  commands: [...Object.keys(edgeCommands), ATTACHMENTS_FEATURE],
   agents: offer.agents.map((agent) => ({
     ...agent,
     capabilities: { ...agent.capabilities, input: true, resume }
@@ -54,6 +59,11 @@ export class TalkingEdge {
     edge.answers = (command) => talking.answer(command)
     await edge.heartbeat(talkingOffer(resume))
     return talking
+  }
+
+  /** Offers the commands of an Edge that does not accept attachments. */
+  async forgetFeatures(): Promise<void> {
+    await this.edge.heartbeat({ ...talkingOffer(true), commands: Object.keys(edgeCommands) })
   }
 
   /** The turn with that number, from 0, once it has been started. */
@@ -93,8 +103,8 @@ export class TalkingEdge {
     return this.push(runId, draft("run.completed", { text }))
   }
 
-  fail({ runId }: StartedTurn): Promise<void> {
-    const error = { code: "runtime_unavailable", message: "The conversation is unknown." }
+  fail({ runId }: StartedTurn, more: Partial<RunFailure> = {}): Promise<void> {
+    const error = { code: "runtime_unavailable", message: "The conversation is unknown.", ...more }
     this.ended.add(runId)
     return this.push(runId, draft("run.failed", { error }))
   }
@@ -108,12 +118,12 @@ export class TalkingEdge {
 
   private answer(command: EdgeCommand): CommandOutcome | undefined {
     if (isCommand("StartRun", command)) {
-      const { create, runId } = command.payload
+      const { runId } = command.payload
       if (this.refusesStart) {
         this.refusesStart = false
         return { _tag: "Refused", error: { code: "runtime_unavailable", message: "Not signed in." } }
       }
-      if (!this.turns.some((turn) => turn.runId === runId)) this.turns.push({ create, runId })
+      if (!this.turns.some((turn) => turn.runId === runId)) this.turns.push(command.payload)
       const outcome = taken(command)
       if (outcome?._tag === "Done") this.accepted.set(runId, outcome.value)
       return outcome

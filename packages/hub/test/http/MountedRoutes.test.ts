@@ -12,6 +12,9 @@ import { hubServerRoutes } from "../../src/http/routes.ts"
 import { csrfOf, newToken } from "../../src/signin/SessionToken.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
+import { query } from "@corral/testing/postgres/OutsidePostgres"
+import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
+import { until } from "@corral/testing/time/Until"
 
 const ORIGIN = "https://own.example"
 
@@ -145,6 +148,24 @@ describe("The Hub's routes in another program's router", { timeout: 60_000 }, ()
       assert.strictEqual((yield* ask("GET", "/client/projects", both)).status, 401)
       const text = { "content-type": "text/plain", "content-length": "2" }
       assert.strictEqual((yield* ask("POST", "/client/projects", text)).status, 415)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("find what is new, because their services index texts for search", () =>
+    Effect.gen(function* () {
+      const server = yield* Effect.promise(sharedServer)
+      const url = yield* Effect.acquireRelease(
+        Effect.promise(() => makeDatabase(server, { prepared: true })),
+        (database) => Effect.promise(() => dropDatabase(database))
+      )
+      yield* Effect.promise(() =>
+        query(url, "INSERT INTO search_changes (source, id) VALUES ('messages', 'msg_0')")
+      )
+      const config = { ...hubDefaults, home: hub.home, databaseUrl: Redacted.make(url) }
+      yield* Layer.build(Layer.fresh(hubServicesLayer).pipe(Layer.provide(Layer.succeed(HubConfig, config))))
+      const isIndexed = async () =>
+        (await query(url, "SELECT 1 FROM search_changes")).length === 0 || undefined
+      yield* Effect.promise(() => until(isIndexed, "the index"))
     }).pipe(Effect.scoped)
   )
 

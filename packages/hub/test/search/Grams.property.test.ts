@@ -10,6 +10,8 @@ const Piece = Schema.Literals([
   "a",
   "B",
   "ß",
+  "Σ",
+  "𝐀",
   "é",
   "e\u0301",
   "ﬁ",

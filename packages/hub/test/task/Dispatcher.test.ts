@@ -30,10 +30,19 @@ class PlayedEdge {
   private tellAsked = (): void => undefined
   /** `hang`: the answer never comes. */
   answer: "take" | "refuse" | "away" | "hang" = "take"
+  private answering: Promise<void> = Promise.resolve()
+  /** Sends the answers that are held. */
+  releaseAnswers = (): void => undefined
 
   constructor() {
     this.isAsked = new Promise((resolve) => {
       this.tellAsked = resolve
+    })
+  }
+
+  holdAnswers(): void {
+    this.answering = new Promise((resolve) => {
+      this.releaseAnswers = resolve
     })
   }
 
@@ -46,7 +55,11 @@ class PlayedEdge {
           this.requestedRuns.push(runId)
           this.tellAsked()
           if (this.answer === "hang") return Effect.never
-          if (this.answer === "away") return away(targetId)
+          if (this.answer === "away")
+            return Effect.andThen(
+              Effect.promise(() => this.answering),
+              away(targetId)
+            )
           if (this.answer === "refuse")
             return Effect.fail(
               new StartRefused({ code: "invalid_agent_id", message: "There is no such agent." })
@@ -201,6 +214,25 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         (await runsOf(projectId)).map(({ id }) => id),
         [runId]
       )
+    } finally {
+      await close()
+    }
+  })
+
+  it("starts a task again that was returned while its target came back", async () => {
+    const edge = new PlayedEdge()
+    edge.answer = "away"
+    edge.holdAnswers()
+    const { close, make, untilTask, wake } = await linked(edge)
+    try {
+      const { id } = await make("queue")
+      await wake()
+      await within(edge.isAsked, 10_000, "the question")
+      await wake()
+      edge.answer = "take"
+      edge.releaseAnswers()
+      assert.strictEqual((await untilTask(id, "dispatched")).state, "dispatched")
+      assert.strictEqual(edge.requestedRuns.length, 2)
     } finally {
       await close()
     }

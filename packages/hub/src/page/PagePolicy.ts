@@ -1,13 +1,15 @@
 /** Content policy of a single page: its one script, its one style and requests to the Hub. */
 import { createHash } from "node:crypto"
 
-const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
+/** Source of a policy that allows exactly this script or style. */
+export const sourceHash = (text: string): string =>
+  `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
 export const contentPolicy = (script: string, style: string): string =>
   [
     "default-src 'none'",
-    `script-src ${hashOf(script)}`,
-    `style-src ${hashOf(style)}`,
+    `script-src ${sourceHash(script)}`,
+    `style-src ${sourceHash(style)}`,
     "connect-src 'self'",
     "form-action 'none'",
     "base-uri 'none'",
