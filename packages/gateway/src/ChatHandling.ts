@@ -1,5 +1,5 @@
 /**
- * Handling of chat events for a Gateway with a Hub: conversations, and following of tasks. Layers over the store and the platforms.
+ * Handling of chat events for a Gateway with a Hub: conversations, and following of messages. Layers over the store and the platforms.
  */
 import { Effect, Layer, Schedule } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -17,9 +17,13 @@ import { ChatCommands } from "./conversation/ChatCommands.ts"
 import { sendKey, makeResponder } from "./conversation/Responder.ts"
 import { Conversations } from "./conversation/Conversations.ts"
 import { UnlinkedAnswers } from "./conversation/UnlinkedAnswers.ts"
-import { ChatTasks } from "./conversation/ChatTasks.ts"
+import { ChatMessages } from "./conversation/ChatMessages.ts"
+import { ChatSessions } from "./conversation/ChatSessions.ts"
+import { KeptMessages } from "./conversation/KeptMessages.ts"
+import { OfflineQuestion } from "./conversation/OfflineQuestion.ts"
+import { SessionCommands } from "./conversation/SessionCommands.ts"
 import { ApprovalCards } from "./following/ApprovalCards.ts"
-import { TaskFollower } from "./following/TaskFollower.ts"
+import { MessageFollower } from "./following/MessageFollower.ts"
 import { ApprovalCardStore } from "./following/ApprovalCardStore.ts"
 import { Follows } from "./following/Follows.ts"
 import * as Notices from "./handling/Notices.ts"
@@ -67,7 +71,9 @@ const deletion = Layer.effectDiscard(
       yield* ButtonActions,
       yield* StoredAnswers,
       yield* UnlinkedAnswers,
+      yield* KeptMessages,
       yield* Follows,
+      yield* ChatSessions,
       yield* Conversations
     ]
     const deleteOldRows = Effect.forEach(stores, ({ deleteOld }) => deleteOld, { discard: true }).pipe(
@@ -81,9 +87,11 @@ const deletion = Layer.effectDiscard(
 export const chatHandlingLayer = (address: HubAddress) =>
   Layer.mergeAll(workers, deletion).pipe(
     Layer.provide(ConversationHandler.layer),
-    Layer.provide(Layer.mergeAll(ClickHandler.layer, ChatCommands.layer)),
-    Layer.provide(Layer.mergeAll(ChatTasks.layer, Decisions.layer, AccountLinks.layer)),
-    Layer.provide(Layer.mergeAll(WorkLocations.layer, LocationPicker.layer, TaskFollower.layer)),
+    Layer.provide(Layer.mergeAll(ClickHandler.layer, ChatCommands.layer, SessionCommands.layer)),
+    Layer.provide(Layer.mergeAll(ChatMessages.layer, Decisions.layer, AccountLinks.layer)),
+    Layer.provide(
+      Layer.mergeAll(WorkLocations.layer, LocationPicker.layer, OfflineQuestion.layer, MessageFollower.layer)
+    ),
     Layer.provide(ApprovalCards.layer),
     Layer.provide(
       Layer.mergeAll(
@@ -92,6 +100,8 @@ export const chatHandlingLayer = (address: HubAddress) =>
         Follows.layer,
         UserNames.layer,
         Conversations.layer,
+        ChatSessions.layer,
+        KeptMessages.layer(address.token),
         StoredAnswers.layer,
         UnlinkedAnswers.layer,
         Hub.layer(address)

@@ -43,7 +43,7 @@ const platform = <const Id extends string, BotConfig>(record: PlatformRecord<Id,
   }
 })
 
-export const chatPlatforms = [
+const chatPlatforms = [
   platform({
     id: "feishu",
     settings: feishuSettings,

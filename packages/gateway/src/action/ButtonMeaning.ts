@@ -1,8 +1,17 @@
-/** Meaning of a button on a card, as it is stored: a decision, a cancellation, or a location for tasks. */
-import { AgentId, ApprovalId, DeviceId, ProjectId, TaskId, WorkspaceId } from "@corral/domain/identity/Ids"
+/** Meaning of a button on a card, as it is stored: a decision, a cancellation, a location, or whether messages wait for a machine. */
+import {
+  AgentId,
+  ApprovalId,
+  DeviceId,
+  MessageId,
+  ProjectId,
+  SessionId,
+  TaskId,
+  WorkspaceId
+} from "@corral/domain/identity/Ids"
 import { Schema } from "effect"
 
-/** Where a task runs, and by which agent. */
+/** Where the agent of a session works, and which agent it is. */
 export const WorkLocation = Schema.Struct({
   projectId: ProjectId,
   targetId: DeviceId,
@@ -19,8 +28,11 @@ export type WorkLocation = typeof WorkLocation.Type
 
 export const ButtonMeaning = Schema.Union([
   Schema.TaggedStruct("Decide", { approvalId: ApprovalId, decision: Schema.Literals(["allow", "deny"]) }),
+  /** Of cards that an earlier release sent. */
   Schema.TaggedStruct("Cancel", { taskId: TaskId }),
-  Schema.TaggedStruct("Use", { talk: Schema.String, base: Schema.String, place: WorkLocation })
+  Schema.TaggedStruct("Stop", { sessionId: SessionId, messageId: MessageId }),
+  Schema.TaggedStruct("Use", { talk: Schema.String, base: Schema.String, place: WorkLocation }),
+  Schema.TaggedStruct("Queue", { talk: Schema.String, base: Schema.String, agreed: Schema.Boolean })
 ])
 export type ButtonMeaning = typeof ButtonMeaning.Type
 
@@ -33,7 +45,11 @@ export const subjectOf = (meaning: ButtonMeaning): string => {
       return meaning.approvalId
     case "Cancel":
       return meaning.taskId
+    case "Stop":
+      return meaning.messageId
     case "Use":
       return meaning.talk
+    case "Queue":
+      return `${meaning.talk} queue`
   }
 }

@@ -14,6 +14,7 @@ import { type HubRefused, HubUnavailable } from "../hub/HubFailures.ts"
 import type { Card } from "../platform/Card.ts"
 import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { LocalizedText } from "../platform/LocalizedText.ts"
+import * as linkPhrases from "./LinkPhrases.ts"
 import * as phrases from "./Phrases.ts"
 import { sendKey, type Responder } from "./Responder.ts"
 
@@ -50,21 +51,22 @@ const bindingRequired = (
   }
 }
 
-const linkCard = (url: string, language: Card["language"]): Card => ({
+const linkCard = (url: string, language: Card["language"], isKept: boolean): Card => ({
   language,
-  title: phrases.linkTitle,
+  title: linkPhrases.linkTitle,
   tone: "attention",
-  lines: phrases.linkLines,
-  buttons: [{ _tag: "Link", label: phrases.openPage, url }]
+  lines: isKept ? [...linkPhrases.linkLines, linkPhrases.firstMessageKept] : linkPhrases.linkLines,
+  buttons: [{ _tag: "Link", label: linkPhrases.openPage, url }]
 })
 
 export class AccountLinks extends Context.Service<
   AccountLinks,
   {
-    /** Sends a link, or the reason for a refusal, to the user's direct chat, never to a group. */
+    /** Sends a link, or the reason for a refusal, to the user's direct chat, never to a group. `isKept`: a message waits for the link. */
     readonly sendLink: (
       event: MessageReceived | CardAction,
-      responder: Responder
+      responder: Responder,
+      isKept: boolean
     ) => Effect.Effect<void, Failed>
     /** Links the account with the number from the link's page. Returns the answer. */
     readonly link: (account: ChatAccount, number: string) => Effect.Effect<LinkResult, Failed>
@@ -76,7 +78,7 @@ export class AccountLinks extends Context.Service<
     Effect.gen(function* () {
       const hub = yield* Hub
       return AccountLinks.of({
-        sendLink: Effect.fn("AccountLinks.sendLink")(function* (event, responder) {
+        sendLink: Effect.fn("AccountLinks.sendLink")(function* (event, responder, isKept) {
           const { account, key, platform, reply, replyPrivately } = responder
           const names = yield* platform.person(account.account)
           const receipt = yield* hub
@@ -90,14 +92,14 @@ export class AccountLinks extends Context.Service<
             )
           if (receipt instanceof HubUnavailable)
             return yield* replyPrivately(
-              phrases.tooManyLinks(Math.ceil((receipt.retryAfterMs ?? 0) / 60_000))
+              linkPhrases.tooManyLinks(Math.ceil((receipt.retryAfterMs ?? 0) / 60_000))
             )
           // The account was linked since the event.
           if (receipt.link === undefined) return
           yield* platform
             .send(
               { _tag: "Person", userId: account.account },
-              { _tag: "Card", card: linkCard(receipt.link.url, responder.language) },
+              { _tag: "Card", card: linkCard(receipt.link.url, responder.language, isKept) },
               // The key differs per link.
               sendKey(key, receipt.link.url)
             )
@@ -106,7 +108,7 @@ export class AccountLinks extends Context.Service<
               Effect.catchTag("NotSent", ({ message }) =>
                 Effect.andThen(
                   Effect.logWarning("failed to send a link", { event: key, reason: message }),
-                  reply(phrases.noDirectChat, "no-direct-chat")
+                  reply(linkPhrases.noDirectChat, "no-direct-chat")
                 )
               )
             )
@@ -118,14 +120,14 @@ export class AccountLinks extends Context.Service<
               Effect.andThen(
                 Effect.map(
                   hub.as(account, ({ auth }) => auth.me()),
-                  ({ user }) => ({ isLinked: true, words: phrases.linked(user.name) })
+                  ({ user }) => ({ isLinked: true, words: linkPhrases.linked(user.name) })
                 )
               ),
               Effect.catchTag("HubRefused", (refused) => {
                 const { triesLeft } = refused.details
                 const words =
                   refused.code === "binding_required"
-                    ? phrases.wrongNumber(typeof triesLeft === "number" ? triesLeft : undefined)
+                    ? linkPhrases.wrongNumber(typeof triesLeft === "number" ? triesLeft : undefined)
                     : phrases.refusalText(refused.code, refused.message)
                 return Effect.succeed({ isLinked: false, words })
               })
@@ -133,7 +135,7 @@ export class AccountLinks extends Context.Service<
         ),
         unlink: Effect.fn("AccountLinks.unlink")(function* ({ account, reply }) {
           yield* hub.as(account, ({ integrations }) => integrations.unbind({ payload: account }))
-          yield* reply(phrases.unlinked)
+          yield* reply(linkPhrases.unlinked)
         })
       })
     })

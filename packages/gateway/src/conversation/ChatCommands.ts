@@ -1,5 +1,4 @@
-/** Chat commands for tasks: status, list, cancel, decide, and the location and agent of new tasks. */
-import type { TaskId } from "@corral/domain/identity/Ids"
+/** Chat commands about work in progress: status, list, cancel and decide. */
 import type { Task } from "@corral/domain/task/Task"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
@@ -7,32 +6,25 @@ import { answerText } from "../following/AnswerText.ts"
 import { ApprovalCardStore } from "../following/ApprovalCardStore.ts"
 import { Follows } from "../following/Follows.ts"
 import { phaseTitle } from "../following/RunCard.ts"
+import { hasTaskEnded } from "../following/TaskProgress.ts"
 import { Hub } from "../hub/Hub.ts"
-import type { HubFailed } from "../hub/HubFailures.ts"
+import type { HubFailed, HubUnavailable } from "../hub/HubFailures.ts"
+import type { Follow } from "../following/FollowRow.ts"
+import { followedOf } from "../following/FollowRow.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { LocalizedText } from "../platform/LocalizedText.ts"
-import { ChatTasks } from "./ChatTasks.ts"
 import type { Command } from "./Command.ts"
-import { type ConversationKey, Conversations } from "./Conversations.ts"
+import type { ConversationKey } from "./Conversations.ts"
 import { Decisions } from "./Decisions.ts"
-import { LocationPicker } from "./LocationPicker.ts"
+import { stopMessage } from "./HubSessions.ts"
 import * as phrases from "./Phrases.ts"
 import type { Responder } from "./Responder.ts"
-import { locationName, WorkLocations } from "./WorkLocations.ts"
 
 type Failed = HubFailed | PlatformUnavailable | NotSent | SqlError.SqlError
 type Handled = Effect.Effect<void, Failed>
 type DecideCommand = Extract<Command, { readonly _tag: "Decide" }>
 
-type Services =
-  | ApprovalCardStore
-  | ChatTasks
-  | Conversations
-  | Decisions
-  | Follows
-  | Hub
-  | LocationPicker
-  | WorkLocations
+type Services = ApprovalCardStore | Decisions | Follows | Hub
 
 export class ChatCommands extends Context.Service<
   ChatCommands,
@@ -42,8 +34,6 @@ export class ChatCommands extends Context.Service<
     readonly list: (responder: Responder, direct: boolean) => Handled
     readonly cancel: (key: ConversationKey, responder: Responder, which: number | undefined) => Handled
     readonly decide: (key: ConversationKey, responder: Responder, command: DecideCommand) => Handled
-    readonly use: (key: ConversationKey, responder: Responder, which: number | undefined) => Handled
-    readonly agent: (key: ConversationKey, responder: Responder, name: string | undefined) => Handled
   }
 >()("corral/gateway/ChatCommands") {
   static readonly layer = Layer.effect(
@@ -54,9 +44,7 @@ export class ChatCommands extends Context.Service<
         status: (key, responder) => provide(showStatus(key, responder)),
         list: (responder, direct) => provide(listTasks(responder, direct)),
         cancel: (key, responder, which) => provide(cancelTask(key, responder, which)),
-        decide: (key, responder, command) => provide(decide(key, responder, command)),
-        use: (key, responder, which) => provide(chooseLocation(key, responder, which)),
-        agent: (key, responder, name) => provide(chooseAgent(key, responder, name))
+        decide: (key, responder, command) => provide(decide(key, responder, command))
       })
     })
   )
@@ -99,30 +87,41 @@ const titleOf = ({ input }: Task): string => {
   return characters.length > TITLE_MAX ? `${characters.slice(0, TITLE_MAX).join("")}…` : line
 }
 
-/** The items whose tasks the user may read. Readers of the chat may not be members of the project. */
-const visibleTo = Effect.fn("ChatCommands.visibleTo")(function* <A extends { readonly taskId: TaskId }>(
-  { account }: Responder,
-  items: ReadonlyArray<A>
-) {
-  const hub = yield* Hub
-  return yield* Effect.filter(
+/** The items that the user may read. Readers of the chat may not be members of the project. */
+const visibleTo = <A>(
+  items: ReadonlyArray<A>,
+  read: (item: A) => Effect.Effect<unknown, HubFailed>
+): Effect.Effect<ReadonlyArray<A>, HubUnavailable> =>
+  Effect.filter(
     items,
-    ({ taskId }) =>
-      hub
-        .as(account, ({ tasks }) => tasks.get({ params: { id: taskId } }))
-        .pipe(
-          Effect.as(true),
-          Effect.catchTag("HubRefused", () => Effect.succeed(false))
-        ),
+    (item) =>
+      read(item).pipe(
+        Effect.as(true),
+        Effect.catchTag("HubRefused", () => Effect.succeed(false))
+      ),
     { concurrency: 4 }
   )
-})
 
 const chatOf = ({ chatId }: ConversationKey, { account }: Responder) => ({ ...account, chatId })
 
+/** A call that the Hub refuses if the account may not read what is followed. */
+const readFollowed = (
+  hub: Hub["Service"],
+  { account }: Responder,
+  follow: Follow
+): Effect.Effect<unknown, HubFailed> => {
+  const followed = followedOf(follow)
+  return "taskId" in followed
+    ? hub.as(account, ({ tasks }) => tasks.get({ params: { id: followed.taskId } }))
+    : hub.as(account, ({ sessions }) => sessions.get({ params: { id: followed.sessionId } }))
+}
+
+/** Work in progress. What has ended is followed a little longer, until its answer is posted. */
 const openTasks = Effect.fn("ChatCommands.openTasks")(function* (key: ConversationKey, responder: Responder) {
-  const open = yield* (yield* Follows).openIn(chatOf(key, responder))
-  return yield* visibleTo(responder, open)
+  const hub = yield* Hub
+  const followed = yield* (yield* Follows).openIn(chatOf(key, responder))
+  const open = followed.filter(({ progress }) => !hasTaskEnded(progress))
+  return yield* visibleTo(open, (follow) => readFollowed(hub, responder, follow))
 })
 
 const showStatus = Effect.fn("ChatCommands.status")(function* (key: ConversationKey, responder: Responder) {
@@ -159,9 +158,11 @@ const cancelTask = Effect.fn("ChatCommands.cancel")(function* (
   const open = yield* openTasks(key, responder)
   const choice = choose(open, which, { none: phrases.nothingHere, example: "cancel 1" })
   if ("words" in choice) return yield* responder.reply(choice.words)
-  const { taskId } = choice.item
-  yield* hub.as(responder.account, ({ tasks }) => tasks.cancel({ params: { id: taskId } }))
-  yield* responder.reply(phrases.cancelled)
+  const followed = followedOf(choice.item)
+  if ("taskId" in followed)
+    yield* hub.as(responder.account, ({ tasks }) => tasks.cancel({ params: { id: followed.taskId } }))
+  const isStopped = "taskId" in followed || (yield* stopMessage(responder, followed))
+  yield* responder.reply(isStopped ? phrases.cancelled : phrases.refusalText("run_not_cancellable", ""))
 })
 
 const decide = Effect.fn("ChatCommands.decide")(function* (
@@ -170,45 +171,13 @@ const decide = Effect.fn("ChatCommands.decide")(function* (
   { decision, which }: DecideCommand
 ) {
   const pending = yield* (yield* ApprovalCardStore).pendingIn(chatOf(key, responder))
-  const visible = yield* visibleTo(responder, pending)
+  const hub = yield* Hub
+  const visible = yield* visibleTo(pending, ({ approvalId }) =>
+    hub.as(responder.account, ({ approvals }) => approvals.get({ params: { id: approvalId } }))
+  )
   const example = decision === "allow" ? "approve 1" : "deny 1"
   const choice = choose(visible, which, { none: phrases.nothingToDecide, example })
   if ("words" in choice) return yield* responder.reply(choice.words)
   const answer = yield* (yield* Decisions).decide(responder, choice.item, decision, Effect.void)
   yield* responder.reply(answer ?? phrases.decided(decision))
-})
-
-const chooseLocation = Effect.fn("ChatCommands.use")(function* (
-  key: ConversationKey,
-  responder: Responder,
-  which: number | undefined
-) {
-  const locations = yield* (yield* WorkLocations).of(responder.account)
-  if (locations.length === 0) return yield* responder.reply(phrases.noLocations)
-  if (which === undefined)
-    return yield* (yield* LocationPicker).show(key, responder, locations, phrases.locationsTitle)
-  const location = locations[which - 1]
-  if (location === undefined) return yield* responder.reply(phrases.noSuchLocation)
-  yield* (yield* ChatTasks).useLocation(key, responder, location)
-})
-
-const chooseAgent = Effect.fn("ChatCommands.agent")(function* (
-  { chatKey, key }: ConversationKey,
-  { account, reply }: Responder,
-  name: string | undefined
-) {
-  const conversations = yield* Conversations
-  const locations = yield* WorkLocations
-  const chat = yield* conversations.get(chatKey)
-  const place = chat.place ?? (yield* locations.of(account))[0]
-  if (place === undefined) return yield* reply(phrases.noLocations)
-  const agents = yield* locations.agents(account, place)
-  if (agents.length === 0) return yield* reply(phrases.noAgent)
-  const wanted = agents.find(({ id }) => id === name?.toLowerCase() || id === name)
-  if (wanted === undefined)
-    return yield* reply(phrases.agentsAre(agents.map(({ id }) => id).join(", "), place.agentId))
-  const moved = { ...place, agentId: wanted.id, names: { ...place.names, agent: wanted.label } }
-  yield* conversations.set(chatKey, { ...chat, place: moved })
-  if (key !== chatKey) yield* conversations.set(key, { ...(yield* conversations.get(key)), place: moved })
-  yield* reply(phrases.agentIs(locationName(moved)))
 })

@@ -9,15 +9,17 @@ import type { TaskId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { type ButtonAction, ButtonActions } from "../action/ButtonActions.ts"
-import type { ButtonMeaning } from "../action/ButtonMeaning.ts"
+import { type ButtonMeaning, subjectOf } from "../action/ButtonMeaning.ts"
 import { ApprovalCardStore } from "../following/ApprovalCardStore.ts"
 import { HandlerFailed } from "../handling/Handler.ts"
 import { PendingAnswers } from "../handling/PendingAnswers.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { HubFailed } from "../hub/HubFailures.ts"
-import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { ChatTasks } from "./ChatTasks.ts"
+import type { MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { ChatMessages } from "./ChatMessages.ts"
 import { Decisions } from "./Decisions.ts"
+import { stopMessage } from "./HubSessions.ts"
+import { OfflineQuestion } from "./OfflineQuestion.ts"
 import * as phrases from "./Phrases.ts"
 import type { Responder } from "./Responder.ts"
 import { WorkLocations } from "./WorkLocations.ts"
@@ -27,9 +29,10 @@ type Failed = HandlerFailed | HubFailed | NotSent | PlatformUnavailable | SqlErr
 type Services =
   | ApprovalCardStore
   | ButtonActions
-  | ChatTasks
+  | ChatMessages
   | Decisions
   | Hub
+  | OfflineQuestion
   | PendingAnswers
   | WorkLocations
 
@@ -75,6 +78,14 @@ const handleClick = Effect.fn("ClickHandler.handle")(function* (
       return yield* decide(responder, meaning, isExpired, answerSent)
     case "Cancel":
       return yield* cancel(responder, meaning.taskId, isExpired)
+    case "Stop":
+      return yield* stop(responder, meaning)
+    case "Queue": {
+      if (isExpired) return yield* replyPrivately(phrases.cardExpired)
+      yield* answerSent
+      const { chatId = "", messageId } = action
+      return yield* answerOffline(responder, meaning, { chatId, messageId })
+    }
     case "Use": {
       if (isExpired) return yield* replyPrivately(phrases.cardExpired)
       yield* answerSent
@@ -114,6 +125,26 @@ const cancel = Effect.fnUntraced(function* (
   yield* hub.as(account, ({ tasks }) => tasks.cancel({ params: { id: taskId } }))
 })
 
+/** A stopped message shows it on its card. */
+const stop = Effect.fnUntraced(function* (responder: Responder, message: Meaning<"Stop">) {
+  const isStopped = yield* stopMessage(responder, message)
+  if (!isStopped) yield* responder.replyPrivately(phrases.refusalText("run_not_cancellable", ""))
+})
+
+/** Whether the messages of a conversation wait for their offline machine. */
+const answerOffline = Effect.fnUntraced(function* (
+  responder: Responder,
+  meaning: Meaning<"Queue">,
+  card: MessageRef
+) {
+  const { agreed, base, talk } = meaning
+  const messages = yield* ChatMessages
+  const key = { key: talk, chatKey: base, chatId: card.chatId }
+  yield* agreed ? messages.queue(key, responder) : messages.discard(key)
+  yield* (yield* ButtonActions).expire(subjectOf(meaning))
+  yield* (yield* OfflineQuestion).settle(card, responder, agreed)
+})
+
 const chooseLocation = Effect.fnUntraced(function* (
   responder: Responder,
   { base, place, talk }: Meaning<"Use">,
@@ -121,6 +152,6 @@ const chooseLocation = Effect.fnUntraced(function* (
 ) {
   if (!(yield* (yield* WorkLocations).isOffered(responder.account, place)))
     return yield* responder.replyPrivately(phrases.noSuchLocation)
-  yield* (yield* ChatTasks).useLocation({ key: talk, chatKey: base, chatId }, responder, place)
+  yield* (yield* ChatMessages).useLocation({ key: talk, chatKey: base, chatId }, responder, place)
   yield* (yield* ButtonActions).expire(talk)
 })

@@ -1,13 +1,15 @@
 /**
- * Parser of chat messages: a command, in English or Chinese, or the text of a task. Pure.
+ * Parser of chat messages: a command, in English or Chinese, or a text for the agent. Pure.
  *
- * A command is a short message of known words. Any other message is the unchanged text of a task. A message that begins with a slash and a
- * word is a task only after `/new`, `/run` or `/start`, so a mistyped command starts nothing.
+ * A command is a short message of known words. Any other message is a text for the agent, unchanged. A message that begins with a slash and a
+ * word is one only after `/new`, `/run` or `/start`, so a mistyped command starts nothing.
  */
 
 export type Command =
   | { readonly _tag: "Work"; readonly text: string }
-  /** A task in a new session. */
+  /** A text for the run in progress. */
+  | { readonly _tag: "Now"; readonly text: string }
+  /** A new session. Its first text may follow. */
   | { readonly _tag: "Fresh"; readonly text: string }
   | { readonly _tag: "Number"; readonly digits: string }
   | { readonly _tag: "Decide"; readonly decision: "allow" | "deny"; readonly which: number | undefined }
@@ -15,7 +17,7 @@ export type Command =
   | { readonly _tag: "Use"; readonly which: number | undefined }
   | { readonly _tag: "Agent"; readonly name: string | undefined }
   /** A slash command that does not exist, or not with these words. */
-  | { readonly _tag: "Status" | "List" | "Bind" | "Unbind" | "Help" | "Nothing" | "Unknown" }
+  | { readonly _tag: "Status" | "List" | "Bind" | "Unbind" | "Help" | "Stop" | "Nothing" | "Unknown" }
 
 /** Commands by their first word, without `/`. */
 const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
@@ -27,9 +29,9 @@ const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
   list: "List",
   列表: "List",
   cancel: "Cancel",
-  stop: "Cancel",
+  stop: "Stop",
   取消: "Cancel",
-  停止: "Cancel",
+  停止: "Stop",
   approve: "Allow",
   allow: "Allow",
   批准: "Allow",
@@ -54,39 +56,50 @@ const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
   run: "Work",
   start: "Work",
   新任务: "Fresh",
+  新会话: "Fresh",
   运行: "Work",
   开始: "Work"
 }
 
-/** Words that are commands only after a slash, because sentences begin with them. The Chinese words need no slash. */
+/**
+ * Words that are commands only after a slash, because sentences begin with them. The Chinese words need no slash. `new` alone needs none either:
+ * Slack's client does not send messages that begin with a slash.
+ */
 const needsSlash = new Set(["new", "run", "start"])
 
 const numberOf = (text: string): number | undefined => (/^\d{1,3}$/.test(text) ? Number(text) : undefined)
+
+const now = (text: string): Command => (text === "" ? { _tag: "Help" } : { _tag: "Now", text })
 
 export const parseCommand = (message: string): Command => {
   const text = message.trim()
   if (text === "") return { _tag: "Nothing" }
   if (/^\d{6}$/.test(text)) return { _tag: "Number", digits: text }
+  // The full-width sign is that of a Chinese keyboard.
+  if (/^[!！]/u.test(text)) return now(text.slice(1).trim())
   const [, slash = "", word = "", rest = ""] = /^(\/?)(\S+)\s*([\s\S]*)$/u.exec(text) ?? []
   const name = word.toLowerCase()
   // A path such as `/etc/hosts` is not a command.
   const isCommand = slash === "/" && /^[\p{L}\p{N}_?-]+$/u.test(word)
   const work: Command = isCommand ? { _tag: "Unknown" } : { _tag: "Work", text }
-  if (!Object.hasOwn(words, name) || (slash === "" && needsSlash.has(name))) return work
+  if (!Object.hasOwn(words, name) || (slash === "" && needsSlash.has(name) && text !== "new")) return work
   const tag = words[name]
   switch (tag) {
     case "Work":
+      return rest === "" ? { _tag: "Help" } : { _tag: "Work", text: rest }
     case "Fresh":
-      return rest === "" ? { _tag: "Help" } : { _tag: tag, text: rest }
+      return { _tag: "Fresh", text: rest }
     case "Agent":
       // "agent smith wrote this" is not a command.
       return /\s/.test(rest) ? work : { _tag: "Agent", name: rest === "" ? undefined : rest }
     case "Allow":
     case "Deny":
     case "Cancel":
+    case "Stop":
     case "Use": {
       const which = numberOf(rest)
       if (rest !== "" && which === undefined) return work
+      if (tag === "Stop") return which === undefined ? { _tag: "Stop" } : { _tag: "Cancel", which }
       if (tag === "Cancel" || tag === "Use") return { _tag: tag, which }
       return { _tag: "Decide", decision: tag === "Allow" ? "allow" : "deny", which }
     }

@@ -1,6 +1,6 @@
 /**
- * Handler of chat events. The Hub says which user an account acts as. An account without a user receives a request to link, and its event has no other effect.
- * For a user, a message is a command or a task, and a click is the action of its button.
+ * Handler of chat events. The Hub says which user an account acts as. An account without a user receives a request to link, and its first message
+ * is kept until then. For a user, a message is a command or a text for the agent, and a click is the action of its button.
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { CardAction, IntegrationEvent, MessageReceived } from "@corral/domain/chat/Integration"
@@ -14,11 +14,14 @@ import type { Inbound, NotSent, PlatformUnavailable } from "../platform/ChatPlat
 import { Platforms } from "../platform/Platforms.ts"
 import type { AccountLinks } from "./AccountLinks.ts"
 import type { ChatCommands } from "./ChatCommands.ts"
-import type { ChatTasks } from "./ChatTasks.ts"
+import type { ChatMessages } from "./ChatMessages.ts"
 import { ClickHandler } from "./ClickHandler.ts"
+import { stampEvent } from "../handling/Stamp.ts"
+import { KeptMessages } from "./KeptMessages.ts"
 import { handleMessage } from "./MessageHandler.ts"
 import * as phrases from "./Phrases.ts"
 import { accountOf, makeResponder } from "./Responder.ts"
+import type { SessionCommands } from "./SessionCommands.ts"
 import { StoredAnswers } from "./StoredAnswers.ts"
 import { storedResponder } from "./StoredResponder.ts"
 import { handleUnlinked } from "./UnlinkedAccounts.ts"
@@ -29,10 +32,12 @@ type Failed = HandlerFailed | HubFailed | NotSent | PlatformUnavailable | SqlErr
 type Services =
   | AccountLinks
   | ChatCommands
-  | ChatTasks
+  | ChatMessages
   | ClickHandler
   | Hub
+  | KeptMessages
   | Platforms
+  | SessionCommands
   | StoredAnswers
   | UnlinkedAnswers
   | UserNames
@@ -80,8 +85,37 @@ const handleEvent = Effect.fn("ConversationHandler.handleEvent")(function* (
   inbound: Inbound
 ): Effect.fn.Return<void, Failed, Services> {
   if (event.type === "identity.binding.required") return
-  const user = yield* identifyUser(event, accountOf(event))
-  yield* user === undefined ? handleUnlinked(event, inbound) : handleLinked(event, inbound, user)
+  const account = accountOf(event)
+  const user = yield* identifyUser(event, account)
+  if (user !== undefined) {
+    yield* deliverKept(account, user)
+    return yield* handleLinked(event, inbound, user)
+  }
+  if (!(yield* handleUnlinked(event, inbound))) return
+  const linked = yield* identifyUser(event, account)
+  if (linked !== undefined) yield* deliverKept(account, linked)
+})
+
+/** Handles the message that was kept until the account was linked. It has its own key, so a second attempt repeats no step. */
+const deliverKept = Effect.fn("ConversationHandler.deliverKept")(function* (
+  account: ChatAccount,
+  user: { readonly name: string }
+): Effect.fn.Return<void, Failed, Services> {
+  const messages = yield* KeptMessages
+  const inbound = yield* messages.find(account)
+  if (inbound === undefined) return
+  const platform = (yield* Platforms).of(inbound.platform)
+  const draft = yield* Effect.catchTag(platform.normalize(inbound), "NotUnderstood", () => Effect.undefined)
+  const event = draft === undefined ? undefined : stampEvent(draft, inbound, 1)
+  if (event?.type === "integration.message.received")
+    // Only answers are lost: the message itself is sent or stored by then. A chat that takes none must not hold up the account's events.
+    yield* Effect.catchTag(
+      handleLinked(event, inbound, user),
+      ["NotSent", "PlatformUnavailable"],
+      ({ message }) =>
+        Effect.logWarning("failed to answer a kept message", { event: event.key, reason: message })
+    )
+  yield* messages.remove(account)
 })
 
 /** The user that the account acts as; `undefined` for an account that is not linked. */

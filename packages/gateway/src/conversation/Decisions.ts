@@ -48,9 +48,9 @@ export class Decisions extends Context.Service<
 
       const describeDecision = Effect.fn("Decisions.describeDecision")(function* (
         { account }: Responder,
-        { approvalId, taskId }: StoredApprovalCard
+        { approvalId, followId }: StoredApprovalCard
       ) {
-        const follow = yield* follows.get(taskId)
+        const follow = yield* follows.get(followId)
         const approval = yield* hub.as(account, ({ approvals }) =>
           approvals.get({ params: { id: approvalId } })
         )

@@ -1,13 +1,12 @@
-/** Card for choosing where tasks run: one numbered button per location. Only the user who receives it can use it. */
+/** Card for choosing where the agent works: one numbered button per location. Only the user who receives it can use it. */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { ButtonActions } from "../action/ButtonActions.ts"
-import type { WorkLocation } from "../action/ButtonMeaning.ts"
 import type { Card } from "../platform/Card.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { sameInAllLanguages } from "../platform/LocalizedText.ts"
 import * as phrases from "./Phrases.ts"
-import { locationName } from "./WorkLocations.ts"
+import { locationName, type OfferedLocation } from "./WorkLocations.ts"
 import type { Responder } from "./Responder.ts"
 import type { ConversationKey } from "./Conversations.ts"
 
@@ -19,7 +18,7 @@ export class LocationPicker extends Context.Service<
     readonly show: (
       key: ConversationKey,
       responder: Responder,
-      locations: ReadonlyArray<WorkLocation>,
+      locations: ReadonlyArray<OfferedLocation>,
       title: Card["title"]
     ) => Effect.Effect<void, NotSent | PlatformUnavailable | SqlError.SqlError>
   }
@@ -33,11 +32,11 @@ export class LocationPicker extends Context.Service<
         show: Effect.fn("LocationPicker.show")(function* (
           { chatKey, key }: ConversationKey,
           { account, language, platform, replyWithCard }: Responder,
-          locations: ReadonlyArray<WorkLocation>,
+          locations: ReadonlyArray<OfferedLocation>,
           title: Card["title"]
         ) {
           const expiresAt = clock.currentTimeMillisUnsafe() + LIFETIME_MS
-          const ids = yield* Effect.forEach(locations, (place) =>
+          const ids = yield* Effect.forEach(locations, ({ place }) =>
             actions.offer({
               bot: account,
               meaning: { _tag: "Use", talk: key, base: chatKey, place },
@@ -51,8 +50,8 @@ export class LocationPicker extends Context.Service<
               title,
               tone: "neutral",
               lines: [
-                ...locations.map((location, at) =>
-                  sameInAllLanguages(`${at + 1}. ${locationName(location)}`)
+                ...locations.map(({ isOnline, place }, at) =>
+                  phrases.numberedLocation(at + 1, locationName(place), isOnline)
                 ),
                 phrases.useHint
               ],

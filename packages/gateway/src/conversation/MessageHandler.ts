@@ -1,13 +1,15 @@
-/** Handling of a message from a linked account: a command, or the text of a task. */
+/** Handling of a message from a linked account: a command, or a text for the agent. */
 import type { MessageReceived } from "@corral/domain/chat/Integration"
 import { Effect } from "effect"
 import { AccountLinks } from "./AccountLinks.ts"
 import { ChatCommands } from "./ChatCommands.ts"
-import { ChatTasks } from "./ChatTasks.ts"
-import { parseCommand } from "./Command.ts"
+import { ChatMessages } from "./ChatMessages.ts"
+import { type Command, parseCommand } from "./Command.ts"
 import { conversationKey, type ConversationKey } from "./Conversations.ts"
+import * as linkPhrases from "./LinkPhrases.ts"
 import * as phrases from "./Phrases.ts"
 import type { Responder } from "./Responder.ts"
+import { SessionCommands } from "./SessionCommands.ts"
 
 /** A direct chat and each of its threads is one conversation. In a group, each mention starts one, which replies continue. */
 const keyFor = ({ payload }: MessageReceived, { account }: Responder): ConversationKey => {
@@ -20,20 +22,24 @@ const keyFor = ({ payload }: MessageReceived, { account }: Responder): Conversat
   }
 }
 
-const startTask = Effect.fn("MessageHandler.startTask")(function* (
+const sendText = Effect.fn("MessageHandler.sendText")(function* (
   event: MessageReceived,
   responder: Responder,
-  text: string,
-  fresh: boolean
+  { _tag, text }: Extract<Command, { readonly _tag: "Fresh" | "Now" | "Work" }>
 ) {
   const { chatType, messageId, threadId } = event.payload
-  yield* (yield* ChatTasks).start(keyFor(event, responder), responder, {
+  const key = keyFor(event, responder)
+  const messages = yield* ChatMessages
+  const direct = chatType === "direct"
+  if (text === "") return yield* messages.begin(key, responder, direct)
+  yield* messages.send(key, responder, {
     text,
-    fresh,
+    fresh: _tag === "Fresh",
+    now: _tag === "Now",
     key: event.key,
     replyTo: messageId,
     ...(threadId === undefined ? {} : { threadId }),
-    direct: chatType === "direct"
+    direct
   })
 })
 
@@ -43,6 +49,7 @@ export const handleMessage = Effect.fn("MessageHandler.handleMessage")(function*
   user: { readonly name: string }
 ) {
   const commands = yield* ChatCommands
+  const sessions = yield* SessionCommands
   const { attachments, chatType, text } = event.payload
   const command = parseCommand(text)
   const key = keyFor(event, responder)
@@ -50,11 +57,13 @@ export const handleMessage = Effect.fn("MessageHandler.handleMessage")(function*
     yield* responder.reply(phrases.attachmentsLeft, "attachments")
   switch (command._tag) {
     case "Work":
-      return yield* startTask(event, responder, command.text, false)
+    case "Now":
     case "Fresh":
-      return yield* startTask(event, responder, command.text, true)
+      return yield* sendText(event, responder, command)
+    case "Stop":
+      return yield* sessions.stop(key, responder)
     case "Number":
-      return yield* responder.reply(phrases.numberNotNeeded(user.name))
+      return yield* responder.reply(linkPhrases.numberNotNeeded(user.name))
     case "Status":
       return yield* commands.status(key, responder)
     case "List":
@@ -64,11 +73,11 @@ export const handleMessage = Effect.fn("MessageHandler.handleMessage")(function*
     case "Decide":
       return yield* commands.decide(key, responder, command)
     case "Use":
-      return yield* commands.use(key, responder, command.which)
+      return yield* sessions.use(key, responder, command.which)
     case "Agent":
-      return yield* commands.agent(key, responder, command.name)
+      return yield* sessions.agent(key, responder, command.name)
     case "Bind":
-      return yield* responder.reply(phrases.alreadyLinked(user.name))
+      return yield* responder.reply(linkPhrases.alreadyLinked(user.name))
     case "Unbind":
       return yield* (yield* AccountLinks).unlink(responder)
     case "Help":

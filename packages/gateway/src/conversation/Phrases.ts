@@ -7,36 +7,40 @@ const words = (en: string, zh: string): LocalizedText => ({ en, zh })
 
 export const help = words(
   [
-    "Describe a task, and I start an agent for it. In a group, mention me.",
+    "Write to me, and an agent works on it. In a group, mention me. This chat or thread is one session: further messages continue it, one turn at a time.",
     "",
-    "status – tasks in progress here",
+    "! TEXT – say something to the agent while it works",
+    "stop – stop the agent here, and withdraw the messages that wait",
+    "new – start a new session here; /new TEXT: with this message",
+    "agent – which agents there are; agent NAME: messages here go to this one",
+    "use – where agents work; use 2: the second location, from now on",
+    "status – work in progress here",
     "list – your latest tasks",
-    "cancel – stop the task here; cancel 2: the second of several",
+    "cancel – stop one message or run; cancel 2: the second of several",
     "approve, deny – answer an agent's request; approve 2: the second of several",
-    "use – where tasks run; use 2: the second location, from now on",
-    "agent – which agent runs them; agent NAME: this one, from now on",
-    "/new TEXT – a task in a new conversation",
     "bind, unbind – link this account to your user, or unlink it",
     "help – show this list"
   ].join("\n"),
   [
-    "告诉我要做什么，我会让智能体去做。在群里请 @ 我。",
+    "把要做的事发给我，智能体会去完成。在群里请 @ 我。这个聊天或话题就是一个会话：后续消息会接着进行，一次处理一条。",
     "",
-    "状态 – 这里正在进行的任务",
+    "！内容 – 在智能体工作时对它说",
+    "停止 – 停止这里的智能体，并撤回等待中的消息",
+    "新会话 – 在这里开始新会话；新会话 内容：同时发送这条消息",
+    "智能体 – 有哪些智能体；智能体 名称：这里的消息发给它",
+    "位置 – 智能体在哪里工作；位置 2：以后用第二个",
+    "状态 – 这里正在进行的工作",
     "列表 – 你最近的任务",
-    "取消 – 结束这里的任务；取消 2：第二个",
+    "取消 – 结束一条消息或一次运行；取消 2：第二个",
     "批准、拒绝 – 决定智能体的请求；批准 2：第二个",
-    "位置 – 任务在哪里执行；位置 2：以后在那里",
-    "智能体 – 由谁执行；智能体 名称：以后由它",
-    "新任务 内容 – 不接着之前的对话",
     "绑定、解绑 – 把此账号与你关联，或解除",
     "帮助 – 本说明"
   ].join("\n")
 )
 
 export const unknownCommand = words(
-  'I don\'t know this command. Say "help" for the list. To send it as a task, begin with /run.',
-  "没有这个命令。发送“帮助”查看列表。如要作为任务发送，请以 /run 开头。"
+  'I don\'t know this command. Say "help" for the list. To send it to the agent, begin with /run.',
+  "没有这个命令。发送“帮助”查看列表。如要发给智能体，请以 /run 开头。"
 )
 export const attachmentsLeft = words(
   "I can't pass on attachments yet. The agent gets your text only.",
@@ -44,66 +48,23 @@ export const attachmentsLeft = words(
 )
 
 export const onlyText = words(
-  "I can only read text so far. Describe the task in words.",
+  "I can only read text so far. Describe it in words.",
   "目前我只能阅读文字。请用文字告诉我要做什么。"
 )
-
-export const linkTitle = words("Link this account", "关联此账号")
-export const linkLines = [
-  words(
-    "I don't know whose account this is. Open the page, sign in, check that both names are yours, and type the number from the page here.",
-    "我不知道这个账号属于谁。请打开页面并登录，确认两边的名字都是你，然后把页面上的数字发到这里。"
-  ),
-  words("The link works once, for ten minutes. Don't share it.", "十分钟内有效，只能使用一次。请勿转发。")
-]
-export const openPage = words("Open the page", "打开页面")
-export const tooManyLinks = (minutes: number): LocalizedText =>
-  words(
-    `You have had several links in the last hour. I'll send the next one in ${minutes} min; until then the latest link works.`,
-    `过去一小时已向你发送多个链接。${minutes} 分钟后可再次获取；在此之前请使用最近的链接。`
-  )
-export const lastAnswer = (minutes: number): LocalizedText =>
-  words(
-    `This account isn't linked yet. I've recorded your messages and will answer again in ${minutes} min, or as soon as you type the number from the latest link.`,
-    `此账号尚未关联。你的消息已记录；${minutes} 分钟后，或你输入最近链接中的数字后，我会再次回复。`
-  )
-export const noDirectChat = words(
-  'I can\'t send you a direct message. Open a chat with me and say "bind".',
-  "我无法给你发送私信。请打开与我的聊天并发送“绑定”。"
-)
-export const linked = (name: string): LocalizedText =>
-  words(
-    `Linked: here you act as ${name} from now on. Was that not you? Say "unbind".`,
-    `已关联：从现在起你在这里以 ${name} 的身份操作。不是你本人？请发送“解绑”。`
-  )
-export const numberNotNeeded = (name: string): LocalizedText =>
-  words(
-    `This account is already linked to ${name}. To send the number as a task, begin with /run.`,
-    `此账号已关联 ${name}。如要把数字作为任务发送，请以 /run 开头。`
-  )
-export const alreadyLinked = (name: string): LocalizedText =>
-  words(
-    `This account acts as ${name}. Say "unbind" to unlink it.`,
-    `此账号的身份是 ${name}。发送“解绑”可解除。`
-  )
-export const unlinked = words("This account is no longer linked.", "此账号已不再与任何人关联。")
-export const wrongNumber = (left: number | undefined): LocalizedText =>
-  left === undefined || left === 0
-    ? words(
-        'This number is no longer valid. Say "bind" for a new page.',
-        "这个数字无效。发送“绑定”获取新页面。"
-      )
-    : words(`Wrong number. ${left} tries left.`, `数字不正确，还可以试 ${left} 次。`)
 
 export const noLocations = words(
   "There is no machine that you can use. Add a machine at the Hub, and a project with a workspace on it.",
   "没有你可以使用的机器。请在 Hub 添加机器，以及其工作区所属的项目。"
 )
-export const whereTitle = words("Where should the task run?", "在哪里执行？")
-export const locationsTitle = words("Available locations", "可以执行任务的位置")
+export const whereTitle = words("Where should the agent work?", "智能体在哪里工作？")
+export const locationsTitle = words("Available locations", "可用的位置")
 export const useHint = words('Choose here, or say "use 2".', "在此选择，或发送“位置 2”。")
+export const numberedLocation = (at: number, name: string, isOnline: boolean): LocalizedText =>
+  isOnline
+    ? words(`${at}. ${name}`, `${at}. ${name}`)
+    : words(`${at}. ${name} (offline)`, `${at}. ${name}（离线）`)
 export const locationSet = (place: string): LocalizedText =>
-  words(`New tasks run here: ${place}`, `以后在这里：${place}`)
+  words(`From now on here: ${place}`, `以后在这里：${place}`)
 export const noSuchLocation = words("There is no location with this number.", "没有这个编号的位置。")
 export const noAgent = words("No agent is ready at this location.", "该位置没有可用的智能体。")
 export const agentsAre = (names: string, present: string): LocalizedText =>
@@ -111,18 +72,57 @@ export const agentsAre = (names: string, present: string): LocalizedText =>
     `Agents at this location: ${names}. Current: ${present}.`,
     `可用的智能体：${names}。当前：${present}。`
   )
+export const noSuchAgent = (names: string): LocalizedText =>
+  words(
+    `There is no such agent. Agents at this location: ${names}.`,
+    `没有这个智能体。可用的智能体：${names}。`
+  )
 export const agentIs = (name: string): LocalizedText =>
-  words(`New tasks are run by ${name}.`, `以后由 ${name} 执行。`)
+  words(`Messages here now go to ${name}.`, `这里的消息以后发给 ${name}。`)
 
-export const agentIsBusy = words(
-  'The agent is busy and can\'t take another message now. Say "cancel" to stop it, or wait.',
-  "智能体仍在工作，暂时不能接收新消息。发送“取消”可结束，或请稍候。"
+export const noInput = words(
+  "The agent takes no messages while it works. Send it without the ! to wait for its turn.",
+  "智能体工作时不接收消息。去掉开头的“！”再发送，会在轮到时处理。"
 )
-export const sentToAgent = words("Sent to the agent.", "已转告智能体。")
+export const tooWideMode = words(
+  "This run began outside of chats with wider permissions, so it takes no messages from a chat.",
+  "这次运行在聊天之外以更大的权限启动，不接收来自聊天的消息。"
+)
+export const foreignSession = (direct: boolean): LocalizedText =>
+  direct
+    ? words(
+        'You no longer have access to the session of this chat. Say "new" to start another one.',
+        "你已无权使用此聊天的会话。发送“新会话”开始另一个。"
+      )
+    : words(
+        "You don't have access to the session of this thread. Mention me outside of the thread to start another one.",
+        "你无权使用此话题的会话。请在话题之外 @ 我，开始另一个会话。"
+      )
+export const sessionEnded = words(
+  'This session is archived or closed. Say "new" to start another one.',
+  "此会话已归档或关闭。发送“新会话”开始另一个。"
+)
+export const newSession = words(
+  "The next message here starts a new session.",
+  "这里的下一条消息会开始新会话。"
+)
+export const offlineTitle = words("The machine is offline", "机器离线")
+export const offlineLine = words(
+  "Your message is not sent yet. Should it wait until the machine is back, for up to a day?",
+  "消息尚未发送。要等机器恢复后再发送吗？最多等待一天。"
+)
+export const sendWhenOnline = words("Send when it's back", "恢复后发送")
+export const doNotSend = words("Don't send", "不发送")
+export const queued = words("It is sent when the machine is back.", "机器恢复后会发送。")
+export const discarded = words("The message is not sent.", "消息不会发送。")
+export const tooManyPending = words(
+  "Ten messages already wait for your choice. Choose first, then send this one again.",
+  "已有十条消息在等你选择。请先选择，再重新发送这条。"
+)
 
-export const nothingHere = words("No task is in progress here.", "这里没有正在进行的任务。")
+export const nothingHere = words("Nothing is in progress here.", "这里没有正在进行的工作。")
 export const noTasks = words("You have no tasks yet.", "你还没有任务。")
-export const cancelled = words("Cancelling.", "正在结束。")
+export const cancelled = words("Stopping.", "正在停止。")
 export const whichOne = (count: number, example: string): LocalizedText =>
   words(
     `There are ${count}. Choose one, such as "${example}".`,
@@ -159,8 +159,8 @@ const refusals: Partial<Readonly<Record<ErrorCode, LocalizedText>>> = {
   ),
   approval_expired: words("This approval has expired.", "决定的时间已过。"),
   approval_already_resolved: words("Someone has already decided this.", "已有人做出决定。"),
-  run_not_cancellable: words("The task has already ended.", "任务已经结束。"),
-  payload_too_large: words("The text is too long for one task.", "内容过长。")
+  run_not_cancellable: words("This has already ended.", "这已经结束。"),
+  payload_too_large: words("The text is too long for one message.", "内容过长。")
 }
 
 export const refusalText = (code: ErrorCode, message: string): LocalizedText =>

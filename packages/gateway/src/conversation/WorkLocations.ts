@@ -1,7 +1,8 @@
 /**
- * Locations for tasks: workspaces on the online machines of a user's projects, with the agents that are ready there.
+ * Locations for sessions: workspaces on the machines of a user's projects, with the agents that are ready there, or were before the machine went
+ * offline.
  *
- * Does not: check permissions. The Hub lists what the user may use, and checks a location with every task.
+ * Does not: check permissions. The Hub lists what the user may use, and checks a location with every message.
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { Target } from "@corral/domain/device/Device"
@@ -16,23 +17,34 @@ import type { HubFailed } from "../hub/HubFailures.ts"
 const MAX_PROJECTS = 20
 export const MAX_LOCATIONS = 20
 
+export interface OfferedLocation {
+  readonly place: WorkLocation
+  readonly isOnline: boolean
+}
+
+/** The location that needs no choice: the only one online, or the only one. */
+export const onlyLocation = (locations: ReadonlyArray<OfferedLocation>): WorkLocation | undefined => {
+  const online = locations.filter(({ isOnline }) => isOnline)
+  const [first, ...others] = online.length > 0 ? online : locations
+  return others.length === 0 ? first?.place : undefined
+}
+
 const isReady = ({ available, signedIn }: Agent): boolean => available && signedIn !== false
 
 /** The default agent of a location. */
 const firstReady = (agents: ReadonlyArray<Agent>): Agent | undefined => agents.find(isReady)
 
-const locationsIn = (project: Project, target: Target): ReadonlyArray<WorkLocation> => {
+const locationsIn = (project: Project, target: Target): ReadonlyArray<OfferedLocation> => {
   const agent = firstReady(target.agents)
-  if (target.state !== "online" || agent === undefined) return []
+  if (target.state === "revoked" || agent === undefined) return []
+  const isOnline = target.state === "online"
   return target.workspaces
     .filter(({ available, modes }) => available && modes.includes("ask"))
-    .map(({ id }) => ({
-      projectId: project.id,
-      targetId: target.id,
-      workspace: id,
-      agentId: agent.id,
-      names: { project: project.name, target: `${target.name}/${id}`, agent: agent.label }
-    }))
+    .map(({ id }) => {
+      const names = { project: project.name, target: `${target.name}/${id}`, agent: agent.label }
+      const place = { projectId: project.id, targetId: target.id, workspace: id, agentId: agent.id, names }
+      return { place, isOnline }
+    })
 }
 
 /** Name for people: project, machine with workspace, agent. */
@@ -43,7 +55,7 @@ export class WorkLocations extends Context.Service<
   WorkLocations,
   {
     /** Locations that the account's user may use now. */
-    readonly of: (account: ChatAccount) => Effect.Effect<ReadonlyArray<WorkLocation>, HubFailed>
+    readonly of: (account: ChatAccount) => Effect.Effect<ReadonlyArray<OfferedLocation>, HubFailed>
     /** Whether the account's user may use a location now, with any agent. */
     readonly isOffered: (account: ChatAccount, location: WorkLocation) => Effect.Effect<boolean, HubFailed>
     /** The agents that are ready at a location. */
@@ -82,8 +94,8 @@ export class WorkLocations extends Context.Service<
           const { projectId, targetId, workspace } = location
           const locations = yield* locationsOf(account)
           return locations.some(
-            (each) =>
-              each.projectId === projectId && each.targetId === targetId && each.workspace === workspace
+            ({ place }) =>
+              place.projectId === projectId && place.targetId === targetId && place.workspace === workspace
           )
         }),
         agents: Effect.fn("WorkLocations.agents")(function* (account, { projectId, targetId }) {

@@ -4,7 +4,7 @@
  */
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 
-export type Attachment = NonNullable<PayloadOf<"integration.message.received">["attachments"]>[number]
+type Attachment = NonNullable<PayloadOf<"integration.message.received">["attachments"]>[number]
 
 export interface FeishuContent {
   readonly text: string

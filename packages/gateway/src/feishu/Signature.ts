@@ -14,7 +14,7 @@ export const hasSignature = (headers: IncomingHttpHeaders): boolean => headers[S
 export const timestampOf = (headers: IncomingHttpHeaders): string => headerOf(headers, TIMESTAMP)
 
 /** Header values are hashed as Latin-1, which is how Node reads them. */
-export const feishuSignature = (timestamp: string, nonce: string, key: string, body: Uint8Array): string =>
+const feishuSignature = (timestamp: string, nonce: string, key: string, body: Uint8Array): string =>
   createHash("sha256")
     .update(Buffer.from(timestamp + nonce, "latin1"))
     .update(key, "utf8")

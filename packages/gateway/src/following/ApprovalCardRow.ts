@@ -1,12 +1,13 @@
 /** Codec of the table `approval_cards`. */
 import { ApprovalState } from "@corral/domain/approval/Approval"
-import { ApprovalId, TaskId } from "@corral/domain/identity/Ids"
+import { ApprovalId } from "@corral/domain/identity/Ids"
 import { Schema } from "effect"
 import { ApprovalSummary } from "./ApprovalCard.ts"
+import { FollowId } from "./FollowRow.ts"
 
 export interface StoredApprovalCard {
   readonly approvalId: ApprovalId
-  readonly taskId: TaskId
+  readonly followId: FollowId
   readonly summary: ApprovalSummary
   /** The message of the card, once it is sent. */
   readonly messageId: string | undefined
@@ -19,7 +20,7 @@ export const encodeSummary = Schema.encodeSync(StoredSummary)
 
 export const ApprovalCardRow = Schema.Struct({
   approval_id: ApprovalId,
-  task_id: TaskId,
+  follow_id: FollowId,
   asked: StoredSummary,
   message_id: Schema.NullOr(Schema.String),
   state: ApprovalState
@@ -27,7 +28,7 @@ export const ApprovalCardRow = Schema.Struct({
 
 export const approvalCardOf = (row: typeof ApprovalCardRow.Type): StoredApprovalCard => ({
   approvalId: row.approval_id,
-  taskId: row.task_id,
+  followId: row.follow_id,
   summary: row.asked,
   messageId: row.message_id ?? undefined,
   state: row.state

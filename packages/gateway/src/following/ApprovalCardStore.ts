@@ -1,5 +1,5 @@
 /** Stored approval cards: the message of each, and whether its approval is pending. */
-import { ApprovalId, TaskId } from "@corral/domain/identity/Ids"
+import { ApprovalId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { queryRow, queryRows } from "../store/RowQueries.ts"
@@ -7,6 +7,7 @@ import { timedStore, type TimedStore } from "../store/TimedStore.ts"
 import type { ResolvedState } from "./ApprovalCard.ts"
 import { approvalCardOf, ApprovalCardRow, encodeSummary, type StoredApprovalCard } from "./ApprovalCardRow.ts"
 import { ChatKey, isInChat } from "./ChatKey.ts"
+import { FollowId } from "./FollowRow.ts"
 
 const MAX_PENDING = 100
 
@@ -22,8 +23,8 @@ export class ApprovalCardStore extends Context.Service<
     readonly get: (approvalId: ApprovalId) => Effect.Effect<StoredApprovalCard | undefined, SqlError.SqlError>
     readonly setMessage: (approvalId: ApprovalId, messageId: string) => Effect.Effect<void, SqlError.SqlError>
     readonly resolve: (approvalId: ApprovalId, state: ResolvedState) => Effect.Effect<void, SqlError.SqlError>
-    /** Pending approvals of a task. */
-    readonly pendingOf: (taskId: TaskId) => Effect.Effect<ReadonlyArray<ApprovalId>, SqlError.SqlError>
+    /** Pending approvals of a followed message. */
+    readonly pendingOf: (followId: FollowId) => Effect.Effect<ReadonlyArray<ApprovalId>, SqlError.SqlError>
     /** Pending approvals in a chat, oldest first. */
     readonly pendingIn: (chat: ChatKey) => Effect.Effect<ReadonlyArray<StoredApprovalCard>, SqlError.SqlError>
   }
@@ -37,10 +38,10 @@ export class ApprovalCardStore extends Context.Service<
         Effect.map(find(approvalId), (row) => (row === undefined ? undefined : approvalCardOf(row)))
       return ApprovalCardStore.of({
         open: Effect.fn("ApprovalCardStore.open")(function* (card) {
-          const { approvalId, summary, taskId } = card
+          const { approvalId, followId, summary } = card
           const row = {
             approval_id: approvalId,
-            task_id: taskId,
+            follow_id: followId,
             asked: encodeSummary(summary),
             state: "pending",
             asked_at: at()
@@ -58,8 +59,8 @@ export class ApprovalCardStore extends Context.Service<
         resolve: Effect.fn("ApprovalCardStore.resolve")(function* (approvalId, state) {
           yield* sql`UPDATE approval_cards SET state = ${state} WHERE approval_id = ${approvalId}`
         }),
-        pendingOf: Effect.fn("ApprovalCardStore.pendingOf")(function* (taskId) {
-          return (yield* pendingOf(taskId)).map(({ approval_id }) => approval_id)
+        pendingOf: Effect.fn("ApprovalCardStore.pendingOf")(function* (followId) {
+          return (yield* pendingOf(followId)).map(({ approval_id }) => approval_id)
         }),
         pendingIn: Effect.fn("ApprovalCardStore.pendingIn")(function* (chat) {
           return (yield* pendingIn(chat)).map(approvalCardOf)
@@ -74,21 +75,21 @@ const makeCardQueries = ({ sql }: TimedStore) => ({
     Request: ApprovalId,
     Result: ApprovalCardRow,
     execute: (approvalId) => sql`
-      SELECT approval_id, task_id, asked, message_id, state FROM approval_cards
+      SELECT approval_id, follow_id, asked, message_id, state FROM approval_cards
       WHERE approval_id = ${approvalId}`
   }),
   pendingOf: queryRows({
-    Request: TaskId,
+    Request: FollowId,
     Result: Schema.Struct({ approval_id: ApprovalId }),
-    execute: (taskId) => sql`
-      SELECT approval_id FROM approval_cards WHERE task_id = ${taskId} AND state = 'pending'`
+    execute: (followId) => sql`
+      SELECT approval_id FROM approval_cards WHERE follow_id = ${followId} AND state = 'pending'`
   }),
   pendingIn: queryRows({
     Request: ChatKey,
     Result: ApprovalCardRow,
     execute: (chat) => sql`
-      SELECT approval_id, c.task_id, asked, c.message_id, state
-      FROM approval_cards c JOIN follows USING (task_id)
+      SELECT approval_id, follow_id, asked, c.message_id, state
+      FROM approval_cards c JOIN follows f ON f.id = c.follow_id
       WHERE ${isInChat(sql, chat)} AND ended_at IS NULL AND state = 'pending'
       ORDER BY asked_at LIMIT ${MAX_PENDING}`
   })

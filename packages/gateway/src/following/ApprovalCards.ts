@@ -40,7 +40,7 @@ export class ApprovalCards extends Context.Service<
     ) => Effect.Effect<void, Failed>
     /** Draws a card as resolved. */
     readonly settle: (approvalId: ApprovalId, resolution: CardResolution) => Effect.Effect<void, Failed>
-    /** Draws every pending card of a task as resolved: the task has ended, or is no longer followed. */
+    /** Draws every pending card of a followed message as resolved: its run has ended, or is no longer followed. */
     readonly closeAll: (follow: Follow) => Effect.Effect<void, SqlError.SqlError | PlatformUnavailable>
     /** A user's name, if the follow's account may see it. */
     readonly nameOf: (
@@ -96,7 +96,7 @@ const settle = Effect.fn("ApprovalCards.settle")(function* (
   yield* (yield* ButtonActions).expire(approvalId)
   yield* cards.resolve(approvalId, resolution.state)
   const card = yield* cards.get(approvalId)
-  const follow = card && (yield* follows.get(card.taskId))
+  const follow = card && (yield* follows.get(card.followId))
   if (card?.messageId === undefined || follow === undefined) return
   const { account, chatId, language, place } = follow
   const url = pageOf(yield* Hub, approvalId)
@@ -120,7 +120,7 @@ const closeOne = Effect.fn("ApprovalCards.closeOne")(function* ({ account }: Fol
 })
 
 const closeAll = Effect.fn("ApprovalCards.closeAll")(function* (follow: Follow) {
-  const pending = yield* (yield* ApprovalCardStore).pendingOf(follow.taskId)
+  const pending = yield* (yield* ApprovalCardStore).pendingOf(follow.id)
   yield* Effect.forEach(pending, (approvalId) => closeOne(follow, approvalId), { discard: true })
 })
 
@@ -147,8 +147,8 @@ const show = Effect.fn("ApprovalCards.show")(function* (
 ) {
   const actions = yield* ButtonActions
   const cards = yield* ApprovalCardStore
-  const { account, chatId, language, place, replyTo, taskId, threadId } = follow
-  const stored = yield* cards.open({ approvalId, taskId, summary: summarizeApproval(request) })
+  const { account, chatId, id: followId, language, place, replyTo, threadId } = follow
+  const stored = yield* cards.open({ approvalId, followId, summary: summarizeApproval(request) })
   const { isNew, messageId, state, summary } = stored
   // The response to an earlier attempt may have been lost. Only a card with a known message is known to be drawn.
   if (messageId !== undefined && state !== "pending") return

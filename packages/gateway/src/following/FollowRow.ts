@@ -1,13 +1,19 @@
 /** Codec of the table `follows`. */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
-import { RunId, TaskId } from "@corral/domain/identity/Ids"
+import { MessageId, RunId, SessionId, TaskId } from "@corral/domain/identity/Ids"
 import { Schema } from "effect"
 import type { LocalizedText } from "../platform/LocalizedText.ts"
 import { TaskProgress } from "./TaskProgress.ts"
 
+/** The followed message, or the task if an earlier release began to follow it. */
+export const FollowId = Schema.Union([MessageId, TaskId])
+export type FollowId = typeof FollowId.Type
+
 export interface Follow {
-  readonly taskId: TaskId
-  /** The account that started the task. Calls to the Hub act as this account. */
+  readonly id: FollowId
+  /** Absent for the task of an earlier release. */
+  readonly sessionId: SessionId | undefined
+  /** The account that wrote the message. Calls to the Hub act as this account. */
   readonly account: ChatAccount
   readonly chatId: string
   readonly replyTo: string | undefined
@@ -28,12 +34,29 @@ export interface Follow {
   readonly ended: boolean
 }
 
+const isMessageId = Schema.is(MessageId)
+const isTaskId = Schema.is(TaskId)
+
+/** What a follow is of: a message of a session, or a task. */
+export const followedOf = ({
+  id,
+  sessionId
+}: Pick<Follow, "id" | "sessionId">):
+  | { readonly sessionId: SessionId; readonly messageId: MessageId }
+  | { readonly taskId: TaskId } => {
+  if (isTaskId(id)) return { taskId: id }
+  // Every follow of a message has its session.
+  if (!isMessageId(id) || sessionId === undefined) throw new Error("A followed message has no session.")
+  return { sessionId, messageId: id }
+}
+
 const StoredProgress = Schema.fromJsonString(TaskProgress)
 
 export const encodeProgress = Schema.encodeSync(StoredProgress)
 
 export const FollowRow = Schema.Struct({
-  task_id: TaskId,
+  id: FollowId,
+  session_id: Schema.NullOr(SessionId),
   platform: Schema.String,
   app: Schema.String,
   tenant: Schema.String,
@@ -52,11 +75,12 @@ export const FollowRow = Schema.Struct({
   ended: Schema.Boolean
 })
 
-export const FOLLOW_COLUMNS = `task_id, platform, app, tenant, account, chat_id, reply_to, thread_id, direct, language, place,
+export const FOLLOW_COLUMNS = `id, session_id, platform, app, tenant, account, chat_id, reply_to, thread_id, direct, language, place,
   message_id, card_tried, run_id, seq::float8 AS seq, progress, ended_at IS NOT NULL AS ended`
 
 export const followOf = (row: typeof FollowRow.Type): Follow => ({
-  taskId: row.task_id,
+  id: row.id,
+  sessionId: row.session_id ?? undefined,
   account: { platform: row.platform, app: row.app, tenant: row.tenant, account: row.account },
   chatId: row.chat_id,
   replyTo: row.reply_to ?? undefined,

@@ -1,4 +1,4 @@
-/** Following of a task's run: from the task to its run, then over the run's events to the end. */
+/** Following of a run over its events, to the end. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { isTerminal } from "@corral/domain/run/RunEnd"
@@ -9,26 +9,7 @@ import { Hub } from "../hub/Hub.ts"
 import { HubRefused } from "../hub/HubFailures.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
 import { type FollowState, retryTransient, saveFollow } from "./FollowState.ts"
-import { hasTaskEnded, progressAfter, progressWithoutRun } from "./TaskProgress.ts"
-
-const FIRST_WAIT_MS = 200
-const MAX_WAIT_MS = 10_000
-
-/** Waits until the Hub names the run of the task, or the task ends without one. */
-export const awaitRun = Effect.fn("FollowRun.awaitRun")(function* (state: FollowState) {
-  const hub = yield* Hub
-  const { account, taskId } = state.current
-  let wait = FIRST_WAIT_MS
-  while (state.current.runId === undefined && !hasTaskEnded(state.current.progress)) {
-    const task = yield* retryTransient(hub.as(account, ({ tasks }) => tasks.get({ params: { id: taskId } })))
-    if (task.runId !== undefined) state.update({ runId: task.runId })
-    else {
-      state.setProgress(progressWithoutRun(state.current.progress, task))
-      yield* Effect.sleep(wait)
-      wait = Math.min(wait * 1.5, MAX_WAIT_MS)
-    }
-  }
-})
+import { hasTaskEnded, progressAfter } from "./TaskProgress.ts"
 
 const applyApproval = Effect.fnUntraced(function* (state: FollowState, { event }: KnownEvent) {
   const approvals = yield* ApprovalCards
@@ -48,7 +29,7 @@ const applyApproval = Effect.fnUntraced(function* (state: FollowState, { event }
 
 const applyEvent = Effect.fnUntraced(function* (state: FollowState, { decoded, missing }: SequencedEvent) {
   if (missing !== undefined)
-    yield* Effect.logWarning("missed events of a run", { taskId: state.current.taskId, ...missing })
+    yield* Effect.logWarning("missed events of a run", { message: state.current.id, ...missing })
   if (decoded._tag === "UnknownEvent") return state.update({ seq: decoded.envelope.seq })
   const { event } = decoded
   yield* applyApproval(state, decoded)
@@ -74,10 +55,7 @@ const applyRun = (state: FollowState, { endedAt, error, lastSeq, state: runState
 }
 
 /** Applies the events of the run until it ends. */
-export const followTaskRun = Effect.fn("FollowRun.followTaskRun")(function* (
-  state: FollowState,
-  runId: RunId
-) {
+export const followRun = Effect.fn("FollowRun.followRun")(function* (state: FollowState, runId: RunId) {
   const hub = yield* Hub
   const { account } = state.current
   const readRun = Effect.map(

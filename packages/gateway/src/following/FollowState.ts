@@ -1,4 +1,4 @@
-/** State of one followed task while this Gateway follows it. A change of the progress requests an update of the card. */
+/** State of one followed message while this Gateway follows it. A change of the progress requests an update of the card. */
 import { Effect, Queue, Schedule } from "effect"
 import type { Follow } from "./FollowRow.ts"
 import { Follows } from "./Follows.ts"
@@ -44,5 +44,5 @@ export class FollowState {
 }
 
 export const saveFollow = Effect.fnUntraced(function* ({ current }: FollowState) {
-  yield* (yield* Follows).advance(current.taskId, current)
+  yield* (yield* Follows).advance(current.id, current)
 })

@@ -1,34 +1,38 @@
 /**
- * Followed tasks: their chats, and how far each is followed. The Gateway that holds the lease of a follow does the following. If a Gateway
+ * Followed messages: their chats, and how far each is followed. The Gateway that holds the lease of a follow does the following. If a Gateway
  * stops, its leases expire after `FOLLOW_LEASE_MS`.
  */
-import { TaskId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { queryRow, queryRows } from "../store/RowQueries.ts"
 import { timedStore, type TimedStore } from "../store/TimedStore.ts"
 import { ChatKey, isInChat } from "./ChatKey.ts"
-import { encodeProgress, type Follow, FOLLOW_COLUMNS, followOf, FollowRow } from "./FollowRow.ts"
-import { queuedProgress } from "./TaskProgress.ts"
+import { encodeProgress, type Follow, FOLLOW_COLUMNS, FollowId, followOf, FollowRow } from "./FollowRow.ts"
+import { inputProgress, startingProgress } from "./TaskProgress.ts"
 
-export const FOLLOW_LEASE_MS = 6_000
+const FOLLOW_LEASE_MS = 6_000
 const MONTH_MS = 30 * 86_400_000
 const MAX_OPEN = 100
 
 type Advance = Pick<Follow, "messageId" | "cardTried" | "runId" | "seq" | "progress" | "ended">
-type NewFollow = Omit<Follow, keyof Advance>
+type NewFollow = Omit<Follow, keyof Advance> & {
+  /** Whether the message is further input to a run that has its own card. */
+  readonly isInput: boolean
+}
 
 export class Follows extends Context.Service<
   Follows,
   {
-    /** Follows a task from its beginning. A task that is followed already stays as it is. */
+    /** Follows a message from its beginning. A message that is followed already stays as it is. */
     readonly begin: (follow: NewFollow) => Effect.Effect<void, SqlError.SqlError>
-    readonly get: (taskId: TaskId) => Effect.Effect<Follow | undefined, SqlError.SqlError>
+    readonly get: (id: FollowId) => Effect.Effect<Follow | undefined, SqlError.SqlError>
     /** Renews the leases of `owner` and takes free ones, up to `max`; returns all that it holds. */
     readonly lease: (owner: string, max: number) => Effect.Effect<ReadonlyArray<Follow>, SqlError.SqlError>
     readonly release: (owner: string) => Effect.Effect<void, SqlError.SqlError>
-    readonly advance: (taskId: TaskId, state: Advance) => Effect.Effect<void, SqlError.SqlError>
-    /** Tasks in progress in a chat, oldest first. */
+    readonly advance: (id: FollowId, state: Advance) => Effect.Effect<void, SqlError.SqlError>
+    /** Whether an earlier message of the same session, chat and agent is in progress. */
+    readonly hasEarlier: (follow: Follow) => Effect.Effect<boolean, SqlError.SqlError>
+    /** Messages in progress in a chat, oldest first. */
     readonly openIn: (chat: ChatKey) => Effect.Effect<ReadonlyArray<Follow>, SqlError.SqlError>
     /** Deletes follows that ended a month ago, with their approval cards. */
     readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
@@ -41,8 +45,8 @@ export class Follows extends Context.Service<
       const { find, lease, openIn } = makeFollowQueries(store)
       return Follows.of({
         begin: Effect.fn("Follows.begin")((follow) => insertFollow(store, follow)),
-        get: Effect.fn("Follows.get")(function* (taskId) {
-          const row = yield* find(taskId)
+        get: Effect.fn("Follows.get")(function* (id) {
+          const row = yield* find(id)
           return row === undefined ? undefined : followOf(row)
         }),
         lease: Effect.fn("Follows.lease")(function* (owner, max) {
@@ -51,12 +55,19 @@ export class Follows extends Context.Service<
         release: Effect.fn("Follows.release")(function* (owner) {
           yield* sql`UPDATE follows SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = ${owner}`
         }),
-        advance: Effect.fn("Follows.advance")(function* (taskId, state) {
+        advance: Effect.fn("Follows.advance")(function* (id, state) {
           const { cardTried, ended, messageId = null, progress, runId = null, seq } = state
           yield* sql`
             UPDATE follows SET message_id = ${messageId}, card_tried = ${cardTried}, run_id = ${runId}, seq = ${seq},
               progress = ${encodeProgress(progress)}, ended_at = ${ended ? at() : null}
-            WHERE task_id = ${taskId}`
+            WHERE id = ${id}`
+        }),
+        hasEarlier: Effect.fn("Follows.hasEarlier")(function* ({ chatId, id, place, sessionId = null }) {
+          // Ids are in the order of the messages of a session.
+          const earlier = yield* sql`
+            SELECT 1 FROM follows WHERE session_id = ${sessionId} AND chat_id = ${chatId} AND place = ${place}
+              AND ended_at IS NULL AND id COLLATE "C" < ${id} LIMIT 1`
+          return earlier.length > 0
         }),
         openIn: Effect.fn("Follows.openIn")(function* (chat) {
           return (yield* openIn(chat)).map(followOf)
@@ -76,9 +87,9 @@ const makeFollowQueries = ({ at, sql }: TimedStore) => {
   const columns = sql.literal(FOLLOW_COLUMNS)
   return {
     find: queryRow({
-      Request: TaskId,
+      Request: FollowId,
       Result: FollowRow,
-      execute: (taskId) => sql`SELECT ${columns} FROM follows WHERE task_id = ${taskId}`
+      execute: (id) => sql`SELECT ${columns} FROM follows WHERE id = ${id}`
     }),
     openIn: queryRows({
       Request: ChatKey,
@@ -92,8 +103,8 @@ const makeFollowQueries = ({ at, sql }: TimedStore) => {
       Result: FollowRow,
       execute: ({ max, owner }) => sql`
         UPDATE follows SET lease_owner = ${owner}, lease_until = ${at(FOLLOW_LEASE_MS)}
-        WHERE task_id IN (
-          SELECT task_id FROM follows
+        WHERE id IN (
+          SELECT id FROM follows
           WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
           ORDER BY lease_owner = ${owner} DESC NULLS LAST, created_at LIMIT ${max}
           FOR UPDATE SKIP LOCKED
@@ -103,10 +114,21 @@ const makeFollowQueries = ({ at, sql }: TimedStore) => {
 }
 
 const insertFollow = ({ at, sql }: TimedStore, follow: NewFollow) => {
-  const { account, chatId, direct, language, place, replyTo = null, taskId, threadId = null } = follow
+  const {
+    account,
+    chatId,
+    direct,
+    id,
+    language,
+    place,
+    replyTo = null,
+    sessionId = null,
+    threadId = null
+  } = follow
   const row = {
     ...account,
-    task_id: taskId,
+    id,
+    session_id: sessionId,
     chat_id: chatId,
     reply_to: replyTo,
     thread_id: threadId,
@@ -114,7 +136,7 @@ const insertFollow = ({ at, sql }: TimedStore, follow: NewFollow) => {
     language,
     place,
     seq: 0,
-    progress: encodeProgress(queuedProgress),
+    progress: encodeProgress(follow.isInput ? inputProgress : startingProgress),
     created_at: at()
   }
   return Effect.asVoid(sql`INSERT INTO follows ${sql.insert(row)} ON CONFLICT DO NOTHING`)

@@ -1,5 +1,5 @@
 /**
- * Card of a task in progress: its phase, counts and duration.
+ * Card of a message and its run: the phase, counts and duration.
  *
  * Does not: contain the prompt, the output, a path or a diff.
  */
@@ -8,6 +8,10 @@ import type { LocalizedText } from "../platform/LocalizedText.ts"
 import { hasTaskEnded, type Phase, type TaskProgress } from "./TaskProgress.ts"
 
 const titles: Readonly<Record<Phase, readonly [words: LocalizedText, tone: Tone]>> = {
+  sending: [{ en: "Sending", zh: "正在转告" }, "neutral"],
+  sent: [{ en: "Sent to the agent.", zh: "已转告智能体。" }, "neutral"],
+  starting: [{ en: "Starting", zh: "正在启动" }, "neutral"],
+  turn: [{ en: "Waiting for its turn", zh: "等待前面的消息完成" }, "neutral"],
   queued: [{ en: "Waiting for the machine", zh: "等待机器" }, "neutral"],
   working: [{ en: "Running", zh: "进行中" }, "running"],
   waiting: [{ en: "Needs your decision", zh: "等待决定" }, "attention"],
@@ -29,6 +33,11 @@ const causes: Readonly<Record<string, LocalizedText>> = {
   target_offline: { en: "The machine was offline.", zh: "机器离线。" },
   approval_rejected: { en: "A requested action was not approved.", zh: "其请求未获批准。" },
   permission_denied: { en: "The permission is missing.", zh: "没有权限。" }
+}
+
+const withoutMemory: LocalizedText = {
+  en: "The agent doesn't remember the earlier messages. It received them as a text.",
+  zh: "智能体不记得之前的消息，已将其作为文字一并提供。"
 }
 
 const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
@@ -64,7 +73,7 @@ export interface RunCardInput {
   /** Names of the project, the machine and the agent. */
   readonly place: string
   readonly progress: TaskProgress
-  /** Id of the action that cancels the task. */
+  /** Id of the action that stops it. */
   readonly cancel?: string | undefined
   /** Page of the task at the Hub. */
   readonly url: string
@@ -73,7 +82,8 @@ export interface RunCardInput {
 export const runCard = ({ cancel, language, place, progress, url }: RunCardInput): Card => {
   const [title, tone] = titles[progress.phase]
   const cause = progress.phase === "failed" ? causes[progress.code ?? ""] : undefined
-  const lines = [{ en: place, zh: place }, activity(progress), duration(progress), cause]
+  const memory = progress.transcript === true ? withoutMemory : undefined
+  const lines = [{ en: place, zh: place }, activity(progress), duration(progress), cause, memory]
   const buttons: Array<CardButton> = [
     { _tag: "Link", label: { en: "Open in Corral", zh: "在 Corral 中打开" }, url }
   ]

@@ -1,11 +1,13 @@
-/** Card of a followed task: sent once, then updated. */
+/** Card of a followed message: sent once, then updated. Further input to a run has none. */
 import { Clock, Effect } from "effect"
 import { ButtonActions } from "../action/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import { type FollowState, retryTransient, saveFollow } from "./FollowState.ts"
+import { followedOf } from "./FollowRow.ts"
 import { newCard } from "./NewCard.ts"
 import { runCard } from "./RunCard.ts"
+import { hasCard } from "./TaskProgress.ts"
 
 const CARD_LIFETIME_MS = 14 * 86_400_000
 
@@ -20,13 +22,15 @@ const sendOrUpdate = Effect.fnUntraced(function* (state: FollowState, cancel: st
     messageId,
     place,
     progress,
+    id,
     replyTo,
     runId,
-    taskId,
+    sessionId,
     threadId
   } = state.current
   const platform = (yield* Platforms).of(account.platform)
-  const url = hub.page(runId === undefined ? `/tasks/${taskId}` : `/runs/${runId}`)
+  const page = sessionId === undefined ? `/tasks/${id}` : `/sessions/${sessionId}`
+  const url = hub.page(runId === undefined ? page : `/runs/${runId}`)
   const card = runCard({ language, place, progress, cancel, url })
   if (messageId === undefined) {
     if (!cardTried) {
@@ -36,7 +40,7 @@ const sendOrUpdate = Effect.fnUntraced(function* (state: FollowState, cancel: st
     const where = { _tag: "Chat", chatId, replyTo, threadId } as const
     const { isShown, message } = yield* newCard(
       platform,
-      { where, card, key: taskId, repeated: cardTried },
+      { where, card, key: id, repeated: cardTried },
       (sent) => actions.attach([cancel], sent)
     )
     state.update({ messageId: message.messageId })
@@ -53,21 +57,24 @@ export const makeTaskCardUpdate = Effect.fn("TaskCardUpdate.makeTaskCardUpdate")
   state: FollowState
 ) {
   const clock = yield* Clock.Clock
-  const { account, taskId } = state.current
+  const { account, id } = state.current
+  const followed = followedOf(state.current)
   // Every update has the same id.
   const cancel = yield* retryTransient(
     (yield* ButtonActions).offer({
       bot: account,
-      meaning: { _tag: "Cancel", taskId },
+      meaning: "taskId" in followed ? { _tag: "Cancel", ...followed } : { _tag: "Stop", ...followed },
       expiresAt: clock.currentTimeMillisUnsafe() + CARD_LIFETIME_MS
     })
   )
-  return Effect.suspend(() => (state.isDrawable ? sendOrUpdate(state, cancel) : Effect.void)).pipe(
+  return Effect.suspend(() =>
+    state.isDrawable && hasCard(state.current.progress) ? sendOrUpdate(state, cancel) : Effect.void
+  ).pipe(
     // The message of a sent card must be saved, or the card is sent twice.
     Effect.uninterruptible,
     Effect.catchTag("NotSent", ({ message }) => {
       state.isDrawable = false
-      return Effect.logWarning("failed to draw a card", { taskId, reason: message })
+      return Effect.logWarning("failed to draw a card", { message: id, reason: message })
     })
   )
 })

@@ -1,15 +1,32 @@
 /**
- * Progress of a task as a chat sees it, folded from the events of its run. Plain JSON, so that another Gateway can continue.
+ * Progress of a message and its run as a chat sees it, folded from the events of the run. Plain JSON, so that another Gateway can continue.
  *
  * Does not: contain the prompt, the output, a path or a diff.
  */
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
 import type { EventOf, RunEvent } from "@corral/domain/run/RunEvent"
 import type { TerminalType } from "@corral/domain/run/RunEnd"
+import type { Message } from "@corral/domain/session/Message"
 import type { Task } from "@corral/domain/task/Task"
 import { Schema } from "effect"
 
-const Phase = Schema.Literals(["queued", "working", "waiting", "completed", "failed", "cancelled", "lost"])
+/**
+ * `sending`: further input that the run in progress does not have yet. `sent`: it has it. `turn`: an earlier turn is in progress. `queued`: the
+ * machine is offline.
+ */
+const Phase = Schema.Literals([
+  "sending",
+  "sent",
+  "starting",
+  "turn",
+  "queued",
+  "working",
+  "waiting",
+  "completed",
+  "failed",
+  "cancelled",
+  "lost"
+])
 export type Phase = typeof Phase.Type
 
 export const TaskProgress = Schema.Struct({
@@ -22,6 +39,8 @@ export const TaskProgress = Schema.Struct({
   diff: Schema.optional(
     Schema.Struct({ files: Schema.Number, additions: Schema.Number, deletions: Schema.Number })
   ),
+  /** Whether the runtime received the earlier conversation as a text, because it does not remember it. */
+  transcript: Schema.optional(Schema.Boolean),
   /** A code of the error table. */
   code: Schema.optional(Schema.String),
   startedAt: Schema.optional(Schema.String),
@@ -29,10 +48,16 @@ export const TaskProgress = Schema.Struct({
 })
 export type TaskProgress = typeof TaskProgress.Type
 
-export const queuedProgress: TaskProgress = { phase: "queued", tools: 0, changes: 0, waiting: 0 }
+export const startingProgress: TaskProgress = { phase: "starting", tools: 0, changes: 0, waiting: 0 }
+
+/** Progress of further input. The run that receives it has its own card. */
+export const inputProgress: TaskProgress = { ...startingProgress, phase: "sending" }
 
 export const hasTaskEnded = ({ phase }: TaskProgress): boolean =>
-  phase === "completed" || phase === "failed" || phase === "cancelled" || phase === "lost"
+  phase === "sent" || phase === "completed" || phase === "failed" || phase === "cancelled" || phase === "lost"
+
+/** Whether the message has a card. */
+export const hasCard = ({ phase }: TaskProgress): boolean => phase !== "sending" && phase !== "sent"
 
 const ignore = (progress: TaskProgress): TaskProgress => progress
 
@@ -87,7 +112,24 @@ const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
 export const progressAfter = (progress: TaskProgress, event: RunEvent): TaskProgress =>
   handleEvent(cardChanges, progress, event)
 
-/** Progress of a task that has no run to follow. */
+/** Progress of a message that has no run yet. `task`: the task that starts its run. */
+export const progressBeforeRun = (
+  progress: TaskProgress,
+  { delivery, when }: Pick<Message, "delivery" | "when">,
+  task: Pick<Task, "state"> | undefined
+): TaskProgress => {
+  const phaseIs = (phase: Phase): TaskProgress =>
+    progress.phase === phase ? progress : { ...progress, phase }
+  if (delivery === undefined) return phaseIs("lost")
+  const { error, state } = delivery
+  if (state === "failed") return { ...progress, phase: "failed", code: error?.code }
+  if (state === "withdrawn") return phaseIs("cancelled")
+  if (when === "now") return phaseIs(state === "delivered" ? "sent" : "sending")
+  if (task === undefined) return phaseIs("turn")
+  return phaseIs(task.state === "queued" ? "queued" : "starting")
+}
+
+/** Progress of a task of an earlier release that has no run to follow. */
 export const progressWithoutRun = (
   progress: TaskProgress,
   task: Pick<Task, "state" | "error">

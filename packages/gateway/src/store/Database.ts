@@ -4,6 +4,7 @@
  */
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { whenServing } from "@corral/service/DatabaseStart"
+import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Data, Duration, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -61,5 +62,6 @@ const connect = (config: GatewayConfig) =>
 
 /** Provides `SqlClient`. Fails if the database is unreachable, or was migrated by a newer Corral. */
 export const gatewayDatabaseLayer = Layer.effectContext(Effect.flatMap(GatewayConfig, connect)).pipe(
-  Layer.provide(Reactivity.layer)
+  Layer.provide(Reactivity.layer),
+  Layer.provide(nodeVersionLayer("A Gateway"))
 )

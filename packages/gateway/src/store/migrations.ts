@@ -7,12 +7,14 @@ import { inbox } from "./migrations/0001-inbox.ts"
 import { conversations } from "./migrations/0002-conversations.ts"
 import { pendingIndex } from "./migrations/0003-waiting.ts"
 import { senderQueues } from "./migrations/0004-sender-queues.ts"
+import { chatSessions } from "./migrations/0005-chat-sessions.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_inbox": inbox,
   "0002_conversations": conversations,
   "0003_waiting": pendingIndex,
-  "0004_sender_queues": senderQueues
+  "0004_sender_queues": senderQueues,
+  "0005_chat_sessions": chatSessions
 }
 
 const runAll = (statements: ReadonlyArray<string>) =>

@@ -11,6 +11,18 @@ const cases: ReadonlyArray<readonly [said: string, command: Command]> = [
   ["list all files", { _tag: "Work", text: "list all files" }],
   ["cancel", { _tag: "Cancel", which: undefined }],
   ["取消 2", { _tag: "Cancel", which: 2 }],
+  ["stop", { _tag: "Stop" }],
+  ["/stop", { _tag: "Stop" }],
+  ["停止", { _tag: "Stop" }],
+  ["stop 2", { _tag: "Cancel", which: 2 }],
+  ["stop the server", { _tag: "Work", text: "stop the server" }],
+  ["! use the other file", { _tag: "Now", text: "use the other file" }],
+  ["！用另一个文件", { _tag: "Now", text: "用另一个文件" }],
+  ["!/stop", { _tag: "Now", text: "/stop" }],
+  ["!", { _tag: "Help" }],
+  ["new", { _tag: "Fresh", text: "" }],
+  ["/new", { _tag: "Fresh", text: "" }],
+  ["新会话", { _tag: "Fresh", text: "" }],
   ["cancel my subscription", { _tag: "Work", text: "cancel my subscription" }],
   ["approve", { _tag: "Decide", decision: "allow", which: undefined }],
   ["批准", { _tag: "Decide", decision: "allow", which: undefined }],
@@ -61,8 +73,8 @@ describe("a message", () => {
     fc.assert(
       fc.property(word, fc.string({ maxLength: 30 }), (name, rest) => {
         const { _tag } = parseCommand(`/${name} ${rest}`)
-        const starts = /^(new|run|start|新任务|运行|开始)$/iu.test(name)
-        if (!starts) assert.notInclude(["Work", "Fresh"], _tag)
+        const starts = /^(new|run|start|新任务|新会话|运行|开始)$/iu.test(name)
+        if (!starts) assert.notInclude(["Work", "Now", "Fresh"], _tag)
       })
     )
   })
@@ -70,7 +82,11 @@ describe("a message", () => {
   it("of more than a few words is work, word for word", () => {
     const sentence = fc.string({ minLength: 40 }).filter((candidate) => {
       const text = candidate.trim()
-      return text.length > 30 && !text.startsWith("/") && !/^(agents?|智能体|新任务|运行|开始)\s/iu.test(text)
+      return (
+        text.length > 30 &&
+        !/^[/!！]/u.test(text) &&
+        !/^(agents?|智能体|新任务|新会话|运行|开始)\s/iu.test(text)
+      )
     })
     fc.assert(
       fc.property(sentence, (text) => {

@@ -16,7 +16,7 @@ import { runCard } from "../../src/following/RunCard.ts"
 import {
   hasTaskEnded,
   progressAfter,
-  queuedProgress,
+  startingProgress,
   type TaskProgress
 } from "../../src/following/TaskProgress.ts"
 import * as fc from "fast-check"
@@ -79,7 +79,7 @@ const event: fc.Arbitrary<RunEvent> = fc
 
 const progress: fc.Arbitrary<TaskProgress> = fc
   .array(event, { maxLength: 30 })
-  .map((events) => events.reduce(progressAfter, queuedProgress))
+  .map((events) => events.reduce(progressAfter, startingProgress))
 
 const tellsNothing = (card: object) => {
   const text = JSON.stringify(card)

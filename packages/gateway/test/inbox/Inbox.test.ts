@@ -1,12 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
-import { GatewayConfig, gatewayDefaults } from "../../src/GatewayConfig.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
 import type { Inbound } from "../../src/platform/ChatPlatform.ts"
 import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
-import * as Database from "../../src/store/Database.ts"
+import { emptyDatabase, storeAt } from "../harness/GatewayStore.ts"
 
 const inbound = (upstreamId: string, chatId = "oc_1"): Inbound => ({
   platform: "feishu",
@@ -24,14 +22,8 @@ const inbound = (upstreamId: string, chatId = "oc_1"): Inbound => ({
 describe("Inbox", { timeout: 60_000 }, () => {
   const onDatabase = <A, E>(use: Effect.Effect<A, E, Inbox | SenderQueues | SqlClient.SqlClient>) =>
     Effect.gen(function* () {
-      const url = yield* Effect.acquireRelease(
-        Effect.promise(async () => makeDatabase(await sharedServer(), { prepared: false })),
-        (repository) => Effect.promise(() => dropDatabase(repository))
-      )
-      const databaseUrl = Redacted.make(url)
       const layer = Layer.provideMerge(Inbox.layer, SenderQueues.layer).pipe(
-        Layer.provideMerge(Database.gatewayDatabaseLayer),
-        Layer.provide(Layer.succeed(GatewayConfig, { ...gatewayDefaults, databaseUrl }))
+        Layer.provideMerge(storeAt(yield* emptyDatabase))
       )
       return yield* Effect.provide(use, layer)
     })

@@ -1,54 +1,53 @@
 /**
- * Follows tasks, each in its own fiber, while this Gateway holds the lease. Another Gateway's tasks are taken over when their leases
+ * Follows messages, each in its own fiber, while this Gateway holds the lease. Another Gateway's messages are taken over when their leases
  * expire.
  */
 import { Cause, Context, Effect, Fiber, Layer, Queue } from "effect"
 import { randomUUID } from "node:crypto"
-import type { TaskId } from "@corral/domain/identity/Ids"
-import { followTask } from "./FollowTask.ts"
-import type { Follow } from "./FollowRow.ts"
+import { followMessage } from "./FollowMessage.ts"
+import type { Follow, FollowId } from "./FollowRow.ts"
 import { Follows } from "./Follows.ts"
 
 /** Renewed several times in a lease. */
 const RENEWAL_PERIOD = "2 seconds"
-/** Maximum number of followed tasks. Further tasks wait until one has ended. */
+/** Maximum number of followed messages. Further ones wait until one has ended. */
 const MAX_FOLLOWED = 1_000
 
-export class TaskFollower extends Context.Service<
-  TaskFollower,
+export class MessageFollower extends Context.Service<
+  MessageFollower,
   {
     /** Looks for new follows now. */
     readonly wake: Effect.Effect<void>
   }
->()("corral/gateway/TaskFollower") {
+>()("corral/gateway/MessageFollower") {
   static readonly layer = Layer.effect(
-    TaskFollower,
+    MessageFollower,
     Effect.gen(function* () {
       const follows = yield* Follows
       const owner = randomUUID()
       const signal = yield* Queue.sliding<void>(1)
-      const fibers = new Map<TaskId, Fiber.Fiber<void>>()
+      const fibers = new Map<FollowId, Fiber.Fiber<void>>()
 
       const begin = Effect.fnUntraced(function* (follow: Follow) {
-        const following = Effect.scoped(followTask(follow)).pipe(
+        const following = Effect.scoped(followMessage(follow)).pipe(
           Effect.catchCause((cause) =>
             Cause.hasInterruptsOnly(cause)
               ? Effect.void
-              : Effect.logError("failed to follow a task", { taskId: follow.taskId }, cause)
+              : Effect.logError("failed to follow a message", { message: follow.id }, cause)
           ),
-          Effect.ensuring(Effect.sync(() => fibers.delete(follow.taskId)))
+          Effect.ensuring(Effect.sync(() => fibers.delete(follow.id)))
         )
-        fibers.set(follow.taskId, yield* Effect.forkScoped(following))
+        fibers.set(follow.id, yield* Effect.forkScoped(following))
       })
 
       const round = Effect.gen(function* () {
         const leased = yield* follows.lease(owner, MAX_FOLLOWED)
-        const leasedIds = new Set(leased.map(({ taskId }) => taskId))
+        const leasedIds = new Set(leased.map(({ id }) => id))
         // Another Gateway holds them, or they have ended.
-        const lost = [...fibers].filter(([taskId]) => !leasedIds.has(taskId))
+        const lost = [...fibers].filter(([id]) => !leasedIds.has(id))
         yield* Effect.forEach(lost, ([, fiber]) => Fiber.interrupt(fiber), { discard: true })
         yield* Effect.forEach(
-          leased.filter(({ taskId }) => !fibers.has(taskId)),
+          leased.filter(({ id }) => !fibers.has(id)),
           begin,
           { discard: true }
         )
@@ -58,7 +57,7 @@ export class TaskFollower extends Context.Service<
       yield* Effect.forkScoped(
         Effect.forever(Effect.andThen(round, Effect.timeoutOption(Queue.take(signal), RENEWAL_PERIOD)))
       )
-      return TaskFollower.of({ wake: Effect.asVoid(Queue.offer(signal, undefined)) })
+      return MessageFollower.of({ wake: Effect.asVoid(Queue.offer(signal, undefined)) })
     })
   )
 }

@@ -1,0 +1,150 @@
+/** Chat commands for the session of a chat or thread: its agent, its location, a new session, and an end of all its work. */
+import type { Session } from "@corral/domain/session/Session"
+import { Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import { Follows } from "../following/Follows.ts"
+import { followedOf } from "../following/FollowRow.ts"
+import { Hub } from "../hub/Hub.ts"
+import { type HubFailed, HubRefused } from "../hub/HubFailures.ts"
+import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { ChatMessages } from "./ChatMessages.ts"
+import { type ChatSession, ChatSessions } from "./ChatSessions.ts"
+import { type ConversationKey, Conversations, threadKeyOf } from "./Conversations.ts"
+import { agentAt, readSession, recipientOf, stopMessage } from "./HubSessions.ts"
+import { LocationPicker } from "./LocationPicker.ts"
+import * as phrases from "./Phrases.ts"
+import type { Responder } from "./Responder.ts"
+import { locationName, WorkLocations } from "./WorkLocations.ts"
+
+type Failed = HubFailed | PlatformUnavailable | NotSent | SqlError.SqlError
+type Handled = Effect.Effect<void, Failed>
+
+type Services = ChatMessages | ChatSessions | Conversations | Follows | Hub | LocationPicker | WorkLocations
+
+export class SessionCommands extends Context.Service<
+  SessionCommands,
+  {
+    /** Stops the run in progress, and withdraws the messages of this chat that wait for their turn. */
+    readonly stop: (key: ConversationKey, responder: Responder) => Handled
+    readonly use: (key: ConversationKey, responder: Responder, which: number | undefined) => Handled
+    /** Lists the agents, or chooses one: an agent of the session, which is added if it is missing. */
+    readonly agent: (key: ConversationKey, responder: Responder, name: string | undefined) => Handled
+  }
+>()("corral/gateway/SessionCommands") {
+  static readonly layer = Layer.effect(
+    SessionCommands,
+    Effect.map(Effect.context<Services>(), (services) => {
+      const provide = Effect.provide(services)
+      return SessionCommands.of({
+        stop: (key, responder) => provide(stopAll(key, responder)),
+        use: (key, responder, which) => provide(chooseLocation(key, responder, which)),
+        agent: (key, responder, name) => provide(chooseAgent(key, responder, name))
+      })
+    })
+  )
+}
+
+/** Cancels the runs of the session that are in progress, also those that began elsewhere. Returns their number. */
+const cancelRuns = Effect.fnUntraced(function* ({ account }: Responder, { activeRuns }: Session) {
+  const hub = yield* Hub
+  const cancelled = yield* Effect.filter(activeRuns, (id) =>
+    hub
+      .as(account, ({ runs }) => runs.cancel({ params: { id } }))
+      .pipe(
+        Effect.as(true),
+        Effect.catchIf(
+          (error) => error instanceof HubRefused && error.code === "run_not_cancellable",
+          () => Effect.succeed(false)
+        )
+      )
+  )
+  return cancelled.length
+})
+
+const stopAll = Effect.fn("SessionCommands.stop")(function* (key: ConversationKey, responder: Responder) {
+  const { session: current } = yield* (yield* ChatSessions).get(threadKeyOf(key))
+  if (current === undefined) return yield* responder.reply(phrases.nothingHere)
+  const session = yield* readSession(responder, current.id)
+  if (session === undefined) return yield* responder.reply(phrases.foreignSession(key.key === key.chatKey))
+  const open = yield* (yield* Follows).openIn({ ...responder.account, chatId: key.chatId })
+  let count = 0
+  // Latest first, so that none of them starts instead of a stopped one.
+  for (const follow of open.filter(({ sessionId }) => sessionId === current.id).toReversed()) {
+    const followed = followedOf(follow)
+    if ("sessionId" in followed && (yield* stopMessage(responder, followed))) count += 1
+  }
+  const latest = yield* readSession(responder, current.id)
+  if (latest !== undefined) count += yield* cancelRuns(responder, latest)
+  yield* responder.reply(count === 0 ? phrases.nothingHere : phrases.cancelled)
+})
+
+const chooseLocation = Effect.fn("SessionCommands.use")(function* (
+  key: ConversationKey,
+  responder: Responder,
+  which: number | undefined
+) {
+  const locations = yield* (yield* WorkLocations).of(responder.account)
+  if (locations.length === 0) return yield* responder.reply(phrases.noLocations)
+  if (which === undefined)
+    return yield* (yield* LocationPicker).show(key, responder, locations, phrases.locationsTitle)
+  const location = locations[which - 1]
+  if (location === undefined) return yield* responder.reply(phrases.noSuchLocation)
+  yield* (yield* ChatMessages).useLocation(key, responder, location.place)
+})
+
+/** The location of new messages here, with the agent that receives them. */
+const presentPlace = Effect.fnUntraced(function* (
+  key: ConversationKey,
+  responder: Responder,
+  chat: ChatSession,
+  session: Session | undefined
+) {
+  const conversations = yield* Conversations
+  const place =
+    chat.place ??
+    (yield* conversations.get(key.key)).place ??
+    (yield* conversations.get(key.chatKey)).place ??
+    (yield* (yield* WorkLocations).of(responder.account))[0]?.place
+  const agent = session && recipientOf(session, chat.agent)
+  if (place === undefined || agent === undefined) return place
+  const { agentId, label, targetId, workspace } = agent
+  const isThere = place.targetId === targetId && place.workspace === workspace
+  const target = isThere ? place.names.target : workspace
+  return { ...place, targetId, workspace, agentId, names: { ...place.names, target, agent: label } }
+})
+
+const chooseAgent = Effect.fn("SessionCommands.agent")(function* (
+  key: ConversationKey,
+  responder: Responder,
+  name: string | undefined
+) {
+  const { account, reply } = responder
+  const sessions = yield* ChatSessions
+  const conversations = yield* Conversations
+  const threadKey = threadKeyOf(key)
+  const chat = yield* sessions.get(threadKey)
+  const session = chat.session && (yield* readSession(responder, chat.session.id))
+  if (chat.session !== undefined && session === undefined)
+    return yield* reply(phrases.foreignSession(key.key === key.chatKey))
+  const place = yield* presentPlace(key, responder, chat, session)
+  if (place === undefined) return yield* reply(phrases.noLocations)
+  const agents = yield* (yield* WorkLocations).agents(account, place)
+  if (agents.length === 0) return yield* reply(phrases.noAgent)
+  const wanted = agents.find(({ id }) => id === name?.toLowerCase() || id === name)
+  if (wanted === undefined) {
+    const names = agents.map(({ id }) => id).join(", ")
+    return yield* reply(
+      name === undefined ? phrases.agentsAre(names, place.agentId) : phrases.noSuchAgent(names)
+    )
+  }
+  const moved = { ...place, agentId: wanted.id, names: { ...place.names, agent: wanted.label } }
+  if (session === undefined) {
+    if (chat.place !== undefined) yield* sessions.set(threadKey, { place: moved })
+    for (const each of new Set([key.chatKey, key.key]))
+      yield* conversations.set(each, { ...(yield* conversations.get(each)), place: moved })
+  } else {
+    const { id } = yield* agentAt(responder, session, moved, responder.key)
+    yield* sessions.set(threadKey, { ...chat, agent: id, place: moved })
+  }
+  yield* reply(phrases.agentIs(locationName(moved)))
+})

@@ -1,0 +1,105 @@
+/**
+ * Following of one message in one chat to the end of its run: the card of the run, an approval card per request, and the agent's answer where
+ * the project's policy allows it.
+ *
+ * Guarantees: another Gateway can continue at any point. The position is saved, and every message to the chat has its own key.
+ */
+import type { ChatAnswers } from "@corral/domain/project/Project"
+import { Effect, Fiber, Queue } from "effect"
+import { ButtonActions } from "../action/ButtonActions.ts"
+import { Hub } from "../hub/Hub.ts"
+import { Platforms } from "../platform/Platforms.ts"
+import { localizedTextIn } from "../platform/LocalizedText.ts"
+import { answerText } from "./AnswerText.ts"
+import { ApprovalCards } from "./ApprovalCards.ts"
+import { awaitRun, returnsToTurn } from "./AwaitedRun.ts"
+import { phaseTitle } from "./RunCard.ts"
+import { makeTaskCardUpdate } from "./TaskCardUpdate.ts"
+import { followRun } from "./FollowRun.ts"
+import type { Follow } from "./FollowRow.ts"
+import { Follows } from "./Follows.ts"
+import { FollowState, retryTransient, saveFollow } from "./FollowState.ts"
+import { startingProgress } from "./TaskProgress.ts"
+
+/** Between two drawings of a card. Platforms allow five per second, for all callers together. */
+const DRAWING_PAUSE = "1200 millis"
+
+const allows = (answers: ChatAnswers, direct: boolean): boolean =>
+  answers === "all" || (answers === "direct" && direct)
+
+/** Sends a text to the chat of the message. */
+const sendText = Effect.fnUntraced(function* ({ current }: FollowState, text: string, step: string) {
+  const { account, chatId, id, replyTo, threadId } = current
+  const platform = (yield* Platforms).of(account.platform)
+  const where = { _tag: "Chat", chatId, replyTo, threadId } as const
+  yield* platform.send(where, { _tag: "Text", text }, `${id}-${step}`)
+})
+
+const ORDER_LOOKS = 60
+const ORDER_PAUSE = "500 millis"
+
+/** Waits until the answers to earlier messages are sent. Their runs have ended; their follows may know it a moment later. */
+const awaitEarlier = Effect.fnUntraced(function* ({ current }: FollowState) {
+  const follows = yield* Follows
+  for (let looks = 0; looks < ORDER_LOOKS && (yield* follows.hasEarlier(current)); looks++)
+    yield* Effect.sleep(ORDER_PAUSE)
+})
+
+/** Sends the agent's answer, if the project's policy allows it in this chat now. */
+const sendAnswer = Effect.fnUntraced(function* (state: FollowState) {
+  const { account, direct, runId } = state.current
+  if (runId === undefined) return
+  const hub = yield* Hub
+  const { projectId, resultText } = yield* hub.as(account, ({ runs }) => runs.get({ params: { id: runId } }))
+  const text = answerText(resultText ?? "")
+  if (text === undefined) return
+  const project = yield* hub.as(account, ({ projects }) => projects.get({ params: { id: projectId } }))
+  if (!allows(project.chats.answers, direct)) return
+  yield* awaitEarlier(state)
+  yield* sendText(state, text, "answer")
+})
+
+/** Sends what the card does not show: the answer, or that the run in progress has the message. */
+const sendOutcome = Effect.fn("FollowMessage.sendOutcome")(
+  function* (state: FollowState) {
+    const { language, progress } = state.current
+    if (progress.phase === "completed") yield* sendAnswer(state)
+    if (progress.phase === "sent")
+      yield* sendText(state, localizedTextIn(phaseTitle(progress), language), "sent")
+  },
+  Effect.catchTag(["NotSent", "HubRefused"], () => Effect.void)
+)
+
+const followToEnd = Effect.fn("FollowMessage.followToEnd")(
+  function* (state: FollowState) {
+    do {
+      yield* awaitRun(state)
+      if (state.current.runId !== undefined) yield* followRun(state, state.current.runId)
+    } while (yield* returnsToTurn(state, startingProgress))
+  },
+  (self, state) =>
+    // The account may no longer read the run, or is no longer linked.
+    Effect.catchTag(self, "HubRefused", () =>
+      Effect.sync(() => state.setProgress({ ...state.current.progress, phase: "lost" }))
+    )
+)
+
+export const followMessage = Effect.fn("followMessage")(function* (begin: Follow) {
+  const state = yield* FollowState.make(begin)
+  const draw = yield* makeTaskCardUpdate(state)
+  const drawing = yield* Queue.take(state.changed).pipe(
+    Effect.andThen(retryTransient(draw)),
+    Effect.andThen(Effect.sleep(DRAWING_PAUSE)),
+    Effect.forever,
+    Effect.forkChild
+  )
+  if (begin.messageId === undefined) state.requestDrawing()
+  yield* followToEnd(state)
+  yield* Fiber.interrupt(drawing)
+  yield* retryTransient(draw)
+  yield* retryTransient((yield* ApprovalCards).closeAll(state.current))
+  yield* retryTransient(sendOutcome(state))
+  yield* (yield* ButtonActions).expire(begin.id)
+  state.update({ ended: true })
+  yield* retryTransient(saveFollow(state))
+})

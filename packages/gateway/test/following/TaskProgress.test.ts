@@ -1,0 +1,65 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { MessageDelivery, MessageTime } from "@corral/domain/session/Message"
+import type { TaskState } from "@corral/domain/task/Task"
+import { phaseTitle, runCard } from "../../src/following/RunCard.ts"
+import {
+  hasCard,
+  hasTaskEnded,
+  inputProgress,
+  progressBeforeRun,
+  startingProgress
+} from "../../src/following/TaskProgress.ts"
+
+const error = { code: "target_offline", message: "offline" } as const
+
+const cases: ReadonlyArray<
+  readonly [
+    phase: string,
+    delivery: MessageDelivery | undefined,
+    when: MessageTime,
+    task: TaskState | undefined,
+    ended: boolean
+  ]
+> = [
+  ["turn", { state: "pending" }, "next", undefined, false],
+  ["starting", { state: "pending" }, "next", "pending", false],
+  ["starting", { state: "pending" }, "next", "dispatched", false],
+  ["queued", { state: "pending" }, "next", "queued", false],
+  ["failed", { state: "failed", error }, "next", undefined, true],
+  ["cancelled", { state: "withdrawn" }, "next", undefined, true],
+  ["sending", { state: "pending" }, "now", undefined, false],
+  ["sent", { state: "delivered" }, "now", undefined, true],
+  ["failed", { state: "failed", error }, "now", undefined, true],
+  // A note, which no agent receives.
+  ["lost", undefined, "next", undefined, true]
+]
+
+describe("the progress of a message without a run", () => {
+  it.each(cases)("is %s for %o, %s, with a task that is %s", (phase, delivery, when, state, ended) => {
+    const before = when === "now" ? inputProgress : startingProgress
+    const message = { when, ...(delivery === undefined ? {} : { delivery }) }
+    const after = progressBeforeRun(before, message, state === undefined ? undefined : { state })
+    assert.strictEqual(after.phase, phase)
+    assert.strictEqual(hasTaskEnded(after), ended)
+    assert.strictEqual(hasCard(after), phase !== "sending" && phase !== "sent")
+    assert.notStrictEqual(phaseTitle(after).en, phaseTitle(after).zh)
+  })
+
+  it("is the same object while nothing changes, so that no card is drawn", () => {
+    const pending = { when: "next", delivery: { state: "pending" } } as const
+    const turn = progressBeforeRun(startingProgress, pending, undefined)
+    assert.strictEqual(progressBeforeRun(turn, pending, undefined), turn)
+  })
+
+  it("says on the card that the agent received the conversation as a text", () => {
+    const card = (transcript: boolean) =>
+      runCard({ place: "Atlas", progress: { ...startingProgress, transcript }, url: "https://hub" }).lines
+    assert.lengthOf(card(true), card(false).length + 1)
+    assert.match(card(true).at(-1)?.en ?? "", /^The agent doesn't remember the earlier messages\./)
+  })
+
+  it("keeps the reason of a message that failed", () => {
+    const failed = { when: "next", delivery: { state: "failed", error } } as const
+    assert.strictEqual(progressBeforeRun(startingProgress, failed, undefined).code, "target_offline")
+  })
+})
