@@ -3,11 +3,12 @@
  * Hub.
  */
 import { onTestFinished } from "@effect/vitest"
-import type {
-  CommandName,
-  CommandOutcome,
-  CommandPayload,
-  EdgeCommand
+import {
+  type CommandName,
+  type CommandOutcome,
+  type CommandPayload,
+  type EdgeCommand,
+  MAX_CHUNK_BYTES
 } from "@corral/domain/link/EdgeCommand"
 import {
   challengeText,
@@ -19,7 +20,7 @@ import {
   type PushAck,
   rotationText
 } from "@corral/domain/link/EdgeLink"
-import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import type { AttachmentId, DeviceId, RunId } from "@corral/domain/identity/Ids"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { mint } from "@corral/service/Identifiers"
 import { Effect, Fiber, Queue, Stream } from "effect"
@@ -72,6 +73,11 @@ export class LinkPeer {
   readonly refusals = new Map<RunId, NonNullable<PushAck["refused"]>>()
   offer: Offer | undefined
   readonly events = new Map<RunId, Array<string>>()
+  /** Contents of attachments, and the positions that were read. */
+  readonly attachments = new Map<AttachmentId, Buffer>()
+  readonly reads: Array<number> = []
+  /** Awaited before each answer with bytes of an attachment. */
+  beforeRead: (offset: number) => Promise<void> = async () => {}
   readonly publicKeys = new Map<DeviceId, string>()
   private generation = 0
   private readonly links = new Set<Link>()
@@ -284,6 +290,21 @@ export class LinkPeer {
             this.waiting.delete(commandId)
             this.notifyChange()
             return Effect.void
+          })
+        ),
+      ReadAttachment: ({ attachmentId, generation, offset }) =>
+        Effect.andThen(
+          proved(generation),
+          Effect.suspend(() => {
+            const content = this.attachments.get(attachmentId)
+            if (content === undefined) return refuse("not_found")
+            this.reads.push(offset)
+            this.notifyChange()
+            const base64 = content.subarray(offset, offset + MAX_CHUNK_BYTES).toString("base64")
+            return Effect.as(
+              Effect.promise(() => this.beforeRead(offset)),
+              { base64 }
+            )
           })
         ),
       PushEvents: ({ batches, generation }) =>

@@ -36,6 +36,9 @@ export const assertAnswer = (method: string, target: string, answer: Answer): vo
   assert.deepStrictEqual(breaches(method, target.split("?", 1)[0] ?? "", status, body), [], what)
 }
 
+const isSentAsIs = (body: unknown): body is string | Uint8Array<ArrayBuffer> =>
+  typeof body === "string" || body instanceof Uint8Array
+
 /** The body of a file is its text. */
 const bodyOf = ({ headers }: Response, text: string): unknown =>
   text === "" ? undefined : headers.has("content-disposition") ? text : JSON.parse(text)
@@ -69,7 +72,7 @@ export class HubClient {
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers
       },
-      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
+      ...(body === undefined ? {} : { body: isSentAsIs(body) ? body : JSON.stringify(body) })
     })
     const text = isLive(response) ? "" : await response.text()
     if (isLive(response)) await response.body?.cancel()
