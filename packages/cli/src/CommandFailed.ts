@@ -17,6 +17,8 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   /** Code of the error table, if the service answered with one. */
   readonly code?: string | undefined
   readonly requestId?: string | undefined
+  /** Details of the service's error. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined
   /** The service did not answer. A retry may succeed. */
   readonly unreachable?: true | undefined
 }> {}

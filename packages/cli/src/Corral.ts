@@ -2,10 +2,12 @@
 import { Command, Completions } from "effect/cli"
 import { adaptersCommand } from "./commands/adapters.ts"
 import { approveCommand } from "./commands/approve.ts"
+import { approvalsCommand } from "./commands/approvals.ts"
 import { artifactsCommand } from "./commands/artifacts.ts"
 import { attachCommand } from "./commands/attach.ts"
 import { auditCommand } from "./commands/audit.ts"
 import { cancelCommand } from "./commands/cancel.ts"
+import { chatCommand } from "./commands/chat.ts"
 import { makeCompletionsCommand } from "./commands/completions.ts"
 import { denyCommand } from "./commands/deny.ts"
 import { deviceCommand } from "./commands/device.ts"
@@ -19,6 +21,8 @@ import { previewCommand } from "./commands/preview.ts"
 import { projectsCommand } from "./commands/projects.ts"
 import { runCommand } from "./commands/run.ts"
 import { runsCommand } from "./commands/runs.ts"
+import { sayCommand } from "./commands/say.ts"
+import { showCommand } from "./commands/show.ts"
 import { upCommand } from "./commands/up.ts"
 
 const completions = makeCompletionsCommand((): Completions.CommandDescriptor =>
@@ -29,9 +33,13 @@ export const corral = Command.make("corral").pipe(
   Command.withDescription("Run coding agents next to your code, under supervision"),
   Command.withSubcommands([
     upCommand,
+    chatCommand,
     runCommand,
     runsCommand,
     attachCommand,
+    showCommand,
+    sayCommand,
+    approvalsCommand,
     approveCommand,
     denyCommand,
     cancelCommand,

@@ -11,7 +11,9 @@ import { createInterface, type Interface } from "node:readline"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import { corral } from "./Corral.ts"
 import { Host, type StopSignal } from "./terminal/Host.ts"
+import { LineEditor } from "./terminal/LineEditor.ts"
 import { makePaint } from "./terminal/Paint.ts"
+import { terminalLogger } from "./terminal/TerminalLogger.ts"
 import { escapeControls } from "./terminal/VisibleText.ts"
 import * as Usage from "./Usage.ts"
 
@@ -71,6 +73,12 @@ const host: Host["Service"] = {
     return stderr.isTTY === true && !dumb ? stderr.columns : undefined
   },
   width: terminal ? stdout.columns : undefined,
+  size: () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 }),
+  onResize: (listener) => {
+    stdout.on("resize", listener)
+    return () => void stdout.off("resize", listener)
+  },
+  openEditor: (listener) => new LineEditor(stdin, listener),
   interactive: terminal && stdin.isTTY === true,
   invocation: invocation(),
   environment: Object.fromEntries(
@@ -117,7 +125,11 @@ const services = Layer.mergeAll(
   FetchHttpClient.layer,
   Layer.succeed(Host, host),
   Usage.usageLayer,
-  Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
+  Logger.layer([
+    stderr.isTTY === true && !dumb
+      ? terminalLogger(makePaint(colours), (text) => void stderr.write(text))
+      : Logger.withConsoleError(Logger.formatLogFmt)
+  ])
 )
 
 const fiber = Effect.runFork(

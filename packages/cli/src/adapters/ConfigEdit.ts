@@ -3,12 +3,12 @@
  *
  * Guarantees: everything else of the file stays as it is written. The file is replaced as a whole, or not at all.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
 import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   realpathSync,
@@ -82,7 +82,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const write = (file: string, text: string, mode: number): void => {
   const temporary = `${file}.${process.pid}.new`
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file))
     const opened = openSync(temporary, "wx", mode)
     try {
       writeSync(opened, text)

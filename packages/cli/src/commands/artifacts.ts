@@ -1,23 +1,22 @@
 /** `corral artifacts`: lists the artifacts of a run and saves them as files. */
 import type { Artifact } from "@corral/domain/run/Artifact"
-import { ArtifactId, RunId } from "@corral/domain/identity/Ids"
+import type { ArtifactId, RunId } from "@corral/domain/identity/Ids"
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect, Option, Stream } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { createHash } from "node:crypto"
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs"
+import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs"
 import { basename, dirname, resolve } from "node:path"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { jsonLines, jsonObject, runServerFlags } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
+import { artifactArgument, resolveArtifactId, resolveRunId, runArgument } from "../run/IdArguments.ts"
 import type { RunServer } from "../run/RunServer.ts"
 import { selectRunServer } from "../run/SelectRunServer.ts"
+import { formatItem } from "../terminal/ItemLines.ts"
+import { makePaint } from "../terminal/Paint.ts"
 import { withProgress } from "../terminal/Progress.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-
-const runArgument = Argument.String("run").pipe(
-  Argument.withDescription("Id of the run"),
-  Argument.withSchema(RunId)
-)
 
 const list = Command.make(
   "list",
@@ -25,14 +24,13 @@ const list = Command.make(
   Effect.fn(function* ({ json, run, ...choice }) {
     const host = yield* Host
     const server = yield* selectRunServer(choice)
-    const items = yield* server.artifacts(run)
+    const items = yield* server.artifacts(yield* resolveRunId(server)(run))
     for (const artifact of items) {
       const { id, mediaType, name, size } = artifact
-      host.write(
-        json
-          ? `${JSON.stringify(artifact)}\n`
-          : `${id}  ${String(size).padStart(10)}  ${escapeLine(mediaType)}  ${escapeLine(name)}\n`
-      )
+      const parts = [String(size).padStart(10), escapeLine(mediaType), escapeLine(name)].map((text) => ({
+        text
+      }))
+      host.write(json ? `${JSON.stringify(artifact)}\n` : formatItem(id, parts, makePaint(false), host.width))
     }
     if (!json && items.length === 0) host.write("The run has no artifacts.\n")
   })
@@ -53,7 +51,7 @@ const save = (content: Stream.Stream<Uint8Array, CommandFailed>, artifact: Artif
     const file = yield* Effect.acquireRelease(
       Effect.try({
         try: () => {
-          mkdirSync(dirname(path), { recursive: true })
+          makeFolder(dirname(path), 0o777)
           return openSync(temporary, "wx", 0o600)
         },
         catch: unwritable
@@ -101,14 +99,13 @@ const saveOne = Command.make(
     ),
     json: jsonObject,
     run: runArgument,
-    artifact: Argument.String("artifact").pipe(
-      Argument.withDescription("Id of the artifact"),
-      Argument.withSchema(ArtifactId)
-    )
+    artifact: artifactArgument
   },
-  Effect.fn(function* ({ artifact: id, json, output, run, ...choice }) {
+  Effect.fn(function* ({ artifact: artifactStart, json, output, run: runStart, ...choice }) {
     const host = yield* Host
     const server = yield* selectRunServer(choice)
+    const run = yield* resolveRunId(server)(runStart)
+    const id = yield* resolveArtifactId(server, run)(artifactStart)
     const artifact = yield* findArtifact(server, run, id)
     const path = resolve(Option.getOrElse(output, () => fileNameOf(artifact)))
     const content = yield* server.content(run, id)

@@ -1,11 +1,12 @@
 /** `corral attach`: follows an existing run. Ctrl-C detaches; the run continues. */
-import { RunId } from "@corral/domain/identity/Ids"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { After } from "@corral/domain/http/EventStream"
 import { Effect, Queue } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { runServerFlags, toggle } from "../Flags.ts"
 import { followInTerminal, stillRunningMessage } from "../run/Follow.ts"
+import { resolveRunId, runArgument } from "../run/IdArguments.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
 import type { RunServer } from "../run/RunServer.ts"
 import { selectRunServer } from "../run/SelectRunServer.ts"
@@ -21,11 +22,12 @@ export const attachCommand = Command.make(
     ),
     json: toggle("json", "Print events as JSON lines"),
     noInput: toggle("no-input", "Never prompt for approvals"),
-    run: Argument.String("run").pipe(Argument.withDescription("Id of the run"), Argument.withSchema(RunId))
+    run: runArgument
   },
-  Effect.fn(function* ({ after, json, noInput, run: runId, ...choice }) {
+  Effect.fn(function* ({ after, json, noInput, run, ...choice }) {
     const host = yield* Host
     const server = yield* selectRunServer(choice)
+    const runId = yield* resolveRunId(server)(run)
     yield* server.run(runId)
     const approving = noInput || json || !host.interactive ? "wait" : "ask"
     yield* Effect.raceFirst(

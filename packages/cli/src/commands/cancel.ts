@@ -1,8 +1,8 @@
 /** `corral cancel`: cancels a run and ends all its processes. */
-import { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Command } from "effect/cli"
 import { jsonObject, runServerFlags } from "../Flags.ts"
+import { resolveRunId, runArgument } from "../run/IdArguments.ts"
 import { Host } from "../terminal/Host.ts"
 import { selectRunServer } from "../run/SelectRunServer.ts"
 import { hasEnded } from "../run/RunStates.ts"
@@ -12,11 +12,12 @@ export const cancelCommand = Command.make(
   {
     ...runServerFlags,
     json: jsonObject,
-    run: Argument.String("run").pipe(Argument.withDescription("Id of the run"), Argument.withSchema(RunId))
+    run: runArgument
   },
-  Effect.fn(function* ({ run: id, json, ...choice }) {
+  Effect.fn(function* ({ run: start, json, ...choice }) {
     const host = yield* Host
     const server = yield* selectRunServer(choice)
+    const id = yield* resolveRunId(server)(start)
     const run = yield* server.cancel(id)
     host.write(
       json ? `${JSON.stringify(run)}\n` : `${id} ${hasEnded(run.state) ? run.state : "is being cancelled"}\n`

@@ -1,7 +1,8 @@
-/** `corral deny`: denies a requested action of a run. */
+/** `corral deny` and `corral approvals deny`: deny a requested action of a run. */
 import { Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { approvalArgument, decideApproval } from "../run/DecideApproval.ts"
+import { decideApproval } from "../run/DecideApproval.ts"
+import { approvalArgument } from "../run/IdArguments.ts"
 import { jsonObject, runServerFlags } from "../Flags.ts"
 
 export const denyCommand = Command.make(

@@ -15,7 +15,7 @@ import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
 import { edgeFlags, jsonObject, toggle } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { connectToHub } from "../hub/HubClient.ts"
-import { LOCAL_DEVICE_FILE } from "../hub/LocalDevice.ts"
+import { thisDevice } from "../hub/ThisDevice.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 const deviceFile = Effect.map(corralHome, (home) => join(home, "device.json"))
@@ -35,11 +35,7 @@ const joinedDevice = Effect.flatMap(current, ({ device, file }) =>
 
 /** Device of the local Edge: at the joined Hub, or at the Hub that `corral up` starts next to it. */
 const linkedDevice = Effect.gen(function* () {
-  const { device } = yield* current
-  const localFile = join(yield* corralHome, LOCAL_DEVICE_FILE)
-  const found =
-    device ?? (yield* Effect.mapError(readDevice(localFile), ({ message }) => refused(`${message}.`)))
-  return found ?? (yield* joinedDevice).device
+  return (yield* thisDevice) ?? (yield* joinedDevice).device
 })
 
 const describe = ({ deviceId, hub, name }: DeviceFile): string =>

@@ -4,6 +4,7 @@ import { Command } from "effect/cli"
 import { hubFlag, jsonLines } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { readAllPages } from "../AllPages.ts"
+import { formatItem } from "../terminal/ItemLines.ts"
 import { makePaint } from "../terminal/Paint.ts"
 import { connectToSignedInHub } from "../hub/SignedInHub.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
@@ -21,12 +22,12 @@ export const devicesCommand = Command.make(
     for (const device of items) {
       const { id, lastSeenAt, name, state } = device
       const seen = lastSeenAt === undefined ? "never seen" : `seen ${lastSeenAt}`
-      const about = state === "online" ? "" : `  ${paint("dim", seen)}`
-      host.write(
-        json
-          ? `${JSON.stringify(device)}\n`
-          : `${id}  ${paint(tints[state], state.padEnd(7))}  ${escapeLine(name)}${about}\n`
-      )
+      const parts = [
+        { text: state.padEnd(7), style: tints[state] },
+        { text: escapeLine(name) },
+        ...(state === "online" ? [] : [{ text: seen, style: "dim" } as const])
+      ]
+      host.write(json ? `${JSON.stringify(device)}\n` : formatItem(id, parts, paint, host.width))
     }
     if (!json && items.length === 0)
       host.write("No devices yet. Add this machine with `corral device join`.\n")

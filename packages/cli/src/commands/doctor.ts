@@ -23,7 +23,9 @@ export const doctorCommand = Command.make(
       found.adapterProblems.length === 0 &&
       found.disk?.ok !== false &&
       (found.hub === undefined || found.hub.state === "ok") &&
-      (found.edge.running ? found.edge.status === "ok" : found.edge.store === undefined)
+      (found.edge.running
+        ? found.edge.status === "ok"
+        : found.edge.problem === undefined && found.edge.store === undefined)
     if (!isHealthy) return yield* exitWith(exitCodes.failed)
   })
 ).pipe(Command.withDescription("Check this machine and report problems"))

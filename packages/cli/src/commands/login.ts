@@ -1,30 +1,23 @@
 /** `corral login`, `logout` and `whoami`: sign-in at a Hub for the other commands. */
-import { readDevice } from "@corral/edge/link/DeviceKey"
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { hostname } from "node:os"
-import { join } from "node:path"
 import { refused } from "../CommandFailed.ts"
 import { issueSignIn } from "../hub/DeviceSignIn.ts"
-import { corralHome } from "../edge/EdgeLocation.ts"
 import { hubFlag, jsonObject } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { connectToHub } from "../hub/HubClient.ts"
-import { LOCAL_DEVICE_FILE } from "../hub/LocalDevice.ts"
+import { thisDevice } from "../hub/ThisDevice.ts"
 import { parseHubUrl, connectToSignedInHub, requireSignIn } from "../hub/SignedInHub.ts"
 import { deleteSignIn, readSignIn, writeSignIn } from "../hub/SignInFile.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 /** URL of the Hub that this machine has joined. */
 const hubOfThisMachine = Effect.gen(function* () {
-  const home = yield* corralHome
-  for (const name of ["device.json", LOCAL_DEVICE_FILE]) {
-    const device = yield* Effect.mapError(readDevice(join(home, name)), ({ message }) =>
-      refused(`${message}.`)
-    )
-    if (device !== undefined) return device.hub
-  }
-  return yield* refused("Choose a Hub, for example: corral login --hub https://corral.example")
+  const device = yield* thisDevice
+  return (
+    device?.hub ?? (yield* refused("Choose a Hub, for example: corral login --hub https://corral.example"))
+  )
 })
 
 export const loginCommand = Command.make(

@@ -4,6 +4,7 @@ import { Command } from "effect/cli"
 import { hubFlag, jsonLines } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { readAllPages } from "../AllPages.ts"
+import { formatItem } from "../terminal/ItemLines.ts"
 import { makePaint } from "../terminal/Paint.ts"
 import { connectToSignedInHub } from "../hub/SignedInHub.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
@@ -18,11 +19,8 @@ export const projectsCommand = Command.make(
     const paint = makePaint(host.colours)
     for (const project of items) {
       const { id, name, role } = project
-      host.write(
-        json
-          ? `${JSON.stringify(project)}\n`
-          : `${id}  ${paint("dim", role.padEnd(6))}  ${escapeLine(name)}\n`
-      )
+      const parts = [{ text: role.padEnd(6), style: "dim" } as const, { text: escapeLine(name) }]
+      host.write(json ? `${JSON.stringify(project)}\n` : formatItem(id, parts, paint, host.width))
     }
     if (!json && items.length === 0) host.write("No projects yet. Create one in the console of the Hub.\n")
   })

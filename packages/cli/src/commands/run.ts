@@ -1,30 +1,44 @@
 /** `corral run`: starts a run and follows it. The exit code is the outcome of the run. */
 import { AgentId, type RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { RunMode } from "@corral/domain/run/Run"
-import { Effect, Option, Queue, Schema } from "effect"
+import { Effect, Queue, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { runServerFlags, toggle } from "../Flags.ts"
 import { followInTerminal } from "../run/Follow.ts"
+import { idStart } from "../run/IdArguments.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
 import type { RunServer } from "../run/RunServer.ts"
-import { selectRunServer } from "../run/SelectRunServer.ts"
+import { startRun } from "../run/StartRun.ts"
 
 const flags = {
   ...runServerFlags,
+  edge: toggle("edge", "Only on this machine: use its Edge, also if the workspace is linked to a project"),
+  resume: Flag.String("resume").pipe(
+    Flag.withDescription("Continue the conversation of this run: its id, or the start of it"),
+    Flag.withSchema(idStart("run")),
+    Flag.optional
+  ),
+  continueLast: toggle("continue", "Continue the conversation of the latest run"),
   agent: Flag.String("agent").pipe(
     Flag.withAlias("a"),
-    Flag.withDescription("Agent: scripted, claude-code, … (`corral doctor` lists them)"),
-    Flag.withSchema(AgentId)
+    Flag.withDescription(
+      "Agent: scripted, claude-code, … (`corral doctor` lists them). Default: the only one that is available"
+    ),
+    Flag.withSchema(AgentId),
+    Flag.optional
   ),
   workspace: Flag.String("workspace").pipe(
     Flag.withAlias("w"),
-    Flag.withDescription("Id of the workspace"),
-    Flag.withSchema(WorkspaceId)
+    Flag.withDescription("Id of the workspace. Default: the only one"),
+    Flag.withSchema(WorkspaceId),
+    Flag.optional
   ),
   mode: Flag.Literals("mode", RunMode.literals).pipe(
-    Flag.withDescription("What the agent can do without approval"),
-    Flag.withDefault("ask" as const)
+    Flag.withDescription(
+      "What the agent can do without approval. Default: ask, or the mode of the resumed run"
+    ),
+    Flag.optional
   ),
   model: Flag.String("model").pipe(Flag.withDescription("Model of the agent"), Flag.optional),
   timeout: Flag.Int("timeout").pipe(
@@ -68,33 +82,10 @@ const cancelOnCtrlC = Effect.fnUntraced(function* (server: RunServer, id: RunId)
 export const runCommand = Command.make(
   "run",
   flags,
-  Effect.fn(function* ({
-    agent,
-    workspace,
-    mode,
-    model,
-    timeout,
-    json,
-    yes,
-    noInput,
-    prompt,
-    target,
-    queue,
-    ...choice
-  }) {
+  Effect.fn(function* ({ json, yes, noInput, ...request }) {
     if (yes && noInput) return yield* refused("--yes and --no-input can't be combined.")
     const host = yield* Host
-    const server = yield* selectRunServer(choice)
-    const runId = yield* server.start({
-      agentId: agent,
-      workspace,
-      mode,
-      input: { text: prompt.join(" ") },
-      queue,
-      ...Option.match(model, { onNone: () => ({}), onSome: (model) => ({ model }) }),
-      ...Option.match(target, { onNone: () => ({}), onSome: (target) => ({ target }) }),
-      ...Option.match(timeout, { onNone: () => ({}), onSome: (seconds) => ({ timeoutMs: seconds * 1_000 }) })
-    })
+    const { runId, server } = yield* startRun(request)
     const approving = yes ? "allow" : noInput || json || !host.interactive ? "wait" : "ask"
     yield* Effect.raceFirst(
       followInTerminal({ place: server, runId, after: 0, json, approving }),
@@ -107,6 +98,7 @@ export const runCommand = Command.make(
     {
       command: 'corral run --agent scripted --workspace sample "Read the notes and write a summary"',
       description: "A first run, without a model"
-    }
+    },
+    { command: 'corral run --continue "Now in French"', description: "The next turn of the latest run" }
   ])
 )

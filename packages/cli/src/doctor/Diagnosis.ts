@@ -12,7 +12,7 @@ import { readEdgeConfig } from "@corral/edge/EdgeSettings"
 import { Containment } from "@corral/edge/process/Containment"
 import { diskOf, findGit, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
-import { examineStore } from "@corral/edge/store/StoreExamination"
+import { examineStore } from "@corral/edge/log/StoreExamination"
 import { Effect, Layer, Result } from "effect"
 import { statSync } from "node:fs"
 import { join } from "node:path"
@@ -21,7 +21,7 @@ import { fetchEdgeHealth, connectToEdge } from "../edge/EdgeClient.ts"
 import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
-import { LOCAL_DEVICE_FILE } from "../hub/LocalDevice.ts"
+import { LOCAL_DEVICE_FILE } from "../hub/ThisDevice.ts"
 import { inspectHub, type HubStatus } from "./HubHealth.ts"
 import { readSignIn, SIGN_IN_FILE } from "../hub/SignInFile.ts"
 
@@ -45,6 +45,8 @@ export type EdgeStatus =
   | {
       readonly running: false
       readonly reason: string
+      /** Settings that prevent a start. */
+      readonly problem?: string | undefined
       /** Problem of the store that prevents a start, with a hint. */
       readonly store?: string | undefined
     }
@@ -167,6 +169,7 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
   const edge = (problem?: string): EdgeStatus => ({
     running: false,
     reason: problem === undefined ? reason : `${reason} It can't start: ${problem}`,
+    problem,
     store: examineStore(home)
   })
   const config: EdgeConfig = Result.getOrElse(settings, () => ({

@@ -59,7 +59,7 @@ const edgeLines = (style: ReportStyle, edge: Diagnosis["edge"]): Lines => {
   const { hint, mark, optional } = style
   if (!edge.running)
     return [
-      `${optional} ${escapeLine(edge.reason)}`,
+      `${edge.problem === undefined ? optional : mark(false)} ${escapeLine(edge.reason)}`,
       ...(edge.store === undefined ? [] : [`${mark(false)} Store${hint(edge.store)}`])
     ]
   const { link, problems, queued, runs, status, store, url, version, workspaces } = edge

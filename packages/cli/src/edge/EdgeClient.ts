@@ -55,7 +55,8 @@ export const commandFailure = (
       message: service === "Edge" && code === "unauthorized" ? WRONG_TOKEN : sentence(message, details),
       exitCode: exitCodes.refused,
       code,
-      requestId
+      requestId,
+      details
     })
   if (status === undefined) return unreachable
   return new CommandFailed({

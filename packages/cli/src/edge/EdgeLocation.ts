@@ -28,7 +28,7 @@ export const corralHome: Effect.Effect<string> = Config.String("CORRAL_HOME").pi
 )
 
 /** Content of `edge.json`. */
-export const EdgeFile = Schema.Struct({
+const EdgeFile = Schema.Struct({
   url: Schema.String,
   pid: Schema.Int,
   instanceId: Schema.String,
@@ -67,7 +67,7 @@ const parseEdgeUrl = (text: string): Effect.Effect<string, CommandFailed> => {
 }
 
 /** Reads the instance id of the server at `url`. Does not send the token. */
-export const fetchInstanceId = (url: string): Effect.Effect<string, CommandFailed, HttpClient.HttpClient> =>
+const fetchInstanceId = (url: string): Effect.Effect<string, CommandFailed, HttpClient.HttpClient> =>
   HttpClient.get(`${url}/health`).pipe(
     Effect.flatMap(HttpClientResponse.schemaBodyJson(EdgeReadiness)),
     Effect.timeout("5 seconds"),

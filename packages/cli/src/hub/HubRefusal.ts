@@ -1,7 +1,15 @@
 /** Failures from Hub responses. An expired sign-in names the command that renews it. */
 import type { CorralError } from "@corral/client/http/CorralError"
-import { CommandFailed } from "../CommandFailed.ts"
+import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 import { commandFailure } from "../edge/EdgeClient.ts"
+
+/** Failure of a request without a response. */
+export const hubUnreachable = (url: string): CommandFailed =>
+  new CommandFailed({
+    message: `Can't reach the Hub at ${url}. Check the URL and that the Hub is running.`,
+    exitCode: exitCodes.failed,
+    unreachable: true
+  })
 
 /** `signedInAt` is the Hub URL of the sign-in that the request used. */
 export const hubFailure = (

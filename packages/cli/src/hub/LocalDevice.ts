@@ -13,8 +13,6 @@ import { hostname } from "node:os"
 import { refused } from "../CommandFailed.ts"
 import { connectToHub, type HubApiClient } from "./HubClient.ts"
 
-/** File in a Corral home. `device.json` next to it belongs to a remote Hub. */
-export const LOCAL_DEVICE_FILE = "own-device.json"
 const PROJECT_NAME = "First project"
 const MAX_PAGE = 200
 

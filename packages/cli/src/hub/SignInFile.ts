@@ -5,8 +5,9 @@
  */
 import { UserId } from "@corral/domain/identity/Ids"
 import { fileReason } from "@corral/edge/store/FileReason"
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect, Option, Redacted, Schema } from "effect"
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { corralHome } from "../edge/EdgeLocation.ts"
@@ -55,7 +56,7 @@ export const writeSignIn = ({ hub, name, token, userId }: StoredSignIn): Effect.
   Effect.flatMap(file, (path) =>
     Effect.try({
       try: () => {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+        makeFolder(dirname(path))
         const temporary = `${path}.${process.pid}`
         rmSync(temporary, { force: true })
         writeFileSync(temporary, `${JSON.stringify({ hub, userId, name, token: Redacted.value(token) })}\n`, {

@@ -4,6 +4,7 @@
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { Paint } from "../terminal/Paint.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
+import { paintRow, type Row } from "../terminal/WrapText.ts"
 
 export interface ApprovalBlockOptions {
   readonly approvalId: string
@@ -17,24 +18,51 @@ export interface ApprovalBlockOptions {
 
 const riskTint = { low: "green", medium: "yellow", high: "red" } as const
 
+const linesOf = (text: string): ReadonlyArray<string> => escapeControls(text).replace(/\n$/, "").split("\n")
+
+/** Indentation of values with several lines. */
+export const VALUE_INDENT = "    "
+
+const indented = (line: string): Row => [{ text: `${VALUE_INDENT}${line}` }]
+
 /** One labelled value. A value with several lines starts below its label. */
-const field = (label: string, value: string | undefined): ReadonlyArray<string> => {
+const field = (label: string, value: string | undefined): ReadonlyArray<Row> => {
   if (value === undefined || value === "") return []
-  const text = escapeControls(value).replace(/\n$/, "")
-  return text.includes("\n") ? [`  ${label}:`, indent(text)] : [`  ${label}: ${text}`]
+  const lines = linesOf(value)
+  return lines.length > 1
+    ? [[{ text: `  ${label}:` }], ...lines.map(indented)]
+    : [[{ text: `  ${label}: ${lines.join("")}` }]]
 }
 
-const indent = (text: string): string => text.replaceAll(/^/gm, "    ")
-
 /** Colours additions green and removals red. */
-const paintPatch = (patch: string, paint: Paint): string =>
-  escapeControls(patch)
-    .replace(/\n$/, "")
-    .split("\n")
-    .map((line) =>
-      line.startsWith("+") ? paint("green", line) : line.startsWith("-") ? paint("red", line) : line
-    )
-    .join("\n")
+const patchLine = (line: string): Row => [
+  {
+    text: `${VALUE_INDENT}${line}`,
+    style: line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : undefined
+  }
+]
+
+/** Lines of the request, without the commands. */
+export const approvalLines = (request: ApprovalRequest): ReadonlyArray<Row> => {
+  const { action, risk, title, command, cwd, files, url, reason, patch, input } = request
+  const isExplained = command !== undefined || patch !== undefined || url !== undefined
+  return [
+    [
+      { text: "approval needed", style: ["bold", "yellow"] },
+      { text: ": " },
+      { text: escapeLine(title), style: "bold" }
+    ],
+    [{ text: `  action: ${action}, risk: ` }, { text: risk, style: riskTint[risk] }],
+    ...field("command", command),
+    ...field("folder", cwd),
+    ...field("files", files?.join("\n")),
+    ...field("url", url),
+    ...field("reason", reason),
+    ...(patch === undefined ? [] : [[{ text: "  patch:" }], ...linesOf(patch).map(patchLine)]),
+    // The tool input is shown only if no other field describes the action.
+    ...(isExplained || input === undefined ? [] : field("input", JSON.stringify(input, undefined, 2)))
+  ]
+}
 
 /** Formats the block. The last line ends with a newline. */
 export const approvalBlock = ({
@@ -44,20 +72,9 @@ export const approvalBlock = ({
   invocation,
   named,
   paint
-}: ApprovalBlockOptions): string => {
-  const { action, risk, title, command, cwd, files, url, reason, patch, input } = request
-  const isExplained = command !== undefined || patch !== undefined || url !== undefined
-  return [
-    `${paint(["bold", "yellow"], "approval needed")}: ${paint("bold", escapeLine(title))}`,
-    `  action: ${action}, risk: ${paint(riskTint[risk], risk)}`,
-    ...field("command", command),
-    ...field("folder", cwd),
-    ...field("files", files?.join("\n")),
-    ...field("url", url),
-    ...field("reason", reason),
-    ...(patch === undefined ? [] : ["  patch:", indent(paintPatch(patch, paint))]),
-    // The tool input is shown only if no other field describes the action.
-    ...(isExplained || input === undefined ? [] : field("input", JSON.stringify(input, undefined, 2))),
+}: ApprovalBlockOptions): string =>
+  [
+    ...approvalLines(request).map((line) => paintRow(line, paint)),
     paint("dim", `  ${approvalId}, expires ${expiresAt}`),
     paint(
       "dim",
@@ -65,4 +82,3 @@ export const approvalBlock = ({
     ),
     ""
   ].join("\n")
-}

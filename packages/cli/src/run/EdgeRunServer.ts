@@ -63,11 +63,24 @@ export const edgeRunServer = Effect.fn("EdgePlace.edgePlace")(function* (choice:
       target !== undefined || queue
         ? Effect.fail(refused("--target and --queue need a Hub. Select it with --hub or --project."))
         : Effect.map(createRun(calls, payload), ({ id }) => id),
+    naming: () => Effect.succeed((user) => user),
     run: (id) => calls.runs.get({ params: { id } }),
-    runs: ({ state, limit }) =>
+    runs: ({ state, ...page }) =>
       state !== undefined && isHubStatus(state)
         ? Effect.succeed({ items: [], nextCursor: null })
-        : calls.runs.list({ query: { limit, ...(state === undefined ? {} : { state }) } }),
+        : calls.runs.list({ query: { ...page, ...(state === undefined ? {} : { state }) } }),
+    approvals: Effect.map(
+      readAllPages((query) => calls.permissions.list({ query: { ...query, state: "pending" } })),
+      ({ items }) => items
+    ),
+    choices: Effect.gen(function* () {
+      const agents = yield* calls.agents.list()
+      const workspaces = yield* calls.workspaces.list()
+      return {
+        agents: agents.items.filter(({ available }) => available).map(({ id }) => id),
+        workspaces: workspaces.items.filter(({ available }) => available).map(({ id }) => id)
+      }
+    }),
     cancel: (id) => calls.runs.cancel({ params: { id } }),
     decide: Effect.fnUntraced(function* (id, decision) {
       const { runId } = yield* calls.permissions.get({ params: { id } })

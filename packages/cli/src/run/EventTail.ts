@@ -76,6 +76,27 @@ const sourceAt = ({ service, token, url }: StreamEndpoint, runId: RunId): RunEve
   return service === "Hub" ? hubEventSource(transport, runId) : edgeEventSource(transport, runId)
 }
 
+/** Source that resolves the endpoint before every connection: a restarted Edge may have another address. */
+export const locatedSource = (
+  endpoint: TailOptions["endpoint"],
+  runId: RunId,
+  onLocated: (endpoint: StreamEndpoint) => void = () => undefined
+): RunEventSource<RunPosition> => {
+  const locate = async (): Promise<RunEventSource<RunPosition>> => {
+    try {
+      const current = await Effect.runPromise(endpoint)
+      onLocated(current)
+      return sourceAt(current, runId)
+    } catch (cause) {
+      throw new CorralError("unreachable", { message: "The service is not running.", cause })
+    }
+  }
+  return {
+    open: async (position, stop) => (await locate()).open(position, stop),
+    run: async (stop) => (await locate()).run(stop)
+  }
+}
+
 /** Decoder that remembers what was sent: output for programs contains fields of later versions. */
 const rememberingDecoder = () => {
   const inputs = new WeakMap<DecodedEvent, unknown>()
@@ -112,14 +133,9 @@ export const tail = ({
     const { decode, textOf } = rememberingDecoder()
     let lastSeq = after
     let current: StreamEndpoint | undefined
-    const source = async (): Promise<RunEventSource<RunPosition>> => {
-      try {
-        current = await Effect.runPromise(endpoint)
-      } catch (cause) {
-        throw new CorralError("unreachable", { message: "The service is not running.", cause })
-      }
-      return sourceAt(current, runId)
-    }
+    const source = locatedSource(endpoint, runId, (located) => {
+      current = located
+    })
     const failure = (error: CorralError): CommandFailed => {
       const { service = "Edge", url = "" } = current ?? {}
       const attachCommand = `Follow it again: \`${attach} --after ${lastSeq}\``
@@ -130,20 +146,13 @@ export const tail = ({
       return refusedStream(refusal, error.status, attachCommand)
     }
     const batches = (signal: AbortSignal) =>
-      runEventBatches(
-        {
-          open: async (position, stop) => (await source()).open(position, stop),
-          run: async (stop) => (await source()).run(stop)
-        },
-        decode,
-        {
-          after,
-          signal,
-          maxFailures: MAX_FAILURES,
-          pauses: PAUSES_MS,
-          onConnection: reportConnection(onConnection)
-        }
-      )
+      runEventBatches(source, decode, {
+        after,
+        signal,
+        maxFailures: MAX_FAILURES,
+        pauses: PAUSES_MS,
+        onConnection: reportConnection(onConnection)
+      })
     return streamOfBatches(batches).pipe(
       Stream.map(({ decoded, missing }): TailedEvent => {
         if (missing !== undefined) onMissing?.(missing)

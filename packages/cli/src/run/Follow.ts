@@ -25,7 +25,7 @@ export interface FollowOptions {
 }
 
 /** Exit code of the command by the event that ended the run. */
-export const exitCodeForEnd = (ended: TerminalType): ExitCode =>
+const exitCodeForEnd = (ended: TerminalType): ExitCode =>
   ({
     "run.completed": exitCodes.completed,
     "run.failed": exitCodes.failed,
@@ -63,7 +63,10 @@ export const stillRunningMessage = (
 const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOptions) {
   const { place, runId, after, json, approving } = options
   const host = yield* Host
-  const renderer = new Renderer({ ...host, named: place.named })
+  // Read once, with the first decision.
+  const naming = yield* Effect.cached(place.naming(runId))
+  let nameOf = (user: string): string => user
+  const renderer = new Renderer({ ...host, named: place.named, nameOf: (user) => nameOf(user) })
   const decide = (approvalId: ApprovalId, answer: TerminalAnswer) =>
     sendDecision(host, place, approvalId, answer)
   const prompt = approving === "ask" ? yield* openApprovalPrompt(decide) : undefined
@@ -79,8 +82,10 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
   const handle = Effect.fnUntraced(function* (event: TailedEvent) {
     const knownEvent = event.decoded._tag === "KnownEvent" ? event.decoded.event : undefined
     // A prompt disappears before its answer is shown, and appears after the action that it is about.
-    if (knownEvent?.type === "run.approval.resolved")
+    if (knownEvent?.type === "run.approval.resolved") {
       yield* prompt?.settled(knownEvent.payload.approvalId) ?? Effect.void
+      if (!json && knownEvent.payload.by !== undefined) nameOf = yield* naming
+    }
     show(event)
     if (knownEvent?.type !== "run.approval.requested") return
     const { approvalId, request } = knownEvent.payload

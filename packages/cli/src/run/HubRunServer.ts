@@ -14,33 +14,10 @@ import { Host } from "../terminal/Host.ts"
 import { readAllPages } from "../AllPages.ts"
 import type { RunServer, StartRun } from "./RunServer.ts"
 import { withProgress } from "../terminal/Progress.ts"
+import { memberNames, userNaming } from "../hub/MemberNames.ts"
 import { connectToSignedInHub } from "../hub/SignedInHub.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-
-interface Named {
-  readonly id: string
-  readonly name: string
-}
-
-const formatNames = (all: ReadonlyArray<Named>): string =>
-  all.map(({ id, name }) => `${escapeLine(name)} (${id})`).join(", ") || "none"
-
-/** Selects by id or name, or the only item if no name is given. */
-const selectByName = <A extends Named>(
-  what: string,
-  flag: string,
-  all: ReadonlyArray<A>,
-  wanted?: string
-) => {
-  const matching = wanted === undefined ? all : all.filter(({ id, name }) => id === wanted || name === wanted)
-  const [one] = matching
-  if (one !== undefined && matching.length === 1) return Effect.succeed(one)
-  const problem =
-    wanted === undefined
-      ? `Choose a ${what} with ${flag}.`
-      : `${matching.length === 0 ? "No" : "More than one"} ${what} is named ${escapeLine(wanted)}.`
-  return Effect.fail(refused(`${problem} Available: ${formatNames(all)}.`))
-}
+import { selectByName } from "./SelectByName.ts"
 
 /** Finds the named project, or the only one. */
 export const findProject = (
@@ -66,6 +43,20 @@ const findTarget = Effect.fnUntraced(function* (calls: HubApiClient, id: Project
   )
   const candidates = targets.items.filter((target) => linked.some(({ targetId }) => targetId === target.id))
   return yield* selectByName("device", "--target", candidates, run.target)
+})
+
+/** Linked workspaces of the project, and agents of the devices that are online. */
+const readChoices = Effect.fnUntraced(function* (calls: HubApiClient, projectId: Project["id"]) {
+  const links = yield* readAllPages((query) =>
+    calls.projects.workspaces({ params: { id: projectId }, query })
+  )
+  const targets = yield* readAllPages((query) => calls.devices.targets({ query: { ...query, projectId } }))
+  const online = targets.items.filter(({ state }) => state === "online")
+  const agents = online.flatMap((target) => target.agents.filter(({ available }) => available))
+  return {
+    workspaces: [...new Set(links.items.map(({ workspace }) => workspace))],
+    agents: [...new Set(agents.map(({ id }) => id))]
+  }
 })
 
 const taskFailure = ({ error, state }: Task): CommandFailed =>
@@ -114,7 +105,7 @@ const cancelTask = Effect.fnUntraced(function* (calls: HubApiClient, { id }: Tas
 })
 
 export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: RunServerChoice) {
-  const { calls, hub, token } = yield* connectToSignedInHub(choice.hub)
+  const { calls, hub, token, userId } = yield* connectToSignedInHub(choice.hub)
   const host = yield* Host
   const project = findProject(calls, choice.project)
   const projectFilter = Option.isNone(choice.project)
@@ -150,11 +141,21 @@ export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: Ru
     stream: Effect.succeed({ url: hub, token, service: "Hub" as const }),
     named: Option.isSome(choice.hub) || Option.isSome(choice.project) ? ` --hub ${hub}` : "",
     start,
-    run: (id) => calls.runs.get({ params: { id } }),
-    runs: ({ limit, state }) =>
-      Effect.flatMap(projectFilter, (filter) =>
-        calls.runs.list({ query: { limit, ...filter, ...(state === undefined ? {} : { state }) } })
+    naming: (id) =>
+      calls.runs.get({ params: { id } }).pipe(
+        Effect.flatMap(({ projectId }) => memberNames(calls, projectId)),
+        Effect.map((names) => userNaming({ userId }, names)),
+        Effect.orElseSucceed(() => (user: string) => user)
       ),
+    run: (id) => calls.runs.get({ params: { id } }),
+    runs: ({ state, ...page }) =>
+      Effect.flatMap(projectFilter, (filter) =>
+        calls.runs.list({ query: { ...page, ...filter, ...(state === undefined ? {} : { state }) } })
+      ),
+    approvals: Effect.flatMap(projectFilter, (filter) =>
+      readAllPages((query) => calls.approvals.list({ query: { ...query, ...filter, state: "pending" } }))
+    ).pipe(Effect.map(({ items }) => items)),
+    choices: Effect.flatMap(project, ({ id }) => readChoices(calls, id)),
     cancel: (id) => calls.runs.cancel({ params: { id } }),
     decide: (id, payload) =>
       calls.approvals.decide({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload }),

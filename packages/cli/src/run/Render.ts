@@ -4,16 +4,19 @@
  * Live, for a terminal: text as it streams, dimmed reasoning, the line of a tool call rewritten when the call ends; also without colours.
  * Plain, for files and pipes: whole lines without escape codes. Programs read `--json`. All text of an agent passes `escapeControls`.
  */
-import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/approval/Approval"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import { approvalResolution } from "@corral/domain/run/Resolution"
 import { withoutTrailing } from "@corral/domain/text/Trailing"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import type { TailedEvent } from "./EventTail.ts"
 import { makePaint, type Paint } from "../terminal/Paint.ts"
+import { resolutionLine } from "./ResolutionLine.ts"
 import { retryLine } from "./RetryLine.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
+import { paintRow } from "../terminal/WrapText.ts"
 
 export interface RenderOptions {
   readonly live: boolean
@@ -22,6 +25,8 @@ export interface RenderOptions {
   readonly invocation: string
   /** Flags that select the server, each after a space. */
   readonly named: string
+  /** What to call a user. */
+  readonly nameOf: (user: string) => string
 }
 
 const ERASE_LINE = "\r\u001b[2K"
@@ -34,6 +39,7 @@ export class Renderer {
   readonly #colours: boolean
   readonly #invocation: string
   readonly #named: string
+  readonly #nameOf: (user: string) => string
   readonly #paint: Paint
   /** Tool calls by the approval that they need. */
   readonly #callOfApproval = new Map<string, string>()
@@ -47,11 +53,12 @@ export class Renderer {
     | { readonly at: "text" }
     | { readonly at: "call"; readonly callId: string } = start
 
-  constructor({ live, colours, invocation, named }: RenderOptions) {
+  constructor({ live, colours, invocation, named, nameOf }: RenderOptions) {
     this.#live = live
     this.#colours = colours
     this.#invocation = invocation
     this.#named = named
+    this.#nameOf = nameOf
     this.#paint = makePaint(colours)
   }
 
@@ -192,17 +199,8 @@ export class Renderer {
   }
 
   #resolution(payload: PayloadOf<"run.approval.resolved">): string {
-    const { approvalId, state, edited, scope, origin, reason, by } = payload
-    const tint = state === "approved" ? "green" : "yellow"
-    const changes = edited === true ? " with changes" : ""
-    const how =
-      scope === undefined || scope === "once"
-        ? ""
-        : ` for this ${scope === "always" ? "and all later runs" : scope}`
-    const who = by === undefined ? "" : ` by ${escapeLine(by)}`
-    const where = origin === undefined ? "" : originTexts[origin]
-    const why = reason === undefined ? "" : `: ${escapeLine(reason)}`
-    const head = `${this.#paint(tint, state)}${changes}${how}${who}${where}${why} ${this.#paint("dim", `(${approvalId})`)}`
+    const line = paintRow(resolutionLine(approvalResolution(payload, ""), this.#nameOf), this.#paint)
+    const head = `${line} ${this.#paint("dim", `(${payload.approvalId})`)}`
     return this.#line([head, ...this.#edit(payload)].join("\n"))
   }
 
@@ -244,14 +242,6 @@ export class Renderer {
 }
 
 const start = { at: "start" } as const
-
-const originTexts: Readonly<Record<DecisionOrigin, string>> = {
-  console: " in the console",
-  terminal: " in a terminal",
-  chat: " in a chat",
-  editor: " in an editor",
-  policy: ""
-}
 
 /** One side of an edited field. Text of several lines is below the name. */
 const side = (name: string, value: unknown): string => {

@@ -16,7 +16,7 @@ import type { StreamEndpoint } from "./EventTail.ts"
 /** Parameters of a new run. Only a Hub supports `target` and `queue`. */
 export interface StartRun extends Pick<
   CreateRun,
-  "agentId" | "workspace" | "mode" | "input" | "model" | "timeoutMs"
+  "agentId" | "workspace" | "mode" | "input" | "model" | "timeoutMs" | "resume" | "sessionId"
 > {
   /** Id or name of a device. */
   readonly target?: string
@@ -29,6 +29,13 @@ export type DecisionRequest = Omit<DecideApproval, "runId" | "approvalId">
 export interface RunListQuery {
   readonly state?: HubRunStatus
   readonly limit: number
+  readonly cursor?: string
+}
+
+/** Ids for a run without `--agent` or `--workspace`. */
+export interface RunChoices {
+  readonly workspaces: ReadonlyArray<string>
+  readonly agents: ReadonlyArray<string>
 }
 
 export type ServerCall<A> = Effect.Effect<A, CommandFailed>
@@ -39,12 +46,18 @@ export interface RunServer {
   /** Read before every connection: a restarted service may have another address. */
   readonly stream: ServerCall<StreamEndpoint>
   readonly start: (run: StartRun) => ServerCall<RunId>
+  /** What to call users in the events of this run. Ids where there are no names. */
+  readonly naming: (id: RunId) => Effect.Effect<(user: string) => string>
   readonly run: (id: RunId) => ServerCall<Run | HubRun>
   /** Newest first. */
   readonly runs: (filter: RunListQuery) => ServerCall<{
     readonly items: ReadonlyArray<Run | HubRun>
     readonly nextCursor: string | null
   }>
+  /** Approvals that need a decision, newest first. */
+  readonly approvals: ServerCall<ReadonlyArray<Approval | HubApproval>>
+  /** Agents that can run in this workspace now, and workspaces of the server. */
+  readonly choices: ServerCall<RunChoices>
   readonly cancel: (id: RunId) => ServerCall<Run | HubRun>
   readonly decide: (id: ApprovalId, decision: DecisionRequest) => ServerCall<Approval | HubApproval>
   /** All pages. */

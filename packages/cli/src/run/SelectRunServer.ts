@@ -28,7 +28,8 @@ export const explainMissingRun = (id: RunId, flags = "", codes?: ReadonlyArray<s
     codes
   )
 
-const withMissingExplained = (server: RunServer): RunServer => {
+/** The server, with failures that say where to find what is missing. */
+export const explainMissingIn = (server: RunServer): RunServer => {
   const { named } = server
   const missingOrForbidden = (id: RunId) => explainMissingRun(id, named, ["not_found", "permission_denied"])
   return {
@@ -66,5 +67,4 @@ const findServer = Effect.fn("RunServer.find")(function* (choice: RunServerChoic
   )
 })
 
-export const selectRunServer = (choice: RunServerChoice) =>
-  Effect.map(findServer(choice), withMissingExplained)
+export const selectRunServer = (choice: RunServerChoice) => Effect.map(findServer(choice), explainMissingIn)

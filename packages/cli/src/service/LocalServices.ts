@@ -11,9 +11,11 @@ import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
-import { LOCAL_DEVICE_FILE, ensureLocalDevice } from "../hub/LocalDevice.ts"
+import { ensureLocalDevice } from "../hub/LocalDevice.ts"
 import { signInLocally } from "../hub/LocalSignIn.ts"
+import { LOCAL_DEVICE_FILE } from "../hub/ThisDevice.ts"
 import { Host } from "../terminal/Host.ts"
+import { withProgress } from "../terminal/Progress.ts"
 import type { RunningHub } from "./HubService.ts"
 import { ensureSample, SAMPLE_ID } from "./SampleWorkspace.ts"
 
@@ -55,6 +57,7 @@ const registerDevice = Effect.fnUntraced(function* (hub: RunningHub, file: strin
     file,
     workspaces: workspaces.map(({ id }) => id)
   }).pipe(
+    withProgress("connecting the Edge to the Hub"),
     Effect.catch(({ message }) => {
       host.warn(`This Edge is not linked to the Hub. ${message}\n`)
       return Effect.undefined
@@ -89,10 +92,13 @@ const startWithHub = Effect.fnUntraced(function* (
   yield* checkGatewaySettings(environment)
   const hubConfig = yield* configureHub(environment, hubPort)
   const token = Redacted.make(randomBytes(32).toString("base64url"))
-  const hub = yield* startHub({ ...hubConfig, gatewayTokens: [...(hubConfig.gatewayTokens ?? []), token] })
+  const hub = yield* startHub({
+    ...hubConfig,
+    gatewayTokens: [...(hubConfig.gatewayTokens ?? []), token]
+  }).pipe(withProgress("starting the Hub and its database"))
   const deviceFile = join(edgeConfig.home, LOCAL_DEVICE_FILE)
   const config = { ...edgeConfig, workspaces, deviceFile, hubAddresses: undefined }
-  const edge = yield* startEdge(config)
+  const edge = yield* startEdge(config).pipe(withProgress("starting the Edge"))
   const gateway = hasBot(environment)
     ? yield* startGateway(environment, { url: hub.publicUrl, token, databaseUrl: hub.databaseUrl })
     : undefined
@@ -114,6 +120,6 @@ export const startLocalServices = Effect.fn("LocalServices.start")(function* (op
   })
   const hasJoinedHub = existsSync(join(config.home, "device.json"))
   if (!options.isEdgeOnly && !hasJoinedHub) return yield* startWithHub(config, workspaces, options.hubPort)
-  const edge = yield* startEdge({ ...config, workspaces })
+  const edge = yield* startEdge({ ...config, workspaces }).pipe(withProgress("starting the Edge"))
   return { edge, config, workspaces } satisfies LocalServices
 })

@@ -1,8 +1,9 @@
 /**
  * Sample workspace for a first run. An existing folder is never changed.
  */
+import { makeFolder } from "@corral/service/MakeFolder"
 import { execFileSync } from "node:child_process"
-import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
 export const SAMPLE_ID = "sample"
@@ -42,7 +43,7 @@ export const ensureSample = (home: string): string => {
   if (existsSync(folder)) return folder
   for (const [name, text] of Object.entries(files)) {
     const file = join(folder, name)
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file))
     writeFileSync(file, text)
   }
   try {

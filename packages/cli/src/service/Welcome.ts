@@ -22,31 +22,34 @@ const line = (what: string, value: string | undefined): ReadonlyArray<string> =>
 
 const FIRST = "Read the notes and write a summary"
 
+/** The last line: what to open. */
+const openLine = ({ console, edge, owner }: Welcome): string => {
+  if (console === undefined) return `The Edge is at ${edge}. Ctrl-C stops it.`
+  const who = owner === undefined ? "" : ` and sign in as ${owner}`
+  return `Open ${console}${who}. Ctrl-C stops Corral.`
+}
+
 export const formatWelcome = (content: Welcome): string => {
-  const { edge, gateway, invocation, owner, project, signedIn, tokenFile, workspaces } = content
-  const at = signedIn && project !== undefined ? ` --project "${project}"` : ""
-  const run = `${invocation} run${at} --agent scripted --workspace ${workspaces[0]?.id ?? SAMPLE_ID} "${FIRST}"`
+  const { gateway, invocation, owner, project, signedIn, tokenFile, workspaces } = content
+  const run = `${invocation} run --agent scripted --workspace ${workspaces[0]?.id ?? SAMPLE_ID} "${FIRST}"`
+  const isShown = content.console === undefined || (signedIn && project !== undefined)
   return [
     "",
-    content.console === undefined
-      ? `Corral is running at ${edge}`
-      : `Corral is running. Open ${content.console}`,
-    ...(owner === undefined ? [] : [`and sign in as ${owner}. This local sign-in accepts every name.`]),
+    owner === undefined
+      ? "Corral is running."
+      : "Corral is running. The sign-in of this machine accepts every name.",
     "",
     ...line("project", project),
     ...workspaces.flatMap(({ id, path }) => line("workspace", `${id} (${path})`)),
-    ...line("Edge", edge),
+    ...line("Edge", content.edge),
     ...line("Edge token", tokenFile),
     ...line("Gateway", gateway),
     "",
-    content.console === undefined
-      ? "Start a run in another terminal:"
-      : at === ""
-        ? "Start a run in the console, or in another terminal (the console won't show it):"
-        : "Start a run in the console, or in another terminal:",
+    `Start a run in another terminal${isShown ? "" : " (the console won't show it)"}, or chat:`,
     `  ${run}`,
+    `  ${invocation} chat`,
     "",
-    "Press Ctrl-C to stop.",
+    openLine(content),
     ""
   ].join("\n")
 }

@@ -2,6 +2,7 @@
  * Process of a command: output, keyboard input and signals. `main.ts` provides the real implementation.
  */
 import { Context, Effect, type Scope } from "effect"
+import type { EditorListener, LineEditor } from "./LineEditor.ts"
 
 /** `SIGPIPE`: the reader of the output has closed it, as `head` does. */
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGPIPE"
@@ -19,6 +20,12 @@ export class Host extends Context.Service<
     readonly columns: number | undefined
     /** Width of stdout. Undefined if it is not a terminal. */
     readonly width: number | undefined
+    /** Current size of the terminal on stdout. */
+    readonly size: () => { readonly columns: number; readonly rows: number }
+    /** Subscribes to changes of the size. Returns the function that unsubscribes. */
+    readonly onResize: (listener: () => void) => () => void
+    /** Reads keys instead of lines, until the editor is closed. */
+    readonly openEditor: (listener: EditorListener) => LineEditor
     /** Whether a user can answer prompts. */
     readonly interactive: boolean
     /** Command that starts this program: `corral`, `npm run corral --`. */

@@ -4,7 +4,7 @@ import { Host } from "./Host.ts"
 import { fitColumns } from "./FitColumns.ts"
 import { makePaint } from "./Paint.ts"
 
-const ERASE_LINE = "\r\u001b[2K"
+export const ERASE_LINE = "\r\u001b[2K"
 const SPINNER = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 /** A shorter wait shows no line. */
 const SHOWN_AFTER = "400 millis"

@@ -84,6 +84,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.deepStrictEqual(decided, { exit: 0, out: ["approved: Write hub.txt"], stderr: "" })
     assert.strictEqual(await run.ended, 0, run.stderr)
     assert.strictEqual(readFileSync(join(joined.edge.workspace, "hub.txt"), "utf8"), "hello\n")
+    await run.line(/^approved by you in a terminal/)
 
     const id = await runIdOf(run)
     const [listed] = await json("runs", "--project", joined.projectId, "--limit", "1")
@@ -104,6 +105,20 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     const late = await corral.run("attach", id, "--json")
     assert.strictEqual(late.exit, 0)
     assert.strictEqual(JSON.parse(late.out.at(-1) ?? "{}").type, "run.completed")
+  })
+
+  it("prints the name of another user who decides", async () => {
+    const ada = await joined.hub.signedIn("ada")
+    const added = await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
+      body: { userId: ada.userId, role: "member" }
+    })
+    assert.strictEqual(added.status, 201, added.text)
+    const run = start("/write ada.txt x\n/say on")
+    const path = `/client/approvals/${await askedFor(run)}/decide`
+    const decided = await ada.ask("POST", path, { body: { decision: "allow" } })
+    assert.strictEqual(decided.status, 200, decided.text)
+    await run.line(/^approved by ada\b/)
+    assert.strictEqual(await run.ended, 0, run.stderr)
   })
 
   it("denies an approval and cancels a run at Ctrl-C", async () => {

@@ -1,5 +1,6 @@
 /** The built `corral` command as real processes, each with a home of the test's own. */
 import { RunningProgram } from "@corral/testing/process/RunningProgram"
+import { TerminalProgram } from "@corral/testing/process/TerminalProgram"
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -17,7 +18,7 @@ if (!existsSync(program)) throw new Error("dist/corral is missing: npm run build
 /** A home, an Edge in it where `up` was called, and commands that find it. */
 export class Corral {
   readonly home = join(mkdtempSync(join(tmpdir(), "corral-e2e-")), "home")
-  readonly #running: Array<RunningProgram> = []
+  readonly #running: Array<RunningProgram | TerminalProgram> = []
 
   get environment(): NodeJS.ProcessEnv {
     const path = [players, dirname(process.execPath), process.env.PATH].join(":")
@@ -26,6 +27,14 @@ export class Corral {
 
   start(...args: ReadonlyArray<string>): RunningProgram {
     return this.spawn(process.execPath, [program, ...args])
+  }
+
+  /** A command in a terminal of that width. */
+  inTerminal(columns: number, ...args: ReadonlyArray<string>): TerminalProgram {
+    const env = { ...this.environment, NO_COLOR: "1" }
+    const running = new TerminalProgram([process.execPath, program, ...args], { columns, env })
+    this.#running.push(running)
+    return running
   }
 
   spawn(command: string, args: ReadonlyArray<string>, extra: NodeJS.ProcessEnv = {}): RunningProgram {

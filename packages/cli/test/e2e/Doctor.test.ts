@@ -1,10 +1,11 @@
 /** `corral doctor` in each fault of an Edge and a Hub: what it names, what it advises, how it exits. */
 import { assert, describe, it } from "@effect/vitest"
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { openPostgres, query } from "@corral/testing/postgres/OutsidePostgres"
 import { openHub } from "@corral/testing/hub/HubProcess"
 import { until } from "@corral/testing/time/Until"
+import Database from "better-sqlite3"
 import { Corral, program } from "./Corral.ts"
 
 const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"
@@ -49,6 +50,39 @@ describe("corral doctor", { timeout: 120_000 }, () => {
     }
   })
 
+  it("reports damaged events of a stopped Edge, as a running Edge does", async () => {
+    const corral = new Corral()
+    try {
+      const { edge } = await corral.up()
+      const run = await corral.run("run", "--agent", "scripted", "--workspace", "sample", "/say untouched")
+      assert.strictEqual(run.exit, 0, run.stderr)
+      edge.child.kill("SIGTERM")
+      await edge.ended
+      const stopped = await examine(corral)
+      assert.deepStrictEqual([stopped.exit, stopped.found.edge.store], [0, undefined])
+
+      const db = new Database(join(corral.home, "edge.db"))
+      db.exec("UPDATE events SET lines = replace(lines, 'untouched', 'UNTOUCHED')")
+      db.close()
+      const { exit, found } = await examine(corral)
+      assert.deepStrictEqual([exit, found.edge.running], [1, false])
+      assert.match(found.edge.store ?? "", /^The stored events of a run are damaged\. .*restore edge\.db/)
+    } finally {
+      await corral.close()
+    }
+  })
+
+  it("reports a setting that prevents the start of an Edge", async () => {
+    const corral = new Corral()
+    try {
+      const { exit, found } = await examine(corral, { CORRAL_EDGE_PORT: "many" })
+      assert.strictEqual(exit, 1)
+      assert.match(found.edge.reason ?? "", /It can't start: CORRAL_EDGE_PORT/)
+    } finally {
+      await corral.close()
+    }
+  })
+
   it.each([
     ["a file", (path: string) => writeFileSync(path, "")],
     ["a link to itself", (path: string) => symlinkSync(path, path)]
@@ -68,6 +102,34 @@ describe("corral doctor", { timeout: 120_000 }, () => {
       await corral.close()
     }
   })
+
+  // Node's recursive creation of folders does not end below /proc.
+  it.skipIf(!existsSync("/proc/self"))(
+    "ends for a home and files that the system cannot create",
+    async () => {
+      const corral = new Corral()
+      const refusal = async (env: Record<string, string>, ...args: ReadonlyArray<string>) => {
+        const { exit, out, stderr } = await corral.spawn(process.execPath, [program, ...args], env).done
+        assert.deepStrictEqual([exit, out], [1, []], stderr)
+        return stderr
+      }
+      try {
+        for (const home of ["/proc/corral", "/proc/corral/below"]) {
+          const env = { CORRAL_HOME: home }
+          for (const flags of [[], ["--edge-only"]])
+            assert.strictEqual(
+              await refusal(env, "up", ...flags),
+              `${home} cannot be used as a home: no such file or directory.\n`
+            )
+          assert.deepStrictEqual((await examine(corral, env)).found.edge.running, false)
+        }
+        const token = { CORRAL_EDGE_TOKEN_FILE: "/proc/corral/edge.token" }
+        assert.match(await refusal(token, "up", "--edge-only"), /^[^\n]*\/proc\/corral[^\n]*\n$/)
+      } finally {
+        await corral.close()
+      }
+    }
+  )
 
   it("distinguishes an unreachable provider, a lost database and a stopped Hub", async () => {
     const { url } = await openPostgres()

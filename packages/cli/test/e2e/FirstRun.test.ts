@@ -153,7 +153,9 @@ describe("corral run", { timeout: 60_000 }, () => {
       await refused("-a", "scripted", "-w", "elsewhere", "x"),
       /Available workspaces: sample\. \(workspace_outside/
     )
-    assert.match(await refused("-a", "scripted", "x"), /--workspace[^]*corral run --help/)
+    // There is one workspace, but more than one agent.
+    assert.match(await refused("/say hi"), /^Choose an agent with --agent\. Available: .*scripted/)
+    assert.strictEqual((await corral.run("run", "-a", "scripted", "/say hi")).exit, 0)
   })
 
   it("runs an agent with the Claude Code protocol", async () => {

@@ -4,7 +4,7 @@ import type { Device, Target } from "@corral/domain/device/Device"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Project } from "@corral/domain/project/Project"
 import type { Task } from "@corral/domain/task/Task"
-import { existsSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { userInfo } from "node:os"
 import { join } from "node:path"
 import { Browser, locationOf } from "@corral/testing/hub/Browser"
@@ -98,14 +98,32 @@ describe("corral up", { timeout: 90_000 }, () => {
 
   it("signs the terminals of its home in, so that the console shows their runs", async () => {
     assert.strictEqual(statSync(join(corral.home, "hub.json")).mode & 0o777, 0o600)
-    const run = ["run", "--project", "First project", "--agent", "scripted", "--workspace", "sample"]
-    const { exit, out } = await corral.run(...run, "/say from the terminal")
+    const run = ["run", "--agent", "scripted"]
+    const { exit, out, stderr } = await corral.run(...run, "/say from the terminal")
     assert.strictEqual(exit, 0, out.join("\n"))
+    assert.strictEqual(stderr, `This run is in project First project at ${up.url}: the console shows it.\n`)
+    const local = await corral.run(...run, "--edge", "/say only here")
+    assert.deepStrictEqual([local.exit, local.stderr], [0, ""])
+    assert.deepStrictEqual(
+      local.out.map((line) => line.replaceAll(/run_\w+/g, "run_…").replace("only here", "from the terminal")),
+      out.map((line) => line.replaceAll(/run_\w+/g, "run_…"))
+    )
     const { items } = await get<Items<HubRun>>("/client/runs")
     assert.deepStrictEqual(
       items.map(({ input }) => input.text),
       ["/say from the terminal", "/say hello"]
     )
+  })
+
+  it("keeps a run on this machine, and says why, if the console can't show it", async () => {
+    const file = join(corral.home, "hub.json")
+    const signIn = readFileSync(file)
+    rmSync(file)
+    const { exit, stderr } = await corral.run("run", "--agent", "scripted", "/say hello")
+    writeFileSync(file, signIn, { mode: 0o600 })
+    assert.strictEqual(exit, 0)
+    const reason = `you are not signed in to ${up.url}`
+    assert.strictEqual(stderr, `This run is only on this machine: ${reason}. The console does not show it.\n`)
   })
 
   it("exits with 0 and keeps device and project after a restart", async () => {

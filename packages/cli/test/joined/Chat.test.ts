@@ -190,27 +190,12 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.lengthOf(await tasks(), count + 1)
   })
 
-  it("sends the next message to the running run and continues the conversation", async () => {
-    const before = chats.fake.botMessages(owner.chat).length
-    await chats.sendMessage(owner, "/new /wait\n/say bye")
-    await chats.card(owner.chat, "Running", before)
-    await chats.sendMessage(owner, "what I say next")
-    await chats.botText(owner.chat, /^Sent to the agent\.$/, before)
-    await chats.botText(owner.chat, /bye/, before)
-    const [latest] = await tasks()
-    assert.include(latest?.input.text, "/wait")
-    const session = latest?.sessionId
-    await chats.sendMessage(owner, "/run /say further")
-    await chats.botText(owner.chat, /further/, before)
-    assert.strictEqual((await tasks())[0]?.sessionId, session)
-  })
-
   it("understands commands and answers in the language of the message", async () => {
     const before = chats.fake.botMessages(owner.chat).length
     await chats.sendMessage(owner, "帮助")
-    await chats.botText(owner.chat, /告诉我要做什么/, before)
+    await chats.botText(owner.chat, /把要做的事发给我/, before)
     await chats.sendMessage(owner, "status")
-    await chats.botText(owner.chat, /^No task is in progress here\.$/, before)
+    await chats.botText(owner.chat, /^Nothing is in progress here\.$/, before)
     await chats.sendMessage(owner, "/new /shell touch said.txt")
     await chats.card(owner.chat, RUNS, before)
     await chats.sendMessage(owner, "status")
@@ -222,14 +207,14 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.sendMessage(owner, "/new /wait")
     await chats.card(owner.chat, "Running", before)
     await chats.sendMessage(owner, "取消")
-    await chats.botText(owner.chat, /^正在结束。$/, before)
+    await chats.botText(owner.chat, /^正在停止。$/, before)
     await chats.card(owner.chat, "Cancelled", before)
     await chats.sendMessage(owner, "list")
     await chats.botText(owner.chat, /^1\. Atlas · scripted · .* – cancelled\n2\. /, before)
     await chats.sendMessage(owner, "approve")
     await chats.botText(owner.chat, /^No approval is pending here\.$/, before)
     await chats.sendMessage(owner, "agent unknown")
-    await chats.botText(owner.chat, /^Agents at this location: .*scripted.*Current: scripted\.$/, before)
+    await chats.botText(owner.chat, /^There is no such agent\. Agents at this location: .*scripted/, before)
     await chats.sendMessage(owner, "use 9")
     await chats.botText(owner.chat, /^There is no location with this number\.$/, before)
     await chats.sendMessage(owner, "bind")

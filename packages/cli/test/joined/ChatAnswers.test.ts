@@ -2,6 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Task } from "@corral/domain/task/Task"
 import { BOT, envelope, encryptedPush } from "@corral/testing/gateway/FakeFeishu"
+import { until } from "@corral/testing/time/Until"
 import { type Chatter, Chats } from "./Chats.ts"
 
 describe("a bot's answers", { timeout: 180_000 }, () => {
@@ -74,7 +75,7 @@ describe("a bot's answers", { timeout: 180_000 }, () => {
       await chats.settled()
       if (status === 500) await chats.botText(owner.chat, /^This failed after several attempts/, before)
       await chats.sendMessage(owner, "status")
-      await chats.botText(owner.chat, /^No task is in progress here/, before)
+      await chats.botText(owner.chat, /^Nothing is in progress here/, before)
       assert.lengthOf(
         textsIn(owner.chat, before).filter((text) => text.startsWith("This failed after several attempts")),
         status === 500 ? 1 : 0
@@ -125,6 +126,11 @@ describe("a bot's answers", { timeout: 180_000 }, () => {
     for (const text of ["/new /say one", "/new /say one", "/new /say two"])
       await chats.sendMessage(owner, text)
     await chats.settled()
+    await until(
+      async () =>
+        (await chats.gateway.count("FROM corral_gateway.follows WHERE ended_at IS NULL")) === 0 || undefined,
+      "the end of all turns"
+    )
     const before = chats.fake.botMessages(owner.chat).length
     await chats.sendMessage(owner, "list")
     const listed = (await chats.botText(owner.chat, /^1\. Atlas/, before)).split("\n")

@@ -7,7 +7,7 @@ import { BOT } from "@corral/testing/gateway/FakeFeishu"
 import type { FakeMessage } from "@corral/testing/gateway/FakeMessages"
 import { type Chatter, Chats } from "./Chats.ts"
 
-const WRITES = "The agent wants to change files"
+const RUNS = "The agent wants to run a command"
 /** Said only to a person to whom the Hub shows the tasks. */
 const TELLS =
   /Atlas|Waiting for|Needs your decision|There are|Already decided|It has ended|second|approve 1|cancel 1/
@@ -33,15 +33,16 @@ describe("a group with people of other projects", { timeout: 180_000 }, () => {
     const { userId } = await chats.joined.hub.signedIn("rita")
     const removed = await client.ask("DELETE", `/client/projects/${projectId}/members/${userId}`)
     assert.isBelow(removed.status, 300, removed.text)
-    const cards: Array<FakeMessage> = []
-    for (const name of ["one.txt", "two.txt", "three.txt"]) {
-      const after = chats.fake.botMessages(team).length
-      await chats.sendMessage(owner, `/run /write ${name} a`, { chat: team, mentions: [BOT] })
-      cards.push(await chats.card(team, WRITES, after))
-    }
+    await chats.sendMessage(owner, "/run /flood 3 4 true", { chat: team, mentions: [BOT] })
+    const cards = await chats.fake.until(() => {
+      const shown = chats.fake
+        .botMessages(team)
+        .filter(({ id, type }) => type === "interactive" && chats.fake.shown(id).title === RUNS)
+      return shown.length === 3 && shown
+    }, 30_000)
     const open = new Map(cards.map((card) => [card.id, card.content]))
     await chats.sendMessage(owner, "deny 1", { chat: team, mentions: [BOT] })
-    decided = await chats.cardWith(team, WRITES, /^Denied by owner$/)
+    decided = await chats.cardWith(team, RUNS, /^Denied by owner$/)
     before = open.get(decided.id)
     await chats.settled()
   }, 180_000)

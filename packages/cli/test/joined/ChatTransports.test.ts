@@ -4,37 +4,23 @@ import type { Project } from "@corral/domain/project/Project"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { BOT } from "@corral/testing/gateway/FakeFeishu"
-import { FakeSlack, type SlackMessage } from "@corral/testing/gateway/FakeSlack"
-import {
-  ADA,
-  SLACK_APP,
-  BOT_TOKEN,
-  callback,
-  direct,
-  pushedEvent,
-  SLACK_SECRET,
-  TEAM
-} from "@corral/testing/gateway/SlackRequests"
-import { Person } from "@corral/testing/hub/Chats"
+import { ADA, TEAM } from "@corral/testing/gateway/SlackRequests"
 import { until } from "@corral/testing/time/Until"
 import { Chats } from "./Chats.ts"
+import { SlackChats } from "./SlackChats.ts"
 
 const WRITES = "The agent wants to change files"
 
 describe("a bot", { timeout: 120_000 }, () => {
   let chats: Chats
-  let slack: FakeSlack
+  let slack: SlackChats
   beforeAll(async () => {
-    slack = await FakeSlack.start()
+    slack = await SlackChats.open()
     chats = await Chats.open({
       gatewayEnv: {
         CORRAL_FEISHU_CONNECTION: "long",
         CORRAL_FEISHU_BOT_ID: "",
-        CORRAL_SLACK_APP_ID: SLACK_APP,
-        CORRAL_SLACK_SIGNING_SECRET: SLACK_SECRET,
-        CORRAL_SLACK_BOT_TOKEN: BOT_TOKEN,
-        CORRAL_SLACK_TEAMS: TEAM,
-        CORRAL_SLACK_DOMAIN: slack.url
+        ...slack.env
       }
     })
     await chats.fake.until(() => chats.fake.connection.connected > 0)
@@ -55,7 +41,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.strictEqual(shared.status, 200, shared.text)
     const team = chats.fake.group("oc_team")
     const message = await chats.sendMessage(owner, "/run /write long.txt a", { chat: team, mentions: [BOT] })
-    const choice = await chats.card(team, "Where should the task run?")
+    const choice = await chats.card(team, "Where should the agent work?")
     const { lines } = chats.fake.shown(choice.id)
     const place = lines.findIndex((line) => line.includes("Borealis"))
     // Another member's click chooses nothing.
@@ -80,35 +66,19 @@ describe("a bot", { timeout: 120_000 }, () => {
   })
 
   it("runs tasks and asks on Slack", async () => {
-    let events = 0
-    const send = async (text: string) => {
-      events += 1
-      const event = callback(direct(text, { ts: `1790000${100 + events}.000100` }), {
-        event_id: `Ev${events}`
-      })
-      const statuses = await slack.push(`${chats.gateway.url}/integrations/slack/events`, () =>
-        pushedEvent(event)
-      )
-      assert.deepStrictEqual(statuses, [200])
-    }
-    const message = (is: (message: SlackMessage) => boolean) =>
-      until(async () => [...slack.messages.values()].findLast(is), "a message on Slack", 30_000)
+    const send = (text: string) => slack.send(chats, text)
     const titled = (title: string) =>
-      message(({ blocks }) =>
+      slack.message(({ blocks }) =>
         blocks.some(({ text, type }) => type === "header" && text?.text.endsWith(title) === true)
       )
     const shows = (text: RegExp) =>
-      message((each) => text.test(JSON.stringify(each.blocks)) || text.test(each.text))
+      slack.message((each) => text.test(JSON.stringify(each.blocks)) || text.test(each.text))
 
-    await send("你好")
+    await send("绑定")
     const link = await titled("关联此账号")
     const url =
       link.blocks.flatMap(({ elements }) => elements ?? []).find(({ url }) => url !== undefined)?.url ?? ""
-    const person = await Person.signedIn(chats.joined.hub, "owner")
-    const code = url.slice(url.lastIndexOf("/") + 1)
-    await person.open(code)
-    const confirmed = await person.confirm(code)
-    await send((confirmed.body as { readonly number: string }).number)
+    await slack.confirm(chats, url, "owner")
     await shows(/已关联/)
 
     await send("位置 1")
@@ -118,25 +88,26 @@ describe("a bot", { timeout: 120_000 }, () => {
     const allow = card.blocks
       .flatMap(({ elements }) => elements ?? [])
       .findIndex(({ text }) => text.text === "允许一次")
-    const click = () => chats.gateway.send(slack.clickOn(card.ts, allow), "/integrations/slack/card-actions")
+    const click = () =>
+      chats.gateway.send(slack.slack.clickOn(card.ts, allow), "/integrations/slack/card-actions")
     assert.strictEqual((await click()).status, 200)
     await shows(/owner 已允许/)
     await shows(/from slack/)
     assert.isTrue(existsSync(pathOf("slack.txt")))
 
     // An outdated card is still shown: the answer goes to the chat of the click.
-    slack.messages.set("late", { ...card, ts: "late" })
-    const late = slack.clickOn("late", allow, {
+    slack.slack.messages.set("late", { ...card, ts: "late" })
+    const late = slack.slack.clickOn("late", allow, {
       user: { id: ADA, team_id: TEAM },
       container: { type: "message", message_ts: card.ts, channel_id: card.channel }
     })
     assert.strictEqual((await chats.gateway.send(late, "/integrations/slack/card-actions")).status, 200)
     await until(
       async () =>
-        slack.ephemerals.some(({ body }) => /owner 已做出决定/.test(String(body["text"]))) || undefined,
+        slack.slack.ephemerals.some(({ body }) => /owner 已做出决定/.test(String(body["text"]))) || undefined,
       "a whisper"
     )
-    const messages = JSON.stringify([...slack.messages.values()])
+    const messages = JSON.stringify(slack.all())
     for (const secret of [chats.joined.edge.workspace, "slack.txt", "/write"])
       assert.notInclude(messages, secret)
   })

@@ -77,7 +77,7 @@ export class Chats {
       })
       assert.strictEqual(added.status, 201, added.text)
     }
-    await this.sendMessage(chatter, "hello")
+    await this.sendMessage(chatter, "bind")
     await this.confirm(chatter, name)
     return chatter
   }

@@ -34,16 +34,15 @@ const WRITES = "The agent wants to change files"
 /** Events that the platform sends before the first of them is acknowledged. */
 const IN_FLIGHT = 100
 
-/** One approval card per file, each from a separate task. */
-const cardsFor = async (chats: Chats, owner: Chatter, team: string, files: ReadonlyArray<string>) => {
-  const cards: Array<FakeMessage> = []
-  for (const file of files) {
-    const before = chats.fake.botMessages(team).length
-    await chats.sendMessage(owner, `/run /write ${file} a`, { chat: team, mentions: [BOT] })
-    cards.push(await chats.card(team, WRITES, before))
-  }
-  return cards
-}
+/** The approval card of each file, one after the other: a run asks for the next one once the previous one is decided. */
+const cardOf = (chats: Chats, team: string, at: number) =>
+  chats.fake.until(
+    () =>
+      chats.fake
+        .botMessages(team)
+        .filter(({ id, type }) => type === "interactive" && chats.fake.shown(id).title === WRITES)[at],
+    60_000
+  )
 
 /** Sends until the Gateway has everything; a platform sends what is not acknowledged again. */
 const flood = async (
@@ -80,10 +79,14 @@ export const flooded = async (options: FloodOptions): Promise<FloodFigures> => {
     const team = chats.fake.group("oc_team")
     const strangers = Array.from({ length: options.strangers }, (_, at) => chats.stranger(`sly${at}`))
     const files = Array.from({ length: options.taps }, (_, at) => `flood-${at}.txt`)
-    const cards = await cardsFor(chats, owner, team, files)
+    const script = files.map((file) => `/write ${file} a`).join("\n")
+    await chats.sendMessage(owner, `/run ${script}`, { chat: team, mentions: [BOT] })
+    const cards: Array<FakeMessage> = [await cardOf(chats, team, 0)]
     const [executed, shown]: [Array<number>, Array<number>] = [[], []]
     const over = flood(chats, strangers, team, cards, options)
-    for (const [at, card] of cards.entries()) {
+    for (const at of files.keys()) {
+      const card = await cardOf(chats, team, at)
+      if (at > 0) cards.push(card)
       const begin = performance.now()
       const member = at % 2 === 0 ? owner : mara
       const { status } = await chats.fake.clicks(member.account, card.id, "Allow once")

@@ -5,19 +5,9 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { effort } from "@corral/testing/time/Effort"
 import { BOT } from "@corral/testing/gateway/FakeFeishu"
-import { FakeSlack } from "@corral/testing/gateway/FakeSlack"
-import {
-  SLACK_APP,
-  BOT_TOKEN,
-  callback,
-  direct,
-  pushedEvent,
-  SLACK_SECRET,
-  TEAM
-} from "@corral/testing/gateway/SlackRequests"
-import { Person } from "@corral/testing/hub/Chats"
 import { until } from "@corral/testing/time/Until"
 import { type Chatter, Chats } from "./Chats.ts"
+import { SlackChats } from "./SlackChats.ts"
 
 const seeds = Array.from({ length: effort }, (_, at) => 8 + at)
 
@@ -37,46 +27,13 @@ const none = () => undefined
 describe("cards, while responses are lost", { timeout: 180_000 }, () => {
   let chats: Chats
   let owner: Chatter
-  let slack: FakeSlack
-  let events = 0
-
-  const saysOnSlack = async (text: string) => {
-    events += 1
-    const event = callback(direct(text, { ts: `1790000${100 + events}.000100` }), { event_id: `Ev${events}` })
-    await slack.push(`${chats.gateway.url}/integrations/slack/events`, () => pushedEvent(event))
-  }
-  const onSlack = () => [...slack.messages.values()]
-
-  const linkOnSlack = async () => {
-    await saysOnSlack("hello")
-    const url = await until(
-      async () =>
-        onSlack()
-          .flatMap(({ blocks }) => blocks.flatMap(({ elements }) => elements ?? []))
-          .find(({ url }) => url?.includes("/link/"))?.url,
-      "a link"
-    )
-    const code = url.slice(url.lastIndexOf("/") + 1)
-    const person = await Person.signedIn(chats.joined.hub, "owner")
-    await person.open(code)
-    const confirmed = await person.confirm(code)
-    await saysOnSlack((confirmed.body as { readonly number: string }).number)
-    await until(async () => onSlack().find(({ text }) => /已关联|Linked/.test(text)), "the link")
-  }
+  let slack: SlackChats
 
   beforeAll(async () => {
-    slack = await FakeSlack.start()
-    chats = await Chats.open({
-      gatewayEnv: {
-        CORRAL_SLACK_APP_ID: SLACK_APP,
-        CORRAL_SLACK_SIGNING_SECRET: SLACK_SECRET,
-        CORRAL_SLACK_BOT_TOKEN: BOT_TOKEN,
-        CORRAL_SLACK_TEAMS: TEAM,
-        CORRAL_SLACK_DOMAIN: slack.url
-      }
-    })
+    slack = await SlackChats.open()
+    chats = await Chats.open({ gatewayEnv: slack.env })
     owner = await chats.linked("owner")
-    await linkOnSlack()
+    await slack.link(chats)
   }, 120_000)
   afterAll(async () => {
     await chats.remove()
@@ -135,8 +92,8 @@ describe("cards, while responses are lost", { timeout: 180_000 }, () => {
 
   it.each(seeds)("ends in cards of what has ended on Slack, seed %i", async (seed) => {
     const before = await follows()
-    slack.loss = lossOf(seed)
-    await saysOnSlack(`/new /write slack-lost-${seed}.txt a`)
+    slack.slack.loss = lossOf(seed)
+    await slack.send(chats, `/new /write slack-lost-${seed}.txt a`)
     await until(
       async () =>
         (await chats.gateway.count("FROM corral_gateway.approval_cards WHERE state = 'pending'")) === 1 ||
@@ -144,20 +101,24 @@ describe("cards, while responses are lost", { timeout: 180_000 }, () => {
       "the approval",
       60_000
     )
-    await saysOnSlack("approve")
+    await slack.send(chats, "approve")
     await allFollowed(before + 1)
-    slack.loss = none
+    slack.slack.loss = none
     await chats.settled()
-    const buttons = onSlack().flatMap(({ blocks }) => blocks.flatMap(({ elements }) => elements ?? []))
+    const buttons = slack.all().flatMap(({ blocks }) => blocks.flatMap(({ elements }) => elements ?? []))
     assert.deepStrictEqual(
       buttons.filter(({ url }) => url === undefined),
       []
     )
-    const stale = onSlack().filter((each) =>
-      /Waiting for|等待机器|等待决定|Running|进行中/.test(JSON.stringify([each.blocks, each.text]))
-    )
+    const stale = slack
+      .all()
+      .filter((each) =>
+        /Waiting for|Starting|等待机器|等待决定|正在启动|Running|进行中/.test(
+          JSON.stringify([each.blocks, each.text])
+        )
+      )
     assert.deepStrictEqual(stale, [])
-    assert.isTrue(onSlack().some(({ text }) => text === "Allowed." || text === "已允许。"))
-    assert.isFalse(onSlack().some(({ text }) => text === "这里没有等待决定的请求。"))
+    assert.isTrue(slack.all().some(({ text }) => text === "Allowed." || text === "已允许。"))
+    assert.isFalse(slack.all().some(({ text }) => text === "这里没有等待决定的请求。"))
   })
 })

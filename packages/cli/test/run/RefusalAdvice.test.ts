@@ -18,6 +18,7 @@ import { Host } from "../../src/terminal/Host.ts"
 const runId = "run_01K00000000000000000000000"
 const approvalId = "apr_01K00000000000000000000000"
 const artifactId = "art_01K00000000000000000000000"
+const sessionId = "ses_01K00000000000000000000000"
 const previewId = "prv_01K00000000000000000000000"
 
 /** Commands of a run's server, by an Edge and a Hub. */
@@ -30,7 +31,14 @@ const ofRuns: ReadonlyArray<ReadonlyArray<string>> = [
   ["cancel", runId],
   ["diff", runId],
   ["artifacts", "list", runId],
-  ["artifacts", "save", runId, artifactId]
+  ["artifacts", "save", runId, artifactId],
+  ["approvals"],
+  ["approvals", "allow", approvalId],
+  ["approvals", "deny", approvalId],
+  ["show", runId],
+  ["show", "run_01K"],
+  ["run", "--resume", runId, "hello"],
+  ["run", "--continue", "hello"]
 ]
 const ofEdges: ReadonlyArray<ReadonlyArray<string>> = [
   ["preview", "open", "5173", "--workspace", "ws"],
@@ -42,7 +50,10 @@ const ofHubs: ReadonlyArray<ReadonlyArray<string>> = [
   ["whoami"],
   ["projects"],
   ["devices"],
-  ["audit", "verify"]
+  ["audit", "verify"],
+  ["say", "--session", sessionId, "hello"],
+  ["say", "--new", "--to", "scripted", "hello"],
+  ["show", sessionId]
 ]
 
 let answered: ErrorCode = "internal"
@@ -94,6 +105,9 @@ const refusalOf = async (args: ReadonlyArray<string>, kind: keyof typeof homes) 
     columns: undefined,
     width: undefined,
     interactive: false,
+    size: () => ({ columns: 80, rows: 24 }),
+    onResize: () => () => undefined,
+    openEditor: () => assert.fail("no chat without a terminal"),
     invocation: "corral",
     environment: {},
     write,

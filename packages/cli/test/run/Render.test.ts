@@ -54,12 +54,14 @@ const frames = [
   frame(16, "run.failed", { error: { code: "runtime_unavailable", message: "The agent crashed." } })
 ]
 
+const nameOf = (user: string): string => (user === "usr_1" ? "Ada" : user)
+
 const rendered = (
   live: boolean,
   texts: ReadonlyArray<string> = frames,
   colours = live
 ): ReadonlyArray<string> => {
-  const renderer = new Renderer({ live, colours, invocation: "corral", named: "" })
+  const renderer = new Renderer({ live, colours, invocation: "corral", named: "", nameOf })
   return texts.map((text) => renderer.render(tailed(text)))
 }
 
@@ -97,6 +99,17 @@ describe("Render", () => {
       "failed: The agent crashed. (runtime_unavailable)",
       ""
     ])
+  })
+
+  it("prints the name of the user who decided", () => {
+    const resolved = frame(2, "run.approval.resolved", {
+      approvalId: id,
+      state: "approved",
+      decision: "allow",
+      by: "usr_1",
+      origin: "console"
+    })
+    assert.deepStrictEqual(rendered(false, [resolved]), [`approved by Ada in the console (${approvalId})\n`])
   })
 
   it("streams and rewrites without colours where none are wanted", () => {

@@ -1,0 +1,53 @@
+/**
+ * A file of this machine for a message, with the content that it had when the user named it.
+ *
+ * Guarantees: an image or a PDF document is recognized by its content, and other files are text. A failure names the file and says why.
+ */
+import { type AttachmentMediaType, AttachmentName } from "@corral/domain/session/Attachment"
+import { MAX_ATTACHMENT_BYTES } from "@corral/domain/session/AttachmentRules"
+import { fileMediaType } from "@corral/domain/session/FileMediaType"
+import { fileReason } from "@corral/edge/store/FileReason"
+import { Effect, Schema } from "effect"
+import { readFile, stat } from "node:fs/promises"
+import { basename, resolve } from "node:path"
+import { refused } from "../CommandFailed.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
+
+export interface LocalFile {
+  readonly name: string
+  readonly mediaType: AttachmentMediaType
+  readonly bytes: number
+  readonly content: Blob
+}
+
+const isName = Schema.is(AttachmentName)
+
+export const openFile = Effect.fn("LocalFile.open")(function* (path: string) {
+  const shown = escapeLine(path)
+  const attempt = <A>(read: () => Promise<A>) =>
+    Effect.tryPromise({ try: read, catch: (cause) => refused(`Can't read ${shown}: ${fileReason(cause)}.`) })
+  const absolute = resolve(path)
+  const found = yield* attempt(() => stat(absolute))
+  if (found.isDirectory()) return yield* refused(`${shown} is a folder. Attach its files one by one.`)
+  if (!found.isFile()) return yield* refused(`${shown} is not a file.`)
+  const tooLarge = refused(`${shown} is larger than ${MAX_ATTACHMENT_BYTES / 1_048_576} MiB.`)
+  if (found.size > MAX_ATTACHMENT_BYTES) return yield* tooLarge
+  const content = yield* attempt(() => readFile(absolute))
+  // The file may have changed since.
+  if (content.length > MAX_ATTACHMENT_BYTES) return yield* tooLarge
+  if (content.length === 0) return yield* refused(`${shown} is empty.`)
+  const name = basename(absolute)
+  if (!isName(name)) return yield* refused(`The name of ${shown} is too long or not one line. Rename it.`)
+  const mediaType = fileMediaType(name, content)
+  if (mediaType === undefined)
+    return yield* refused(
+      `${shown} can't be attached. Attach an image (PNG, JPEG, GIF or WebP), a PDF document, or text in UTF-8.`
+    )
+  const file: LocalFile = {
+    name,
+    mediaType,
+    bytes: content.length,
+    content: new Blob([content], { type: mediaType })
+  }
+  return file
+})

@@ -1,0 +1,170 @@
+/**
+ * Rows of a display block in a chat, wrapped to the terminal. All text of an agent passes `escapeControls`.
+ *
+ * Messages are not here: they stream (`TurnRows`).
+ */
+import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
+import type { ApprovalBlock, EndBlock, FileBlock, RunBlock, ToolBlock } from "@corral/domain/run/RunBlock"
+import { approvalLines, VALUE_INDENT } from "../run/ApprovalBlock.ts"
+import { resolutionLine } from "../run/ResolutionLine.ts"
+import { retryLine } from "../run/RetryLine.ts"
+import { fitColumns } from "../terminal/FitColumns.ts"
+import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
+import { type Row, type TextSpan, wrapIndented, wrapSpans } from "../terminal/WrapText.ts"
+
+type Rows = ReadonlyArray<Row>
+
+/** What rows of a block depend on besides the block. */
+export interface RowContext {
+  readonly columns: number
+  /** Name of a user, by the id that events have. */
+  readonly nameOf: (user: string) => string
+}
+
+const marks = { completed: "✓", failed: "✗", denied: "✗", cancelled: "–" } as const
+const tints = { completed: "green", failed: "red", denied: "yellow", cancelled: "dim" } as const
+const SHOWN_OUTPUT = 6
+/** Longest line of output that is wrapped. */
+const MAX_LINE = 2_000
+
+const oneRow = (text: string, columns: number, style?: TextSpan["style"]): Rows => [
+  [{ text: fitColumns(text, columns), style }]
+]
+
+/** First lines of a text, indented and dimmed. */
+export const excerptRows = (text: string, columns: number, shown: number): Rows => {
+  const lines = escapeControls(text).trimEnd().split("\n")
+  const rows = lines
+    .slice(0, shown)
+    .flatMap((line) =>
+      wrapIndented(
+        [{ text: line.slice(0, MAX_LINE), style: "dim" }],
+        columns,
+        [{ text: VALUE_INDENT }],
+        undefined,
+        "anywhere"
+      )
+    )
+  const isWhole = lines.length <= shown && rows.length <= shown
+  return isWhole ? rows : [...rows.slice(0, shown), [{ text: `${VALUE_INDENT}…`, style: "dim" }]]
+}
+
+export const labelOf = ({ allowedInput, label, tool }: ToolBlock): string =>
+  `${escapeLine(label === "" ? tool : label)}${allowedInput === undefined ? "" : " (input edited)"}`
+
+const toolRows = (block: ToolBlock, columns: number): Rows => {
+  const { exitCode, output, status } = block
+  if (status === "started") return []
+  const code = exitCode === undefined || exitCode === 0 ? "" : `, exit code ${exitCode}`
+  const label = fitColumns(labelOf(block), columns - 2 - code.length)
+  const head: Row = [{ text: marks[status], style: tints[status] }, { text: ` ${label}${code}` }]
+  const isExplained = status === "failed" && output !== undefined && output.text.trim() !== ""
+  return isExplained ? [head, ...excerptRows(output.text, columns, SHOWN_OUTPUT)] : [head]
+}
+
+const fileRows = ({ change, fromPath, path }: FileBlock, columns: number): Rows => {
+  if (change === "read") return []
+  const from = fromPath === undefined ? "" : `${escapeLine(fromPath)} → `
+  return oneRow(`  ${change} ${from}${escapeLine(path)}`, columns)
+}
+
+/** Request of an approval, whole: a decision needs all of it. */
+export const requestRows = ({ request }: ApprovalBlock, columns: number): Rows =>
+  approvalLines(request).flatMap((line) => wrapIndented(line, columns, [], [{ text: `${VALUE_INDENT}  ` }]))
+
+/** One side of an edited field. */
+const side = (name: string, value: unknown, columns: number): Rows =>
+  wrapIndented(
+    [{ text: `${escapeLine(name)}: ${value === undefined ? "(nothing)" : escapeLine(inputText(value))}` }],
+    columns,
+    [{ text: "  " }],
+    [{ text: VALUE_INDENT }]
+  )
+
+export const resolutionRows = (
+  { request, resolution }: ApprovalBlock,
+  { columns, nameOf }: RowContext
+): Rows => {
+  if (resolution === undefined) return []
+  const { allowedInput } = resolution
+  const changes = allowedInput === undefined ? [] : inputChanges(request.input, allowedInput)
+  return [
+    ...wrapSpans(resolutionLine(resolution, nameOf), columns),
+    ...changes.flatMap(({ allowed, name, requested }) => [
+      ...side(`requested ${name.trim()}`, requested, columns),
+      ...side(`allowed ${name.trim()}`, allowed, columns)
+    ])
+  ]
+}
+
+const usageText = (usage: EndBlock["usage"]): string => {
+  const { costUsd, inputTokens, outputTokens } = usage ?? {}
+  return [
+    ...(inputTokens === undefined ? [] : [`${inputTokens} tokens in`]),
+    ...(outputTokens === undefined ? [] : [`${outputTokens} out`]),
+    ...(costUsd === undefined ? [] : [`$${costUsd.toFixed(4)}`])
+  ].join(", ")
+}
+
+const endRows = ({ by, error, reason, state, usage }: EndBlock, { columns, nameOf }: RowContext): Rows => {
+  if (state === "completed") {
+    const used = usageText(usage)
+    return used === "" ? [] : oneRow(used, columns, "dim")
+  }
+  if (state === "cancelled") {
+    const who = by === undefined ? "" : ` by ${escapeLine(nameOf(by))}`
+    const why = by !== undefined || reason === undefined ? "" : `: ${escapeLine(reason)}`
+    return wrapSpans([{ text: "stopped", style: "yellow" }, { text: `${who}${why}` }], columns)
+  }
+  const code = error === undefined ? "" : ` (${escapeLine(error.code)})`
+  return wrapSpans(
+    [
+      { text: "failed", style: "red" },
+      { text: `: ${escapeLine(error?.message ?? "no reason was reported")}` },
+      { text: code, style: "dim" }
+    ],
+    columns
+  )
+}
+
+const warningRow = (text: string, columns: number): Rows => wrapSpans([{ text, style: "yellow" }], columns)
+
+/** Rows of a settled block. None for blocks that say what another block says. */
+export const blockRows = (block: RunBlock, context: RowContext): Rows => {
+  const { columns } = context
+  switch (block.kind) {
+    case "tool":
+      return toolRows(block, columns)
+    case "file":
+      return fileRows(block, columns)
+    case "diff": {
+      const { additions, deletions, files } = block
+      const changed = `${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`
+      return oneRow(`  ${changed} · /diff`, columns)
+    }
+    case "artifact":
+      return oneRow(`  artifact ${escapeLine(block.name)} (${block.size} bytes)`, columns)
+    case "preview":
+      return oneRow(`  preview ${escapeLine(block.title)}`, columns)
+    case "warning":
+      return block.isRepeated ? [] : warningRow(escapeLine(block.message), columns)
+    case "retry":
+      return warningRow(retryLine(block.retry), columns)
+    case "start": {
+      const { projectSettings } = block
+      if (projectSettings === undefined) return []
+      const files = escapeLine(projectSettings.files.join(", "))
+      return wrapSpans([{ text: `project settings ${projectSettings.use}: ${files}`, style: "dim" }], columns)
+    }
+    case "end":
+      return endRows(block, context)
+    case "gap":
+      return warningRow(`Events ${block.from} to ${block.to} are no longer available.`, columns)
+    case "approval":
+      return requestRows(block, columns)
+    // The approval shows the patch, and messages stream.
+    case "patch":
+    case "message":
+      return []
+  }
+}

@@ -1,0 +1,258 @@
+/**
+ * State of a chat at a terminal: the conversation, the text that the user writes, and what happens with it.
+ *
+ * Plain and synchronous. Work with the service is returned as `ChatWork`, and its outcome comes back through methods.
+ */
+import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
+import { RunMode } from "@corral/domain/run/Run"
+import { fileNames } from "../attachment/FileText.ts"
+import type { LocalFile } from "../attachment/LocalFile.ts"
+import type { CommandFailed } from "../CommandFailed.ts"
+import type { DecisionRequest } from "../run/RunServer.ts"
+import { AttachedFiles, typedPath } from "./AttachedFiles.ts"
+import { type ChatCommandName, helpLines, parseLine } from "./ChatCommands.ts"
+import { ChatDecision, type DecisionOutcome } from "./ChatDecision.ts"
+import type { ChatThread, OutgoingMessage } from "./ChatThread.ts"
+import { ChatView } from "./ChatView.ts"
+import { decisionQuestion } from "./DecisionLine.ts"
+
+/** What a line of the user needs from the service. */
+export type ChatWork =
+  | { readonly kind: "send"; readonly message: OutgoingMessage }
+  | { readonly kind: "decide"; readonly id: ApprovalId; readonly decision: DecisionRequest }
+  | { readonly kind: "stop"; readonly runs: ReadonlyArray<RunId> }
+  | { readonly kind: "retry"; readonly id: string }
+  | { readonly kind: "withdraw"; readonly id: string }
+  | { readonly kind: "diff"; readonly run: RunId }
+  | { readonly kind: "agent"; readonly name: string }
+  | { readonly kind: "attach"; readonly path: string }
+  | { readonly kind: "new" }
+  | { readonly kind: "leave" }
+
+const LEAVE_WITHIN_MS = 5_000
+
+export class Chat {
+  view: ChatView
+  thread: ChatThread
+  /** Text for the editor, once. */
+  nextText: string | undefined
+  /** Files of the next message. */
+  private readonly attached = new AttachedFiles()
+  private readonly columns: () => number
+  private readonly newKey: () => string
+  private mode: RunMode | undefined
+  private model: string | undefined
+  private readonly decision = new ChatDecision()
+  private interruptedAt = -Infinity
+
+  constructor(thread: ChatThread, columns: () => number, newKey: () => string) {
+    this.thread = thread
+    this.columns = columns
+    this.newKey = newKey
+    this.view = new ChatView(columns, thread.nameOf)
+  }
+
+  /** Begins another conversation. */
+  restart(thread: ChatThread): void {
+    this.thread = thread
+    this.view = new ChatView(this.columns, thread.nameOf)
+  }
+
+  /** Whether the text is the input of an approval. */
+  get isEditing(): boolean {
+    return this.decision.isEditing
+  }
+
+  get question(): string | undefined {
+    const { decision } = this.view
+    return decision === undefined ? undefined : decisionQuestion(decision.next.block.request, decision.count)
+  }
+
+  get status(): string {
+    const state =
+      this.view.connection === "lost"
+        ? "reconnecting"
+        : this.view.decision !== undefined
+          ? "needs your decision"
+          : this.view.isWorking
+            ? "working"
+            : "ready"
+    const model = this.model === undefined ? "" : ` · ${this.model}`
+    return `${state} · ${this.thread.place()} · ${this.mode ?? this.thread.mode()}${model}`
+  }
+
+  get files(): ReadonlyArray<LocalFile> {
+    return this.attached.files
+  }
+
+  /** Adds a file to the next message. */
+  attach(file: LocalFile): void {
+    const problem = this.attached.add(file)
+    if (problem !== undefined) this.view.notice(problem, "yellow")
+  }
+
+  /** The question is on the screen. */
+  questionShown(now: number): void {
+    const { decision } = this.view
+    if (decision !== undefined) this.decision.shown(decision.next.block, now)
+  }
+
+  /** Handles a line. `typedAt`: the time of its first key. */
+  submit(text: string, typedAt: number): ReadonlyArray<ChatWork> {
+    this.interruptedAt = -Infinity
+    const decided = this.decide(text, typedAt)
+    if (decided !== undefined) return this.decisionWork(decided)
+    const line = parseLine(text)
+    switch (line.kind) {
+      case "empty":
+        return []
+      case "invalid":
+        this.view.notice(line.message, "yellow")
+        return []
+      case "command":
+        return this.command(line.name, line.argument)
+      case "message": {
+        const files = this.attached.take()
+        const message = { ...line, files, key: this.newKey(), mode: this.mode, model: this.model }
+        this.view.keep({ ...message, state: "sending" })
+        return [{ kind: "send", message }]
+      }
+    }
+  }
+
+  /** Ctrl-C: gives up an edit or a text, then stops the agent, then leaves. */
+  interrupt(text: string, now: number): ReadonlyArray<ChatWork> {
+    if (this.isEditing) return this.cancelEdit()
+    if (now - this.interruptedAt < LEAVE_WITHIN_MS) return [{ kind: "leave" }]
+    this.interruptedAt = now
+    if (text !== "") this.nextText = ""
+    const { activeRuns } = this.view
+    return text === "" && activeRuns.length > 0 ? [{ kind: "stop", runs: activeRuns }] : []
+  }
+
+  /** What a second Ctrl-C does, after a first one. */
+  hint(now: number): string | undefined {
+    return now - this.interruptedAt < LEAVE_WITHIN_MS ? "Press Ctrl-C again to leave." : undefined
+  }
+
+  cancelEdit(): ReadonlyArray<ChatWork> {
+    return this.decisionWork(this.decision.cancelEdit())
+  }
+
+  /** The message was not accepted. A lost connection keeps it; a refusal ends it. */
+  sendFailed(message: OutgoingMessage, { message: problem, unreachable }: CommandFailed): void {
+    const { files, isInput, key, text } = message
+    this.view.keep({ key, text, files, isInput, state: "unsent" })
+    this.view.notice(
+      unreachable === true ? "Not sent: no connection. /retry sends it again." : `Not sent: ${problem}`,
+      "yellow"
+    )
+  }
+
+  private decide(text: string, typedAt: number): DecisionOutcome | undefined {
+    if (this.isEditing) return this.decision.submitEdit(text)
+    const { decision } = this.view
+    return decision === undefined ? undefined : this.decision.answer(decision.next.block, text, typedAt)
+  }
+
+  private decisionWork({ decided, nextText, warning }: DecisionOutcome): ReadonlyArray<ChatWork> {
+    if (warning !== undefined) this.view.notice(warning, "yellow")
+    if (nextText !== undefined) this.nextText = nextText
+    return decided === undefined ? [] : [{ kind: "decide", ...decided }]
+  }
+
+  private command(name: ChatCommandName, argument: string): ReadonlyArray<ChatWork> {
+    switch (name) {
+      case "help":
+        for (const line of helpLines) this.view.notice(line)
+        return []
+      case "new":
+        return [{ kind: "new" }]
+      case "agent":
+        return [{ kind: "agent", name: argument }]
+      case "mode":
+        return this.chooseMode(argument)
+      case "model":
+        this.model = argument === "" ? undefined : argument
+        this.view.notice(argument === "" ? "Model: the agent's own." : `Model: ${argument}.`)
+        return []
+      case "attach":
+        return this.requestFile(argument)
+      case "detach":
+        this.view.notice(this.attached.remove(argument))
+        return []
+      case "stop":
+        return this.stop()
+      case "diff":
+        return this.diff()
+      case "retry":
+        return this.retry()
+      case "withdraw":
+        return this.withdraw()
+      case "quit":
+        return [{ kind: "leave" }]
+    }
+  }
+
+  private requestFile(argument: string): ReadonlyArray<ChatWork> {
+    const path = typedPath(argument)
+    if (!this.thread.acceptsFiles)
+      this.view.notice("Files need a Hub: an Edge alone does not store them.", "yellow")
+    else if (path === "") this.view.notice("Name a file: /attach FILE.", "yellow")
+    else return [{ kind: "attach", path }]
+    return []
+  }
+
+  private chooseMode(argument: string): ReadonlyArray<ChatWork> {
+    const mode = RunMode.literals.find((each) => each === argument)
+    if (mode !== undefined) this.mode = mode
+    const current = `Mode: ${this.mode ?? this.thread.mode()}.`
+    this.view.notice(mode === undefined ? `${current} Modes: ${RunMode.literals.join(", ")}.` : current)
+    return []
+  }
+
+  private stop(): ReadonlyArray<ChatWork> {
+    const { activeRuns } = this.view
+    if (activeRuns.length > 0) return [{ kind: "stop", runs: activeRuns }]
+    this.view.notice("The agent is not working.")
+    return []
+  }
+
+  private diff(): ReadonlyArray<ChatWork> {
+    const run = this.view.latestRun ?? this.view.activeRuns.at(-1)
+    if (run !== undefined) return [{ kind: "diff", run }]
+    this.view.notice("No turn in this chat yet.")
+    return []
+  }
+
+  private retry(): ReadonlyArray<ChatWork> {
+    const unsent = this.view.outbox.filter(({ state }) => state === "unsent")
+    for (const message of unsent) this.view.keep({ ...message, state: "sending" })
+    const failed = this.view.takeFailed()
+    if (unsent.length + failed.length === 0) this.view.notice("All messages were sent.")
+    return [
+      ...unsent.map(({ files, isInput, key, text }): ChatWork => {
+        const message = { key, text, files, isInput, mode: this.mode, model: this.model }
+        return { kind: "send", message }
+      }),
+      ...failed.map((id): ChatWork => ({ kind: "retry", id }))
+    ]
+  }
+
+  private withdraw(): ReadonlyArray<ChatWork> {
+    const unsent = this.view.outbox.findLast(({ state }) => state === "unsent")
+    const last = this.view.queued.findLast(({ author }) => author === undefined)
+    if (unsent !== undefined) {
+      this.view.release(unsent.key)
+      for (const file of unsent.files) this.attach(file)
+      this.nextText = unsent.text
+    } else if (last === undefined) this.view.notice("No message of yours is queued.")
+    else {
+      this.nextText = last.text
+      if (last.files.length > 0)
+        this.view.notice(`Attach its files again with /attach: ${fileNames(last.files)}`)
+      return [{ kind: "withdraw", id: last.id }]
+    }
+    return []
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * What a chat shows: settled rows for the scrollback, and rows of what is in progress. Plain and synchronous.
+ *
+ * Guarantees: each message and each row of a run settles once. No row is wider than the columns.
+ */
+import type { RunId } from "@corral/domain/identity/Ids"
+import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
+import { type Row, wrapSpans } from "../terminal/WrapText.ts"
+import type { ThreadMessage, ThreadUpdate } from "./ChatThread.ts"
+import { ChatTurns, type PendingDecision } from "./ChatTurns.ts"
+import { answerRows, chatMessageRows, type Unsent, waitingRows } from "./MessageRows.ts"
+
+type Rows = ReadonlyArray<Row>
+
+export class ChatView {
+  connection: "live" | "lost" = "live"
+  private readonly columns: () => number
+  private readonly turns: ChatTurns
+  private readonly queue = new Map<string, ThreadMessage>()
+  private readonly printed = new Set<string>()
+  /** Latest version of each message: a response can arrive after the feed. */
+  private readonly versions = new Map<string, number>()
+  private unsent: ReadonlyArray<Unsent> = []
+  private readonly failed = new Set<string>()
+  private settled: Array<Row> = []
+
+  constructor(columns: () => number, nameOf: (user: string) => string) {
+    this.columns = columns
+    this.turns = new ChatTurns(columns, nameOf)
+  }
+
+  /** Rows that have settled since the last call. */
+  take(): Rows {
+    const rows = [...this.settled, ...this.turns.take()]
+    this.settled = []
+    return rows
+  }
+
+  get activeRuns(): ReadonlyArray<RunId> {
+    return this.turns.active
+  }
+
+  /** The run that was shown last. */
+  get latestRun(): RunId | undefined {
+    return this.turns.latest
+  }
+
+  get queued(): ReadonlyArray<ThreadMessage> {
+    return [...this.queue.values()]
+  }
+
+  get outbox(): ReadonlyArray<Unsent> {
+    return this.unsent
+  }
+
+  /** The oldest approval without a decision, and the number of all. */
+  get decision(): { readonly next: PendingDecision; readonly count: number } | undefined {
+    return this.turns.decision
+  }
+
+  /** Whether an agent works on something that is not an approval. */
+  get isWorking(): boolean {
+    return this.turns.isWorking
+  }
+
+  /** Ids of the user's messages that were not delivered, once. */
+  takeFailed(): ReadonlyArray<string> {
+    const ids = [...this.failed]
+    this.failed.clear()
+    return ids
+  }
+
+  notice(text: string, style: "dim" | "yellow" | "red" = "dim"): void {
+    for (const line of escapeControls(text).split("\n"))
+      this.settled.push(...wrapSpans([{ text: line, style }], this.columns()))
+  }
+
+  /** Rows that a command made. */
+  show(rows: Rows): void {
+    this.settled.push(...rows)
+  }
+
+  keep(message: Unsent): void {
+    const isNew = this.unsent.every(({ key }) => key !== message.key)
+    this.unsent = isNew
+      ? [...this.unsent, message]
+      : this.unsent.map((each) => (each.key === message.key ? message : each))
+  }
+
+  /** The service accepted the message, or refused it. */
+  release(key: string): void {
+    this.unsent = this.unsent.filter((each) => each.key !== key)
+  }
+
+  apply(update: ThreadUpdate): void {
+    switch (update.kind) {
+      case "connection":
+        return this.connect(update.state)
+      case "message":
+        return this.message(update.message)
+      case "turn":
+        return this.turns.begin(update.runId, update.agent)
+      case "event":
+        return this.turns.apply(update.runId, update.event)
+      case "ended":
+        return this.endTurn(update.runId, update.problem)
+      case "notice":
+        return this.notice(update.text, "yellow")
+    }
+  }
+
+  /** Earlier messages of a resumed conversation. */
+  showHistory(messages: ReadonlyArray<ThreadMessage>): void {
+    for (const message of messages) {
+      if (message.state === "queued" || message.state === "waiting") this.queue.set(message.id, message)
+      else this.settleMessage(message)
+    }
+  }
+
+  /** Rows of what is in progress, then messages that wait. */
+  live(): Rows {
+    return [...this.turns.live(), ...waitingRows(this.queued, this.unsent, this.columns())]
+  }
+
+  private connect(state: "live" | "lost"): void {
+    if (state === this.connection) return
+    this.connection = state
+    if (state === "lost") return this.notice("Connection lost. Reconnecting.", "yellow")
+    this.notice("Reconnected.")
+    const lost = this.unsent.filter((each) => each.state === "unsent").length
+    if (lost > 0)
+      this.notice(
+        `${lost === 1 ? "One message was" : `${lost} messages were`} not sent. /retry sends again.`,
+        "yellow"
+      )
+  }
+
+  private message(message: ThreadMessage): void {
+    const { author, id, state, text, version } = message
+    if (version < (this.versions.get(id) ?? 0)) return
+    this.versions.set(id, version)
+    // A message whose response was lost.
+    const lost = this.unsent.find((each) => each.state === "unsent" && each.text === text)
+    if (author === undefined && lost !== undefined) this.release(lost.key)
+    this.queue.delete(id)
+    if (state === "failed" && author === undefined) this.failed.add(id)
+    else this.failed.delete(id)
+    if (state === "queued" || state === "waiting") {
+      this.queue.set(id, message)
+      this.printed.delete(`${id} failed`)
+    } else this.settleMessage(message)
+  }
+
+  private settleMessage(message: ThreadMessage): void {
+    const { hasTranscript, id, isInput, problem, runId, state } = message
+    const stateKey = `${id} ${state}`
+    if (this.printed.has(stateKey)) return
+    this.printed.add(stateKey)
+    // The rows of its run show it.
+    if (this.turns.shows(runId) && (state === "answer" || isInput)) return
+    if (state === "answer") return this.answer(message)
+    if (state === "withdrawn") return this.notice(`Withdrawn: ${escapeLine(message.text)}`)
+    this.show(chatMessageRows(message, this.columns()))
+    if (hasTranscript)
+      this.notice("This agent does not remember earlier turns. It received them as a text.", "yellow")
+    if (state === "failed")
+      this.notice(`Not delivered: ${problem ?? "no reason was reported"} /retry delivers again.`, "red")
+  }
+
+  private answer(message: ThreadMessage): void {
+    const { author, problem } = message
+    if (author !== undefined) this.notice(author)
+    this.show(answerRows(message, this.columns))
+    if (problem !== undefined) this.notice(`failed: ${problem}`, "red")
+    this.settled.push([])
+  }
+
+  private endTurn(runId: RunId, problem: string | undefined): void {
+    const rows = this.turns.end(runId)
+    if (rows === undefined) return
+    this.show(rows)
+    if (problem !== undefined) this.notice(problem, "yellow")
+    this.settled.push([])
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * Conversation of a chat with an Edge alone: runs of one local session that continue each other.
+ *
+ * Messages that wait for the end of a turn are in this terminal only, because an Edge has no queue of messages.
+ */
+import type { RunMode } from "@corral/domain/run/Run"
+import { Effect, Result } from "effect"
+import type { CommandFailed } from "../CommandFailed.ts"
+import type { EdgeApiClient } from "../edge/EdgeClient.ts"
+import type { RunServer } from "../run/RunServer.ts"
+import { hasEnded } from "../run/RunStates.ts"
+import type { AgentOption, ChatThread, OutgoingMessage, ThreadMessage, ThreadUpdate } from "./ChatThread.ts"
+import { RunChain, type RunChainOptions } from "./RunChain.ts"
+
+interface Waiting {
+  readonly message: OutgoingMessage
+  readonly shown: ThreadMessage
+}
+
+export class EdgeThread implements ChatThread {
+  readonly server: RunServer
+  readonly acceptsFiles = false
+  private readonly options: RunChainOptions
+  private readonly chain: RunChain
+  private waiting: ReadonlyArray<Waiting> = []
+  private readonly failed = new Map<string, OutgoingMessage>()
+  private version = 0
+  private report: (update: ThreadUpdate) => void = () => undefined
+
+  constructor(options: RunChainOptions) {
+    this.options = options
+    this.server = options.server
+    this.chain = new RunChain(options, (update) => this.report(update))
+  }
+
+  readonly nameOf = (user: string): string => user
+  readonly mode = (): RunMode => this.options.mode
+  readonly place = (): string => `${this.chain.agent.id} in ${this.options.workspace} on this machine`
+  readonly id = (): string | undefined => this.chain.id
+
+  readonly history = Effect.sync(() =>
+    this.options.runs.flatMap(({ error, id, input, resultText, state }): ReadonlyArray<ThreadMessage> => {
+      const message = this.shown({ id: `${id} input`, text: input.text, state: "delivered", runId: id })
+      if (!hasEnded(state)) return [message]
+      const text = resultText ?? ""
+      const answer = this.shown({
+        id: `${id} answer`,
+        text,
+        state: "answer",
+        runId: id,
+        problem: error?.message
+      })
+      return [message, { ...answer, author: this.chain.agent.id }]
+    })
+  )
+
+  follow(report: (update: ThreadUpdate) => void): Effect.Effect<void, CommandFailed> {
+    this.report = report
+    return Effect.forever(
+      Effect.flatMap(this.chain.followNext, (isFree) => (isFree ? this.startNext : Effect.void))
+    )
+  }
+
+  send(message: OutgoingMessage): Effect.Effect<ThreadMessage, CommandFailed> {
+    const { live } = this.chain
+    if (live === undefined) return this.start(message)
+    if (!message.isInput) return Effect.sync(() => this.wait(message))
+    return this.calls((calls) =>
+      calls.runs.input({
+        params: { id: live },
+        headers: { "idempotency-key": message.key },
+        payload: { text: message.text }
+      })
+    ).pipe(
+      Effect.map(() =>
+        this.shown({ id: message.key, text: message.text, state: "delivered", runId: live, isInput: true })
+      ),
+      // The agent takes no input during its turn, or the turn has just ended.
+      Effect.catchIf(
+        ({ code }) => code === "conflict",
+        () => (this.chain.live === undefined ? this.start(message) : Effect.sync(() => this.wait(message)))
+      )
+    )
+  }
+
+  retry(id: string): Effect.Effect<void, CommandFailed> {
+    const message = this.failed.get(id)
+    if (message === undefined) return Effect.void
+    this.failed.delete(id)
+    return Effect.map(this.send(message), (shown) => this.report({ kind: "message", message: shown }))
+  }
+
+  withdraw(id: string): Effect.Effect<void> {
+    return Effect.sync(() => {
+      const found = this.waiting.find(({ shown }) => shown.id === id)
+      this.waiting = this.waiting.filter((each) => each !== found)
+      if (found !== undefined)
+        this.report({
+          kind: "message",
+          message: { ...found.shown, state: "withdrawn", version: ++this.version }
+        })
+    })
+  }
+
+  readonly agents = Effect.suspend(() => this.calls((calls) => calls.agents.list())).pipe(
+    Effect.map(({ items }) =>
+      items
+        .filter(({ available }) => available)
+        .map(({ id, label }): AgentOption => ({
+          id,
+          name: id,
+          about: label,
+          isCurrent: id === this.chain.agent.id
+        }))
+    )
+  )
+
+  chooseAgent({ id }: AgentOption): Effect.Effect<void, CommandFailed> {
+    return Effect.map(
+      this.calls((calls) => calls.agents.list()),
+      ({ items }) => {
+        const agent = items.find((each) => each.id === id)
+        if (agent !== undefined) this.chain.chooseAgent(agent)
+      }
+    )
+  }
+
+  private calls<A>(
+    use: (calls: EdgeApiClient) => Effect.Effect<A, CommandFailed>
+  ): Effect.Effect<A, CommandFailed> {
+    return Effect.flatMap(this.options.connect, use)
+  }
+
+  private wait(message: OutgoingMessage): ThreadMessage {
+    const shown = this.shown({ id: message.key, text: message.text, state: "waiting" })
+    this.waiting = [...this.waiting, { message, shown }]
+    return shown
+  }
+
+  private start(message: OutgoingMessage): Effect.Effect<ThreadMessage, CommandFailed> {
+    const { key, text } = message
+    return Effect.map(this.chain.start(message), (runId) =>
+      this.shown({ id: key, text, state: "delivered", runId })
+    )
+  }
+
+  /** Starts the next message that waits. */
+  private readonly startNext: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+    const [next] = this.waiting
+    if (next === undefined || this.chain.live !== undefined) return
+    this.waiting = this.waiting.slice(1)
+    const { message, shown } = next
+    const started = yield* Effect.result(this.start(message))
+    if (Result.isSuccess(started)) return this.report({ kind: "message", message: started.success })
+    this.failed.set(shown.id, message)
+    const failed = {
+      ...shown,
+      state: "failed" as const,
+      problem: started.failure.message,
+      version: ++this.version
+    }
+    this.report({ kind: "message", message: failed })
+  })
+
+  private shown(
+    message: Pick<ThreadMessage, "id" | "text" | "state"> & Partial<ThreadMessage>
+  ): ThreadMessage {
+    return {
+      version: ++this.version,
+      author: undefined,
+      files: [],
+      isInput: false,
+      runId: undefined,
+      problem: undefined,
+      hasTranscript: false,
+      ...message
+    }
+  }
+}

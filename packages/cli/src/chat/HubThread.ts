@@ -1,0 +1,145 @@
+/**
+ * Conversation of a chat as a session of a Hub.
+ *
+ * A new session begins with the first message. Messages wait at the Hub for their turn, and for a device that is offline.
+ */
+import { newIdempotencyKey } from "@corral/client/http/Transport"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { Message } from "@corral/domain/session/Message"
+import type { Session } from "@corral/domain/session/Session"
+import { Effect } from "effect"
+import { FileUploads } from "../attachment/FileUploads.ts"
+import type { CommandFailed } from "../CommandFailed.ts"
+import type { HubApiClient } from "../hub/HubClient.ts"
+import { userNaming } from "../hub/MemberNames.ts"
+import type { StoredSignIn } from "../hub/SignInFile.ts"
+import type { RunServer } from "../run/RunServer.ts"
+import type { AgentOption, ChatThread, OutgoingMessage, ThreadMessage, ThreadUpdate } from "./ChatThread.ts"
+import { threadMessage } from "./HubMessages.ts"
+import type { AgentPlace } from "./HubPlace.ts"
+import { HubSession } from "./HubSession.ts"
+import { SessionFeed } from "./SessionFeed.ts"
+
+export interface HubThreadOptions {
+  readonly calls: HubApiClient
+  readonly signIn: StoredSignIn
+  readonly server: RunServer
+  readonly place: AgentPlace
+  /** Without one, the first message begins a session. */
+  readonly session: Session | undefined
+  /** Names of the project's members, by id. */
+  readonly names: ReadonlyMap<string, string>
+}
+
+export class HubThread implements ChatThread {
+  readonly server: RunServer
+  readonly acceptsFiles = true
+  private readonly calls: HubApiClient
+  private readonly options: HubThreadOptions
+  private readonly session: HubSession
+  private readonly feed: SessionFeed
+  private readonly uploads: FileUploads
+
+  constructor(options: HubThreadOptions) {
+    const { calls, names, place, server, session, signIn } = options
+    this.options = options
+    this.calls = calls
+    this.server = server
+    this.nameOf = userNaming(signIn, names)
+    this.uploads = new FileUploads(signIn)
+    this.session = new HubSession(calls, place, session)
+    const messageOf = (message: Message) => this.messageOf(message)
+    this.feed = new SessionFeed({ calls, signIn, server, session: this.session, messageOf })
+  }
+
+  readonly id = (): string | undefined => this.session.current?.id
+  readonly nameOf: (user: string) => string
+  readonly mode = (): RunMode => this.session.agent.mode
+  readonly place = (): string => {
+    const { agentId, targetName, workspace } = this.session.agent
+    return `${agentId} in ${workspace} on ${targetName}${this.feed.isOffline ? " (offline)" : ""}`
+  }
+
+  get history() {
+    return this.feed.history
+  }
+
+  follow(report: (update: ThreadUpdate) => void): Effect.Effect<void, CommandFailed> {
+    return this.feed.follow(report)
+  }
+
+  send(message: OutgoingMessage): Effect.Effect<ThreadMessage, CommandFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const { files, isInput, key, mode, model, text } = message
+      // Before the session begins: a file that is refused leaves no empty session.
+      const attachments = yield* this.uploads.idsOf(files)
+      const id = yield* this.session.begin
+      const { instanceId } = this.session.agent
+      const choices = {
+        ...(mode === undefined || isInput ? {} : { mode }),
+        ...(model === undefined || isInput ? {} : { model })
+      }
+      const post = (when: "now" | "next", idempotencyKey: string) =>
+        this.calls.sessions.addMessage({
+          params: { id },
+          headers: { "idempotency-key": idempotencyKey },
+          payload: {
+            text,
+            when,
+            onOffline: "queue",
+            ...choices,
+            ...(attachments.length === 0 ? {} : { attachments }),
+            ...(instanceId === undefined ? {} : { to: instanceId })
+          }
+        })
+      const sent = isInput
+        ? post("now", key).pipe(
+            // An agent that takes no input during its turn.
+            Effect.catchIf(
+              ({ code }) => code === "conflict",
+              () => post("next", `${key}-next`)
+            )
+          )
+        : post("next", key)
+      return this.messageOf(yield* sent)
+    })
+  }
+
+  retry(id: string): Effect.Effect<void, CommandFailed> {
+    return Effect.asVoid(
+      Effect.flatMap(this.session.id, (session) =>
+        this.calls.sessions.retryMessage({
+          params: { id: session, messageId: id as Message["id"] }, // ids of messages are those of the Hub
+          headers: { "idempotency-key": newIdempotencyKey() }
+        })
+      )
+    )
+  }
+
+  withdraw(id: string): Effect.Effect<void, CommandFailed> {
+    return Effect.asVoid(
+      Effect.flatMap(this.session.id, (session) =>
+        this.calls.sessions.withdrawMessage({
+          params: { id: session, messageId: id as Message["id"] } // ids of messages are those of the Hub
+        })
+      )
+    )
+  }
+
+  get agents() {
+    return this.session.agents
+  }
+
+  chooseAgent(option: AgentOption): Effect.Effect<void, CommandFailed> {
+    return this.session.chooseAgent(option)
+  }
+
+  private messageOf(message: Message): ThreadMessage {
+    const { names, signIn } = this.options
+    return threadMessage(message, {
+      userId: signIn.userId,
+      names,
+      agents: this.session.current?.agents ?? []
+    })
+  }
+}

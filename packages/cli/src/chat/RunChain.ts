@@ -1,0 +1,149 @@
+/**
+ * Runs of one local session at an Edge that continue each other, one at a time.
+ *
+ * A runtime that cannot continue begins again, and the chat says so.
+ */
+import { encodeUlid, type RunId, type SessionId } from "@corral/domain/identity/Ids"
+import type { Agent } from "@corral/domain/run/Agent"
+import { cannotContinue } from "@corral/domain/run/Continuation"
+import type { CreateRun, Run, RunMode } from "@corral/domain/run/Run"
+import { Effect, Queue } from "effect"
+import type { CommandFailed } from "../CommandFailed.ts"
+import type { EdgeApiClient } from "../edge/EdgeClient.ts"
+import type { RunServer } from "../run/RunServer.ts"
+import { hasEnded } from "../run/RunStates.ts"
+import type { OutgoingMessage, ThreadUpdate } from "./ChatThread.ts"
+import { followTurn } from "./FollowTurn.ts"
+
+export interface RunChainOptions {
+  /** Connects for each call: a restarted Edge may have another address. */
+  readonly connect: Effect.Effect<EdgeApiClient, CommandFailed>
+  readonly server: RunServer
+  readonly agent: Agent
+  readonly workspace: Run["workspace"]
+  readonly mode: RunMode
+  /** Runs of an earlier conversation, oldest first. */
+  readonly runs: ReadonlyArray<Run>
+  readonly now: number
+}
+
+type Report = (update: ThreadUpdate) => void
+
+const newSessionId = (now: number): SessionId =>
+  `ses_${encodeUlid(now, crypto.getRandomValues(new Uint8Array(10)))}` as SessionId // shaped by encodeUlid
+
+export class RunChain {
+  private readonly options: RunChainOptions
+  private readonly report: Report
+  private readonly sessionId: SessionId
+  private readonly starts = Effect.runSync(Queue.unbounded<RunId>())
+  private runtime: Agent
+  /** The last run of the conversation. */
+  private last: RunId | undefined
+  private inProgress: RunId | undefined
+  /** Messages by the run that they resumed the conversation with. */
+  private readonly started = new Map<RunId, OutgoingMessage>()
+
+  constructor(options: RunChainOptions, report: Report) {
+    this.options = options
+    this.report = report
+    this.runtime = options.agent
+    const last = options.runs.at(-1)
+    this.sessionId = last?.sessionId ?? newSessionId(options.now)
+    this.last = last?.id
+    if (last !== undefined && !hasEnded(last.state)) {
+      this.inProgress = last.id
+      Queue.offerUnsafe(this.starts, last.id)
+    }
+  }
+
+  get agent(): Agent {
+    return this.runtime
+  }
+
+  /** The run in progress. */
+  get live(): RunId | undefined {
+    return this.inProgress
+  }
+
+  /** Id of the session; `undefined` before the first run. */
+  get id(): SessionId | undefined {
+    return this.last === undefined ? undefined : this.sessionId
+  }
+
+  /** Another agent does not know the conversation. */
+  chooseAgent(agent: Agent): void {
+    if (agent.id === this.runtime.id) return
+    this.runtime = agent
+    this.last = undefined
+  }
+
+  /** Starts the next run. `isAgain`: the message's first run could not continue the conversation. */
+  start(message: OutgoingMessage, isAgain = false): Effect.Effect<RunId, CommandFailed> {
+    const resume = isAgain || !this.runtime.capabilities.resume ? undefined : this.last
+    const { key, mode, model, text } = message
+    const payload: CreateRun = {
+      workspace: this.options.workspace,
+      agentId: this.runtime.id,
+      input: { text },
+      mode: mode ?? this.options.mode,
+      sessionId: this.sessionId,
+      ...(model === undefined ? {} : { model }),
+      ...(resume === undefined ? {} : { resume })
+    }
+    const headers = { "idempotency-key": isAgain ? `${key}-again` : key }
+    const isForgetful = resume === undefined && this.last !== undefined
+    return Effect.flatMap(this.options.connect, (calls) => calls.runs.create({ headers, payload })).pipe(
+      Effect.map(({ id }) => {
+        if (isForgetful) this.report({ kind: "notice", text: "This agent does not remember earlier turns." })
+        this.last = id
+        this.inProgress = id
+        if (resume !== undefined) this.started.set(id, message)
+        Queue.offerUnsafe(this.starts, id)
+        return id
+      }),
+      Effect.catchIf(
+        ({ code, details }) =>
+          resume !== undefined && code !== undefined && cannotContinue({ code, details }),
+        () => this.start(message, true)
+      )
+    )
+  }
+
+  /** Follows the next run to its end. Succeeds with whether the next message can start. */
+  readonly followNext: Effect.Effect<boolean> = Effect.gen({ self: this }, function* () {
+    const runId = yield* Queue.take(this.starts)
+    const again = yield* this.followToEnd(runId)
+    this.inProgress = undefined
+    if (again !== undefined) yield* this.startAgain(again)
+    return again === undefined
+  })
+
+  /** The message of a run that could not continue the conversation, to begin again. */
+  private followToEnd(runId: RunId): Effect.Effect<OutgoingMessage | undefined> {
+    let again: OutgoingMessage | undefined
+    const report: Report = (update) => {
+      if (update.kind === "event" && update.event.decoded._tag === "KnownEvent") {
+        const { event } = update.event.decoded
+        if (event.type === "run.failed" && cannotContinue(event.payload.error))
+          again = this.started.get(runId)
+      }
+      this.report(update)
+    }
+    const onConnection = (state: "lost" | "live") => this.report({ kind: "connection", state })
+    const options = { runId, agent: this.runtime.id, report, onConnection }
+    return Effect.map(followTurn(this.options.server, options), () => {
+      this.started.delete(runId)
+      return again
+    })
+  }
+
+  private startAgain(message: OutgoingMessage): Effect.Effect<void> {
+    return this.start(message, true).pipe(
+      Effect.match({
+        onSuccess: () => undefined,
+        onFailure: ({ message: text }) => this.report({ kind: "notice", text })
+      })
+    )
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * Rows of one run in a chat: settled rows, printed once, and the rows of what is in progress.
+ *
+ * Guarantees: each settled row comes out once. A message comes out line by line while it streams; a tool call when it ends; an approval when
+ * it is requested, and again when it is decided.
+ */
+import type { SequencedEvent } from "@corral/domain/run/EventSequence"
+import type { ApprovalBlock, MessageBlock, RunBlock } from "@corral/domain/run/RunBlock"
+import { RunView } from "@corral/domain/run/RunView"
+import { hasEnded } from "../run/RunStates.ts"
+import { fitColumns } from "../terminal/FitColumns.ts"
+import { escapeControls } from "../terminal/VisibleText.ts"
+import { type Row, wrapIndented } from "../terminal/WrapText.ts"
+import { blockRows, excerptRows, labelOf, resolutionRows, type RowContext } from "./BlockRows.ts"
+import { MarkdownRows } from "./MarkdownRows.ts"
+
+type Rows = ReadonlyArray<Row>
+
+const SHOWN_REASONING = 4
+
+/** What was printed of a message. */
+interface MessageProgress {
+  readonly markdown: MarkdownRows
+  /** Characters of the message that were printed. */
+  printed: number
+}
+
+export class TurnRows {
+  readonly view = new RunView()
+  private readonly columns: () => number
+  private readonly nameOf: (user: string) => string
+  /** Position of the first block that is not settled, counted with dropped blocks. */
+  private firstOpen = 0
+  /** Blocks after it that are settled, by `seq`. */
+  private readonly settled = new Set<number>()
+  private readonly messages = new Map<number, MessageProgress>()
+  /** Approvals that were printed and are not decided. */
+  private readonly requested = new Set<number>()
+
+  constructor(columns: () => number, nameOf: (user: string) => string) {
+    this.columns = columns
+    this.nameOf = nameOf
+  }
+
+  private get context(): RowContext {
+    return { columns: this.columns(), nameOf: this.nameOf }
+  }
+
+  apply(event: SequencedEvent): void {
+    this.view.apply(event)
+  }
+
+  /** Approvals that need a decision, oldest first. */
+  get pending(): ReadonlyArray<ApprovalBlock> {
+    return this.view.blocks.filter(
+      (block): block is ApprovalBlock => block.kind === "approval" && this.view.pending.has(block.approvalId)
+    )
+  }
+
+  /** Rows that have settled since the last call. */
+  take(): Rows {
+    const rows: Array<Row> = []
+    const { blocks, dropped } = this.view
+    for (let at = Math.max(0, this.firstOpen - dropped); at < blocks.length; at++) {
+      const block = blocks[at]
+      if (block === undefined || this.settled.has(block.seq)) continue
+      rows.push(...this.settle(block, at === blocks.length - 1))
+    }
+    while (this.settled.delete(blocks[Math.max(0, this.firstOpen - dropped)]?.seq ?? -1)) this.firstOpen++
+    return rows
+  }
+
+  /** Rows of what is in progress: the last line of a message, tool calls, a retry. */
+  live(): Rows {
+    const { blocks, dropped } = this.view
+    const columns = this.columns()
+    return blocks.slice(Math.max(0, this.firstOpen - dropped)).flatMap((block): Rows => {
+      if (this.settled.has(block.seq)) return []
+      if (block.kind === "message") return this.preview(block)
+      if (block.kind === "retry") return blockRows(block, this.context)
+      if (block.kind !== "tool") return []
+      const waits = block.isWaiting ? " · needs a decision" : ""
+      return [
+        [
+          { text: "› ", style: "cyan" },
+          { text: fitColumns(labelOf(block), columns - 2 - waits.length) },
+          { text: waits, style: "yellow" }
+        ]
+      ]
+    })
+  }
+
+  /** Rows of one block as far as it has settled. */
+  private settle(block: RunBlock, isLast: boolean): Rows {
+    switch (block.kind) {
+      case "message":
+        return this.message(block)
+      case "tool":
+        if (block.status === "started") return []
+        break
+      case "retry":
+        // A further retry replaces it.
+        if (isLast) return []
+        break
+      case "approval":
+        return this.approval(block)
+      default:
+        break
+    }
+    this.settled.add(block.seq)
+    return blockRows(block, this.context)
+  }
+
+  private approval(block: ApprovalBlock): Rows {
+    const isFirst = !this.requested.has(block.seq)
+    this.requested.add(block.seq)
+    const rows = isFirst ? blockRows(block, this.context) : []
+    if (block.state === "pending") return rows
+    this.requested.delete(block.seq)
+    this.settled.add(block.seq)
+    return [...rows, ...resolutionRows(block, this.context)]
+  }
+
+  private message(block: MessageBlock): Rows {
+    if (!block.partial || (this.view.state !== undefined && hasEnded(this.view.state)))
+      this.settled.add(block.seq)
+    const isSettled = this.settled.has(block.seq)
+    // The chat shows the message that started the run.
+    if (block.messageId === "" || (block.role === "system" && block.body.text === "")) return []
+    if (block.role !== "assistant") return isSettled ? this.inputRows(block) : []
+    if (block.channel === "reasoning")
+      return isSettled ? excerptRows(block.body.text, this.columns(), SHOWN_REASONING) : []
+    return this.lines(block, isSettled)
+  }
+
+  /** A message that a user sent to the run in progress. */
+  private inputRows({ body }: MessageBlock): Rows {
+    return body.text
+      .trimEnd()
+      .split("\n")
+      .flatMap((line, at) =>
+        wrapIndented(
+          [{ text: escapeControls(line) }],
+          this.columns(),
+          [{ text: at === 0 ? "» " : "  ", style: "green" }],
+          [{ text: "  " }]
+        )
+      )
+  }
+
+  /** Complete lines that were not printed. */
+  private lines({ body, seq }: MessageBlock, isSettled: boolean): Rows {
+    const progress = this.progressOf(seq)
+    const from = Math.max(0, progress.printed - body.skipped)
+    const rest = body.text.slice(from)
+    const end = isSettled ? rest.length : rest.lastIndexOf("\n") + 1
+    progress.printed = body.skipped + from + end
+    const whole = rest.slice(0, end)
+    const lines = whole === "" ? [] : whole.replace(/\n$/, "").split("\n")
+    const rows = lines.flatMap((line) => progress.markdown.line(escapeControls(line)))
+    if (!isSettled) return rows
+    this.messages.delete(seq)
+    const isClipped = body.skipped + body.text.length < body.size
+    return [
+      ...rows,
+      ...progress.markdown.end(),
+      ...(isClipped ? [[{ text: "[…]", style: "dim" } as const]] : [])
+    ]
+  }
+
+  private preview({ body, channel, seq }: MessageBlock): Rows {
+    if (channel === "reasoning") return [[{ text: "thinking…", style: "dim" }]]
+    const { markdown, printed } = this.progressOf(seq)
+    const rest = body.text.slice(Math.max(0, printed - body.skipped))
+    const line = rest.slice(rest.lastIndexOf("\n") + 1)
+    return line === "" ? [] : markdown.preview(escapeControls(line))
+  }
+
+  private progressOf(seq: number): MessageProgress {
+    const found = this.messages.get(seq)
+    if (found !== undefined) return found
+    const progress = { markdown: new MarkdownRows(this.columns), printed: 0 }
+    this.messages.set(seq, progress)
+    return progress
+  }
+}

@@ -1,0 +1,119 @@
+/** Ids on the command line: whole, or a start that only one run, session, approval or artifact has. */
+import { ApprovalId, ArtifactId, RunId, SessionId } from "@corral/domain/identity/Ids"
+import { Effect, Schema } from "effect"
+import { Argument } from "effect/cli"
+import { type CommandFailed, refused } from "../CommandFailed.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
+import type { RunServer, ServerCall } from "./RunServer.ts"
+
+/** Starts of ids, by kind: the kind may be missing, and letters may be small. */
+const starts = {
+  run: /^(?:run_)?[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{1,26}$/u,
+  ses: /^(?:ses_)?[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{1,26}$/u,
+  apr: /^(?:apr_)?[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{1,26}$/u,
+  art: /^(?:art_)?[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{1,26}$/u
+} as const
+
+type IdKind = keyof typeof starts
+
+/** Start of an id: at least one character after its kind. */
+export const idStart = (kind: IdKind) =>
+  Schema.String.check(Schema.isPattern(starts[kind], { expected: `an id like ${kind}_01K…` }))
+
+const idArgument = (name: string, kind: IdKind, description: string) =>
+  Argument.String(name).pipe(Argument.withDescription(description), Argument.withSchema(idStart(kind)))
+
+export const runArgument = idArgument("run", "run", "Id of the run, or its start")
+export const approvalArgument = idArgument("approval", "apr", "Id of the approval, or its start")
+export const artifactArgument = idArgument("artifact", "art", "Id of the artifact, or its start")
+
+export interface IdCandidate {
+  readonly id: string
+  /** Shown where several match. */
+  readonly about: string
+}
+
+const SHOWN_CANDIDATES = 10
+
+/** The start as ids have it. */
+const canonical = (kind: string, text: string): string => {
+  const rest = text.startsWith(`${kind}_`) ? text.slice(kind.length + 1) : text
+  return `${kind}_${rest.toUpperCase()}`
+}
+
+/** The only candidate that starts so. `undefined` if there is none. */
+export const uniqueId = (
+  kind: string,
+  text: string,
+  candidates: ReadonlyArray<IdCandidate>
+): Effect.Effect<string | undefined, CommandFailed> => {
+  const start = canonical(kind, text)
+  const matching = candidates.filter(({ id }) => id.startsWith(start))
+  if (matching.length < 2) return Effect.succeed(matching[0]?.id)
+  const shown = matching
+    .slice(0, SHOWN_CANDIDATES)
+    .map(({ about, id }) => `  ${id}  ${escapeLine(about)}`.trimEnd())
+  const more = matching.length > shown.length ? [`  and ${matching.length - shown.length} more`] : []
+  return Effect.fail(refused([`More than one id starts with ${start}:`, ...shown, ...more].join("\n")))
+}
+
+const resolve = <Id extends string>(
+  kind: string,
+  schema: Schema.Codec<Id, string>,
+  candidates: ServerCall<ReadonlyArray<IdCandidate>>
+) => {
+  const isId = Schema.is(schema)
+  return (text: string): ServerCall<Id> => {
+    const whole = canonical(kind, text)
+    if (isId(whole)) return Effect.succeed(whole)
+    return Effect.flatMap(candidates, (all) => uniqueId(kind, text, all)).pipe(
+      Effect.flatMap((id) =>
+        isId(id) ? Effect.succeed(id) : Effect.fail(refused(`No id starts with ${whole}.`))
+      )
+    )
+  }
+}
+
+const RUN_PAGES = 10
+const PAGE = 200
+
+/** Runs that a start of an id may mean: the latest 2,000. */
+const latestRuns = (server: RunServer) =>
+  Effect.gen(function* () {
+    const candidates: Array<IdCandidate> = []
+    let cursor: string | null | undefined
+    for (let page = 0; page < RUN_PAGES && cursor !== null; page++) {
+      const { items, nextCursor } = yield* server.runs({
+        limit: PAGE,
+        ...(cursor === undefined ? {} : { cursor })
+      })
+      for (const { id, input } of items) candidates.push({ id, about: input.text.slice(0, 60) })
+      cursor = nextCursor
+    }
+    return candidates
+  })
+
+export const resolveRunId = (server: RunServer) => resolve("run", RunId, latestRuns(server))
+
+export const resolveApprovalId = (server: RunServer) =>
+  resolve(
+    "apr",
+    ApprovalId,
+    Effect.map(server.approvals, (all) => all.map(({ id, request }) => ({ id, about: request.title })))
+  )
+
+export const resolveArtifactId = (server: RunServer, run: RunId) =>
+  resolve(
+    "art",
+    ArtifactId,
+    Effect.map(server.artifacts(run), (all) => all.map(({ id, name }) => ({ id, about: name })))
+  )
+
+export const resolveSessionId = (
+  sessions: ServerCall<ReadonlyArray<{ readonly id: string; readonly title: string }>>
+) =>
+  resolve(
+    "ses",
+    SessionId,
+    Effect.map(sessions, (all) => all.map(({ id, title }) => ({ id, about: title })))
+  )

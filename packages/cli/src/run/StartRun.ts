@@ -1,0 +1,110 @@
+/** Start of a run from the command line: its server, what the flags leave open, and the run that it continues. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { Run, RunMode } from "@corral/domain/run/Run"
+import { Effect, Option } from "effect"
+import { refused } from "../CommandFailed.ts"
+import { resolveRunId } from "./IdArguments.ts"
+import type { RunServer, StartRun } from "./RunServer.ts"
+import { selectRunServer } from "./SelectRunServer.ts"
+import { onlyChoice, selectStartServer, type StartServerChoice } from "./SelectStartServer.ts"
+
+export interface StartRequest extends StartServerChoice {
+  readonly agent: Option.Option<AgentId>
+  readonly workspace: Option.Option<WorkspaceId>
+  readonly mode: Option.Option<RunMode>
+  readonly model: Option.Option<string>
+  readonly timeout: Option.Option<number>
+  readonly queue: boolean
+  readonly resume: Option.Option<string>
+  readonly continueLast: boolean
+  readonly prompt: ReadonlyArray<string>
+}
+
+type EarlierRun = Run | HubRun
+
+const latestRun = Effect.fnUntraced(function* (server: RunServer, { agent, workspace }: StartRequest) {
+  const { items } = yield* server.runs({ limit: 200 })
+  const found = items.find(
+    (run) =>
+      run.agentId === Option.getOrElse(agent, () => run.agentId) &&
+      run.workspace === Option.getOrElse(workspace, () => run.workspace)
+  )
+  return found ?? (yield* refused("There is no run to continue."))
+})
+
+/** The run that the new one continues. */
+const earlierRun = Effect.fnUntraced(function* (request: StartRequest) {
+  const { continueLast, edge: _, resume, ...choice } = request
+  if (Option.isNone(resume) && !continueLast) return undefined
+  if (Option.isSome(resume) && continueLast)
+    return yield* refused("--resume and --continue can't be combined.")
+  const server = yield* selectRunServer(choice)
+  const run = Option.isSome(resume)
+    ? yield* server.run(yield* resolveRunId(server)(resume.value))
+    : yield* latestRun(server, request)
+  for (const [name, flag] of [
+    ["agent", "agentId"],
+    ["workspace", "workspace"]
+  ] as const) {
+    const wanted: string | undefined = Option.getOrUndefined<string>(request[name])
+    if (wanted !== undefined && wanted !== run[flag])
+      return yield* refused(
+        `Run ${run.id} belongs to ${name} ${run[flag]}. A conversation keeps its ${name}.`
+      )
+  }
+  return run
+})
+
+/** The Hub knows a run of this machine only if it was started there. */
+const serverFor = Effect.fnUntraced(function* (request: StartRequest, earlier: EarlierRun | undefined) {
+  const selected = yield* selectStartServer(
+    request,
+    earlier?.workspace ?? Option.getOrUndefined(request.workspace)
+  )
+  if (earlier === undefined || selected.target === undefined) return selected
+  return yield* selected.server.run(earlier.id).pipe(
+    Effect.as(selected),
+    Effect.catchIf(
+      ({ code }) => code === "permission_denied" || code === "not_found",
+      () => selectStartServer({ ...request, edge: true }, earlier.workspace)
+    )
+  )
+})
+
+export const startRun = Effect.fn("StartRun.start")(function* (request: StartRequest) {
+  const earlier = yield* earlierRun(request)
+  const selected = yield* serverFor(request, earlier)
+  const { server } = selected
+  const { mode, model, prompt, queue, target, timeout } = request
+  const choices = yield* Effect.cached(server.choices)
+  const agent = yield* onlyChoice(
+    "agent",
+    "--agent",
+    Option.getOrElse(request.agent, () => earlier?.agentId),
+    Effect.map(choices, ({ agents }) => agents)
+  )
+  const workspace = yield* onlyChoice(
+    "workspace",
+    "--workspace",
+    Option.getOrElse(request.workspace, () => earlier?.workspace ?? selected.workspace),
+    Effect.map(choices, ({ workspaces }) => workspaces)
+  )
+  const device = Option.getOrElse(target, () => selected.target)
+  const sessionId = earlier?.sessionId
+  const run: StartRun = {
+    // The service validates both.
+    agentId: agent as AgentId,
+    workspace: workspace as WorkspaceId,
+    mode: Option.getOrElse(mode, () => earlier?.mode ?? "ask"),
+    input: { text: prompt.join(" ") },
+    queue,
+    ...Option.match(model, { onNone: () => ({}), onSome: (value) => ({ model: value }) }),
+    ...(device === undefined ? {} : { target: device }),
+    ...Option.match(timeout, { onNone: () => ({}), onSome: (seconds) => ({ timeoutMs: seconds * 1_000 }) }),
+    ...(earlier === undefined ? {} : { resume: earlier.id }),
+    ...(sessionId === undefined ? {} : { sessionId })
+  }
+  const runId: RunId = yield* server.start(run)
+  return { runId, server }
+})

@@ -1,0 +1,72 @@
+/** The answer to a message: the final text of the run that received it. */
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { Message } from "@corral/domain/session/Message"
+import { Effect } from "effect"
+import { CommandFailed, exitCodes } from "../CommandFailed.ts"
+import type { HubApiClient } from "../hub/HubClient.ts"
+import { Host } from "../terminal/Host.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
+
+const LOOK_EVERY = "500 millis"
+/** Looks in a row without a response, before the wait ends. */
+const MAX_LOST = 120
+
+const undelivered = ({ delivery, id }: Message): CommandFailed | undefined =>
+  delivery?.state === "failed" || delivery?.state === "withdrawn"
+    ? new CommandFailed({
+        message:
+          delivery.state === "withdrawn"
+            ? `Message ${id} was withdrawn.`
+            : `Message ${id} was not delivered: ${escapeLine(delivery.error?.message ?? "no reason was reported.")}`,
+        exitCode: exitCodes.failed,
+        code: delivery.error?.code
+      })
+    : undefined
+
+/** Reports each approval of the run once: it waits for a decision. */
+const reportApprovals = Effect.fnUntraced(function* (calls: HubApiClient, runId: RunId, seen: Set<string>) {
+  const host = yield* Host
+  const { items } = yield* calls.approvals.list({ query: { runId, state: "pending", limit: 200 } })
+  for (const { id, request } of items) {
+    if (seen.has(id)) continue
+    seen.add(id)
+    host.warn(
+      `needs a decision: ${escapeLine(request.title)}. \`${host.invocation} approvals allow ${id}\`\n`
+    )
+  }
+})
+
+export const awaitAnswer = Effect.fn("Say.awaitAnswer")(function* (calls: HubApiClient, message: Message) {
+  const params = { id: message.sessionId }
+  const seen = new Set<string>()
+  let version = message.version - 1
+  let runId = message.delivery?.runId
+  let lost = 0
+  const look = Effect.gen(function* () {
+    const query = { changedAfter: version, limit: 200 }
+    const { items } = yield* calls.sessions.messages({ params, query })
+    lost = 0
+    for (const each of items) {
+      version = Math.max(version, each.version)
+      if (each.id === message.id) {
+        const failure = undelivered(each)
+        if (failure !== undefined) return yield* failure
+        runId = each.delivery?.runId ?? runId
+      }
+      // Answers come after the message.
+      if (each.author.kind === "agent" && runId !== undefined && each.runId === runId) return each
+    }
+    if (runId !== undefined) yield* reportApprovals(calls, runId, seen)
+    return undefined
+  }).pipe(
+    Effect.catchIf(
+      ({ unreachable }) => unreachable === true && ++lost < MAX_LOST,
+      () => Effect.undefined
+    )
+  )
+  for (;;) {
+    const answer = yield* look
+    if (answer !== undefined) return answer
+    yield* Effect.sleep(LOOK_EVERY)
+  }
+})

@@ -1,0 +1,65 @@
+/** Text of one run: state, place, prompt, result, and what it needs. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { Run } from "@corral/domain/run/Run"
+import { MarkdownRows } from "../chat/MarkdownRows.ts"
+import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
+import { type Row, wrapIndented } from "../terminal/WrapText.ts"
+
+/** Columns where the output is not a terminal: lines are not wrapped. */
+export const UNLIMITED = 1_000_000
+
+const LABEL = 10
+
+export const detail = (label: string, text: string | undefined, columns: number): ReadonlyArray<Row> =>
+  text === undefined || text === ""
+    ? []
+    : wrapIndented(
+        [{ text: escapeLine(text) }],
+        columns,
+        [{ text: label.padEnd(LABEL), style: "dim" }],
+        [{ text: " ".repeat(LABEL) }]
+      )
+
+/** Rows of a text in Markdown. */
+export const textRows = (text: string, columns: number): ReadonlyArray<Row> => {
+  const markdown = new MarkdownRows(() => columns)
+  const lines = escapeControls(text).trimEnd().split("\n")
+  return [...lines.flatMap((line) => markdown.line(line)), ...markdown.end()]
+}
+
+export const runDetails = (run: Run | HubRun, columns: number, invocation: string): ReadonlyArray<Row> => {
+  const {
+    agentId,
+    createdAt,
+    endedAt,
+    error,
+    id,
+    input,
+    mode,
+    model,
+    pendingApprovals,
+    resultText,
+    sessionId
+  } = run
+  const failure = error === undefined ? undefined : `${error.message} (${error.code})`
+  return [
+    [{ text: id, style: "bold" }],
+    ...detail("state", run.state, columns),
+    ...detail(
+      "agent",
+      `${agentId}${model === undefined ? "" : ` (${model})`} in ${run.workspace}, ${mode}`,
+      columns
+    ),
+    ...detail("session", sessionId, columns),
+    ...detail("continues", run.resume, columns),
+    ...detail("started", createdAt, columns),
+    ...detail("ended", endedAt, columns),
+    ...detail("failure", failure, columns),
+    ...pendingApprovals.flatMap((approval) =>
+      detail("decision", `${invocation} approvals allow ${approval}`, columns)
+    ),
+    [],
+    ...textRows(input.text, columns - 2).map((row): Row => [{ text: "> ", style: "green" }, ...row]),
+    ...(resultText === undefined || resultText === "" ? [] : [[], ...textRows(resultText, columns)])
+  ]
+}

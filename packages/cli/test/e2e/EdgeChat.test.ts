@@ -1,0 +1,70 @@
+/** `corral chat` with an Edge alone: runs that continue each other. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { hasTerminals } from "@corral/testing/process/TerminalProgram"
+import { Corral } from "./Corral.ts"
+
+const corral = new Corral()
+let edge: Awaited<ReturnType<typeof corral.up>>["edge"]
+
+beforeAll(async () => {
+  edge = (await corral.up()).edge
+}, 60_000)
+afterAll(() => corral.close())
+
+describe.skipIf(!hasTerminals)("corral chat with an Edge alone", { timeout: 60_000 }, () => {
+  it("queues messages in the terminal, continues the conversation, and resumes it later", async () => {
+    const chat = corral.inTerminal(80, "chat", "--agent", "scripted")
+    await chat.shows(/^ready · scripted in sample on this machine · ask$/m)
+    chat.enter("/attach notes.md")
+    await chat.shows(/^Files need a Hub: an Edge alone does not store them\.$/m)
+    chat.enter("//say one\\")
+    chat.enter("/wait")
+    await chat.shows(/^one$/m)
+    chat.enter("//say two")
+    await chat.shows(/^queued: \/say two$/m)
+    chat.enter("!go on")
+    await chat.shows(/^two$/m)
+    await chat.shows(/^ready · /m)
+    const runs = (await corral.run("runs", "--json")).out.map((line) => JSON.parse(line))
+    assert.deepStrictEqual(
+      runs.map(({ resume, sessionId }) => [resume, sessionId]),
+      [
+        [runs[1].id, runs[1].sessionId],
+        [undefined, runs[1].sessionId]
+      ]
+    )
+    chat.type("\u0003")
+    await chat.shows(/Press Ctrl-C again to leave\./)
+    chat.type("\u0003")
+    assert.strictEqual(await chat.ended, 0, chat.screen)
+
+    const next = corral.inTerminal(44, "chat", "--continue")
+    await next.shows(/^› \/say two$/m)
+    next.enter("//say three")
+    await next.shows(/^three$/m)
+    await next.shows(/^ready · /m)
+    next.type("\u0004")
+    assert.strictEqual(await next.ended, 0, next.screen)
+    const [latest] = (await corral.run("runs", "--json", "--limit", "1")).out.map((line) => JSON.parse(line))
+    assert.strictEqual(latest.resume, runs[0].id)
+  })
+
+  it("follows a turn across a restart of the Edge, and leaves the terminal as it was", async () => {
+    const chat = corral.inTerminal(80, "chat", "--agent", "scripted")
+    await chat.shows(/^ready · /m)
+    chat.enter("//say here\\")
+    chat.enter("/hang")
+    await chat.shows(/^here$/m)
+    edge.child.kill("SIGKILL")
+    await edge.ended
+    await chat.shows(/^Connection lost\. Reconnecting\.$/m)
+    edge = (await corral.up()).edge
+    await chat.shows(/^Reconnected\.$/m)
+    await chat.shows(/^failed: /m)
+    chat.enter("//say again")
+    await chat.shows(/^again$/m)
+    chat.enter("/quit")
+    assert.strictEqual(await chat.ended, 0, chat.screen)
+    assert.isTrue(chat.raw.endsWith("\u001b[?2004l"), JSON.stringify(chat.raw.slice(-40)))
+  })
+})
