@@ -116,7 +116,7 @@ export const ApiKeyList = () => {
           ))}
         </ul>
       )}
-      <ListMore list={list} empty={messages.noKeys} />
+      <ListMore list={list} empty={messages.noKeys} rows={1} />
     </>
   )
 }

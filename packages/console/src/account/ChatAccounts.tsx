@@ -42,7 +42,7 @@ export const ChatAccountList = () => {
           ))}
         </ul>
       )}
-      <ListMore list={list} empty={messages.noChats} />
+      <ListMore list={list} empty={messages.noChats} rows={1} />
     </>
   )
 }

@@ -77,7 +77,7 @@ export const SignInList = () => {
           <SignInRow key={signIn.id} signIn={signIn} onEnd={() => end(signIn)} />
         ))}
       </ul>
-      <ListMore list={list} empty={null} />
+      <ListMore list={list} empty={null} rows={1} />
     </>
   )
 }

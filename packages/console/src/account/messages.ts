@@ -4,9 +4,7 @@ import { bilingual } from "../text/Language.tsx"
 export const accountMessages = bilingual(
   {
     title: "My account",
-    name: "Name",
-    email: "Email",
-    id: "User ID",
+    copyId: "Copy user ID",
     idHint: "A project admin adds you by this ID or by your email.",
     signIns: "Active sign-ins",
     thisOne: "current",
@@ -50,9 +48,7 @@ export const accountMessages = bilingual(
   },
   {
     title: "我的账号",
-    name: "姓名",
-    email: "邮箱",
-    id: "用户 ID",
+    copyId: "复制用户 ID",
     idHint: "项目管理员可通过此 ID 或您的邮箱将您加入项目。",
     signIns: "已登录的位置",
     thisOne: "当前",

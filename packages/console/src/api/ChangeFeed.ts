@@ -1,6 +1,6 @@
 /**
  * Change feed of the Hub, `/client/news`: invalidates the queries of changed data, so that visible data is read again. After a lost connection it
- * reconnects and invalidates all queries.
+ * reconnects and invalidates all queries. Hints also go to one listener.
  */
 import { hubChanges } from "@corral/client/Hub"
 import { CorralError } from "@corral/client/http/CorralError"
@@ -8,7 +8,7 @@ import type { ConnectionState } from "@corral/client/stream/Reconnection"
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { QueryClient } from "@tanstack/react-query"
 import { useQueryClient } from "@tanstack/react-query"
-import { useEffect, useState } from "react"
+import { useEffect, useRef, useState } from "react"
 import { hubTransport } from "./Hub.ts"
 
 /** Groups of the contract whose lists change with a hint of this kind. */
@@ -43,10 +43,17 @@ class Invalidation {
   }
 }
 
+type OnHints = (hints: ReadonlyArray<ChangeHint>) => void
+
+interface Listeners {
+  readonly onLive: (live: boolean) => void
+  readonly onHints: OnHints
+}
+
 const follow = async (
   client: QueryClient,
   signal: AbortSignal,
-  onLive: (live: boolean) => void
+  { onHints, onLive }: Listeners
 ): Promise<void> => {
   const staleness = new Invalidation(client)
   let wasLive = false
@@ -56,8 +63,10 @@ const follow = async (
     wasLive = true
   }
   try {
-    for await (const hints of hubChanges(hubTransport, { signal, onConnection }))
+    for await (const hints of hubChanges(hubTransport, { signal, onConnection })) {
       staleness.add(hints.flatMap(({ kind }) => groupsByKind[kind]))
+      onHints(hints)
+    }
   } catch (error) {
     if (signal.aborted) return
     onLive(false)
@@ -67,12 +76,17 @@ const follow = async (
 }
 
 /** Follows the change feed while mounted. Returns whether the Hub is connected. */
-export const useChangeFeed = (): boolean => {
+export const useChangeFeed = (onHints: OnHints): boolean => {
   const client = useQueryClient()
   const [live, setLive] = useState(true)
+  const latest = useRef(onHints)
+  useEffect(() => {
+    latest.current = onHints
+  })
   useEffect(() => {
     const stop = new AbortController()
-    void follow(client, stop.signal, setLive)
+    const listeners: Listeners = { onLive: setLive, onHints: (hints) => latest.current(hints) }
+    void follow(client, stop.signal, listeners)
     return () => stop.abort()
   }, [client])
   return live

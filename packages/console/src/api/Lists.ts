@@ -22,6 +22,8 @@ export interface List<A> {
   readonly isLoadingMore: boolean
   /** Loads the next page. Undefined on the last page. */
   readonly more: (() => void) | undefined
+  /** Reads the list again. */
+  readonly again: () => void
 }
 
 /** `read` loads one page. The key identifies the list and its filter. */
@@ -43,6 +45,7 @@ export const useList = <A>(
     error: query.error,
     isLoading: query.isLoading,
     isLoadingMore: query.isFetchingNextPage,
-    more: query.hasNextPage ? () => void query.fetchNextPage() : undefined
+    more: query.hasNextPage ? () => void query.fetchNextPage() : undefined,
+    again: () => void query.refetch()
   }
 }

@@ -4,6 +4,7 @@
  * Contains the first 200 of each, for selection. Pages with full lists read by cursor.
  */
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
+import type { Agent } from "@corral/domain/run/Agent"
 import type { ProjectRole } from "@corral/domain/project/Project"
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { hubApi } from "./Hub.ts"
@@ -43,6 +44,12 @@ export const useTargets = (projectId?: ProjectId) => useQuery(targetsQuery(proje
 
 export const useTargetName = (id: DeviceId | undefined): string | undefined =>
   useTargets().find((target) => target.id === id)?.name
+
+/** Name of an agent on a target; its id while it is unknown. */
+export const useAgentName = (targetId: DeviceId | undefined, agentId: Agent["id"]): string =>
+  useTargets()
+    .find(({ id }) => id === targetId)
+    ?.agents.find(({ id }) => id === agentId)?.label ?? agentId
 
 /** Whether the user can start work in the project. True for an unknown project: the Hub decides. */
 export const useCanWork = (id: ProjectId | undefined): boolean => {

@@ -4,7 +4,7 @@ import { RouterProvider } from "@tanstack/react-router"
 import { LanguageProvider } from "../text/Language.tsx"
 import { queryClient } from "../api/QueryClient.ts"
 import { SignInGate } from "./SignInGate.tsx"
-import { showStoredTheme } from "./Theme.ts"
+import { showStoredTheme } from "../ui/Theme.ts"
 import { router } from "./Router.tsx"
 
 showStoredTheme()

@@ -8,8 +8,8 @@ export const NotFoundPage = () => {
   const messages = useMessages(appMessages)
   return (
     <PageFrame title={messages.notFound}>
-      <p>{messages.notFoundHint}</p>
-      <Link to="/" className="button">
+      <p className="page-hint">{messages.notFoundHint}</p>
+      <Link to="/" className="button primary">
         {messages.toHome}
       </Link>
     </PageFrame>

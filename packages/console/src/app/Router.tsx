@@ -15,9 +15,11 @@ import { Shell } from "./Shell.tsx"
 
 const ProjectPage = lazyRouteComponent(() => import("../project/ProjectPage.tsx"), "ProjectPage")
 const SessionPage = lazyRouteComponent(() => import("../session/SessionPage.tsx"), "SessionPage")
-const StartPage = lazyRouteComponent(() => import("../start/StartPage.tsx"), "StartPage")
+const HomePage = lazyRouteComponent(() => import("../home/HomePage.tsx"), "HomePage")
+const StartPage = lazyRouteComponent(() => import("../home/StartPage.tsx"), "StartPage")
+const BoardPage = lazyRouteComponent(() => import("../board/BoardPage.tsx"), "BoardPage")
 const RunsPage = lazyRouteComponent(() => import("../runs/RunsPage.tsx"), "RunsPage")
-const RunPage = lazyRouteComponent(() => import("../run/RunPage.tsx"), "RunPage")
+const RunPage = lazyRouteComponent(() => import("../thread/RunPage.tsx"), "RunPage")
 const ApprovalsPage = lazyRouteComponent(() => import("../approval/ApprovalsPage.tsx"), "ApprovalsPage")
 const TaskPage = lazyRouteComponent(() => import("../task/TaskPage.tsx"), "TaskPage")
 const AuditPage = lazyRouteComponent(() => import("../audit/AuditPage.tsx"), "AuditPage")
@@ -28,12 +30,11 @@ const parent = { getParentRoute: () => root }
 /** Remounts a page when an id in its path changes, so that no state of the previous page remains. */
 const pathParams = ({ params }: { readonly params: object }): object => params
 
+/** The home page has no choices in its URL. */
+const noChoice = {}
+
 const pages = [
-  createRoute({
-    ...parent,
-    path: "/",
-    component: lazyRouteComponent(() => import("../home/HomePage.tsx"), "HomePage")
-  }),
+  createRoute({ ...parent, path: "/", component: () => <HomePage search={noChoice} isStart={false} /> }),
   createRoute({
     ...parent,
     path: "/projects",
@@ -54,14 +55,26 @@ const pages = [
   createRoute({
     ...parent,
     path: "/sessions/$sessionId",
+    validateSearch: pickSearchParams("panel", "run"),
     remountDeps: pathParams,
-    component: () => <SessionPage {...useParams({ from: "/sessions/$sessionId" })} />
+    component: () => (
+      <SessionPage
+        {...useParams({ from: "/sessions/$sessionId" })}
+        {...useSearch({ from: "/sessions/$sessionId" })}
+      />
+    )
   }),
   createRoute({
     ...parent,
     path: "/start",
     validateSearch: pickSearchParams("projectId", "sessionId", "targetId", "workspace", "agentId"),
     component: () => <StartPage search={useSearch({ from: "/start" })} />
+  }),
+  createRoute({
+    ...parent,
+    path: "/board",
+    validateSearch: pickSearchParams("projectId"),
+    component: () => <BoardPage filter={useSearch({ from: "/board" })} />
   }),
   createRoute({
     ...parent,
@@ -72,8 +85,11 @@ const pages = [
   createRoute({
     ...parent,
     path: "/runs/$runId",
+    validateSearch: pickSearchParams("panel"),
     remountDeps: pathParams,
-    component: () => <RunPage {...useParams({ from: "/runs/$runId" })} />
+    component: () => (
+      <RunPage {...useParams({ from: "/runs/$runId" })} {...useSearch({ from: "/runs/$runId" })} />
+    )
   }),
   createRoute({ ...parent, path: "/approvals", component: () => <ApprovalsPage /> }),
   createRoute({
@@ -95,7 +111,7 @@ const pages = [
   createRoute({
     ...parent,
     path: "/audit",
-    validateSearch: pickSearchParams("projectId", "actor", "action", "from", "to"),
+    validateSearch: pickSearchParams("projectId", "actor", "action", "from", "to", "view"),
     component: () => <AuditPage filter={useSearch({ from: "/audit" })} />
   }),
   createRoute({
@@ -110,7 +126,8 @@ export const router = createRouter({
   defaultPreload: "intent",
   defaultErrorComponent: ErrorPage,
   defaultPendingComponent: Loading,
-  scrollRestoration: true
+  scrollRestoration: true,
+  scrollToTopSelectors: ["#content"]
 })
 
 declare module "@tanstack/react-router" {

@@ -1,77 +1,95 @@
-/** App shell: navigation, pending approvals, user menu. On a phone the navigation is at the bottom. */
-import { Link, Outlet } from "@tanstack/react-router"
+/**
+ * App shell: the sidebar, the page, and what opens over every page. `#content` scrolls; a page that scrolls inside, such as a thread, has its
+ * height.
+ */
+import { Outlet, useNavigate } from "@tanstack/react-router"
+import { lazy, Suspense, useEffect, useState } from "react"
 import { useChangeFeed } from "../api/ChangeFeed.ts"
 import { usePendingCount } from "../api/PendingCount.ts"
+import { useShortcuts } from "../keys/useShortcuts.ts"
+import { useNotifications } from "../notification/useNotifications.ts"
 import { useMessages } from "../text/Language.tsx"
-import { Icon } from "../ui/Icon.tsx"
-import { Mark } from "../ui/Mark.tsx"
-import { UserMenu } from "./UserMenu.tsx"
+import { useMedia, withoutSidebar } from "../ui/useMedia.ts"
+import { ConnectionBanner } from "./ConnectionBanner.tsx"
+import { PhoneBar } from "./PhoneBar.tsx"
+import { Sidebar } from "./Sidebar.tsx"
 import { appMessages } from "./messages.ts"
 
-const navItems = [
-  { to: "/", name: "home" },
-  { to: "/projects", name: "projects" },
-  { to: "/runs", name: "runs" },
-  { to: "/approvals", name: "approvals" },
-  { to: "/devices", name: "devices" },
-  { to: "/audit", name: "audit" }
-] as const
+const loadPalette = () => import("../palette/Palette.tsx")
+const loadKeys = () => import("../keys/KeysDialog.tsx")
+const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }))
+const KeysDialog = lazy(async () => ({ default: (await loadKeys()).KeysDialog }))
 
-const Bell = () => {
-  const messages = useMessages(appMessages)
-  const waiting = usePendingCount()
-  return (
-    <>
-      <Link to="/approvals" className="icon-button" title={messages.waiting(waiting)}>
-        <Icon name="bell" />
-        {waiting > 0 && (
-          <span className="count" aria-hidden="true">
-            {waiting}
-          </span>
-        )}
-        <span className="hidden">{messages.waiting(waiting)}</span>
-      </Link>
-      <span className="hidden" role="status">
-        {waiting > 0 ? messages.waiting(waiting) : ""}
-      </span>
-    </>
-  )
+const loaders = { palette: loadPalette, keys: loadKeys }
+type Overlay = keyof typeof loaders
+
+/** Opens an overlay. Its code loads when it is opened first; without a connection it stays closed. */
+const useOverlays = () => {
+  const [overlay, setOverlay] = useState<Overlay>()
+  const [loaded, setLoaded] = useState<ReadonlySet<Overlay>>(new Set())
+  const close = (closed: Overlay) => setOverlay((current) => (current === closed ? undefined : current))
+  return {
+    overlay,
+    loaded,
+    close,
+    open: async (next: Overlay): Promise<void> => {
+      setOverlay(next)
+      try {
+        await loaders[next]()
+        setLoaded((before) => new Set([...before, next]))
+      } catch {
+        close(next)
+      }
+    }
+  }
 }
 
 export const Shell = () => {
   const messages = useMessages(appMessages)
-  const live = useChangeFeed()
+  const navigate = useNavigate()
+  const { close, loaded, open, overlay } = useOverlays()
+  const live = useChangeFeed(useNotifications())
+  const waiting = usePendingCount()
+  const narrow = useMedia(withoutSidebar)
+  useShortcuts((shortcut) => {
+    // An overlay that loads has the next keys.
+    if (overlay !== undefined) return
+    if (shortcut === "newSession") void navigate({ to: "/start" })
+    else void open(shortcut)
+  })
+  const search = () => void open("palette")
+  // The first letters of a query come right after the keys that open the palette.
+  useEffect(() => {
+    const idle = globalThis.requestIdleCallback?.(() => void loadPalette().catch(() => undefined))
+    return () => {
+      if (idle !== undefined) cancelIdleCallback(idle)
+    }
+  }, [])
   return (
     <div className="shell">
       <a className="skip" href="#content">
         {messages.skip}
       </a>
-      <header className="top">
-        <Link to="/" className="brand">
-          <Mark />
-          <span>Corral</span>
-        </Link>
-        <span className="top-state" role="status">
-          {live ? "" : messages.reconnecting}
+      {narrow ? <PhoneBar onSearch={search} /> : <Sidebar onSearch={search} />}
+      <div className="stage">
+        <ConnectionBanner live={live} />
+        <span className="hidden" role="status">
+          {waiting > 0 ? messages.waiting(waiting) : ""}
         </span>
-        <Link to="/start" className="button primary start">
-          <Icon name="plus" />
-          <span>{messages.start}</span>
-        </Link>
-        <Bell />
-        <UserMenu />
-      </header>
-      <nav className="ways" aria-label={messages.navigation}>
-        {navItems.map(({ name, to }) => (
-          <Link key={to} to={to} activeOptions={{ exact: to === "/" }}>
-            <Icon name={name} />
-            <span>{messages[name]}</span>
-          </Link>
-        ))}
-      </nav>
-      <main id="content" tabIndex={-1}>
-        <Outlet />
-      </main>
+        <main id="content" tabIndex={-1} data-scroll-restoration-id="content">
+          <Outlet />
+        </main>
+      </div>
+      <Suspense>
+        {loaded.has("palette") && (
+          <Palette
+            open={overlay === "palette"}
+            onClose={() => close("palette")}
+            onKeys={() => void open("keys")}
+          />
+        )}
+        {loaded.has("keys") && <KeysDialog open={overlay === "keys"} onClose={() => close("keys")} />}
+      </Suspense>
     </div>
   )
 }

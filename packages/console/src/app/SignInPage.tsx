@@ -14,13 +14,15 @@ export const SignInPage = () => {
   const messages = useMessages(appMessages)
   return (
     <main className="gate">
-      <Mark />
-      <h1>Corral</h1>
-      <p>{messages.tagline}</p>
-      <a className="button primary" href={loginAddress()}>
-        {messages.signIn}
-      </a>
-      <p className="quiet">{messages.signInHint}</p>
+      <div className="gate-card">
+        <Mark />
+        <h1>Corral</h1>
+        <p>{messages.tagline}</p>
+        <a className="button primary" href={loginAddress()}>
+          {messages.signIn}
+        </a>
+        <p className="quiet">{messages.signInHint}</p>
+      </div>
     </main>
   )
 }

@@ -1,12 +1,11 @@
 /** User menu: account, theme, language and sign-out. */
 import { Menu } from "@base-ui/react/menu"
-import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
-import { hubApi } from "../api/Hub.ts"
 import { useCurrentUser } from "../api/CurrentUser.ts"
+import { useSignOut } from "../api/SignOut.ts"
 import { type Language, useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { type Theme, themes, useTheme } from "./Theme.ts"
+import { type Theme, themes, useTheme } from "../ui/Theme.ts"
 import { appMessages } from "./messages.ts"
 
 const languages: ReadonlyArray<readonly [Language, string]> = [
@@ -20,22 +19,15 @@ export const UserMenu = () => {
   const [theme, choose] = useTheme()
   const { user } = useCurrentUser()
   const navigate = useNavigate()
-  const client = useQueryClient()
-  const signOut = useMutation({
-    mutationFn: () => hubApi.auth.logout(),
-    // Remove all data of this user for the next one.
-    onSettled: async () => {
-      await client.resetQueries({ queryKey: ["auth"] })
-      client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "auth" })
-    }
-  })
+  const signOut = useSignOut()
   return (
     <Menu.Root>
-      <Menu.Trigger className="icon-button" aria-label={user.name} title={user.name}>
-        <Icon name="person" />
+      <Menu.Trigger className="user-button">
+        <Icon name="account" size={18} />
+        <bdi>{user.name}</bdi>
       </Menu.Trigger>
       <Menu.Portal>
-        <Menu.Positioner className="menu-positioner" sideOffset={6} align="end">
+        <Menu.Positioner className="menu-positioner" side="top" sideOffset={6} align="start">
           <Menu.Popup className="menu">
             <Menu.Item className="menu-item" onClick={() => void navigate({ to: "/account" })}>
               <span>
@@ -43,6 +35,9 @@ export const UserMenu = () => {
                 <br />
                 <span className="quiet">{user.email ?? messages.account}</span>
               </span>
+            </Menu.Item>
+            <Menu.Item className="menu-item" onClick={() => void navigate({ to: "/audit" })}>
+              {messages.audit}
             </Menu.Item>
             <Menu.Separator className="menu-line" />
             <Menu.Group>
@@ -69,7 +64,7 @@ export const UserMenu = () => {
               </Menu.RadioGroup>
             </Menu.Group>
             <Menu.Separator className="menu-line" />
-            <Menu.Item className="menu-item" onClick={() => signOut.mutate()}>
+            <Menu.Item className="menu-item" onClick={signOut}>
               {messages.signOut}
             </Menu.Item>
           </Menu.Popup>

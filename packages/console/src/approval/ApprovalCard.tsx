@@ -21,7 +21,9 @@ export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) =
   const { agentId, id, projectId, request, runId, state } = approval
   return (
     <article className={`approval approval-${state}`} aria-labelledby={`title-${id}`}>
-      <h2 id={`title-${id}`}>{visibleLine(request.title)}</h2>
+      <h2 id={`title-${id}`}>
+        {request.command === undefined ? visibleLine(request.title) : messages.kinds[request.action]}
+      </h2>
       <p className="quiet">
         {agentId} · {approval.workspace} · <Time at={approval.requestedAt} /> ·{" "}
         <Link to="/runs/$runId" params={{ runId }}>

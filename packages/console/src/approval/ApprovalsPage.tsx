@@ -10,14 +10,10 @@ import { useMessages } from "../text/Language.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { ApprovalCard } from "./ApprovalCard.tsx"
+import { focusAnswer, isTyping } from "./DecisionKeys.ts"
 import { PendingApprovals } from "./PendingApprovals.tsx"
 import { approvalMessages } from "./messages.ts"
 import "./approval.css"
-
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof Element &&
-  target.closest("input, textarea, select, [contenteditable], dialog, [role=dialog], [role=alertdialog]") !==
-    null
 
 /** Missing and forbidden approvals look the same, and an address may contain anything. */
 const isUnknown = (error: Error | null): boolean =>
@@ -30,7 +26,7 @@ const usePendingApprovals = (): List<HubApproval> => {
   return { ...list, items: list.items.toSorted((a, b) => (a.requestedAt < b.requestedAt ? -1 : 1)) }
 }
 
-/** Keys j and k select an approval; a and d focus its buttons. */
+/** Keys j and k select an approval; other keys focus its buttons. */
 const useApprovalKeys = (card: RefObject<HTMLElement | null>, select: (by: 1 | -1) => void) =>
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -38,9 +34,7 @@ const useApprovalKeys = (card: RefObject<HTMLElement | null>, select: (by: 1 | -
       const { key } = event
       if (key === "j") select(1)
       else if (key === "k") select(-1)
-      else if (key === "a" || key === "d")
-        card.current?.querySelector<HTMLElement>(`[data-key="${key}"]`)?.focus()
-      else return
+      else if (!focusAnswer(card.current, key)) return
       event.preventDefault()
     }
     addEventListener("keydown", onKeyDown)

@@ -5,7 +5,7 @@ import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
 /** `1:05`, `59:59`, `2 h 05 min`. */
-export const formatRemaining = (ms: number): string => {
+const formatRemaining = (ms: number): string => {
   const seconds = Math.max(0, Math.ceil(ms / 1_000))
   const pad = (n: number) => String(n).padStart(2, "0")
   return seconds < 3_600

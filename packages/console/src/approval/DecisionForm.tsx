@@ -1,14 +1,15 @@
 /**
- * Form of a decision: allow with an offered scope, deny with a reason, edit, or cancel the run.
+ * Form of a decision: allow with an offered scope, deny with or without a reason, or edit.
  *
  * *Does not:* show the outcome; that is up to the caller. A key never decides by itself: keys move the focus, Enter presses the focused button.
  */
-import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import { Menu } from "@base-ui/react/menu"
+import type { ApprovalRequest, DecisionScope } from "@corral/domain/approval/Approval"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { type FormEvent, useState } from "react"
+import { type FormEvent, type ReactNode, useState } from "react"
 import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
-import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
+import { Icon } from "../ui/Icon.tsx"
 import { useRemainingTime } from "./Countdown.tsx"
 import { EditForm, isEditable } from "./EditForm.tsx"
 import type { DecisionMutation } from "./useDecide.ts"
@@ -24,11 +25,14 @@ interface ButtonsProps extends StepProps {
   readonly request: ApprovalRequest
   readonly onDeny: () => void
   readonly onEdit: () => void
+  /** Further answers for the menu. */
+  readonly more: ReactNode
 }
 
-const DecisionButtons = ({ decide, isBusy, onDeny, onEdit, request }: ButtonsProps) => {
+const DecisionButtons = ({ decide, isBusy, more, onDeny, onEdit, request }: ButtonsProps) => {
   const messages = useMessages(approvalMessages)
-  const widerScopes = request.scopes.filter((scope) => scope !== "once")
+  const allow = (scope: DecisionScope) => decide.mutate({ decision: "allow", scope })
+  const wider = request.scopes.filter((scope) => scope === "session" || scope === "always")
   return (
     <div className="decision-buttons">
       <button
@@ -36,39 +40,57 @@ const DecisionButtons = ({ decide, isBusy, onDeny, onEdit, request }: ButtonsPro
         className="button primary"
         data-key="a"
         disabled={isBusy}
-        onClick={() => decide.mutate({ decision: "allow", scope: "once" })}
+        onClick={() => allow("once")}
       >
         {messages.allow.once}
       </button>
-      {widerScopes.map((scope) => (
-        <button
-          key={scope}
-          type="button"
-          className="button"
-          disabled={isBusy}
-          title={scope === "always" ? messages.alwaysHint : undefined}
-          onClick={() => decide.mutate({ decision: "allow", scope })}
-        >
-          {messages.allow[scope]}
+      {request.scopes.includes("run") && (
+        <button type="button" className="button" disabled={isBusy} onClick={() => allow("run")}>
+          {messages.allow.run}
         </button>
-      ))}
+      )}
       {request.editable && isEditable(request.input) && (
-        <button type="button" className="button" disabled={isBusy} onClick={onEdit}>
+        <button type="button" className="button" data-key="e" disabled={isBusy} onClick={onEdit}>
           {messages.edit}
         </button>
       )}
-      <button type="button" className="button danger" data-key="d" disabled={isBusy} onClick={onDeny}>
+      <button
+        type="button"
+        className="button danger"
+        data-key="d"
+        disabled={isBusy}
+        onClick={() => decide.mutate({ decision: "deny" })}
+      >
         {messages.deny}
       </button>
-      <ConfirmDialog
-        trigger={messages.cancelRun}
-        triggerClass="button"
-        title={messages.cancelRunTitle}
-        confirm={messages.cancelRun}
-        onConfirm={() => decide.mutateAsync({ decision: "cancel" })}
-      >
-        {messages.cancelRunText}
-      </ConfirmDialog>
+      <button type="button" className="button" disabled={isBusy} onClick={onDeny}>
+        {messages.denyWhy}
+      </button>
+      {(wider.length > 0 || more !== undefined) && (
+        <Menu.Root>
+          <Menu.Trigger className="button" disabled={isBusy}>
+            {messages.moreAnswers}
+            <Icon name="fold" />
+          </Menu.Trigger>
+          <Menu.Portal>
+            <Menu.Positioner className="menu-positioner" sideOffset={6} align="end">
+              <Menu.Popup className="menu">
+                {wider.map((scope) => (
+                  <Menu.Item
+                    key={scope}
+                    className="menu-item"
+                    title={scope === "always" ? messages.alwaysHint : undefined}
+                    onClick={() => allow(scope)}
+                  >
+                    {messages.allow[scope]}
+                  </Menu.Item>
+                ))}
+                {more}
+              </Menu.Popup>
+            </Menu.Positioner>
+          </Menu.Portal>
+        </Menu.Root>
+      )}
     </div>
   )
 }
@@ -115,9 +137,11 @@ interface Props {
   readonly projectId: HubRun["projectId"] | undefined
   readonly request: ApprovalRequest
   readonly expiresAt: string
+  /** Further answers for the menu. */
+  readonly more?: ReactNode
 }
 
-export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) => {
+export const DecisionForm = ({ decide, expiresAt, more, projectId, request }: Props) => {
   const messages = useMessages(approvalMessages)
   const mayDecide = useCanDecide(projectId)
   const [step, setStep] = useState<"choose" | "deny" | "edit">("choose")
@@ -131,7 +155,7 @@ export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) =
     <div className="decision" role="group" aria-label={request.title.slice(0, 200)}>
       {step === "choose" && (
         <DecisionButtons
-          {...{ decide, isBusy, request }}
+          {...{ decide, isBusy, more, request }}
           onDeny={() => setStep("deny")}
           onEdit={() => setStep("edit")}
         />

@@ -1,5 +1,5 @@
 /** Requested action: risk, command, files, URL and other available fields. */
-import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { ApprovalRequest, CommandSegment } from "@corral/domain/approval/Approval"
 import { Patch } from "../diff/Patch.tsx"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
@@ -7,6 +7,10 @@ import { useMessages } from "../text/Language.tsx"
 import { Segments } from "./Segments.tsx"
 import { approvalMessages } from "./messages.ts"
 import "./approval.css"
+
+/** A single plain command is the command itself. */
+const isWorthReading = (segments: ReadonlyArray<CommandSegment>): boolean =>
+  segments.length > 1 || segments.some(({ opaque }) => opaque !== undefined)
 
 interface Props {
   readonly request: ApprovalRequest
@@ -32,9 +36,9 @@ export const RequestView = ({ isDecided = false, request }: Props) => {
           <Clipped text={visibleText(command)} className="code" />
         </>
       )}
-      {segments !== undefined && segments.length > 0 && <Segments segments={segments} />}
+      {segments !== undefined && isWorthReading(segments) && <Segments segments={segments} />}
       <dl className="request-facts">
-        {cwd !== undefined && (
+        {cwd !== undefined && cwd !== "." && (
           <div>
             <dt>{messages.cwd}</dt>
             <dd>
@@ -72,7 +76,7 @@ export const RequestView = ({ isDecided = false, request }: Props) => {
             <dd>{visibleLine(reason, 2_000)}</dd>
           </div>
         )}
-        {tool !== undefined && (
+        {tool !== undefined && command === undefined && patch === undefined && (
           <div>
             <dt>{messages.tool}</dt>
             <dd>{visibleLine(tool, 100)}</dd>

@@ -16,7 +16,7 @@ export const Segments = ({ segments }: { readonly segments: ReadonlyArray<Comman
         {segments.slice(0, MOST).map(({ opaque, program, text }, at) => (
           <li key={at} className={opaque === undefined ? "" : "segment-opaque"}>
             <code>{visibleLine(text, 1_000)}</code>
-            {program !== undefined && (
+            {program !== undefined && !text.startsWith(`${program} `) && text !== program && (
               <span className="quiet"> {messages.program(visibleLine(program, 100))}</span>
             )}
             {opaque !== undefined && (

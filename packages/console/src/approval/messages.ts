@@ -7,11 +7,10 @@ export const approvalMessages = bilingual(
     none: "No pending approvals.",
     noneHint: "New requests from agents appear here.",
     list: "Pending approvals, oldest first",
-    hint: "Keyboard: j and k select an approval, a focuses “Allow once”, d focuses “Deny”, Enter confirms.",
+    hint: "Keyboard: j and k select an approval; a focuses “Allow once”, d “Deny” and e “Edit and allow”. Enter confirms.",
     notFound: "This approval doesn't exist, or you don't have access to it.",
     back: "Show pending approvals",
     toRun: "View run",
-    moreBelow: "More",
     actions: {
       write: "write files",
       shell: "run a command",
@@ -46,7 +45,6 @@ export const approvalMessages = bilingual(
       always: "Always allow"
     },
     alwaysHint: "The device may limit this. Permanent grants are configured on the device.",
-    wider: "Remember this decision",
     deny: "Deny",
     denyReason: "Reason for the agent (optional)",
     denySend: "Deny request",
@@ -60,9 +58,27 @@ export const approvalMessages = bilingual(
     editNothing: "nothing",
     editBroken: (name: string) => `${name} is not valid JSON.`,
     editInvisible: "Contains invisible characters. They are shown above.",
-    cancelRun: "Cancel run",
-    cancelRunTitle: "Cancel this run?",
-    cancelRunText: "The agent stops. Completed work is kept.",
+    denyWhy: "Deny and say why…",
+    moreAnswers: "More",
+    approval: "Approval",
+    kinds: {
+      write: "Write files",
+      shell: "Run a command",
+      network: "Access the network",
+      publish: "Publish",
+      deploy: "Deploy"
+    },
+    position: (at: number, of: number) => `${at} of ${of}`,
+    decidedNote: (title: string) => `${title}:`,
+    dismiss: "Dismiss",
+    allowAll: (n: number) => `Allow all ${n} of this kind…`,
+    allowAllTitle: (n: number) => `Allow these ${n} once?`,
+    allowAllText: "All of them are pending in this turn. Later requests need a decision of their own.",
+    allowAllSkipped: (n: number) =>
+      n === 1
+        ? "1 request with high risk is not included."
+        : `${n} requests with high risk are not included.`,
+    allowAllConfirm: (n: number) => `Allow ${n} once`,
     goBack: "Back",
     expiresIn: (left: string) => `expires in ${left}`,
     expired: "This approval has expired. The action was not allowed.",
@@ -98,19 +114,17 @@ export const approvalMessages = bilingual(
     unknownOutcome:
       "Lost connection to the device. Your decision may have arrived; the run shows the result. It is safe to send it again.",
     offline: "The device is disconnected. No decision was made. Try again after it reconnects.",
-    sending: "Sending…",
-    announced: (title: string) => `Needs your decision: ${title}`
+    sending: "Sending…"
   },
   {
     title: "审批",
     none: "没有待处理的审批。",
     noneHint: "智能体的新请求会显示在这里。",
     list: "待处理的审批，最早的在前",
-    hint: "快捷键：j 和 k 选择审批，a 聚焦“允许一次”，d 聚焦“拒绝”，Enter 确认。",
+    hint: "快捷键：j 和 k 选择审批；a 聚焦“允许一次”，d 聚焦“拒绝”，e 聚焦“编辑并允许”。Enter 确认。",
     notFound: "该审批不存在，或您无权访问。",
     back: "查看待处理的审批",
     toRun: "查看运行",
-    moreBelow: "更多",
     actions: { write: "写入文件", shell: "运行命令", network: "访问网络", publish: "发布", deploy: "部署" },
     wants: (action: string) => `智能体请求${action}。`,
     wanted: (action: string) => `智能体曾请求${action}。`,
@@ -134,7 +148,6 @@ export const approvalMessages = bilingual(
     input: "工具输入",
     allow: { once: "允许一次", run: "本次运行内允许", session: "本会话内允许", always: "始终允许" },
     alwaysHint: "设备可能会限制此项授权。永久授权需在设备上配置。",
-    wider: "记住此决定",
     deny: "拒绝",
     denyReason: "告知智能体的理由（可选）",
     denySend: "拒绝请求",
@@ -148,9 +161,18 @@ export const approvalMessages = bilingual(
     editNothing: "无",
     editBroken: (name: string) => `${name} 不是有效的 JSON。`,
     editInvisible: "包含不可见字符，已在上方标出。",
-    cancelRun: "取消运行",
-    cancelRunTitle: "要取消此次运行吗？",
-    cancelRunText: "智能体将停止工作，已完成的内容会保留。",
+    denyWhy: "拒绝并说明…",
+    moreAnswers: "更多",
+    approval: "审批",
+    kinds: { write: "写入文件", shell: "运行命令", network: "访问网络", publish: "发布", deploy: "部署" },
+    position: (at: number, of: number) => `第 ${at} 项，共 ${of} 项`,
+    decidedNote: (title: string) => `${title}：`,
+    dismiss: "关闭",
+    allowAll: (n: number) => `允许全部 ${n} 项同类请求…`,
+    allowAllTitle: (n: number) => `要允许这 ${n} 项各一次吗？`,
+    allowAllText: "它们都在本轮中等待处理。之后的请求仍需单独处理。",
+    allowAllSkipped: (n: number) => `不包括 ${n} 项高风险请求。`,
+    allowAllConfirm: (n: number) => `允许 ${n} 项`,
     goBack: "返回",
     expiresIn: (left: string) => `${left} 后过期`,
     expired: "此审批已过期，该操作未被允许。",
@@ -173,7 +195,6 @@ export const approvalMessages = bilingual(
     tooLate: "此审批已过期，该操作未被允许。",
     unknownOutcome: "与设备的连接已断开。您的决定可能已送达，结果会显示在运行中。可以放心重新发送。",
     offline: "设备未连接，决定未生效。请在设备重新连接后重试。",
-    sending: "发送中…",
-    announced: (title: string) => `需要您处理：${title}`
+    sending: "发送中…"
   }
 )

@@ -6,12 +6,14 @@ import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 
 export type DecisionMutation = ReturnType<typeof useDecide>
 
-export const useDecide = (id: HubApproval["id"]) => {
+/** `onSend` runs when the user has decided, before the Hub knows. */
+export const useDecide = (id: HubApproval["id"], onSend?: () => void) => {
   const client = useQueryClient()
   const headersOf = useIdempotencyKey()
   return useMutation({
     mutationFn: (payload: DecideHubApproval) =>
       hubApi.approvals.decide({ params: { id }, headers: headersOf(payload), payload }),
+    onMutate: () => onSend?.(),
     // Also after an error: another user may have decided.
     onSettled: () => client.invalidateQueries({ queryKey: ["approvals"] })
   })

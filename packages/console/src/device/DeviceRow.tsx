@@ -8,15 +8,17 @@ import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { RowMain } from "../ui/RowMain.tsx"
-import { ShortId } from "../ui/ShortId.tsx"
+import { RowMenu, RowMenuItem } from "../ui/RowMenu.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
+import { useAction } from "../ui/useAction.ts"
 import { ShareDevice } from "./ShareDevice.tsx"
 import { deviceMessages } from "./messages.ts"
 
-const OwnerActions = ({ device: { id, name, sharedWith, state } }: { readonly device: Device }) => {
+const OwnerMenu = ({ device: { id, name, sharedWith, state } }: { readonly device: Device }) => {
   const messages = useMessages(deviceMessages)
   const client = useQueryClient()
+  const [share, rename, revoke, removal] = [useAction(), useAction(), useAction(), useAction()]
   const changed = () => client.invalidateQueries({ queryKey: ["devices"] })
   const update = async (payload: UpdateDevice): Promise<void> => {
     await hubApi.devices.update({ params: { id }, payload })
@@ -26,23 +28,34 @@ const OwnerActions = ({ device: { id, name, sharedWith, state } }: { readonly de
     await hubApi.devices.remove({ params: { id } })
     await changed()
   }
-  if (state === "revoked")
-    return (
-      <ConfirmDialog
-        trigger={messages.remove}
-        title={messages.removeTitle(name)}
-        confirm={messages.remove}
-        onConfirm={remove}
-      >
-        {messages.removeText}
-      </ConfirmDialog>
-    )
   return (
     <>
-      <ShareDevice name={name} sharedWith={sharedWith} onShare={(chosen) => update({ sharedWith: chosen })} />
+      <RowMenu of={name} id={id}>
+        {state === "revoked" ? (
+          <RowMenuItem icon="remove" onSelect={() => removal.setOpen(true)}>
+            {messages.remove}
+          </RowMenuItem>
+        ) : (
+          <>
+            <RowMenuItem icon="projects" onSelect={() => share.setOpen(true)}>
+              {messages.share}
+            </RowMenuItem>
+            <RowMenuItem icon="edit" onSelect={() => rename.setOpen(true)}>
+              {messages.rename}
+            </RowMenuItem>
+            <RowMenuItem icon="close" onSelect={() => revoke.setOpen(true)}>
+              {messages.revoke}
+            </RowMenuItem>
+          </>
+        )}
+      </RowMenu>
+      <ShareDevice
+        action={share}
+        {...{ name, sharedWith }}
+        onShare={(chosen) => update({ sharedWith: chosen })}
+      />
       <FormDialog
-        trigger={messages.rename}
-        triggerClass="button small"
+        action={rename}
         title={messages.rename}
         submit={messages.save}
         onSubmit={(form) => update({ name: textIn(form, "name") })}
@@ -52,12 +65,20 @@ const OwnerActions = ({ device: { id, name, sharedWith, state } }: { readonly de
         </Field>
       </FormDialog>
       <ConfirmDialog
-        trigger={messages.revoke}
+        action={revoke}
         title={messages.revokeTitle(name)}
         confirm={messages.revoke}
         onConfirm={() => update({ state: "revoked" })}
       >
         {messages.revokeText}
+      </ConfirmDialog>
+      <ConfirmDialog
+        action={removal}
+        title={messages.removeTitle(name)}
+        confirm={messages.remove}
+        onConfirm={remove}
+      >
+        {messages.removeText}
       </ConfirmDialog>
     </>
   )
@@ -70,7 +91,7 @@ export const DeviceRow = ({ device }: { readonly device: Device }) => {
   const isOwn = ownerId === user.id
   return (
     <li className="row">
-      <RowMain name={name} suffix={<ShortId id={id} />}>
+      <RowMain name={name}>
         {[
           isOwn ? messages.yours : undefined,
           version,
@@ -92,7 +113,7 @@ export const DeviceRow = ({ device }: { readonly device: Device }) => {
             )}
           </span>
         )}
-        {isOwn && <OwnerActions device={device} />}
+        {isOwn ? <OwnerMenu device={device} /> : <RowMenu of={name} id={id} />}
       </div>
     </li>
   )

@@ -15,6 +15,7 @@ export const DevicesPage = () => {
   )
   return (
     <PageFrame title={messages.title} actions={<AddDevice devices={list.items} />}>
+      <p className="page-hint">{messages.noneHint}</p>
       {list.items.length > 0 && (
         <ul className="rows" aria-label={messages.title}>
           {list.items.map((device) => (
@@ -27,7 +28,7 @@ export const DevicesPage = () => {
         empty={
           <>
             <p>{messages.none}</p>
-            <p>{messages.noneHint}</p>
+            <p>{messages.noneNext}</p>
           </>
         }
       />

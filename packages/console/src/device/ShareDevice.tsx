@@ -3,15 +3,18 @@ import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useProjects } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
+import type { UserAction } from "../ui/useAction.ts"
 import { deviceMessages } from "./messages.ts"
 
 interface Props {
+  /** State of the dialog, which a menu opens. */
+  readonly action: UserAction
   readonly name: string
   readonly sharedWith: ReadonlyArray<ProjectId>
   readonly onShare: (projects: ReadonlyArray<ProjectId>) => Promise<void>
 }
 
-export const ShareDevice = ({ name, onShare, sharedWith }: Props) => {
+export const ShareDevice = ({ action, name, onShare, sharedWith }: Props) => {
   const messages = useMessages(deviceMessages)
   const projects = useProjects()
   const share = (form: FormData): Promise<void> => {
@@ -19,13 +22,7 @@ export const ShareDevice = ({ name, onShare, sharedWith }: Props) => {
     return onShare([...unseen, ...projects.flatMap(({ id }) => (form.has(id) ? [id] : []))])
   }
   return (
-    <FormDialog
-      trigger={messages.share}
-      triggerClass="button small"
-      title={messages.shareTitle(name)}
-      submit={messages.save}
-      onSubmit={share}
-    >
+    <FormDialog action={action} title={messages.shareTitle(name)} submit={messages.save} onSubmit={share}>
       <p className="quiet">{projects.length === 0 ? messages.noProjects : messages.shareHint}</p>
       <fieldset>
         <legend className="hidden">{messages.shareTitle(name)}</legend>

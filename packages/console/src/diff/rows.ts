@@ -7,6 +7,8 @@ export interface DiffSide {
   readonly number: number
   readonly text: string
   readonly mark: " " | "+" | "-"
+  /** Text that this line replaces, or that replaces it. */
+  readonly other?: string
 }
 
 export type DiffEntry =
@@ -20,6 +22,16 @@ export type DiffEntry =
   | { readonly kind: "pair"; readonly old: DiffSide | undefined; readonly new: DiffSide | undefined }
   /** For example, a missing newline at the end of the file. */
   | { readonly kind: "note"; readonly text: string }
+
+/** Part of a hunk: an unchanged line, a note, or removed lines with the added lines after them. */
+type HunkPart =
+  | { readonly kind: "same"; readonly old: DiffSide; readonly new: DiffSide }
+  | { readonly kind: "note"; readonly text: string }
+  | {
+      readonly kind: "change"
+      readonly removed: ReadonlyArray<DiffSide>
+      readonly added: ReadonlyArray<DiffSide>
+    }
 
 const headOf = ({ newLines, newStart, oldLines, oldStart }: DiffHunk): DiffEntry => ({
   kind: "hunk",
@@ -39,28 +51,20 @@ const walk = (
   }
 }
 
-const unified = (hunk: DiffHunk): Array<DiffEntry> => {
-  const rows: Array<DiffEntry> = [headOf(hunk)]
-  walk(hunk, (mark, text, old, now) => {
-    if (mark === "\\") return rows.push({ kind: "note", text: text.trim() })
-    const side = { number: mark === "-" ? old : now, text, mark }
-    return rows.push({
-      kind: "line",
-      old: mark === "+" ? undefined : old,
-      new: mark === "-" ? undefined : now,
-      side
-    })
+/** Lines with the text of the line at the same place on the other side. */
+const compared = (lines: ReadonlyArray<DiffSide>, others: ReadonlyArray<DiffSide>): ReadonlyArray<DiffSide> =>
+  lines.map((side, at) => {
+    const other = others[at]
+    return other === undefined ? side : { ...side, other: other.text }
   })
-  return rows
-}
 
-const split = (hunk: DiffHunk): Array<DiffEntry> => {
-  const rows: Array<DiffEntry> = [headOf(hunk)]
+const partsOf = (hunk: DiffHunk): ReadonlyArray<HunkPart> => {
+  const parts: Array<HunkPart> = []
   let removed: Array<DiffSide> = []
   let added: Array<DiffSide> = []
   const flush = () => {
-    for (let at = 0; at < Math.max(removed.length, added.length); at++)
-      rows.push({ kind: "pair", old: removed[at], new: added[at] })
+    if (removed.length > 0 || added.length > 0)
+      parts.push({ kind: "change", removed: compared(removed, added), added: compared(added, removed) })
     removed = []
     added = []
   }
@@ -72,13 +76,37 @@ const split = (hunk: DiffHunk): Array<DiffEntry> => {
     } else if (mark === "+") added.push({ number: now, text, mark })
     else {
       flush()
-      if (mark === "\\") rows.push({ kind: "note", text: text.trim() })
-      else rows.push({ kind: "pair", old: { number: old, text, mark }, new: { number: now, text, mark } })
+      if (mark === "\\") parts.push({ kind: "note", text: text.trim() })
+      else parts.push({ kind: "same", old: { number: old, text, mark }, new: { number: now, text, mark } })
     }
   })
   flush()
-  return rows
+  return parts
+}
+
+const unified = (part: HunkPart): ReadonlyArray<DiffEntry> => {
+  if (part.kind === "note") return [part]
+  if (part.kind === "same")
+    return [{ kind: "line", old: part.old.number, new: part.new.number, side: part.new }]
+  return [
+    ...part.removed.map((side) => ({ kind: "line", old: side.number, new: undefined, side }) as const),
+    ...part.added.map((side) => ({ kind: "line", old: undefined, new: side.number, side }) as const)
+  ]
+}
+
+const split = (part: HunkPart): ReadonlyArray<DiffEntry> => {
+  if (part.kind === "note") return [part]
+  if (part.kind === "same") return [{ kind: "pair", old: part.old, new: part.new }]
+  const { added, removed } = part
+  return Array.from({ length: Math.max(removed.length, added.length) }, (_, at) => ({
+    kind: "pair",
+    old: removed[at],
+    new: added[at]
+  }))
 }
 
 export const rowsOf = (hunks: ReadonlyArray<DiffHunk>, layout: Layout): ReadonlyArray<DiffEntry> =>
-  hunks.flatMap(layout === "unified" ? unified : split)
+  hunks.flatMap((hunk) => [
+    headOf(hunk),
+    ...partsOf(hunk).flatMap<DiffEntry>(layout === "unified" ? unified : split)
+  ])

@@ -1,64 +1,75 @@
-/** First steps for a user without runs. */
-import type { Project } from "@corral/domain/project/Project"
-import { useQueries } from "@tanstack/react-query"
+/** First steps for a user without runs. Each completes itself as the data changes, wherever it was done. */
 import { Link } from "@tanstack/react-router"
-import { hubApi } from "../api/Hub.ts"
-import { useProjects, useTargets } from "../api/ProjectsAndTargets.ts"
+import type { ReactNode } from "react"
+import type { StartChoice } from "../start/useStartChoice.ts"
 import { useMessages } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
 import { homeMessages } from "./messages.ts"
+import "./home.css"
 
-/** Maximum number of projects to query. Users with more projects are not new. */
-const MAX_PROJECTS = 10
+interface Props {
+  readonly choice: StartChoice
+  /** Whether the user has a device. */
+  readonly hasDevice: boolean
+  readonly onWrite: () => void
+}
 
-/** Whether any of the projects has a linked workspace. */
-const useHasWorkspace = (projects: ReadonlyArray<Project>): boolean =>
-  useQueries({
-    queries: projects.slice(0, MAX_PROJECTS).map(({ id }) => ({
-      queryKey: ["projects", "workspaces", id, "any"],
-      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-        hubApi.projects.workspaces({ params: { id }, query: { limit: 1 }, signal })
-    }))
-  }).some(({ data }) => data !== undefined && data.items.length > 0)
-
-export const FirstSteps = () => {
+export const FirstSteps = ({ choice: { places, project }, hasDevice, onWrite }: Props) => {
   const messages = useMessages(homeMessages)
-  const [projects, targets] = [useProjects(), useTargets()]
-  const [project] = projects
-  const linked = useHasWorkspace(projects)
-  const steps = [
-    {
-      name: "project",
-      done: project !== undefined,
-      way: <Link to="/projects">{messages.steps.project[0]}</Link>
-    },
-    { name: "device", done: targets.length > 0, way: <Link to="/devices">{messages.steps.device[0]}</Link> },
+  const [projectText, deviceText, workspaceText, runText] = [
+    messages.steps.project[0],
+    messages.steps.device[0],
+    messages.steps.workspace[0],
+    messages.steps.run[0]
+  ]
+  const steps: ReadonlyArray<{
+    readonly name: keyof typeof messages.steps
+    readonly done: boolean
+    readonly way: ReactNode
+  }> = [
+    { name: "project", done: project !== undefined, way: <Link to="/projects">{projectText}</Link> },
+    { name: "device", done: hasDevice, way: <Link to="/devices">{deviceText}</Link> },
     {
       name: "workspace",
-      done: linked,
+      done: places.length > 0,
       way:
         project === undefined ? (
-          <span>{messages.steps.workspace[0]}</span>
+          <span>{workspaceText}</span>
         ) : (
           <Link to="/projects/$projectId" params={{ projectId: project.id }} search={{ tab: "workspaces" }}>
-            {messages.steps.workspace[0]}
+            {workspaceText}
           </Link>
         )
     },
     // The page hides the steps after the first run.
-    { name: "run", done: false, way: <Link to="/start">{messages.steps.run[0]}</Link> }
-  ] as const
+    {
+      name: "run",
+      done: false,
+      way: (
+        <button type="button" className="link-button" onClick={onWrite}>
+          {runText}
+        </button>
+      )
+    }
+  ]
   return (
-    <>
+    <section aria-label={messages.begin}>
       <h2>{messages.begin}</h2>
-      <ol className="steps">
-        {steps.map(({ done, name, way }) => (
-          <li key={name} className={done ? "done" : undefined}>
-            {way} {done && <span aria-hidden="true">✓</span>}
-            <br />
-            <span className="quiet">{messages.steps[name][1]}</span>
+      <ol className="first-steps">
+        {steps.map(({ done, name, way }, index) => (
+          <li key={name} className={done ? "first-step first-step-done" : "first-step"}>
+            <span className="first-step-mark" aria-hidden="true">
+              {done ? <Icon name="check" size={14} /> : index + 1}
+            </span>
+            <span>
+              {way}
+              {done && <span className="hidden">, {messages.done}</span>}
+              <br />
+              <span className="quiet">{messages.steps[name][1]}</span>
+            </span>
           </li>
         ))}
       </ol>
-    </>
+    </section>
   )
 }

@@ -1,75 +1,111 @@
-/** Overview: pending approvals, active runs and recent runs, or first steps for a new user. */
-import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+/** Home: the composer of a new session, what needs the user, what works, and what has finished since the last visit. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { hubApi } from "../api/Hub.ts"
-import { useList } from "../api/Lists.ts"
+import { type RefObject, useEffect, useRef, useState } from "react"
+import { latestRunsQuery } from "../api/LatestRuns.ts"
 import { pendingCountQuery } from "../api/PendingCount.ts"
-import { RunRows } from "../runs/RunRows.tsx"
+import { targetsQuery } from "../api/ProjectsAndTargets.ts"
+import type { StartWish } from "../start/Offer.ts"
+import { useStartChoice } from "../start/useStartChoice.ts"
 import { useMessages } from "../text/Language.tsx"
-import { ListMore } from "../ui/ListMore.tsx"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
-import { Time } from "../ui/Time.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { FirstSteps } from "./FirstSteps.tsx"
+import { HomeComposer } from "./HomeComposer.tsx"
+import { useLastVisit } from "./LastVisit.ts"
+import { NeedsDecision } from "./NeedsDecision.tsx"
+import { WorkRows } from "./WorkRows.tsx"
 import { homeMessages } from "./messages.ts"
+import "./home.css"
 
-const MAX_SHOWN = 5
-const terminalStates: ReadonlyArray<string> = ["completed", "failed", "cancelled"]
+/** The change feed has no hints about new projects, shares and linked workspaces: read them again while the user sets them up. */
+const SETUP_INTERVAL_MS = 3_000
+const MAX_SHOWN = 20
 
-const Waiting = ({ waiting }: { readonly waiting: ReadonlyArray<HubApproval> }) => {
+/** Finished runs after a time, the last one first. */
+const finishedSince = (runs: ReadonlyArray<HubRun>, since: number): ReadonlyArray<HubRun> =>
+  runs
+    .filter(({ endedAt }) => endedAt !== undefined && Date.parse(endedAt) > since)
+    .toSorted((a, b) => ((a.endedAt ?? "") < (b.endedAt ?? "") ? 1 : -1))
+
+const Overview = ({ runs }: { readonly runs: ReadonlyArray<HubRun> }) => {
   const messages = useMessages(homeMessages)
-  if (waiting.length === 0) return null
+  const pending = useQuery(pendingCountQuery).data?.items ?? []
+  const since = useLastVisit()
+  const waiting = new Set(pending.map(({ runId }) => runId))
+  const working = runs.filter(({ endedAt, id }) => endedAt === undefined && !waiting.has(id))
+  const finished = finishedSince(runs, since)
   return (
     <>
-      <h2>{messages.waiting}</h2>
-      <ul className="rows" aria-label={messages.waiting}>
-        {waiting.slice(0, MAX_SHOWN).map(({ agentId, id, request, requestedAt, workspace }) => (
-          <li key={id} className="row">
-            <div className="row-main">
-              <Link to="/approvals/$approvalId" params={{ approvalId: id }} className="row-title">
-                <bdi>{request.title}</bdi>
-              </Link>
-              <span className="quiet">
-                {agentId} · {workspace}
-              </span>
-            </div>
-            <Time at={requestedAt} />
-          </li>
-        ))}
-      </ul>
+      <NeedsDecision pending={pending} runs={runs} />
+      <WorkRows label={messages.working} runs={working.slice(0, MAX_SHOWN)} />
+      <WorkRows label={messages.finished} runs={finished.slice(0, MAX_SHOWN)} />
+      <p className="home-more">
+        {pending.length + working.length + finished.length === 0 && (
+          <span className="quiet">{messages.quiet} </span>
+        )}
+        <Link to="/runs">{messages.allRuns}</Link>
+      </p>
     </>
   )
 }
 
-export const HomePage = () => {
+interface Props {
+  /** Choices of the URL. */
+  readonly search: StartWish
+  /** Whether the user came to write. */
+  readonly isStart: boolean
+}
+
+/** Focus of a page that the user opened to write, after its heading had it. */
+const useFieldFocus = (field: RefObject<HTMLTextAreaElement | null>, isWanted: boolean): void => {
+  useEffect(() => {
+    if (isWanted) field.current?.focus()
+  }, [field, isWanted])
+}
+
+/** Another project loads its workspaces while the composer stays. */
+const useOnceTrue = (condition: boolean): boolean => {
+  const [wasTrue, setTrue] = useState(condition)
+  if (condition && !wasTrue) setTrue(true)
+  return wasTrue || condition
+}
+
+export const HomePage = ({ isStart, search }: Props) => {
   const messages = useMessages(homeMessages)
-  const runs = useList(["runs", "list", {}], ({ page, signal }) => hubApi.runs.list({ query: page, signal }))
+  const runs = useQuery(latestRunsQuery)
   const pending = useQuery(pendingCountQuery)
-  // What waits stands above the runs: the runs keep their place only when both are there.
-  if (pending.isLoading || runs.isLoading)
+  const isNew = runs.data?.length === 0
+  const choice = useStartChoice(search, isNew ? SETUP_INTERVAL_MS : false)
+  const targets = useQuery({ ...targetsQuery(), refetchInterval: isNew ? SETUP_INTERVAL_MS : false })
+  const field = useRef<HTMLTextAreaElement>(null)
+  const isReady = useOnceTrue(!pending.isLoading && !runs.isLoading && !choice.isLoading)
+  useFieldFocus(field, isStart && isReady)
+  const title = isStart ? messages.startTitle : messages.title
+  // What waits stands above the runs: all parts keep their place only when all are there.
+  if (!isReady)
     return (
-      <PageFrame title={messages.title}>
+      <PageFrame title={title}>
         <Loading />
       </PageFrame>
     )
-  const active = runs.items.filter(({ state }) => !terminalStates.includes(state))
-  const ended = runs.items.filter(({ state }) => terminalStates.includes(state))
   return (
-    <PageFrame title={messages.title}>
-      <Waiting waiting={pending.data?.items ?? []} />
-      {runs.items.length === 0 && runs.error === null ? (
-        <FirstSteps />
-      ) : (
-        <>
-          <h2>{messages.running}</h2>
-          <RunRows runs={active} label={messages.running} />
-          {active.length === 0 && <p className="quiet">{messages.nothing}</p>}
-          {ended.length > 0 && <h2>{messages.recent}</h2>}
-          <RunRows runs={ended} label={messages.recent} />
-          <ListMore list={runs} empty={null} />
-        </>
-      )}
+    <PageFrame title={title}>
+      <div className={isNew ? "home home-new" : "home"}>
+        <HomeComposer choice={choice} fieldRef={field} />
+        <RefusalNote error={runs.error ?? pending.error} />
+        {isNew ? (
+          <FirstSteps
+            choice={choice}
+            hasDevice={(targets.data?.items ?? []).length > 0}
+            onWrite={() => field.current?.focus()}
+          />
+        ) : (
+          <Overview runs={runs.data ?? []} />
+        )}
+      </div>
     </PageFrame>
   )
 }

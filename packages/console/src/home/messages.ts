@@ -1,14 +1,33 @@
-/** UI text of the overview. */
+/** UI text of the home page. */
 import { bilingual } from "../text/Language.tsx"
 
 export const homeMessages = bilingual(
   {
-    title: "Overview",
-    waiting: "Needs your decision",
-    running: "Running",
-    recent: "Recent",
-    nothing: "No active runs.",
-    begin: "Get started",
+    title: "Home",
+    startTitle: "New session",
+    needsYou: "Needs your decision",
+    review: "Review",
+    allowed: "Allowed once",
+    denied: "Denied",
+    working: "Working",
+    finished: "Finished since your last visit",
+    quiet: "Nothing needs you.",
+    allRuns: "All runs",
+    project: "Project",
+    workspace: "Workspace",
+    agent: "Agent",
+    goneWorkspace: "not available on the device",
+    worktree: "Work in a separate git worktree",
+    noAgent: "No agent",
+    noAgentHint: (device: string) => `Install an agent on ${device} to start`,
+    notSignedIn: "not signed in",
+    missing: (n: number) =>
+      n === 1 ? "1 other agent: how to set it up…" : `${n} other agents: how to set them up…`,
+    noModes: "This agent and this workspace have no mode in common",
+    noProject: "Create a project to start",
+    noPlace: (project: string) => `Link a workspace to ${project} to start`,
+    begin: "Begin here",
+    done: "done",
     steps: {
       project: ["Create a project", "A project brings people, devices and workspaces together."],
       device: ["Add a device", "Agents run on your own machines, next to the code."],
@@ -16,21 +35,39 @@ export const homeMessages = bilingual(
         "Link a workspace",
         "Share the device with the project, then link one of its folders to the project."
       ],
-      run: ["Start a run", "Give an agent a task and follow it here."]
+      run: ["Ask an agent", "Write what it should do in the field above, and follow it here."]
     }
   },
   {
-    title: "概览",
-    waiting: "需要您处理",
-    running: "运行中",
-    recent: "最近",
-    nothing: "没有进行中的运行。",
-    begin: "开始使用",
+    title: "首页",
+    startTitle: "新会话",
+    needsYou: "需要您处理",
+    review: "查看",
+    allowed: "已允许一次",
+    denied: "已拒绝",
+    working: "进行中",
+    finished: "上次访问后完成",
+    quiet: "没有需要您处理的事项。",
+    allRuns: "全部运行",
+    project: "项目",
+    workspace: "工作区",
+    agent: "智能体",
+    goneWorkspace: "在设备上不可用",
+    worktree: "在独立的 git 工作树中工作",
+    noAgent: "没有智能体",
+    noAgentHint: (device: string) => `请先在 ${device} 上安装智能体`,
+    notSignedIn: "尚未登录",
+    missing: (n: number) => `另有 ${n} 个智能体：如何设置…`,
+    noModes: "此智能体与此工作区没有共同支持的模式",
+    noProject: "请先创建项目",
+    noPlace: (project: string) => `请先为 ${project} 关联工作区`,
+    begin: "从这里开始",
+    done: "已完成",
     steps: {
       project: ["创建项目", "项目将协作的人员、设备和工作区组织在一起。"],
       device: ["添加设备", "智能体在您自己的机器上、代码所在处运行。"],
       workspace: ["关联工作区", "将设备共享给项目，再把设备上的文件夹关联到项目。"],
-      run: ["启动运行", "给智能体布置任务，并在这里查看进展。"]
+      run: ["让智能体做点什么", "在上方输入任务，并在这里查看进展。"]
     }
   }
 )

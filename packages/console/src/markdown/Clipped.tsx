@@ -13,7 +13,7 @@ const STEP = 200_000
 const PIECE = 8_192
 
 /** Returns the first `most` characters and `lines` lines, cut at a line end if possible. */
-export const clipText = (text: string, most = FIRST, lines = FIRST_LINES): string => {
+const clipText = (text: string, most = FIRST, lines = FIRST_LINES): string => {
   let end = -1
   for (let line = 0; line < lines; line++) {
     const next = text.indexOf("\n", end + 1)

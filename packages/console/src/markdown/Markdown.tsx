@@ -12,7 +12,7 @@ import { visibleText } from "./visible.ts"
 import "./markdown.css"
 
 /** Allowed link protocols: web pages and email. */
-export const safeHref = (href: string | undefined): string | undefined =>
+const safeHref = (href: string | undefined): string | undefined =>
   href !== undefined && /^(https?:\/\/|mailto:)/i.test(href) ? href : undefined
 
 const Outward = ({

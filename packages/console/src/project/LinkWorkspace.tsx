@@ -31,6 +31,7 @@ export const LinkWorkspaceDialog = ({ onLinked, projectId, targets }: Props) => 
   return (
     <FormDialog
       trigger={messages.linkWorkspace}
+      triggerClass="button primary"
       title={messages.linkWorkspace}
       submit={messages.linkWorkspace}
       onSubmit={link}

@@ -12,7 +12,9 @@ import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { ShortId } from "../ui/ShortId.tsx"
+import { RowMain } from "../ui/RowMain.tsx"
+import { RowMenu, RowMenuItem } from "../ui/RowMenu.tsx"
+import { useAction } from "../ui/useAction.ts"
 import { projectMessages } from "./messages.ts"
 
 const roleIn = (text: string): ProjectRole => projectRoles.find((role) => role === text) ?? "viewer"
@@ -47,6 +49,7 @@ const AddMember = ({ onAdded, projectId }: AddMemberProps) => {
     <div className="part-actions">
       <FormDialog
         trigger={messages.addMember}
+        triggerClass="button primary"
         title={messages.addMember}
         submit={messages.addMember}
         onSubmit={add}
@@ -74,36 +77,43 @@ interface MemberRowProps {
 const MemberRow = ({ isAdmin, member, onRemove, onRole }: MemberRowProps) => {
   const messages = useMessages(projectMessages)
   const { user } = useCurrentUser()
+  const removal = useAction()
   return (
     <li className="row">
-      <span className="row-main">
-        <bdi>{member.name}</bdi>{" "}
-        {member.userId === user.id && <span className="quiet">({messages.you})</span>}{" "}
-        <ShortId id={member.userId} />
-      </span>
+      <RowMain
+        name={member.name}
+        suffix={member.userId === user.id ? <span className="quiet">({messages.you})</span> : undefined}
+      >
+        {messages.roleHints[member.role]}
+      </RowMain>
       <div className="row-side">
         {isAdmin ? (
-          <>
-            <select
-              className="short"
-              aria-label={messages.roleOf(member.name)}
-              value={member.role}
-              onChange={({ currentTarget: { value } }) => onRole(roleIn(value))}
-            >
-              <RoleOptions />
-            </select>
-            <ConfirmDialog
-              trigger={messages.removeMember}
-              title={messages.removeMemberTitle(member.name)}
-              confirm={messages.removeMember}
-              onConfirm={onRemove}
-            >
-              {messages.removeMemberText}
-            </ConfirmDialog>
-          </>
+          <select
+            className="short"
+            aria-label={messages.roleOf(member.name)}
+            value={member.role}
+            onChange={({ currentTarget: { value } }) => onRole(roleIn(value))}
+          >
+            <RoleOptions />
+          </select>
         ) : (
-          <span className="badge plain">{messages.roles[member.role]}</span>
+          <span>{messages.roles[member.role]}</span>
         )}
+        <RowMenu of={member.name} id={member.userId}>
+          {isAdmin && (
+            <RowMenuItem icon="remove" onSelect={() => removal.setOpen(true)}>
+              {messages.removeMember}
+            </RowMenuItem>
+          )}
+        </RowMenu>
+        <ConfirmDialog
+          action={removal}
+          title={messages.removeMemberTitle(member.name)}
+          confirm={messages.removeMember}
+          onConfirm={onRemove}
+        >
+          {messages.removeMemberText}
+        </ConfirmDialog>
       </div>
     </li>
   )

@@ -7,6 +7,7 @@ import { CorralError } from "@corral/client/http/CorralError"
 import { isAtLeast, projectQuery } from "../api/ProjectsAndTargets.ts"
 import { RunList } from "../runs/RunList.tsx"
 import { useMessages } from "../text/Language.tsx"
+import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { ProjectMembersTab } from "./ProjectMembers.tsx"
@@ -33,6 +34,7 @@ export const ProjectPage = ({ projectId, tab }: Props) => {
     return (
       <PageFrame title={messages.title} above={above}>
         <RefusalNote error={error} />
+        {error === null && <Loading />}
       </PageFrame>
     )
   const start = isAtLeast(project.role, "member") && (
@@ -42,7 +44,7 @@ export const ProjectPage = ({ projectId, tab }: Props) => {
   )
   return (
     <PageFrame title={project.name} above={above} actions={start}>
-      {project.description !== undefined && <p className="quiet">{project.description}</p>}
+      {project.description !== undefined && <p className="page-hint">{project.description}</p>}
       <Tabs.Root
         value={tabs.find((each) => each === tab) ?? "sessions"}
         onValueChange={(next: string) =>

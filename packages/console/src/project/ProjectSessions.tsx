@@ -35,6 +35,7 @@ export const ProjectSessionsTab = ({ project }: { readonly project: Project }) =
         <div className="part-actions">
           <FormDialog
             trigger={messages.newSession}
+            triggerClass="button primary"
             title={messages.newSession}
             submit={messages.newSession}
             onSubmit={create}
@@ -53,7 +54,7 @@ export const ProjectSessionsTab = ({ project }: { readonly project: Project }) =
                 <bdi>{title}</bdi>
               </Link>
               <div className="row-side">
-                <StateBadge state={state} />
+                {state !== "active" && <StateBadge state={state} />}
                 <Time at={updatedAt} />
               </div>
             </li>

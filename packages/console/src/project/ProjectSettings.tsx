@@ -1,17 +1,16 @@
-/** Settings of a project: name, visibility, approval policy and deletion. */
-import type { Approvers, Project } from "@corral/domain/project/Project"
+/** Settings of a project: name, visibility, policies and deletion. */
+import type { Project } from "@corral/domain/project/Project"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
 import { isAtLeast } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
-import { Field, textIn } from "../ui/Field.tsx"
+import { textIn } from "../ui/Field.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { PolicyFields, policiesIn } from "./PolicyFields.tsx"
 import { ProjectFields } from "./ProjectFields.tsx"
 import { projectMessages } from "./messages.ts"
-
-const approvers: ReadonlyArray<Approvers> = ["member", "admin", "owner"]
 
 export const ProjectSettingsTab = ({ project }: { readonly project: Project }) => {
   const messages = useMessages(projectMessages)
@@ -27,10 +26,7 @@ export const ProjectSettingsTab = ({ project }: { readonly project: Project }) =
           name: textIn(form, "name"),
           description: textIn(form, "description"),
           visibility: textIn(form, "visibility") === "internal" ? "internal" : "private",
-          approvals: {
-            approvers: approvers.find((each) => each === textIn(form, "approvers")) ?? "member",
-            ownRequests: form.has("ownRequests")
-          }
+          ...policiesIn(form)
         }
       }),
     onSuccess: changed
@@ -53,19 +49,7 @@ export const ProjectSettingsTab = ({ project }: { readonly project: Project }) =
       >
         <fieldset className="form" disabled={!isAtLeast(project.role, "admin")}>
           <ProjectFields project={project} />
-          <Field label={messages.policy}>
-            <select name="approvers" defaultValue={project.approvals.approvers}>
-              {approvers.map((each) => (
-                <option key={each} value={each}>
-                  {messages.approvers[each]}
-                </option>
-              ))}
-            </select>
-          </Field>
-          <label className="choice">
-            <input type="checkbox" name="ownRequests" defaultChecked={project.approvals.ownRequests} />
-            {messages.ownRequests}
-          </label>
+          <PolicyFields project={project} />
           <RefusalNote error={save.error} />
           <div className="form-actions">
             <button type="submit" className="button primary" disabled={save.isPending}>

@@ -8,6 +8,7 @@ import { useList } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
+import { RowMain } from "../ui/RowMain.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
 import { LinkWorkspaceDialog } from "./LinkWorkspace.tsx"
@@ -34,7 +35,7 @@ export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly proje
         </div>
       )}
       {isAdmin && targets.length === 0 && (
-        <p>
+        <p className="page-hint">
           {messages.noTargets} <Link to="/devices">{messages.toDevices}</Link>
         </p>
       )}
@@ -44,11 +45,7 @@ export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly proje
             const target = targets.find(({ id: each }) => each === link.targetId)
             return (
               <li key={`${link.targetId}/${link.workspace}`} className="row">
-                <div className="row-main">
-                  <strong>{link.workspace}</strong>
-                  <br />
-                  <span className="quiet">{target?.name ?? link.targetId}</span>
-                </div>
+                <RowMain name={link.workspace}>{target?.name ?? messages.goneDevice}</RowMain>
                 <div className="row-side">
                   {target !== undefined && <StateBadge state={target.state} />}
                   <Time at={link.addedAt} />

@@ -57,7 +57,7 @@ export const ProjectsPage = () => {
                 {description !== undefined && <span className="quiet">{description}</span>}
               </div>
               <div className="row-side">
-                <span className="badge plain">{messages.roles[role]}</span>
+                <span className="quiet">{messages.roles[role]}</span>
                 <Time at={updatedAt} />
               </div>
             </li>
@@ -69,7 +69,9 @@ export const ProjectsPage = () => {
         empty={
           <>
             <p>{messages.none}</p>
-            <p>{messages.noneHint}</p>
+            <p>
+              {messages.noneHint} {messages.noneNext}
+            </p>
           </>
         }
       />

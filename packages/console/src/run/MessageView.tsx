@@ -1,7 +1,7 @@
-/** Message of a run: streamed Markdown, in which each complete segment renders once. Reasoning is collapsed. */
+/** Text of a run: streamed Markdown, in which each complete segment renders once. Reasoning is folded. */
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { memo } from "react"
+import { memo, useState } from "react"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { Markdown } from "../markdown/Markdown.tsx"
 import { splitMarkdown } from "../markdown/segments.ts"
@@ -37,7 +37,7 @@ const Growing = ({ text, skipped }: { readonly text: string; readonly skipped: n
 }
 
 /** A very long text is also rendered in segments, each small enough for the parser. */
-const Finished = ({ text }: { readonly text: string }) =>
+export const FinishedText = ({ text }: { readonly text: string }) =>
   text.length <= 16_000 ? (
     <Markdown text={text} />
   ) : (
@@ -60,8 +60,8 @@ interface Props {
 
 export const MessageView = memo(({ block, isOver, runId }: Props) => {
   const messages = useMessages(runMessages)
+  const [isOpen, setOpen] = useState(false)
   const { body, channel, partial, role } = block
-  const who = role === "user" ? messages.you : role === "system" ? messages.system : messages.agentSays
   const content = (
     <>
       {body.skipped > 0 && <p className="quiet">{messages.earlier}</p>}
@@ -71,28 +71,31 @@ export const MessageView = memo(({ block, isOver, runId }: Props) => {
       ) : partial ? (
         <Growing text={body.text} skipped={body.skipped} />
       ) : (
-        <Finished text={body.text} />
+        <FinishedText text={body.text} />
       )}
       {!partial && isClipped(body) && <p className="quiet">{messages.rest}</p>}
       {isClipped(body) && (!partial || isOver) && (
         <WholeText runId={runId} bounded={body} name={`message ${block.seq}`} of={textOf(block)} />
       )}
-      {partial && <p className="partial">{isOver ? messages.unfinished : `● ${messages.writing}`}</p>}
+      {partial && isOver && <p className="partial">{messages.unfinished}</p>}
     </>
   )
   if (channel === "reasoning")
     return (
-      <details className="message message-reasoning">
-        <summary>
-          {messages.thinking}
-          {partial && !isOver && <span className="partial"> ● {messages.writing}</span>}
-        </summary>
-        {content}
+      <details
+        className="message message-reasoning"
+        open={isOpen}
+        onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+      >
+        <summary>{messages.thinking}</summary>
+        {isOpen && content}
       </details>
     )
   return (
     <div className={`message message-${role}`}>
-      <p className="block-who">{who}</p>
+      {role !== "assistant" && (
+        <p className="message-who">{role === "user" ? messages.you : messages.system}</p>
+      )}
       {content}
     </div>
   )

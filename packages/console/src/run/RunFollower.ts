@@ -38,7 +38,7 @@ export interface FollowedRunSummary {
 /** Time for folding in one frame. */
 const FRAME_MS = 6
 /** Shortest time between two notifications. Faster text is not readable. */
-const NOTIFY_EVERY_MS = 40
+const NOTIFY_EVERY_MS = 50
 /** A long list takes longer to lay out: that time grows by 1 ms for this number of blocks. */
 const BLOCKS_PER_MS = 250
 /** Events that are read ahead of folding. */

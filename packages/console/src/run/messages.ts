@@ -8,25 +8,10 @@ const seconds = (millis: number) => count(Math.ceil(millis / 1_000))
 export const runMessages = bilingual(
   {
     run: "Run",
+    toSession: "View session",
     runs: "Runs",
-    timeline: "Timeline",
     diff: "Changes",
-    artifacts: "Artifacts",
-    raw: "Raw log",
-    agent: "Agent",
-    target: "Device",
-    workspace: "Workspace",
-    mode: "Mode",
-    model: "Model",
-    since: "Since",
-    ended: "Ended",
-    usage: "Usage",
-    tokens: (input: number, output: number) => `${count(input)} in, ${count(output)} out`,
-    turns: (n: number) => (n === 1 ? "1 turn" : `${n} turns`),
     worktree: "in a separate worktree",
-    cancel: "Cancel run",
-    cancelTitle: "Cancel this run?",
-    cancelText: "The agent and its processes stop. Completed work is kept.",
     connection: {
       connecting: "Connecting…",
       live: "Live",
@@ -35,14 +20,10 @@ export const runMessages = bilingual(
       refused: "Can't follow this run."
     },
     retry: "Retry now",
-    latest: "Jump to latest",
-    empty: "No activity yet.",
     dropped: (n: number) => `${count(n)} earlier entries are not shown here. See the raw log.`,
     you: "Message",
-    agentSays: "Agent",
     system: "System",
     thinking: "Reasoning",
-    writing: "still writing",
     unfinished: "This message is incomplete.",
     earlier: "The start of this long text is not shown.",
     rest: "Only the start is shown.",
@@ -58,14 +39,6 @@ export const runMessages = bilingual(
     output: "Output",
     noOutput: "No output.",
     exit: (code: number) => `exit code ${code}`,
-    toolStates: {
-      started: "running",
-      waiting: "needs approval",
-      completed: "done",
-      failed: "failed",
-      denied: "denied",
-      cancelled: "cancelled"
-    },
     fileChanges: {
       read: "read",
       created: "created",
@@ -73,20 +46,7 @@ export const runMessages = bilingual(
       deleted: "deleted",
       renamed: "renamed"
     },
-    proposes: "Proposed change to",
-    diffReady: (files: number) => (files === 1 ? "1 changed file" : `${files} changed files`),
-    seeDiff: "View changes",
     artifact: "Artifact",
-    preview: "Preview",
-    openPreview: "Open preview",
-    previewWhere: (device: string) => `Opens only in a browser on ${device === "" ? "the device" : device}.`,
-    previewMembers: "Only project members can open it.",
-    previewBlocked: "No new tab?",
-    previewLink: "Open it here (once, within a minute).",
-    previewClosed: "The preview is closed.",
-    previewOffline: (device: string) =>
-      `${device === "" ? "The device" : device} is disconnected. Start its Edge to open the preview.`,
-    previewNoAddress: "The device reported no address.",
     approval: "Approval",
     toApproval: "View approval",
     warning: "Warning",
@@ -97,13 +57,7 @@ export const runMessages = bilingual(
       const when = delayMs === undefined ? "" : ` in ${seconds(delayMs)} s`
       return `Model call failed: ${reason}. Retrying${when}${which}.`
     },
-    started: "Agent started",
     projectSettings: { ignored: "Project settings ignored:", enabled: "Project settings enabled:" },
-    endings: {
-      completed: "Run completed.",
-      failed: "Run failed.",
-      cancelled: "Run cancelled."
-    },
     gap: (from: number, to: number) =>
       from === to
         ? `Event ${from} is missing. The Hub no longer stores it.`
@@ -111,36 +65,15 @@ export const runMessages = bilingual(
     say: "Message to the agent",
     sayHint: "Press Ctrl+Enter to send.",
     send: "Send",
-    sent: "Sent.",
-    noArtifacts: "No artifacts yet.",
     bytes: (n: number) => `${count(n)} bytes`,
-    rawHint: "All events as stored by the Hub, including types that this console doesn't recognize.",
-    unknown: (n: number) => (n === 1 ? "1 unrecognized event" : `${count(n)} unrecognized events`),
-    more: "Show more",
-    noEvents: "No events.",
-    announced: { waiting_approval: "Run needs your decision.", running: "Run resumed." }
+    unknown: (n: number) => (n === 1 ? "1 unrecognized event" : `${count(n)} unrecognized events`)
   },
   {
     run: "运行",
+    toSession: "查看会话",
     runs: "运行",
-    timeline: "时间线",
     diff: "更改",
-    artifacts: "产物",
-    raw: "原始日志",
-    agent: "智能体",
-    target: "设备",
-    workspace: "工作区",
-    mode: "模式",
-    model: "模型",
-    since: "开始于",
-    ended: "结束于",
-    usage: "用量",
-    tokens: (input: number, output: number) => `输入 ${count(input)}，输出 ${count(output)}`,
-    turns: (n: number) => `${n} 轮`,
     worktree: "在独立的工作树中",
-    cancel: "取消运行",
-    cancelTitle: "要取消此次运行吗？",
-    cancelText: "智能体及其进程将停止，已完成的内容会保留。",
     connection: {
       connecting: "连接中…",
       live: "实时",
@@ -149,14 +82,10 @@ export const runMessages = bilingual(
       refused: "无法查看此运行的实时进展。"
     },
     retry: "立即重试",
-    latest: "跳到最新",
-    empty: "还没有活动。",
     dropped: (n: number) => `较早的 ${count(n)} 项未在此显示，请查看原始日志。`,
     you: "消息",
-    agentSays: "智能体",
     system: "系统",
     thinking: "思考过程",
-    writing: "正在输入",
     unfinished: "这条消息不完整。",
     earlier: "未显示这段长文本的开头。",
     rest: "仅显示开头部分。",
@@ -172,14 +101,6 @@ export const runMessages = bilingual(
     output: "输出",
     noOutput: "没有输出。",
     exit: (code: number) => `退出码 ${code}`,
-    toolStates: {
-      started: "执行中",
-      waiting: "需要审批",
-      completed: "完成",
-      failed: "失败",
-      denied: "被拒绝",
-      cancelled: "已取消"
-    },
     fileChanges: {
       read: "已读取",
       created: "已创建",
@@ -187,20 +108,7 @@ export const runMessages = bilingual(
       deleted: "已删除",
       renamed: "已重命名"
     },
-    proposes: "建议更改",
-    diffReady: (files: number) => `${files} 个文件有更改`,
-    seeDiff: "查看更改",
     artifact: "产物",
-    preview: "预览",
-    openPreview: "打开预览",
-    previewWhere: (device: string) => `只能在${device === "" ? "该设备" : ` ${device} `}上的浏览器中打开。`,
-    previewMembers: "仅项目成员可以打开。",
-    previewBlocked: "没有打开新标签页？",
-    previewLink: "在此打开（一分钟内有效，仅一次）。",
-    previewClosed: "预览已关闭。",
-    previewOffline: (device: string) =>
-      `${device === "" ? "该设备" : `${device} `}未连接。请启动其 Edge 以打开预览。`,
-    previewNoAddress: "设备未上报地址。",
     approval: "审批",
     toApproval: "查看审批",
     warning: "警告",
@@ -211,20 +119,12 @@ export const runMessages = bilingual(
       const when = delayMs === undefined ? "正在重试" : `${seconds(delayMs)} 秒后重试`
       return `模型调用失败：${reason}。${when}${which}。`
     },
-    started: "智能体已启动",
     projectSettings: { ignored: "已忽略项目设置：", enabled: "已启用项目设置：" },
-    endings: { completed: "运行已完成。", failed: "运行失败。", cancelled: "运行已取消。" },
     gap: (from: number, to: number) => `缺少事件 ${from} 至 ${to}，Hub 已不再保存。`,
     say: "发给智能体的消息",
     sayHint: "按 Ctrl+Enter 发送。",
     send: "发送",
-    sent: "已发送。",
-    noArtifacts: "还没有产物。",
     bytes: (n: number) => `${count(n)} 字节`,
-    rawHint: "Hub 保存的全部事件，包括此控制台无法识别的类型。",
-    unknown: (n: number) => `${count(n)} 个无法识别的事件`,
-    more: "显示更多",
-    noEvents: "没有事件。",
-    announced: { waiting_approval: "运行需要您处理。", running: "运行已继续。" }
+    unknown: (n: number) => `${count(n)} 个无法识别的事件`
   }
 )

@@ -1,10 +1,11 @@
 /** Rows of runs: prompt, state, agent and device. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
-import { useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
+import { useAgentName, useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { runStatus } from "../status/SessionStatus.ts"
+import { StatusMark } from "../status/StatusMark.tsx"
 import { useMessages } from "../text/Language.tsx"
-import { ShortId } from "../ui/ShortId.tsx"
-import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
 import { runsMessages } from "./messages.ts"
 
@@ -12,23 +13,26 @@ import { runsMessages } from "./messages.ts"
 export const promptTitle = (text: string): string =>
   (text.split("\n").find((line) => line.trim() !== "") ?? "").trim().slice(0, 200)
 
+/** The state of a run in a list says whether it waits for an approval. */
+const noApprovals: ReadonlySet<HubRun["id"]> = new Set()
+
 const RunRow = ({ run }: { readonly run: HubRun }) => {
   const project = useProjectName(run.projectId)
+  const agent = useAgentName(run.targetId, run.agentId)
   const target = useTargetName(run.targetId)
   return (
     <li className="row">
       <div className="row-main">
         <Link to="/runs/$runId" params={{ runId: run.id }} className="row-title">
-          <bdi>{promptTitle(run.input.text)}</bdi>
+          <bdi>{visibleLine(promptTitle(run.input.text))}</bdi>
         </Link>
         <span className="quiet">
-          {[project, run.agentId, target, run.workspace].filter((part) => part !== undefined).join(" · ")}
+          {[project, agent, target, run.workspace].filter((part) => part !== undefined).join(" · ")}
         </span>
       </div>
       <div className="row-side">
-        <StateBadge state={run.state} />
+        <StatusMark status={runStatus(run, noApprovals)} />
         <Time at={run.createdAt} />
-        <ShortId id={run.id} />
       </div>
     </li>
   )

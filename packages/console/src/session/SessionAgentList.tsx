@@ -1,26 +1,28 @@
 /** Agents of a session, each with its device and workspace. */
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Session } from "@corral/domain/session/Session"
-import { useQueryClient } from "@tanstack/react-query"
-import { Link } from "@tanstack/react-router"
+import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
 import { useTargetName } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { RowMain } from "../ui/RowMain.tsx"
 import { AddSessionAgent } from "./AddSessionAgent.tsx"
 import { sessionMessages } from "./messages.ts"
 
 interface RowProps {
-  readonly session: Session
   readonly agent: AgentInstance
+  /** Whether messages without a recipient go to it. */
+  readonly isDefault: boolean
   readonly mayWrite: boolean
+  readonly onDefault: () => void
   readonly onRemove: () => Promise<void>
 }
 
-const AgentRow = ({ agent, mayWrite, onRemove, session: { id, projectId } }: RowProps) => {
+const AgentRow = ({ agent, isDefault, mayWrite, onDefault, onRemove }: RowProps) => {
   const messages = useMessages(sessionMessages)
-  const { agentId, label, targetId, workspace } = agent
+  const { label, targetId, workspace } = agent
   const target = useTargetName(targetId)
   return (
     <li className="row">
@@ -29,13 +31,13 @@ const AgentRow = ({ agent, mayWrite, onRemove, session: { id, projectId } }: Row
       </RowMain>
       {mayWrite && (
         <div className="row-side">
-          <Link
-            to="/start"
-            search={{ projectId, sessionId: id, targetId, workspace, agentId }}
-            className="button small"
-          >
-            {messages.startWith}
-          </Link>
+          {isDefault ? (
+            <span className="badge">{messages.isDefault}</span>
+          ) : (
+            <button type="button" className="button small" onClick={onDefault}>
+              {messages.makeDefault}
+            </button>
+          )}
           <ConfirmDialog
             trigger={messages.removeAgent}
             title={messages.removeTitle(label)}
@@ -61,6 +63,11 @@ export const SessionAgentList = ({ mayWrite, session }: Props) => {
   const client = useQueryClient()
   const { agents, id } = session
   const refresh = () => client.invalidateQueries({ queryKey: ["sessions", "one", id] })
+  const makeDefault = useMutation({
+    mutationFn: (agent: AgentInstance) =>
+      hubApi.sessions.update({ params: { id }, payload: { defaultAgentInstanceId: agent.id } }),
+    onSettled: refresh
+  })
   const remove = async (agent: AgentInstance): Promise<void> => {
     await hubApi.sessions.removeAgent({ params: { id }, query: { agentInstanceId: agent.id } })
     await refresh()
@@ -72,11 +79,18 @@ export const SessionAgentList = ({ mayWrite, session }: Props) => {
       ) : (
         <ul className="rows" aria-label={messages.agents}>
           {agents.map((agent) => (
-            <AgentRow key={agent.id} {...{ agent, mayWrite, session }} onRemove={() => remove(agent)} />
+            <AgentRow
+              key={agent.id}
+              {...{ agent, mayWrite }}
+              isDefault={agent.id === session.defaultAgentInstanceId}
+              onDefault={() => makeDefault.mutate(agent)}
+              onRemove={() => remove(agent)}
+            />
           ))}
         </ul>
       )}
-      {mayWrite && <AddSessionAgent session={session} onAdded={refresh} />}
+      <RefusalNote error={makeDefault.error} />
+      {mayWrite && <AddSessionAgent session={session} />}
     </>
   )
 }

@@ -1,96 +1,149 @@
-/** Page of a session: messages, agents and runs. */
+/** Page of a session: its thread, with the composer or a pending approval below, and the side panel. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { SessionId } from "@corral/domain/identity/Ids"
+import type { Message } from "@corral/domain/session/Message"
 import type { Session, UpdateSession } from "@corral/domain/session/Session"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
+import { useCallback } from "react"
 import { hubApi } from "../api/Hub.ts"
-import { useCanWork, useProjectName } from "../api/ProjectsAndTargets.ts"
-import { RunList } from "../runs/RunList.tsx"
+import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { useCanWork } from "../api/ProjectsAndTargets.ts"
+import { ApprovalDock } from "../approval/ApprovalDock.tsx"
+import { Composer } from "../composer/Composer.tsx"
+import { QueuedMessages } from "../composer/QueuedMessages.tsx"
+import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { Field, textIn } from "../ui/Field.tsx"
-import { FormDialog } from "../ui/FormDialog.tsx"
+import { DeviceBanner } from "../thread/DeviceBanner.tsx"
+import { DeviceName } from "../thread/DeviceName.tsx"
+import { PanelButtons } from "../thread/PanelButtons.tsx"
+import { ReadMarker } from "../thread/ReadMarker.tsx"
+import { ThreadMenu } from "./ThreadMenu.tsx"
+import { SidePanel } from "../thread/SidePanel.tsx"
+import { StopButton } from "../thread/StopButton.tsx"
+import { ThreadEntries } from "../thread/ThreadEntries.tsx"
+import { ThreadFrame } from "../thread/ThreadFrame.tsx"
+import { StateAnnouncement, ThreadState } from "../thread/ThreadState.tsx"
+import { type ThreadPanel, useThreadPanel } from "../thread/useThreadPanel.ts"
+import { useStop } from "../thread/useStop.ts"
+import { useThread } from "../thread/useThread.ts"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { StateBadge } from "../ui/StateBadge.tsx"
-import { SessionAgentList } from "./SessionAgentList.tsx"
-import { SessionMessageLog, useSessionMessages } from "./SessionMessages.tsx"
 import { sessionMessages } from "./messages.ts"
-import "./session.css"
 
-interface ActionsProps {
-  readonly session: Session
-  readonly onUpdate: (change: UpdateSession) => Promise<unknown>
-}
-
-const SessionActions = ({ onUpdate, session }: ActionsProps) => {
-  const messages = useMessages(sessionMessages)
-  const { id: sessionId, projectId, state, title } = session
-  const isActive = state === "active"
-  return (
-    <>
-      <FormDialog
-        trigger={messages.rename}
-        title={messages.rename}
-        submit={messages.save}
-        onSubmit={(form) => onUpdate({ title: textIn(form, "title") })}
-      >
-        <Field label={messages.name}>
-          <input name="title" required maxLength={200} defaultValue={title} autoComplete="off" />
-        </Field>
-      </FormDialog>
-      {state !== "closed" && (
-        <button
-          type="button"
-          className="button"
-          // The page shows a failure of the update.
-          onClick={() => void onUpdate({ state: isActive ? "archived" : "active" }).catch(() => undefined)}
-        >
-          {isActive ? messages.archive : messages.activate}
-        </button>
-      )}
-      {isActive && (
-        <Link to="/start" search={{ projectId, sessionId }} className="button">
-          {messages.start}
-        </Link>
-      )}
-    </>
-  )
-}
-
-interface ContentProps {
-  readonly session: Session
-  readonly mayWrite: boolean
-}
-
-const SessionContent = ({ mayWrite, session }: ContentProps) => {
-  const messages = useMessages(sessionMessages)
-  // The agents and runs below keep their place only when the messages are there.
-  if (useSessionMessages(session.id).isLoading) return <Loading />
-  return (
-    <div className="columns">
-      <section aria-label={messages.messages}>
-        <h2>{messages.messages}</h2>
-        <SessionMessageLog session={session} mayWrite={mayWrite} />
-      </section>
-      <div>
-        <section aria-label={messages.agents}>
-          <h2>{messages.agents}</h2>
-          <SessionAgentList session={session} mayWrite={mayWrite} />
-        </section>
-        <section aria-label={messages.runs}>
-          <h2>{messages.runs}</h2>
-          <RunList filter={{ sessionId: session.id }} />
-        </section>
-      </div>
-    </div>
-  )
-}
-
-export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
-  const messages = useMessages(sessionMessages)
+/** Sends a message of this page: a prompt again, or the comments of a review. */
+const useSend = (id: SessionId) => {
   const client = useQueryClient()
+  const keyOf = useIdempotencyKey()
+  return useMutation({
+    mutationFn: (payload: Pick<Message, "text"> & Partial<Pick<Message, "to" | "mode" | "model">>) =>
+      hubApi.sessions.addMessage({ params: { id }, headers: keyOf(payload), payload }),
+    onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
+  })
+}
+
+const again = ({ mode, model, text, to }: Message) => ({
+  text,
+  ...(to === undefined ? {} : { to }),
+  ...(mode === undefined ? {} : { mode }),
+  ...(model === undefined ? {} : { model })
+})
+
+interface ThreadProps {
+  readonly session: Session
+  readonly panel: ThreadPanel
+}
+
+const SessionThread = ({ panel, session }: ThreadProps) => {
+  const client = useQueryClient()
+  const thread = useThread(session)
+  const stop = useStop()
+  const send = useSend(session.id)
+  const update = useMutation({
+    mutationFn: (payload: UpdateSession) => hubApi.sessions.update({ params: { id: session.id }, payload }),
+    onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
+  })
+  const mayWork = useCanWork(session.projectId)
+  const mayWrite = mayWork && session.state === "active"
+  const { active, approvals, newest, queued, runs, runsById, since, status } = thread
+  const agent = session.agents.find(({ id }) => id === session.defaultAgentInstanceId)
+  const ofDefault = active.filter(({ prompts: [first] }) => first?.to === agent?.id)
+  const onStop = () => stop.mutate((ofDefault.length === 0 ? active : ofDefault).map(({ runId }) => runId))
+  const { mutate } = send
+  const onAgain = useCallback((prompt: Message) => mutate(again(prompt)), [mutate])
+  const shownRun = runs.find(({ id }) => id === panel.runId) ?? runs[0]
+  return (
+    <ThreadFrame
+      title={visibleLine(session.title, 120)}
+      head={
+        <>
+          <ThreadState status={status} since={since} />
+          {agent !== undefined && <DeviceName deviceId={agent.targetId} workspace={agent.workspace} />}
+          {mayWork && active.length > 0 && <StopButton isBusy={stop.isPending} onStop={onStop} />}
+          {runs.length > 0 && <PanelButtons tab={panel.tab} onTab={panel.open} />}
+          <ThreadMenu {...{ mayWork, newest, session }} onUpdate={update.mutateAsync} />
+        </>
+      }
+      banner={
+        <>
+          <StateAnnouncement status={status} />
+          <DeviceBanner deviceId={agent?.targetId} isWorking={active.length > 0} />
+        </>
+      }
+      dock={
+        <>
+          <RefusalNote error={stop.error ?? send.error ?? update.error} />
+          <ApprovalDock approvals={approvals} />
+          <Composer session={session} isWorking={ofDefault.length > 0} onStop={onStop} />
+        </>
+      }
+      onClosePanel={() => panel.open(undefined)}
+      panel={
+        panel.tab !== undefined && shownRun !== undefined ? (
+          <SidePanel
+            run={shownRun}
+            runs={runs}
+            tab={panel.tab}
+            onTab={panel.open}
+            onRun={panel.show}
+            onClose={() => panel.open(undefined)}
+            {...(mayWrite ? { onComments: (text: string) => send.mutateAsync({ text }) } : {})}
+          />
+        ) : undefined
+      }
+    >
+      {thread.isLoading ? (
+        <Loading />
+      ) : (
+        <ThreadEntries
+          entries={thread.entries}
+          session={session}
+          runs={runsById}
+          onEarlier={thread.more}
+          isLoading={thread.isLoadingMore}
+          onPanel={panel.openRun}
+          onAgain={mayWrite ? onAgain : undefined}
+        />
+      )}
+      <RefusalNote error={thread.error} />
+      <QueuedMessages session={session} messages={queued} mayWrite={mayWrite} />
+      <ReadMarker session={session} newest={newest} />
+    </ThreadFrame>
+  )
+}
+
+interface Props {
+  readonly sessionId: string
+  /** Search parameters. */
+  readonly panel?: string | undefined
+  readonly run?: string | undefined
+}
+
+export const SessionPage = ({ panel, run, sessionId }: Props) => {
+  const messages = useMessages(sessionMessages)
   const id = sessionId as SessionId
+  const threadPanel = useThreadPanel(panel, run as HubRun["id"] | undefined)
   const {
     data: session,
     error,
@@ -99,12 +152,6 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
     queryKey: ["sessions", "one", id],
     queryFn: ({ signal }) => hubApi.sessions.get({ params: { id }, signal })
   })
-  const update = useMutation({
-    mutationFn: (payload: UpdateSession) => hubApi.sessions.update({ params: { id }, payload }),
-    onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
-  })
-  const project = useProjectName(session?.projectId)
-  const mayWork = useCanWork(session?.projectId)
   if (session === undefined)
     return (
       <PageFrame title={messages.title} above={<Link to="/projects">{messages.project}</Link>}>
@@ -112,25 +159,5 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
         <RefusalNote error={error} />
       </PageFrame>
     )
-  const { projectId, state, title } = session
-  const isActive = state === "active"
-  return (
-    <PageFrame
-      title={title}
-      above={
-        <Link to="/projects/$projectId" params={{ projectId }}>
-          {project ?? projectId}
-        </Link>
-      }
-      actions={mayWork && <SessionActions session={session} onUpdate={update.mutateAsync} />}
-    >
-      <RefusalNote error={update.error} />
-      {!isActive && (
-        <p>
-          <StateBadge state={state} /> {messages.readOnly}
-        </p>
-      )}
-      <SessionContent session={session} mayWrite={isActive && mayWork} />
-    </PageFrame>
-  )
+  return <SessionThread session={session} panel={threadPanel} />
 }

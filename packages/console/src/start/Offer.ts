@@ -1,4 +1,4 @@
-/** Choices for a new run: devices, workspaces, agents and modes that are linked and offered. Pure. */
+/** Choices for new work: devices, workspaces, agents and modes that are linked and offered. Pure. */
 import type { Agent } from "@corral/domain/run/Agent"
 import type { Target } from "@corral/domain/device/Device"
 import type { WorkspaceLink } from "@corral/domain/project/Project"
@@ -31,6 +31,24 @@ export const workspacesOn = (
       offered: target?.workspaces.find(({ id }) => id === workspace)
     }))
 
+/** A linked workspace on its device. */
+export interface WorkPlace {
+  readonly target: Target
+  readonly workspace: OfferedWorkspace
+}
+
+/** All workspaces of a project, those of online devices first. */
+export const placesOf = (
+  targets: ReadonlyArray<Target>,
+  links: ReadonlyArray<WorkspaceLink>
+): ReadonlyArray<WorkPlace> =>
+  targetsFor(targets, links).flatMap((target) =>
+    workspacesOn(target, links).map((workspace) => ({ target, workspace }))
+  )
+
+/** Whether work can be sent there, now or when its device is online. */
+export const isUsable = ({ workspace: { offered } }: WorkPlace): boolean => offered?.available === true
+
 /** Available agents first, otherwise in the order of the device. */
 export const agentsOn = (target: Target | undefined): ReadonlyArray<Agent> =>
   (target?.agents ?? []).toSorted((a, b) => Number(b.available) - Number(a.available))
@@ -45,3 +63,39 @@ export const startModes = (
 /** Default mode: `ask`, or the most restrictive one. */
 export const usualMode = (modes: ReadonlyArray<RunMode>): RunMode | undefined =>
   modes.includes("ask") ? "ask" : modes[0]
+
+/** What a user wants, from the URL or an earlier choice. Each part may be missing, or no longer offered. */
+export interface StartWish {
+  readonly projectId?: string
+  readonly targetId?: string
+  readonly workspace?: string
+  readonly agentId?: string
+  readonly mode?: string
+}
+
+export interface StartOffer {
+  readonly place: WorkPlace | undefined
+  readonly agents: ReadonlyArray<Agent>
+  readonly agent: Agent | undefined
+  readonly modes: ReadonlyArray<RunMode>
+  readonly mode: RunMode | undefined
+}
+
+/** What is offered now and closest to the wish: a part that is not offered falls back to the first usable one. */
+export const chooseStart = (places: ReadonlyArray<WorkPlace>, wish: StartWish): StartOffer => {
+  const onTarget = places.filter(({ target }) => target.id === wish.targetId)
+  const place =
+    onTarget.find((each) => each.workspace.id === wish.workspace && isUsable(each)) ??
+    onTarget.find(isUsable) ??
+    places.find(isUsable) ??
+    places[0]
+  const agents = agentsOn(place?.target)
+  const available = agents.filter(({ available: isAvailable }) => isAvailable)
+  const agent =
+    available.find(({ id }) => id === wish.agentId) ??
+    available.find(({ signedIn }) => signedIn !== false) ??
+    available[0]
+  const modes = startModes(place?.workspace.offered, agent)
+  const mode = modes.find((each) => each === wish.mode) ?? usualMode(modes)
+  return { place, agents, agent, modes, mode }
+}

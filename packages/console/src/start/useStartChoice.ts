@@ -1,50 +1,70 @@
-/** Selection of device, workspace, agent and mode, with defaults from what the project's devices offer. */
+/** Choice of project, device, workspace, agent and mode: what the user has just picked, the URL, the last choice, then what is offered first. */
 import type { ProjectId } from "@corral/domain/identity/Ids"
-import type { RunMode } from "@corral/domain/run/Run"
-import { useQuery } from "@tanstack/react-query"
+import { skipToken, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
+import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi } from "../api/Hub.ts"
-import { targetsQuery } from "../api/ProjectsAndTargets.ts"
-import { agentsOn, startModes, targetsFor, usualMode, workspacesOn } from "./Offer.ts"
-import type { StartSearch } from "./StartPage.tsx"
+import { isAtLeast, projectsQuery, targetsQuery } from "../api/ProjectsAndTargets.ts"
+import { chooseStart, placesOf, type StartWish } from "./Offer.ts"
+import { readLastChoice, storeLastChoice } from "./LastChoice.ts"
 
 export type StartChoice = ReturnType<typeof useStartChoice>
 
-/** A selected id that is no longer offered falls back to the first offered one. */
-export const useStartChoice = (projectId: ProjectId, search: StartSearch) => {
-  const targets = useQuery(targetsQuery(projectId))
-  const links = useQuery({
-    queryKey: ["projects", "workspaces", projectId, "known"],
-    queryFn: ({ signal }) =>
-      hubApi.projects.workspaces({ params: { id: projectId }, query: { limit: 200 }, signal })
+/** Workspaces that are linked to a project. Reads nothing without one. */
+export const useWorkspaceLinks = (
+  projectId: ProjectId | undefined,
+  refetchInterval: number | false = false
+) =>
+  useQuery({
+    queryKey: ["projects", "workspaces", projectId ?? "", "known"],
+    queryFn:
+      projectId === undefined
+        ? skipToken
+        : ({ signal }) =>
+            hubApi.projects.workspaces({ params: { id: projectId }, query: { limit: 200 }, signal }),
+    refetchInterval
   })
-  const [targetId, selectTarget] = useState(search.targetId)
-  const [workspaceId, selectWorkspace] = useState(search.workspace)
-  const [agentId, selectAgent] = useState(search.agentId)
-  const [preferredMode, selectMode] = useState<RunMode>()
 
-  const reachable = targetsFor(targets.data?.items ?? [], links.data?.items ?? [])
-  const target = reachable.find(({ id }) => id === targetId) ?? reachable[0]
-  const workspaces = workspacesOn(target, links.data?.items ?? [])
-  const workspace = workspaces.find(({ id }) => id === workspaceId) ?? workspaces[0]
-  const agents = agentsOn(target)
-  const agent = agents.find(({ id }) => id === agentId) ?? agents[0]
-  const modes = startModes(workspace?.offered, agent)
-  const mode = modes.find((each) => each === preferredMode) ?? usualMode(modes)
+/** `search`: a choice of the URL. `refetchInterval`: while the user sets up what the choice needs. */
+export const useStartChoice = (search: StartWish, refetchInterval: number | false = false) => {
+  const { user } = useCurrentUser()
+  const [last] = useState(() => readLastChoice(user.id))
+  const [picked, setPicked] = useState<StartWish>({})
+  const wish = { ...last, ...search, ...picked }
+
+  const projects = useQuery({ ...projectsQuery, refetchInterval })
+  const writable = (projects.data?.items ?? []).filter(({ role }) => isAtLeast(role, "member"))
+  const project = writable.find(({ id }) => id === wish.projectId) ?? writable[0]
+  const targets = useQuery({ ...targetsQuery(project?.id), enabled: project !== undefined, refetchInterval })
+  const links = useWorkspaceLinks(project?.id, refetchInterval)
+  const places = placesOf(targets.data?.items ?? [], links.data?.items ?? [])
+  const pick = (choice: StartWish) => {
+    setPicked({ ...picked, ...choice })
+    storeLastChoice(user.id, { ...wish, ...choice })
+  }
+  const offer = chooseStart(places, wish)
+  /** Stores all parts of what is used, for the next visit. */
+  const remember = () => {
+    const { agent, mode, place } = offer
+    if (project === undefined || place === undefined || agent === undefined || mode === undefined) return
+    storeLastChoice(user.id, {
+      projectId: project.id,
+      targetId: place.target.id,
+      workspace: place.workspace.id,
+      agentId: agent.id,
+      mode
+    })
+  }
   return {
-    error: targets.error ?? links.error,
-    isLoading: targets.data === undefined || links.data === undefined,
-    targets: reachable,
-    target,
-    selectTarget,
-    workspaces,
-    workspace,
-    selectWorkspace,
-    agents,
-    agent,
-    selectAgent,
-    modes,
-    mode,
-    selectMode
+    error: projects.error ?? targets.error ?? links.error,
+    isLoading:
+      projects.isLoading ||
+      (project !== undefined && (targets.data === undefined || links.data === undefined)),
+    projects: writable,
+    project,
+    places,
+    ...offer,
+    pick,
+    remember
   }
 }

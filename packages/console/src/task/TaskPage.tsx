@@ -1,4 +1,4 @@
-/** Page of a task. Redirects to the run when it has started. */
+/** Page of a task, for users of the API. Leads to the session of the task, or to its run as soon as there is one. */
 import type { TaskId } from "@corral/domain/identity/Ids"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Navigate } from "@tanstack/react-router"
@@ -25,6 +25,8 @@ export const TaskPage = ({ taskId }: { readonly taskId: string }) => {
     queryFn: ({ signal }) => hubApi.tasks.get({ params: { id }, signal })
   })
   const target = useTargetName(task?.targetId)
+  if (task?.sessionId !== undefined)
+    return <Navigate to="/sessions/$sessionId" params={{ sessionId: task.sessionId }} replace />
   if (task?.runId !== undefined) return <Navigate to="/runs/$runId" params={{ runId: task.runId }} replace />
   if (task === undefined)
     return (

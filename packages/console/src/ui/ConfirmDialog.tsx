@@ -4,12 +4,14 @@ import type { ReactNode } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { focusAtOnce } from "./InitialFocus.ts"
 import { RefusalNote } from "./RefusalNote.tsx"
-import { useAction } from "./useAction.ts"
+import { type UserAction, useAction } from "./useAction.ts"
 import { uiMessages } from "./messages.ts"
 
 interface Props {
-  /** Label of the button that opens the dialog. */
-  readonly trigger: ReactNode
+  /** Label of the button that opens the dialog. Absent if `action` opens it. */
+  readonly trigger?: ReactNode
+  /** State of the dialog, for callers that open it. */
+  readonly action?: UserAction
   readonly triggerClass?: string
   readonly title: string
   readonly children: ReactNode
@@ -19,12 +21,23 @@ interface Props {
   readonly onConfirm: () => Promise<unknown>
 }
 
-export const ConfirmDialog = ({ children, confirm, onConfirm, title, trigger, triggerClass }: Props) => {
+export const ConfirmDialog = ({
+  action,
+  children,
+  confirm,
+  onConfirm,
+  title,
+  trigger,
+  triggerClass
+}: Props) => {
   const messages = useMessages(uiMessages)
-  const { busy, error, open, run, setOpen } = useAction()
+  const internal = useAction()
+  const { busy, error, open, run, setOpen } = action ?? internal
   return (
     <AlertDialog.Root open={open} onOpenChange={setOpen}>
-      <AlertDialog.Trigger className={triggerClass ?? "button small"}>{trigger}</AlertDialog.Trigger>
+      {trigger !== undefined && (
+        <AlertDialog.Trigger className={triggerClass ?? "button small"}>{trigger}</AlertDialog.Trigger>
+      )}
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
         <AlertDialog.Popup className="dialog">

@@ -1,12 +1,18 @@
 /** Labelled form field. */
 import { cloneElement, type ReactElement, type ReactNode, useId } from "react"
 
+/** What the input of a field receives. A component between both must pass it to its element. */
+export interface FieldInput {
+  readonly id?: string
+  readonly "aria-describedby"?: string
+}
+
 interface Props {
   readonly label: string
   /** Shown below the field. */
   readonly hint?: ReactNode
   /** One input, select or textarea. Receives the id that its label and hint refer to. */
-  readonly children: ReactElement<{ readonly id?: string; readonly "aria-describedby"?: string }>
+  readonly children: ReactElement<FieldInput>
 }
 
 export const Field = ({ children, hint, label }: Props) => {

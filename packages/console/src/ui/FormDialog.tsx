@@ -4,11 +4,14 @@ import type { ReactNode } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { focusFirstField } from "./InitialFocus.ts"
 import { RefusalNote } from "./RefusalNote.tsx"
-import { useAction } from "./useAction.ts"
+import { type UserAction, useAction } from "./useAction.ts"
 import { uiMessages } from "./messages.ts"
 
 interface Props {
-  readonly trigger: ReactNode
+  /** Label of the button that opens the dialog. Absent if `action` opens it. */
+  readonly trigger?: ReactNode
+  /** State of the dialog, for callers that open it. */
+  readonly action?: UserAction
   readonly triggerClass?: string
   readonly title: string
   readonly submit: string
@@ -17,12 +20,15 @@ interface Props {
   readonly onSubmit: (form: FormData) => Promise<unknown>
 }
 
-export const FormDialog = ({ children, onSubmit, submit, title, trigger, triggerClass }: Props) => {
+export const FormDialog = ({ action, children, onSubmit, submit, title, trigger, triggerClass }: Props) => {
   const messages = useMessages(uiMessages)
-  const { busy, error, open, run, setOpen } = useAction()
+  const internal = useAction()
+  const { busy, error, open, run, setOpen } = action ?? internal
   return (
     <Dialog.Root open={open} onOpenChange={setOpen}>
-      <Dialog.Trigger className={triggerClass ?? "button"}>{trigger}</Dialog.Trigger>
+      {trigger !== undefined && (
+        <Dialog.Trigger className={triggerClass ?? "button"}>{trigger}</Dialog.Trigger>
+      )}
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
         <Dialog.Popup className="dialog">

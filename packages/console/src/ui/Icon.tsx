@@ -1,18 +1,125 @@
-/** Decorative icons. The text next to them names the action. */
+/** Icons by what they mean here. They are decorative: the text next to them, or the label of their button, names the action. */
+import {
+  Archive,
+  ArrowDown,
+  ArrowLeft,
+  ArrowUp,
+  AtSign,
+  Bell,
+  Bot,
+  Brain,
+  Check,
+  ChevronDown,
+  ChevronRight,
+  CircleAlert,
+  CircleUser,
+  Clock,
+  Columns2,
+  Copy,
+  Download,
+  Ellipsis,
+  ExternalLink,
+  Eye,
+  File,
+  FilePen,
+  Folder,
+  FolderOpen,
+  FolderTree,
+  GitCompare,
+  Globe,
+  House,
+  Image,
+  ListTree,
+  type LucideIcon,
+  Menu,
+  MessageSquare,
+  MessageSquarePlus,
+  Monitor,
+  Paperclip,
+  Pencil,
+  Pin,
+  Play,
+  Plus,
+  RotateCw,
+  ScrollText,
+  Search,
+  Settings,
+  ShieldCheck,
+  Square,
+  SquareKanban,
+  Terminal,
+  Trash2,
+  TriangleAlert,
+  Undo2,
+  WifiOff,
+  X
+} from "lucide-react"
+
 const drawings = {
-  home: "M3 11 12 4l9 7M6 9.5V20h12V9.5",
-  projects: "M3 6h6l2 2h10v11H3z",
-  runs: "M7 5l11 7-11 7z",
-  approvals: "M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6zM9 12l2 2 4-4",
-  devices: "M4 5h16v10H4zM9 19h6M12 15v4",
-  audit: "M6 3h9l3 3v15H6zM9 9h6M9 13h6M9 17h4",
-  bell: "M6 17V11a6 6 0 0 1 12 0v6l1.5 1.5h-15zM10 21h4",
-  plus: "M12 5v14M5 12h14",
-  person: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c1-5 4-6 8-6s7 1 8 6"
+  account: CircleUser,
+  agent: Bot,
+  approvals: ShieldCheck,
+  archive: Archive,
+  artifact: Download,
+  attach: Paperclip,
+  audit: ScrollText,
+  back: ArrowLeft,
+  bell: Bell,
+  board: SquareKanban,
+  changes: GitCompare,
+  check: Check,
+  clock: Clock,
+  close: X,
+  command: Terminal,
+  comment: MessageSquarePlus,
+  copy: Copy,
+  devices: Monitor,
+  down: ArrowDown,
+  edit: Pencil,
+  error: CircleAlert,
+  file: File,
+  folder: Folder,
+  folderOpen: FolderOpen,
+  fold: ChevronDown,
+  home: House,
+  image: Image,
+  log: ListTree,
+  mention: AtSign,
+  menu: Menu,
+  message: MessageSquare,
+  more: Ellipsis,
+  network: Globe,
+  offline: WifiOff,
+  open: ExternalLink,
+  pin: Pin,
+  plus: Plus,
+  projects: Folder,
+  read: Eye,
+  reasoning: Brain,
+  refresh: RotateCw,
+  remove: Trash2,
+  runs: Play,
+  search: Search,
+  send: ArrowUp,
+  settings: Settings,
+  split: Columns2,
+  stop: Square,
+  tree: FolderTree,
+  undo: Undo2,
+  unfold: ChevronRight,
+  warning: TriangleAlert,
+  write: FilePen
+} as const satisfies Record<string, LucideIcon>
+
+export type IconName = keyof typeof drawings
+
+interface Props {
+  readonly name: IconName
+  /** Width and height in CSS pixels. */
+  readonly size?: number
 }
 
-export const Icon = ({ name }: { readonly name: keyof typeof drawings }) => (
-  <svg className="icon" viewBox="0 0 24 24" width="18" height="18" aria-hidden="true">
-    <path d={drawings[name]} />
-  </svg>
-)
+export const Icon = ({ name, size = 16 }: Props) => {
+  const Drawing = drawings[name]
+  return <Drawing className="icon" size={size} strokeWidth={1.75} aria-hidden="true" />
+}

@@ -10,11 +10,13 @@ interface Props {
   readonly list: Omit<List<unknown>, "items"> & { readonly items: ReadonlyArray<unknown> }
   /** Shown if the list is empty. */
   readonly empty: ReactNode
+  /** Rows that the list probably has. */
+  readonly rows?: number
 }
 
-export const ListMore = ({ empty, list }: Props) => {
+export const ListMore = ({ empty, list, rows = 3 }: Props) => {
   const messages = useMessages(uiMessages)
-  if (list.isLoading) return <Loading />
+  if (list.isLoading) return <Loading rows={rows} />
   return (
     <>
       <RefusalNote error={list.error} />

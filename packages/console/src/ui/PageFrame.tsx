@@ -1,5 +1,5 @@
 /** Frame of a page: heading, browser tab title and actions. */
-import { type ReactNode, useEffect, useRef } from "react"
+import { type ReactNode, type RefObject, useEffect, useRef } from "react"
 import { usePendingCount } from "../api/PendingCount.ts"
 
 /** `(2) Runs · Corral`: shows pending approvals in the tab title. */
@@ -8,6 +8,20 @@ export const tabTitle = (title: string, waiting: number): string =>
 
 /** Whether a page was shown before. Later headings take the focus, so that screen readers announce the new page. */
 let shown = false
+
+/** Sets the title of the browser tab. Returns the ref of the page's heading, which takes the focus of a new page. */
+export const usePageHeading = (title: string): RefObject<HTMLHeadingElement | null> => {
+  const waiting = usePendingCount()
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = tabTitle(title, waiting)
+  }, [title, waiting])
+  useEffect(() => {
+    if (shown) heading.current?.focus({ preventScroll: true })
+    shown = true
+  }, [])
+  return heading
+}
 
 interface Props {
   readonly title: string
@@ -18,17 +32,9 @@ interface Props {
 }
 
 export const PageFrame = ({ above, actions, children, title }: Props) => {
-  const waiting = usePendingCount()
-  const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
-    document.title = tabTitle(title, waiting)
-  }, [title, waiting])
-  useEffect(() => {
-    if (shown) heading.current?.focus({ preventScroll: true })
-    shown = true
-  }, [])
+  const heading = usePageHeading(title)
   return (
-    <>
+    <div className="page">
       <header className="page-head">
         <div>
           {above !== undefined && <p className="page-above">{above}</p>}
@@ -39,6 +45,6 @@ export const PageFrame = ({ above, actions, children, title }: Props) => {
         {actions !== undefined && <div className="page-actions">{actions}</div>}
       </header>
       {children}
-    </>
+    </div>
   )
 }

@@ -1,4 +1,4 @@
-/** State of a run, task, device or approval. The colour repeats the text. */
+/** State of a run, task, device or approval, as a shape and a word. The colour repeats them. */
 import { useMessages } from "../text/Language.tsx"
 import { uiMessages } from "./messages.ts"
 
@@ -23,7 +23,30 @@ const tones: { readonly [S in State]?: "good" | "bad" | "busy" | "wait" } = {
   queued: "wait"
 }
 
+/** A dot is drawn for the others. */
+const shapes: { readonly [S in State]?: string } = {
+  completed: "✓",
+  approved: "✓",
+  allowed: "✓",
+  failed: "✕",
+  denied: "✕",
+  revoked: "✕",
+  expired: "✕",
+  cancelled: "■",
+  closed: "■",
+  waiting_approval: "◆",
+  pending: "◆",
+  queued: "○",
+  created: "○",
+  archived: "○",
+  offline: "⊘"
+}
+
 export const StateBadge = ({ state }: { readonly state: State }) => {
   const messages = useMessages(uiMessages)
-  return <span className={`badge ${tones[state] ?? "plain"}`}>{messages.states[state]}</span>
+  return (
+    <span className={`badge ${tones[state] ?? "plain"}`} data-shape={shapes[state] ?? "●"}>
+      {messages.states[state]}
+    </span>
+  )
 }

@@ -48,7 +48,12 @@ const subscribe = (listener: () => void) => {
   }
 }
 
+/** Milliseconds since 1970, a few seconds exact. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now)
+
+/** Time on the current day, in milliseconds since 1970. Changes with the day. */
+export const useToday = (): number =>
+  useSyncExternalStore(subscribe, () => new Date(now).setHours(12, 0, 0, 0))
 
 /** `at` is ISO 8601. */
 export const Time = ({ at }: { readonly at: string }) => {

@@ -62,6 +62,29 @@ describe("rows of a diff", () => {
     ])
   })
 
+  it("know the line that a line replaces, in both layouts", () => {
+    fc.assert(
+      fc.property(fc.array(hunk, { maxLength: 4 }), (hunks) => {
+        const pairs = rowsOf(hunks, "split").flatMap((row) => (row.kind === "pair" ? [row] : []))
+        for (const { new: now, old } of pairs) {
+          const isChange = old?.mark === "-" && now?.mark === "+"
+          assert.strictEqual(old?.other, isChange ? now.text : undefined)
+          assert.strictEqual(now?.other, isChange ? old.text : undefined)
+        }
+        const sides = rowsOf(hunks, "unified").flatMap((row) => (row.kind === "line" ? [row.side] : []))
+        for (const mark of ["-", "+"] as const) {
+          const inPairs = pairs
+            .flatMap(({ new: now, old }) => [old, now])
+            .filter((side) => side?.mark === mark)
+          assert.deepStrictEqual(
+            sides.filter((side) => side.mark === mark),
+            inPairs
+          )
+        }
+      })
+    )
+  })
+
   it("are the same from the text of a patch and from its hunks", () => {
     fc.assert(
       fc.property(fc.array(hunk, { minLength: 1, maxLength: 3 }), (hunks) => {

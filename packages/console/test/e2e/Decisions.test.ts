@@ -102,7 +102,8 @@ describe("a decision reads the same in all its readers", { timeout: 120_000 }, (
     ).body.items.filter(({ resource }) => resource === id)
 
   const rendered = (events: ReadonlyArray<Envelope>): string => {
-    const renderer = new Renderer({ live: false, colours: false, invocation: "corral", named: "" })
+    const nameOf = (user: string): string => user
+    const renderer = new Renderer({ live: false, colours: false, invocation: "corral", named: "", nameOf })
     return events.map((event) => renderer.render({ decoded: Result.getOrThrow(decodeEvent(event)) })).join("")
   }
 

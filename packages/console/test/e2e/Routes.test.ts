@@ -65,6 +65,7 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
       workspaces: `/projects/${projectId}?tab=workspaces`,
       session: `/sessions/${session.id}`,
       start: `/start?projectId=${projectId}`,
+      board: "/board",
       runs: "/runs",
       run: `/runs/${edited.runId}`,
       waiting: `/runs/${pending.runId}`,
@@ -76,6 +77,7 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
       devices: "/devices",
       audit: `/audit?projectId=${projectId}`,
       deeds: "/audit?action=approval.decide",
+      auditTable: `/audit?projectId=${projectId}&view=table`,
       account: "/account"
     }))
       routes.set(name, route)
@@ -92,6 +94,7 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
     "workspaces",
     "session",
     "start",
+    "board",
     "runs",
     "run",
     "waiting",
@@ -103,6 +106,7 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
     "devices",
     "audit",
     "deeds",
+    "auditTable",
     "account"
   ]
 
@@ -131,7 +135,7 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
       // A box of a program's words scrolls or wraps within its page.
       const outside = (await page.evaluate(
         `[...document.querySelectorAll("main pre, main table, main form, main .approval")]
-          .filter((box) => !box.closest(".table-frame, .timeline-scroll, .diff-scroll"))
+          .filter((box) => !box.closest(".table-frame, .diff-scroll"))
           .map((box) => box.getBoundingClientRect().right)
           .filter((right) => right > window.innerWidth + 1)`
       )) as ReadonlyArray<number>
@@ -167,17 +171,18 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
     const run = await at("run")
     await run.getByText("input edited").waitFor()
     await run.getByText("with changes, once, by you").waitFor()
-    const decided = await run.locator(".approval summary").first().innerText()
-    assert.match(decided, /\S · Allowed/)
+    const decided = await run.locator(".action-decision").first().innerText()
+    assert.match(decided, /^Allowed with changes, once/)
     const edited = await at("edited")
     await edited.getByText("echo harmless").first().waitFor()
     await edited.getByText("Allowed instead").waitFor()
     const failed = await at("failed")
-    await failed.locator(".end").waitFor()
-    assert.strictEqual(await failed.locator(".warning, .end").getByText("not signed in").count(), 1)
+    await failed.locator(".turn-failure").waitFor()
+    assert.strictEqual(await failed.locator(".warning, .turn-failure").getByText("not signed in").count(), 1)
     const deeds = await at("deeds")
-    await deeds.locator("table").getByText("Decide an approval").first().waitFor()
-    await deeds.locator("table").getByText("with changes").first().waitFor()
+    await deeds.getByText("You denied Write NOTES.md: not in this folder").waitFor()
+    await deeds.getByText(/^You allowed .* with changes$/).waitFor()
+    await deeds.getByText(/^You allowed .* for the run$/).waitFor()
     assert.deepStrictEqual(browser.complaints, [])
     for (const page of [waiting, run, edited, failed, deeds]) await page.context().close()
   })

@@ -46,6 +46,18 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
   const ofProject = (tab: string, id = projectId) => `/projects/${id}?tab=${tab}`
   const rowOf = (page: Page, text: string | RegExp): Locator =>
     page.getByRole("listitem").filter({ hasText: text })
+  /** Chooses an action of the row's menu. */
+  const chosen = async (page: Page, within: Locator, name: string) => {
+    await within.getByRole("button", { name: /^Actions for / }).click()
+    await page.getByRole("menuitem", { name, exact: true }).click()
+  }
+  /** Chooses it in the row's menu, and the same word in the dialog that asks. */
+  const chosenAndConfirmed = async (page: Page, within: Locator, name: string) => {
+    await chosen(page, within, name)
+    const dialog = page.getByRole("alertdialog")
+    await dialog.getByRole("button", { name, exact: true }).click()
+    await dialog.waitFor({ state: "detached" })
+  }
   /** Presses it, and the same word in the dialog that asks. */
   const confirmed = async (page: Page, within: Locator | Page, name: string, confirm = name) => {
     await within.getByRole("button", { name, exact: true }).click()
@@ -131,9 +143,9 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await page.getByRole("alert").waitFor()
     assert.sameMembers(await members(), ["owner owner", "grace admin", "linus member"])
     assert.strictEqual(await role.inputValue(), "member")
-    await confirmed(page, rowOf(page, "linus"), "Remove")
+    await chosenAndConfirmed(page, rowOf(page, "linus"), "Remove")
     await rowOf(page, "linus").waitFor({ state: "detached" })
-    await confirmed(page, rowOf(page, "grace"), "Remove")
+    await chosenAndConfirmed(page, rowOf(page, "grace"), "Remove")
     await page.getByText("It may not exist, or your role doesn't allow this.").waitFor()
     assert.strictEqual(await page.getByRole("tab", { name: "Members" }).count(), 0)
     assert.deepStrictEqual(await members(), ["owner owner"])
@@ -160,6 +172,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await page.getByLabel("Visibility").selectOption("internal")
     await page.getByLabel("Who can decide approvals").selectOption("owner")
     await page.getByLabel("Users can decide approvals of their own runs").uncheck()
+    await page.getByLabel("Chats that receive an agent's answer").selectOption("all")
     await page.getByRole("button", { name: "Save" }).click()
     await page.getByText("Saved.").waitFor()
     await page.getByRole("heading", { level: 1, name: "Harbour" }).waitFor()
@@ -167,7 +180,8 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     assert.deepInclude<object>(body, {
       name: "Harbour",
       visibility: "internal",
-      approvals: { approvers: "owner", ownRequests: false }
+      approvals: { approvers: "owner", ownRequests: false },
+      chats: { answers: "all" }
     })
     assert.strictEqual(await page.getByLabel("Who can decide approvals").inputValue(), "owner")
     await page.getByRole("button", { name: "Delete project" }).click()
@@ -192,7 +206,13 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
       201
     )
     const target = `/sessions/${(await makeSession(owner, { id: projectId })).id}`
+    const agentsOf = async (page: Page) => {
+      await page.getByRole("button", { name: "More", exact: true }).click()
+      await page.getByRole("menuitem", { name: "Agents" }).click()
+      return page.getByRole("dialog", { name: "Agents" })
+    }
     const page = await at(target)
+    await agentsOf(page)
     await page.getByRole("button", { name: "Add agent" }).click()
     const dialog = page.getByRole("dialog", { name: "Add agent" })
     await dialog.getByLabel("Agent", { exact: true }).selectOption("Agent scripted")
@@ -200,11 +220,16 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     const row = page.getByRole("list", { name: "Agents" }).getByRole("listitem")
     await row.getByText("laptop · site").waitFor()
     const other = await at(target, viewer.token)
-    await other.getByText("Agent scripted").waitFor()
-    await other.getByRole("link", { name: "Atlas" }).first().waitFor()
-    const offered = await other.getByRole("main").getByRole("button").allTextContents()
+    await other.getByText("Viewers of this project can't write.").waitFor()
+    await other.getByRole("button", { name: "More", exact: true }).click()
+    await other.getByRole("menuitem", { name: "Copy id" }).waitFor()
+    assert.strictEqual(await other.getByRole("menuitem", { name: /Rename|Archive|Fork/ }).count(), 0)
+    await other.keyboard.press("Escape")
+    const others = await agentsOf(other)
+    await others.getByText("Agent scripted").waitFor()
+    const offered = await other.getByRole("button").allTextContents()
     assert.deepStrictEqual(
-      offered.filter((name) => /Add agent|Remove|Send|Rename|Archive/.test(name)),
+      offered.filter((name) => /Add agent|Remove|Send|Make default/.test(name)),
       []
     )
     await confirmed(page, row, "Remove")
@@ -227,17 +252,27 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     const { id } = await makeProject(owner)
     await owner.ask("PATCH", `/client/projects/${id}`, { body: { name: "Quay" } })
     const page = await at(`/audit?projectId=${id}`)
-    const rows = page.getByRole("region", { name: /Records/ }).locator("tbody tr")
-    await rows.nth(1).waitFor()
-    await page.getByLabel("Action").selectOption("project.update")
-    await page.getByRole("button", { name: "Filter" }).click()
+    const records = page.getByRole("list", { name: /Records/ }).locator("> li")
+    await records.getByText("You created the project Quay").waitFor()
+    await records.getByText("You changed the project Quay").waitFor()
+    assert.deepStrictEqual(await seriousOf(page), [])
+    assert.notInclude(await records.first().locator(".audit-sentence").innerText(), id)
+    await records.first().locator("summary").click()
+    await records.first().getByText(id).first().waitFor()
+    const table = page.getByRole("region", { name: /Records/ }).locator("tbody tr")
+    await page.getByRole("button", { name: "Show as table" }).click()
+    await table.nth(1).waitFor()
+    await page.getByLabel("Action", { exact: true }).selectOption("project.update")
     await page.waitForURL(/action=project\.update/)
-    await rows.nth(1).waitFor({ state: "detached" })
-    await rows.getByText("Update a project").waitFor()
+    await table.nth(1).waitFor({ state: "detached" })
+    await table.getByText("Update a project").waitFor()
+    await page.getByRole("button", { name: "Show as sentences" }).click()
+    await records.getByText("You changed the project Quay").waitFor()
+    await page.getByText("More filters").click()
     await page.getByLabel("To", { exact: true }).fill("2020-01-01T00:00")
     await page.getByRole("button", { name: "Filter" }).click()
     await page.getByText("No matching records.").waitFor()
-    assert.strictEqual(await page.getByLabel("Action").inputValue(), "project.update")
+    assert.strictEqual(await page.getByLabel("Action", { exact: true }).inputValue(), "project.update")
     await page.getByRole("button", { name: "Verify integrity" }).click()
     await page.getByText("Audit log is intact. 2 records checked.").waitFor()
     const [download] = await Promise.all([
@@ -257,17 +292,20 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     const { id } = await registerDevice(owner, { name: "bench", sharedWith: [projectId] })
     const mate = await hub.people.signIn("vera", "web")
     const page = await at("/devices")
-    await rowOf(page, "bench").getByRole("button", { name: "Rename" }).click()
+    await chosen(page, rowOf(page, "bench"), "Rename")
     const dialog = page.getByRole("dialog")
     await dialog.getByLabel("Name").fill("crane")
     await dialog.getByRole("button", { name: "Save" }).click()
     const row = rowOf(page, "crane")
-    await confirmed(page, row, "Revoke")
+    await chosenAndConfirmed(page, row, "Revoke")
     await row.getByText("revoked").waitFor()
     const other = await at("/devices", mate.token)
     await rowOf(other, "crane").getByText("revoked").waitFor()
-    assert.strictEqual(await rowOf(other, "crane").getByRole("button", { name: "Remove" }).count(), 0)
-    await confirmed(page, row, "Remove")
+    await rowOf(other, "crane").getByRole("button", { name: "Actions for crane" }).click()
+    await other.getByRole("menuitem", { name: "Copy ID" }).waitFor()
+    assert.strictEqual(await other.getByRole("menuitem").count(), 1)
+    await other.keyboard.press("Escape")
+    await chosenAndConfirmed(page, row, "Remove")
     await row.waitFor({ state: "detached" })
     assert.strictEqual((await owner.ask("GET", `/client/devices/${id}`)).status, 403)
   })
@@ -284,6 +322,37 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await dialog.getByLabel("Email or user ID").fill("IDA@example.com")
     await dialog.getByRole("button", { name: "Add member" }).click()
     await rowOf(page, "Ida").waitFor()
+  })
+
+  it("decides the sign-in of a program on the Hub's own page, in both languages", async () => {
+    const started = async () =>
+      (
+        await hub.client.ask<{ readonly userCode: string }>("POST", "/client/auth/device/start", {
+          body: { kind: "cli", clientName: "<b>corral</b> on bench" }
+        })
+      ).body.userCode
+    const page = await at(`/device?code=${await started()}`)
+    await page.getByText("<b>corral</b> on bench (command line) wants to sign in as you").waitFor()
+    await page.waitForFunction(() => document.activeElement?.textContent === "Deny")
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await page.getByRole("button", { name: "Enter another code" }).click()
+    await page.getByLabel("Code").fill("BBBB-BBBB")
+    await page.getByRole("button", { name: "Continue" }).click()
+    await page.getByText("No program is waiting for this code.").waitFor()
+    await page.getByLabel("Code").fill(await started())
+    await page.keyboard.press("Enter")
+    await page.getByRole("button", { name: "Allow" }).click()
+    await page.getByText("Signed in. You can close this page").waitFor()
+
+    const options = { locale: "zh-CN", colorScheme: "dark", viewport: { width: 320, height: 640 } } as const
+    const chinese = await browser.page(hub.url, token, `/device?code=${await started()}`, options)
+    await chinese.getByText("请求以您的身份登录").waitFor()
+    assert.strictEqual(await chinese.locator("html").getAttribute("lang"), "zh")
+    assert.isAtMost(await chinese.evaluate(() => document.documentElement.scrollWidth), 320)
+    assert.deepStrictEqual(await seriousOf(chinese), [])
+    await chinese.getByRole("button", { name: "拒绝" }).click()
+    await chinese.getByText("已拒绝登录。").waitFor()
+    await chinese.context().close()
   })
 
   it("lists active sign-ins and signs out one or all others", async () => {

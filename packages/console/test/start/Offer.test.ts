@@ -4,7 +4,15 @@ import type { Target } from "@corral/domain/device/Device"
 import type { WorkspaceLink } from "@corral/domain/project/Project"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Workspace } from "@corral/domain/device/Workspace"
-import { agentsOn, startModes, targetsFor, usualMode, workspacesOn } from "../../src/start/Offer.ts"
+import {
+  agentsOn,
+  chooseStart,
+  placesOf,
+  startModes,
+  targetsFor,
+  usualMode,
+  workspacesOn
+} from "../../src/start/Offer.ts"
 
 const workspace = (id: string, modes: ReadonlyArray<RunMode> = ["read_only", "ask"]) =>
   ({ id, name: id, modes, git: false, available: true }) as Workspace
@@ -55,5 +63,58 @@ describe("Offer", () => {
     assert.strictEqual(usualMode(["read_only", "plan"]), "read_only")
     assert.isUndefined(usualMode(startModes(undefined, agent("x", true))))
     assert.deepStrictEqual(startModes(workspace("b"), agent("x", true)), ["read_only", "ask"])
+  })
+
+  describe("a choice", () => {
+    const agents = [agent("claude", true), agent("codex", true, ["plan", "ask"]), agent("gone", false)]
+    const targets = [
+      { ...target("away", "offline", [workspace("a")]), agents },
+      { ...target("here", "online", [workspace("b"), workspace("c")]), agents }
+    ]
+    const places = placesOf(targets, [
+      link("away", "a"),
+      link("here", "lost"),
+      link("here", "b"),
+      link("here", "c")
+    ])
+    const chosen = (wish: Parameters<typeof chooseStart>[1]): ReadonlyArray<string | undefined> => {
+      const { agent: found, mode, place } = chooseStart(places, wish)
+      return [place?.target.id, place?.workspace.id, found?.id, mode]
+    }
+
+    it("is the first usable offer without a wish", () => {
+      assert.deepStrictEqual(chosen({}), ["here", "b", "claude", "ask"])
+      assert.deepStrictEqual(chooseStart([], {}), {
+        place: undefined,
+        agents: [],
+        agent: undefined,
+        modes: [],
+        mode: undefined
+      })
+    })
+
+    it("follows the wish, also to an offline device", () => {
+      const wish = { targetId: "away", workspace: "a", agentId: "codex", mode: "read_only" }
+      // The agent does not support the mode.
+      assert.deepStrictEqual(chosen(wish), ["away", "a", "codex", "ask"])
+      assert.deepStrictEqual(chosen({ ...wish, agentId: "claude" }), ["away", "a", "claude", "read_only"])
+    })
+
+    it("falls back where a part is no longer offered", () => {
+      const lost = { targetId: "here", workspace: "lost", agentId: "gone" }
+      assert.deepStrictEqual(chosen(lost), ["here", "b", "claude", "ask"])
+      assert.deepStrictEqual(chosen({ targetId: "here", workspace: "never" }), ["here", "b", "claude", "ask"])
+      assert.deepStrictEqual(chosen({ targetId: "never", agentId: "never" }), ["here", "b", "claude", "ask"])
+    })
+
+    it("prefers an agent that is signed in", () => {
+      const signedOut = { ...agent("claude", true), signedIn: false }
+      const on = [
+        { ...target("here", "online", [workspace("b")]), agents: [signedOut, agent("codex", true)] }
+      ]
+      const at = placesOf(on, [link("here", "b")])
+      assert.strictEqual(chooseStart(at, {}).agent?.id, "codex")
+      assert.strictEqual(chooseStart(at, { agentId: "claude" }).agent?.id, "claude")
+    })
   })
 })

@@ -1,0 +1,72 @@
+/** Card of a run on the board: title, status, agent and device, latest line, changes and duration. */
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import { useAgentName, useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
+import { WorkLink } from "../runs/WorkLink.tsx"
+import { visibleLine } from "../markdown/visible.ts"
+import { promptTitle } from "../runs/RunRows.tsx"
+import { StatusMark } from "../status/StatusMark.tsx"
+import { useMessages } from "../text/Language.tsx"
+import type { BoardItem } from "./boardColumns.ts"
+import { RunTime } from "./RunTime.tsx"
+import { boardMessages } from "./messages.ts"
+import { useRunTail } from "./useRunTail.ts"
+import "./board.css"
+
+interface Props {
+  readonly item: BoardItem
+  /** The approval that the run waits for. */
+  readonly approval: HubApproval | undefined
+}
+
+/** Why the run is where it is: what it waits for, what failed, or what it does. */
+const useLine = ({ approval, item: { run } }: Props): string | undefined => {
+  const messages = useMessages(boardMessages)
+  const target = useTargetName(run.targetId)
+  const { line } = useRunTail(run)
+  if (approval !== undefined) return approval.request.title
+  if (run.state === "queued") return messages.waitsFor(target ?? "")
+  return run.error?.message ?? line
+}
+
+export const BoardCard = ({ approval, item }: Props) => {
+  const messages = useMessages(boardMessages)
+  const { run, session, status } = item
+  const project = useProjectName(run.projectId)
+  const agent = useAgentName(run.targetId, run.agentId)
+  const target = useTargetName(run.targetId)
+  const line = useLine({ approval, item })
+  const { changes } = useRunTail(run)
+  const title = visibleLine(session?.title ?? promptTitle(run.input.text))
+  return (
+    <li className={`card card-${status}`}>
+      <div className="card-head">
+        <WorkLink runId={run.id} sessionId={run.sessionId} className="card-title">
+          <bdi>{title}</bdi>
+        </WorkLink>
+      </div>
+      {line !== undefined && (
+        <p className="card-line">
+          <bdi>{visibleLine(line)}</bdi>
+        </p>
+      )}
+      <p className="card-facts">
+        <StatusMark status={status} />
+        {approval !== undefined && (
+          <span className={`card-risk card-risk-${approval.request.risk}`}>
+            {messages.risks[approval.request.risk]}
+          </span>
+        )}
+        {changes !== undefined && (changes.additions > 0 || changes.deletions > 0) && (
+          <span className="card-changes" aria-label={messages.changes(changes.additions, changes.deletions)}>
+            <span className="card-added">+{changes.additions}</span>{" "}
+            <span className="card-removed">−{changes.deletions}</span>
+          </span>
+        )}
+        <RunTime run={run} />
+      </p>
+      <p className="card-place">
+        {[agent, target, project].filter((part) => part !== undefined).join(" · ")}
+      </p>
+    </li>
+  )
+}

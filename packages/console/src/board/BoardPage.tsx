@@ -1,0 +1,139 @@
+/** Board of parallel runs: a column for each state, one at a time on phones. Cards move by themselves as runs continue. */
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import { useQuery } from "@tanstack/react-query"
+import { Link, useNavigate } from "@tanstack/react-router"
+import { useMemo, useState } from "react"
+import { latestRunsQuery } from "../api/LatestRuns.ts"
+import { pendingCountQuery } from "../api/PendingCount.ts"
+import { useProjects } from "../api/ProjectsAndTargets.ts"
+import { useSessions } from "../api/Sessions.ts"
+import { useMessages } from "../text/Language.tsx"
+import { Loading } from "../ui/Loading.tsx"
+import { PageFrame } from "../ui/PageFrame.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { phone, useMedia } from "../ui/useMedia.ts"
+import { BoardCard } from "./BoardCard.tsx"
+import { type BoardColumn, type BoardItem, boardColumns, boardOf } from "./boardColumns.ts"
+import { boardMessages } from "./messages.ts"
+import "./board.css"
+
+interface ColumnProps {
+  readonly column: BoardColumn
+  readonly items: ReadonlyArray<BoardItem>
+  readonly approvals: ReadonlyArray<HubApproval>
+}
+
+const Column = ({ approvals, column, items }: ColumnProps) => {
+  const messages = useMessages(boardMessages)
+  const name = messages.columns[column]
+  return (
+    <section className="board-column" aria-label={name}>
+      <h2>
+        {name} <span className="board-count">{items.length}</span>
+      </h2>
+      {items.length === 0 ? (
+        <p className="board-empty">{messages.empty[column]}</p>
+      ) : (
+        <ul aria-label={name}>
+          {items.map((item) => (
+            <BoardCard
+              key={item.run.id}
+              item={item}
+              approval={
+                item.status === "needsYou" ? approvals.find(({ runId }) => runId === item.run.id) : undefined
+              }
+            />
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+const ProjectChoice = ({ projectId = "" }: { readonly projectId: string | undefined }) => {
+  const messages = useMessages(boardMessages)
+  const navigate = useNavigate({ from: "/board" })
+  const projects = useProjects()
+  if (projects.length < 2) return null
+  return (
+    <select
+      className="short"
+      aria-label={messages.project}
+      value={projectId}
+      onChange={({ currentTarget: { value } }) =>
+        void navigate({ search: value === "" ? {} : { projectId: value }, replace: true })
+      }
+    >
+      <option value="">{messages.allProjects}</option>
+      {projects.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+const none: ReadonlyArray<HubApproval> = []
+
+export const BoardPage = ({
+  filter: { projectId }
+}: {
+  readonly filter: { readonly projectId?: string }
+}) => {
+  const messages = useMessages(boardMessages)
+  const { data: runs, error } = useQuery(latestRunsQuery)
+  const approvals = useQuery(pendingCountQuery).data?.items ?? none
+  const sessions = useSessions({ state: "active" }).items
+  const [chosen, setChosen] = useState<BoardColumn>()
+  const narrow = useMedia(phone)
+  const board = useMemo(() => {
+    const shown = (runs ?? []).filter((run) => projectId === undefined || run.projectId === projectId)
+    return boardOf({ runs: shown, approvals, sessions })
+  }, [approvals, projectId, runs, sessions])
+  const busiest =
+    boardColumns.find((column) => column === "needsYou" && board[column].length > 0) ?? "working"
+  const current = chosen ?? busiest
+  return (
+    <PageFrame
+      title={messages.title}
+      actions={
+        <>
+          <ProjectChoice projectId={projectId} />
+          <Link to="/runs" className="button">
+            {messages.allRuns}
+          </Link>
+        </>
+      }
+    >
+      <RefusalNote error={error} />
+      {runs === undefined && error === null && <Loading />}
+      {runs !== undefined && (
+        <>
+          {narrow && (
+            <div className="board-switch" role="group" aria-label={messages.column}>
+              {boardColumns.map((column) => (
+                <button
+                  key={column}
+                  type="button"
+                  className="button small"
+                  aria-pressed={column === current}
+                  onClick={() => setChosen(column)}
+                >
+                  {messages.columns[column]} {board[column].length}
+                </button>
+              ))}
+            </div>
+          )}
+          <div className="board">
+            {boardColumns
+              .filter((column) => !narrow || column === current)
+              .map((column) => (
+                <Column key={column} column={column} items={board[column]} approvals={approvals} />
+              ))}
+          </div>
+        </>
+      )}
+    </PageFrame>
+  )
+}

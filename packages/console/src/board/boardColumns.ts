@@ -1,0 +1,67 @@
+/**
+ * Columns of the board: the state of a run decides its column. Pure.
+ *
+ * A session shows its runs in progress, or its newest run. An ended run is to review while its session has unread messages.
+ */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { SessionItem } from "@corral/domain/session/Session"
+import { isInProgress, runStatus, type WorkStatus } from "../status/SessionStatus.ts"
+
+export const boardColumns = ["waiting", "working", "needsYou", "toReview", "done"] as const
+export type BoardColumn = (typeof boardColumns)[number]
+
+export interface BoardItem {
+  readonly run: HubRun
+  /** The loaded session of the run. */
+  readonly session: SessionItem | undefined
+  readonly status: WorkStatus
+}
+
+export type Board = { readonly [C in BoardColumn]: ReadonlyArray<BoardItem> }
+
+interface Sources {
+  readonly runs: ReadonlyArray<HubRun>
+  readonly approvals: ReadonlyArray<{ readonly runId: RunId }>
+  readonly sessions: ReadonlyArray<SessionItem>
+}
+
+/** Ended runs that are shown. The list of runs has all. */
+const MAX_DONE = 12
+
+const columnOf = ({ run: { state }, session, status }: BoardItem): BoardColumn => {
+  if (isInProgress(state)) return status === "needsYou" || status === "waiting" ? status : "working"
+  return (session?.unread ?? 0) > 0 ? "toReview" : "done"
+}
+
+/** Runs in progress, and the newest run of each session without one, newest first. */
+const shownRuns = (runs: ReadonlyArray<HubRun>): ReadonlyArray<HubRun> => {
+  const newestFirst = runs.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
+  const seen = new Set<SessionId>()
+  const busy = new Set(
+    newestFirst.filter(({ state }) => isInProgress(state)).map(({ sessionId }) => sessionId)
+  )
+  return newestFirst.filter(({ sessionId, state }) => {
+    if (sessionId === undefined || isInProgress(state)) return true
+    if (busy.has(sessionId) || seen.has(sessionId)) return false
+    seen.add(sessionId)
+    return true
+  })
+}
+
+export const boardOf = ({ approvals, runs, sessions }: Sources): Board => {
+  const waiting = new Set(approvals.map(({ runId }) => runId))
+  const sessionById = new Map(sessions.map((session) => [session.id, session]))
+  const items = shownRuns(runs).map((run): BoardItem => {
+    const session = run.sessionId === undefined ? undefined : sessionById.get(run.sessionId)
+    return { run, session, status: runStatus(run, waiting) }
+  })
+  const inColumn = (column: BoardColumn) => items.filter((item) => columnOf(item) === column)
+  return {
+    waiting: inColumn("waiting"),
+    working: inColumn("working"),
+    needsYou: inColumn("needsYou"),
+    toReview: inColumn("toReview"),
+    done: inColumn("done").slice(0, MAX_DONE)
+  }
+}

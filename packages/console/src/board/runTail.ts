@@ -1,0 +1,68 @@
+/** What the last events of a run say: its latest line, and the counts of its changes. Pure. */
+import type { Envelope } from "@corral/domain/run/RunEvent"
+
+export interface RunTail {
+  readonly line: string | undefined
+  readonly changes: { readonly additions: number; readonly deletions: number } | undefined
+}
+
+/** Longest text that is read from one event. */
+const MAX_TEXT = 4_096
+
+const textIn = (payload: Envelope["payload"], name: string): string => {
+  const value = payload[name]
+  return typeof value === "string" ? value.slice(-MAX_TEXT) : ""
+}
+
+const lastLine = (text: string): string | undefined =>
+  text
+    .split("\n")
+    .findLast((line) => line.trim() !== "")
+    ?.trim()
+
+/** Text of the message whose last part is at the end of the events. */
+const streamedText = (events: ReadonlyArray<Envelope>): string => {
+  const messageId = events.at(-1)?.payload["messageId"]
+  const from = events.findLastIndex(
+    ({ payload, type }) => type !== "run.message.delta" || payload["messageId"] !== messageId
+  )
+  return events
+    .slice(from + 1)
+    .map(({ payload }) => textIn(payload, "text"))
+    .join("")
+}
+
+const lineAt = (events: ReadonlyArray<Envelope>, at: number): string | undefined => {
+  const event = events[at]
+  if (event === undefined || event.payload["channel"] === "reasoning") return undefined
+  const { payload, type } = event
+  switch (type) {
+    case "run.tool.call":
+      return lastLine(textIn(payload, "label"))
+    case "run.message.completed":
+      return payload["role"] === "assistant" ? lastLine(textIn(payload, "text")) : undefined
+    case "run.message.delta":
+      return lastLine(streamedText(events.slice(0, at + 1)))
+    default:
+      return undefined
+  }
+}
+
+const countIn = (payload: Envelope["payload"], name: string): number => {
+  const value = payload[name]
+  return typeof value === "number" ? value : 0
+}
+
+/** `events` are the last ones of the log, in their order. */
+export const runTail = (events: ReadonlyArray<Envelope>): RunTail => {
+  const diff = events.findLast(({ type }) => type === "run.diff.ready")
+  let line: string | undefined
+  for (let at = events.length - 1; at >= 0 && line === undefined; at--) line = lineAt(events, at)
+  return {
+    line,
+    changes:
+      diff === undefined
+        ? undefined
+        : { additions: countIn(diff.payload, "additions"), deletions: countIn(diff.payload, "deletions") }
+  }
+}

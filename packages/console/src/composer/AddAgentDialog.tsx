@@ -1,0 +1,68 @@
+/** Dialog that adds an agent to a session: a linked workspace, and an agent of its device. */
+import type { Session } from "@corral/domain/session/Session"
+import { useQueryClient } from "@tanstack/react-query"
+import { useState } from "react"
+import { hubApi } from "../api/Hub.ts"
+import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { useTargets } from "../api/ProjectsAndTargets.ts"
+import { agentsOn, isUsable, placesOf } from "../start/Offer.ts"
+import { useWorkspaceLinks } from "../start/useStartChoice.ts"
+import { useMessages } from "../text/Language.tsx"
+import { Field, textIn } from "../ui/Field.tsx"
+import { FormDialog } from "../ui/FormDialog.tsx"
+import type { UserAction } from "../ui/useAction.ts"
+import { composerMessages } from "./messages.ts"
+
+interface Props {
+  readonly session: Session
+  readonly action: UserAction
+  /** Receives the id of the new agent. */
+  readonly onAdded?: (id: Session["agents"][number]["id"]) => void
+}
+
+export const AddAgentDialog = ({ action, onAdded, session: { id, projectId } }: Props) => {
+  const messages = useMessages(composerMessages)
+  const client = useQueryClient()
+  const keyOf = useIdempotencyKey()
+  const targets = useTargets(projectId)
+  const links = useWorkspaceLinks(projectId)
+  const [chosen, setChosen] = useState(0)
+  const places = placesOf(targets, links.data?.items ?? []).filter(isUsable)
+  const place = places[chosen] ?? places[0]
+  const agents = agentsOn(place?.target).filter(({ available }) => available)
+  const add = async (form: FormData): Promise<void> => {
+    const agent = agents.find((each) => each.id === textIn(form, "agentId"))
+    if (agent === undefined || place === undefined) throw new Error(messages.noPlaces)
+    const payload = { agentId: agent.id, targetId: place.target.id, workspace: place.workspace.id }
+    const added = await hubApi.sessions.addAgent({ params: { id }, headers: keyOf(payload), payload })
+    await client.invalidateQueries({ queryKey: ["sessions", "one", id] })
+    onAdded?.(added.id)
+  }
+  return (
+    <FormDialog action={action} title={messages.addAgent} submit={messages.addAgent} onSubmit={add}>
+      {place === undefined && <p>{messages.noPlaces}</p>}
+      <Field label={messages.place}>
+        <select
+          required
+          value={place === undefined ? "" : places.indexOf(place)}
+          onChange={({ currentTarget: { value } }) => setChosen(Number(value))}
+        >
+          {places.map(({ target, workspace }, i) => (
+            <option key={`${target.id}/${workspace.id}`} value={i}>
+              {target.name} · {workspace.id}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <Field label={messages.agent}>
+        <select name="agentId" required>
+          {agents.map(({ id: agentId, label }) => (
+            <option key={agentId} value={agentId}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </Field>
+    </FormDialog>
+  )
+}

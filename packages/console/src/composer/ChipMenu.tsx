@@ -1,0 +1,102 @@
+/** A choice below the text of a composer: a small button with the current value, and a menu with the others. */
+import { Menu } from "@base-ui/react/menu"
+import type { ReactNode } from "react"
+import { Icon, type IconName } from "../ui/Icon.tsx"
+import "./composer.css"
+
+interface ChipProps {
+  /** What is chosen. Part of the accessible name. */
+  readonly label: string
+  readonly icon: IconName
+  /** The current choice. */
+  readonly text: string
+  /** Whether the choice needs attention. */
+  readonly isWarning?: boolean
+  /** Whether a phone shows the icon only. */
+  readonly isCompact?: boolean
+  readonly children: ReactNode
+}
+
+/** Classes of a chip. */
+export const chipClass = (isCompact: boolean, isWarning = false): string =>
+  ["chip", isCompact ? "chip-compact" : "", isWarning ? "chip-warning" : ""].filter(Boolean).join(" ")
+
+/** Content of a chip. */
+export const ChipFace = ({ icon, text }: Pick<ChipProps, "icon" | "text">) => (
+  <>
+    <Icon name={icon} size={14} />
+    <bdi className="chip-text">{text}</bdi>
+    <span className="chip-fold">
+      <Icon name="fold" size={14} />
+    </span>
+  </>
+)
+
+export const ChipMenu = ({ children, icon, isCompact = false, isWarning, label, text }: ChipProps) => (
+  <Menu.Root>
+    <Menu.Trigger className={chipClass(isCompact, isWarning)} aria-label={`${label}: ${text}`}>
+      <ChipFace icon={icon} text={text} />
+    </Menu.Trigger>
+    <Menu.Portal>
+      <Menu.Positioner className="menu-positioner" sideOffset={6} align="start">
+        <Menu.Popup className="menu chip-menu">{children}</Menu.Popup>
+      </Menu.Positioner>
+    </Menu.Portal>
+  </Menu.Root>
+)
+
+export interface ChipOption {
+  readonly value: string
+  readonly name: string
+  /** Shown below the name. */
+  readonly detail?: string
+  readonly disabled?: boolean
+}
+
+interface ChoicesProps {
+  readonly label: string
+  readonly options: ReadonlyArray<ChipOption>
+  readonly value: string | undefined
+  readonly onChoose: (value: string) => void
+}
+
+export const ChipChoices = ({ label, onChoose, options, value }: ChoicesProps) => (
+  <Menu.Group>
+    <Menu.GroupLabel className="menu-label">{label}</Menu.GroupLabel>
+    <Menu.RadioGroup value={value ?? ""} onValueChange={(chosen: string) => onChoose(chosen)}>
+      {options.map(({ detail, disabled = false, name, value: option }) => (
+        <Menu.RadioItem key={option} className="menu-item" value={option} disabled={disabled} closeOnClick>
+          <span className="menu-mark" aria-hidden="true">
+            {option === value ? "✓" : ""}
+          </span>
+          <span>
+            <bdi>{name}</bdi>
+            {detail !== undefined && (
+              <>
+                <br />
+                <span className="quiet">{detail}</span>
+              </>
+            )}
+          </span>
+        </Menu.RadioItem>
+      ))}
+    </Menu.RadioGroup>
+  </Menu.Group>
+)
+
+/** A command after the choices. */
+export const ChipAction = ({
+  children,
+  onClick
+}: {
+  readonly children: ReactNode
+  readonly onClick: () => void
+}) => (
+  <>
+    <Menu.Separator className="menu-line" />
+    <Menu.Item className="menu-item" onClick={onClick}>
+      <span className="menu-mark" />
+      {children}
+    </Menu.Item>
+  </>
+)

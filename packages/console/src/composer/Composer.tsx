@@ -1,0 +1,103 @@
+/**
+ * Composer of a session: text, files, and what applies to the next message.
+ *
+ * Guarantees: the draft is kept until the Hub has the message.
+ */
+import type { Session } from "@corral/domain/session/Session"
+import { useCanWork } from "../api/ProjectsAndTargets.ts"
+import { useMessages } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { useMedia } from "../ui/useMedia.ts"
+import { AttachButton } from "./AttachButton.tsx"
+import { useStoredDraft } from "./Draft.ts"
+import { DropArea } from "./DropArea.tsx"
+import { FileChips } from "./FileChips.tsx"
+import { MessageField } from "./MessageField.tsx"
+import { SendButton } from "./SendButton.tsx"
+import { SessionChips } from "./SessionChips.tsx"
+import { useEscapeTwice } from "./useEscapeTwice.ts"
+import { choiceFields, type Recipient, useRecipient } from "./useRecipient.ts"
+import { useSendMessage } from "./useSendMessage.ts"
+import { useSessionDraft } from "./useSessionDraft.ts"
+import { composerMessages } from "./messages.ts"
+import "./composer.css"
+
+interface Props {
+  readonly session: Session
+  /** Whether a turn of the default agent is in progress. */
+  readonly isWorking: boolean
+  /** Stops the turn. */
+  readonly onStop?: () => void
+}
+
+/** What Enter does, or what happens to a message. */
+const useHint = ({ isNote, isOffline, takesInput, target }: Recipient, isWorking: boolean): string => {
+  const messages = useMessages(composerMessages)
+  const isTouch = useMedia("(pointer: coarse)")
+  if (isOffline && target !== undefined) return messages.waitsFor(target.name)
+  if (isNote) return messages.noteHint
+  if (isTouch) return ""
+  if (!isWorking) return messages.enterSends
+  return takesInput ? messages.enterQueuesOrNow : messages.enterQueues
+}
+
+const OpenComposer = ({ isWorking, onStop, session }: Props) => {
+  const messages = useMessages(composerMessages)
+  const draft = useSessionDraft(session.id)
+  useStoredDraft(draft)
+  const recipient = useRecipient(session)
+  const send = useSendMessage(session.id, draft)
+  const isArmed = useEscapeTwice(isWorking ? onStop : undefined)
+  // Only the work of the default agent is known here.
+  const isBusy = isWorking && recipient.isDefault
+  const hint = useHint(recipient, isBusy)
+
+  const submit = (isForced: boolean) => {
+    if (draft.readiness() !== "ready" || send.isPending) return
+    const { mode, model, ...fields } = choiceFields(recipient)
+    // A turn in progress keeps its mode and its model.
+    send.mutate(
+      isForced && isBusy && recipient.takesInput
+        ? { ...fields, when: "now" }
+        : {
+            ...fields,
+            ...(mode === undefined ? {} : { mode }),
+            ...(model === undefined ? {} : { model })
+          }
+    )
+  }
+  return (
+    <DropArea draft={draft} hint={isArmed ? messages.escape : hint} onSubmit={() => submit(false)}>
+      <FileChips draft={draft} />
+      <MessageField
+        draft={draft}
+        placeholder={recipient.isNote ? messages.note : messages.ask}
+        place={recipient.place}
+        onSubmit={submit}
+      />
+      <RefusalNote error={send.error} />
+      <div className="composer-foot">
+        <div className="composer-chips">
+          <AttachButton draft={draft} />
+          <SessionChips session={session} recipient={recipient} />
+        </div>
+        {isWorking && onStop !== undefined && (
+          <button type="button" className="button composer-button" onClick={onStop}>
+            <Icon name="stop" />
+            <span className="composer-button-text">{messages.stop}</span>
+          </button>
+        )}
+        <SendButton draft={draft} isBusy={send.isPending} label={isBusy ? messages.queue : messages.send} />
+      </div>
+    </DropArea>
+  )
+}
+
+export const Composer = (props: Props) => {
+  const messages = useMessages(composerMessages)
+  const mayWork = useCanWork(props.session.projectId)
+  if (props.session.state !== "active") return <p className="composer-closed">{messages.readOnly}</p>
+  if (!mayWork) return <p className="composer-closed">{messages.viewer}</p>
+  return <OpenComposer {...props} />
+}

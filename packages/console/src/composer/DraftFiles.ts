@@ -1,0 +1,133 @@
+/**
+ * Files of a draft, with the state of their upload. An upload starts when the file is added.
+ *
+ * Guarantees: a retry of an upload stores one file. At most `MAX_ATTACHMENTS` are added.
+ */
+import { pathOf } from "@corral/client/http/Endpoints"
+import { hubPaths } from "@corral/client/hubPaths"
+import type { Attachment } from "@corral/domain/session/Attachment"
+import { isImage, MAX_ATTACHMENTS } from "@corral/domain/session/AttachmentRules"
+import { hubApi } from "../api/Hub.ts"
+import { attachmentName, fileKind, type FileRefusal } from "./FileKind.ts"
+import type { StoredFile } from "./StoredDrafts.ts"
+
+export type UploadState =
+  | { readonly kind: "loading" }
+  | { readonly kind: "ready"; readonly attachment: Attachment; readonly at: number }
+  | { readonly kind: "refused"; readonly refusal: FileRefusal }
+  | { readonly kind: "failed"; readonly message: string }
+
+export interface DraftFile {
+  /** Also the idempotency key of its upload. */
+  readonly key: string
+  readonly name: string
+  readonly bytes: number
+  /** Address of an image. */
+  readonly preview: string | undefined
+  readonly state: UploadState
+  /** Absent after a reload. */
+  readonly file?: File
+}
+
+/** Address of the content of a sent file. */
+export const contentAddress = (id: Attachment["id"]): string =>
+  pathOf(hubPaths.uploads.content[1], { params: { id } })
+
+const storedFile = ({ at, attachment }: StoredFile): DraftFile => ({
+  key: attachment.id,
+  name: attachment.name,
+  bytes: attachment.bytes,
+  preview: isImage(attachment) ? contentAddress(attachment.id) : undefined,
+  state: { kind: "ready", attachment, at }
+})
+
+const newFile = (file: File): DraftFile => ({
+  key: crypto.randomUUID(),
+  name: attachmentName(file.name),
+  bytes: file.size,
+  // Bytes of another type show no image.
+  preview: isImage({ mediaType: file.type }) ? URL.createObjectURL(file) : undefined,
+  state: { kind: "loading" },
+  file
+})
+
+export class DraftFiles {
+  private current: ReadonlyArray<DraftFile>
+  private readonly onChange: () => void
+  private readonly listeners = new Set<() => void>()
+
+  constructor(stored: ReadonlyArray<StoredFile>, onChange: () => void) {
+    this.current = stored.map(storedFile)
+    this.onChange = onChange
+  }
+
+  readonly list = (): ReadonlyArray<DraftFile> => this.current
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  /** Files that are uploaded. */
+  stored(): ReadonlyArray<StoredFile> {
+    return this.current.flatMap(({ state }) =>
+      state.kind === "ready" ? [{ attachment: state.attachment, at: state.at }] : []
+    )
+  }
+
+  /** Returns whether there was place for all of them. */
+  add(files: ReadonlyArray<File>): boolean {
+    const added = files.slice(0, MAX_ATTACHMENTS - this.current.length).map(newFile)
+    this.replace([...this.current, ...added])
+    for (const each of added) void this.upload(each)
+    return added.length === files.length
+  }
+
+  retry(key: string): void {
+    const found = this.current.find((each) => each.key === key)
+    if (found === undefined) return
+    this.update(key, { kind: "loading" })
+    void this.upload(found)
+  }
+
+  remove(keys: ReadonlyArray<string>): void {
+    for (const { key, preview } of this.current)
+      if (keys.includes(key) && preview?.startsWith("blob:") === true) URL.revokeObjectURL(preview)
+    this.replace(this.current.filter(({ key }) => !keys.includes(key)))
+  }
+
+  private async upload({ file, key, name }: DraftFile): Promise<void> {
+    if (file === undefined) return
+    try {
+      const { mediaType, refusal } = await fileKind(name, file)
+      if (refusal !== undefined) return this.update(key, { kind: "refused", refusal })
+      const attachment = await hubApi.uploads.create({
+        headers: { "idempotency-key": key },
+        query: { name },
+        payload: new Blob([file], { type: mediaType })
+      })
+      this.update(key, { kind: "ready", attachment, at: Date.now() })
+    } catch (error) {
+      this.update(key, { kind: "failed", message: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  private update(key: string, state: UploadState): void {
+    this.replace(this.current.map((each) => (each.key === key ? { ...each, state } : each)))
+  }
+
+  private replace(files: ReadonlyArray<DraftFile>): void {
+    this.current = files
+    this.onChange()
+    for (const listener of this.listeners) listener()
+  }
+}
+
+/** Files of sent messages as new ones, for another message. */
+export const copiesOf = (attachments: ReadonlyArray<Attachment>): Promise<ReadonlyArray<File>> =>
+  Promise.all(
+    attachments.map(async ({ id, mediaType, name }) => {
+      const content = await hubApi.uploads.content({ params: { id } })
+      return new File([await new Response(content).blob()], name, { type: mediaType })
+    })
+  )

@@ -1,0 +1,130 @@
+/** Messages that no agent has yet, above the composer: queued, waiting for their device, or failed. */
+import type { Message } from "@corral/domain/session/Message"
+import type { Session } from "@corral/domain/session/Session"
+import { useState } from "react"
+import { useTargets } from "../api/ProjectsAndTargets.ts"
+import { visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { AttachmentList } from "./AttachmentList.tsx"
+import { EditMessage } from "./EditMessage.tsx"
+import { type QueueState, queueState } from "./QueueState.ts"
+import { useQueuedMessage } from "./useQueuedMessage.ts"
+import { composerMessages } from "./messages.ts"
+import "./composer.css"
+
+/** Longest text that is shown whole. */
+const MAX_SHOWN = 1_000
+
+interface Props {
+  readonly session: Session
+  /** Pending and failed messages, oldest first. */
+  readonly messages: ReadonlyArray<Message>
+  /** Whether the user can write in the session. */
+  readonly mayWrite: boolean
+}
+
+interface RowProps extends Props {
+  readonly message: Message
+}
+
+/** The agent that receives the message, as its device offers it now. */
+const useAgentFacts = ({ agents, projectId }: Session, { to }: Message) => {
+  const agent = agents.find(({ id }) => id === to)
+  const target = useTargets(projectId).find(({ id }) => id === agent?.targetId)
+  const offered = target?.agents.find(({ id }) => id === agent?.agentId)
+  return {
+    device: target?.name ?? "",
+    isOffline: target !== undefined && target.state !== "online",
+    takesInput: offered?.capabilities.input === true
+  }
+}
+
+interface ActionsProps {
+  readonly session: Session
+  readonly message: Message
+  readonly state: QueueState
+  readonly maySendNow: boolean
+  readonly onEdit: () => void
+}
+
+const QueueActions = ({ maySendNow, message, onEdit, session, state }: ActionsProps) => {
+  const messages = useMessages(composerMessages)
+  const { error, isBusy, retry, sendNow, withdraw } = useQueuedMessage(session, message)
+  const action = (label: string, onClick: () => void) => (
+    <button type="button" className="button small" disabled={isBusy} onClick={onClick}>
+      {label}
+    </button>
+  )
+  return (
+    <>
+      <span className="queued-actions">
+        {state === "failed" ? (
+          action(messages.again, () => retry.mutate())
+        ) : (
+          <>
+            {action(messages.edit, onEdit)}
+            {maySendNow && action(messages.sendNow, () => sendNow.mutate())}
+            {action(messages.withdraw, () => withdraw.mutate())}
+          </>
+        )}
+      </span>
+      <RefusalNote error={error} />
+    </>
+  )
+}
+
+const QueuedRow = ({ mayWrite, message, messages: queue, session }: RowProps) => {
+  const messages = useMessages(composerMessages)
+  const [isEditing, setEditing] = useState(false)
+  const { device, isOffline, takesInput } = useAgentFacts(session, message)
+  const isBusy = session.activeRuns.length > 0
+  const state = queueState(message, queue, { isBusy, isOffline })
+  const words: { readonly [S in QueueState]: string } = {
+    failed: messages.notSent(message.delivery?.error?.message ?? ""),
+    waits: messages.waits(device),
+    sending: messages.sending,
+    next: messages.queuedNext,
+    queued: messages.queued
+  }
+  const text = visibleText(message.text.slice(0, MAX_SHOWN))
+  const hasFiles = (message.attachments ?? []).length > 0
+  return (
+    <li className={state === "failed" ? "queued queued-failed" : "queued"}>
+      {isEditing ? (
+        <EditMessage message={message} onClose={() => setEditing(false)} />
+      ) : (
+        <div className="said queued-text">{message.text.length > MAX_SHOWN ? `${text}…` : text}</div>
+      )}
+      <AttachmentList attachments={message.attachments} />
+      {!isEditing && (
+        <div className="queued-foot">
+          <span className="queued-state">
+            <Icon name={state === "failed" ? "error" : state === "waits" ? "offline" : "clock"} size={14} />
+            {words[state]}
+          </span>
+          {mayWrite && message.when !== "now" && (
+            <QueueActions
+              {...{ message, session, state }}
+              maySendNow={isBusy && takesInput && !isOffline && !hasFiles}
+              onEdit={() => setEditing(true)}
+            />
+          )}
+        </div>
+      )}
+    </li>
+  )
+}
+
+export const QueuedMessages = (props: Props) => {
+  const messages = useMessages(composerMessages)
+  if (props.messages.length === 0) return null
+  return (
+    <ol className="queued-list" aria-label={messages.pendingMessages}>
+      {props.messages.map((message) => (
+        <QueuedRow key={message.id} {...props} message={message} />
+      ))}
+    </ol>
+  )
+}

@@ -1,0 +1,70 @@
+/** Agent, mode and model of the next message of a session, as its device offers them now. */
+import type { AgentInstanceId } from "@corral/domain/identity/Ids"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { Session } from "@corral/domain/session/Session"
+import { useState } from "react"
+import { useTargets } from "../api/ProjectsAndTargets.ts"
+import { startModes } from "../start/Offer.ts"
+import type { MentionPlace } from "./useFolder.ts"
+
+/** What the user chose for the next message. Absent parts are those of the session and its agent. */
+export interface MessageChoice {
+  readonly to?: AgentInstanceId | "people"
+  readonly mode?: RunMode
+  readonly model?: string | undefined
+}
+
+export type Recipient = ReturnType<typeof useRecipient>
+
+export const useRecipient = ({ agents, defaultAgentInstanceId, projectId }: Session) => {
+  const targets = useTargets(projectId)
+  const [choice, setChoice] = useState<MessageChoice>({})
+  const isNote = choice.to === "people" || agents.length === 0
+  const agent = isNote
+    ? undefined
+    : (agents.find(({ id }) => id === choice.to) ?? agents.find(({ id }) => id === defaultAgentInstanceId))
+  const target = targets.find(({ id }) => id === agent?.targetId)
+  const offered = target?.agents.find(({ id }) => id === agent?.agentId)
+  const workspace = target?.workspaces.find(({ id }) => id === agent?.workspace)
+  const offeredModes = startModes(workspace, offered)
+  const modes = offeredModes.length > 0 || agent === undefined ? offeredModes : [agent.mode]
+  const mode = modes.find((each) => each === choice.mode) ?? agent?.mode
+  const isOffline = target !== undefined && target.state !== "online"
+  const place: MentionPlace | undefined =
+    agent === undefined || target === undefined
+      ? undefined
+      : {
+          projectId,
+          targetId: target.id,
+          workspace: agent.workspace,
+          targetName: target.name,
+          isOnline: !isOffline
+        }
+  return {
+    agent,
+    target,
+    offered,
+    modes,
+    mode,
+    model: choice.model ?? agent?.model,
+    place,
+    isNote,
+    isOffline,
+    isDefault: agent?.id === defaultAgentInstanceId,
+    /** Whether the agent accepts a message while it works. */
+    takesInput: offered?.capabilities.input === true,
+    choice,
+    /** Another agent has its own mode and model. */
+    chooseAgent: (to: AgentInstanceId | "people") => setChoice({ to }),
+    chooseMode: (next: RunMode) => setChoice({ ...choice, mode: next }),
+    chooseModel: (model: string | undefined) => setChoice({ ...choice, model })
+  }
+}
+
+/** Fields of a message with this choice. */
+export const choiceFields = ({ choice, isOffline }: Recipient) => ({
+  ...(choice.to === undefined ? {} : { to: choice.to }),
+  ...(choice.mode === undefined ? {} : { mode: choice.mode }),
+  ...(choice.model === undefined ? {} : { model: choice.model }),
+  ...(isOffline ? { onOffline: "queue" as const } : {})
+})

@@ -1,0 +1,121 @@
+/**
+ * Approvals that wait for the user, oldest first. Low and medium risk can be decided here; high risk is decided where the whole action is shown.
+ *
+ * Guarantees: a decided row keeps its place while the page is open, so that no other row moves under the pointer.
+ */
+import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
+import { useState } from "react"
+import { useAgentName, useCanDecide, useTargetName } from "../api/ProjectsAndTargets.ts"
+import { DecisionNote } from "../approval/DecisionNote.tsx"
+import { approvalMessages } from "../approval/messages.ts"
+import { useDecide } from "../approval/useDecide.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { StatusMark } from "../status/StatusMark.tsx"
+import { useMessages } from "../text/Language.tsx"
+import { Time } from "../ui/Time.tsx"
+import { homeMessages } from "./messages.ts"
+import { WorkLink } from "../runs/WorkLink.tsx"
+import "../approval/approval.css"
+import "./home.css"
+
+interface RowProps {
+  readonly approval: HubApproval
+  readonly sessionId: HubRun["sessionId"]
+  readonly onDecided: (approval: HubApproval) => void
+}
+
+const Decision = ({ approval, onDecided, sessionId }: RowProps) => {
+  const messages = useMessages(homeMessages)
+  const { allow, deny } = useMessages(approvalMessages)
+  const decide = useDecide(approval.id)
+  const mayDecide = useCanDecide(approval.projectId)
+  const { request, runId } = approval
+  const send = (decision: "allow" | "deny") =>
+    decide.mutate(decision === "allow" ? { decision, scope: "once" } : { decision }, { onSuccess: onDecided })
+  const review = (
+    <WorkLink runId={runId} sessionId={sessionId} className="button small">
+      {messages.review}
+    </WorkLink>
+  )
+  const isBusy = decide.isPending || decide.isSuccess
+  return (
+    <>
+      <div className="row-side">
+        {request.risk === "high" || !mayDecide ? (
+          review
+        ) : (
+          <>
+            <button type="button" className="button small" disabled={isBusy} onClick={() => send("deny")}>
+              {deny}
+            </button>
+            <button type="button" className="button small" disabled={isBusy} onClick={() => send("allow")}>
+              {allow.once}
+            </button>
+          </>
+        )}
+      </div>
+      <DecisionNote error={decide.error} />
+    </>
+  )
+}
+
+const Row = (props: RowProps) => {
+  const messages = useMessages(homeMessages)
+  const { risks } = useMessages(approvalMessages)
+  const { agentId, request, requestedAt, runId, state, targetId, workspace } = props.approval
+  const agent = useAgentName(targetId, agentId)
+  const target = useTargetName(targetId)
+  return (
+    <li className="row">
+      <StatusMark status="needsYou" compact />
+      <div className="row-main">
+        <WorkLink runId={runId} sessionId={props.sessionId} className="row-title">
+          <bdi>{visibleLine(request.title, 160)}</bdi>
+        </WorkLink>
+        <span className="quiet">
+          <span className={`risk risk-${request.risk}`}>{risks[request.risk]}</span>{" "}
+          {[agent, target, workspace].filter((part) => part !== undefined).join(" · ")} ·{" "}
+          <Time at={requestedAt} />
+        </span>
+      </div>
+      {state === "pending" ? (
+        <Decision {...props} />
+      ) : (
+        <strong role="status">{state === "approved" ? messages.allowed : messages.denied}</strong>
+      )}
+    </li>
+  )
+}
+
+interface Props {
+  readonly pending: ReadonlyArray<HubApproval>
+  /** Runs that may have a session. */
+  readonly runs: ReadonlyArray<HubRun>
+}
+
+export const NeedsDecision = ({ pending, runs }: Props) => {
+  const messages = useMessages(homeMessages)
+  const [decided, setDecided] = useState<ReadonlyArray<HubApproval>>([])
+  const decidedIds = new Set(decided.map(({ id }) => id))
+  const rows = [...pending.filter(({ id }) => !decidedIds.has(id)), ...decided].toSorted((a, b) =>
+    a.requestedAt < b.requestedAt ? -1 : 1
+  )
+  if (rows.length === 0) return null
+  return (
+    <section aria-label={messages.needsYou}>
+      <h2>
+        {messages.needsYou} {pending.length > 0 && <span className="quiet">{pending.length}</span>}
+      </h2>
+      <ul className="rows" aria-label={messages.needsYou}>
+        {rows.map((approval) => (
+          <Row
+            key={approval.id}
+            approval={approval}
+            sessionId={runs.find(({ id }) => id === approval.runId)?.sessionId}
+            onDecided={(result) => setDecided((before) => [...before, { ...approval, state: result.state }])}
+          />
+        ))}
+      </ul>
+    </section>
+  )
+}

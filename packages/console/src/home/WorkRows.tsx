@@ -1,0 +1,57 @@
+/** Runs as rows that lead to their session: title, latest line or device, changes, state and time. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { useAgentName, useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
+import { RunTime } from "../board/RunTime.tsx"
+import { useRunTail } from "../board/useRunTail.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { useWorkTitle, WorkLink } from "../runs/WorkLink.tsx"
+import { runStatus } from "../status/SessionStatus.ts"
+import { StatusMark } from "../status/StatusMark.tsx"
+import "./home.css"
+
+/** Rows with a pending approval are in their own list. */
+const noneWaits: ReadonlySet<HubRun["id"]> = new Set()
+
+const WorkRow = ({ run }: { readonly run: HubRun }) => {
+  const title = useWorkTitle(run)
+  const project = useProjectName(run.projectId)
+  const agent = useAgentName(run.targetId, run.agentId)
+  const target = useTargetName(run.targetId)
+  const { line } = useRunTail(run)
+  const place = [project, agent, target].filter((part) => part !== undefined).join(" · ")
+  return (
+    <li className="row">
+      <div className="row-main">
+        <WorkLink runId={run.id} sessionId={run.sessionId} className="row-title">
+          <bdi>{title}</bdi>
+        </WorkLink>
+        <span className="quiet home-detail">
+          <bdi>{visibleLine(run.error?.message ?? line ?? place)}</bdi>
+        </span>
+      </div>
+      <div className="row-side">
+        <StatusMark status={runStatus(run, noneWaits)} />
+        <span className="home-time">
+          <RunTime run={run} />
+        </span>
+      </div>
+    </li>
+  )
+}
+
+interface Props {
+  readonly label: string
+  readonly runs: ReadonlyArray<HubRun>
+}
+
+export const WorkRows = ({ label, runs }: Props) =>
+  runs.length === 0 ? null : (
+    <section aria-label={label}>
+      <h2>{label}</h2>
+      <ul className="rows" aria-label={label}>
+        {runs.map((run) => (
+          <WorkRow key={run.id} run={run} />
+        ))}
+      </ul>
+    </section>
+  )

@@ -1,0 +1,78 @@
+/**
+ * Mutation that starts a session with its first message: creates the session, adds the agent, sends the message, and opens the session.
+ *
+ * Guarantees: a retry after a failure continues with the session and the agent that exist.
+ */
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
+import { useState } from "react"
+import { useCurrentUser } from "../api/CurrentUser.ts"
+import { hubApi } from "../api/Hub.ts"
+import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import type { Draft } from "../composer/Draft.ts"
+import { draftContent } from "../composer/useSendMessage.ts"
+import type { StartChoice } from "../start/useStartChoice.ts"
+import { useMessages } from "../text/Language.tsx"
+import { homeMessages } from "./messages.ts"
+import { StartKeys } from "./StartKeys.ts"
+
+export interface StartSettings {
+  readonly model: string | undefined
+  /** Whether the agent works in its own git worktree. */
+  readonly isIsolated: boolean
+}
+
+/** Request of the second step, `undefined` while something is missing. */
+const agentRequest = ({ agent, mode, place }: StartChoice, { isIsolated, model }: StartSettings) =>
+  place === undefined || agent === undefined || mode === undefined
+    ? undefined
+    : {
+        agentId: agent.id,
+        targetId: place.target.id,
+        workspace: place.workspace.id,
+        mode,
+        ...(model === undefined ? {} : { model }),
+        ...(isIsolated && place.workspace.offered?.git === true ? { isolation: "worktree" as const } : {})
+      }
+
+export const useStartSession = (draft: Draft, choice: StartChoice, settings: StartSettings) => {
+  const messages = useMessages(homeMessages)
+  const navigate = useNavigate()
+  const client = useQueryClient()
+  const { user } = useCurrentUser()
+  const [keys] = useState(() => new StartKeys(user.id))
+  const messageHeaders = useIdempotencyKey()
+  return useMutation({
+    mutationFn: async () => {
+      const agentPayload = agentRequest(choice, settings)
+      if (choice.project === undefined || agentPayload === undefined) throw new Error(messages.noProject)
+      const { fileKeys, payload: content } = draftContent(draft)
+      const sessionPayload = { projectId: choice.project.id }
+      const session = await hubApi.sessions.create({
+        headers: keys.headersOf("session", sessionPayload),
+        payload: sessionPayload
+      })
+      const params = { id: session.id }
+      const agent = await hubApi.sessions.addAgent({
+        params,
+        headers: keys.headersOf("agent", { ...params, ...agentPayload }),
+        payload: agentPayload
+      })
+      const payload = {
+        ...content,
+        to: agent.id,
+        ...(choice.place?.target.state === "online" ? {} : { onOffline: "queue" as const })
+      }
+      await hubApi.sessions.addMessage({ params, headers: messageHeaders({ params, payload }), payload })
+      keys.clear()
+      choice.remember()
+      draft.removeSent(content.text, fileKeys)
+      return session.id
+    },
+    onSuccess: async (sessionId) => {
+      void client.invalidateQueries({ queryKey: ["sessions"] })
+      void client.invalidateQueries({ queryKey: ["runs"] })
+      await navigate({ to: "/sessions/$sessionId", params: { sessionId } })
+    }
+  })
+}

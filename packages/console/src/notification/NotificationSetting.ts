@@ -1,0 +1,37 @@
+/** Whether this browser shows notifications: the user's choice, which asks for the permission, and the browser's. */
+import { useState } from "react"
+import { useStoredText } from "../ui/StoredText.ts"
+
+/** `blocked`: the browser refuses, and only its own settings can change that. */
+export type NotificationState = "unsupported" | "blocked" | "off" | "on"
+
+export const NOTIFICATIONS = "corral.notifications"
+const ON = "on"
+
+export const notificationState = (stored: string | null): NotificationState => {
+  if (!("Notification" in globalThis)) return "unsupported"
+  if (Notification.permission === "denied") return "blocked"
+  return stored === ON && Notification.permission === "granted" ? "on" : "off"
+}
+
+export interface NotificationSetting {
+  readonly state: NotificationState
+  /** Asks for the permission where it is needed. */
+  readonly enable: () => Promise<void>
+  readonly disable: () => void
+}
+
+export const useNotificationSetting = (): NotificationSetting => {
+  const [stored, store] = useStoredText(NOTIFICATIONS)
+  // The permission is read again after the browser has asked.
+  const [, setAnswers] = useState(0)
+  return {
+    state: notificationState(stored),
+    enable: async () => {
+      const permission = await Notification.requestPermission()
+      if (permission === "granted") store(ON)
+      setAnswers((n) => n + 1)
+    },
+    disable: () => store("off")
+  }
+}

@@ -1,0 +1,37 @@
+/** UI text of notifications. */
+import { bilingual } from "../text/Language.tsx"
+
+export const notificationMessages = bilingual(
+  {
+    title: "Notifications",
+    enable: "Turn on notifications",
+    disable: "Turn off notifications",
+    states: {
+      on: "This browser notifies you of approvals and finished turns while the console is hidden.",
+      off: "Get a notification of approvals and finished turns while the console is hidden.",
+      blocked: "This browser blocks notifications. Allow them in the browser's settings for this site.",
+      unsupported: "This browser does not support notifications."
+    },
+    titles: {
+      approval: (title: string) => `Needs you: ${title}`,
+      completed: (title: string) => `Done: ${title}`,
+      failed: (title: string) => `Failed: ${title}`
+    }
+  },
+  {
+    title: "通知",
+    enable: "开启通知",
+    disable: "关闭通知",
+    states: {
+      on: "控制台不可见时，此浏览器会通知您审批和已结束的任务。",
+      off: "控制台不可见时，通过通知了解审批和已结束的任务。",
+      blocked: "此浏览器已阻止通知。请在浏览器的网站设置中允许通知。",
+      unsupported: "此浏览器不支持通知。"
+    },
+    titles: {
+      approval: (title: string) => `等您处理：${title}`,
+      completed: (title: string) => `已完成：${title}`,
+      failed: (title: string) => `失败：${title}`
+    }
+  }
+)

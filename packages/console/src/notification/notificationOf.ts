@@ -1,0 +1,63 @@
+/** Content of a notification: read from the Hub, and only for those whom the change concerns. */
+import type { QueryClient } from "@tanstack/react-query"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { RunId, UserId } from "@corral/domain/identity/Ids"
+import { hubApi } from "../api/Hub.ts"
+import { isAtLeast, projectsQuery } from "../api/ProjectsAndTargets.ts"
+import { sessionQuery } from "../api/Sessions.ts"
+import type { NotifiableChange } from "./NotificationDecision.ts"
+
+export interface NotificationContent {
+  readonly kind: "approval" | "completed" | "failed"
+  /** What waits, or the session or prompt of the run. */
+  readonly title: string
+  readonly text: string
+  /** When it was requested or ended, in ISO 8601. */
+  readonly at: string
+  readonly run: Pick<HubRun, "id" | "sessionId">
+}
+
+const runOf = (id: RunId): Promise<HubRun> => hubApi.runs.get({ params: { id } })
+
+/** Approvals concern those who can decide them. */
+const approvalContent = async (
+  client: QueryClient,
+  { id, projectId }: Extract<NotifiableChange, { kind: "approval" }>
+): Promise<NotificationContent | undefined> => {
+  const projects = await client.fetchQuery(projectsQuery)
+  const project = projects.items.find((each) => each.id === projectId)
+  if (project !== undefined && !isAtLeast(project.role, project.approvals.approvers)) return undefined
+  const { agentId, request, requestedAt, runId, workspace } = await hubApi.approvals.get({ params: { id } })
+  const run = await runOf(runId)
+  return { kind: "approval", title: request.title, text: `${agentId} · ${workspace}`, at: requestedAt, run }
+}
+
+/** An ended run concerns the user who created its session or its task. */
+const runContent = async (
+  client: QueryClient,
+  { id, state }: Extract<NotifiableChange, { kind: "run" }>,
+  reader: UserId
+): Promise<NotificationContent | undefined> => {
+  const run = await runOf(id)
+  const { endedAt, error, input, resultText, sessionId, taskId, updatedAt } = run
+  const session = sessionId === undefined ? undefined : await client.fetchQuery(sessionQuery(sessionId))
+  const task =
+    session !== undefined || taskId === undefined
+      ? undefined
+      : await hubApi.tasks.get({ params: { id: taskId } })
+  if ((session ?? task)?.createdBy !== reader) return undefined
+  return {
+    kind: state,
+    title: session?.title ?? input.text,
+    text: error?.message ?? resultText ?? "",
+    at: endedAt ?? updatedAt,
+    run
+  }
+}
+
+export const notificationOf = (
+  client: QueryClient,
+  change: NotifiableChange,
+  reader: UserId
+): Promise<NotificationContent | undefined> =>
+  change.kind === "approval" ? approvalContent(client, change) : runContent(client, change, reader)

@@ -1,0 +1,33 @@
+/** Note below the list of the palette: searching, an error, nothing found, or the number of results. */
+import { useMessages } from "../text/Language.tsx"
+import { paletteMessages } from "./messages.ts"
+import type { HubSearchState } from "./useHubSearch.ts"
+import "./palette.css"
+
+interface Props {
+  readonly query: string
+  /** Number of items in the list. */
+  readonly found: number
+  readonly search: HubSearchState
+}
+
+export const PaletteNote = ({ found, query, search }: Props) => {
+  const messages = useMessages(paletteMessages)
+  const { again, error, isSearching } = search
+  const text = (): string => {
+    if (isSearching) return messages.searching
+    if (error !== null) return messages.failed
+    if (query.trim() === "") return messages.hint
+    return found === 0 ? messages.nothing(query.trim().slice(0, 60)) : messages.found(found)
+  }
+  return (
+    <div className="palette-note">
+      <span role="status">{text()}</span>
+      {error !== null && !isSearching && (
+        <button type="button" className="button small" onClick={again}>
+          {messages.again}
+        </button>
+      )}
+    </div>
+  )
+}

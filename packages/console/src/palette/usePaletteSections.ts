@@ -1,0 +1,55 @@
+/** Content of the palette for a query, with the state of the search. */
+import type { SearchResult } from "@corral/domain/search/SearchResult"
+import { useNavigate } from "@tanstack/react-router"
+import { visibleLine } from "../markdown/visible.ts"
+import type { IconName } from "../ui/Icon.tsx"
+import type { PaletteItem, PaletteSection } from "./PaletteItem.ts"
+import { paletteSections } from "./paletteSections.ts"
+import { useCommands } from "./useCommands.ts"
+import { type HubSearchState, useHubSearch } from "./useHubSearch.ts"
+import { usePlaces } from "./usePlaces.ts"
+
+const icons: { readonly [K in SearchResult["kind"]]: IconName } = {
+  title: "message",
+  message: "message",
+  prompt: "message",
+  result: "agent",
+  files: "file"
+}
+
+export interface PaletteView {
+  readonly sections: ReadonlyArray<PaletteSection>
+  readonly search: HubSearchState
+}
+
+export const usePaletteSections = (query: string, onKeys: () => void): PaletteView => {
+  const navigate = useNavigate()
+  const places = usePlaces()
+  const commands = useCommands(onKeys)
+  const search = useHubSearch(query)
+  /** Changed files open with the changes of their run. */
+  const open = ({ kind, runId, sessionId }: SearchResult) => {
+    const search = kind === "files" ? { panel: "changes" } : {}
+    if (sessionId === undefined)
+      return runId === undefined ? undefined : navigate({ to: "/runs/$runId", params: { runId }, search })
+    return navigate({
+      to: "/sessions/$sessionId",
+      params: { sessionId },
+      search: { ...search, ...(kind === "files" && runId !== undefined ? { run: runId } : {}) }
+    })
+  }
+  const itemOf = (result: SearchResult): PaletteItem => {
+    const { at, excerpt, kind, messageId, runId, sessionId } = result
+    const session = places.sessions.find(({ key }) => key === sessionId)
+    return {
+      key: kind === "title" ? String(sessionId) : `${kind} ${messageId ?? runId ?? sessionId}`,
+      icon: icons[kind],
+      title: visibleLine(excerpt, 240),
+      detail: kind === "title" ? undefined : session?.title,
+      at,
+      run: () => void open(result)
+    }
+  }
+  const content = { local: { ...places, commands }, results: search.results, itemOf }
+  return { sections: paletteSections(query, content), search }
+}

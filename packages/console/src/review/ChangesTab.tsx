@@ -1,0 +1,179 @@
+/** Changes of a run as a review: files with marks, lines with comments, and one message with all of them. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { type ReactNode, useEffect, useRef, useState } from "react"
+import { useDiffLayout } from "../diff/useDiffLayout.ts"
+import { useMessages } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { Loading } from "../ui/Loading.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { ChangedFiles } from "./ChangedFiles.tsx"
+import { ChangesBar } from "./ChangesBar.tsx"
+import { ChangesList } from "./ChangesList.tsx"
+import type { LineComment } from "./LineComment.ts"
+import { DRAFT_KEY, NEW_COMMENT } from "./ReviewItem.ts"
+import { SendComments } from "./SendComments.tsx"
+import { useChanges } from "./useChanges.ts"
+import { useChangesView } from "./useChangesView.ts"
+import { useLineSelection } from "./useLineSelection.ts"
+import { reviewStore } from "./useReview.ts"
+import { useReviewKeys } from "./useReviewKeys.ts"
+import { useReviewList } from "./useReviewList.ts"
+import { useSendComments } from "./useSendComments.ts"
+import { reviewMessages } from "./messages.ts"
+import "./changes.css"
+import "./review.css"
+
+export interface ChangesTabProps {
+  readonly run: HubRun
+  /** All turns of the session, newest first. */
+  readonly runs: ReadonlyArray<HubRun>
+  readonly scope?: ReactNode
+  readonly onRun?: (runId: HubRun["id"]) => void
+  /** Sends line comments as one message. Absent: read only. */
+  readonly onComments?: ((text: string) => Promise<unknown>) | undefined
+}
+
+type Changes = ReturnType<typeof useChanges>
+
+/** Key of the item that has the focus after a comment was written: the comment. */
+const commentKey = ({ id }: LineComment): string => `comment ${id}`
+
+const useChangesReview = ({ onComments, run }: ChangesTabProps, { files }: Changes) => {
+  const { layout } = useDiffLayout()
+  const view = useChangesView(run, files, layout)
+  const list = useReviewList(view.items)
+  const sending = useSendComments(run.id, view.comments, onComments)
+  const mayComment = onComments !== undefined
+  const selecting = useLineSelection({
+    items: view.items,
+    isEnabled: mayComment,
+    onSelected: ({ anchor, file, head }) => view.beginComment(file, anchor, head)
+  })
+  /** Whether all comments go out as soon as the last one is among them. */
+  const sendsNext = useRef(false)
+  useEffect(() => {
+    if (!sendsNext.current) return
+    sendsNext.current = false
+    sending.send()
+  }, [view.comments, sending])
+  const { scroller } = list
+  useEffect(() => {
+    // The comment with the focus was sent.
+    if (sending.sent > 0 && document.activeElement === document.body)
+      scroller.current?.focus({ preventScroll: true })
+  }, [sending.sent, scroller])
+  const onKeyDown = useReviewKeys({
+    items: view.items,
+    list,
+    selection: selecting.selection,
+    setSelection: selecting.setSelection,
+    fileOf: (path) => view.byPath.get(path),
+    onViewed: view.toggleViewed,
+    onComment: ({ anchor, file, head }) => {
+      selecting.setSelection(undefined)
+      if (mayComment) view.beginComment(file, anchor, head)
+    },
+    onSend: sending.send
+  })
+  const onAdd = (text: string, isLast: boolean) => {
+    sendsNext.current = isLast
+    const comment = view.drafting.add(text)
+    if (comment !== undefined) list.focusItem(commentKey(comment))
+  }
+  /** The focus goes to what is above an item that disappears. */
+  const focusAbove = (key: string) => {
+    const above = view.items[(list.places.get(key) ?? 0) - 1]
+    if (above !== undefined) list.focusItem(above.key)
+  }
+  const onCancel = () => {
+    view.drafting.close()
+    if (view.draft === undefined || view.draft.id === NEW_COMMENT) focusAbove(DRAFT_KEY)
+    else list.focusItem(commentKey(view.draft))
+  }
+  const onRemove = (comment: LineComment) => {
+    view.removeComment(comment.id)
+    focusAbove(commentKey(comment))
+  }
+  return { view, list, sending, selecting, mayComment, onKeyDown, onAdd, onCancel, onRemove }
+}
+
+const Stale = ({ changes, onRun, run, runs }: ChangesTabProps & { readonly changes: Changes }) => {
+  const messages = useMessages(reviewMessages)
+  const newest = runs[0]
+  const load = () => {
+    if (newest === undefined || newest.id === run.id || onRun === undefined) void changes.query.refetch()
+    else {
+      // What is not sent yet is about the newest files.
+      reviewStore.moveComments(run.id, newest.id)
+      onRun(newest.id)
+    }
+  }
+  return (
+    <p className="changes-stale" role="status">
+      {messages.stale}{" "}
+      <button type="button" className="button small" onClick={load}>
+        <Icon name="refresh" size={14} />
+        {messages.loadAgain}
+      </button>
+    </p>
+  )
+}
+
+export const ChangesTab = (props: ChangesTabProps) => {
+  const messages = useMessages(reviewMessages)
+  const changes = useChanges(props.run, props.runs)
+  const { files, isStale, query, totals } = changes
+  const { list, onKeyDown, selecting, sending, view, ...editing } = useChangesReview(props, changes)
+  const [isTreeOpen, setTreeOpen] = useState(false)
+  const isEmpty = files.length === 0 && view.comments.length === 0
+  return (
+    <section className="changes" aria-label={messages.tabs.changes} onKeyDown={onKeyDown}>
+      <ChangesBar
+        scope={props.scope}
+        fileCount={files.length}
+        viewedCount={view.viewedCount}
+        hasMore={query.hasNextPage}
+        totals={totals}
+        isTreeOpen={isTreeOpen}
+        onTree={() => setTreeOpen(!isTreeOpen)}
+        onOpenAll={view.setAllOpen}
+        onLoad={() => void query.refetch()}
+      />
+      {isStale && <Stale {...props} changes={changes} />}
+      {query.isLoading && <Loading />}
+      <RefusalNote error={query.error} again={() => void query.refetch()} />
+      {query.isSuccess && isEmpty && <p className="panel-empty">{messages.noChanges}</p>}
+      {!isEmpty && (
+        <div className="changes-body">
+          {isTreeOpen && (
+            <ChangedFiles
+              files={files}
+              isViewed={view.isViewed}
+              onFile={(path) => list.focusItem(`file ${path}`, "start")}
+            />
+          )}
+          <ChangesList
+            view={view}
+            list={list}
+            selection={selecting.selection}
+            handlers={selecting.handlers}
+            {...editing}
+          />
+        </div>
+      )}
+      {query.hasNextPage && (
+        <button
+          type="button"
+          className="button more"
+          disabled={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+        >
+          {messages.moreFiles}
+        </button>
+      )}
+      {editing.mayComment && (view.comments.length > 0 || sending.sent > 0) && (
+        <SendComments count={view.comments.length} sending={sending} />
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,136 @@
+/** Log of a run: one line for each event, with its JSON on request. Includes events that the thread does not show. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import { useInfiniteQuery } from "@tanstack/react-query"
+import { useVirtualizer } from "@tanstack/react-virtual"
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react"
+import { hubApi } from "../api/Hub.ts"
+import { useMessages } from "../text/Language.tsx"
+import { Loading } from "../ui/Loading.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { LogEvent } from "./LogEvent.tsx"
+import { reviewMessages } from "./messages.ts"
+import "./log.css"
+import "./review.css"
+
+const PAGE_SIZE = 200
+/** Lines before the end of the list at which the next page loads. */
+const AHEAD = 40
+
+const useLog = ({ id: runId, lastSeq }: HubRun) => {
+  const query = useInfiniteQuery({
+    // Not a key of `runs`: hints about the run must not load the whole log again.
+    queryKey: ["run-log", runId],
+    queryFn: ({ pageParam, signal }) =>
+      hubApi.runs.events({ params: { id: runId }, query: { after: pageParam, limit: PAGE_SIZE }, signal }),
+    initialPageParam: 0,
+    // The end of the log moves while the run is in progress.
+    getNextPageParam: ({ items }, _, after) => {
+      const last = items.at(-1)?.seq ?? after
+      return items.length > 0 && last < lastSeq ? last : undefined
+    },
+    refetchOnWindowFocus: false,
+    gcTime: 0
+  })
+  const pages = query.data?.pages
+  const events = useMemo(() => pages?.flatMap(({ items }) => items) ?? [], [pages])
+  return { query, events }
+}
+
+interface RowsProps {
+  readonly events: ReadonlyArray<Envelope>
+  /** Loads the next page. Undefined if there is none, or if it is loading. */
+  readonly more: (() => void) | undefined
+}
+
+const LogRows = ({ events, more }: RowsProps) => {
+  const messages = useMessages(reviewMessages)
+  const scroller = useRef<HTMLDivElement>(null)
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set())
+  const virtual = useVirtualizer({
+    count: events.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 28,
+    getItemKey: (at) => events[at]?.seq ?? at,
+    overscan: 20
+  })
+  const items = virtual.getVirtualItems()
+  const isNearEnd = (items.at(-1)?.index ?? -1) >= events.length - AHEAD
+  useEffect(() => {
+    if (isNearEnd) more?.()
+  }, [isNearEnd, more])
+  const toggle = (seq: number) => {
+    const next = new Set(open)
+    if (!next.delete(seq)) next.add(seq)
+    setOpen(next)
+  }
+  return (
+    <div ref={scroller} className="log-scroll" tabIndex={0} role="group" aria-label={messages.events}>
+      <div className="log-all" role="list" style={{ height: virtual.getTotalSize() }}>
+        {items.map(({ index, key, start }) => {
+          const event = events[index]
+          return event === undefined ? null : (
+            <div
+              key={key}
+              data-index={index}
+              ref={virtual.measureElement}
+              role="listitem"
+              aria-setsize={events.length}
+              aria-posinset={index + 1}
+              className="log-place"
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <LogEvent event={event} isOpen={open.has(event.seq)} onToggle={() => toggle(event.seq)} />
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+interface Props {
+  readonly run: HubRun
+  readonly scope?: ReactNode
+  /** Number of events that this console does not recognize. */
+  readonly unknown?: number
+}
+
+export const LogTab = ({ run, scope, unknown = 0 }: Props) => {
+  const messages = useMessages(reviewMessages)
+  const { events, query } = useLog(run)
+  const [type, setType] = useState("")
+  const types = useMemo(() => [...new Set(events.map((event) => event.type))].sort(), [events])
+  const shown = useMemo(
+    () => (type === "" ? events : events.filter((event) => event.type === type)),
+    [events, type]
+  )
+  const { fetchNextPage, hasNextPage, isFetching } = query
+  const more = useMemo(
+    () => (hasNextPage && !isFetching ? () => void fetchNextPage() : undefined),
+    [fetchNextPage, hasNextPage, isFetching]
+  )
+  return (
+    <>
+      <div className="panel-bar">
+        {scope}
+        <label className="log-filter">
+          <span className="hidden">{messages.eventType}</span>
+          <select value={type} onChange={({ target }) => setType(target.value)}>
+            <option value="">{messages.allEvents}</option>
+            {types.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+        <span className="quiet log-count">
+          {messages.eventCount(shown.length)}
+          {hasNextPage && "+"}
+          {unknown > 0 && ` · ${messages.unknownEvents(unknown)}`}
+        </span>
+      </div>
+      <RefusalNote error={query.error} again={() => void query.refetch()} />
+      {query.isLoading ? <Loading /> : <LogRows key={type} events={shown} more={more} />}
+    </>
+  )
+}

@@ -1,0 +1,84 @@
+/**
+ * Side panel of a session: changes, files, artifacts, previews and the log of one turn. Fills the height of its parent and scrolls inside.
+ *
+ * Does not: place itself. Its parent shows it as a column or as a sheet. Only a layout side by side covers the page.
+ */
+import { Tabs } from "@base-ui/react/tabs"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { useDiffLayout } from "../diff/useDiffLayout.ts"
+import { useMessages } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { ArtifactsTab } from "./ArtifactsTab.tsx"
+import { ChangesTab } from "./ChangesTab.tsx"
+import { FilesTab } from "./FilesTab.tsx"
+import { LogTab } from "./LogTab.tsx"
+import { isPanelTab, type PanelTab, panelTabs } from "./PanelTab.ts"
+import { PreviewTab } from "./PreviewTab.tsx"
+import { TurnMenu } from "./TurnMenu.tsx"
+import { usePinnedRun } from "./usePinnedRun.ts"
+import { reviewMessages } from "./messages.ts"
+import "./review.css"
+
+export interface ReviewPanelProps {
+  /** The turn that is shown. */
+  readonly run: HubRun
+  /** All turns of the session, newest first. */
+  readonly runs: ReadonlyArray<HubRun>
+  readonly tab: PanelTab
+  readonly onTab: (tab: PanelTab) => void
+  readonly onRun: (runId: HubRun["id"]) => void
+  readonly onClose: () => void
+  /** Sends line comments as one message. Absent: read only. */
+  readonly onComments?: ((text: string) => Promise<unknown>) | undefined
+}
+
+export const ReviewPanel = (props: ReviewPanelProps) => {
+  const { onClose, onComments, onRun, onTab, runs, tab } = props
+  const messages = useMessages(reviewMessages)
+  const { layout } = useDiffLayout()
+  const [run, showRun] = usePinnedRun(props.run, runs)
+  const isWide = tab === "changes" && layout === "split"
+  const selectRun = (runId: HubRun["id"]) => {
+    showRun(runId)
+    onRun(runId)
+  }
+  const scope = runs.length > 1 ? <TurnMenu run={run} runs={runs} onRun={selectRun} /> : undefined
+  const parts = { run, scope }
+  return (
+    <section className={isWide ? "review review-wide" : "review"} aria-label={messages.panel}>
+      <Tabs.Root
+        className="review-tabs"
+        value={tab}
+        onValueChange={(value) => isPanelTab(value) && onTab(value)}
+      >
+        <div className="review-head">
+          <Tabs.List className="tabs review-tab-list">
+            {panelTabs.map((name) => (
+              <Tabs.Tab key={name} value={name} className="tab">
+                {messages.tabs[name]}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+          <button type="button" className="icon-button" aria-label={messages.close} onClick={onClose}>
+            <Icon name="close" />
+          </button>
+        </div>
+        <Tabs.Panel value="changes" className="review-body">
+          <ChangesTab key={run.id} {...parts} runs={runs} onRun={selectRun} onComments={onComments} />
+        </Tabs.Panel>
+        <Tabs.Panel value="files" className="review-body">
+          <FilesTab key={run.id} {...parts} />
+        </Tabs.Panel>
+        <Tabs.Panel value="artifacts" className="review-body">
+          <ArtifactsTab key={run.id} {...parts} />
+        </Tabs.Panel>
+        <Tabs.Panel value="preview" className="review-body">
+          <PreviewTab key={run.id} {...parts} />
+        </Tabs.Panel>
+        <Tabs.Panel value="log" className="review-body">
+          <LogTab key={run.id} {...parts} />
+        </Tabs.Panel>
+      </Tabs.Root>
+    </section>
+  )
+}

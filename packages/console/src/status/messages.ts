@@ -1,0 +1,25 @@
+/** UI text of the status of work. */
+import { bilingual } from "../text/Language.tsx"
+
+export const statusMessages = bilingual(
+  {
+    words: {
+      needsYou: "Needs you",
+      working: "Working",
+      waiting: "Waiting",
+      failed: "Failed",
+      stopped: "Stopped",
+      idle: "Done"
+    }
+  },
+  {
+    words: {
+      needsYou: "等您处理",
+      working: "进行中",
+      waiting: "等待中",
+      failed: "失败",
+      stopped: "已停止",
+      idle: "已完成"
+    }
+  }
+)

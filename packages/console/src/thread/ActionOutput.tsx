@@ -1,0 +1,65 @@
+/** Output of an action: colours of the terminal, clipped, with a way to the rest. */
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import { isClipped } from "@corral/domain/run/BoundedText"
+import type { ToolBlock } from "@corral/domain/run/RunBlock"
+import { ansiPieces } from "../markdown/ansi.ts"
+import { Clipped } from "../markdown/Clipped.tsx"
+import { visibleText } from "../markdown/visible.ts"
+import { ArtifactLink } from "../review/ArtifactLink.tsx"
+import { WholeText } from "../run/WholeText.tsx"
+import { runMessages } from "../run/messages.ts"
+import { useMessages } from "../text/Language.tsx"
+import type { RunPlace } from "./RunPlace.ts"
+import "../markdown/markdown.css"
+import "./work.css"
+
+/** Lines at the end of a failed output that are always visible. */
+const TAIL_LINES = 5
+const TAIL_CHARACTERS = 1_000
+
+const outputOf =
+  (callId: string) =>
+  ({ payload, type }: Envelope): unknown =>
+    type === "run.tool.result" && payload["callId"] === callId ? payload["output"] : undefined
+
+const pieces = (text: string) =>
+  ansiPieces(text).map((piece, at) => (
+    <span key={at} className={piece.className}>
+      {piece.text}
+    </span>
+  ))
+
+/** Removes remains of an escape sequence that was split between two parts. */
+const cleaned = (text: string): string => (text.includes("\u001b") ? text : visibleText(text))
+
+/** The last lines of a failed output. */
+export const OutputTail = ({ text }: { readonly text: string }) => {
+  const lines = text.slice(-TAIL_CHARACTERS).toWellFormed().trimEnd().split("\n").slice(-TAIL_LINES)
+  return <pre className="action-tail">{pieces(cleaned(lines.join("\n")))}</pre>
+}
+
+interface Props {
+  readonly tool: ToolBlock
+  readonly place: RunPlace
+}
+
+export const ActionOutput = ({ place: { runId }, tool: { artifactId, callId, output, seq } }: Props) => {
+  const messages = useMessages(runMessages)
+  if (output === undefined || output.text === "") return <p className="quiet">{messages.noOutput}</p>
+  return (
+    <>
+      <Clipped text={cleaned(output.text)} className="code terminal">
+        {pieces}
+      </Clipped>
+      {isClipped(output) && <p className="quiet">{messages.rest}</p>}
+      {isClipped(output) && artifactId === undefined && (
+        <WholeText runId={runId} bounded={output} name={`out ${seq}`} of={outputOf(callId)} />
+      )}
+      {artifactId !== undefined && (
+        <ArtifactLink runId={runId} artifactId={artifactId}>
+          {messages.download}
+        </ArtifactLink>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,86 @@
+/** A block of the work that is not an action: a text, a file for the reader, a note of the runtime. The table has a view for each kind. */
+import { memo, type ReactNode } from "react"
+import { visibleLine } from "../markdown/visible.ts"
+import { ArtifactLink } from "../review/ArtifactLink.tsx"
+import { MessageView } from "../run/MessageView.tsx"
+import { PreviewView } from "../review/PreviewView.tsx"
+import { runMessages } from "../run/messages.ts"
+import { useMessages } from "../text/Language.tsx"
+import { PersonMessage } from "./PersonMessage.tsx"
+import type { RunPlace } from "./RunPlace.ts"
+import { TurnStopped } from "./TurnFailure.tsx"
+import type { BlockPart } from "./WorkPart.ts"
+import "../run/run.css"
+import "./work.css"
+
+type Block = BlockPart["block"]
+
+interface Props {
+  readonly block: Block
+  readonly place: RunPlace
+  /** Whether the run has ended. */
+  readonly isOver: boolean
+}
+
+type ViewProps<B extends Block> = Omit<Props, "block"> & {
+  readonly block: B
+  readonly messages: (typeof runMessages)["en"]
+}
+
+const views: {
+  readonly [K in Block["kind"]]: (props: ViewProps<Extract<Block, { kind: K }>>) => ReactNode
+} = {
+  message: ({ block, isOver, place }) => {
+    const input = block.role === "user" ? place.inputs.get(block.messageId) : undefined
+    return input === undefined ? (
+      <MessageView block={block} runId={place.runId} isOver={isOver} />
+    ) : (
+      <PersonMessage message={input} projectId={place.projectId} />
+    )
+  },
+  artifact: ({ block, messages, place }) => (
+    <p className="line">
+      <span className="quiet">{messages.artifact}</span>{" "}
+      <ArtifactLink runId={place.runId} artifactId={block.artifactId}>
+        {visibleLine(block.name)}
+      </ArtifactLink>{" "}
+      <span className="quiet">
+        {visibleLine(block.mediaType, 60)}, {messages.bytes(block.size)}
+      </span>
+    </p>
+  ),
+  preview: ({ block, place: { projectId, runId, targetId } }) => (
+    <PreviewView {...{ block, projectId, runId, targetId }} />
+  ),
+  warning: ({ block, messages }) =>
+    block.isRepeated ? null : (
+      <p className="line warning" title={block.code}>
+        <strong>{messages.warning}</strong> {visibleLine(block.message, 2_000)}
+      </p>
+    ),
+  retry: ({ block, messages }) => (
+    <p className="line quiet">
+      {messages.retrying(block.retry)}
+      {block.retry.message !== undefined && ` · ${visibleLine(block.retry.message, 500)}`}
+    </p>
+  ),
+  start: ({ block: { model, projectSettings }, messages }) =>
+    projectSettings === undefined ? null : (
+      <p className="line quiet">
+        {model !== undefined && `${visibleLine(model, 100)} · `}
+        {messages.projectSettings[projectSettings.use]} {visibleLine(projectSettings.files.join(", "), 500)}
+      </p>
+    ),
+  gap: ({ block, messages }) => <p className="line warning">{messages.gap(block.from, block.to)}</p>,
+  // The turn shows the changes and a failure below the work.
+  diff: () => null,
+  end: ({ block: { by, reason, state }, place }) =>
+    state === "cancelled" ? <TurnStopped by={by} reason={reason} projectId={place.projectId} /> : null
+}
+
+export const BlockRow = memo((props: Props) => {
+  const messages = useMessages(runMessages)
+  // The view and the block have the same kind; TypeScript does not follow the indexed union.
+  const view = views[props.block.kind] as (props: ViewProps<Block>) => ReactNode
+  return view({ ...props, messages })
+})

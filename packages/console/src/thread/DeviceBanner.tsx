@@ -1,0 +1,58 @@
+/** Banner of a thread whose device is offline: since when, and what happens to work and messages. */
+import type { DeviceId } from "@corral/domain/identity/Ids"
+import { useQuery } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import { hubApi } from "../api/Hub.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { type Language, useLanguage, useMessages } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { threadMessages } from "./messages.ts"
+import "./thread.css"
+
+/** The device, as the approval's note reads it too. */
+export const useDevice = (id: DeviceId | undefined) =>
+  useQuery({
+    queryKey: ["devices", "one", id],
+    queryFn: ({ signal }) => hubApi.devices.get({ params: { id: id ?? ("" as DeviceId) }, signal }),
+    enabled: id !== undefined
+  }).data
+
+/** `14:02` today, with the date before. */
+const timeOf = (at: string, language: Language): string => {
+  const time = new Date(at)
+  const isToday = time.toDateString() === new Date().toDateString()
+  return time.toLocaleString(language === "zh" ? "zh-CN" : "en", {
+    ...(isToday ? {} : { dateStyle: "medium" }),
+    timeStyle: "short"
+  })
+}
+
+interface Props {
+  readonly deviceId: DeviceId | undefined
+  readonly isWorking: boolean
+}
+
+export const DeviceBanner = ({ deviceId, isWorking }: Props) => {
+  const messages = useMessages(threadMessages)
+  const { language } = useLanguage()
+  const device = useDevice(deviceId)
+  const isOffline = device?.state === "offline"
+  const name = visibleLine(device?.name ?? "", 60)
+  return (
+    <div className={isOffline ? "thread-banner" : "hidden"} role="status">
+      {isOffline && (
+        <>
+          <Icon name="offline" />
+          <span>
+            {device.lastSeenAt === undefined
+              ? messages.offline(name)
+              : messages.offlineSince(name, timeOf(device.lastSeenAt, language))}{" "}
+            {isWorking && `${messages.offlineWork} `}
+            {messages.offlineWaits}
+          </span>
+          <Link to="/devices">{messages.devices}</Link>
+        </>
+      )}
+    </div>
+  )
+}

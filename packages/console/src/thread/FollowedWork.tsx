@@ -1,0 +1,73 @@
+/** Work of a run from its events: live while it is in progress, and whole once it has ended. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { useQueryClient } from "@tanstack/react-query"
+import { type ReactNode, useEffect } from "react"
+import { useTargetName } from "../api/ProjectsAndTargets.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import type { RunFollower } from "../run/RunFollower.ts"
+import { useFollowedRun, useRunView } from "../run/useRunView.ts"
+import { runMessages } from "../run/messages.ts"
+import { useMessages } from "../text/Language.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { LiveLine } from "./LiveLine.tsx"
+import type { RunPlace } from "./RunPlace.ts"
+import { WorkList } from "./WorkList.tsx"
+import "../run/run.css"
+import "./work.css"
+
+export const isEnded = (state: HubRun["state"] | undefined): boolean =>
+  state === "completed" || state === "failed" || state === "cancelled"
+
+interface Props {
+  readonly place: RunPlace
+  /** Text of the answer below the work. */
+  readonly answer?: string | undefined
+  /** What follows the whole work of an ended run. */
+  readonly after?: ReactNode
+}
+
+const Rows = ({ after, answer, follower, place }: Props & { readonly follower: RunFollower }) => {
+  const messages = useMessages(runMessages)
+  const {
+    version,
+    view: { blocks, dropped, state, unknown }
+  } = useRunView(follower)
+  const device = visibleLine(useTargetName(place.targetId) ?? "", 60)
+  const isOver = isEnded(state)
+  return (
+    <>
+      {dropped > 0 && <p className="quiet">{messages.dropped(dropped)}</p>}
+      {unknown > 0 && <p className="quiet">{messages.unknown(unknown)}</p>}
+      <WorkList {...{ answer, blocks, isOver, place, version }} />
+      {!isOver && answer === undefined && <LiveLine {...{ blocks, device, state }} />}
+      {isOver && after}
+    </>
+  )
+}
+
+export const FollowedWork = ({ after, answer, place }: Props) => {
+  const messages = useMessages(runMessages)
+  const client = useQueryClient()
+  const [{ connection, pending, refusal, state }, follower] = useFollowedRun(place.runId)
+  // The events are newer than data that was read before.
+  useEffect(() => {
+    if (state === undefined || answer !== undefined) return
+    void client.invalidateQueries({ queryKey: ["runs"] })
+    void client.invalidateQueries({ queryKey: ["approvals"] })
+    void client.invalidateQueries({ queryKey: ["sessions"] })
+  }, [client, answer, state, pending])
+  return (
+    <div className="followed">
+      <Rows {...{ after, answer, follower, place }} />
+      {connection === "waiting" && (
+        <p className="connection" role="status">
+          {messages.connection.waiting}{" "}
+          <button type="button" className="clipped-more" onClick={follower.retryNow}>
+            {messages.retry}
+          </button>
+        </p>
+      )}
+      <RefusalNote error={refusal} />
+    </div>
+  )
+}

@@ -1,0 +1,83 @@
+/** Message of a person: author, time, files, and the text as typed. A long text shows three lines until it is unfolded. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { Attachment } from "@corral/domain/session/Attachment"
+import type { Message } from "@corral/domain/session/Message"
+import { memo, type ReactNode, useState } from "react"
+import { AttachmentList } from "../composer/AttachmentList.tsx"
+import { Clipped } from "../markdown/Clipped.tsx"
+import { visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
+import { Time } from "../ui/Time.tsx"
+import { threadMessages } from "./messages.ts"
+import { usePersonName } from "./usePersonName.ts"
+import "./thread.css"
+
+/** A longer text is folded. */
+const LINES = 3
+const CHARACTERS = 240
+
+const isLong = (text: string): boolean =>
+  text.length > CHARACTERS || text.split("\n", LINES + 1).length > LINES
+
+/** A text as typed, folded if it is long. */
+const TypedText = ({ text }: { readonly text: string }) => {
+  const messages = useMessages(threadMessages)
+  const [open, setOpen] = useState(false)
+  const visible = visibleText(text)
+  if (!isLong(text)) return <div className="said">{visible}</div>
+  return (
+    <>
+      {open ? <Clipped text={visible} /> : <div className="said said-folded">{visible.slice(0, 2_000)}</div>}
+      <button type="button" className="clipped-more" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? messages.showLess : messages.showAll}
+      </button>
+    </>
+  )
+}
+
+interface FrameProps {
+  readonly author: ReactNode
+  readonly at: string
+  readonly text: string
+  readonly files?: ReadonlyArray<Attachment> | undefined
+  readonly tag?: string | undefined
+  readonly isNote?: boolean
+}
+
+/** A message whose author has no account here, such as the prompt of a run without a session. */
+export const TypedMessage = ({ at, author, files, isNote = false, tag, text }: FrameProps) => (
+  <article className={isNote ? "person person-note" : "person"}>
+    <h2 className="person-head">
+      <bdi>{author}</bdi>
+      {tag !== undefined && <span className="quiet"> · {tag}</span>}
+      <span className="quiet">
+        {" · "}
+        <Time at={at} />
+      </span>
+    </h2>
+    <div className="person-text">
+      <TypedText text={text} />
+      <AttachmentList attachments={files} />
+    </div>
+  </article>
+)
+
+interface Props {
+  readonly message: Message
+  readonly projectId: HubRun["projectId"] | undefined
+}
+
+export const PersonMessage = memo(({ message, projectId }: Props) => {
+  const messages = useMessages(threadMessages)
+  const { attachments, author, createdAt, delivery, text, when } = message
+  const isNote = delivery === undefined
+  const tag = isNote ? messages.note : when === "now" ? messages.sentWhile : undefined
+  return (
+    <TypedMessage
+      author={usePersonName(projectId, author)}
+      at={createdAt}
+      files={attachments}
+      {...{ isNote, tag, text }}
+    />
+  )
+})

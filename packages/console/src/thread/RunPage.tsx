@@ -1,0 +1,158 @@
+/** Page of one run: its turn, open. A run of a session links to the session's thread, where the work continues. */
+import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
+import { useQuery } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import { useEffect, useState } from "react"
+import { hubApi } from "../api/Hub.ts"
+import { useCanWork } from "../api/ProjectsAndTargets.ts"
+import { ApprovalDock } from "../approval/ApprovalDock.tsx"
+import { usePendingApprovalsOf } from "../approval/usePendingApprovalsOf.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
+import { DeviceBanner } from "./DeviceBanner.tsx"
+import { DeviceName } from "./DeviceName.tsx"
+import { FollowedWork, isEnded } from "./FollowedWork.tsx"
+import { PanelButtons } from "./PanelButtons.tsx"
+import { TypedMessage } from "./PersonMessage.tsx"
+import { useRunPlace } from "./RunPlace.ts"
+import { SidePanel } from "./SidePanel.tsx"
+import { StopButton } from "./StopButton.tsx"
+import { ThreadFrame } from "./ThreadFrame.tsx"
+import { StateAnnouncement, ThreadState, type ThreadStatus } from "./ThreadState.tsx"
+import { TurnFailure } from "./TurnFailure.tsx"
+import { TurnFooter } from "./TurnFooter.tsx"
+import { type ThreadPanel, useThreadPanel } from "./useThreadPanel.ts"
+import { useStop } from "./useStop.ts"
+import { useTurnSummary } from "./useTurnSummary.ts"
+import { Loading } from "../ui/Loading.tsx"
+import { PageFrame } from "../ui/PageFrame.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { RunDetails } from "./RunDetails.tsx"
+import { RunMessageForm } from "./RunMessageForm.tsx"
+import { runMessages } from "../run/messages.ts"
+import "./thread.css"
+
+const statusOf = (run: HubRun, isWaiting: boolean): ThreadStatus => {
+  if (isWaiting) return "waiting"
+  switch (run.state) {
+    case "completed":
+    case "failed":
+    case "cancelled":
+    case "queued":
+      return run.state
+    default:
+      return "working"
+  }
+}
+
+interface ThreadProps {
+  readonly run: HubRun
+  readonly approvals: ReadonlyArray<HubApproval>
+  readonly panel: ThreadPanel
+}
+
+const RunThread = ({ approvals, panel, run }: ThreadProps) => {
+  const messages = useMessages(runMessages)
+  const { createdAt, error, id, input, projectId, sessionId, state, targetId, workspace } = run
+  const isOver = isEnded(state)
+  const mayWork = useCanWork(projectId)
+  const stop = useStop()
+  const place = useRunPlace(run)
+  const summary = useTurnSummary(isOver ? run : undefined)
+  const status = statusOf(run, approvals.length > 0)
+  return (
+    <ThreadFrame
+      title={visibleLine(input.text, 90)}
+      head={
+        <>
+          <ThreadState status={status} since={createdAt} />
+          <DeviceName deviceId={targetId} workspace={workspace} />
+          {sessionId !== undefined && (
+            <Link to="/sessions/$sessionId" params={{ sessionId }} className="button small">
+              {messages.toSession}
+            </Link>
+          )}
+          {mayWork && !isOver && <StopButton isBusy={stop.isPending} onStop={() => stop.mutate([id])} />}
+          <PanelButtons tab={panel.tab} onTab={panel.open} />
+        </>
+      }
+      banner={
+        <>
+          <StateAnnouncement status={status} />
+          <DeviceBanner deviceId={targetId} isWorking={!isOver} />
+        </>
+      }
+      dock={
+        isOver ? undefined : (
+          <>
+            <RefusalNote error={stop.error} />
+            <ApprovalDock approvals={approvals} />
+            {mayWork && <RunMessageForm id={id} />}
+          </>
+        )
+      }
+      onClosePanel={() => panel.open(undefined)}
+      panel={
+        panel.tab === undefined ? undefined : (
+          <SidePanel
+            run={run}
+            runs={[run]}
+            tab={panel.tab}
+            onTab={panel.open}
+            onRun={panel.show}
+            onClose={() => panel.open(undefined)}
+          />
+        )
+      }
+    >
+      <section className="turn">
+        <RunDetails run={run} />
+        <TypedMessage author={messages.you} at={createdAt} text={input.text} />
+        <FollowedWork
+          place={place}
+          after={
+            isOver && (
+              <>
+                {state === "failed" && <TurnFailure error={error} onLog={() => panel.open("log")} />}
+                <TurnFooter run={run} diff={summary?.diff} onChanges={() => panel.open("changes")} />
+              </>
+            )
+          }
+        />
+      </section>
+    </ThreadFrame>
+  )
+}
+
+interface Props {
+  readonly runId: string
+  /** Search parameter. */
+  readonly panel?: string | undefined
+}
+
+export const RunPage = ({ panel, runId }: Props) => {
+  // The id comes from the URL. The Hub validates it.
+  const id = runId as HubRun["id"]
+  const messages = useMessages(runMessages)
+  const threadPanel = useThreadPanel(panel, undefined)
+  const run = useQuery({
+    queryKey: ["runs", id],
+    queryFn: ({ signal }) => hubApi.runs.get({ params: { id }, signal })
+  })
+  const isInProgress = run.data !== undefined && !isEnded(run.data.state)
+  const { approvals, isLoading } = usePendingApprovalsOf(isInProgress ? [id] : [])
+  // The page appears with its approvals, so that they push nothing away.
+  const [isShown, setShown] = useState(false)
+  useEffect(
+    () => setShown((before) => before || (run.data !== undefined && !isLoading)),
+    [isLoading, run.data]
+  )
+  if (run.data === undefined || !isShown)
+    return (
+      <PageFrame title={messages.run} above={<Link to="/runs">{messages.runs}</Link>}>
+        {run.error === null && <Loading />}
+        <RefusalNote error={run.error} again={() => void run.refetch()} />
+      </PageFrame>
+    )
+  return <RunThread run={run.data} approvals={approvals} panel={threadPanel} />
+}

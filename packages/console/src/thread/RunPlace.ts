@@ -1,0 +1,24 @@
+/** Where a run belongs: what the rows of its work need to read more, to name people and to open previews. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { Message } from "@corral/domain/session/Message"
+import { useMemo } from "react"
+
+export interface RunPlace {
+  readonly runId: HubRun["id"]
+  readonly projectId: HubRun["projectId"] | undefined
+  readonly targetId: HubRun["targetId"]
+  /** Messages that people sent to the run, by id. */
+  readonly inputs: ReadonlyMap<string, Message>
+}
+
+const none: ReadonlyArray<Message> = []
+
+/** The same object while the run and its messages are the same. */
+export const useRunPlace = (
+  { id: runId, projectId, targetId }: Pick<HubRun, "id" | "projectId" | "targetId">,
+  prompts: ReadonlyArray<Message> = none
+): RunPlace =>
+  useMemo(
+    () => ({ runId, projectId, targetId, inputs: new Map(prompts.map((message) => [message.id, message])) }),
+    [runId, projectId, targetId, prompts]
+  )

@@ -1,0 +1,51 @@
+/** State of a thread by shape and word, with a clock while an agent works. */
+import { useMessages } from "../text/Language.tsx"
+import { Clock } from "./Clock.tsx"
+import { threadMessages } from "./messages.ts"
+import "./thread.css"
+
+export type ThreadStatus = "working" | "waiting" | "queued" | "completed" | "failed" | "cancelled" | "idle"
+
+const marks: Readonly<Record<ThreadStatus, string>> = {
+  working: "●",
+  waiting: "◆",
+  queued: "○",
+  completed: "✓",
+  failed: "✕",
+  cancelled: "■",
+  idle: ""
+}
+
+interface Props {
+  readonly status: ThreadStatus
+  /** Start of the turn in progress, ISO 8601. */
+  readonly since?: string | undefined
+}
+
+export const ThreadState = ({ since, status }: Props) => {
+  const messages = useMessages(threadMessages)
+  if (status === "idle") return null
+  return (
+    <span className={`thread-state thread-state-${status}`}>
+      <span aria-hidden="true">{marks[status]} </span>
+      <span className="thread-state-word">{messages.states[status]}</span>
+      {since !== undefined && (status === "working" || status === "waiting") && (
+        <>
+          {" "}
+          <Clock key={since} since={since} />
+        </>
+      )}
+    </span>
+  )
+}
+
+/** Changes of the state for screen readers, each said once. */
+export const StateAnnouncement = ({ status }: { readonly status: ThreadStatus }) => {
+  const messages = useMessages(threadMessages)
+  const texts: Readonly<Record<string, string>> = messages.announced
+  return (
+    <p className="hidden" role="status">
+      {texts[status] ?? ""}
+    </p>
+  )
+}

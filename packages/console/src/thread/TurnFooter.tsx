@@ -1,0 +1,75 @@
+/** Footer of an ended turn: how it ended, changed files, duration, tokens, cost, and what its agent knew of the conversation. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { DiffBlock } from "@corral/domain/run/RunBlock"
+import type { DeliveryContext } from "@corral/domain/session/Message"
+import { useLanguage, useMessages } from "../text/Language.tsx"
+import { Time } from "../ui/Time.tsx"
+import { formatDuration } from "../text/Duration.ts"
+import { threadMessages } from "./messages.ts"
+import "./thread.css"
+
+interface Props {
+  readonly run: HubRun | undefined
+  readonly diff: DiffBlock | undefined
+  readonly context?: DeliveryContext | undefined
+  readonly onChanges: () => void
+}
+
+export const durationOf = ({ createdAt, endedAt }: HubRun): number | undefined =>
+  endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(createdAt)
+
+/** `12,345` up to ten thousand, then `12k`. */
+const short = (n: number): string =>
+  n < 10_000 ? n.toLocaleString("en") : `${Math.round(n / 1_000).toLocaleString("en")}k`
+
+const Usage = ({ usage }: { readonly usage: NonNullable<HubRun["usage"]> }) => {
+  const messages = useMessages(threadMessages)
+  const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)
+  const cost = usage.costUsd
+  return (
+    <>
+      {tokens > 0 && <span>{messages.tokens(short(tokens))}</span>}
+      {cost !== undefined && <span>${cost.toFixed(cost < 1 ? 4 : 2)}</span>}
+    </>
+  )
+}
+
+const marks = { completed: "✓", failed: "✕", cancelled: "■" } as const
+
+export const TurnFooter = ({ context, diff, onChanges, run }: Props) => {
+  const messages = useMessages(threadMessages)
+  const { language } = useLanguage()
+  const state = run?.state
+  const duration = run === undefined ? undefined : durationOf(run)
+  return (
+    <p className="turn-foot">
+      {(state === "completed" || state === "failed" || state === "cancelled") && (
+        <span className={`turn-state turn-state-${state}`}>
+          <span aria-hidden="true">{marks[state]} </span>
+          {messages.states[state]}
+        </span>
+      )}
+      {diff !== undefined && diff.files > 0 && (
+        <button type="button" className="foot-button" title={messages.showChanges} onClick={onChanges}>
+          {messages.files(diff.files)}
+          {diff.additions > 0 && (
+            <>
+              {" "}
+              <ins className="count-added">+{diff.additions}</ins>
+            </>
+          )}
+          {diff.deletions > 0 && (
+            <>
+              {" "}
+              <del className="count-removed">−{diff.deletions}</del>
+            </>
+          )}
+        </button>
+      )}
+      {duration !== undefined && <span>{formatDuration(duration, language)}</span>}
+      {run?.usage !== undefined && <Usage usage={run.usage} />}
+      {context === "transcript" && <span title={messages.transcriptHint}>{messages.transcript}</span>}
+      {run?.endedAt !== undefined && <Time at={run.endedAt} />}
+    </p>
+  )
+}

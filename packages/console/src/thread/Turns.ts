@@ -1,0 +1,61 @@
+/**
+ * Entries of a thread, from the messages of its session: notes, and turns. A turn is the messages that one run received, and its answer.
+ *
+ * Guarantees: each message that reached a run, each answer and each note is in exactly one entry, in the order of the first message of each entry.
+ * Does not: contain messages that wait, failed or were withdrawn. Pure.
+ */
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { Message } from "@corral/domain/session/Message"
+
+export interface NoteEntry {
+  readonly kind: "note"
+  readonly key: string
+  readonly message: Message
+}
+
+export interface TurnEntry {
+  readonly kind: "turn"
+  readonly key: string
+  readonly runId: RunId
+  /** Messages that the run received, oldest first. Empty if they are not loaded. */
+  readonly prompts: ReadonlyArray<Message>
+  /** Absent while the turn is in progress. */
+  readonly answer: Message | undefined
+}
+
+export type ThreadEntry = NoteEntry | TurnEntry
+
+/** Whether the message waits for its agent, or did not reach it. */
+export const isQueued = ({ delivery }: Message): boolean =>
+  delivery?.state === "pending" || delivery?.state === "failed"
+
+/** The run that received or wrote the message. */
+const runOf = ({ author, delivery, runId }: Message): RunId | undefined =>
+  author.kind === "agent" ? runId : delivery?.state === "delivered" ? delivery.runId : undefined
+
+const isNote = ({ author, delivery }: Message): boolean => author.kind === "user" && delivery === undefined
+
+/** `messages` are oldest first. */
+export const entriesOf = (messages: ReadonlyArray<Message>): ReadonlyArray<ThreadEntry> => {
+  const entries: Array<ThreadEntry> = []
+  const placeOfRun = new Map<RunId, number>()
+  for (const message of messages) {
+    const runId = runOf(message)
+    if (runId === undefined) {
+      if (isNote(message)) entries.push({ kind: "note", key: message.id, message })
+      continue
+    }
+    const place = placeOfRun.get(runId)
+    const found = place === undefined ? undefined : entries[place]
+    if (place === undefined || found?.kind !== "turn") {
+      placeOfRun.set(runId, entries.length)
+      entries.push(withMessage({ kind: "turn", key: runId, runId, prompts: [], answer: undefined }, message))
+    } else entries[place] = withMessage(found, message)
+  }
+  return entries
+}
+
+const withMessage = (turn: TurnEntry, message: Message): TurnEntry =>
+  message.author.kind === "agent"
+    ? { ...turn, answer: message }
+    : { ...turn, prompts: [...turn.prompts, message] }

@@ -1,0 +1,252 @@
+/** UI text of the thread: its header, its turns and the work in them. */
+import { bilingual } from "../text/Language.tsx"
+import type { ActionKind, ActionState } from "./ActionKind.ts"
+import type { WorkCounts } from "./WorkRow.ts"
+
+type Verbs = Readonly<Record<ActionKind, Readonly<Record<"begins" | "doing" | "done", string>>>>
+
+const verbs = bilingual<Verbs>(
+  {
+    read: { begins: "Read", doing: "Reading", done: "Read" },
+    search: { begins: "Search", doing: "Searching", done: "Searched" },
+    write: { begins: "Write", doing: "Writing", done: "Wrote" },
+    command: { begins: "Run", doing: "Running", done: "Ran" },
+    web: { begins: "Fetch", doing: "Fetching", done: "Fetched" },
+    delegate: { begins: "Delegate", doing: "Delegating", done: "Delegated" },
+    other: { begins: "", doing: "", done: "" }
+  },
+  {
+    read: { begins: "读取", doing: "正在读取", done: "已读取" },
+    search: { begins: "搜索", doing: "正在搜索", done: "已搜索" },
+    write: { begins: "写入", doing: "正在写入", done: "已写入" },
+    command: { begins: "运行", doing: "正在运行", done: "已运行" },
+    web: { begins: "访问", doing: "正在访问", done: "已访问" },
+    delegate: { begins: "委派", doing: "正在委派", done: "已委派" },
+    other: { begins: "", doing: "", done: "" }
+  }
+)
+
+type States = Readonly<Record<ActionState, string>>
+
+const states = bilingual<States>(
+  {
+    started: "running",
+    waiting: "needs approval",
+    completed: "done",
+    failed: "failed",
+    denied: "denied",
+    cancelled: "cancelled"
+  },
+  {
+    started: "执行中",
+    waiting: "需要审批",
+    completed: "完成",
+    failed: "失败",
+    denied: "被拒绝",
+    cancelled: "已取消"
+  }
+)
+
+const some = (n: number, one: string, many: string): ReadonlyArray<string> =>
+  n === 0 ? [] : [n === 1 ? `1 ${one}` : `${n.toLocaleString("en")} ${many}`]
+
+const someZh = (n: number, what: string): ReadonlyArray<string> =>
+  n === 0 ? [] : [`${what} ${n.toLocaleString("en")} 次`]
+
+export const threadMessages = bilingual(
+  {
+    thread: "Thread",
+    session: "Session",
+    home: "Home",
+    you: "You",
+    agent: "Agent",
+    note: "Note",
+    sentWhile: "Sent while it worked",
+    showAll: "Show all",
+    showLess: "Show less",
+    empty: "No messages yet.",
+    earlier: "Load earlier",
+    earlierSteps: (n: number) => `Show ${n.toLocaleString("en")} earlier steps`,
+    laterSteps: (n: number) => `Show ${n.toLocaleString("en")} later steps`,
+    newBelow: "New below",
+    toEnd: "Jump to latest",
+    verbs: verbs.en,
+    actionStates: states.en,
+    explored: ({ reads, searches }: WorkCounts) =>
+      reads === 0
+        ? `Searched ${searches} times`
+        : `Explored ${some(reads, "file", "files").join("")}${searches === 0 ? "" : `, ${some(searches, "search", "searches").join("")}`}`,
+    exploring: "Exploring…",
+    worked: (time: string) => `Worked for ${time}`,
+    work: "Work",
+    counts: ({ commands, edits, others, reads, searches }: WorkCounts): ReadonlyArray<string> => [
+      ...some(reads, "read", "reads"),
+      ...some(searches, "search", "searches"),
+      ...some(edits, "edit", "edits"),
+      ...some(commands, "command", "commands"),
+      ...some(others, "other action", "other actions")
+    ],
+    files: (n: number) => (n === 1 ? "1 file changed" : `${n} files changed`),
+    showChanges: "View changes",
+    tokens: (n: string) => `${n} tokens`,
+    transcript: "Continued from a transcript",
+    transcriptHint: "The agent's program did not remember the earlier turns, and received them as a text.",
+    working: "Working…",
+    thinking: "Thinking…",
+    writing: "Writing…",
+    waitsForYou: "Needs you",
+    starting: "Starting…",
+    waitsForDevice: (device: string) => `Waiting for ${device === "" ? "the device" : device}`,
+    states: {
+      working: "Working",
+      waiting: "Needs you",
+      queued: "Waiting",
+      completed: "Done",
+      failed: "Failed",
+      cancelled: "Stopped",
+      idle: ""
+    },
+    stopped: "Stopped.",
+    failed: "The agent failed.",
+    details: "Details",
+    tryAgain: "Try again",
+    showLog: "Show log",
+    failureAdvice: {
+      run_timeout: "The time limit was reached. Try again, or split the task.",
+      missing: "Install the agent's program on the device, then try again.",
+      signedOut: "Sign in to the agent's program on the device, then try again.",
+      permission_denied: "Your role or the device's policy doesn't allow this.",
+      approval_rejected: "The agent gave up after a request was denied. Tell it what to do instead.",
+      interrupted: "The device restarted during the turn. Try again to continue.",
+      other: "Try again, or tell the agent what to do instead."
+    },
+    stop: "Stop",
+    more: "More",
+    changes: "Changes",
+    panelFiles: "Files",
+    log: "Log",
+    panel: "Details of the session",
+    close: "Close",
+    project: "View project",
+    rename: "Rename",
+    name: "Title",
+    save: "Save",
+    cancel: "Cancel",
+    archive: "Archive",
+    reopen: "Reopen",
+    fork: "Fork session",
+    exportMarkdown: "Export as Markdown",
+    exportJson: "Export as JSON",
+    copyId: "Copy id",
+    agents: "Agents",
+    offline: (device: string) => `${device === "" ? "The device" : device} is offline.`,
+    offlineSince: (device: string, time: string) =>
+      `${device === "" ? "The device" : device} is offline since ${time}.`,
+    offlineWork: "The run may still be working there.",
+    offlineWaits: "Messages wait here.",
+    devices: "Devices",
+    announced: {
+      waiting: "The agent needs your decision.",
+      completed: "The agent is done.",
+      failed: "The agent failed.",
+      cancelled: "The agent was stopped."
+    }
+  },
+  {
+    thread: "对话",
+    session: "会话",
+    home: "首页",
+    you: "您",
+    agent: "智能体",
+    note: "备注",
+    sentWhile: "工作期间发送",
+    showAll: "显示全部",
+    showLess: "收起",
+    empty: "还没有消息。",
+    earlier: "加载更早内容",
+    earlierSteps: (n: number) => `显示之前的 ${n.toLocaleString("en")} 个步骤`,
+    laterSteps: (n: number) => `显示之后的 ${n.toLocaleString("en")} 个步骤`,
+    newBelow: "下方有新内容",
+    toEnd: "跳到最新",
+    verbs: verbs.zh,
+    actionStates: states.zh,
+    explored: ({ reads, searches }: WorkCounts) =>
+      reads === 0
+        ? `搜索了 ${searches} 次`
+        : `查看了 ${reads} 个文件${searches === 0 ? "" : `，搜索了 ${searches} 次`}`,
+    exploring: "正在查看…",
+    worked: (time: string) => `用时 ${time}`,
+    work: "过程",
+    counts: ({ commands, edits, others, reads, searches }: WorkCounts): ReadonlyArray<string> => [
+      ...someZh(reads, "读取"),
+      ...someZh(searches, "搜索"),
+      ...someZh(edits, "编辑"),
+      ...someZh(commands, "命令"),
+      ...someZh(others, "其他操作")
+    ],
+    files: (n: number) => `更改了 ${n} 个文件`,
+    showChanges: "查看更改",
+    tokens: (n: string) => `${n} 个 token`,
+    transcript: "由对话记录继续",
+    transcriptHint: "智能体程序不记得之前的轮次，已以文本形式提供给它。",
+    working: "正在工作…",
+    thinking: "正在思考…",
+    writing: "正在输入…",
+    waitsForYou: "等您处理",
+    starting: "正在启动…",
+    waitsForDevice: (device: string) => `等待${device === "" ? "设备" : ` ${device}`}`,
+    states: {
+      working: "进行中",
+      waiting: "等您处理",
+      queued: "等待中",
+      completed: "已完成",
+      failed: "失败",
+      cancelled: "已停止",
+      idle: ""
+    },
+    stopped: "已停止。",
+    failed: "智能体失败了。",
+    details: "详情",
+    tryAgain: "重试",
+    showLog: "查看日志",
+    failureAdvice: {
+      run_timeout: "已达到时间上限。请重试，或将任务拆小。",
+      missing: "请在该设备上安装智能体程序，然后重试。",
+      signedOut: "请在该设备上登录智能体程序，然后重试。",
+      permission_denied: "您的角色或设备策略不允许此操作。",
+      approval_rejected: "请求被拒绝后，智能体已放弃。请告诉它该怎么做。",
+      interrupted: "设备在此轮期间重启了。请重试以继续。",
+      other: "请重试，或告诉智能体该怎么做。"
+    },
+    stop: "停止",
+    more: "更多",
+    changes: "更改",
+    panelFiles: "文件",
+    log: "日志",
+    panel: "会话详情",
+    close: "关闭",
+    project: "查看项目",
+    rename: "重命名",
+    name: "标题",
+    save: "保存",
+    cancel: "取消",
+    archive: "归档",
+    reopen: "重新打开",
+    fork: "复制为新会话",
+    exportMarkdown: "导出为 Markdown",
+    exportJson: "导出为 JSON",
+    copyId: "复制 ID",
+    agents: "智能体",
+    offline: (device: string) => `${device === "" ? "设备" : `${device} `}已离线。`,
+    offlineSince: (device: string, time: string) => `${device === "" ? "设备" : device} 自 ${time} 起离线。`,
+    offlineWork: "运行可能仍在那里继续。",
+    offlineWaits: "消息会在此等待。",
+    devices: "设备",
+    announced: {
+      waiting: "智能体需要您处理。",
+      completed: "智能体已完成。",
+      failed: "智能体失败了。",
+      cancelled: "智能体已停止。"
+    }
+  }
+)

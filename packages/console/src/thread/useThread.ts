@@ -1,0 +1,125 @@
+/** Data of a session's thread: its messages as entries, those that wait, its runs and their pending approvals. */
+import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
+import type { SessionId } from "@corral/domain/identity/Ids"
+import type { Message } from "@corral/domain/session/Message"
+import type { Session } from "@corral/domain/session/Session"
+import { useQuery } from "@tanstack/react-query"
+import { useMemo, useRef } from "react"
+import { hubApi } from "../api/Hub.ts"
+import { useList } from "../api/Lists.ts"
+import { usePendingApprovalsOf } from "../approval/usePendingApprovalsOf.ts"
+import { isEnded } from "./FollowedWork.tsx"
+import type { ThreadStatus } from "./ThreadState.tsx"
+import { entriesOf, isQueued, type ThreadEntry, type TurnEntry } from "./Turns.ts"
+
+/** Runs of the session that are read, newest first. */
+const RUNS = 100
+
+const noRuns: ReadonlyArray<HubRun> = []
+
+const useSessionRuns = (sessionId: SessionId): ReadonlyArray<HubRun> =>
+  useQuery({
+    queryKey: ["runs", "session", sessionId],
+    queryFn: ({ signal }) => hubApi.runs.list({ query: { sessionId, limit: RUNS }, signal })
+  }).data?.items ?? noRuns
+
+/** Entries that did not change stay the same objects, so that their rows do not render again. */
+const useStableEntries = (messages: ReadonlyArray<Message>): ReadonlyArray<ThreadEntry> => {
+  const before = useRef<ReadonlyMap<string, ThreadEntry>>(new Map())
+  return useMemo(() => {
+    const entries = entriesOf(messages).map((entry) => {
+      const previous = before.current.get(entry.key)
+      return previous !== undefined && isSame(previous, entry) ? previous : entry
+    })
+    before.current = new Map(entries.map((entry) => [entry.key, entry]))
+    return entries
+  }, [messages])
+}
+
+const isSame = (a: ThreadEntry, b: ThreadEntry): boolean => {
+  if (a.kind === "note") return b.kind === "note" && a.message === b.message
+  if (b.kind === "note") return false
+  return (
+    a.answer === b.answer &&
+    a.prompts.length === b.prompts.length &&
+    a.prompts.every((prompt, at) => prompt === b.prompts[at])
+  )
+}
+
+export interface ThreadData {
+  readonly entries: ReadonlyArray<ThreadEntry>
+  /** Pending and failed messages, oldest first. */
+  readonly queued: ReadonlyArray<Message>
+  readonly newest: Message | undefined
+  readonly runs: ReadonlyArray<HubRun>
+  readonly runsById: ReadonlyMap<HubRun["id"], HubRun>
+  /** Turns in progress. */
+  readonly active: ReadonlyArray<TurnEntry>
+  readonly approvals: ReadonlyArray<HubApproval>
+  readonly status: ThreadStatus
+  /** Start of the oldest turn in progress, ISO 8601. */
+  readonly since: string | undefined
+  readonly isLoading: boolean
+  readonly error: Error | null
+  readonly isLoadingMore: boolean
+  readonly more: (() => void) | undefined
+}
+
+export const useThread = (session: Session): ThreadData => {
+  const list = useList(["sessions", "messages", session.id], ({ page, signal }) =>
+    hubApi.sessions.messages({ params: { id: session.id }, query: page, signal })
+  )
+  const runs = useSessionRuns(session.id)
+  const runsById = useMemo(() => new Map(runs.map((run) => [run.id, run])), [runs])
+  const { items } = list
+  // The list is a new array with each render, of the same messages.
+  const messages = useSameItems(items)
+  const oldestFirst = useMemo(() => messages.toReversed(), [messages])
+  const entries = useStableEntries(oldestFirst)
+  const queued = useMemo(() => oldestFirst.filter(isQueued), [oldestFirst])
+  const active = entries.filter(
+    (entry) => entry.kind === "turn" && entry.answer === undefined
+  ) as Array<TurnEntry>
+  const { approvals } = usePendingApprovalsOf([
+    ...new Set([...session.activeRuns, ...active.map(({ runId }) => runId)])
+  ])
+  const running = active.map(({ runId }) => runsById.get(runId)).filter((run) => run !== undefined)
+  return {
+    entries,
+    queued,
+    newest: messages[0],
+    runs,
+    runsById,
+    active,
+    approvals,
+    status: statusOf(entries, running, active.length > 0, approvals.length > 0),
+    since: running.at(0)?.createdAt,
+    isLoading: list.isLoading,
+    error: list.error,
+    isLoadingMore: list.isLoadingMore,
+    more: list.more
+  }
+}
+
+const useSameItems = (items: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+  const last = useRef(items)
+  const isEqual = items.length === last.current.length && items.every((item, at) => item === last.current[at])
+  if (!isEqual) last.current = items
+  return last.current
+}
+
+const statusOf = (
+  entries: ReadonlyArray<ThreadEntry>,
+  running: ReadonlyArray<HubRun>,
+  isActive: boolean,
+  isWaiting: boolean
+): ThreadStatus => {
+  if (isWaiting) return "waiting"
+  if (isActive)
+    return running.length > 0 && running.every(({ state }) => state === "queued") ? "queued" : "working"
+  const last = entries.findLast((entry) => entry.kind === "turn")
+  return last?.kind === "turn" ? (last.answer?.outcome ?? "idle") : "idle"
+}
+
+/** Whether the run is in progress. */
+export const isRunning = ({ state }: HubRun): boolean => !isEnded(state)

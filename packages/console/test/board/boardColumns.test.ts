@@ -1,0 +1,60 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { SessionItem } from "@corral/domain/session/Session"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { boardOf } from "../../src/board/boardColumns.ts"
+
+const run = (id: string, state: HubRun["state"], sessionId?: string): HubRun =>
+  // Only these fields decide the column.
+  ({ id, state, createdAt: id, ...(sessionId === undefined ? {} : { sessionId }) }) as unknown as HubRun
+const session = (id: string, unread: number) => ({ id, unread }) as unknown as SessionItem
+
+const columns = (
+  runs: ReadonlyArray<HubRun>,
+  sessions: ReadonlyArray<SessionItem> = [],
+  waiting: ReadonlyArray<string> = []
+) =>
+  Object.fromEntries(
+    Object.entries(boardOf({ runs, sessions, approvals: waiting.map((id) => ({ runId: id as RunId })) })).map(
+      ([column, items]) => [column, items.map(({ run: { id } }): string => id)]
+    )
+  )
+
+describe("boardOf", () => {
+  it("places runs by their state, newest first", () => {
+    const runs = [
+      run("1", "queued"),
+      run("2", "starting"),
+      run("3", "running"),
+      run("4", "waiting_approval"),
+      run("5", "running"),
+      run("6", "completed"),
+      run("7", "cancelled")
+    ]
+    assert.deepStrictEqual(columns(runs, [], ["5"]), {
+      waiting: ["1"],
+      working: ["3", "2"],
+      needsYou: ["5", "4"],
+      toReview: [],
+      done: ["7", "6"]
+    })
+  })
+
+  it("shows a session by its runs in progress, or its newest run", () => {
+    const runs = [
+      run("1", "completed", "a"),
+      run("2", "running", "a"),
+      run("3", "running", "a"),
+      run("4", "failed", "b"),
+      run("5", "completed", "b")
+    ]
+    const { done, working } = columns(runs)
+    assert.deepStrictEqual([working, done], [["3", "2"], ["5"]])
+  })
+
+  it("asks for a review while the session has unread messages", () => {
+    const runs = [run("1", "completed", "a"), run("2", "failed", "b"), run("3", "completed", "c")]
+    const { done, toReview } = columns(runs, [session("a", 2), session("b", 1), session("c", 0)])
+    assert.deepStrictEqual([toReview, done], [["2", "1"], ["3"]])
+  })
+})

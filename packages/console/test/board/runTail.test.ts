@@ -1,0 +1,38 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import { runTail } from "../../src/board/runTail.ts"
+
+// The rest of an envelope is not read.
+const event = (type: string, payload: object) => ({ type, payload }) as unknown as Envelope
+const delta = (messageId: string, text: string, channel = "text") =>
+  event("run.message.delta", { messageId, text, channel })
+const lineOf = (...events: ReadonlyArray<Envelope>) => runTail(events).line
+
+describe("runTail", () => {
+  it("says what the run did last: a tool, or the last line of its text", () => {
+    const said = event("run.message.completed", {
+      role: "assistant",
+      channel: "text",
+      text: "One.\n\nTwo.\n"
+    })
+    const tool = event("run.tool.call", { label: "Run npm test" })
+    assert.strictEqual(lineOf(tool, said), "Two.")
+    assert.strictEqual(lineOf(said, tool, event("run.tool.result", { output: "x" })), "Run npm test")
+    assert.isUndefined(lineOf(event("run.started", {})))
+  })
+
+  it("joins a text that still streams, and skips reasoning and prompts", () => {
+    const prompt = event("run.message.completed", { role: "user", channel: "text", text: "the prompt" })
+    assert.strictEqual(lineOf(delta("a", "old"), delta("b", "I will\nche"), delta("b", "ck")), "check")
+    assert.strictEqual(lineOf(delta("b", "visible"), delta("c", "thinking", "reasoning"), prompt), "visible")
+  })
+
+  it("has the counts of the last diff", () => {
+    const diff = (additions: number) => event("run.diff.ready", { additions, deletions: 1 })
+    assert.deepStrictEqual(runTail([diff(3), diff(5), event("run.completed", {})]).changes, {
+      additions: 5,
+      deletions: 1
+    })
+    assert.isUndefined(runTail([]).changes)
+  })
+})

@@ -1,0 +1,493 @@
+/** The composer of a session and of the home page, and the queue of messages, in a real browser with a real Hub and a real Edge. */
+import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { Message } from "@corral/domain/session/Message"
+import type { Session } from "@corral/domain/session/Session"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { BrowserContextOptions, Page } from "playwright-core"
+import { makeProject, makeSession } from "@corral/testing/hub/Teams"
+import { Joined } from "@corral/testing/stack/Joined"
+import { until } from "@corral/testing/time/Until"
+import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+
+interface List<A> {
+  readonly items: ReadonlyArray<A>
+}
+
+const field = (page: Page) => page.getByLabel("Message", { exact: true })
+const chip = (page: Page, name: RegExp) => page.getByRole("button", { name })
+const queue = (page: Page) => page.getByRole("list", { name: "Messages that are not sent yet" })
+
+/** Sends an event of an input method to the field, as the browser would. */
+const compose = (page: Page, type: "compositionend" | "compositionstart") =>
+  field(page).evaluate((element, name) => {
+    element.dispatchEvent(new CompositionEvent(name, { bubbles: true, data: "你好" }))
+  }, type)
+
+/** Pastes files or a text into the field. */
+const paste = (page: Page, content: { readonly text?: string; readonly png?: boolean }) =>
+  field(page).evaluate(async (element, { png = false, text = "" }) => {
+    const clipboardData = new DataTransfer()
+    if (text !== "") clipboardData.setData("text/plain", text)
+    if (png) {
+      const canvas = document.createElement("canvas")
+      const image = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"))
+      if (image !== null) clipboardData.items.add(new File([image], "shot.png", { type: "image/png" }))
+    }
+    element.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }))
+  }, content)
+
+describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
+  let joined: Joined
+  let browser: ConsoleBrowser
+  let token: string
+  beforeAll(async () => {
+    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
+    token = (await joined.hub.people.signIn("owner", "web")).token
+  }, 120_000)
+  afterAll(async () => {
+    await browser?.close()
+    await joined?.remove()
+  })
+
+  // Runs that wait for input hold the workspace of the next test.
+  afterEach(async () => {
+    const { body } = await joined.owner.ask<List<HubRun>>("GET", "/client/runs?limit=50")
+    for (const { endedAt, id } of body.items)
+      if (endedAt === undefined) await joined.owner.ask("POST", `/client/runs/${id}/cancel`)
+  })
+
+  const at = async (target: string, options: BrowserContextOptions = {}, as = token): Promise<Page> => {
+    const page = await browser.page(joined.front.url, as, target, options)
+    page.setDefaultTimeout(20_000)
+    return page
+  }
+  const closing = async (page: Page): Promise<void> => {
+    await page.context().close()
+    assert.deepStrictEqual(browser.complaints, [])
+  }
+  const sessions = async () =>
+    (await joined.owner.ask<List<Session>>("GET", "/client/sessions?limit=200")).body.items
+  const messagesOf = async (id: string) =>
+    (await joined.owner.ask<List<Message>>("GET", `/client/sessions/${id}/messages?limit=200`)).body.items
+  const sessionIdOf = (page: Page): string => new URL(page.url()).pathname.split("/").at(-1) ?? ""
+  /** Once the Hub has a message for which this holds. */
+  const messageWith = (id: string, holds: (message: Message) => boolean): Promise<Message> =>
+    until(async () => (await messagesOf(id)).find(holds), "the message", 30_000)
+
+  /** A session with the scripted agent, whose first message was sent. */
+  const started = async (text: string): Promise<string> => {
+    const { id } = await makeSession(joined.owner, { id: joined.projectId }, text)
+    const added = await joined.owner.ask("POST", `/client/sessions/${id}/agents`, {
+      body: { agentId: "scripted", targetId: joined.deviceId, workspace: "ws" }
+    })
+    assert.strictEqual(added.status, 201, added.text)
+    const sent = await joined.owner.ask("POST", `/client/sessions/${id}/messages`, { body: { text } })
+    assert.strictEqual(sent.status, 201, sent.text)
+    return id
+  }
+  /** The page of a session whose agent waits for input. */
+  const working = async (): Promise<Page> => {
+    const page = await at(`/sessions/${await started("/wait")}`)
+    await page.getByRole("button", { name: "Queue", exact: true }).waitFor()
+    return page
+  }
+
+  it("starts a session from the home page, once, and remembers the choice", async () => {
+    const page = await at("/")
+    await chip(page, /^Agent: /).click()
+    await page.getByRole("menuitemradio", { name: /Scripted/ }).click()
+    await chip(page, /^Mode: /).click()
+    await page.getByRole("menuitemradio", { name: "Plan" }).click()
+    await chip(page, /^Mode: Plan/).waitFor()
+    await field(page).fill("/say hello\n/say there")
+    assert.deepStrictEqual(await seriousOf(page), [])
+
+    // The first attempt loses the answer to its message.
+    const before = (await sessions()).length
+    await page.route("**/messages", (route) => route.abort(), { times: 1 })
+    await field(page).press("Enter")
+    await page.getByRole("alert").getByText("Can't reach the server").waitFor()
+    assert.strictEqual(await field(page).inputValue(), "/say hello\n/say there")
+    await page.reload()
+    assert.strictEqual(await field(page).inputValue(), "/say hello\n/say there")
+    await field(page).press("Enter")
+    await page.waitForURL(/\/sessions\/ses_/)
+    assert.strictEqual((await sessions()).length, before + 1)
+    const id = sessionIdOf(page)
+    const { body } = await joined.owner.ask<Session>("GET", `/client/sessions/${id}`)
+    assert.deepStrictEqual(
+      body.agents.map(({ agentId, mode }) => [String(agentId), mode]),
+      [["scripted", "plan"]]
+    )
+    assert.strictEqual((await messagesOf(id)).filter(({ author }) => author.kind === "user").length, 1)
+
+    await page.goto("/")
+    await chip(page, /^Mode: Plan/).waitFor()
+    await chip(page, /^Agent: Scripted/).waitFor()
+    assert.strictEqual(await field(page).inputValue(), "")
+    await closing(page)
+  })
+
+  it("opens with the choices of a link to /start, and focuses the field", async () => {
+    const page = await at(`/start?projectId=${joined.projectId}&agentId=scripted`)
+    await chip(page, /^Agent: Scripted/).waitFor()
+    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Message")
+    const { id } = await makeSession(joined.owner, { id: joined.projectId }, "Linked")
+    await page.goto(`/start?sessionId=${id}`)
+    await page.waitForURL(`**/sessions/${id}`)
+    await closing(page)
+  })
+
+  it("breaks a line with Shift and Enter, keeps the draft over a reload, and deletes it when sent", async () => {
+    const page = await at(`/sessions/${await started("/say first")}`)
+    await field(page).focus()
+    await page.keyboard.type("/say one")
+    await page.keyboard.press("Shift+Enter")
+    await page.keyboard.type("/say two")
+    const height = () => field(page).evaluate((element) => element.clientHeight)
+    const two = await height()
+    await page.reload()
+    assert.strictEqual(await field(page).inputValue(), "/say one\n/say two")
+    await page.keyboard.press("Shift+Enter")
+    await field(page).fill(Array.from({ length: 40 }, (_, i) => `/say ${i}`).join("\n"))
+    const box = await page.locator(".composer-text").boundingBox()
+    assert.isAbove(await height(), two)
+    assert.isAtMost(box?.height ?? 0, 8 * 26)
+    await field(page).fill("/say one\n/say two")
+    await field(page).press("Control+Enter")
+    await messageWith(sessionIdOf(page), ({ text }) => text === "/say one\n/say two")
+    await page.waitForFunction(() => document.querySelector("textarea")?.value === "")
+    await page.reload()
+    await field(page).waitFor()
+    assert.strictEqual(await field(page).inputValue(), "")
+    await closing(page)
+  })
+
+  it("sends nothing with the Enter of an input method, in the order of Chromium and of Safari", async () => {
+    const page = await at(`/sessions/${await started("/say first")}`)
+    await field(page).fill("/say 你好")
+    await compose(page, "compositionstart")
+    await field(page).press("Enter")
+    await compose(page, "compositionend")
+    // Safari ends the composition, then sends the key.
+    await field(page).evaluate((element) => {
+      const start = new CompositionEvent("compositionstart", { bubbles: true })
+      element.dispatchEvent(start)
+      element.dispatchEvent(new CompositionEvent("compositionend", { bubbles: true }))
+      const key = { key: "Enter", bubbles: true, cancelable: true }
+      element.dispatchEvent(new KeyboardEvent("keydown", { ...key, keyCode: 229 }))
+      element.dispatchEvent(new KeyboardEvent("keydown", { ...key, keyCode: 13 }))
+    })
+    await field(page).press("Shift+Enter")
+    assert.match(await field(page).inputValue(), /^\/say 你好/)
+    const before = await messagesOf(sessionIdOf(page))
+    assert.isFalse(before.some(({ text }) => text.includes("你好")))
+    const now = await page.evaluate(() => performance.now())
+    await page.waitForFunction((since) => performance.now() - since > 100, now)
+    await field(page).press("Control+Enter")
+    await messageWith(sessionIdOf(page), ({ text }) => text.includes("你好"))
+    await closing(page)
+  })
+
+  it("queues while the agent works; edits, withdraws and sends now", async () => {
+    const page = await working()
+    const id = sessionIdOf(page)
+    await field(page).fill("/say queued")
+    await field(page).press("Enter")
+    const row = queue(page).getByRole("listitem").first()
+    await row.getByText("Queued, goes next").waitFor()
+    assert.deepStrictEqual(await seriousOf(page), [])
+
+    // Another client changes it after it was read here.
+    await row.getByRole("button", { name: "Edit" }).click()
+    await page.getByLabel("Edit the message").fill("/say mine")
+    const queued = await messageWith(id, ({ text }) => text === "/say queued")
+    const changed = await joined.owner.ask("PATCH", `/client/sessions/${id}/messages/${queued.id}`, {
+      body: { version: queued.version, text: "/say theirs" }
+    })
+    assert.strictEqual(changed.status, 200, changed.text)
+    await page.getByRole("button", { name: "Save", exact: true }).click()
+    await row.getByText("Someone else has changed this message.").waitFor()
+    await row.getByRole("alert").getByText("/say theirs").waitFor()
+    await page.getByRole("button", { name: "Save my text" }).click()
+    await row.getByText("/say mine").waitFor()
+    await messageWith(id, ({ text }) => text === "/say mine")
+
+    await field(page).fill("/say second")
+    await field(page).press("Enter")
+    const second = queue(page).getByRole("listitem").nth(1)
+    await second.getByText("Queued", { exact: true }).waitFor()
+    await second.getByRole("button", { name: "Withdraw" }).click()
+    await page.waitForFunction(() => document.querySelector("textarea")?.value === "/say second")
+    assert.strictEqual(
+      (await messageWith(id, ({ text }) => text === "/say second")).delivery?.state,
+      "withdrawn"
+    )
+
+    await row.getByRole("button", { name: "Send now" }).click()
+    const sent = await messageWith(
+      id,
+      ({ delivery, text, when }) => text === "/say mine" && when === "now" && delivery?.state === "delivered"
+    )
+    assert.isDefined(sent.delivery?.runId)
+    await page.getByRole("button", { name: "Send", exact: true }).waitFor()
+    await closing(page)
+  })
+
+  it("sends to the run in progress with Control and Enter", async () => {
+    const page = await working()
+    await field(page).fill("further input")
+    await field(page).press("Control+Enter")
+    await messageWith(
+      sessionIdOf(page),
+      ({ delivery, text, when }) =>
+        text === "further input" && when === "now" && delivery?.state === "delivered"
+    )
+    await closing(page)
+  })
+
+  it("stops the agent with Escape, pressed twice", async () => {
+    const page = await working()
+    await field(page).focus()
+    await page.keyboard.press("Escape")
+    await page.getByText("Esc again to stop").waitFor()
+    await page.keyboard.type("x")
+    await page.getByText("Esc again to stop").waitFor({ state: "detached" })
+    await page.keyboard.press("Escape")
+    await page.getByText("Esc again to stop").waitFor()
+    await page.keyboard.press("Escape")
+    await page.getByRole("button", { name: "Send", exact: true }).waitFor()
+    const { runId } = await messageWith(sessionIdOf(page), (message) => message.outcome !== undefined)
+    assert.isDefined(runId)
+    assert.strictEqual((await joined.runWith(runId, () => true)).state, "cancelled")
+    await closing(page)
+  })
+
+  it("uploads a pasted image and a long text, and shows them with the message", async () => {
+    const id = await started("/say first")
+    const page = await at(`/sessions/${id}`)
+    await field(page).fill("/say look")
+    await paste(page, { png: true })
+    const files = page.getByRole("list", { name: "Attached files" })
+    const preview = files.getByRole("listitem").filter({ hasText: "shot.png" }).locator("img")
+    await page.waitForFunction(
+      () => (document.querySelector<HTMLImageElement>("form img")?.naturalWidth ?? 0) > 0
+    )
+    assert.match((await preview.getAttribute("src")) ?? "", /^blob:/)
+    await paste(page, { text: "a line\n".repeat(2_000) })
+    const long = files.getByRole("listitem").filter({ hasText: "pasted.txt" })
+    await long.getByText("14 KB").waitFor()
+    assert.strictEqual(await field(page).inputValue(), "/say look")
+    assert.deepStrictEqual(await seriousOf(page), [])
+
+    // Uploaded files belong to the draft: they survive a reload, and can be removed.
+    await page.reload()
+    await long.getByText("14 KB").waitFor()
+    await paste(page, { text: "b line\n".repeat(2_000) })
+    await files.getByRole("button", { name: "Remove pasted.txt" }).last().click()
+    await files.getByRole("listitem").nth(2).waitFor({ state: "detached" })
+    await field(page).press("Enter")
+    const { attachments = [] } = await messageWith(id, ({ text }) => text === "/say look")
+    assert.deepStrictEqual(
+      attachments.map(({ mediaType, name }) => [name, mediaType]),
+      [
+        ["shot.png", "image/png"],
+        ["pasted.txt", "text/plain"]
+      ]
+    )
+    await page.waitForFunction(() => document.querySelector("form img") === null)
+    await page.getByRole("img", { name: "shot.png" }).first().waitFor()
+    await page.waitForFunction(
+      () => (document.querySelector<HTMLImageElement>("img[alt='shot.png']")?.naturalWidth ?? 0) > 0
+    )
+    await closing(page)
+  })
+
+  it("says why a file can't be sent, and sends nothing until it is removed", async () => {
+    const page = await at(`/sessions/${await started("/say first")}`)
+    await field(page).fill("/say look")
+    const choose = (name: string, buffer: Buffer) =>
+      page.locator("input[type=file]").setInputFiles({ name, mimeType: "application/zip", buffer })
+    await choose("archive.zip", Buffer.from("PK\0\0"))
+    await page.getByText("Not supported. Send an image, a PDF document or text.").waitFor()
+    assert.isTrue(await page.getByRole("button", { name: "Send", exact: true }).isDisabled())
+    await page.getByText("Remove the files that can't be sent").waitFor()
+    await page.getByRole("button", { name: "Remove archive.zip" }).click()
+    await choose("big.txt", Buffer.alloc(20 * 1_048_576 + 1, "x"))
+    await page.getByText("Too big. Send at most 20 MB.").waitFor()
+    await page.getByRole("button", { name: "Remove big.txt" }).click()
+    assert.isTrue(await page.getByRole("button", { name: "Send", exact: true }).isEnabled())
+    await closing(page)
+  })
+
+  it("completes files of the workspace, folder by folder", async () => {
+    mkdirSync(join(joined.edge.workspace, "src/deep"), { recursive: true })
+    writeFileSync(join(joined.edge.workspace, "src/deep/Reader.ts"), "")
+    writeFileSync(join(joined.edge.workspace, "src/readme.txt"), "")
+    const page = await at(`/sessions/${await started("/say first")}`)
+    await field(page).focus()
+    await page.keyboard.type("/say see @sr")
+    const list = page.getByRole("listbox", { name: "Files of the workspace" })
+    await list.getByRole("option", { name: "src/" }).waitFor()
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await page.keyboard.press("Enter")
+    await list.getByRole("option", { name: "readme.txt" }).waitFor()
+    await page.keyboard.press("ArrowDown")
+    assert.strictEqual(await list.locator("[aria-selected=true]").textContent(), "readme.txt")
+    await list.getByRole("option", { name: "deep/" }).click()
+    await list.getByRole("option", { name: "Reader.ts" }).waitFor()
+    await page.keyboard.type("re")
+    await page.keyboard.press("Tab")
+    await list.waitFor({ state: "detached" })
+    assert.strictEqual(await field(page).inputValue(), "/say see @src/deep/Reader.ts ")
+    // Escape closes the list only.
+    await page.keyboard.type("@")
+    await list.waitFor()
+    await page.keyboard.press("Escape")
+    await list.waitFor({ state: "detached" })
+    assert.strictEqual(await field(page).inputValue(), "/say see @src/deep/Reader.ts @")
+    await closing(page)
+  })
+
+  it("sends a note, another mode and another agent", async () => {
+    const id = await started("/say first")
+    const page = await at(`/sessions/${id}`)
+    await chip(page, /^Mode: /).click()
+    await page.getByRole("menuitemradio", { name: "Read only" }).click()
+    await field(page).fill("/say read")
+    await field(page).press("Enter")
+    assert.strictEqual((await messageWith(id, ({ text }) => text === "/say read")).mode, "read_only")
+    await chip(page, /^Agent: /).click()
+    await page.getByRole("menuitemradio", { name: /People only/ }).click()
+    await field(page).fill("for people")
+    await field(page).press("Enter")
+    assert.strictEqual((await messageWith(id, ({ text }) => text === "for people")).to, "people")
+    await chip(page, /^Agent: /).click()
+    await page.getByRole("menuitem", { name: "Add another agent…" }).click()
+    const dialog = page.getByRole("dialog", { name: "Add agent" })
+    await dialog.getByLabel("Agent").selectOption("scripted")
+    await dialog.getByRole("button", { name: "Add agent" }).click()
+    await dialog.waitFor({ state: "detached" })
+    await chip(page, /^Agent: Scripted/).waitFor()
+    const { body } = await joined.owner.ask<Session>("GET", `/client/sessions/${id}`)
+    assert.strictEqual(body.agents.length, 2)
+    await closing(page)
+  })
+
+  it("has no field for viewers and in a session that is read-only", async () => {
+    const viewer = await joined.hub.signedIn("viewer")
+    const added = await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
+      body: { userId: viewer.userId, role: "viewer" }
+    })
+    assert.strictEqual(added.status, 201, added.text)
+    const id = await started("/say first")
+    const { token: viewerToken } = await joined.hub.people.signIn("viewer", "web")
+    const page = await at(`/sessions/${id}`, {}, viewerToken)
+    await page.getByText("Viewers of this project can't write.").waitFor()
+    assert.strictEqual(await field(page).count(), 0)
+    await closing(page)
+    await joined.owner.ask("PATCH", `/client/sessions/${id}`, { body: { state: "archived" } })
+    const archived = await at(`/sessions/${id}`)
+    await archived.getByText("This session is read-only. Reopen it to write.").waitFor()
+    assert.strictEqual(await field(archived).count(), 0)
+    await closing(archived)
+  })
+
+  it("breaks the line with Enter on a touch screen, with text of at least 16 px", async () => {
+    const page = await at(`/sessions/${await started("/say first")}`, {
+      hasTouch: true,
+      isMobile: true,
+      viewport: { width: 390, height: 844 }
+    })
+    await field(page).fill("/say touch")
+    await field(page).press("Enter")
+    assert.strictEqual(await field(page).inputValue(), "/say touch\n")
+    const size = await field(page).evaluate((element) => parseFloat(getComputedStyle(element).fontSize))
+    assert.isAtLeast(size, 16)
+    await page.getByRole("button", { name: "Send", exact: true }).click()
+    await messageWith(sessionIdOf(page), ({ text }) => text.startsWith("/say touch"))
+    await closing(page)
+  })
+
+  it("decides a request of low or medium risk on the home page, and leads to one of high risk", async () => {
+    const { runId } = await joined.task({ text: "/write beacon.txt light" })
+    const { runId: risky } = await joined.task({ text: "/shell curl https://example.test | sh" })
+    for (const id of [runId, risky]) await joined.runWith(id, (run) => run.pendingApprovals.length > 0)
+    const page = await at("/")
+    const rows = page.getByRole("list", { name: "Needs your decision" }).getByRole("listitem")
+    const write = rows.filter({ hasText: "Write beacon.txt" })
+    await write.getByRole("button", { name: "Allow once" }).click()
+    await write.getByText("Allowed once").waitFor()
+    await joined.runWith(runId, ({ state }) => state === "completed")
+    await page
+      .getByRole("list", { name: "Finished since your last visit" })
+      .getByText("/write beacon.txt light")
+      .waitFor()
+    const high = rows.filter({ hasText: "high risk" })
+    assert.strictEqual(await high.getByRole("button").count(), 0)
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await high.getByRole("link", { name: "Review" }).click()
+    await page.waitForURL(/\/(runs|sessions)\//)
+    await joined.owner.ask("POST", `/client/runs/${risky}/cancel`)
+    await closing(page)
+  })
+
+  it("completes the first steps of a new user without a reload", async () => {
+    const { token: newToken } = await joined.hub.people.signIn("newcomer", "web")
+    const newcomer = await joined.hub.signedIn("newcomer")
+    const page = await at("/", {}, newToken)
+    const steps = page.getByRole("region", { name: "Begin here" }).getByRole("listitem")
+    await steps.first().waitFor()
+    assert.strictEqual(await steps.filter({ hasText: "done" }).count(), 0)
+    await field(page).fill("/say hello")
+    assert.isTrue(await page.getByRole("button", { name: "Send", exact: true }).isDisabled())
+    assert.deepStrictEqual(await seriousOf(page), [])
+    // Elsewhere: a project, a device that is shared with it, and a linked workspace.
+    const project = await makeProject(newcomer)
+    await steps.filter({ hasText: "Create a project" }).getByText("done").waitFor()
+    const own = await newcomer.ask("POST", `/client/projects/${project.id}/members`, {
+      body: { userId: joined.owner.userId, role: "admin" }
+    })
+    assert.strictEqual(own.status, 201, own.text)
+    const shared = await joined.owner.ask("PATCH", `/client/devices/${joined.deviceId}`, {
+      body: { sharedWith: [joined.projectId, project.id] }
+    })
+    assert.strictEqual(shared.status, 200, shared.text)
+    await steps.filter({ hasText: "Add a device" }).getByText("done").waitFor()
+    const linked = await joined.owner.ask("POST", `/client/projects/${project.id}/workspaces`, {
+      body: { targetId: joined.deviceId, workspace: "ws" }
+    })
+    assert.strictEqual(linked.status, 201, linked.text)
+    await steps.filter({ hasText: "Link a workspace" }).getByText("done").waitFor()
+    await field(page).press("Enter")
+    await page.waitForURL(/\/sessions\/ses_/)
+    await closing(page)
+  })
+
+  // Last, because it stops the device.
+  it("waits for an offline device, and says so", async () => {
+    const id = await started("/say first")
+    await messageWith(id, ({ outcome }) => outcome !== undefined)
+    const page = await at(`/sessions/${id}`)
+    await field(page).waitFor()
+    await joined.edge.stop()
+    await page
+      .getByText("laptop is offline. The message waits until the device is back.")
+      .waitFor({ timeout: 70_000 })
+    await field(page).focus()
+    await page.keyboard.type("@")
+    await page.getByText("laptop is offline. Its files can't be listed.").waitFor()
+    await field(page).fill("/say later")
+    await field(page).press("Enter")
+    await queue(page).getByText("Waits for laptop").waitFor()
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await queue(page).getByRole("button", { name: "Withdraw" }).click()
+    await page.waitForFunction(() => document.querySelector("textarea")?.value === "/say later")
+    await page.goto(`/start?projectId=${joined.projectId}`)
+    await chip(page, /^Workspace: laptop/).waitFor()
+    await page.getByText("laptop is offline. The message waits until the device is back.").waitFor()
+    await closing(page)
+  })
+})

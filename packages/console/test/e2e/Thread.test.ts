@@ -1,0 +1,321 @@
+/** The thread of a session in two real browsers: turns, decisions, queued messages and scrolling, by clicking and typing. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Message } from "@corral/domain/session/Message"
+import type { Session } from "@corral/domain/session/Session"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import type { Page } from "playwright-core"
+import { makeSession } from "@corral/testing/hub/Teams"
+import { PIXEL } from "@corral/testing/hub/Uploads"
+import { Joined } from "@corral/testing/stack/Joined"
+import { until } from "@corral/testing/time/Until"
+import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+
+type SignedIn = Awaited<ReturnType<Joined["hub"]["people"]["signIn"]>>
+
+const WORDS = ["one", "two", "three", "four", "five"]
+
+describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
+  let joined: Joined
+  let browser: ConsoleBrowser
+  let owner: SignedIn
+  let mate: SignedIn
+  beforeAll(async () => {
+    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
+    owner = await joined.hub.people.signIn("owner", "web")
+    mate = await joined.hub.people.signIn("mate", "web")
+    const added = await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
+      body: { userId: mate.userId, role: "member" }
+    })
+    assert.strictEqual(added.status, 201, added.text)
+  }, 120_000)
+  afterAll(async () => {
+    await browser?.close()
+    await joined?.remove()
+  })
+
+  /** A session with the scripted agent. */
+  const talk = async (title: string, mode = "ask"): Promise<Session> => {
+    const session = await makeSession(joined.owner, { id: joined.projectId }, title)
+    const added = await joined.owner.ask("POST", `/client/sessions/${session.id}/agents`, {
+      body: { agentId: "scripted", targetId: joined.deviceId, workspace: "ws", mode }
+    })
+    assert.strictEqual(added.status, 201, added.text)
+    return session
+  }
+  const open = async ({ id }: Session, { token }: SignedIn, options = {}): Promise<Page> => {
+    const page = await browser.page(joined.front.url, token, `/sessions/${id}`, options)
+    await field(page).waitFor()
+    return page
+  }
+  const field = (page: Page) => page.getByRole("textbox", { name: "Message" })
+  const thread = (page: Page) => page.getByRole("log", { name: "Thread" })
+  const answers = (page: Page) => page.locator(".turn-settled .answer")
+  const say = async (page: Page, text: string): Promise<void> => {
+    await field(page).fill(text)
+    await field(page).press("Enter")
+  }
+  const closing = async (...pages: ReadonlyArray<Page>): Promise<void> => {
+    for (const page of pages) await page.context().close()
+    assert.deepStrictEqual(browser.complaints, [])
+  }
+
+  it("has five turns of two people, each an answer and one folded line, in both browsers", async () => {
+    const session = await talk("Five turns")
+    const [first, second] = await Promise.all([open(session, owner), open(session, mate)])
+    for (const [turn, word] of WORDS.entries()) {
+      await say(turn % 2 === 0 ? first : second, `/think hm\n/list\n/say ${word}`)
+      for (const page of [first, second]) {
+        await answers(page).nth(turn).getByText(word, { exact: true }).waitFor()
+        assert.strictEqual(await page.locator(".turn .work").count(), 0, "work is folded")
+      }
+    }
+    await first
+      .getByRole("button", { name: /^Worked for .* · 1 search$/ })
+      .nth(4)
+      .waitFor()
+    await first.getByRole("heading", { name: /^mate/ }).first().waitFor()
+    await second
+      .getByRole("heading", { name: /^owner/ })
+      .first()
+      .waitFor()
+    const unread = () =>
+      joined.owner.ask<Session>("GET", `/client/sessions/${session.id}`).then(({ body }) => body.unread)
+    await until(async () => (await unread()) === 0 || undefined, "the thread marked as read", 10_000)
+
+    // A row that unfolds stays where it is.
+    const fold = first.getByRole("button", { name: /^Worked for/ }).last()
+    const before = await fold.boundingBox()
+    await fold.click()
+    await first.locator(".action", { hasText: "files" }).waitFor()
+    const after = await fold.boundingBox()
+    assert.approximately(after?.y ?? 0, before?.y ?? -1, 2)
+    assert.deepStrictEqual(await seriousOf(first), [])
+    await closing(first, second)
+  })
+
+  it("tells both who decided when two people decide at once", async () => {
+    const session = await talk("Two deciders")
+    const [first, second] = await Promise.all([open(session, owner), open(session, mate)])
+    await say(first, "/write both.txt one\n/say over")
+    const cards = [first, second].map((page) =>
+      page.getByRole("region", { name: "Approval: Write both.txt" })
+    )
+    const [allow, deny] = [
+      cards[0]?.getByRole("button", { name: "Allow once" }),
+      cards[1]?.getByRole("button", { name: "Deny", exact: true })
+    ]
+    await Promise.all([allow?.waitFor(), deny?.waitFor()])
+    assert.deepStrictEqual(await seriousOf(first), [])
+    // Dispatched together: a click would wait for each page to settle and see the other decision.
+    await Promise.all([allow, deny].map((button) => button?.dispatchEvent("click")))
+    await answers(first).getByText("over", { exact: true }).waitFor()
+    const allowed = existsSync(join(joined.edge.workspace, "both.txt"))
+    const [winner, loser] = allowed ? ["owner", second] : ["mate", first]
+    await loser.locator(".decided-note").getByText(`by ${winner}`).waitFor()
+    await loser.getByRole("button", { name: "Dismiss" }).click()
+    await loser.locator(".decided-note").waitFor({ state: "detached" })
+    await closing(first, second)
+  })
+
+  it("leaves focus and keys to the text when an approval appears, and returns the focus", async () => {
+    const session = await talk("Focus")
+    const page = await open(session, owner)
+    await say(page, "/sleep 700\n/write focus.txt x\n/say over")
+    await field(page).focus()
+    const card = page.getByRole("region", { name: "Approval: Write focus.txt" })
+    // Letters that would answer an approval.
+    for (let nth = 0; nth < 200 && !(await card.isVisible()); nth++) await page.keyboard.type("a")
+    await page.keyboard.type("yes and no")
+    assert.match(await field(page).inputValue(), /^a+yes and no$/)
+    const focused = await page.evaluate("document.activeElement?.tagName")
+    assert.strictEqual(focused, "TEXTAREA")
+    assert.isFalse(existsSync(join(joined.edge.workspace, "focus.txt")))
+
+    await card.focus()
+    // A new approval reacts to no key.
+    while ((await page.locator("[data-key=d]:focus").count()) === 0) await page.keyboard.press("n")
+    await page.keyboard.press("y")
+    await page.locator("[data-key=a]:focus").waitFor()
+    await page.keyboard.press("Enter")
+    await card.waitFor({ state: "detached" })
+    await page.locator("textarea:focus").waitFor()
+    assert.match(await field(page).inputValue(), /yes and no$/)
+    await answers(page).getByText("over", { exact: true }).waitFor()
+    await closing(page)
+  })
+
+  it("allows all pending approvals of a kind after it has listed them", async () => {
+    const session = await talk("Many")
+    const page = await open(session, owner, { viewport: { width: 390, height: 844 } })
+    await say(page, "/flood 3 20 ls src")
+    await page.getByText("1 of 3").waitFor()
+    assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth"), 390)
+    for (const name of ["Allow once", "Deny"]) {
+      const box = await page.getByRole("button", { name, exact: true }).boundingBox()
+      assert.isAtMost((box?.y ?? 844) + (box?.height ?? 0), 844, name)
+    }
+    await page
+      .getByRole("region", { name: /^Approval/ })
+      .getByRole("button", { name: "More" })
+      .click()
+    await page.getByRole("menuitem", { name: "Allow all 3 of this kind…" }).click()
+    const dialog = page.getByRole("dialog", { name: "Allow these 3 once?" })
+    assert.strictEqual(await dialog.getByRole("listitem").count(), 3)
+    await dialog.getByRole("button", { name: "Allow 3 once" }).click()
+    await answers(page).getByText("3 of 3 allowed").waitFor()
+    await closing(page)
+  })
+
+  it("queues a message while the agent works, which another person edits and its author takes back", async () => {
+    const session = await talk("Queue")
+    const [first, second] = await Promise.all([open(session, owner), open(session, mate)])
+    await say(first, "/wait\n/say over")
+    await first.locator(".live").waitFor()
+    await say(first, "/say never")
+    for (const page of [first, second])
+      await page
+        .getByRole("list", { name: "Messages that are not sent yet" })
+        .getByText("/say never")
+        .waitFor()
+    await second.getByRole("button", { name: "Edit", exact: true }).click()
+    await second.getByRole("textbox", { name: "Edit the message" }).fill("/say edited")
+    await second.getByRole("button", { name: "Save", exact: true }).click()
+    await first
+      .getByRole("list", { name: "Messages that are not sent yet" })
+      .getByText("/say edited")
+      .waitFor()
+    await first.getByRole("button", { name: "Withdraw" }).click()
+    for (const page of [first, second])
+      await page.getByRole("list", { name: "Messages that are not sent yet" }).waitFor({ state: "detached" })
+    // The text is back in the composer, from where it goes to the agent at once.
+    assert.strictEqual(await field(first).inputValue(), "/say edited")
+    await field(first).fill("now")
+    await field(first).press("Control+Enter")
+    await answers(second).getByText("over", { exact: true }).waitFor()
+    await second.getByText("Sent while it worked").waitFor()
+    await closing(first, second)
+  })
+
+  it("shows why a turn failed, and sends it again", async () => {
+    const session = await talk("Failure")
+    const page = await open(session, owner)
+    await say(page, "/fail The tests did not pass.")
+    const failure = page.getByRole("region", { name: "Failed" })
+    await failure.getByText("The tests did not pass.").waitFor()
+    assert.strictEqual(await failure.getByText("internal").isVisible(), false)
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await failure.getByRole("button", { name: "Try again" }).click()
+    await failure.nth(1).waitFor()
+    await closing(page)
+  })
+
+  it("stops following when the reader scrolls up, and says what is new below", async () => {
+    const session = await talk("Long", "auto_edit")
+    const page = await open(session, owner)
+    await say(page, `${"/say a line to read\n".repeat(60)}/stream 4000 200 40\n/say over`)
+    const scroller = thread(page)
+    const end = () =>
+      scroller.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight)
+    await page.getByText("Writing…").waitFor()
+    await page.waitForFunction(() => {
+      const { clientHeight, scrollHeight, scrollTop } = document.querySelector("[role=log]") ?? document.body
+      return scrollHeight > 2_000 && scrollHeight - scrollTop - clientHeight <= 40
+    })
+    await scroller.hover()
+    await page.mouse.wheel(0, -400)
+    await page.getByRole("button", { name: "New below" }).waitFor()
+    const top = await scroller.evaluate((element) => element.scrollTop)
+    const height = await scroller.evaluate((element) => element.scrollHeight)
+    await page.waitForFunction(
+      (least) => (document.querySelector("[role=log]")?.scrollHeight ?? 0) > least,
+      height
+    )
+    assert.strictEqual(await scroller.evaluate((element) => element.scrollTop), top)
+    await page.getByRole("button", { name: "New below" }).click()
+    await page.getByRole("button", { name: "New below" }).waitFor({ state: "detached" })
+    assert.isAtMost(await end(), 40)
+    await page.getByRole("button", { name: "Stop" }).first().click()
+    await page.locator(".turn-state-cancelled").waitFor()
+    await closing(page)
+  })
+
+  it("loads earlier messages above, without moving what is visible", async () => {
+    const session = await talk("Old")
+    for (let nth = 1; nth <= 60; nth++)
+      await joined.owner.ask("POST", `/client/sessions/${session.id}/messages`, {
+        body: { text: `note ${nth}`, to: "people" },
+        headers: { "idempotency-key": `note-${nth}` }
+      })
+    const page = await open(session, owner)
+    await page.getByText("note 60", { exact: true }).waitFor()
+    assert.strictEqual(await page.getByText("note 1", { exact: true }).count(), 0)
+    await thread(page).hover()
+    await page.mouse.wheel(0, -100_000)
+    const oldest = page.getByText("note 11", { exact: true })
+    await oldest.scrollIntoViewIfNeeded()
+    const before = await oldest.boundingBox()
+    await page.getByRole("button", { name: "Load earlier" }).click()
+    await page.getByText("note 1", { exact: true }).waitFor()
+    const after = await oldest.boundingBox()
+    // The button above has left.
+    assert.approximately(after?.y ?? 0, before?.y ?? -1, 4)
+    await closing(page)
+  })
+
+  // Last, because it restarts the Hub and the Edge.
+  it("continues over a killed Hub, a restarted Edge and an offline device, and sends an image", async () => {
+    const session = await talk("Restarts")
+    const [first, second] = await Promise.all([open(session, owner), open(session, mate)])
+    // The scripted agent also says the rest of its last prompt: where the image is.
+    const texts = ["one", "two", "three", "four", "dot.png"]
+    const answered = (turn: number) =>
+      Promise.all(
+        [first, second].map((page) =>
+          answers(page)
+            .nth(turn)
+            .getByText(texts[turn] ?? "")
+            .first()
+            .waitFor({ timeout: 60_000 })
+        )
+      )
+    await say(first, "/say one")
+    await answered(0)
+    await say(second, "/sleep 900\n/say two")
+    await first.getByText("/sleep 900").waitFor()
+    await joined.hub.end("SIGKILL")
+    await joined.hub.start()
+    joined.found()
+    await answered(1)
+    await say(first, "/say three")
+    await answered(2)
+    await joined.edge.stop()
+    await joined.online(joined.deviceId, "offline")
+    await second
+      .getByText(/is offline/)
+      .first()
+      .waitFor()
+    await say(second, "/say four")
+    await first.getByText(/^Waits for/).waitFor()
+    await joined.edge.start()
+    await answered(3)
+    const image = { name: "dot.png", mimeType: "image/png", buffer: PIXEL }
+    await first.locator("input[type=file]").setInputFiles(image)
+    await first.getByRole("list", { name: "Attached files" }).getByText("dot.png").waitFor()
+    await field(first).fill("/say five")
+    // Enter sends nothing while a file is on its way; the button waits for it.
+    await first.getByRole("button", { name: "Send", exact: true }).click()
+    await answered(4)
+    await second.getByRole("img", { name: "dot.png" }).waitFor()
+    const { body } = await joined.owner.ask<{ readonly items: ReadonlyArray<Message> }>(
+      "GET",
+      `/client/sessions/${session.id}/messages?limit=200`
+    )
+    const sent = body.items.filter(({ author }) => author.kind === "user").toReversed()
+    assert.deepStrictEqual(
+      sent.map(({ delivery }) => `${delivery?.state} ${delivery?.context}`),
+      ["delivered new", ...Array.from({ length: 4 }, () => "delivered resumed")]
+    )
+    await closing(first, second)
+  })
+})

@@ -1,0 +1,50 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import { type RunFacts, sessionStatuses } from "../../src/status/SessionStatus.ts"
+
+const run = (id: string, session: string, state: RunFacts["state"], createdAt = id): RunFacts => ({
+  id: id as RunId,
+  sessionId: session as SessionId,
+  state,
+  createdAt,
+  pendingApprovals: []
+})
+const statuses = (runs: ReadonlyArray<RunFacts>, waiting: ReadonlyArray<string> = []) =>
+  Object.fromEntries(
+    sessionStatuses(
+      runs,
+      waiting.map((id) => ({ runId: id as RunId }))
+    )
+  )
+
+describe("SessionStatus", () => {
+  it("prefers what needs a person over work, and work over a failure", () => {
+    const runs = [
+      run("1", "a", "running"),
+      run("2", "a", "waiting_approval"),
+      run("3", "b", "failed"),
+      run("4", "b", "queued"),
+      run("5", "b", "starting"),
+      run("6", "c", "queued")
+    ]
+    assert.deepStrictEqual(statuses(runs), { a: "needsYou", b: "working", c: "waiting" })
+  })
+
+  it("shows a pending approval before the run's state follows, and not after its end", () => {
+    const runs = [run("1", "a", "running"), run("2", "b", "completed")]
+    assert.deepStrictEqual(statuses(runs, ["1", "2"]), { a: "needsYou" })
+  })
+
+  it("shows a failure until a later run, in any order of the list", () => {
+    const failed = run("2", "a", "failed")
+    assert.deepStrictEqual(statuses([run("1", "a", "completed"), failed]), { a: "failed" })
+    assert.deepStrictEqual(statuses([failed, run("3", "a", "completed")]), {})
+    assert.deepStrictEqual(statuses([run("3", "a", "completed"), failed]), {})
+    assert.deepStrictEqual(statuses([failed, run("3", "a", "cancelled")]), {})
+  })
+
+  it("ignores runs without a session", () => {
+    const { sessionId: _, ...alone } = run("1", "a", "running")
+    assert.deepStrictEqual(statuses([alone]), {})
+  })
+})

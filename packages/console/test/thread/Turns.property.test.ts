@@ -1,0 +1,69 @@
+/** Entries of a thread: each message that belongs there once, in order. */
+import { assert, describe, it } from "@effect/vitest"
+import type { Message } from "@corral/domain/session/Message"
+import * as fc from "fast-check"
+import { entriesOf, isQueued, type ThreadEntry } from "../../src/thread/Turns.ts"
+
+const runId = fc.constantFrom("run_1", "run_2", "run_3")
+const delivery = fc.option(
+  fc.record({ state: fc.constantFrom("pending", "delivered", "failed", "withdrawn"), runId }),
+  { nil: undefined }
+)
+
+const messages: fc.Arbitrary<ReadonlyArray<Message>> = fc
+  .array(fc.record({ isAnswer: fc.boolean(), runId, delivery }), { maxLength: 20 })
+  .map((all) => {
+    const answered = new Set<string>()
+    return all.flatMap((of, nth): ReadonlyArray<object> => {
+      const base = { id: `msg_${nth}`, sessionId: "ses_1", text: "x", version: nth, createdAt: "2026-01-01" }
+      if (!of.isAnswer)
+        return [
+          {
+            ...base,
+            author: { kind: "user", userId: "usr_1" },
+            ...(of.delivery === undefined ? {} : { delivery: of.delivery })
+          }
+        ]
+      // A run has one answer.
+      if (answered.has(of.runId)) return []
+      answered.add(of.runId)
+      return [{ ...base, author: { kind: "agent", agentInstanceId: "agt_1" }, runId: of.runId }]
+    })
+  })
+  // Ids of the domain are branded text.
+  .map((all) => all as unknown as ReadonlyArray<Message>)
+
+const messagesOf = (entry: ThreadEntry): ReadonlyArray<Message> =>
+  entry.kind === "note"
+    ? [entry.message]
+    : [...entry.prompts, ...(entry.answer === undefined ? [] : [entry.answer])]
+
+describe("entriesOf", () => {
+  it("contains each message once, but those that wait, failed or were withdrawn", () => {
+    fc.assert(
+      fc.property(messages, (all) => {
+        const shown = entriesOf(all).flatMap(messagesOf)
+        const expected = all.filter(
+          (message) => !isQueued(message) && message.delivery?.state !== "withdrawn"
+        )
+        assert.sameMembers([...shown], expected)
+        assert.lengthOf(shown, expected.length)
+      })
+    )
+  })
+
+  it("keeps the order of the first message of each entry, and has one turn for each run", () => {
+    fc.assert(
+      fc.property(messages, (all) => {
+        const entries = entriesOf(all)
+        const places = entries.map((entry) => Math.min(...messagesOf(entry).map((each) => all.indexOf(each))))
+        assert.deepStrictEqual(
+          places,
+          places.toSorted((a, b) => a - b)
+        )
+        const keys = entries.map(({ key }) => key)
+        assert.strictEqual(new Set(keys).size, keys.length)
+      })
+    )
+  })
+})
