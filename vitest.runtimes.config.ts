@@ -6,6 +6,7 @@ export default defineConfig({
     include: ["packages/*/test/**/*.runtimes.test.ts"],
     pool: "forks",
     fileParallelism: false,
+    globalSetup: ["packages/testing/src/postgres/SharedPostgres.ts"],
     testTimeout: 120_000,
     hookTimeout: 120_000
   }

@@ -127,7 +127,7 @@ export class GuideRun {
     const receive = (text: string): void => {
       output += text
       this.output += text
-      const instruction = /^Open (\S+)\nand check that it shows (\S+)\n/m.exec(text)
+      const instruction = /^Open (\S+)\nand check that it shows the code (\S+)\n/m.exec(text)
       if (instruction !== null)
         void this.allow(instruction[1] ?? "", instruction[2] ?? "").catch((error) => receive(`${error}\n`))
       this.stir()

@@ -3,15 +3,25 @@ import { relative } from "node:path"
 
 /** By file, what its skipped tests lack. `scripts/skipped.test.ts` finds files that are missing here. */
 export const reasons: Readonly<Record<string, string>> = {
+  "packages/cli/test/e2e/Chat.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/Completions.test.ts": "the shell is not installed",
+  "packages/cli/test/e2e/Doctor.test.ts": "the system has no /proc",
+  "packages/cli/test/e2e/EdgeChat.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/FirstRun.test.ts": "no Node before 22, or no `script`, is installed",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Finding.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/FirstRun.soak.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Routes.test.ts": "no Chromium for this system",
-  "packages/console/test/e2e/Run.test.ts":
-    "no Chromium for this system, or pictures for the documentation were not asked for",
+  "packages/console/test/e2e/Run.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Settings.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Composer.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Review.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Thread.test.ts": "no Chromium for this system",
+  "packages/console/test/gallery/Gallery.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Sidebar.soak.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Timeline.soak.test.ts": "no Chromium for this system",
+  "packages/console/test/pictures/Pictures.test.ts":
+    "no Chromium for this system, or pictures for the documentation were not asked for",
   "packages/edge/test/e2e/Containment.test.ts": "this user cannot make control groups",
   "packages/edge/test/e2e/FullDisk.test.ts": "an ordinary user cannot mount a small file system",
   "packages/edge/test/e2e/Memory.soak.test.ts": "memory is read as on Linux",
@@ -20,6 +30,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/process/ControlGroup.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/GroupRecord.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Subprocess.test.ts": "this user cannot make control groups",
+  "packages/edge/test/runtimes/Attachments.runtimes.test.ts": "the program is not in the registry",
   "packages/edge/test/runtimes/Hostile.runtimes.test.ts":
     "the program is not in the registry, does not run as root, or needs no grant",
   "packages/edge/test/runtimes/Conversations.runtimes.test.ts": "the program is not in the registry",
@@ -27,11 +38,13 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/hub/test/contract/Console.test.ts": "the console was not built",
   "packages/hub/test/config/ClientKey.test.ts": "openssl is not installed",
   "packages/hub/test/signin/ProviderFetch.test.ts": "openssl is not installed",
+  "packages/service/test/MakeFolder.test.ts": "the system has no /proc",
   "packages/service/test/http/ServiceServer.test.ts": "the system holds fewer waiting connections",
   "packages/service/test/runService.test.ts": "`script` is not installed",
   "scripts/deploy.test.ts": "systemd-analyze is not installed",
   "scripts/openapi/OpenApi.packages.test.ts": "npm could not install the tools",
   "scripts/pack/command.packages.test.ts": "no Node before 22 is installed",
+  "scripts/pack/oldNode.packages.test.ts": "no Node before 22 is installed",
   "scripts/pack/tools.packages.test.ts": "npm could not install the tools",
   "scripts/proxies.test.ts": "nginx or Caddy is not installed"
 }

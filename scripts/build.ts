@@ -74,6 +74,26 @@ const distribution = () => {
 }
 
 const started = performance.now()
+const ready = new Set<string>()
+
+/** A line that is written again while the build runs. On a terminal only. */
+const showProgress = (): (() => void) => {
+  const { stderr } = process
+  if (stderr.isTTY !== true || process.env.TERM === "dumb") return () => {}
+  const draw = (): void => {
+    const seconds = Math.round((performance.now() - started) / 1_000)
+    stderr.write(`\r\u001b[2Kbuilding Corral · ${ready.size} of ${names.length} parts · ${seconds} s`)
+  }
+  draw()
+  const timer = setInterval(draw, 500)
+  return () => {
+    clearInterval(timer)
+    stderr.write("\r\u001b[2K")
+  }
+}
+
+const names = Object.keys(services)
+const endProgress = showProgress()
 mkdirSync(`${root}dist`, { recursive: true })
 const lock: Lock = JSON.parse(readFileSync(`${root}package-lock.json`, "utf8"))
 writeFileSync(`${root}dist/package.json`, `${JSON.stringify(distribution(), undefined, 2)}\n`)
@@ -82,9 +102,13 @@ writeFileSync(
   `${JSON.stringify(distLock(lock, distribution()), undefined, 2)}\n`
 )
 copyFileSync(`${root}LICENSE`, `${root}dist/LICENSE`)
-await Promise.all(Object.entries(services).map(([name, service]) => bundle(name, service)))
+await Promise.all(
+  Object.entries(services).map(async ([name, service]) => {
+    await bundle(name, service)
+    ready.add(name)
+  })
+)
 writeFileSync(`${root}dist/THIRD-PARTY-NOTICES.txt`, noticesOf(root, bundler.packages))
-const names = Object.keys(services)
-  .map((service) => `dist/${service}`)
-  .join(", ")
-console.error(`built ${names} in ${Math.round(performance.now() - started)} ms`)
+endProgress()
+const folders = names.map((name) => `dist/${name}`).join(", ")
+console.error(`built ${folders} in ${Math.round(performance.now() - started)} ms`)

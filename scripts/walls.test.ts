@@ -6,6 +6,7 @@ import { folderCycles } from "./walls/FolderCycles.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
 import { moduleOf } from "./walls/Modules.ts"
 import { phrases, phrasesIn } from "./walls/Phrases.ts"
+import { recursiveFoldersIn } from "./walls/RecursiveFolders.ts"
 
 const hub = (path: string, text: string) => moduleOf(`packages/hub/src/${path}`, text)
 
@@ -135,5 +136,16 @@ describe("refusedNamesIn", () => {
     ["a use", "read(error.said)"]
   ])("accepts %s", (_, text) => {
     assert.deepStrictEqual(refusedNamesIn("Some.ts", text), [])
+  })
+})
+
+describe("recursiveFoldersIn", () => {
+  it("finds Node's recursive creation of folders by its line, and no other calls", () => {
+    const text = `mkdirSync(folder)
+mkdirSync(join(a, b), { mode: 0o700, recursive: true })
+await fs.mkdir(folder, { recursive })
+rmSync(folder, { recursive: true })
+makeFolder(folder)`
+    assert.deepStrictEqual(recursiveFoldersIn("module.ts", text), [2, 3])
   })
 })

@@ -10,6 +10,7 @@ import { folderCycles } from "./walls/FolderCycles.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
 import { modulesOf } from "./walls/Modules.ts"
 import { phrasesIn } from "./walls/Phrases.ts"
+import { recursiveFoldersIn } from "./walls/RecursiveFolders.ts"
 
 const [folder = ""] = process.argv.slice(2)
 
@@ -51,6 +52,13 @@ const findings = [
     refusedNamesIn(path, readFileSync(path, "utf8")).map(
       ({ line, name }) => `${path}:${line}: "${name}" does not say what it is`
     )
+  ),
+  ...sources.flatMap(({ path }) =>
+    path.startsWith("packages/testing/")
+      ? []
+      : recursiveFoldersIn(path, readFileSync(path, "utf8")).map(
+          (line) => `${path}:${line}: use makeFolder: Node's recursive mkdir does not end below /proc`
+        )
   ),
   ...texts.flatMap((path) =>
     phrasesIn(readFileSync(path, "utf8")).map(({ line, phrase }) => `${path}:${line}: "${phrase}"`)

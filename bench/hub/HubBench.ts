@@ -4,6 +4,7 @@ import type { Report } from "../Report.ts"
 import type { HubPairOptions } from "./HubPair.ts"
 import { measureHubIngest } from "./Ingest.ts"
 import { measureLists } from "./Lists.ts"
+import { measureSearch } from "./Search.ts"
 import { measureSignedIn } from "./SignedIn.ts"
 import { measureSockets } from "./Sockets.ts"
 
@@ -14,6 +15,7 @@ export interface HubBenchOptions extends GroupOptions, HubPairOptions {
 /** By the names that `--only` takes. */
 const groups = {
   lists: measureLists,
+  search: measureSearch,
   signedIn: measureSignedIn,
   sockets: measureSockets,
   ingest: measureHubIngest

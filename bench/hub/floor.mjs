@@ -44,6 +44,29 @@ const page = async (userId, projectId, limit, at, id) => {
   }))
 }
 
+const readable = `project_id = ANY (ARRAY(
+  SELECT project_id FROM project_members WHERE user_id = $1 UNION SELECT id FROM projects WHERE visibility = 'internal'))`
+const found = "id, kind, project_id, session_id, message_id, run_id, at, text"
+
+/** The statements of the Hub's search. */
+const search = async (userId, words, grams, limit) => {
+  const contains = (first) => words.map((_, i) => `position($${first + i} IN folded) > 0`).join(" AND ")
+  const latest = await pool.query(
+    `SELECT ${found} FROM (SELECT * FROM search_documents ORDER BY at DESC, id DESC LIMIT 2000) AS latest
+     WHERE ${readable} AND ${contains(2)} ORDER BY at DESC, id DESC LIMIT ${limit}`,
+    [userId, ...words]
+  )
+  if (latest.rows.length === limit) return latest.rows
+  const indexed = await pool.query(
+    `WITH found AS MATERIALIZED (SELECT id, at FROM search_documents WHERE grams @> $2::integer[] AND ${readable})
+     SELECT ${found} FROM (SELECT id AS key, at AS time FROM found ORDER BY at DESC, id DESC OFFSET 0) AS sorted
+     CROSS JOIN LATERAL (SELECT ${found} FROM search_documents WHERE id = sorted.key AND ${contains(3)}) AS document
+     ORDER BY sorted.time DESC, sorted.key DESC LIMIT ${limit}`,
+    [userId, grams, ...words]
+  )
+  return indexed.rows
+}
+
 const answer = (response, status, body) => {
   response.writeHead(status, { "content-type": "application/json" })
   response.end(JSON.stringify(body))
@@ -61,6 +84,10 @@ const server = createServer(async (request, response) => {
         values: [userId]
       })
       return answer(response, 200, { user: rows[0] })
+    }
+    if (pathname === "/client/search") {
+      const [words, grams] = [JSON.parse(query.get("words")), JSON.parse(query.get("grams"))]
+      return answer(response, 200, { items: await search(userId, words, grams, Number(query.get("limit"))) })
     }
     const items = await page(
       userId,

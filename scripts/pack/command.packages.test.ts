@@ -2,20 +2,11 @@
 import type { RunningProgram } from "@corral/testing/process/RunningProgram"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, assert, beforeAll, describe, inject, it } from "@effect/vitest"
-import { execFileSync } from "node:child_process"
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync
-} from "node:fs"
+import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { packLibraries } from "./LibraryTarballs.ts"
 import { root } from "./Modules.ts"
+import { oldNode } from "./OldNode.ts"
 import { openNpmEnvironment, type NpmEnvironment } from "./NpmEnvironment.ts"
 
 const MB = 1024 * 1024
@@ -182,14 +173,6 @@ describe("corral without its optional dependencies", { timeout: 120_000 }, () =>
     assert.match(sentence ?? "", /^The library for Feishu is not installed: run `npm install .*\.$/)
     assert.deepStrictEqual(others, [])
   })
-})
-
-const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((node) => {
-  if (!existsSync(node)) return false
-  const [major = 99] = execFileSync(node, ["-p", "process.versions.node"], { encoding: "utf8" })
-    .split(".")
-    .map(Number)
-  return major < 22
 })
 
 describe("npx corral on an old Node", { timeout: 60_000 }, () => {

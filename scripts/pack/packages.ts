@@ -73,7 +73,6 @@ export const packed: ReadonlyArray<Packed> = [
       "artifact/Artifacts",
       "EdgeConfigCheck",
       "LocalToken",
-      "NodeVersion",
       "config/EdgeConfig",
       "config/WorkspaceEntries",
       "http/EdgeRequestPolicy",

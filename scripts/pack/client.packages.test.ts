@@ -1,0 +1,36 @@
+/** The packed client in a browser: what a page loads of it. */
+import { assert, describe, inject, it } from "@effect/vitest"
+import { build } from "esbuild"
+import { gzipSync } from "node:zlib"
+
+/** Bundles a module as a page would. An import of Node fails the build. */
+const bundled = async (module: string) => {
+  const { metafile, outputFiles } = await build({
+    stdin: { contents: `export * from ${JSON.stringify(module)}`, resolveDir: inject("packages").folder },
+    bundle: true,
+    minify: true,
+    platform: "browser",
+    format: "esm",
+    metafile: true,
+    write: false
+  })
+  return { bytes: outputFiles[0]?.contents ?? new Uint8Array(), inputs: Object.keys(metafile.inputs) }
+}
+
+describe("@corral/client in a browser", () => {
+  it.each(["Edge", "Hub"])("%s contains no code of Effect and of Node, and is small", async (face) => {
+    const { bytes, inputs } = await bundled(`@corral/client/${face}`)
+    assert.deepStrictEqual(
+      inputs.filter((path) => path.includes("node_modules/effect/")),
+      []
+    )
+    const size = gzipSync(bytes).length
+    assert.isAbove(size, 2_000)
+    assert.isBelow(size, 11_000)
+  })
+
+  it.each(["EdgeEffects", "HubEffects"])("%s builds without Node", async (face) => {
+    const { inputs } = await bundled(`@corral/client/effect/${face}`)
+    assert.isNotEmpty(inputs)
+  })
+})
