@@ -68,14 +68,52 @@ export const interleave = async <A>(
   return sides.includes("previous") ? { edge, floor, previous } : { edge, floor }
 }
 
+/**
+ * The same on fresh servers, `servers` times: what each of the shapes took on each set. The same build differs from process to process by
+ * more than from round to round, by what its compiler and its memory came to.
+ */
+export const onFreshServers = async <Shape, A>(
+  options: TargetOptions & { readonly rounds: number; readonly servers: number },
+  shapes: ReadonlyArray<Shape>,
+  warmUp: (target: BenchTarget) => Promise<unknown>,
+  measure: (target: BenchTarget, shape: Shape) => Promise<A>
+): Promise<ReadonlyArray<readonly [Shape, ReadonlyArray<Sides<ReadonlyArray<A>>>]>> => {
+  const taken = shapes.map((shape): [Shape, Array<Sides<ReadonlyArray<A>>>] => [shape, []])
+  for (let set = 0; set < options.servers; set++)
+    await withPair(options, async (pair) => {
+      await interleave(1, (side) => warmUp(on(pair, side)), sidesOf(options))
+      for (const [shape, sets] of taken)
+        sets.push(
+          await interleave(options.rounds, (side) => measure(on(pair, side), shape), sidesOf(options))
+        )
+    })
+  return taken
+}
+
+/** Events that this build lost, over all sets. */
+export const lostOf = (sets: ReadonlyArray<Sides<ReadonlyArray<{ readonly lost: number }>>>): number =>
+  sets.reduce((sum, { edge }) => sum + edge.reduce((lost, each) => lost + each.lost, 0), 0)
+
+type Comparison = Pick<Figure, "edge" | "floor" | "previous" | "change">
+
 /** One figure of what was taken: medians, and how much it changed since the earlier build. */
-export const compared = <A>(
-  taken: Sides<ReadonlyArray<A>>,
-  of: (measured: A) => number
-): Pick<Figure, "edge" | "floor" | "previous" | "change"> => {
+export const compared = <A>(taken: Sides<ReadonlyArray<A>>, of: (measured: A) => number): Comparison => {
   const [edge, floor, previous] = [taken.edge.map(of), taken.floor.map(of), taken.previous?.map(of)]
   const medians = { edge: median(edge), floor: median(floor) }
   return previous === undefined
     ? medians
     : { ...medians, previous: median(previous), change: ratioInterval(edge, previous) }
+}
+
+/** The same of several sets of servers: medians of their medians, and the interval between sets. One set is compared by its rounds. */
+export const comparedSets = <A>(
+  sets: ReadonlyArray<Sides<ReadonlyArray<A>>>,
+  of: (measured: A) => number
+): Comparison => {
+  const [first, ...others] = sets
+  if (first !== undefined && others.length === 0) return compared(first, of)
+  const medians = (side: BenchSide): ReadonlyArray<number> => sets.map((set) => median(on(set, side).map(of)))
+  const both = { edge: medians("edge"), floor: medians("floor") }
+  const hasPrevious = sets.every(({ previous }) => previous !== undefined)
+  return compared(hasPrevious ? { ...both, previous: medians("previous") } : both, (value) => value)
 }

@@ -2,6 +2,7 @@
  * `node bench/main.ts NAME`: runs one benchmark on what `npm run build` made. JSON lines on stdout, the same for people on stderr.
  *
  *   --rounds N        measurements on each side (5)
+ *   --servers N       fresh servers for the latency and throughput of an Edge, N times (1); then the interval is that between servers
  *   --only GROUP      one group of figures; may be repeated
  *   --markdown FILE   rewrites the table between the file's two markers
  *   --profile FOLDER  the Edge leaves CPU profiles there
@@ -45,6 +46,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: "string", default: "5" },
+    servers: { type: "string", default: "1" },
     only: { type: "string", multiple: true, default: [] },
     markdown: { type: "string" },
     profile: { type: "string" },
@@ -54,15 +56,16 @@ const { values, positionals } = parseArgs({
 })
 
 const [name = ""] = positionals
-const rounds = Number(values.rounds)
-if (!(name in benches) || !Number.isSafeInteger(rounds) || rounds < 1) {
+const [rounds, servers] = [Number(values.rounds), Number(values.servers)]
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 1
+if (!(name in benches) || !isCount(rounds) || !isCount(servers)) {
   process.stderr.write(
-    `usage: npm run bench -- NAME [--rounds N]\nbenchmarks: ${Object.keys(benches).join(", ")}\n`
+    `usage: npm run bench -- NAME [--rounds N] [--servers N]\nbenchmarks: ${Object.keys(benches).join(", ")}\n`
   )
   process.exit(2)
 }
 
 const report = new Report(name, labels[name as keyof typeof labels], machine(), new Date().toISOString())
-await benches[name as keyof typeof benches]({ ...values, rounds }, report)
+await benches[name as keyof typeof benches]({ ...values, rounds, servers }, report)
 if (values.markdown !== undefined) rewrite(values.markdown, report.markdown())
 if (report.lost > 0) process.exitCode = 1

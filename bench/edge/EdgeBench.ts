@@ -12,6 +12,8 @@ import { measureThroughput } from "./Throughput.ts"
 export interface EdgeBenchOptions extends GroupOptions, TargetOptions {
   /** Measurements on each side where they are cheap enough to repeat. */
   readonly rounds: number
+  /** How often fresh servers are started for latency and throughput. */
+  readonly servers: number
 }
 
 /** By the names that `--only` takes. */

@@ -2,7 +2,7 @@
  * How long an event is under way, from the program's write to a reader, durable in between, at 100 and at 1,000 events a second; and
  * what an event costs at that pace, where nearly each one is a chunk and its own commit.
  */
-import { compared, interleave, on, sidesOf, withPair } from "../Pair.ts"
+import { comparedSets, lostOf, onFreshServers } from "../Pair.ts"
 import { atMost, type Report } from "../Report.ts"
 import { quantile } from "../Statistics.ts"
 import type { BenchTarget } from "../Target.ts"
@@ -26,24 +26,23 @@ const follow = async (target: BenchTarget, rate: number, count: number) => {
   return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), cpu: spent / count, lost }
 }
 
-export const measureLatency = (options: EdgeBenchOptions, report: Report): Promise<void> =>
-  withPair(options, async (pair) => {
-    await interleave(1, (side) => follow(on(pair, side), 5_000, 10_000), sidesOf(options))
-    for (const { rate, seconds, goals } of paces) {
-      const taken = await interleave(
-        options.rounds,
-        (side) => follow(on(pair, side), rate, rate * seconds),
-        sidesOf(options)
-      )
-      const figure = (name: string, unit: string, of: "p50" | "p99" | "cpu") => ({
-        figure: `${name} at ${rate} events/s`,
-        unit,
-        ...compared(taken, (each) => each[of]),
-        lost: taken.edge.reduce((sum, { lost }) => sum + lost, 0),
-        rounds: options.rounds
-      })
-      report.add({ ...figure("latency p50", "ms", "p50"), ...goals.p50 })
-      report.add({ ...figure("latency p99", "ms", "p99"), ...goals.p99 })
-      report.add(figure("server CPU per event", "µs", "cpu"))
-    }
-  })
+export const measureLatency = async (options: EdgeBenchOptions, report: Report): Promise<void> => {
+  const taken = await onFreshServers(
+    options,
+    paces,
+    (target) => follow(target, 5_000, 10_000),
+    (target, { rate, seconds }) => follow(target, rate, rate * seconds)
+  )
+  for (const [{ rate, goals }, sets] of taken) {
+    const figure = (name: string, unit: string, of: "p50" | "p99" | "cpu") => ({
+      figure: `${name} at ${rate} events/s`,
+      unit,
+      ...comparedSets(sets, (each) => each[of]),
+      lost: lostOf(sets),
+      rounds: options.rounds * options.servers
+    })
+    report.add({ ...figure("latency p50", "ms", "p50"), ...goals.p50 })
+    report.add({ ...figure("latency p99", "ms", "p99"), ...goals.p99 })
+    report.add(figure("server CPU per event", "µs", "cpu"))
+  }
+}

@@ -5,7 +5,7 @@
  */
 import type { Report } from "../Report.ts"
 import { atMost } from "../Report.ts"
-import { compared, interleave, on, sidesOf, withPair } from "../Pair.ts"
+import { comparedSets, lostOf, onFreshServers } from "../Pair.ts"
 import type { BenchTarget } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { holdStream, settle } from "./RunClient.ts"
@@ -29,24 +29,23 @@ const stream = async (target: BenchTarget, readers: number, count: number) => {
   return { cpu: spent / count, rate: (count * 1_000) / (end - begin), lost: await settle(held) }
 }
 
-export const measureThroughput = (options: EdgeBenchOptions, report: Report): Promise<void> =>
-  withPair(options, async (pair) => {
-    await interleave(1, (side) => stream(on(pair, side), 1, 20_000), sidesOf(options))
-    for (const { readers, count } of shapes) {
-      const taken = await interleave(
-        options.rounds,
-        (side) => stream(on(pair, side), readers, count),
-        sidesOf(options)
-      )
-      const figure = (name: string, unit: string, of: "cpu" | "rate") => ({
-        figure: `${name}, ${readers} reader${readers === 1 ? "" : "s"}`,
-        unit,
-        ...compared(taken, (each) => each[of]),
-        lost: taken.edge.reduce((sum, { lost }) => sum + lost, 0),
-        rounds: options.rounds
-      })
-      const cpu = figure("server CPU per event", "µs", "cpu")
-      report.add(readers === 1 ? { ...cpu, goal: atMost(10) } : cpu)
-      report.add(figure("events a second", "/s", "rate"))
-    }
-  })
+export const measureThroughput = async (options: EdgeBenchOptions, report: Report): Promise<void> => {
+  const taken = await onFreshServers(
+    options,
+    shapes,
+    (target) => stream(target, 1, 20_000),
+    (target, { count, readers }) => stream(target, readers, count)
+  )
+  for (const [{ readers }, sets] of taken) {
+    const figure = (name: string, unit: string, of: "cpu" | "rate") => ({
+      figure: `${name}, ${readers} reader${readers === 1 ? "" : "s"}`,
+      unit,
+      ...comparedSets(sets, (each) => each[of]),
+      lost: lostOf(sets),
+      rounds: options.rounds * options.servers
+    })
+    const cpu = figure("server CPU per event", "µs", "cpu")
+    report.add(readers === 1 ? { ...cpu, goal: atMost(10) } : cpu)
+    report.add(figure("events a second", "/s", "rate"))
+  }
+}
