@@ -11,8 +11,9 @@ import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { AgentsDialog, RenameDialog } from "./SessionDialogs.tsx"
 import { threadMessages } from "../thread/messages.ts"
+import { AgentsDialog } from "./AgentsDialog.tsx"
+import { RenameSession } from "./RenameSession.tsx"
 import "../thread/thread.css"
 
 interface Props {
@@ -101,7 +102,7 @@ export const ThreadMenu = ({ mayWork, newest, onUpdate, session }: Props) => {
           </Menu.Positioner>
         </Menu.Portal>
       </Menu.Root>
-      {dialog === "rename" && <RenameDialog session={session} onUpdate={onUpdate} onClose={close} />}
+      <RenameSession session={dialog === "rename" ? session : undefined} onClose={close} />
       {dialog === "agents" && (
         <AgentsDialog session={session} mayWrite={mayWork && state === "active"} onClose={close} />
       )}

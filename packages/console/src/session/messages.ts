@@ -12,7 +12,10 @@ export const sessionMessages = bilingual(
     removeTitle: (name: string) => `Remove ${name}?`,
     removeText: "You can no longer start runs with this agent in this session. Its runs are kept.",
     isDefault: "Default",
-    makeDefault: "Make default"
+    makeDefault: "Make default",
+    rename: "Rename session",
+    name: "Title",
+    save: "Save"
   },
   {
     title: "会话",
@@ -24,6 +27,9 @@ export const sessionMessages = bilingual(
     removeTitle: (name: string) => `要移除 ${name} 吗？`,
     removeText: "将无法再在此会话中用它启动运行，已有的运行会保留。",
     isDefault: "默认",
-    makeDefault: "设为默认"
+    makeDefault: "设为默认",
+    rename: "重命名会话",
+    name: "标题",
+    save: "保存"
   }
 )

@@ -4,9 +4,9 @@ import type { SessionItem } from "@corral/domain/session/Session"
 import { useState } from "react"
 import { useCanWork } from "../api/ProjectsAndTargets.ts"
 import { useUpdateSession } from "../api/Sessions.ts"
+import { RenameSession } from "../session/RenameSession.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { RenameSession } from "./RenameSession.tsx"
 import { sidebarMessages } from "./messages.ts"
 import { usePins } from "./usePins.ts"
 import "./sidebar.css"
@@ -82,7 +82,11 @@ export const SessionMenu = ({ onClose, target }: Props) => {
           {failure.message}
         </p>
       )}
-      <RenameSession target={renamed} onClose={() => setRenamed(undefined)} />
+      <RenameSession
+        session={renamed?.session}
+        opener={renamed?.button}
+        onClose={() => setRenamed(undefined)}
+      />
     </>
   )
 }

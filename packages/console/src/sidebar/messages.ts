@@ -23,12 +23,8 @@ export const sidebarMessages = bilingual(
     pin: "Pin",
     unpin: "Unpin",
     rename: "Rename…",
-    renameTitle: "Rename session",
-    title: "Title",
-    save: "Save",
     archive: "Archive",
-    reopen: "Reopen",
-    cancel: "Cancel"
+    reopen: "Reopen"
   },
   {
     sessions: "会话",
@@ -51,11 +47,7 @@ export const sidebarMessages = bilingual(
     pin: "置顶",
     unpin: "取消置顶",
     rename: "重命名…",
-    renameTitle: "重命名会话",
-    title: "标题",
-    save: "保存",
     archive: "归档",
-    reopen: "重新打开",
-    cancel: "取消"
+    reopen: "重新打开"
   }
 )

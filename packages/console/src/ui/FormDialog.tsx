@@ -13,6 +13,8 @@ interface Props {
   /** State of the dialog, for callers that open it. */
   readonly action?: UserAction
   readonly triggerClass?: string
+  /** Receives the focus when a dialog without `trigger` closes. */
+  readonly opener?: HTMLElement | undefined
   readonly title: string
   readonly submit: string
   readonly children: ReactNode
@@ -20,7 +22,16 @@ interface Props {
   readonly onSubmit: (form: FormData) => Promise<unknown>
 }
 
-export const FormDialog = ({ action, children, onSubmit, submit, title, trigger, triggerClass }: Props) => {
+export const FormDialog = ({
+  action,
+  children,
+  onSubmit,
+  opener,
+  submit,
+  title,
+  trigger,
+  triggerClass
+}: Props) => {
   const messages = useMessages(uiMessages)
   const internal = useAction()
   const { busy, error, open, run, setOpen } = action ?? internal
@@ -31,7 +42,7 @@ export const FormDialog = ({ action, children, onSubmit, submit, title, trigger,
       )}
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
-        <Dialog.Popup className="dialog">
+        <Dialog.Popup className="dialog" finalFocus={() => opener ?? true}>
           <Dialog.Title className="dialog-title">{title}</Dialog.Title>
           <form
             className="form"

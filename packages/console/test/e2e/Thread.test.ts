@@ -197,6 +197,19 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     await closing(first, second)
   })
 
+  it("is renamed in its menu, which gets the focus back", async () => {
+    const page = await open(await talk("Old title"), owner)
+    const menu = page.getByRole("main").getByRole("button", { name: "More" })
+    await menu.press("Enter")
+    await page.getByRole("menuitem", { name: "Rename" }).press("Enter")
+    await page.getByRole("dialog", { name: "Rename session" }).getByLabel("Title").fill("New title")
+    await page.keyboard.press("Enter")
+    await page.getByRole("dialog").waitFor({ state: "detached" })
+    await page.getByRole("heading", { level: 1, name: "New title" }).waitFor()
+    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "More")
+    await closing(page)
+  })
+
   it("shows why a turn failed, and sends it again", async () => {
     const session = await talk("Failure")
     const page = await open(session, owner)
