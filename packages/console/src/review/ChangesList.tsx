@@ -8,6 +8,7 @@ import { CommentView } from "./CommentView.tsx"
 import { FileHead } from "./FileHead.tsx"
 import { type DiffSideName, keyOfLine, type LineComment, lineOfRow, linesInSpan } from "./LineComment.ts"
 import { LineItem } from "./LineItem.tsx"
+import { VirtualList } from "./VirtualList.tsx"
 import type { ReviewItem } from "./ReviewItem.ts"
 import type { ReviewFile } from "./useChanges.ts"
 import type { ChangesView } from "./useChangesView.ts"
@@ -136,46 +137,24 @@ export const ChangesList = ({ handlers, list, selection, view, ...rest }: Props)
     [beginComment]
   )
   return (
-    <div
-      ref={scroller}
-      className="changes-scroll"
-      tabIndex={0}
-      role="group"
-      aria-label={messages.lines}
-      {...handlers}
-    >
-      <div className="changes-all" role="list" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map(({ index, key, start }) => {
-          const item = items[index]
-          const isSticky = index === sticky.current
-          return item === undefined ? null : (
-            <div
-              key={key}
-              data-index={index}
-              ref={virtual.measureElement}
-              role="listitem"
-              aria-setsize={items.length}
-              aria-posinset={index + 1}
-              className={isSticky ? "changes-head" : "changes-place"}
-              style={isSticky ? undefined : { transform: `translateY(${start}px)` }}
-              onFocus={() => setActive(item.key)}
-            >
-              <ChangesItem
-                item={item}
-                marked={marked}
-                view={view}
-                onComment={onComment}
-                onEdit={view.drafting.begin}
-                onShow={({ diff }) => {
-                  view.setOpen(diff.path, true)
-                  list.focusItem(`file ${diff.path}`)
-                }}
-                {...rest}
-              />
-            </div>
-          )
-        })}
-      </div>
-    </div>
+    <VirtualList
+      {...{ handlers, items, scroller, sticky, virtual }}
+      label={messages.lines}
+      onActive={({ key }) => setActive(key)}
+      row={(item) => (
+        <ChangesItem
+          item={item}
+          marked={marked}
+          view={view}
+          onComment={onComment}
+          onEdit={view.drafting.begin}
+          onShow={({ diff }) => {
+            view.setOpen(diff.path, true)
+            list.focusItem(`file ${diff.path}`)
+          }}
+          {...rest}
+        />
+      )}
+    />
   )
 }

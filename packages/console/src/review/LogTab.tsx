@@ -9,6 +9,7 @@ import { useMessages } from "../text/Language.tsx"
 import { Loading } from "../ui/Loading.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { LogEvent } from "./LogEvent.tsx"
+import { VirtualList } from "./VirtualList.tsx"
 import { reviewMessages } from "./messages.ts"
 import "./log.css"
 import "./review.css"
@@ -47,15 +48,14 @@ const LogRows = ({ events, more }: RowsProps) => {
   const messages = useMessages(reviewMessages)
   const scroller = useRef<HTMLDivElement>(null)
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set())
-  const virtual = useVirtualizer({
+  const virtual = useVirtualizer<HTMLDivElement, Element>({
     count: events.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => 28,
     getItemKey: (at) => events[at]?.seq ?? at,
     overscan: 20
   })
-  const items = virtual.getVirtualItems()
-  const isNearEnd = (items.at(-1)?.index ?? -1) >= events.length - AHEAD
+  const isNearEnd = (virtual.getVirtualItems().at(-1)?.index ?? -1) >= events.length - AHEAD
   useEffect(() => {
     if (isNearEnd) more?.()
   }, [isNearEnd, more])
@@ -65,27 +65,15 @@ const LogRows = ({ events, more }: RowsProps) => {
     setOpen(next)
   }
   return (
-    <div ref={scroller} className="log-scroll" tabIndex={0} role="group" aria-label={messages.events}>
-      <div className="log-all" role="list" style={{ height: virtual.getTotalSize() }}>
-        {items.map(({ index, key, start }) => {
-          const event = events[index]
-          return event === undefined ? null : (
-            <div
-              key={key}
-              data-index={index}
-              ref={virtual.measureElement}
-              role="listitem"
-              aria-setsize={events.length}
-              aria-posinset={index + 1}
-              className="log-place"
-              style={{ transform: `translateY(${start}px)` }}
-            >
-              <LogEvent event={event} isOpen={open.has(event.seq)} onToggle={() => toggle(event.seq)} />
-            </div>
-          )
-        })}
-      </div>
-    </div>
+    <VirtualList
+      label={messages.events}
+      items={events}
+      scroller={scroller}
+      virtual={virtual}
+      row={(event) => (
+        <LogEvent event={event} isOpen={open.has(event.seq)} onToggle={() => toggle(event.seq)} />
+      )}
+    />
   )
 }
 

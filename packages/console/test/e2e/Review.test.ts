@@ -421,7 +421,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     // The head of the file in view stays at the top.
     const [top, sticky] = await list(page).evaluate((element) => [
       element.getBoundingClientRect().top,
-      element.querySelector(".changes-head")?.getBoundingClientRect().top
+      element.querySelector(".virtual-head")?.getBoundingClientRect().top
     ])
     assert.isAtMost(Math.abs((sticky ?? 0) - (top ?? 0)), 1)
     await closing(page)
