@@ -5,6 +5,7 @@ import { useDiffLayout } from "../diff/useDiffLayout.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Loading } from "../ui/Loading.tsx"
+import { MoreButton } from "../ui/MoreButton.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { ChangedFiles } from "./ChangedFiles.tsx"
 import { ChangesBar } from "./ChangesBar.tsx"
@@ -162,14 +163,11 @@ export const ChangesTab = (props: ChangesTabProps) => {
         </div>
       )}
       {query.hasNextPage && (
-        <button
-          type="button"
-          className="button more"
-          disabled={query.isFetchingNextPage}
-          onClick={() => void query.fetchNextPage()}
-        >
-          {messages.moreFiles}
-        </button>
+        <MoreButton
+          label={messages.moreFiles}
+          isLoading={query.isFetchingNextPage}
+          onMore={() => void query.fetchNextPage()}
+        />
       )}
       {editing.mayComment && (view.comments.length > 0 || sending.sent > 0) && (
         <SendComments count={view.comments.length} sending={sending} />

@@ -9,6 +9,7 @@ import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Loading } from "../ui/Loading.tsx"
 import { FilesRefusal } from "./FilesRefusal.tsx"
+import { MoreButton } from "../ui/MoreButton.tsx"
 import { reviewMessages } from "./messages.ts"
 import "./tree.css"
 
@@ -77,9 +78,7 @@ export const FolderEntries = ({ depth, onFile, path, run }: Props) => {
         ))}
       </ul>
       {list.more !== undefined && (
-        <button type="button" className="button more" disabled={list.isLoadingMore} onClick={list.more}>
-          {messages.moreFiles}
-        </button>
+        <MoreButton label={messages.moreFiles} isLoading={list.isLoadingMore} onMore={list.more} />
       )}
     </>
   )

@@ -4,6 +4,7 @@ import { useInfiniteQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { Loading } from "../ui/Loading.tsx"
+import { MoreButton } from "../ui/MoreButton.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { PreviewView } from "./PreviewView.tsx"
 import { readPreviews } from "./readPreviews.ts"
@@ -41,14 +42,11 @@ export const PreviewTab = ({ run, scope }: Props) => {
           />
         ))}
         {query.hasNextPage && (
-          <button
-            type="button"
-            className="button more"
-            disabled={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            {messages.morePreviews}
-          </button>
+          <MoreButton
+            label={messages.morePreviews}
+            isLoading={query.isFetchingNextPage}
+            onMore={() => void query.fetchNextPage()}
+          />
         )}
       </div>
     </>

@@ -1,7 +1,6 @@
 /** The side panel of a thread, loaded when it is first opened. */
-import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { lazy, Suspense } from "react"
-import type { PanelTab } from "../review/PanelTab.ts"
+import type { ReviewPanelProps } from "../review/ReviewPanel.tsx"
 import { Loading } from "../ui/Loading.tsx"
 
 const ReviewPanel = lazy(async () => {
@@ -9,17 +8,7 @@ const ReviewPanel = lazy(async () => {
   return { default: component }
 })
 
-interface Props {
-  readonly run: HubRun
-  readonly runs: ReadonlyArray<HubRun>
-  readonly tab: PanelTab
-  readonly onTab: (tab: PanelTab) => void
-  readonly onRun: (runId: HubRun["id"]) => void
-  readonly onClose: () => void
-  readonly onComments?: (text: string) => Promise<unknown>
-}
-
-export const SidePanel = (props: Props) => (
+export const SidePanel = (props: ReviewPanelProps) => (
   <Suspense fallback={<Loading />}>
     <ReviewPanel {...props} />
   </Suspense>

@@ -3,6 +3,7 @@ import type { ReactNode } from "react"
 import type { List } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Loading } from "./Loading.tsx"
+import { MoreButton } from "./MoreButton.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
 import { uiMessages } from "./messages.ts"
 
@@ -22,9 +23,7 @@ export const ListMore = ({ empty, list, rows = 3 }: Props) => {
       <RefusalNote error={list.error} />
       {list.items.length === 0 && list.error === null && <div className="empty">{empty}</div>}
       {list.more !== undefined && (
-        <button type="button" className="button more" disabled={list.isLoadingMore} onClick={list.more}>
-          {messages.more}
-        </button>
+        <MoreButton label={messages.more} isLoading={list.isLoadingMore} onMore={list.more} />
       )}
     </>
   )

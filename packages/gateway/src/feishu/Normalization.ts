@@ -5,7 +5,8 @@
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { draft } from "@corral/domain/run/RunEvent"
 import { Effect, Schema } from "effect"
-import { type Inbound, NotUnderstood, type PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { Inbound, NotUnderstood, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { notUnderstood, originOf } from "../platform/InboundEvent.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
 import { readContent } from "./MessageContent.ts"
 
@@ -56,15 +57,6 @@ const asMessage = Schema.decodeUnknownEffect(Schema.fromJsonString(MessageEvent)
 const asCard = Schema.decodeUnknownEffect(Schema.fromJsonString(CardEvent))
 const asAction = Schema.decodeUnknownOption(ActionValue)
 const isPlatformId = Schema.is(PlatformId)
-
-const notUnderstood = () => new NotUnderstood({ message: "The event does not match its type." })
-
-const originOf = ({ app, platform, tenant, upstreamId }: Inbound) => ({
-  platform,
-  app,
-  tenant,
-  upstreamEventId: upstreamId
-})
 
 const message = Effect.fnUntraced(function* (
   inbound: Inbound,

@@ -7,7 +7,8 @@
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { Effect, Schema } from "effect"
-import { type Inbound, NotUnderstood, type PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { Inbound, NotUnderstood, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { notUnderstood, originOf } from "../platform/InboundEvent.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
 import { removeMarkup } from "./Markup.ts"
 import { BlockActions, cardRefOf } from "./Payload.ts"
@@ -35,15 +36,6 @@ type Message = typeof Message.Type
 const asMessage = Schema.decodeUnknownEffect(Schema.fromJsonString(Message))
 const asClick = Schema.decodeUnknownEffect(Schema.fromJsonString(BlockActions))
 const isPlatformId = Schema.is(PlatformId)
-
-const notUnderstood = () => new NotUnderstood({ message: "The event does not match its type." })
-
-const originOf = ({ app, platform, tenant, upstreamId }: Inbound) => ({
-  platform,
-  app,
-  tenant,
-  upstreamEventId: upstreamId
-})
 
 /** Text that PostgreSQL can store. */
 const storable = (text: string): string => text.replaceAll("\0", "").toWellFormed()
