@@ -1,33 +1,26 @@
 /** Why a turn failed or was stopped, what to do next, and the code for support in a fold. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunFailure } from "@corral/domain/run/Run"
+import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { UserName } from "../approval/UserName.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { uiMessages } from "../ui/messages.ts"
 import { threadMessages } from "./messages.ts"
 import "./thread.css"
 
-type Advice = keyof (typeof threadMessages)["en"]["failureAdvice"]
-
-/** Advice for the reasons that a user can act on. Others of `runtime_unavailable` may pass by themselves. */
-const adviceOfReason: Readonly<Record<string, Advice>> = {
-  edge_restarted: "interrupted",
-  command_missing: "missing",
-  not_signed_in: "signedOut",
-  bad_credentials: "signedOut"
-}
-
-const adviceOf = ({ code, details }: RunFailure): Advice => {
-  const reason = details?.["reason"]
-  const found = typeof reason === "string" ? adviceOfReason[reason] : undefined
-  if (found !== undefined) return found
-  switch (code) {
+const useAdvice = (error: RunFailure | undefined): string => {
+  const { failureAdvice } = useMessages(threadMessages)
+  const { remedies } = useMessages(uiMessages)
+  const remedy = error && runtimeRemedyOf(error)
+  if (remedy !== undefined) return remedies[remedy]
+  switch (error?.code) {
     case "run_timeout":
     case "permission_denied":
     case "approval_rejected":
-      return code
+      return failureAdvice[error.code]
     default:
-      return "other"
+      return failureAdvice.other
   }
 }
 
@@ -40,6 +33,7 @@ interface FailureProps {
 
 export const TurnFailure = ({ error, onAgain, onLog }: FailureProps) => {
   const messages = useMessages(threadMessages)
+  const advice = useAdvice(error)
   return (
     <section className="turn-failure" aria-label={messages.states.failed}>
       <p>
@@ -48,7 +42,7 @@ export const TurnFailure = ({ error, onAgain, onLog }: FailureProps) => {
           {error === undefined ? messages.failed : visibleText(error.message.slice(0, 4_000))}
         </strong>
       </p>
-      <p>{messages.failureAdvice[error === undefined ? "other" : adviceOf(error)]}</p>
+      <p>{advice}</p>
       <div className="turn-next">
         {onAgain !== undefined && (
           <button type="button" className="button small" onClick={onAgain}>

@@ -113,11 +113,8 @@ export const threadMessages = bilingual(
     showLog: "Show log",
     failureAdvice: {
       run_timeout: "The time limit was reached. Try again, or split the task.",
-      missing: "Install the agent's program on the device, then try again.",
-      signedOut: "Sign in to the agent's program on the device, then try again.",
       permission_denied: "Your role or the device's policy doesn't allow this.",
       approval_rejected: "The agent gave up after a request was denied. Tell it what to do instead.",
-      interrupted: "The device restarted during the turn. Try again to continue.",
       other: "Try again, or tell the agent what to do instead."
     },
     stop: "Stop",
@@ -208,11 +205,8 @@ export const threadMessages = bilingual(
     showLog: "查看日志",
     failureAdvice: {
       run_timeout: "已达到时间上限。请重试，或将任务拆小。",
-      missing: "请在该设备上安装智能体程序，然后重试。",
-      signedOut: "请在该设备上登录智能体程序，然后重试。",
       permission_denied: "您的角色或设备策略不允许此操作。",
       approval_rejected: "请求被拒绝后，智能体已放弃。请告诉它该怎么做。",
-      interrupted: "设备在此轮期间重启了。请重试以继续。",
       other: "请重试，或告诉智能体该怎么做。"
     },
     stop: "停止",

@@ -1,6 +1,7 @@
 /** Error of the Hub: its message, advice and the request id. */
 import { CorralError } from "@corral/client/http/CorralError"
 import { useMessages } from "../text/Language.tsx"
+import { refusalAdvice } from "./refusalAdvice.ts"
 import { uiMessages } from "./messages.ts"
 
 interface Issue {
@@ -21,7 +22,7 @@ export const RefusalNote = ({ again, error }: Props) => {
   if (error === null || error === undefined) return null
   const refusal =
     error instanceof CorralError ? error : new CorralError("internal", { message: error.message })
-  const advice = messages.advice[refusal.code]
+  const advice = refusalAdvice(messages, refusal)
   return (
     <div className="refusal" role="alert">
       <p>

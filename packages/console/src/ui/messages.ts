@@ -1,5 +1,6 @@
 /** UI text of shared components, with advice for each error code. */
 import type { CorralError } from "@corral/client/http/CorralError"
+import type { RuntimeRemedy } from "@corral/domain/run/RuntimeRemedy"
 import { bilingual } from "../text/Language.tsx"
 
 type Advice = Partial<Record<CorralError["code"], string>>
@@ -12,7 +13,7 @@ const advice = bilingual<Advice>(
     unauthorized_target: "Ask the device's owner to share it with this project.",
     target_offline: "Start the Edge on that device, or queue the task until the device is online.",
     workspace_outside_allowlist: "Choose a workspace of the device.",
-    runtime_unavailable: "Install the agent's program on the device and sign in to it there.",
+    runtime_unavailable: "Try again. If it fails again, check the agent on the Devices page.",
     conflict: "Reload the page to see the current state.",
     rate_limited: "Wait a few seconds, then try again.",
     overloaded: "Wait a few seconds, then try again.",
@@ -26,7 +27,7 @@ const advice = bilingual<Advice>(
     unauthorized_target: "请让设备所有者将设备共享给此项目。",
     target_offline: "请在该设备上启动 Edge，或将任务排队等待设备上线。",
     workspace_outside_allowlist: "请选择该设备上的工作区。",
-    runtime_unavailable: "请在该设备上安装智能体程序并登录。",
+    runtime_unavailable: "请重试。如果仍然失败，请在“设备”页面检查该智能体。",
     conflict: "请重新加载页面以查看最新状态。",
     rate_limited: "请稍候几秒再试。",
     overloaded: "请稍候几秒再试。",
@@ -35,9 +36,24 @@ const advice = bilingual<Advice>(
   }
 )
 
+/** What a user can do about an unavailable runtime: for refused requests and failed turns. */
+const remedies = bilingual<Readonly<Record<RuntimeRemedy, string>>>(
+  {
+    install: "Install the agent's program on the device, then try again.",
+    sign_in: "Sign in to the agent's program on the device, then try again.",
+    continue: "The device restarted during the turn. Try again to continue."
+  },
+  {
+    install: "请在该设备上安装智能体程序，然后重试。",
+    sign_in: "请在该设备上登录智能体程序，然后重试。",
+    continue: "设备在此轮期间重启了。请重试以继续。"
+  }
+)
+
 export const uiMessages = bilingual(
   {
     advice: advice.en,
+    remedies: remedies.en,
     again: "Try again",
     signInAgain: "Sign in again",
     requestId: "Request ID",
@@ -81,6 +97,7 @@ export const uiMessages = bilingual(
   },
   {
     advice: advice.zh,
+    remedies: remedies.zh,
     again: "重试",
     signInAgain: "重新登录",
     requestId: "请求 ID",

@@ -128,7 +128,7 @@ export class AccountLinks extends Context.Service<
                 const words =
                   refused.code === "binding_required"
                     ? linkPhrases.wrongNumber(typeof triesLeft === "number" ? triesLeft : undefined)
-                    : phrases.refusalText(refused.code, refused.message)
+                    : phrases.refusalText(refused)
                 return Effect.succeed({ isLinked: false, words })
               })
             )

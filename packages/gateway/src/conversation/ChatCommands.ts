@@ -162,7 +162,7 @@ const cancelTask = Effect.fn("ChatCommands.cancel")(function* (
   if ("taskId" in followed)
     yield* hub.as(responder.account, ({ tasks }) => tasks.cancel({ params: { id: followed.taskId } }))
   const isStopped = "taskId" in followed || (yield* stopMessage(responder, followed))
-  yield* responder.reply(isStopped ? phrases.cancelled : phrases.refusalText("run_not_cancellable", ""))
+  yield* responder.reply(isStopped ? phrases.cancelled : phrases.refusalText({ code: "run_not_cancellable" }))
 })
 
 const decide = Effect.fn("ChatCommands.decide")(function* (

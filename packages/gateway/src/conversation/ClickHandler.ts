@@ -70,7 +70,7 @@ const handleClick = Effect.fn("ClickHandler.handle")(function* (
   if (action.messageId === undefined) return yield* messageUnknown()
   if (isOnOtherMessage(event, action)) return yield* replyPrivately(phrases.cardElsewhere)
   if (action.audience !== undefined && action.audience !== account.account)
-    return yield* replyPrivately(phrases.refusalText("permission_denied", ""))
+    return yield* replyPrivately(phrases.refusalText({ code: "permission_denied" }))
   const { isExpired, meaning } = action
   const answerSent = (yield* PendingAnswers).awaitSent(event.key, Date.parse(event.createdAt))
   switch (meaning._tag) {
@@ -120,7 +120,7 @@ const cancel = Effect.fnUntraced(function* (
   if (isExpired) {
     // Fails for a user who may not read the task.
     yield* hub.as(account, ({ tasks }) => tasks.get({ params: { id: taskId } }))
-    return yield* replyPrivately(phrases.refusalText("run_not_cancellable", ""))
+    return yield* replyPrivately(phrases.refusalText({ code: "run_not_cancellable" }))
   }
   yield* hub.as(account, ({ tasks }) => tasks.cancel({ params: { id: taskId } }))
 })
@@ -128,7 +128,7 @@ const cancel = Effect.fnUntraced(function* (
 /** A stopped message shows it on its card. */
 const stop = Effect.fnUntraced(function* (responder: Responder, message: Meaning<"Stop">) {
   const isStopped = yield* stopMessage(responder, message)
-  if (!isStopped) yield* responder.replyPrivately(phrases.refusalText("run_not_cancellable", ""))
+  if (!isStopped) yield* responder.replyPrivately(phrases.refusalText({ code: "run_not_cancellable" }))
 })
 
 /** Whether the messages of a conversation wait for their offline machine. */

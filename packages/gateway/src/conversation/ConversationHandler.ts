@@ -150,8 +150,8 @@ const handleLinked = Effect.fn("ConversationHandler.handleLinked")(function* (
   const responder = storedResponder(unstored, answers)
   const isClick = event.type === "integration.card.action"
   const handled = isClick ? clicks.handle(event, responder) : handleMessage(event, responder, user)
-  yield* Effect.catchTag(handled, "HubRefused", ({ code, message }) => {
-    const words = phrases.refusalText(code, message)
+  yield* Effect.catchTag(handled, "HubRefused", (refused) => {
+    const words = phrases.refusalText(refused)
     return isClick ? responder.replyPrivately(words) : responder.reply(words)
   })
 })

@@ -56,7 +56,7 @@ export class Decisions extends Context.Service<
         )
         if (follow === undefined || approval.state === "pending") return alreadyDecidedBy(undefined)
         yield* settle(approvalId, toResolution(approval, approval.state))
-        if (approval.state === "expired") return phrases.refusalText("approval_expired", "")
+        if (approval.state === "expired") return phrases.refusalText({ code: "approval_expired" })
         return alreadyDecidedBy(yield* cards.nameOf(follow, approval.decidedBy))
       })
 
@@ -83,10 +83,10 @@ export class Decisions extends Context.Service<
               yield* settle(approvalId, toResolution(approval, approval.state))
             return undefined
           }
-          const { code, message } = answer.refused
+          const { code } = answer.refused
           if (code === "approval_already_resolved" || code === "approval_expired")
             return yield* describeDecision(responder, card)
-          return phrases.refusalText(code, message)
+          return phrases.refusalText(answer.refused)
         })
       })
     })

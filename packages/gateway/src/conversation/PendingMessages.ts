@@ -89,8 +89,8 @@ export const sendPending = Effect.fn("PendingMessages.sendPending")(function* (
   for (const message of pending) {
     const outcome = yield* attempt(key, responder, message, place, isQueued).pipe(
       // A refused message does not hold up the others.
-      Effect.catchTag("HubRefused", ({ code, message: text }) =>
-        answered(responder.reply(phrases.refusalText(code, text), message.key))
+      Effect.catchTag("HubRefused", (refused) =>
+        answered(responder.reply(phrases.refusalText(refused), message.key))
       )
     )
     if (outcome === "offline") offline.push({ ...message, fresh: false })

@@ -1,6 +1,8 @@
 /** Texts of the Gateway in conversations, in both languages. No text repeats a prompt, a path or an output. */
 import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
+import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import type { TaskState } from "@corral/domain/task/Task"
+import { runtimeCauses } from "../hub/RuntimeCauses.ts"
 import type { LocalizedText } from "../platform/LocalizedText.ts"
 
 const words = (en: string, zh: string): LocalizedText => ({ en, zh })
@@ -153,18 +155,22 @@ const refusals: Partial<Readonly<Record<ErrorCode, LocalizedText>>> = {
     "该工作区已不再开放。"
   ),
   invalid_agent_id: words("This agent is no longer available.", "该智能体已不存在。"),
-  runtime_unavailable: words(
-    "The agent's program is missing on the machine, or not signed in.",
-    "智能体程序缺失或未登录。"
-  ),
   approval_expired: words("This approval has expired.", "决定的时间已过。"),
   approval_already_resolved: words("Someone has already decided this.", "已有人做出决定。"),
   run_not_cancellable: words("This has already ended.", "这已经结束。"),
   payload_too_large: words("The text is too long for one message.", "内容过长。")
 }
 
-export const refusalText = (code: ErrorCode, message: string): LocalizedText =>
-  refusals[code] ?? words(message, message)
+export const refusalText = (refused: {
+  readonly code: ErrorCode
+  /** Shown for a code without a text. */
+  readonly message?: string
+  readonly details?: Readonly<Record<string, unknown>>
+}): LocalizedText => {
+  const { code, message = "" } = refused
+  const remedy = runtimeRemedyOf(refused)
+  return remedy === undefined ? (refusals[code] ?? words(message, message)) : runtimeCauses[remedy]
+}
 
 export const decided = (decision: "allow" | "deny"): LocalizedText =>
   decision === "allow" ? words("Allowed.", "已允许。") : words("Denied.", "已拒绝。")

@@ -56,9 +56,5 @@ const answer = Effect.fnUntraced(function* (
   if (isHelp) return yield* responder.reply(phrases.help)
   yield* (yield* AccountLinks)
     .sendLink(event, responder, isKept)
-    .pipe(
-      Effect.catchTag("HubRefused", ({ code, message }) =>
-        responder.replyPrivately(phrases.refusalText(code, message))
-      )
-    )
+    .pipe(Effect.catchTag("HubRefused", (refused) => responder.replyPrivately(phrases.refusalText(refused))))
 })

@@ -3,6 +3,7 @@
  *
  * Does not: contain the prompt, the output, a path or a diff.
  */
+import { runtimeCauses } from "../hub/RuntimeCauses.ts"
 import type { Card, CardButton, Tone } from "../platform/Card.ts"
 import type { LocalizedText } from "../platform/LocalizedText.ts"
 import { hasTaskEnded, type Phase, type TaskProgress } from "./TaskProgress.ts"
@@ -26,14 +27,17 @@ export const phaseTitle = ({ phase }: TaskProgress): LocalizedText => titles[pha
 /** Causes of failure, by error code. */
 const causes: Readonly<Record<string, LocalizedText>> = {
   runtime_unavailable: {
-    en: "The agent's program is missing or not signed in.",
-    zh: "智能体程序缺失或未登录。"
+    en: "The agent's program did not complete the run.",
+    zh: "智能体程序未能完成此次运行。"
   },
   run_timeout: { en: "The run exceeded its time limit.", zh: "超出了允许的时间。" },
   target_offline: { en: "The machine was offline.", zh: "机器离线。" },
   approval_rejected: { en: "A requested action was not approved.", zh: "其请求未获批准。" },
   permission_denied: { en: "The permission is missing.", zh: "没有权限。" }
 }
+
+const causeOf = ({ code, remedy }: TaskProgress): LocalizedText | undefined =>
+  remedy === undefined ? causes[code ?? ""] : runtimeCauses[remedy]
 
 const withoutMemory: LocalizedText = {
   en: "The agent doesn't remember the earlier messages. It received them as a text.",
@@ -81,7 +85,7 @@ export interface RunCardInput {
 
 export const runCard = ({ cancel, language, place, progress, url }: RunCardInput): Card => {
   const [title, tone] = titles[progress.phase]
-  const cause = progress.phase === "failed" ? causes[progress.code ?? ""] : undefined
+  const cause = progress.phase === "failed" ? causeOf(progress) : undefined
   const memory = progress.transcript === true ? withoutMemory : undefined
   const lines = [{ en: place, zh: place }, activity(progress), duration(progress), cause, memory]
   const buttons: Array<CardButton> = [

@@ -6,6 +6,8 @@
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
 import type { EventOf, RunEvent } from "@corral/domain/run/RunEvent"
 import type { TerminalType } from "@corral/domain/run/RunEnd"
+import type { RunFailure } from "@corral/domain/run/Run"
+import { runtimeRemedies, runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import type { Message } from "@corral/domain/session/Message"
 import type { Task } from "@corral/domain/task/Task"
 import { Schema } from "effect"
@@ -43,6 +45,8 @@ export const TaskProgress = Schema.Struct({
   transcript: Schema.optional(Schema.Boolean),
   /** A code of the error table. */
   code: Schema.optional(Schema.String),
+  /** What a user can do about an unavailable runtime. */
+  remedy: Schema.optional(Schema.Literals(runtimeRemedies)),
   startedAt: Schema.optional(Schema.String),
   endedAt: Schema.optional(Schema.String)
 })
@@ -69,6 +73,12 @@ const end =
     waiting: 0,
     endedAt: createdAt
   })
+
+/** What a card shows of a failure. Its message and details stay at the Hub. */
+const causeOf = (error: RunFailure | undefined): Pick<TaskProgress, "code" | "remedy"> => {
+  const remedy = error && runtimeRemedyOf(error)
+  return { code: error?.code, ...(remedy === undefined ? {} : { remedy }) }
+}
 
 /** Change of the progress by each event type. */
 const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
@@ -97,7 +107,7 @@ const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
     return { ...progress, waiting, phase: waiting > 0 ? "waiting" : "working" }
   },
   "run.completed": end("completed"),
-  "run.failed": (progress, event) => ({ ...end("failed")(progress, event), code: event.payload.error.code }),
+  "run.failed": (progress, event) => ({ ...end("failed")(progress, event), ...causeOf(event.payload.error) }),
   "run.cancelled": end("cancelled"),
   "runtime.unavailable": ignore,
   "runtime.retrying": ignore,
@@ -122,7 +132,7 @@ export const progressBeforeRun = (
     progress.phase === phase ? progress : { ...progress, phase }
   if (delivery === undefined) return phaseIs("lost")
   const { error, state } = delivery
-  if (state === "failed") return { ...progress, phase: "failed", code: error?.code }
+  if (state === "failed") return { ...progress, phase: "failed", ...causeOf(error) }
   if (state === "withdrawn") return phaseIs("cancelled")
   if (when === "now") return phaseIs(state === "delivered" ? "sent" : "sending")
   if (task === undefined) return phaseIs("turn")
@@ -136,7 +146,7 @@ export const progressWithoutRun = (
 ): TaskProgress => {
   switch (task.state) {
     case "failed":
-      return { ...progress, phase: "failed", code: task.error?.code }
+      return { ...progress, phase: "failed", ...causeOf(task.error) }
     case "expired":
       return { ...progress, phase: "failed", code: "target_offline" }
     case "cancelled":

@@ -58,6 +58,20 @@ describe("the progress of a message without a run", () => {
     assert.match(card(true).at(-1)?.en ?? "", /^The agent doesn't remember the earlier messages\./)
   })
 
+  it.each([
+    ["command_missing", /missing on the machine/],
+    ["bad_credentials", /not signed in on the machine/],
+    ["edge_restarted", /restarted during the run/],
+    ["rate_limited", /did not complete the run/],
+    [undefined, /did not complete the run/]
+  ] as const)("names the cause of an unavailable runtime by its reason, %s", (reason, cause) => {
+    const unavailable = { code: "runtime_unavailable", message: "…", details: { reason } }
+    const failed = { when: "next", delivery: { state: "failed", error: unavailable } } as const
+    const progress = progressBeforeRun(startingProgress, failed, undefined)
+    const [, line] = runCard({ place: "Atlas", progress, url: "https://hub" }).lines
+    assert.match(line?.en ?? "", cause)
+  })
+
   it("keeps the reason of a message that failed", () => {
     const failed = { when: "next", delivery: { state: "failed", error } } as const
     assert.strictEqual(progressBeforeRun(startingProgress, failed, undefined).code, "target_offline")

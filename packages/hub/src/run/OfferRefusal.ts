@@ -12,6 +12,7 @@ import {
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
 import type { CreateRun } from "@corral/domain/run/Run"
+import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 
 export type OfferRefusal =
   | InvalidAgentId
@@ -25,6 +26,17 @@ const validationFailure = (path: string, message: string) =>
 
 const modeRefusal = (message: string, mode: string, modes: ReadonlyArray<string>) =>
   new PermissionDenied({ message, details: { mode, modes } })
+
+const unavailable = (label: string, reason: string | undefined): string => {
+  switch (runtimeRemedyOf({ code: "runtime_unavailable", details: { reason } })) {
+    case "install":
+      return `${label} is not installed on the device.`
+    case "sign_in":
+      return `${label} is not signed in on the device.`
+    default:
+      return `${label} is not available on the device.`
+  }
+}
 
 /** Why the task can't run there; `undefined` where it can. An agent of an offline target need not be available now. */
 export const findOfferRefusal = (
@@ -45,8 +57,9 @@ export const findOfferRefusal = (
   if (isolation === "worktree" && !workspace.git)
     return validationFailure("isolation", "Expected a workspace that is a Git repository")
   if (agent.available || !isPresent) return undefined
-  const { hint, reason } = agent
+  const { hint, label, reason } = agent
   return new RuntimeUnavailable({
+    message: unavailable(label, reason),
     details: { ...(reason === undefined ? {} : { reason }), ...(hint === undefined ? {} : { hint }) }
   })
 }

@@ -71,4 +71,32 @@ describe("findOfferRefusal", () => {
       { numRuns: 2_000 * effort }
     )
   })
+
+  it.each([
+    ["command_missing", "Claude Code is not installed on the device."],
+    ["not_signed_in", "Claude Code is not signed in on the device."],
+    ["no_answer", "Claude Code is not available on the device."],
+    [undefined, "Claude Code is not available on the device."]
+  ])("says why an agent is not available, %s", (reason, message) => {
+    const [some] = fc.sample(agent, 1)
+    assert.isDefined(some)
+    const label = "Claude Code"
+    const offered = { ...some, label, available: false, ...(reason === undefined ? {} : { reason }) }
+    const task = Schema.decodeUnknownSync(CreateRun)({
+      workspace: "ws",
+      agentId: some.id,
+      mode: "ask",
+      input: { text: "Hello" }
+    })
+    const modes = ["ask"] as const
+    const place = Schema.decodeUnknownSync(Workspace)({
+      id: "ws",
+      name: "ws",
+      git: false,
+      modes,
+      available: true
+    })
+    const refusal = findOfferRefusal({ agents: [{ ...offered, modes }], workspaces: [place] }, task, true)
+    assert.strictEqual(refusal?.message, message)
+  })
 })
