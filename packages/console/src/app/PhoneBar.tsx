@@ -41,7 +41,7 @@ export const PhoneBar = ({ onSearch }: { readonly onSearch: () => void }) => {
       </Link>
       {waiting > 0 && (
         <Link to="/approvals" className="icon-button" aria-label={messages.waiting(waiting)}>
-          <Icon name="bell" size={20} />
+          <Icon name="approvals" size={20} />
           <span className="count" aria-hidden="true">
             {waiting}
           </span>

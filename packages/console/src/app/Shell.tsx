@@ -5,12 +5,12 @@
 import { Outlet, useNavigate } from "@tanstack/react-router"
 import { lazy, Suspense, useEffect, useState } from "react"
 import { useChangeFeed } from "../api/ChangeFeed.ts"
-import { usePendingCount } from "../api/PendingCount.ts"
 import { useShortcuts } from "../keys/useShortcuts.ts"
 import { useNotifications } from "../notification/useNotifications.ts"
 import { useMessages } from "../text/Language.tsx"
 import { useMedia, withoutSidebar } from "../ui/useMedia.ts"
 import { ConnectionBanner } from "./ConnectionBanner.tsx"
+import { PendingAnnouncement } from "./PendingAnnouncement.tsx"
 import { PhoneBar } from "./PhoneBar.tsx"
 import { Sidebar } from "./Sidebar.tsx"
 import { appMessages } from "./messages.ts"
@@ -49,7 +49,6 @@ export const Shell = () => {
   const navigate = useNavigate()
   const { close, loaded, open, overlay } = useOverlays()
   const live = useChangeFeed(useNotifications())
-  const waiting = usePendingCount()
   const narrow = useMedia(withoutSidebar)
   useShortcuts((shortcut) => {
     // An overlay that loads has the next keys.
@@ -73,9 +72,7 @@ export const Shell = () => {
       {narrow ? <PhoneBar onSearch={search} /> : <Sidebar onSearch={search} />}
       <div className="stage">
         <ConnectionBanner live={live} />
-        <span className="hidden" role="status">
-          {waiting > 0 ? messages.waiting(waiting) : ""}
-        </span>
+        <PendingAnnouncement />
         <main id="content" tabIndex={-1} data-scroll-restoration-id="content">
           <Outlet />
         </main>

@@ -3,13 +3,13 @@ import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { ShortId } from "../ui/ShortId.tsx"
 import { Time } from "../ui/Time.tsx"
 import { Countdown } from "./Countdown.tsx"
 import { DecidedRequest } from "./DecidedRequest.tsx"
 import { DecisionForm } from "./DecisionForm.tsx"
 import { DecisionNote } from "./DecisionNote.tsx"
 import { ApprovalOutcome } from "./ApprovalOutcome.tsx"
+import { Requester } from "./Requester.tsx"
 import { RequestView } from "./RequestView.tsx"
 import { TargetNote } from "./TargetNote.tsx"
 import { useDecide } from "./useDecide.ts"
@@ -18,24 +18,26 @@ import { approvalMessages } from "./messages.ts"
 export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) => {
   const messages = useMessages(approvalMessages)
   const decide = useDecide(approval.id)
-  const { agentId, id, projectId, request, runId, state } = approval
+  const { id, projectId, request, runId, state } = approval
   return (
     <article className={`approval approval-${state}`} aria-labelledby={`title-${id}`}>
       <h2 id={`title-${id}`}>
-        {request.command === undefined ? visibleLine(request.title) : messages.kinds[request.action]}
+        {state === "pending" && <span aria-hidden="true">◆ </span>}
+        <bdi>
+          {request.command === undefined ? visibleLine(request.title) : messages.kinds[request.action]}
+        </bdi>
+        {state === "pending" && (
+          <span className="dock-meta">
+            <Countdown until={approval.expiresAt} />
+          </span>
+        )}
       </h2>
-      <p className="quiet">
-        {agentId} · {approval.workspace} · <Time at={approval.requestedAt} /> ·{" "}
+      <Requester approval={approval} />
+      <p className="quiet approval-facts">
+        <Time at={approval.requestedAt} /> ·{" "}
         <Link to="/runs/$runId" params={{ runId }}>
           {messages.toRun}
-        </Link>{" "}
-        <ShortId id={id} />
-        {state === "pending" && (
-          <>
-            {" · "}
-            <Countdown until={approval.expiresAt} />
-          </>
-        )}
+        </Link>
       </p>
       {state === "pending" ? (
         <>

@@ -16,6 +16,8 @@ import { focusAnswer, isTyping } from "./DecisionKeys.ts"
 import { DecisionNote } from "./DecisionNote.tsx"
 import { RequestView } from "./RequestView.tsx"
 import { TargetNote } from "./TargetNote.tsx"
+import { Requester } from "./Requester.tsx"
+import { useDockKeys } from "./useDockKeys.ts"
 import { approvalMessages } from "./messages.ts"
 import { useDecide } from "./useDecide.ts"
 import "./approval.css"
@@ -39,6 +41,7 @@ const DockCard = ({ approval, approvals, card, onDecided }: CardProps) => {
   const deafUntil = useRef(performance.now() + DEAF_MS)
   const { allowable } = ofSameKind(approvals)
   const title = visibleLine(request.title)
+  useDockKeys(card, deafUntil)
   const onKeyDownCapture = (event: KeyboardEvent) => {
     if (event.key === "Tab" || performance.now() >= deafUntil.current) return
     event.preventDefault()
@@ -62,12 +65,13 @@ const DockCard = ({ approval, approvals, card, onDecided }: CardProps) => {
     >
       <h2>
         <span aria-hidden="true">◆ </span>
-        {request.command === undefined ? title : messages.kinds[request.action]}
+        <bdi>{request.command === undefined ? title : messages.kinds[request.action]}</bdi>
         <span className="dock-meta">
           {approvals.length > 1 && <span>{messages.position(1, approvals.length)}</span>}
           <Countdown until={expiresAt} />
         </span>
       </h2>
+      <Requester approval={approval} />
       <div className="dock-request" tabIndex={0} role="group" aria-label={title}>
         <RequestView request={request} />
       </div>

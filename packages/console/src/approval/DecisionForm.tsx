@@ -29,6 +29,13 @@ interface ButtonsProps extends StepProps {
   readonly more: ReactNode
 }
 
+/** Key that moves the focus to the button. */
+const Key = ({ name }: { readonly name: string }) => (
+  <kbd className="key" aria-hidden="true">
+    {name}
+  </kbd>
+)
+
 const DecisionButtons = ({ decide, isBusy, more, onDeny, onEdit, request }: ButtonsProps) => {
   const messages = useMessages(approvalMessages)
   const allow = (scope: DecisionScope) => decide.mutate({ decision: "allow", scope })
@@ -39,10 +46,12 @@ const DecisionButtons = ({ decide, isBusy, more, onDeny, onEdit, request }: Butt
         type="button"
         className="button primary"
         data-key="a"
+        aria-keyshortcuts="a y"
         disabled={isBusy}
         onClick={() => allow("once")}
       >
-        {messages.allow.once}
+        <span>{messages.allow.once}</span>
+        <Key name="A" />
       </button>
       {request.scopes.includes("run") && (
         <button type="button" className="button" disabled={isBusy} onClick={() => allow("run")}>
@@ -50,18 +59,28 @@ const DecisionButtons = ({ decide, isBusy, more, onDeny, onEdit, request }: Butt
         </button>
       )}
       {request.editable && isEditable(request.input) && (
-        <button type="button" className="button" data-key="e" disabled={isBusy} onClick={onEdit}>
-          {messages.edit}
+        <button
+          type="button"
+          className="button"
+          data-key="e"
+          aria-keyshortcuts="e"
+          disabled={isBusy}
+          onClick={onEdit}
+        >
+          <span>{messages.edit}</span>
+          <Key name="E" />
         </button>
       )}
       <button
         type="button"
         className="button danger"
         data-key="d"
+        aria-keyshortcuts="d n"
         disabled={isBusy}
         onClick={() => decide.mutate({ decision: "deny" })}
       >
-        {messages.deny}
+        <span>{messages.deny}</span>
+        <Key name="D" />
       </button>
       <button type="button" className="button" disabled={isBusy} onClick={onDeny}>
         {messages.denyWhy}

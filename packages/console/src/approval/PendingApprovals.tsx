@@ -27,10 +27,10 @@ export const PendingApprovals = ({ list, open }: Props) => {
               params={{ approvalId: id }}
               aria-current={id === open ? "true" : undefined}
             >
+              <bdi className="approvals-title">{visibleLine(request.title, 120)}</bdi>{" "}
               <span className={`risk risk-${request.risk}`}>
                 {messages.risks[request.risk] ?? request.risk}
               </span>{" "}
-              {visibleLine(request.title, 120)}
               <span className="quiet">
                 {workspace} · <Time at={requestedAt} />
               </span>

@@ -3,7 +3,7 @@ import type { ApprovalRequest, CommandSegment } from "@corral/domain/approval/Ap
 import { Patch } from "../diff/Patch.tsx"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
-import { useMessages } from "../text/Language.tsx"
+import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { Segments } from "./Segments.tsx"
 import { approvalMessages } from "./messages.ts"
 import "./approval.css"
@@ -18,71 +18,84 @@ interface Props {
   readonly isDecided?: boolean
 }
 
+/** Where the action happens, what it touches, and why the agent wants it. */
+const RequestFacts = ({ request }: Pick<Props, "request">) => {
+  const messages = useMessages(approvalMessages)
+  const { command, cwd, files, patch, reason, tool, url } = request
+  return (
+    <dl className="request-facts">
+      {cwd !== undefined && cwd !== "." && (
+        <div>
+          <dt>{messages.cwd}</dt>
+          <dd>
+            <code>{visibleLine(cwd, 500)}</code>
+          </dd>
+        </div>
+      )}
+      {url !== undefined && (
+        <div>
+          <dt>{messages.url}</dt>
+          <dd>
+            {/* Not a link: opening the URL may be the action to decide. */}
+            <code>{visibleLine(url, 2_000)}</code>
+          </dd>
+        </div>
+      )}
+      {files !== undefined && files.length > 0 && (
+        <div>
+          <dt>{messages.files}</dt>
+          <dd>
+            <ul>
+              {files.slice(0, 100).map((file) => (
+                <li key={file}>
+                  <code>{visibleLine(file, 500)}</code>
+                </li>
+              ))}
+              {files.length > 100 && <li>… {files.length}</li>}
+            </ul>
+          </dd>
+        </div>
+      )}
+      {reason !== undefined && (
+        <div>
+          <dt>{messages.reason}</dt>
+          <dd>{visibleLine(reason, 2_000)}</dd>
+        </div>
+      )}
+      {tool !== undefined && command === undefined && patch === undefined && (
+        <div>
+          <dt>{messages.tool}</dt>
+          <dd>{visibleLine(tool, 100)}</dd>
+        </div>
+      )}
+    </dl>
+  )
+}
+
 export const RequestView = ({ isDecided = false, request }: Props) => {
   const messages = useMessages(approvalMessages)
-  const { action, command, cwd, files, input, patch, reason, risk, segments, tool, url } = request
+  const { language } = useLanguage()
+  const { action, command, files, input, patch, risk, segments, url } = request
   return (
     <div className="request">
       <p>
         <span className={`risk risk-${risk}`} title={messages.riskHints[risk]}>
           {messages.risks[risk] ?? risk}
         </span>{" "}
-        {(isDecided ? messages.wanted : messages.wants)(messages.actions[action] ?? action)}{" "}
+        {(isDecided ? messages.wanted : messages.wants)(messages.actions[action] ?? action)}
+        {sentenceSpace[language]}
         {!isDecided && <span className="quiet">{messages.riskHints[risk]}</span>}
       </p>
       {command !== undefined && (
         <>
-          <h3>{isDecided ? messages.commandRequested : messages.command}</h3>
+          <h3 className={isDecided ? "" : "hidden"}>
+            {isDecided ? messages.commandRequested : messages.command}
+          </h3>
           <Clipped text={visibleText(command)} className="code" />
         </>
       )}
       {segments !== undefined && isWorthReading(segments) && <Segments segments={segments} />}
-      <dl className="request-facts">
-        {cwd !== undefined && cwd !== "." && (
-          <div>
-            <dt>{messages.cwd}</dt>
-            <dd>
-              <code>{visibleLine(cwd, 500)}</code>
-            </dd>
-          </div>
-        )}
-        {url !== undefined && (
-          <div>
-            <dt>{messages.url}</dt>
-            <dd>
-              {/* Not a link: opening the URL may be the action to decide. */}
-              <code>{visibleLine(url, 2_000)}</code>
-            </dd>
-          </div>
-        )}
-        {files !== undefined && files.length > 0 && (
-          <div>
-            <dt>{messages.files}</dt>
-            <dd>
-              <ul>
-                {files.slice(0, 100).map((file) => (
-                  <li key={file}>
-                    <code>{visibleLine(file, 500)}</code>
-                  </li>
-                ))}
-                {files.length > 100 && <li>… {files.length}</li>}
-              </ul>
-            </dd>
-          </div>
-        )}
-        {reason !== undefined && (
-          <div>
-            <dt>{messages.reason}</dt>
-            <dd>{visibleLine(reason, 2_000)}</dd>
-          </div>
-        )}
-        {tool !== undefined && command === undefined && patch === undefined && (
-          <div>
-            <dt>{messages.tool}</dt>
-            <dd>{visibleLine(tool, 100)}</dd>
-          </div>
-        )}
-      </dl>
+      <RequestFacts request={request} />
       {patch !== undefined && (
         <>
           <h3>{messages.patch}</h3>

@@ -2,6 +2,7 @@
 import type { CommandSegment } from "@corral/domain/approval/Approval"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { phone, useMedia } from "../ui/useMedia.ts"
 import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
@@ -9,9 +10,12 @@ const MOST = 100
 
 export const Segments = ({ segments }: { readonly segments: ReadonlyArray<CommandSegment> }) => {
   const messages = useMessages(approvalMessages)
+  const isPhone = useMedia(phone)
+  // On a phone the command has the room. What can't be read in advance is never folded.
+  const isOpen = !isPhone || segments.some(({ opaque }) => opaque !== undefined)
   return (
-    <>
-      <h3>{messages.segments}</h3>
+    <details className="segments-fold" open={isOpen}>
+      <summary>{messages.segments(segments.length)}</summary>
       <ol className="segments">
         {segments.slice(0, MOST).map(({ opaque, program, text }, at) => (
           <li key={at} className={opaque === undefined ? "" : "segment-opaque"}>
@@ -26,6 +30,6 @@ export const Segments = ({ segments }: { readonly segments: ReadonlyArray<Comman
         ))}
       </ol>
       {segments.length > MOST && <p>… {segments.length}</p>}
-    </>
+    </details>
   )
 }

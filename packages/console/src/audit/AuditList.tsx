@@ -63,7 +63,7 @@ const RecordRow = ({ names, record }: { readonly names: AuditNames; readonly rec
   return (
     <li>
       <details className="audit-record">
-        <summary>
+        <summary className="audit-line">
           <Icon name="unfold" size={14} />
           <span className="audit-sentence">
             {auditSentence(record, names, language).map((part, index) =>

@@ -1,15 +1,17 @@
 /** Card of a run on the board: title, status, agent and device, latest line, changes and duration. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
-import { useAgentName, useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
+import { useAgentName, useProjects, useTargetName } from "../api/ProjectsAndTargets.ts"
 import { WorkLink } from "../runs/WorkLink.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { promptTitle } from "../runs/RunRows.tsx"
 import { StatusMark } from "../status/StatusMark.tsx"
 import { useMessages } from "../text/Language.tsx"
 import type { BoardItem } from "./boardColumns.ts"
+import { ChangeCounts } from "./ChangeCounts.tsx"
 import { RunTime } from "./RunTime.tsx"
 import { boardMessages } from "./messages.ts"
 import { useRunTail } from "./useRunTail.ts"
+import "../approval/approval.css"
 import "./board.css"
 
 interface Props {
@@ -23,7 +25,7 @@ const useLine = ({ approval, item: { run } }: Props): string | undefined => {
   const messages = useMessages(boardMessages)
   const target = useTargetName(run.targetId)
   const { line } = useRunTail(run)
-  if (approval !== undefined) return approval.request.title
+  if (approval !== undefined) return approval.request.command ?? approval.request.title
   if (run.state === "queued") return messages.waitsFor(target ?? "")
   return run.error?.message ?? line
 }
@@ -31,7 +33,9 @@ const useLine = ({ approval, item: { run } }: Props): string | undefined => {
 export const BoardCard = ({ approval, item }: Props) => {
   const messages = useMessages(boardMessages)
   const { run, session, status } = item
-  const project = useProjectName(run.projectId)
+  const projects = useProjects()
+  // In a single project its name says nothing.
+  const project = projects.length > 1 ? projects.find(({ id }) => id === run.projectId)?.name : undefined
   const agent = useAgentName(run.targetId, run.agentId)
   const target = useTargetName(run.targetId)
   const line = useLine({ approval, item })
@@ -46,26 +50,25 @@ export const BoardCard = ({ approval, item }: Props) => {
       </div>
       {line !== undefined && (
         <p className="card-line">
-          <bdi>{visibleLine(line)}</bdi>
+          {approval?.request.command === undefined ? (
+            <bdi>{visibleLine(line)}</bdi>
+          ) : (
+            <code>{visibleLine(line)}</code>
+          )}
         </p>
       )}
       <p className="card-facts">
-        <StatusMark status={status} />
-        {approval !== undefined && (
-          <span className={`card-risk card-risk-${approval.request.risk}`}>
+        <StatusMark status={status} /> <RunTime run={run} />
+      </p>
+      <p className="card-place">
+        <span>{[agent, target, project].filter((part) => part !== undefined).join(" · ")}</span>{" "}
+        {approval === undefined ? (
+          <ChangeCounts changes={changes} />
+        ) : (
+          <span className={`risk risk-${approval.request.risk}`}>
             {messages.risks[approval.request.risk]}
           </span>
         )}
-        {changes !== undefined && (changes.additions > 0 || changes.deletions > 0) && (
-          <span className="card-changes" aria-label={messages.changes(changes.additions, changes.deletions)}>
-            <span className="card-added">+{changes.additions}</span>{" "}
-            <span className="card-removed">−{changes.deletions}</span>
-          </span>
-        )}
-        <RunTime run={run} />
-      </p>
-      <p className="card-place">
-        {[agent, target, project].filter((part) => part !== undefined).join(" · ")}
       </p>
     </li>
   )

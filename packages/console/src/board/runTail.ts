@@ -53,10 +53,22 @@ const countIn = (payload: Envelope["payload"], name: string): number => {
   return typeof value === "number" ? value : 0
 }
 
+/** Label of the newest call that has no result yet: what the run does now, although it has said more since. */
+const openCall = (events: ReadonlyArray<Envelope>): string | undefined => {
+  const ended = new Set(
+    events.flatMap(({ payload, type }) => (type === "run.tool.result" ? [payload["callId"]] : []))
+  )
+  const call = events.findLast(
+    ({ payload, type }) =>
+      type === "run.tool.call" && payload["callId"] !== undefined && !ended.has(payload["callId"])
+  )
+  return call === undefined ? undefined : lastLine(textIn(call.payload, "label"))
+}
+
 /** `events` are the last ones of the log, in their order. */
 export const runTail = (events: ReadonlyArray<Envelope>): RunTail => {
   const diff = events.findLast(({ type }) => type === "run.diff.ready")
-  let line: string | undefined
+  let line = openCall(events)
   for (let at = events.length - 1; at >= 0 && line === undefined; at--) line = lineAt(events, at)
   return {
     line,

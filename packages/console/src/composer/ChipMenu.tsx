@@ -22,9 +22,10 @@ export const chipClass = (isCompact: boolean, isWarning = false): string =>
   ["chip", isCompact ? "chip-compact" : "", isWarning ? "chip-warning" : ""].filter(Boolean).join(" ")
 
 /** Content of a chip. */
-export const ChipFace = ({ icon, text }: Pick<ChipProps, "icon" | "text">) => (
+export const ChipFace = ({ icon, label, text }: Pick<ChipProps, "icon" | "label" | "text">) => (
   <>
     <Icon name={icon} size={14} />
+    <span className="chip-label">{label}</span>
     <bdi className="chip-text">{text}</bdi>
     <span className="chip-fold">
       <Icon name="fold" size={14} />
@@ -35,7 +36,7 @@ export const ChipFace = ({ icon, text }: Pick<ChipProps, "icon" | "text">) => (
 export const ChipMenu = ({ children, icon, isCompact = false, isWarning, label, text }: ChipProps) => (
   <Menu.Root>
     <Menu.Trigger className={chipClass(isCompact, isWarning)} aria-label={`${label}: ${text}`}>
-      <ChipFace icon={icon} text={text} />
+      <ChipFace {...{ icon, label, text }} />
     </Menu.Trigger>
     <Menu.Portal>
       <Menu.Positioner className="menu-positioner" sideOffset={6} align="start">

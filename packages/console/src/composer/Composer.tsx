@@ -31,15 +31,20 @@ interface Props {
   readonly onStop?: () => void
 }
 
-/** What Enter does, or what happens to a message. */
-const useHint = ({ isNote, isOffline, takesInput, target }: Recipient, isWorking: boolean): string => {
+/** What happens to a message. */
+const useHint = ({ isNote, isOffline, target }: Recipient): string => {
+  const messages = useMessages(composerMessages)
+  if (isOffline && target !== undefined) return messages.waitsFor(target.name)
+  return isNote ? messages.noteHint : ""
+}
+
+/** What the keys do. */
+const useKeysHint = ({ takesInput }: Recipient, isWorking: boolean): string => {
   const messages = useMessages(composerMessages)
   const isTouch = useMedia("(pointer: coarse)")
-  if (isOffline && target !== undefined) return messages.waitsFor(target.name)
-  if (isNote) return messages.noteHint
   if (isTouch) return ""
   if (!isWorking) return messages.enterSends
-  return takesInput ? messages.enterQueuesOrNow : messages.enterQueues
+  return `${takesInput ? messages.enterQueuesOrNow : messages.enterQueues} · ${messages.escapeStops}`
 }
 
 const OpenComposer = ({ isWorking, onStop, session }: Props) => {
@@ -51,7 +56,8 @@ const OpenComposer = ({ isWorking, onStop, session }: Props) => {
   const isArmed = useEscapeTwice(isWorking ? onStop : undefined)
   // Only the work of the default agent is known here.
   const isBusy = isWorking && recipient.isDefault
-  const hint = useHint(recipient, isBusy)
+  const hint = useHint(recipient)
+  const keys = useKeysHint(recipient, isBusy)
 
   const submit = (isForced: boolean) => {
     if (draft.readiness() !== "ready" || send.isPending) return
@@ -68,11 +74,16 @@ const OpenComposer = ({ isWorking, onStop, session }: Props) => {
     )
   }
   return (
-    <DropArea draft={draft} hint={isArmed ? messages.escape : hint} onSubmit={() => submit(false)}>
+    <DropArea
+      draft={draft}
+      hint={isArmed ? messages.escape : hint}
+      keys={keys}
+      onSubmit={() => submit(false)}
+    >
       <FileChips draft={draft} />
       <MessageField
         draft={draft}
-        placeholder={recipient.isNote ? messages.note : messages.ask}
+        placeholder={recipient.isNote ? messages.note : messages.reply(recipient.agent?.label ?? "")}
         place={recipient.place}
         onSubmit={submit}
       />
@@ -83,7 +94,7 @@ const OpenComposer = ({ isWorking, onStop, session }: Props) => {
           <SessionChips session={session} recipient={recipient} />
         </div>
         {isWorking && onStop !== undefined && (
-          <button type="button" className="button composer-button" onClick={onStop}>
+          <button type="button" className="button composer-button composer-stop" onClick={onStop}>
             <Icon name="stop" />
             <span className="composer-button-text">{messages.stop}</span>
           </button>

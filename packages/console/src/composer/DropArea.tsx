@@ -7,14 +7,16 @@ import "./composer.css"
 interface Props {
   readonly draft: Draft
   readonly onSubmit: () => void
-  /** The line of help. */
+  /** What happens to the message. Empty: nothing special. */
   readonly hint: string
+  /** What the keys do, shown without another line of help. */
+  readonly keys: string
   readonly children: ReactNode
 }
 
 const hasFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer.types.includes("Files")
 
-export const DropArea = ({ children, draft, hint, onSubmit }: Props) => {
+export const DropArea = ({ children, draft, hint, keys, onSubmit }: Props) => {
   const [isOver, setOver] = useState(false)
   return (
     <form
@@ -39,7 +41,9 @@ export const DropArea = ({ children, draft, hint, onSubmit }: Props) => {
       }}
     >
       <div className={isOver ? "composer composer-over" : "composer"}>{children}</div>
-      <ComposerHint draft={draft}>{hint}</ComposerHint>
+      <ComposerHint draft={draft} keys={keys}>
+        {hint}
+      </ComposerHint>
     </form>
   )
 }

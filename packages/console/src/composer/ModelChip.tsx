@@ -32,8 +32,8 @@ export const ModelChip = ({ model, models, onChoose, usual }: Props) => {
   }
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
-      <Popover.Trigger className={chipClass(true)} aria-label={`${messages.model}: ${text}`}>
-        <ChipFace icon="reasoning" text={text} />
+      <Popover.Trigger className={`${chipClass(true)} chip-model`} aria-label={`${messages.model}: ${text}`}>
+        <ChipFace icon="reasoning" label={messages.model} text={text} />
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Positioner className="menu-positioner" sideOffset={6} align="start">

@@ -25,17 +25,27 @@ export const SendButton = ({ draft, isBusy, label }: Props) => {
   )
 }
 
-/** Line of help: why the draft can't be sent, or what the keys do. */
-export const ComposerHint = ({ children, draft }: { readonly draft: Draft; readonly children: string }) => {
+interface HintProps {
+  readonly draft: Draft
+  /** What the keys do. Screen readers read it with the line, not as news. */
+  readonly keys: string
+  /** What happens to the message. */
+  readonly children: string
+}
+
+/** Line of help: why the draft can't be sent, what happens to it, or what the keys do. */
+export const ComposerHint = ({ children, draft, keys }: HintProps) => {
   const messages = useMessages(composerMessages)
   const reasons: { readonly [R in DraftReadiness]?: string } = {
     filesOnly: messages.filesOnly,
     uploading: messages.uploading,
     blocked: messages.blocked
   }
+  const text = reasons[useDraftReadiness(draft)] ?? children
   return (
-    <p className="composer-hint" role="status">
-      {reasons[useDraftReadiness(draft)] ?? children}
+    <p className="composer-hint">
+      <span role="status">{text}</span>
+      {text === "" && keys}
     </p>
   )
 }

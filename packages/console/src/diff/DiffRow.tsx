@@ -1,8 +1,10 @@
 /** One row of a diff. Signs repeat the meaning of colours. */
 import { memo } from "react"
 import { visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { LineText } from "./LineText.tsx"
 import type { DiffEntry, DiffSide } from "./rows.ts"
+import { diffMessages } from "./messages.ts"
 import "./diff.css"
 
 const toneOf = (side: DiffSide | undefined): string => {
@@ -34,9 +36,10 @@ interface Props {
 }
 
 export const DiffRow = memo(({ language, row }: Props) => {
+  const messages = useMessages(diffMessages)
   switch (row.kind) {
     case "hunk":
-      return <div className="diff-row diff-hunk">{row.text}</div>
+      return <div className="diff-hunk">{messages.hunk(row.from, row.to)}</div>
     case "note":
       return <div className="diff-row diff-note">{visibleText(row.text)}</div>
     case "line": {

@@ -12,7 +12,8 @@ export interface DiffSide {
 }
 
 export type DiffEntry =
-  | { readonly kind: "hunk"; readonly text: string }
+  /** Lines of the new file, or of the old one if nothing is left of them. */
+  | { readonly kind: "hunk"; readonly from: number; readonly to: number }
   | {
       readonly kind: "line"
       readonly old: number | undefined
@@ -33,10 +34,10 @@ type HunkPart =
       readonly added: ReadonlyArray<DiffSide>
     }
 
-const headOf = ({ newLines, newStart, oldLines, oldStart }: DiffHunk): DiffEntry => ({
-  kind: "hunk",
-  text: `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`
-})
+const headOf = ({ newLines, newStart, oldLines, oldStart }: DiffHunk): DiffEntry => {
+  const [from, count] = newLines > 0 ? [newStart, newLines] : [oldStart, oldLines]
+  return { kind: "hunk", from, to: from + Math.max(0, count - 1) }
+}
 
 const walk = (
   hunk: DiffHunk,

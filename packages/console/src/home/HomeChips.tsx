@@ -2,6 +2,7 @@
 import { Menu } from "@base-ui/react/menu"
 import { useState } from "react"
 import { ChipAction, ChipChoices, ChipMenu, type ChipOption } from "../composer/ChipMenu.tsx"
+import { ChipSheet } from "../composer/ChipSheet.tsx"
 import { missingAgents, MissingAgents } from "../composer/MissingAgents.tsx"
 import { ModeChip } from "../composer/ModeChip.tsx"
 import { ModelChip } from "../composer/ModelChip.tsx"
@@ -128,8 +129,14 @@ const AgentChip = ({ choice: { agent, agents, pick, place } }: ChoiceProps) => {
 export const HomeChips = (props: Props) => {
   const { choice, onSettings, settings } = props
   const { agent, mode, modes, pick, place } = choice
+  const { modes: names } = useMessages(uiMessages)
+  const summary = [
+    agent?.label,
+    place === undefined ? undefined : `${place.target.name} · ${place.workspace.id}`,
+    mode === undefined ? undefined : names[mode]
+  ]
   return (
-    <>
+    <ChipSheet summary={summary} isWarning={place?.target.state === "offline" || mode === "full_access"}>
       <ProjectChip choice={choice} />
       <PlaceChip {...props} />
       <AgentChip choice={choice} />
@@ -144,6 +151,6 @@ export const HomeChips = (props: Props) => {
           />
         </>
       )}
-    </>
+    </ChipSheet>
   )
 }

@@ -23,17 +23,16 @@ interface Props {
   readonly fieldRef?: Ref<HTMLTextAreaElement>
 }
 
-/** Why nothing can be sent, or what happens when it is. */
+/** Why nothing can be sent, or what happens when it is, and whether it can be sent. */
 const useStartHint = ({ agent, mode, place, project }: StartChoice): readonly [string, boolean] => {
   const home = useMessages(homeMessages)
   const composer = useMessages(composerMessages)
-  const isTouch = useMedia("(pointer: coarse)")
   if (project === undefined) return [home.noProject, false]
   if (place === undefined) return [home.noPlace(project.name), false]
   if (agent === undefined) return [home.noAgentHint(place.target.name), false]
   if (mode === undefined) return [home.noModes, false]
   if (place.target.state !== "online") return [composer.waitsFor(place.target.name), true]
-  return [isTouch ? "" : composer.enterSends, true]
+  return ["", true]
 }
 
 export const HomeComposer = ({ choice, fieldRef }: Props) => {
@@ -43,6 +42,7 @@ export const HomeComposer = ({ choice, fieldRef }: Props) => {
   const [settings, setSettings] = useState<StartSettings>({ model: undefined, isIsolated: false })
   const start = useStartSession(draft, choice, settings)
   const [hint, maySend] = useStartHint(choice)
+  const isTouch = useMedia("(pointer: coarse)")
   const { place, project } = choice
   const mentionPlace: MentionPlace | undefined =
     place === undefined || project === undefined
@@ -58,7 +58,7 @@ export const HomeComposer = ({ choice, fieldRef }: Props) => {
     if (maySend && draft.readiness() === "ready" && !start.isPending) start.mutate()
   }
   return (
-    <DropArea draft={draft} hint={hint} onSubmit={submit}>
+    <DropArea draft={draft} hint={hint} keys={isTouch ? "" : messages.enterSends} onSubmit={submit}>
       <FileChips draft={draft} />
       <MessageField
         draft={draft}

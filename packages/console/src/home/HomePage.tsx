@@ -84,6 +84,8 @@ export const HomePage = ({ isStart, search }: Props) => {
   const isReady = useOnceTrue(!pending.isLoading && !runs.isLoading && !choice.isLoading)
   useFieldFocus(field, isStart && isReady)
   const title = isStart ? messages.startTitle : messages.title
+  // Without a workspace nothing can be sent: what to do about it comes first.
+  const setsUp = isNew && choice.place === undefined
   // What waits stands above the runs: all parts keep their place only when all are there.
   if (!isReady)
     return (
@@ -94,17 +96,18 @@ export const HomePage = ({ isStart, search }: Props) => {
   return (
     <PageFrame title={title}>
       <div className={isNew ? "home home-new" : "home"}>
-        <HomeComposer choice={choice} fieldRef={field} />
-        <RefusalNote error={runs.error ?? pending.error} />
-        {isNew ? (
+        {isNew && (
           <FirstSteps
             choice={choice}
             hasDevice={(targets.data?.items ?? []).length > 0}
             onWrite={() => field.current?.focus()}
           />
-        ) : (
-          <Overview runs={runs.data ?? []} />
         )}
+        <div className={setsUp ? "home-later" : ""}>
+          <HomeComposer choice={choice} fieldRef={field} />
+        </div>
+        <RefusalNote error={runs.error ?? pending.error} />
+        {!isNew && <Overview runs={runs.data ?? []} />}
       </div>
     </PageFrame>
   )

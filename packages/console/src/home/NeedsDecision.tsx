@@ -14,7 +14,7 @@ import { StatusMark } from "../status/StatusMark.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { homeMessages } from "./messages.ts"
-import { WorkLink } from "../runs/WorkLink.tsx"
+import { useWorkTitle, WorkLink } from "../runs/WorkLink.tsx"
 import "../approval/approval.css"
 import "./home.css"
 
@@ -65,17 +65,27 @@ const Row = (props: RowProps) => {
   const { agentId, request, requestedAt, runId, state, targetId, workspace } = props.approval
   const agent = useAgentName(targetId, agentId)
   const target = useTargetName(targetId)
+  const title = useWorkTitle({ input: { text: request.title }, sessionId: props.sessionId })
   return (
     <li className="row">
       <StatusMark status="needsYou" compact />
       <div className="row-main">
-        <WorkLink runId={runId} sessionId={props.sessionId} className="row-title">
-          <bdi>{visibleLine(request.title, 160)}</bdi>
-        </WorkLink>
-        <span className="quiet">
+        <div className="home-head">
+          <WorkLink runId={runId} sessionId={props.sessionId} className="row-title">
+            <bdi>{title}</bdi>
+          </WorkLink>{" "}
           <span className={`risk risk-${request.risk}`}>{risks[request.risk]}</span>{" "}
-          {[agent, target, workspace].filter((part) => part !== undefined).join(" · ")} ·{" "}
-          <Time at={requestedAt} />
+          <span className="home-place">
+            {[agent, target, workspace].filter((part) => part !== undefined).join(" · ")} ·{" "}
+            <Time at={requestedAt} />
+          </span>
+        </div>
+        <span className="home-detail">
+          {request.command === undefined ? (
+            <bdi>{visibleLine(request.title, 160)}</bdi>
+          ) : (
+            <code>{visibleLine(request.command, 160)}</code>
+          )}
         </span>
       </div>
       {state === "pending" ? (
@@ -104,7 +114,7 @@ export const NeedsDecision = ({ pending, runs }: Props) => {
   return (
     <section aria-label={messages.needsYou}>
       <h2>
-        {messages.needsYou} {pending.length > 0 && <span className="quiet">{pending.length}</span>}
+        {messages.needsYou} {pending.length > 0 && <span className="home-count">{pending.length}</span>}
       </h2>
       <ul className="rows" aria-label={messages.needsYou}>
         {rows.map((approval) => (

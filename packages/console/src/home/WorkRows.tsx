@@ -1,6 +1,7 @@
 /** Runs as rows that lead to their session: title, latest line or device, changes, state and time. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useAgentName, useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
+import { ChangeCounts } from "../board/ChangeCounts.tsx"
 import { RunTime } from "../board/RunTime.tsx"
 import { useRunTail } from "../board/useRunTail.ts"
 import { visibleLine } from "../markdown/visible.ts"
@@ -17,7 +18,7 @@ const WorkRow = ({ run }: { readonly run: HubRun }) => {
   const project = useProjectName(run.projectId)
   const agent = useAgentName(run.targetId, run.agentId)
   const target = useTargetName(run.targetId)
-  const { line } = useRunTail(run)
+  const { changes, line } = useRunTail(run)
   const place = [project, agent, target].filter((part) => part !== undefined).join(" · ")
   return (
     <li className="row">
@@ -29,7 +30,10 @@ const WorkRow = ({ run }: { readonly run: HubRun }) => {
           <bdi>{visibleLine(run.error?.message ?? line ?? place)}</bdi>
         </span>
       </div>
-      <div className="row-side">
+      <div className="row-side home-side">
+        <span>
+          <ChangeCounts changes={changes} />
+        </span>
         <StatusMark status={runStatus(run, noneWaits)} />
         <span className="home-time">
           <RunTime run={run} />
@@ -47,7 +51,9 @@ interface Props {
 export const WorkRows = ({ label, runs }: Props) =>
   runs.length === 0 ? null : (
     <section aria-label={label}>
-      <h2>{label}</h2>
+      <h2>
+        {label} <span className="home-count">{runs.length}</span>
+      </h2>
       <ul className="rows" aria-label={label}>
         {runs.map((run) => (
           <WorkRow key={run.id} run={run} />

@@ -27,21 +27,23 @@ export const homeMessages = bilingual(
     noProject: "Create a project to start",
     noPlace: (project: string) => `Link a workspace to ${project} to start`,
     begin: "Begin here",
+    beginHint: "Three steps, then an agent works on your code. Each step completes itself.",
     done: "done",
     steps: {
-      project: ["Create a project", "A project brings people, devices and workspaces together."],
-      device: ["Add a device", "Agents run on your own machines, next to the code."],
+      project: ["Create a project", "A project brings people, devices and workspaces together.", "Create"],
+      device: ["Add a device", "Agents run on your own machines, next to the code.", "Add"],
       workspace: [
         "Link a workspace",
-        "Share the device with the project, then link one of its folders to the project."
+        "Share the device with the project, then link one of its folders to the project.",
+        "Link"
       ],
-      run: ["Ask an agent", "Write what it should do in the field above, and follow it here."]
+      run: ["Ask an agent", "Write what it should do, and follow it here.", "Ask"]
     }
   },
   {
     title: "首页",
     startTitle: "新会话",
-    needsYou: "需要您处理",
+    needsYou: "等您处理",
     review: "查看",
     allowed: "已允许一次",
     denied: "已拒绝",
@@ -62,12 +64,13 @@ export const homeMessages = bilingual(
     noProject: "请先创建项目",
     noPlace: (project: string) => `请先为 ${project} 关联工作区`,
     begin: "从这里开始",
+    beginHint: "只需三步，智能体就能处理您的代码。完成的步骤会自动打勾。",
     done: "已完成",
     steps: {
-      project: ["创建项目", "项目将协作的人员、设备和工作区组织在一起。"],
-      device: ["添加设备", "智能体在您自己的机器上、代码所在处运行。"],
-      workspace: ["关联工作区", "将设备共享给项目，再把设备上的文件夹关联到项目。"],
-      run: ["让智能体做点什么", "在上方输入任务，并在这里查看进展。"]
+      project: ["创建项目", "项目将协作的人员、设备和工作区组织在一起。", "创建"],
+      device: ["添加设备", "智能体在您自己的机器上、代码所在处运行。", "添加"],
+      workspace: ["关联工作区", "将设备共享给项目，再把设备上的文件夹关联到项目。", "关联"],
+      run: ["向智能体提出任务", "写下要做的事，并在这里查看进展。", "提出任务"]
     }
   }
 )

@@ -41,10 +41,9 @@ const PaletteOption = ({ id, isActive, item, onChoose, onRun, query }: OptionPro
     >
       <Icon name={icon} />
       <span className="palette-text">
-        <MarkedText text={title} query={query} />
+        <MarkedText text={title} query={query} />{" "}
         {detail !== undefined && (
           <span className="palette-detail">
-            {" "}
             <MarkedText text={detail} query={query} />
           </span>
         )}

@@ -23,6 +23,11 @@ export const PaletteNote = ({ found, query, search }: Props) => {
   return (
     <div className="palette-note">
       <span role="status">{text()}</span>
+      {query.trim() !== "" && found > 0 && error === null && (
+        <span className="palette-help" aria-hidden="true">
+          {messages.hint}
+        </span>
+      )}
       {error !== null && !isSearching && (
         <button type="button" className="button small" onClick={again}>
           {messages.again}

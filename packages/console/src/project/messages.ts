@@ -69,7 +69,7 @@ export const projectMessages = bilingual(
     danger: "Delete",
     added: "Added",
     updated: "Updated",
-    start: "Start a run"
+    start: "Ask an agent"
   },
   {
     title: "项目",
@@ -127,6 +127,6 @@ export const projectMessages = bilingual(
     danger: "删除",
     added: "添加于",
     updated: "更新于",
-    start: "启动运行"
+    start: "让智能体做点什么"
   }
 )

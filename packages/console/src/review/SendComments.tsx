@@ -26,10 +26,14 @@ export const SendComments = ({
         <button
           type="button"
           className="button primary"
+          aria-keyshortcuts="Control+Shift+Enter Meta+Shift+Enter"
           disabled={sending.isPending || sending.isTooLong}
           onClick={sending.send}
         >
-          {messages.sendComments(count)}
+          <span>{messages.sendComments(count)}</span>
+          <kbd className="key" aria-hidden="true">
+            {messages.sendKeys}
+          </kbd>
         </button>
       )}
       {sending.isTooLong && <p className="changes-refusal">{messages.tooLong}</p>}

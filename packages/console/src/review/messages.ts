@@ -2,6 +2,8 @@
 import { bilingual } from "../text/Language.tsx"
 import type { CommentWords } from "./commentsMessage.ts"
 
+const isMac = /Mac|iP/.test(navigator.userAgent)
+
 const count = (n: number) => n.toLocaleString("en")
 
 /** Texts of the message that the agent receives. */
@@ -68,6 +70,7 @@ const enChanges = {
   sendComments: (n: number) => (n === 1 ? "Send 1 comment" : `Send ${n} comments`),
   sentComments: (n: number) => (n === 1 ? "1 comment sent." : `${n} comments sent.`),
   tooLong: "The comments are too long for one message. Shorten or remove some.",
+  sendKeys: isMac ? "⌘ ⇧ ↵" : "Ctrl ⇧ ↵",
   notSent: "not sent",
   edit: "Edit",
   remove: "Remove",
@@ -112,6 +115,7 @@ const zhChanges: typeof enChanges = {
   sendComments: (n) => `发送 ${n} 条评论`,
   sentComments: (n) => `已发送 ${n} 条评论。`,
   tooLong: "评论过长，无法作为一条消息发送。请缩短或移除部分评论。",
+  sendKeys: isMac ? "⌘ ⇧ ↵" : "Ctrl ⇧ ↵",
   notSent: "未发送",
   edit: "编辑",
   remove: "移除",

@@ -7,7 +7,10 @@ import { visibleLine } from "../markdown/visible.ts"
 import { promptTitle } from "./RunRows.tsx"
 
 /** Title of the run's session. The prompt of a later turn can begin with the earlier conversation. */
-export const useWorkTitle = (run: Pick<HubRun, "input" | "sessionId">): string => {
+export const useWorkTitle = (run: {
+  readonly input: { readonly text: string }
+  readonly sessionId?: HubRun["sessionId"] | undefined
+}): string => {
   const { items } = useSessions({ state: "active" })
   const title = items.find(({ id }) => id === run.sessionId)?.title
   return visibleLine(title ?? promptTitle(run.input.text), 120)

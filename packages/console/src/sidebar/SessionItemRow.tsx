@@ -5,6 +5,7 @@ import { visibleLine } from "../markdown/visible.ts"
 import { StatusMark } from "../status/StatusMark.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { Time } from "../ui/Time.tsx"
 import type { SessionMenuTarget } from "./SessionMenu.tsx"
 import { sidebarMessages } from "./messages.ts"
 import type { SessionListRow } from "./sessionRows.ts"
@@ -29,7 +30,7 @@ export const SessionItemRow = memo(({ index, isMenuOpen, isOpen, onMenu, row, st
   const line = visibleLine(title)
   return (
     <li
-      className={status === "idle" ? "session-row" : "session-row session-row-tall"}
+      className="session-row"
       style={{ transform: `translateY(${start}px)` }}
       data-index={index}
       aria-setsize={group.sessions.length}
@@ -38,7 +39,10 @@ export const SessionItemRow = memo(({ index, isMenuOpen, isOpen, onMenu, row, st
       <Link to="/sessions/$sessionId" params={{ sessionId: id }} className="session-link" title={line}>
         <span className={unread > 0 ? "session-text session-new" : "session-text"}>
           <bdi>{line}</bdi>
-          {status !== "idle" && <StatusMark status={status} />}
+          {/* The name of the link for screen readers is the title and what needs attention. */}
+          <span className="session-meta" aria-hidden={status === "idle"}>
+            {status === "idle" ? <Time at={session.updatedAt} /> : <StatusMark status={status} />}
+          </span>
         </span>
         {unread > 0 && (
           <>

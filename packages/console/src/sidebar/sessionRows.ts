@@ -30,11 +30,9 @@ export const sessionListRows = (
     }))
   ])
 
-const isOneLine = (row: SessionListRow): boolean => row.kind === "heading" || row.status === "idle"
-
-/** Height in CSS pixels. A session with a status has a second line. `touch`: rows for fingers. */
+/** Height in CSS pixels. All sessions have two lines. `touch`: rows for fingers. */
 export const rowHeight = (row: SessionListRow, touch: boolean): number =>
-  isOneLine(row) ? (touch && row.kind === "session" ? 44 : 32) : touch ? 52 : 48
+  row.kind === "heading" ? 32 : touch ? 52 : 46
 
 export const rowKey = (row: SessionListRow): string =>
   row.kind === "heading" ? `day ${row.group.key}` : row.session.id

@@ -7,6 +7,9 @@ import { createContext, type ReactNode, useCallback, useContext, useEffect, useM
 
 export type Language = "en" | "zh"
 
+/** What is between two sentences. A Chinese full stop brings its own space. */
+export const sentenceSpace: { readonly [L in Language]: string } = { en: " ", zh: "" }
+
 /** Texts in both languages. A missing Chinese text is a type error. */
 export interface Bilingual<W> {
   readonly en: W

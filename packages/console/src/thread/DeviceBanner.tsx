@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
 import { visibleLine } from "../markdown/visible.ts"
-import { type Language, useLanguage, useMessages } from "../text/Language.tsx"
+import { type Language, sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { threadMessages } from "./messages.ts"
 import "./thread.css"
@@ -44,11 +44,13 @@ export const DeviceBanner = ({ deviceId, isWorking }: Props) => {
         <>
           <Icon name="offline" />
           <span>
-            {device.lastSeenAt === undefined
-              ? messages.offline(name)
-              : messages.offlineSince(name, timeOf(device.lastSeenAt, language))}{" "}
-            {isWorking && `${messages.offlineWork} `}
-            {messages.offlineWaits}
+            {[
+              device.lastSeenAt === undefined
+                ? messages.offline(name)
+                : messages.offlineSince(name, timeOf(device.lastSeenAt, language)),
+              ...(isWorking ? [messages.offlineWork] : []),
+              messages.offlineWaits
+            ].join(sentenceSpace[language])}
           </span>
           <Link to="/devices">{messages.devices}</Link>
         </>

@@ -9,6 +9,7 @@ import { useFollowedRun, useRunView } from "../run/useRunView.ts"
 import { runMessages } from "../run/messages.ts"
 import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { useDevice } from "./DeviceBanner.tsx"
 import { LiveLine } from "./LiveLine.tsx"
 import type { RunPlace } from "./RunPlace.ts"
 import { WorkList } from "./WorkList.tsx"
@@ -33,13 +34,14 @@ const Rows = ({ after, answer, follower, place }: Props & { readonly follower: R
     view: { blocks, dropped, state, unknown }
   } = useRunView(follower)
   const device = visibleLine(useTargetName(place.targetId) ?? "", 60)
+  const isOffline = useDevice(isEnded(state) ? undefined : place.targetId)?.state === "offline"
   const isOver = isEnded(state)
   return (
     <>
       {dropped > 0 && <p className="quiet">{messages.dropped(dropped)}</p>}
       {unknown > 0 && <p className="quiet">{messages.unknown(unknown)}</p>}
       <WorkList {...{ answer, blocks, isOver, place, version }} />
-      {!isOver && answer === undefined && <LiveLine {...{ blocks, device, state }} />}
+      {!isOver && answer === undefined && <LiveLine {...{ blocks, device, isOffline, state }} />}
       {isOver && after}
     </>
   )

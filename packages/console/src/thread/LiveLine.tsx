@@ -14,12 +14,14 @@ interface Props {
   readonly blocks: ReadonlyArray<RunBlock>
   /** Name of the device. */
   readonly device: string
+  /** Whether the device can't be heard: the last known work is not current. */
+  readonly isOffline: boolean
 }
 
 /** Blocks at the end among which the call in progress is looked for. */
 const LOOK_BACK = 20
 
-export const LiveLine = ({ blocks, device, state }: Props) => {
+export const LiveLine = ({ blocks, device, isOffline, state }: Props) => {
   const messages = useMessages(threadMessages)
   const last = blocks.at(-1)
   const call = blocks
@@ -41,6 +43,12 @@ export const LiveLine = ({ blocks, device, state }: Props) => {
             : last?.kind === "message" && last.partial
               ? [last.channel === "reasoning" ? messages.thinking : messages.writing, last.at]
               : [messages.working, last?.at]
+  if (isOffline)
+    return (
+      <p className="live live-offline">
+        <span aria-hidden="true">⊘</span> <span className="live-text">{messages.lastHeard(text)}</span>
+      </p>
+    )
   return (
     <p className={state === "waiting_approval" ? "live live-waiting" : "live"}>
       <span className="live-mark" aria-hidden="true">

@@ -26,12 +26,12 @@ export const PanelButtons = ({ onTab, tab }: Props) => {
           key={name}
           type="button"
           className={`icon-button panel-button panel-button-${name}`}
-          aria-label={messages[text]}
           title={messages[text]}
           aria-pressed={tab === name}
           onClick={() => onTab(tab === name ? undefined : name)}
         >
-          <Icon name={icon} size={18} />
+          <Icon name={icon} />
+          <span className="panel-button-text">{messages[text]}</span>
         </button>
       ))}
     </>

@@ -6,6 +6,7 @@ import { UserName } from "../approval/UserName.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { uiMessages } from "../ui/messages.ts"
+import { Icon } from "../ui/Icon.tsx"
 import { threadMessages } from "./messages.ts"
 import "./thread.css"
 
@@ -36,7 +37,7 @@ export const TurnFailure = ({ error, onAgain, onLog }: FailureProps) => {
   const advice = useAdvice(error)
   return (
     <section className="turn-failure" aria-label={messages.states.failed}>
-      <p>
+      <p className="turn-failure-text">
         <strong>
           <span aria-hidden="true">✕ </span>
           {error === undefined ? messages.failed : visibleText(error.message.slice(0, 4_000))}
@@ -45,11 +46,12 @@ export const TurnFailure = ({ error, onAgain, onLog }: FailureProps) => {
       <p>{advice}</p>
       <div className="turn-next">
         {onAgain !== undefined && (
-          <button type="button" className="button small" onClick={onAgain}>
+          <button type="button" className="button" onClick={onAgain}>
+            <Icon name="refresh" />
             {messages.tryAgain}
           </button>
         )}
-        <button type="button" className="button small" onClick={onLog}>
+        <button type="button" className="button" onClick={onLog}>
           {messages.showLog}
         </button>
       </div>

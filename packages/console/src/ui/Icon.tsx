@@ -45,6 +45,7 @@ import {
   Search,
   Settings,
   ShieldCheck,
+  SlidersHorizontal,
   Square,
   SquareKanban,
   Terminal,
@@ -91,6 +92,7 @@ const drawings = {
   network: Globe,
   offline: WifiOff,
   open: ExternalLink,
+  options: SlidersHorizontal,
   pin: Pin,
   plus: Plus,
   projects: Folder,
@@ -121,5 +123,6 @@ interface Props {
 
 export const Icon = ({ name, size = 16 }: Props) => {
   const Drawing = drawings[name]
-  return <Drawing className="icon" size={size} strokeWidth={1.75} aria-hidden="true" />
+  const fill = name === "stop" ? "currentColor" : "none"
+  return <Drawing className="icon" size={size} strokeWidth={1.75} fill={fill} aria-hidden="true" />
 }

@@ -16,11 +16,22 @@ const formats = {
   zh: new Intl.RelativeTimeFormat("zh-CN", { numeric: "auto", style: "short" })
 }
 
+/** Seconds that pass are not worth a new text every few seconds. */
+const justNow = { en: "just now", zh: "刚刚" }
+
+/** `5 分钟前`: Chinese and numbers have a space between them, as in all texts of the console. */
+const spaced = (parts: ReadonlyArray<Intl.RelativeTimeFormatPart>): string =>
+  parts.map(({ type, value }) => (type === "integer" ? `${value} ` : value.trimStart())).join("")
+
 /** Formats `at` relative to `now`, both in milliseconds since 1970. */
 export const formatRelativeTime = (at: number, now: number, language: Language): string => {
   let amount = Math.round((at - now) / 1_000)
+  if (amount <= 0 && amount > -60) return justNow[language]
   for (const [unit, size] of steps) {
-    if (Math.abs(amount) < size) return formats[language].format(amount, unit)
+    if (Math.abs(amount) < size)
+      return language === "zh"
+        ? spaced(formats.zh.formatToParts(amount, unit))
+        : formats.en.format(amount, unit)
     amount = Math.trunc(amount / size)
   }
   return ""

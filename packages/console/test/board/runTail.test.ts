@@ -21,6 +21,13 @@ describe("runTail", () => {
     assert.isUndefined(lineOf(event("run.started", {})))
   })
 
+  it("prefers a call without a result to what was said after it", () => {
+    const call = event("run.tool.call", { callId: "1", label: "Run npm test" })
+    assert.strictEqual(lineOf(call, delta("a", "I wait for the tests.")), "Run npm test")
+    const result = event("run.tool.result", { callId: "1" })
+    assert.strictEqual(lineOf(call, result, delta("a", "They pass.")), "They pass.")
+  })
+
   it("joins a text that still streams, and skips reasoning and prompts", () => {
     const prompt = event("run.message.completed", { role: "user", channel: "text", text: "the prompt" })
     assert.strictEqual(lineOf(delta("a", "old"), delta("b", "I will\nche"), delta("b", "ck")), "check")

@@ -153,7 +153,10 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.waitForURL(/\/sessions\/ses_/)
     const other = await at("/")
     await other.getByRole("link", { name: "1 pending approval" }).waitFor()
-    await other.getByRole("list", { name: "Needs your decision" }).getByText("Write beacon.txt").waitFor()
+    await other
+      .getByRole("list", { name: "Needs your decision" })
+      .getByText("Write beacon.txt", { exact: true })
+      .waitFor()
     assert.strictEqual(await other.title(), "(1) Home · Corral")
     await other.emulateMedia({ colorScheme: "dark" })
     await other.setViewportSize(phone)

@@ -8,9 +8,11 @@ describe("relative", () => {
       formatRelativeTime(now + seconds * 1_000, now, language)
     assert.deepStrictEqual(
       [0, -59, -60, -3_599, -3_600, -86_400, 90].map((seconds) => relativeTime(seconds)),
-      ["now", "59 sec. ago", "1 min. ago", "59 min. ago", "1 hr. ago", "yesterday", "in 1 min."]
+      ["just now", "just now", "1 min. ago", "59 min. ago", "1 hr. ago", "yesterday", "in 1 min."]
     )
     assert.strictEqual(relativeTime(-400 * 86_400), "last yr.")
-    assert.strictEqual(relativeTime(-120, "zh"), "2分钟前")
+    assert.strictEqual(relativeTime(-120, "zh"), "2 分钟前")
+    assert.strictEqual(relativeTime(-59, "zh"), "刚刚")
+    assert.strictEqual(relativeTime(-86_400, "zh"), "昨天")
   })
 })
