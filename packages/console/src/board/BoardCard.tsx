@@ -58,17 +58,18 @@ export const BoardCard = ({ approval, item }: Props) => {
         </p>
       )}
       <p className="card-facts">
-        <StatusMark status={status} /> <RunTime run={run} />
-      </p>
-      <p className="card-place">
-        <span>{[agent, target, project].filter((part) => part !== undefined).join(" · ")}</span>{" "}
+        <StatusMark status={status} />{" "}
         {approval === undefined ? (
-          <ChangeCounts changes={changes} />
+          <RunTime run={run} />
         ) : (
           <span className={`risk risk-${approval.request.risk}`}>
             {messages.risks[approval.request.risk]}
           </span>
         )}
+      </p>
+      <p className="card-place">
+        <span>{[agent, target, project].filter((part) => part !== undefined).join(" · ")}</span>{" "}
+        {approval === undefined ? <ChangeCounts changes={changes} /> : <RunTime run={run} />}
       </p>
     </li>
   )

@@ -1,8 +1,11 @@
 /** What the last events of a run say: its latest line, and the counts of its changes. Pure. */
 import type { Envelope } from "@corral/domain/run/RunEvent"
+import { type ActionKind, kindOfTool, targetOfLabel } from "../thread/ActionKind.ts"
 
 export interface RunTail {
   readonly line: string | undefined
+  /** Newest call without a result: what the run does now, although it has said more since. */
+  readonly currentCall?: { readonly kind: ActionKind; readonly target: string }
   readonly changes: { readonly additions: number; readonly deletions: number } | undefined
 }
 
@@ -53,8 +56,7 @@ const countIn = (payload: Envelope["payload"], name: string): number => {
   return typeof value === "number" ? value : 0
 }
 
-/** Label of the newest call that has no result yet: what the run does now, although it has said more since. */
-const openCall = (events: ReadonlyArray<Envelope>): string | undefined => {
+const openCall = (events: ReadonlyArray<Envelope>): RunTail["currentCall"] => {
   const ended = new Set(
     events.flatMap(({ payload, type }) => (type === "run.tool.result" ? [payload["callId"]] : []))
   )
@@ -62,16 +64,21 @@ const openCall = (events: ReadonlyArray<Envelope>): string | undefined => {
     ({ payload, type }) =>
       type === "run.tool.call" && payload["callId"] !== undefined && !ended.has(payload["callId"])
   )
-  return call === undefined ? undefined : lastLine(textIn(call.payload, "label"))
+  const label = call === undefined ? undefined : lastLine(textIn(call.payload, "label"))
+  if (call === undefined || label === undefined) return undefined
+  const kind = kindOfTool(textIn(call.payload, "tool"))
+  return { kind, target: targetOfLabel(kind, label) }
 }
 
 /** `events` are the last ones of the log, in their order. */
 export const runTail = (events: ReadonlyArray<Envelope>): RunTail => {
   const diff = events.findLast(({ type }) => type === "run.diff.ready")
-  let line = openCall(events)
+  const currentCall = openCall(events)
+  let line: string | undefined
   for (let at = events.length - 1; at >= 0 && line === undefined; at--) line = lineAt(events, at)
   return {
     line,
+    ...(currentCall === undefined ? {} : { currentCall }),
     changes:
       diff === undefined
         ? undefined

@@ -3,6 +3,8 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
 import { isInProgress } from "../status/SessionStatus.ts"
+import { useMessages } from "../text/Language.tsx"
+import { threadMessages } from "../thread/messages.ts"
 import { type RunTail, runTail } from "./runTail.ts"
 
 const EVENTS = 60
@@ -24,4 +26,10 @@ const runTailQuery = ({ id, lastSeq, state }: HubRun) =>
 
 const unknownTail: RunTail = { line: undefined, changes: undefined }
 
-export const useRunTail = (run: HubRun): RunTail => useQuery(runTailQuery(run)).data ?? unknownTail
+/** Latest line: the call in progress in words, else what the run said last. And the counts of its changes. */
+export const useRunTail = (run: HubRun): Pick<RunTail, "line" | "changes"> => {
+  const { verbs } = useMessages(threadMessages)
+  const { changes, currentCall, line } = useQuery(runTailQuery(run)).data ?? unknownTail
+  if (currentCall === undefined || !isInProgress(run.state)) return { changes, line }
+  return { changes, line: `${verbs[currentCall.kind].doing} ${currentCall.target}`.trimStart() }
+}

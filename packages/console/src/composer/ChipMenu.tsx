@@ -12,7 +12,7 @@ interface ChipProps {
   readonly text: string
   /** Whether the choice needs attention. */
   readonly isWarning?: boolean
-  /** Whether a phone shows the icon only. */
+  /** Whether a narrow composer shows the icon only. */
   readonly isCompact?: boolean
   readonly children: ReactNode
 }

@@ -19,7 +19,6 @@ export const ModeChip = ({ mode, modes, onChoose }: Props) => {
     <ChipMenu
       label={messages.mode}
       icon="approvals"
-      isCompact
       text={mode === undefined ? messages.noMode : names[mode]}
       isWarning={mode === "full_access" || mode === undefined}
     >

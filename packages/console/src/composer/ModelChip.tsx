@@ -32,7 +32,7 @@ export const ModelChip = ({ model, models, onChoose, usual }: Props) => {
   }
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
-      <Popover.Trigger className={`${chipClass(true)} chip-model`} aria-label={`${messages.model}: ${text}`}>
+      <Popover.Trigger className={chipClass(true)} aria-label={`${messages.model}: ${text}`}>
         <ChipFace icon="reasoning" label={messages.model} text={text} />
       </Popover.Trigger>
       <Popover.Portal>

@@ -10,7 +10,6 @@ import { DecisionNote } from "../approval/DecisionNote.tsx"
 import { approvalMessages } from "../approval/messages.ts"
 import { useDecide } from "../approval/useDecide.ts"
 import { visibleLine } from "../markdown/visible.ts"
-import { StatusMark } from "../status/StatusMark.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { homeMessages } from "./messages.ts"
@@ -68,7 +67,6 @@ const Row = (props: RowProps) => {
   const title = useWorkTitle({ input: { text: request.title }, sessionId: props.sessionId })
   return (
     <li className="row">
-      <StatusMark status="needsYou" compact />
       <div className="row-main">
         <div className="home-head">
           <WorkLink runId={runId} sessionId={props.sessionId} className="row-title">
@@ -114,6 +112,9 @@ export const NeedsDecision = ({ pending, runs }: Props) => {
   return (
     <section aria-label={messages.needsYou}>
       <h2>
+        <span className="home-waiting" aria-hidden="true">
+          ◆
+        </span>
         {messages.needsYou} {pending.length > 0 && <span className="home-count">{pending.length}</span>}
       </h2>
       <ul className="rows" aria-label={messages.needsYou}>

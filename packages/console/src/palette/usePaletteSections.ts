@@ -44,7 +44,8 @@ export const usePaletteSections = (query: string, onKeys: () => void): PaletteVi
     return {
       key: kind === "title" ? String(sessionId) : `${kind} ${messageId ?? runId ?? sessionId}`,
       icon: icons[kind],
-      title: visibleLine(excerpt, 240),
+      // Marks of Markdown are not what was searched for.
+      title: visibleLine(excerpt.replaceAll("`", "").replaceAll("**", ""), 240),
       detail: kind === "title" ? undefined : session?.title,
       at,
       run: () => void open(result)

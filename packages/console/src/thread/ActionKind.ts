@@ -38,7 +38,7 @@ const kinds: ReadonlyMap<string, ActionKind> = new Map(
   Object.entries(names).flatMap(([kind, all]) => all.map((name) => [name, kind as ActionKind] as const))
 )
 
-const kindOfTool = (tool: string): ActionKind =>
+export const kindOfTool = (tool: string): ActionKind =>
   kinds.get(tool.toLowerCase().replaceAll(/[_.-]/g, "")) ?? "other"
 
 const kindOfRequest = {
@@ -59,6 +59,10 @@ export const kindOf = ({ approvals: [approval], files: [file], patches, tool }: 
 /** Verbs with which adapters begin their labels. */
 const VERB = /^(?:Run|Read|Write|Edit|Search|Fetch|List|Delegate:) /
 
+/** What a call acts on, from the label that its adapter gave it. */
+export const targetOfLabel = (kind: ActionKind, label: string): string =>
+  kind === "other" ? label : label.replace(VERB, "")
+
 /** What the action acts on: a file, a command, a pattern. */
 export const targetOf = (part: ActionPart): string => {
   const {
@@ -68,7 +72,7 @@ export const targetOf = (part: ActionPart): string => {
     tool
   } = part
   const label = tool?.label ?? approval?.request.title
-  if (label !== undefined) return kindOf(part) === "other" ? label : label.replace(VERB, "")
+  if (label !== undefined) return targetOfLabel(kindOf(part), label)
   if (file === undefined) return patch?.path ?? ""
   return file.fromPath === undefined ? file.path : `${file.fromPath} → ${file.path}`
 }

@@ -21,11 +21,13 @@ describe("runTail", () => {
     assert.isUndefined(lineOf(event("run.started", {})))
   })
 
-  it("prefers a call without a result to what was said after it", () => {
-    const call = event("run.tool.call", { callId: "1", label: "Run npm test" })
-    assert.strictEqual(lineOf(call, delta("a", "I wait for the tests.")), "Run npm test")
-    const result = event("run.tool.result", { callId: "1" })
-    assert.strictEqual(lineOf(call, result, delta("a", "They pass.")), "They pass.")
+  it("says which call has no result yet, by kind and target", () => {
+    const call = event("run.tool.call", { callId: "1", tool: "execute", label: "Run npm test" })
+    const said = delta("a", "I wait for the tests.")
+    assert.deepStrictEqual(runTail([call, said]).currentCall, { kind: "command", target: "npm test" })
+    const other = event("run.tool.call", { callId: "2", tool: "browser", label: "Open the page" })
+    assert.deepStrictEqual(runTail([call, other]).currentCall, { kind: "other", target: "Open the page" })
+    assert.isUndefined(runTail([call, event("run.tool.result", { callId: "1" }), said]).currentCall)
   })
 
   it("joins a text that still streams, and skips reasoning and prompts", () => {

@@ -9,7 +9,7 @@ import { until } from "@corral/testing/time/Until"
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { BrowserContextOptions, Page } from "playwright-core"
-import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
 
 const desktop = { width: 1_280, height: 800 }
 const phone = { width: 390, height: 844 }
@@ -204,6 +204,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     await page.getByRole("article", { name: "Comment on lines 2–3" }).waitFor()
     assert.strictEqual(await page.locator(":focus").getAttribute("aria-label"), "Comment on lines 2–3")
     await page.getByRole("status").getByText("1 comment, not sent").waitFor()
+    assert.deepStrictEqual(await primaryActions(page), ["Send 1 comment"])
 
     await page.keyboard.press("n")
     await page.locator('.file-fold[data-path="b.ts"]:focus').waitFor()

@@ -9,7 +9,7 @@ import { makeSession } from "@corral/testing/hub/Teams"
 import { PIXEL } from "@corral/testing/hub/Uploads"
 import { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
-import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
 
 type SignedIn = Awaited<ReturnType<Joined["hub"]["people"]["signIn"]>>
 
@@ -130,6 +130,13 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     assert.match(await field(page).inputValue(), /^a+yes and no$/)
     const focused = await page.evaluate("document.activeElement?.tagName")
     assert.strictEqual(focused, "TEXTAREA")
+    assert.isFalse(existsSync(join(joined.edge.workspace, "focus.txt")))
+
+    // Its answer is the page's one primary action.
+    assert.deepStrictEqual(await primaryActions(page), ["Allow once"])
+    // No field has the focus: the keys of the card work on the whole page, and each moves the focus only.
+    await field(page).evaluate("document.activeElement.blur()")
+    while ((await page.locator("[data-key=d]:focus").count()) === 0) await page.keyboard.press("d")
     assert.isFalse(existsSync(join(joined.edge.workspace, "focus.txt")))
 
     await card.focus()

@@ -93,3 +93,18 @@ export const seriousOf = async (
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`)
 }
+
+/** Texts of the visible buttons that look primary. A button that another action makes plain is not one of them. */
+export const primaryActions = (page: Page): Promise<ReadonlyArray<string>> =>
+  page.locator(".button.primary:visible").evaluateAll((buttons) => {
+    const [accent = ""] = buttons.flatMap(({ ownerDocument }) => {
+      const probe = ownerDocument.body.appendChild(ownerDocument.createElement("i"))
+      probe.className = "button primary"
+      const { backgroundColor } = getComputedStyle(probe)
+      probe.remove()
+      return [backgroundColor]
+    })
+    return buttons
+      .filter((button) => getComputedStyle(button).backgroundColor === accent)
+      .map((button) => (button.querySelector("span") ?? button).textContent ?? "")
+  })

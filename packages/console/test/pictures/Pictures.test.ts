@@ -89,16 +89,32 @@ describe.skipIf(!hasChromium || !picturing)("pictures of the console", { timeout
     await add("Please name them `sundayHours` and `weekdayHours`.")
     for (const key of ["j", "j", "j", "c"]) await page.keyboard.press(key)
     await add("Is 14:00 the last entry, or does the shop close then?")
+    // A pointer over a line shows its button.
+    await page.mouse.move(0, 0)
+  }
+
+  /** The agent of the shop, as a user has chosen it before. */
+  const choose = async (page: Page): Promise<void> => {
+    const { deviceId, owner, projectId } = shop.joined
+    const choice = { projectId, targetId: deviceId, workspace: "shop", agentId: "acp:example", mode: "ask" }
+    await page.evaluate(
+      ([key, text]) => localStorage.setItem(String(key), String(text)),
+      [`corral.start.${owner.userId}`, JSON.stringify(choice)]
+    )
+    await page.reload()
+    await page.getByText("npm version minor").first().waitFor()
+    await page.getByText("npm test").first().waitFor()
   }
 
   it.each(Object.keys(looks) as ReadonlyArray<keyof typeof looks>)("shows six screens: %s", async (look) => {
     const options = looks[look]
-    await take(`home-${look}`, "/", options, /npm version minor/)
+    await take(`home-${look}`, "/", options, /npm version minor/, choose)
     await take(`thread-${look}`, `/sessions/${sessions.running}`, options, /Running npm test/)
     await take(`approval-${look}`, `/sessions/${sessions.release}`, options, "Allow once")
     const review = `/sessions/${sessions.fixed}?panel=changes`
     await take(`review-${look}`, review, options, /hoursOn/, comment)
     await take(`palette-${look}`, "/", options, /npm version minor/, async (page) => {
+      await choose(page)
       await page.keyboard.press("Control+k")
       await page.getByRole("combobox").last().fill("hours")
       await page.getByText("In threads").waitFor()
@@ -107,7 +123,7 @@ describe.skipIf(!hasChromium || !picturing)("pictures of the console", { timeout
   })
 
   it("shows six screens in Chinese", async () => {
-    await take("home-zh", "/", chinese, /npm version minor/)
+    await take("home-zh", "/", chinese, /npm version minor/, choose)
     await take("thread-zh", `/sessions/${sessions.running}`, chinese, /npm test/)
     await take("approval-zh", `/sessions/${sessions.release}`, chinese, "允许一次")
     await take("review-zh", `/sessions/${sessions.fixed}?panel=changes`, chinese, /hoursOn/, comment)
