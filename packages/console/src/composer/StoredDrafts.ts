@@ -5,6 +5,7 @@
  */
 import type { Attachment } from "@corral/domain/session/Attachment"
 import { MAX_ATTACHMENTS } from "@corral/domain/session/AttachmentRules"
+import { type AccountArea, accountStorage } from "../api/AccountStorage.ts"
 
 /** Longest text of a message, in UTF-16 units. */
 export const MAX_TEXT_LENGTH = 262_144
@@ -25,7 +26,6 @@ export interface StoredDraft {
   readonly files: ReadonlyArray<StoredFile>
 }
 
-type DraftStorage = Pick<Storage, "getItem" | "key" | "length" | "removeItem" | "setItem">
 type Fields = Readonly<Record<string, unknown>>
 
 const isRecord = (value: unknown): value is Fields => typeof value === "object" && value !== null
@@ -45,7 +45,7 @@ const parse = (stored: string | null): Fields => {
   }
 }
 
-const deleteOldest = (storage: DraftStorage): void => {
+const deleteOldest = (storage: AccountArea): void => {
   const keys = Array.from({ length: storage.length }, (_, i) => storage.key(i) ?? "")
   const drafts = keys
     .filter((key) => key.startsWith(PREFIX))
@@ -54,7 +54,7 @@ const deleteOldest = (storage: DraftStorage): void => {
 }
 
 /** The stored draft, or an empty one. */
-export const readDraft = (name: string, now: number, storage: DraftStorage = localStorage): StoredDraft => {
+export const readDraft = (name: string, now: number, storage: AccountArea = accountStorage): StoredDraft => {
   const { files, text } = parse(storage.getItem(PREFIX + name))
   return {
     text: typeof text === "string" ? text.slice(0, MAX_TEXT_LENGTH) : "",
@@ -70,7 +70,7 @@ export const storeDraft = (
   name: string,
   { files, text }: StoredDraft,
   now: number,
-  storage: DraftStorage = localStorage
+  storage: AccountArea = accountStorage
 ): void => {
   if (text.trim() === "" && files.length === 0) return storage.removeItem(PREFIX + name)
   try {

@@ -2,6 +2,7 @@
  * Time of the last visit of the home page in this browser. A visit continues until the page was not open for half an hour.
  */
 import { useEffect, useState } from "react"
+import { accountStorage } from "../api/AccountStorage.ts"
 import { useCurrentUser } from "../api/CurrentUser.ts"
 
 /** Time without the page that ends a visit. */
@@ -26,7 +27,7 @@ export const visitAt = (stored: Visit | undefined, now: number): Visit => {
 
 const read = (key: string): Visit | undefined => {
   try {
-    const { seen, since } = JSON.parse(localStorage.getItem(key) ?? "{}")
+    const { seen, since } = JSON.parse(accountStorage.getItem(key) ?? "{}")
     return typeof seen === "number" && typeof since === "number" ? { seen, since } : undefined
   } catch {
     return undefined
@@ -38,7 +39,7 @@ export const useLastVisit = (): number => {
   const key = `corral.visit.${useCurrentUser().user.id}`
   const [{ since }] = useState(() => visitAt(read(key), Date.now()))
   useEffect(() => {
-    const remember = () => localStorage.setItem(key, JSON.stringify({ since, seen: Date.now() }))
+    const remember = () => accountStorage.setItem(key, JSON.stringify({ since, seen: Date.now() }))
     remember()
     const timer = setInterval(remember, REMEMBER_MS)
     return () => clearInterval(timer)

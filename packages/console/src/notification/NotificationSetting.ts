@@ -1,5 +1,6 @@
 /** Whether this browser shows notifications: the user's choice, which asks for the permission, and the browser's. */
 import { useState } from "react"
+import { accountStorage } from "../api/AccountStorage.ts"
 import { useStoredText } from "../ui/StoredText.ts"
 
 /** `blocked`: the browser refuses, and only its own settings can change that. */
@@ -22,7 +23,7 @@ export interface NotificationSetting {
 }
 
 export const useNotificationSetting = (): NotificationSetting => {
-  const [stored, store] = useStoredText(NOTIFICATIONS)
+  const [stored, store] = useStoredText(NOTIFICATIONS, accountStorage)
   // The permission is read again after the browser has asked.
   const [, setAnswers] = useState(0)
   return {

@@ -1,5 +1,6 @@
 /** Tabs of the console in this browser: whether one is visible, and which of them shows a notification. Web Locks order them. */
 import { useEffect } from "react"
+import { accountStorage } from "../api/AccountStorage.ts"
 import { withClaim } from "./NotificationDecision.ts"
 
 const VISIBLE = "corral.visible"
@@ -35,8 +36,8 @@ export const isAnyTabVisible = async (): Promise<boolean> => {
 /** Whether this tab is the first to claim the key. */
 export const claimNotification = async (key: string): Promise<boolean> => {
   const claim = (): boolean => {
-    const claims = withClaim(localStorage.getItem(CLAIMS), key)
-    if (claims !== undefined) localStorage.setItem(CLAIMS, claims)
+    const claims = withClaim(accountStorage.getItem(CLAIMS), key)
+    if (claims !== undefined) accountStorage.setItem(CLAIMS, claims)
     return claims !== undefined
   }
   // Insecure pages have no locks, and no notifications either.

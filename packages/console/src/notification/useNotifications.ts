@@ -6,6 +6,7 @@ import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import { useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useRef } from "react"
+import { accountStorage } from "../api/AccountStorage.ts"
 import { useCurrentUser } from "../api/CurrentUser.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -17,7 +18,7 @@ import { NOTIFICATIONS, notificationState } from "./NotificationSetting.ts"
 
 const openedAt = Date.now()
 
-const isOn = (): boolean => notificationState(localStorage.getItem(NOTIFICATIONS)) === "on"
+const isOn = (): boolean => notificationState(accountStorage.getItem(NOTIFICATIONS)) === "on"
 
 /** Shown notifications of this tab, and the changes that it has noticed. */
 interface Noticed {

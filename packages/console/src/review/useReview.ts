@@ -1,8 +1,9 @@
 /** The review of a run, as it changes in this tab and in others. */
 import { useCallback, useEffect, useSyncExternalStore } from "react"
+import { accountStorage } from "../api/AccountStorage.ts"
 import { ReviewStore, type StoredReview } from "./ReviewStore.ts"
 
-export const reviewStore = new ReviewStore(localStorage)
+export const reviewStore = new ReviewStore(accountStorage)
 
 export const useReview = (runId: string): StoredReview => {
   useEffect(() => {

@@ -1,6 +1,7 @@
 /** Pinned sessions of the user, stored in this browser. The last pinned one is first. */
 import type { SessionId } from "@corral/domain/identity/Ids"
 import { useMemo } from "react"
+import { accountStorage } from "../api/AccountStorage.ts"
 import { useCurrentUser } from "../api/CurrentUser.ts"
 import { useStoredText } from "../ui/StoredText.ts"
 
@@ -24,7 +25,7 @@ export interface Pins {
 
 export const usePins = (): Pins => {
   const { user } = useCurrentUser()
-  const [text, store] = useStoredText(`corral.pins.${user.id}`)
+  const [text, store] = useStoredText(`corral.pins.${user.id}`, accountStorage)
   return useMemo(() => {
     const ids = pinsOf(text)
     return {

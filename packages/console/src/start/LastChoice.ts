@@ -1,4 +1,5 @@
 /** The last choice of a user for new work, in this browser. Readers validate it against what is offered. */
+import { accountStorage } from "../api/AccountStorage.ts"
 import type { StartWish } from "./Offer.ts"
 
 const PARTS = ["projectId", "targetId", "workspace", "agentId", "mode"] as const satisfies ReadonlyArray<
@@ -9,7 +10,7 @@ const keyOf = (userId: string): string => `corral.start.${userId}`
 
 export const readLastChoice = (
   userId: string,
-  storage: Pick<Storage, "getItem"> = localStorage
+  storage: Pick<Storage, "getItem"> = accountStorage
 ): StartWish => {
   try {
     const stored: unknown = JSON.parse(storage.getItem(keyOf(userId)) ?? "{}")
@@ -27,7 +28,7 @@ export const readLastChoice = (
 export const storeLastChoice = (
   userId: string,
   choice: StartWish,
-  storage: Pick<Storage, "setItem"> = localStorage
+  storage: Pick<Storage, "setItem"> = accountStorage
 ): void => {
   try {
     storage.setItem(keyOf(userId), JSON.stringify(choice))

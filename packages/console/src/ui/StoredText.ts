@@ -13,13 +13,18 @@ const subscribe = (listener: () => void) => {
   }
 }
 
-export const writeStoredText = (key: string, text: string): void => {
-  localStorage.setItem(key, text)
-  for (const listener of listeners) listener()
-}
-
 /** The text, `null` if there is none, and its setter. */
-export const useStoredText = (key: string): readonly [string | null, (text: string) => void] => {
-  const text = useSyncExternalStore(subscribe, () => localStorage.getItem(key))
-  return [text, useCallback((next: string) => writeStoredText(key, next), [key])]
+export const useStoredText = (
+  key: string,
+  storage: Pick<Storage, "getItem" | "setItem"> = localStorage
+): readonly [string | null, (text: string) => void] => {
+  const text = useSyncExternalStore(subscribe, () => storage.getItem(key))
+  const store = useCallback(
+    (next: string) => {
+      storage.setItem(key, next)
+      for (const listener of listeners) listener()
+    },
+    [key, storage]
+  )
+  return [text, store]
 }

@@ -1,33 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Attachment } from "@corral/domain/session/Attachment"
 import { MAX_TEXT_LENGTH, readDraft, storeDraft } from "../../src/composer/StoredDrafts.ts"
-
-/** A storage of a browser with place for that many characters. */
-class MemoryStorage {
-  readonly entries = new Map<string, string>()
-  private readonly capacity: number
-
-  constructor(capacity = Number.POSITIVE_INFINITY) {
-    this.capacity = capacity
-  }
-
-  get length(): number {
-    return this.entries.size
-  }
-  key(index: number): string | null {
-    return [...this.entries.keys()][index] ?? null
-  }
-  getItem(key: string): string | null {
-    return this.entries.get(key) ?? null
-  }
-  removeItem(key: string): void {
-    this.entries.delete(key)
-  }
-  setItem(key: string, value: string): void {
-    if (value.length > this.capacity) throw new Error("QuotaExceededError")
-    this.entries.set(key, value)
-  }
-}
+import { MemoryStorage } from "../harness/MemoryStorage.ts"
 
 // The draft reads no other fields.
 const attachment = { id: "att_1", name: "a.txt", mediaType: "text/plain", bytes: 3 } as unknown as Attachment

@@ -5,6 +5,7 @@ import type { BrowserContextOptions, Page } from "playwright-core"
 import { Joined } from "@corral/testing/stack/Joined"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { makeSession } from "@corral/testing/hub/Teams"
+import { until } from "@corral/testing/time/Until"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { faultsOf, measured, measuring } from "../harness/faults.ts"
 
@@ -53,6 +54,52 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.getByRole("link", { name: "Sign in" }).waitFor()
     await page.reload()
     await page.getByRole("link", { name: "Sign in" }).waitFor()
+    await closing(page)
+  })
+
+  it("leaves nothing of an account to the next one: after a sign-out, in other tabs, and after an expired sign-in", async () => {
+    const page = await at("/")
+    const stored = (of: Page) => of.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
+    const untilStored = (of: Page, text: string) =>
+      until(
+        async () => String(await stored(of)).includes(text) || undefined,
+        `"${text}" in the storage`,
+        10_000
+      )
+    const field = (of: Page) => of.getByRole("textbox", { name: "Message" })
+    const untilField = (of: Page, text: string) =>
+      until(
+        async () => (await field(of).inputValue()) === text || undefined,
+        `"${text}" in the field`,
+        10_000
+      )
+    const signInAs = async (person: string) =>
+      browser.signIn(page, joined.front.url, (await joined.hub.people.signIn(person, "web")).token)
+
+    await signInAs("owner")
+    await page.reload()
+    await field(page).fill("a secret of the owner")
+    await untilStored(page, "a secret of the owner")
+    const other = await page.context().newPage()
+    await other.goto("/")
+    await untilField(other, "a secret of the owner")
+    await field(other).fill("another secret of the owner")
+    await page.getByRole("button", { name: "owner", exact: true }).click()
+    await page.getByRole("menuitem", { name: "Sign out" }).click()
+    await page.getByRole("link", { name: "Sign in" }).waitFor()
+    await other.getByRole("link", { name: "Sign in" }).waitFor()
+    assert.notInclude(await stored(page), "secret")
+
+    await signInAs("mate")
+    await page.goto("/")
+    await field(page).fill("a secret of the mate")
+    await untilStored(page, "a secret of the mate")
+    // Another account signs in without a sign-out of the earlier one.
+    await signInAs("owner")
+    await other.goto("/")
+    await untilField(other, "")
+    await untilField(page, "")
+    assert.notInclude(await stored(page), "secret")
     await closing(page)
   })
 

@@ -54,19 +54,24 @@ export class ConsoleBrowser {
   /** Opens a page with this sign-in. */
   async page(hub: string, token: string, target: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ locale: "en", baseURL: hub, ...options })
-    const cookie = { domain: new URL(hub).hostname, path: "/", secure: true, sameSite: "Lax" } as const
-    await context.addCookies([
-      { ...cookie, name: "__Host-corral", value: token, httpOnly: true },
-      { ...cookie, name: "__Host-corral-csrf", value: csrfOf(token) }
-    ])
     const page = await context.newPage()
     page.on("pageerror", (error) => this.complaints.push(error.message))
     page.on("console", (message) => {
       if (/Content Security Policy|Content-Security-Policy/i.test(message.text()))
         this.complaints.push(message.text())
     })
+    await this.signIn(page, hub, token)
     await page.goto(target)
     return page
+  }
+
+  /** Replaces the sign-in of the page's browser, as a sign-in in another tab does. */
+  async signIn(page: Page, hub: string, token: string): Promise<void> {
+    const cookie = { domain: new URL(hub).hostname, path: "/", secure: true, sameSite: "Lax" } as const
+    await page.context().addCookies([
+      { ...cookie, name: "__Host-corral", value: token, httpOnly: true },
+      { ...cookie, name: "__Host-corral-csrf", value: csrfOf(token) }
+    ])
   }
 
   close(): Promise<void> {
