@@ -3,11 +3,12 @@
  * height.
  */
 import { Outlet, useNavigate } from "@tanstack/react-router"
-import { lazy, Suspense, useEffect, useState } from "react"
+import { lazy, Suspense, useCallback, useEffect, useState } from "react"
 import { useChangeFeed } from "../api/ChangeFeed.ts"
 import { useShortcuts } from "../keys/useShortcuts.ts"
 import { useNotifications } from "../notification/useNotifications.ts"
 import { useMessages } from "../text/Language.tsx"
+import { OpenPalette } from "../palette/OpenPalette.ts"
 import { useMedia, withoutSidebar } from "../ui/useMedia.ts"
 import { ConnectionBanner } from "./ConnectionBanner.tsx"
 import { PendingAnnouncement } from "./PendingAnnouncement.tsx"
@@ -27,12 +28,12 @@ type Overlay = keyof typeof loaders
 const useOverlays = () => {
   const [overlay, setOverlay] = useState<Overlay>()
   const [loaded, setLoaded] = useState<ReadonlySet<Overlay>>(new Set())
-  const close = (closed: Overlay) => setOverlay((current) => (current === closed ? undefined : current))
-  return {
-    overlay,
-    loaded,
-    close,
-    open: async (next: Overlay): Promise<void> => {
+  const close = useCallback(
+    (closed: Overlay) => setOverlay((current) => (current === closed ? undefined : current)),
+    []
+  )
+  const open = useCallback(
+    async (next: Overlay): Promise<void> => {
       setOverlay(next)
       try {
         await loaders[next]()
@@ -40,8 +41,10 @@ const useOverlays = () => {
       } catch {
         close(next)
       }
-    }
-  }
+    },
+    [close]
+  )
+  return { overlay, loaded, close, open }
 }
 
 export const Shell = () => {
@@ -56,7 +59,7 @@ export const Shell = () => {
     if (shortcut === "newSession") void navigate({ to: "/start" })
     else void open(shortcut)
   })
-  const search = () => void open("palette")
+  const search = useCallback(() => void open("palette"), [open])
   // The first letters of a query come right after the keys that open the palette.
   useEffect(() => {
     const idle = globalThis.requestIdleCallback?.(() => void loadPalette().catch(() => undefined))
@@ -74,7 +77,9 @@ export const Shell = () => {
         <ConnectionBanner live={live} />
         <PendingAnnouncement />
         <main id="content" tabIndex={-1} data-scroll-restoration-id="content">
-          <Outlet />
+          <OpenPalette value={search}>
+            <Outlet />
+          </OpenPalette>
         </main>
       </div>
       <Suspense>

@@ -1,11 +1,13 @@
 /**
  * Frame of a thread: a header of one line, the scroller, the dock below it, and a panel beside it. On narrow screens the panel is a sheet.
  *
- * The frame fills the height of the window; only the thread and the panel scroll.
+ * The frame fills the height of the window; only the thread and the panel scroll. On phones its header has the way back and the search: the
+ * bar of the app is not shown.
  */
 import { Dialog } from "@base-ui/react/dialog"
 import { Link } from "@tanstack/react-router"
-import type { ReactNode } from "react"
+import { type ReactNode, useContext } from "react"
+import { OpenPalette } from "../palette/OpenPalette.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { usePageHeading } from "../ui/PageFrame.tsx"
@@ -32,6 +34,7 @@ export const ThreadFrame = ({ banner, children, dock, head, onClosePanel, panel,
   const heading = usePageHeading(title)
   const isNarrow = useMedia(withoutPanel)
   const isPhone = useMedia(phone)
+  const search = useContext(OpenPalette)
   const hasPanel = panel !== undefined
   return (
     <div className={hasPanel && !isNarrow ? "thread-page thread-page-split" : "thread-page"}>
@@ -45,6 +48,11 @@ export const ThreadFrame = ({ banner, children, dock, head, onClosePanel, panel,
           <h1 ref={heading} tabIndex={-1} title={title}>
             {title}
           </h1>
+          {isPhone && (
+            <button type="button" className="icon-button" aria-label={messages.search} onClick={search}>
+              <Icon name="search" size={18} />
+            </button>
+          )}
           {head}
         </header>
         {banner}

@@ -393,8 +393,21 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     await sheet.getByRole("link", { name: /Calendar/ }).tap()
     await page.getByRole("heading", { level: 1, name: "Calendar" }).waitFor()
     await sheet.waitFor({ state: "detached" })
+    await page.getByRole("button", { name: "Search and commands" }).tap()
+    const palette = page.getByRole("dialog", { name: "Search and commands" })
+    await palette.getByRole("combobox").fill("Fix opening")
+    await palette
+      .getByRole("option", { name: /Fix opening hours/ })
+      .first()
+      .tap()
+    await page.getByRole("heading", { level: 1, name: "Fix opening hours" }).waitFor()
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 640 })
+      await page.getByRole("button", { name: "Search and commands" }).waitFor()
+      assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth"), width)
+      assert.deepStrictEqual(await seriousOf(page), [])
+    }
     await page.goto("/devices")
-    await page.setViewportSize({ width: 320, height: 640 })
     await page.getByRole("button", { name: "Search and commands" }).tap()
     const box = await page.getByRole("dialog", { name: "Search and commands" }).boundingBox()
     assert.deepStrictEqual([box?.x, box?.width, box?.height], [0, 320, 640])
