@@ -1,5 +1,5 @@
 /** The composer of a session and of the home page, and the queue of messages, in a real browser with a real Hub and a real Edge. */
-import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
+import { afterEach, assert, describe, it } from "@effect/vitest"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
@@ -7,9 +7,10 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { BrowserContextOptions, Page } from "playwright-core"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
-import { Joined } from "@corral/testing/stack/Joined"
+import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
-import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 
 interface List<A> {
   readonly items: ReadonlyArray<A>
@@ -42,14 +43,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string
-  beforeAll(async () => {
-    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
-    token = (await joined.hub.people.signIn("owner", "web")).token
-  }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await joined?.remove()
-  })
+  withJoinedConsole((opened) => ({ joined, browser, token } = opened))
 
   // Runs that wait for input hold the workspace of the next test.
   afterEach(async () => {
@@ -62,10 +56,6 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     const page = await browser.page(joined.front.url, as, target, options)
     page.setDefaultTimeout(20_000)
     return page
-  }
-  const closing = async (page: Page): Promise<void> => {
-    await page.context().close()
-    assert.deepStrictEqual(browser.complaints, [])
   }
   const sessions = async () =>
     (await joined.owner.ask<List<Session>>("GET", "/client/sessions?limit=200")).body.items
@@ -127,7 +117,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await chip(page, /^Mode: Plan/).waitFor()
     await chip(page, /^Agent: Scripted/).waitFor()
     assert.strictEqual(await field(page).inputValue(), "")
-    await closing(page)
+    await browser.end(page)
   })
 
   it("opens with the choices of a link to /start, and focuses the field", async () => {
@@ -137,7 +127,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     const { id } = await makeSession(joined.owner, { id: joined.projectId }, "Linked")
     await page.goto(`/start?sessionId=${id}`)
     await page.waitForURL(`**/sessions/${id}`)
-    await closing(page)
+    await browser.end(page)
   })
 
   it("breaks a line with Shift and Enter, keeps the draft over a reload, and deletes it when sent", async () => {
@@ -162,7 +152,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await page.reload()
     await field(page).waitFor()
     assert.strictEqual(await field(page).inputValue(), "")
-    await closing(page)
+    await browser.end(page)
   })
 
   it("sends nothing with the Enter of an input method, in the order of Chromium and of Safari", async () => {
@@ -188,7 +178,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await page.waitForFunction((since) => performance.now() - since > 100, now)
     await field(page).press("Control+Enter")
     await messageWith(sessionIdOf(page), ({ text }) => text.includes("你好"))
-    await closing(page)
+    await browser.end(page)
   })
 
   it("queues while the agent works; edits, withdraws and sends now", async () => {
@@ -233,7 +223,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     )
     assert.isDefined(sent.delivery?.runId)
     await page.getByRole("button", { name: "Send", exact: true }).waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("sends to the run in progress with Control and Enter", async () => {
@@ -245,7 +235,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
       ({ delivery, text, when }) =>
         text === "further input" && when === "now" && delivery?.state === "delivered"
     )
-    await closing(page)
+    await browser.end(page)
   })
 
   it("stops the agent with Escape, pressed twice", async () => {
@@ -262,7 +252,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     const { runId } = await messageWith(sessionIdOf(page), (message) => message.outcome !== undefined)
     assert.isDefined(runId)
     assert.strictEqual((await joined.runWith(runId, () => true)).state, "cancelled")
-    await closing(page)
+    await browser.end(page)
   })
 
   it("uploads a pasted image and a long text, and shows them with the message", async () => {
@@ -302,7 +292,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await page.waitForFunction(
       () => (document.querySelector<HTMLImageElement>("img[alt='shot.png']")?.naturalWidth ?? 0) > 0
     )
-    await closing(page)
+    await browser.end(page)
   })
 
   it("says why a file can't be sent, and sends nothing until it is removed", async () => {
@@ -319,7 +309,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await page.getByText("Too big. Send at most 20 MB.").waitFor()
     await page.getByRole("button", { name: "Remove big.txt" }).click()
     assert.isTrue(await page.getByRole("button", { name: "Send", exact: true }).isEnabled())
-    await closing(page)
+    await browser.end(page)
   })
 
   it("completes files of the workspace, folder by folder", async () => {
@@ -348,7 +338,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await page.keyboard.press("Escape")
     await list.waitFor({ state: "detached" })
     assert.strictEqual(await field(page).inputValue(), "/say see @src/deep/Reader.ts @")
-    await closing(page)
+    await browser.end(page)
   })
 
   it("sends a note, another mode and another agent", async () => {
@@ -373,7 +363,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await chip(page, /^Agent: Scripted/).waitFor()
     const { body } = await joined.owner.ask<Session>("GET", `/client/sessions/${id}`)
     assert.strictEqual(body.agents.length, 2)
-    await closing(page)
+    await browser.end(page)
   })
 
   it("has no field for viewers and in a session that is read-only", async () => {
@@ -387,12 +377,12 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     const page = await at(`/sessions/${id}`, {}, viewerToken)
     await page.getByText("Viewers of this project can't write.").waitFor()
     assert.strictEqual(await field(page).count(), 0)
-    await closing(page)
+    await browser.end(page)
     await joined.owner.ask("PATCH", `/client/sessions/${id}`, { body: { state: "archived" } })
     const archived = await at(`/sessions/${id}`)
     await archived.getByText("This session is read-only. Reopen it to write.").waitFor()
     assert.strictEqual(await field(archived).count(), 0)
-    await closing(archived)
+    await browser.end(archived)
   })
 
   it("breaks the line with Enter on a touch screen, with text of at least 16 px", async () => {
@@ -408,7 +398,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     assert.isAtLeast(size, 16)
     await page.getByRole("button", { name: "Send", exact: true }).click()
     await messageWith(sessionIdOf(page), ({ text }) => text.startsWith("/say touch"))
-    await closing(page)
+    await browser.end(page)
   })
 
   it("decides a request of low or medium risk on the home page, and leads to one of high risk", async () => {
@@ -431,7 +421,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await high.getByRole("link", { name: "Review" }).click()
     await page.waitForURL(/\/(runs|sessions)\//)
     await joined.owner.ask("POST", `/client/runs/${risky}/cancel`)
-    await closing(page)
+    await browser.end(page)
   })
 
   it("completes the first steps of a new user without a reload", async () => {
@@ -463,7 +453,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await steps.filter({ hasText: "Link a workspace" }).getByText("done").waitFor()
     await field(page).press("Enter")
     await page.waitForURL(/\/sessions\/ses_/)
-    await closing(page)
+    await browser.end(page)
   })
 
   // Last, because it stops the device.
@@ -488,6 +478,6 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await page.goto(`/start?projectId=${joined.projectId}`)
     await chip(page, /^Workspace: laptop/).waitFor()
     await page.getByText("laptop is offline. The message waits until the device is back.").waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 })

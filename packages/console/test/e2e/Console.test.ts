@@ -1,12 +1,13 @@
 /** Pages of the console in a real browser, with a real Hub and a real Edge. */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { newPrivateKey, publicKeyOf } from "@corral/edge/link/DeviceKey"
 import type { BrowserContextOptions, Page } from "playwright-core"
-import { Joined } from "@corral/testing/stack/Joined"
+import type { Joined } from "@corral/testing/stack/Joined"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { makeSession } from "@corral/testing/hub/Teams"
 import { until } from "@corral/testing/time/Until"
-import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 import { faultsOf, measured, measuring } from "../harness/faults.ts"
 
 const phone = { width: 390, height: 844 }
@@ -15,25 +16,13 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string
-  beforeAll(async () => {
-    ;[joined, browser] = await Promise.all([
-      Joined.open({ hubEnv: { CORRAL_HUB_DEV_SIGN_IN: "1" } }),
-      ConsoleBrowser.open()
-    ])
-    token = (await joined.hub.people.signIn("owner", "web")).token
-  }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await joined?.remove()
+  withJoinedConsole((opened) => ({ joined, browser, token } = opened), {
+    hubEnv: { CORRAL_HUB_DEV_SIGN_IN: "1" }
   })
 
   const at = (target: string, options: BrowserContextOptions = {}): Promise<Page> =>
     browser.page(joined.front.url, token, target, options)
   const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name })
-  const closing = async (page: Page): Promise<void> => {
-    await page.context().close()
-    assert.deepStrictEqual(browser.complaints, [])
-  }
 
   it("signs in by the identity provider, returns to the requested page, and signs out", async () => {
     // An expired sign-in.
@@ -54,7 +43,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.getByRole("link", { name: "Sign in" }).waitFor()
     await page.reload()
     await page.getByRole("link", { name: "Sign in" }).waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("leaves nothing of an account to the next one: after a sign-out, in other tabs, and after an expired sign-in", async () => {
@@ -100,7 +89,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await untilField(other, "")
     await untilField(page, "")
     assert.notInclude(await stored(page), "secret")
-    await closing(page)
+    await browser.end(page)
   })
 
   it("creates a project, a session and a message by keyboard", async () => {
@@ -136,7 +125,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.keyboard.type("<b>hello</b> there")
     await page.keyboard.press("Enter")
     await page.getByRole("log").getByText("<b>hello</b> there").waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("focuses the first field of a dialog before the next key, and returns the focus", async () => {
@@ -157,7 +146,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.keyboard.press("Escape")
     await page.getByRole("dialog", { name: "New project" }).waitFor({ state: "hidden" })
     await page.waitForFunction(() => document.activeElement?.textContent === "New project")
-    await closing(page)
+    await browser.end(page)
   })
 
   it("shows how to add a device and when it has joined", async () => {
@@ -188,7 +177,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.getByRole("menuitem", { name: "Revoke" }).click()
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click()
     await row.getByText("revoked").waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("starts a session, lists its run and shows its pending approval", async () => {
@@ -222,8 +211,8 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await other.getByLabel("State").selectOption("failed")
     await other.getByText("No runs yet.").waitFor()
     assert.include(other.url(), "state=failed")
-    await closing(other)
-    await closing(page)
+    await browser.end(other)
+    await browser.end(page)
   })
 
   it("shows and verifies the audit log, and shows a new API key once", async () => {
@@ -243,7 +232,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.getByRole("button", { name: "Revoke" }).click()
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click()
     await page.getByText("No API keys.").waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("passes axe on each page, light and dark, in both languages, on desktop and phone", async () => {
@@ -295,7 +284,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
         assert.isBelow(shift, 0.1, `${what}\n${moved}`)
         assert.deepStrictEqual(faults, [], what)
       }
-      await closing(page)
+      await browser.end(page)
     }
     await Promise.all(looks.map(look))
   })
@@ -333,7 +322,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     console.info(
       `largest contentful paint on a machine four times as slow: ${(await measured(page)).largest} ms`
     )
-    await closing(page)
+    await browser.end(page)
   })
 
   it("stores the selected theme and language", async () => {
@@ -345,7 +334,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.reload()
     await heading(page, "首页").waitFor()
     assert.strictEqual(await page.locator("html").getAttribute("data-theme"), "dark")
-    await closing(page)
+    await browser.end(page)
   })
 
   // Last, because it stops the device.
@@ -364,6 +353,6 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.getByRole("button", { name: "Cancel task" }).click()
     await page.getByRole("alertdialog").getByRole("button", { name: "Cancel task" }).click()
     await page.getByText("The task ended without a run.").waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 })

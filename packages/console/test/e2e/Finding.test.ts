@@ -1,11 +1,12 @@
 /** Finding things: the sidebar, the palette with search, the board, notifications, and the frame around the pages. */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Session } from "@corral/domain/session/Session"
 import type { BrowserContextOptions, Page } from "playwright-core"
 import { makeSession } from "@corral/testing/hub/Teams"
-import { Joined } from "@corral/testing/stack/Joined"
+import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
-import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 import { daysBack, manySessions, say, sessionWithAgent, turnWith } from "../harness/SessionFixtures.ts"
 
 const phone = { width: 390, height: 844 }
@@ -34,9 +35,8 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
   let token: string
   let hours: Session
   let calendar: Session
+  withJoinedConsole((opened) => ({ joined, browser, token } = opened))
   beforeAll(async () => {
-    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
-    token = (await joined.hub.people.signIn("owner", "web")).token
     hours = await sessionWithAgent(joined, "Fix opening hours")
     await say(joined, hours, "/say The shop handles Sunday hours wrongly.")
     await turnWith(joined, hours, ({ state }) => state === "completed")
@@ -55,19 +55,11 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     )
     await daysBack(joined, hours, 1)
   }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await joined?.remove()
-  })
 
   const at = (target: string, options: BrowserContextOptions = {}): Promise<Page> =>
     browser.page(joined.front.url, token, target, { viewport: desktop, ...options })
   const sidebar = (page: Page) => page.getByRole("navigation", { name: "Sessions" })
   const group = (page: Page, name: string) => sidebar(page).getByRole("list", { name, exact: true })
-  const closing = async (...pages: ReadonlyArray<Page>): Promise<void> => {
-    for (const page of pages) await page.context().close()
-    assert.deepStrictEqual(browser.complaints, [])
-  }
 
   it("groups sessions by day, and finds yesterday's text with the palette, by keyboard", async () => {
     const page = await at("/projects")
@@ -109,7 +101,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     await page.getByRole("heading", { level: 1, name: "Release notes" }).waitFor()
     await page.keyboard.press("Alt+ArrowDown")
     await page.getByRole("heading", { level: 1, name: "Fix opening hours" }).waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("runs commands, returns the focus, and shows the keys, whose letters can be switched off", async () => {
@@ -159,7 +151,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     assert.strictEqual(new URL(page.url()).pathname, "/devices")
     await page.keyboard.press("c")
     await page.waitForURL((url) => url.pathname === "/start")
-    await closing(page)
+    await browser.end(page)
   })
 
   it("pins, renames and archives by keyboard, and lists what is archived", async () => {
@@ -195,7 +187,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     await menuOf("<b>Notes</b>")
     await page.getByRole("menuitem", { name: "Reopen" }).press("Enter")
     await sidebar(page).getByText("No archived sessions.").waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("shows what needs the user, and unread messages as they come and go", async () => {
@@ -222,7 +214,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     await row.click()
     await page.getByRole("heading", { level: 1, name: "Fix opening hours" }).waitFor()
     await row.getByText(/unread/).waitFor({ state: "detached" })
-    await closing(page)
+    await browser.end(page)
   })
 
   it("moves a card over the board as its run continues", async () => {
@@ -281,7 +273,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     await page.getByRole("combobox").fill("parallel.txt")
     await page.getByRole("group", { name: "Changed files" }).getByRole("option").first().click()
     await page.waitForURL(/\/sessions\/ses_\w+\?.*panel=changes/)
-    await closing(page)
+    await browser.end(page)
   })
 
   it("notifies once across hidden tabs, and not while one is visible", async () => {
@@ -335,7 +327,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
       "Done: Nightly build",
       "Needs you: Write night.txt"
     ])
-    await closing(first)
+    await browser.end(first)
   })
 
   it("says since when it has no connection, and that nothing is lost", async () => {
@@ -356,7 +348,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     joined.front.ports = ports
     joined.found()
     await banner.waitFor({ state: "detached", timeout: 30_000 })
-    await closing(page)
+    await browser.end(page)
   })
 
   it("scrolls the page in its frame, and returns to where the reader was", async () => {
@@ -378,7 +370,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     await page.reload()
     await edge.waitFor()
     assert.strictEqual(await edge.getAttribute("aria-valuenow"), "272")
-    await closing(page)
+    await browser.end(page)
   })
 
   it("opens the sidebar as a sheet and the palette on the whole screen of a phone, at 320 px too", async () => {
@@ -419,7 +411,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
       const width = await page.evaluate(() => document.documentElement.scrollWidth)
       assert.isAtMost(width, 320, target)
     }
-    await closing(page)
+    await browser.end(page)
   })
 
   // Last, because its sessions push the others away.
@@ -451,6 +443,6 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     await scroller.evaluate((element) => element.scrollTo(0, 0))
     await sidebar(page).getByRole("link", { name: "Session 1", exact: true }).waitFor()
     assert.include(await page.locator(":focus").innerText(), "Session 2000")
-    await closing(page)
+    await browser.end(page)
   })
 })

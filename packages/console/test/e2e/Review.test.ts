@@ -1,15 +1,16 @@
 /** The side panel in a real browser, with a real Hub and a real Edge: changes as a review, files, previews and the log. */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Session } from "@corral/domain/session/Session"
 import { makeSession } from "@corral/testing/hub/Teams"
-import { Joined } from "@corral/testing/stack/Joined"
+import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { BrowserContextOptions, Page } from "playwright-core"
-import { ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { type ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 
 const desktop = { width: 1_280, height: 800 }
 const phone = { width: 390, height: 844 }
@@ -22,9 +23,8 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
   let token: string
   let session: Session
   let first: RunId
+  withJoinedConsole((opened) => ({ joined, browser, token } = opened))
   beforeAll(async () => {
-    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
-    token = (await joined.hub.people.signIn("owner", "web")).token
     session = await newSession()
     write("hours.js", hours.join("\n"))
     write("before.txt", "the same\ntext\nas before\n")
@@ -47,10 +47,6 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
       assert.strictEqual(created.status, 201, created.text)
     })
   }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await joined?.remove()
-  })
 
   const inWorkspace = (name: string): string => join(joined.edge.workspace, name)
   const write = (name: string, content: string | Buffer): void => {
@@ -123,10 +119,6 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     await page.getByRole("region", { name: /^(Side panel|侧边面板)$/ }).waitFor()
     return page
   }
-  const closing = async (page: Page): Promise<void> => {
-    await page.context().close()
-    assert.deepStrictEqual(browser.complaints, [])
-  }
   const head = (page: Page, path: string) => page.locator(`.file-fold[data-path="${path}"]`)
   const line = (page: Page, name: string | RegExp) => page.getByRole("group", { name })
   const bar = (page: Page) => page.getByRole("region", { name: "Changes", exact: true }).locator(".panel-bar")
@@ -175,7 +167,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     await tree.getByRole("button", { name: /hours\.js/ }).click()
     await page.locator('.file-fold[data-path="hours.js"]:focus').waitFor()
     assert.deepStrictEqual(await seriousOf(page), [])
-    await closing(page)
+    await browser.end(page)
   })
 
   it("reviews by keyboard alone, survives a reload, and sends all comments as one message", async () => {
@@ -259,7 +251,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     const { body } = await joined.edge.client.ask("GET", `/v1/runs/${run.id}`)
     assert.strictEqual((body as HubRun).input.text, expected)
     await joined.owner.ask("POST", `/client/runs/${run.id}/cancel`)
-    await closing(page)
+    await browser.end(page)
   })
 
   it("comments by pointer on a line and on a range, and edits and removes comments", async () => {
@@ -293,7 +285,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     await comment.getByRole("button", { name: "Remove" }).click()
     await comment.waitFor({ state: "detached" })
     await page.getByRole("status").getByText("1 comment, not sent").waitFor({ state: "detached" })
-    await closing(page)
+    await browser.end(page)
   })
 
   it("shows changes side by side where the page is wide, and remembers it", async () => {
@@ -311,7 +303,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     await page.setViewportSize({ width: 1_000, height: 800 })
     await page.locator(".diff-line").first().waitFor()
     assert.strictEqual(await page.getByRole("button", { name: "Side by side" }).count(), 0)
-    await closing(page)
+    await browser.end(page)
   })
 
   it("marks the changes as stale when a turn starts, and keeps comments at their lines", async () => {
@@ -342,7 +334,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     await line(page, "line 2, added: two").waitFor()
     assert.strictEqual(await page.getByRole("article", { name: /^Comment on/ }).count(), 0)
     await page.getByRole("button", { name: "Turn 1" }).waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("loads the changes of a turn in progress again, and a changed file is no longer viewed", async () => {
@@ -383,7 +375,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     await line(page, "line 1, added: rewritten").waitFor()
     await page.getByText("These lines are no longer in the changes.").waitFor()
     await page.getByRole("article", { name: "Comment on line 2" }).getByText("+two").waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("opens 200 files within a second and renders only visible lines", async () => {
@@ -425,7 +417,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
       element.querySelector(".virtual-head")?.getBoundingClientRect().top
     ])
     assert.isAtMost(Math.abs((sticky ?? 0) - (top ?? 0)), 1)
-    await closing(page)
+    await browser.end(page)
   })
 
   it("fills the screen of a phone", async () => {
@@ -439,7 +431,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     assert.deepStrictEqual(await seriousOf(page), [])
     await page.getByRole("button", { name: "Add comment" }).tap()
     await page.getByRole("button", { name: "Send 1 comment" }).waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("shows the log as lines with details and a filter, artifacts and previews", async () => {
@@ -457,7 +449,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     const preview = page.getByRole("region", { name: "Preview: The page" })
     await preview.getByRole("button", { name: "Open preview" }).waitFor()
     assert.deepStrictEqual(await seriousOf(page), [])
-    await closing(page)
+    await browser.end(page)
   })
 
   // Last, because it stops the device.
@@ -478,6 +470,6 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     await joined.online(joined.deviceId, "offline")
     await page.getByRole("button", { name: /^hours\.js/ }).click()
     await page.getByText("laptop is offline. Its files can't be read now.").waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 })

@@ -2,9 +2,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
-import { Joined } from "@corral/testing/stack/Joined"
+import type { Joined } from "@corral/testing/stack/Joined"
 import { makeSession } from "@corral/testing/hub/Teams"
-import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 import { LateAnswers } from "../harness/LateAnswers.ts"
 import { measured, measuring } from "../harness/faults.ts"
 
@@ -24,9 +25,8 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
   let token: string
   const routes = new Map<string, string>()
 
+  withJoinedConsole((opened) => ({ joined, browser, token } = opened))
   beforeAll(async () => {
-    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
-    token = (await joined.hub.people.signIn("owner", "web")).token
     const { owner, projectId } = joined
     const pendingOf = async (text: string) => {
       const { runId, task } = await joined.task({ text })
@@ -82,10 +82,6 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
     }))
       routes.set(name, route)
   }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await joined?.remove()
-  })
 
   const names = [
     "home",

@@ -1,27 +1,21 @@
 /** A run in a real browser, with a real Hub and a real Edge: live events, decisions, cancel, messages and hostile output. */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Task } from "@corral/domain/task/Task"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
-import { Joined } from "@corral/testing/stack/Joined"
+import type { Joined } from "@corral/testing/stack/Joined"
 import { makeSession } from "@corral/testing/hub/Teams"
-import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 
 describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string
-  beforeAll(async () => {
-    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
-    token = (await joined.hub.people.signIn("owner", "web")).token
-  }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await joined?.remove()
-  })
+  withJoinedConsole((opened) => ({ joined, browser, token } = opened))
 
   const run = async (text: string, mode = "ask"): Promise<RunId> => (await joined.task({ text, mode })).runId
   const at = (target: string, options = {}): Promise<Page> =>

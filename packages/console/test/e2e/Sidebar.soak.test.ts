@@ -3,9 +3,10 @@
  *
  * The bound is generous, because the machine is shared; the numbers are in the output.
  */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Joined } from "@corral/testing/stack/Joined"
-import { ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Joined } from "@corral/testing/stack/Joined"
+import { type ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
+import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 import { manySessions } from "../harness/SessionFixtures.ts"
 
 const SESSIONS = 2_000
@@ -30,14 +31,10 @@ const scrollThrough = `new Promise((done) => {
 describe.skipIf(!hasChromium)("the sidebar with 2,000 sessions", { timeout: 240_000 }, () => {
   let joined: Joined
   let browser: ConsoleBrowser
+  withJoinedConsole((opened) => ({ joined, browser } = opened))
   beforeAll(async () => {
-    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
     await manySessions(joined, SESSIONS)
   }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await joined?.remove()
-  })
 
   it("scrolls without a stutter", async () => {
     const { token } = await joined.hub.people.signIn("owner", "web")

@@ -1,5 +1,5 @@
 /** The thread of a session in two real browsers: turns, decisions, queued messages and scrolling, by clicking and typing. */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { existsSync } from "node:fs"
@@ -7,32 +7,26 @@ import { join } from "node:path"
 import type { Page } from "playwright-core"
 import { makeSession } from "@corral/testing/hub/Teams"
 import { PIXEL } from "@corral/testing/hub/Uploads"
-import { Joined } from "@corral/testing/stack/Joined"
+import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
-import { ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
-
-type SignedIn = Awaited<ReturnType<Joined["hub"]["people"]["signIn"]>>
+import { type ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { type WebSignIn, withJoinedConsole } from "../harness/JoinedConsole.ts"
 
 const WORDS = ["one", "two", "three", "four", "five"]
 
 describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
   let joined: Joined
   let browser: ConsoleBrowser
-  let owner: SignedIn
-  let mate: SignedIn
+  let owner: WebSignIn
+  let mate: WebSignIn
+  withJoinedConsole((opened) => ({ joined, browser, owner } = opened))
   beforeAll(async () => {
-    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
-    owner = await joined.hub.people.signIn("owner", "web")
     mate = await joined.hub.people.signIn("mate", "web")
     const added = await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
       body: { userId: mate.userId, role: "member" }
     })
     assert.strictEqual(added.status, 201, added.text)
   }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await joined?.remove()
-  })
 
   /** A session with the scripted agent. */
   const talk = async (title: string, mode = "ask"): Promise<Session> => {
@@ -43,7 +37,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     assert.strictEqual(added.status, 201, added.text)
     return session
   }
-  const open = async ({ id }: Session, { token }: SignedIn, options = {}): Promise<Page> => {
+  const open = async ({ id }: Session, { token }: WebSignIn, options = {}): Promise<Page> => {
     const page = await browser.page(joined.front.url, token, `/sessions/${id}`, options)
     await field(page).waitFor()
     return page
@@ -54,10 +48,6 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
   const say = async (page: Page, text: string): Promise<void> => {
     await field(page).fill(text)
     await field(page).press("Enter")
-  }
-  const closing = async (...pages: ReadonlyArray<Page>): Promise<void> => {
-    for (const page of pages) await page.context().close()
-    assert.deepStrictEqual(browser.complaints, [])
   }
 
   it("has five turns of two people, each an answer and one folded line, in both browsers", async () => {
@@ -91,7 +81,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     const after = await fold.boundingBox()
     assert.approximately(after?.y ?? 0, before?.y ?? -1, 2)
     assert.deepStrictEqual(await seriousOf(first), [])
-    await closing(first, second)
+    await browser.end(first, second)
   })
 
   it("tells both who decided when two people decide at once", async () => {
@@ -115,7 +105,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     await loser.locator(".decided-note").getByText(`by ${winner}`).waitFor()
     await loser.getByRole("button", { name: "Dismiss" }).click()
     await loser.locator(".decided-note").waitFor({ state: "detached" })
-    await closing(first, second)
+    await browser.end(first, second)
   })
 
   it("leaves focus and keys to the text when an approval appears, and returns the focus", async () => {
@@ -149,7 +139,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     await page.locator("textarea:focus").waitFor()
     assert.match(await field(page).inputValue(), /yes and no$/)
     await answers(page).getByText("over", { exact: true }).waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("allows all pending approvals of a kind after it has listed them", async () => {
@@ -171,7 +161,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     assert.strictEqual(await dialog.getByRole("listitem").count(), 3)
     await dialog.getByRole("button", { name: "Allow 3 once" }).click()
     await answers(page).getByText("3 of 3 allowed").waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("queues a message while the agent works, which another person edits and its author takes back", async () => {
@@ -201,7 +191,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     await field(first).press("Control+Enter")
     await answers(second).getByText("over", { exact: true }).waitFor()
     await second.getByText("Sent while it worked").waitFor()
-    await closing(first, second)
+    await browser.end(first, second)
   })
 
   it("is renamed in its menu, which gets the focus back", async () => {
@@ -214,7 +204,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     await page.getByRole("dialog").waitFor({ state: "detached" })
     await page.getByRole("heading", { level: 1, name: "New title" }).waitFor()
     await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "More")
-    await closing(page)
+    await browser.end(page)
   })
 
   it("shows why a turn failed, and sends it again", async () => {
@@ -227,7 +217,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     assert.deepStrictEqual(await seriousOf(page), [])
     await failure.getByRole("button", { name: "Try again" }).click()
     await failure.nth(1).waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("stops following when the reader scrolls up, and says what is new below", async () => {
@@ -257,7 +247,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     assert.isAtMost(await end(), 40)
     await page.getByRole("button", { name: "Stop" }).first().click()
     await page.locator(".turn-state-cancelled").waitFor()
-    await closing(page)
+    await browser.end(page)
   })
 
   it("loads earlier messages above, without moving what is visible", async () => {
@@ -280,7 +270,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     const after = await oldest.boundingBox()
     // The button above has left.
     assert.approximately(after?.y ?? 0, before?.y ?? -1, 4)
-    await closing(page)
+    await browser.end(page)
   })
 
   // Last, because it restarts the Hub and the Edge.
@@ -336,6 +326,6 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
       sent.map(({ delivery }) => `${delivery?.state} ${delivery?.context}`),
       ["delivered new", ...Array.from({ length: 4 }, () => "delivered resumed")]
     )
-    await closing(first, second)
+    await browser.end(first, second)
   })
 })

@@ -6,11 +6,12 @@
  * On two busy shared cores, without a graphics processor, with Hub, Edge and database beside it: at 1,000 a second p50 17 ms, p99 33 ms, 46 ms for
  * a key, 1 MB of heap; at once p50 17 ms, p99 67 ms, 15 MB in all.
  */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import { makeSession } from "@corral/testing/hub/Teams"
-import { Joined } from "@corral/testing/stack/Joined"
-import { ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
+import type { Joined } from "@corral/testing/stack/Joined"
+import { type ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
+import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 
 /** Counts from frame to frame, in the page. */
 const measure = `
@@ -71,14 +72,7 @@ describe.skipIf(!hasChromium)("the thread under load", { timeout: 240_000 }, () 
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string
-  beforeAll(async () => {
-    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
-    token = (await joined.hub.people.signIn("owner", "web")).token
-  }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await joined?.remove()
-  })
+  withJoinedConsole((opened) => ({ joined, browser, token } = opened))
 
   const follow = async (text: string): Promise<Page> => {
     const { runId } = await joined.task({ text })

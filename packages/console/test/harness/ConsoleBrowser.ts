@@ -3,6 +3,7 @@
  *
  * Owns the browser; collects what its pages complain about, refusals of the page's policy above all.
  */
+import { assert } from "@effect/vitest"
 import { csrfOf } from "@corral/hub/signin/SessionToken"
 import { createRequire } from "node:module"
 import { existsSync, readFileSync } from "node:fs"
@@ -72,6 +73,12 @@ export class ConsoleBrowser {
       { ...cookie, name: "__Host-corral", value: token, httpOnly: true },
       { ...cookie, name: "__Host-corral-csrf", value: csrfOf(token) }
     ])
+  }
+
+  /** Closes pages with what belongs to them. Fails if any page has complained. */
+  async end(...pages: ReadonlyArray<Page>): Promise<void> {
+    for (const page of pages) await page.context().close()
+    assert.deepStrictEqual(this.complaints, [])
   }
 
   close(): Promise<void> {
