@@ -1,6 +1,7 @@
 /** Items of the list of changes. */
 import { assert, describe, it } from "@effect/vitest"
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
+import { cpuMillisOf } from "@corral/testing/time/CpuTime"
 import type { LineComment, PlacedComment } from "../../src/review/LineComment.ts"
 import { NEW_COMMENT, type ReviewItem, reviewItems, type ReviewState } from "../../src/review/ReviewItem.ts"
 import type { ReviewFile } from "../../src/review/useChanges.ts"
@@ -123,11 +124,11 @@ describe("reviewItems", () => {
   it("handle 200 files of 400 lines quickly", () => {
     const lines = Array.from({ length: 400 }, (_, nth) => `${nth % 3 === 0 ? "-" : "+"}line ${nth}`)
     const files = Array.from({ length: 200 }, (_, nth) => of(changedFile(`f${nth}.ts`, lines)))
-    const begin = performance.now()
-    assert.strictEqual(reviewItems(files, state()).length, 200 * 402)
-    assert.isBelow(performance.now() - begin, 3_000)
-    const again = performance.now()
-    reviewItems(files, state({ comments: [comment("why?", "f0.ts", 2)] }))
-    assert.isBelow(performance.now() - again, 3_000)
+    const first = cpuMillisOf(() => assert.strictEqual(reviewItems(files, state()).length, 200 * 402))
+    assert.isBelow(first, 3_000)
+    const second = cpuMillisOf(
+      () => void reviewItems(files, state({ comments: [comment("why?", "f0.ts", 2)] }))
+    )
+    assert.isBelow(second, 3_000)
   })
 })

@@ -3,6 +3,7 @@
  * write down their words: nothing may run, and no file may be made, that the reading does not name.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { cpuMillisOf } from "@corral/testing/time/CpuTime"
 import { spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -131,8 +132,7 @@ describe("The classification of a command line", () => {
         ]
       })
     )
-    const millisOf = (line: string): number => {
-      const startedAt = process.cpuUsage()
+    const check = (line: string): void => {
       for (const policy of policies) {
         const assessed = policy.assess(shell(line))
         const verdict = policy.judge(assessed)
@@ -143,10 +143,8 @@ describe("The classification of a command line", () => {
           assert.notStrictEqual(verdict._tag, "Allow")
         }
       }
-      // Of the processor, not of the clock: other programs run beside it.
-      const { system, user } = process.cpuUsage(startedAt)
-      return (system + user) / 1_000
     }
+    const millisOf = (line: string): number => cpuMillisOf(() => check(line))
     let longest = 0
     for (let at = 0; at < HOSTILE; at++) {
       const line = hostileLine(random)
