@@ -34,7 +34,7 @@ interface Example {
   /** Absent where every text is accepted. */
   readonly rejected?: string
   /** Variables that the setting needs. */
-  readonly given?: Environment
+  readonly environment?: Environment
 }
 
 const collector = { CORRAL_OTLP_URL: "https://otlp.example" }
@@ -46,15 +46,19 @@ const feishu = { CORRAL_FEISHU_APP_ID: "cli_1", CORRAL_FEISHU_VERIFICATION_TOKEN
 const slack = { CORRAL_SLACK_APP_ID: "A1", CORRAL_SLACK_SIGNING_SECRET: "word" }
 
 const duration = { accepted: "5000", rejected: "5 seconds" }
-const inFile = (given: Environment = {}): Example => ({ accepted: secretFile, rejected: nowhere, given })
+const inFile = (environment: Environment = {}): Example => ({
+  accepted: secretFile,
+  rejected: nowhere,
+  environment
+})
 
 const telemetry: Readonly<Record<string, Example>> = {
   CORRAL_OTLP_URL: { accepted: "https://otlp.example", rejected: "otlp.example" },
-  CORRAL_OTLP_HEADERS: { accepted: "team=corral", rejected: "no-header", given: collector },
+  CORRAL_OTLP_HEADERS: { accepted: "team=corral", rejected: "no-header", environment: collector },
   CORRAL_OTLP_HEADERS_FILE: {
     accepted: file("headers", "team=corral"),
     rejected: nowhere,
-    given: collector
+    environment: collector
   },
   CORRAL_METRICS_TOKEN: { accepted: TOKEN, rejected: "short" },
   CORRAL_METRICS_TOKEN_FILE: inFile()
@@ -105,21 +109,25 @@ const hub: Readonly<Record<string, Example>> = {
   CORRAL_HUB_DEV_SIGN_IN: { accepted: "1", rejected: "yes" },
   CORRAL_HUB_GATEWAY_TOKEN: { accepted: `${TOKEN},${TOKEN}`, rejected: `${TOKEN},short` },
   CORRAL_HUB_GATEWAY_TOKEN_FILE: inFile(),
-  CORRAL_OIDC_ISSUER: { accepted: "https://other.example", rejected: "http://idp.example", given: provider },
-  CORRAL_OIDC_CLIENT_ID: { accepted: "another", rejected: "é", given: provider },
-  CORRAL_OIDC_CLIENT_SECRET: { accepted: "another", given: provider },
+  CORRAL_OIDC_ISSUER: {
+    accepted: "https://other.example",
+    rejected: "http://idp.example",
+    environment: provider
+  },
+  CORRAL_OIDC_CLIENT_ID: { accepted: "another", rejected: "é", environment: provider },
+  CORRAL_OIDC_CLIENT_SECRET: { accepted: "another", environment: provider },
   CORRAL_OIDC_CLIENT_SECRET_FILE: inFile(client),
-  CORRAL_OIDC_CLIENT_KEY_FILE: { accepted: keyFile, rejected: secretFile, given: client },
-  CORRAL_OIDC_TOKEN_AUTH: { accepted: "client_secret_post", rejected: "digest", given: provider },
-  CORRAL_OIDC_SCOPES: { accepted: "openid", rejected: "email", given: provider },
-  CORRAL_OIDC_CLAIM_NAME: { accepted: "profile.name", rejected: "a name", given: provider },
-  CORRAL_OIDC_CLAIM_EMAIL: { accepted: "mail", rejected: "a mail", given: provider },
-  CORRAL_OIDC_CLAIM_GROUPS: { accepted: "roles", rejected: "a role", given: provider },
-  CORRAL_OIDC_ALLOWED_GROUPS: { accepted: "one, two", given: provider },
-  CORRAL_OIDC_ALLOWED_DOMAINS: { accepted: "Example.com", given: provider },
-  CORRAL_OIDC_CA_FILE: { accepted: certificateFile, rejected: secretFile, given: provider },
-  CORRAL_OIDC_PROMPT: { accepted: "login", rejected: "é", given: provider },
-  CORRAL_OIDC_ACR_VALUES: { accepted: "mfa", rejected: " ", given: provider },
+  CORRAL_OIDC_CLIENT_KEY_FILE: { accepted: keyFile, rejected: secretFile, environment: client },
+  CORRAL_OIDC_TOKEN_AUTH: { accepted: "client_secret_post", rejected: "digest", environment: provider },
+  CORRAL_OIDC_SCOPES: { accepted: "openid", rejected: "email", environment: provider },
+  CORRAL_OIDC_CLAIM_NAME: { accepted: "profile.name", rejected: "a name", environment: provider },
+  CORRAL_OIDC_CLAIM_EMAIL: { accepted: "mail", rejected: "a mail", environment: provider },
+  CORRAL_OIDC_CLAIM_GROUPS: { accepted: "roles", rejected: "a role", environment: provider },
+  CORRAL_OIDC_ALLOWED_GROUPS: { accepted: "one, two", environment: provider },
+  CORRAL_OIDC_ALLOWED_DOMAINS: { accepted: "Example.com", environment: provider },
+  CORRAL_OIDC_CA_FILE: { accepted: certificateFile, rejected: secretFile, environment: provider },
+  CORRAL_OIDC_PROMPT: { accepted: "login", rejected: "é", environment: provider },
+  CORRAL_OIDC_ACR_VALUES: { accepted: "mfa", rejected: " ", environment: provider },
   ...telemetry
 }
 
@@ -130,15 +138,19 @@ const gateway: Readonly<Record<string, Example>> = {
   CORRAL_GATEWAY_DATABASE_CONNECTIONS: { accepted: "5", rejected: "3" },
   CORRAL_GATEWAY_REQUESTS_PER_SECOND: { accepted: "5", rejected: "0" },
   CORRAL_GATEWAY_TRUSTED_PROXIES: { accepted: "10.0.0.0/8", rejected: "10.0.0.0/33" },
-  CORRAL_HUB_URL: { accepted: "https://other.example", rejected: "https://hub.example/", given: gatewayHub },
-  CORRAL_GATEWAY_HUB_TOKEN: { accepted: "another", given: gatewayHub },
+  CORRAL_HUB_URL: {
+    accepted: "https://other.example",
+    rejected: "https://hub.example/",
+    environment: gatewayHub
+  },
+  CORRAL_GATEWAY_HUB_TOKEN: { accepted: "another", environment: gatewayHub },
   CORRAL_GATEWAY_HUB_TOKEN_FILE: inFile({ CORRAL_HUB_URL: "https://hub.example" }),
-  CORRAL_FEISHU_APP_ID: { accepted: "cli_2", rejected: "cli 2", given: feishu },
-  CORRAL_FEISHU_APP_SECRET: { accepted: "another", given: feishu },
+  CORRAL_FEISHU_APP_ID: { accepted: "cli_2", rejected: "cli 2", environment: feishu },
+  CORRAL_FEISHU_APP_SECRET: { accepted: "another", environment: feishu },
   CORRAL_FEISHU_APP_SECRET_FILE: inFile(feishu),
-  CORRAL_FEISHU_ENCRYPT_KEY: { accepted: "another", given: feishu },
+  CORRAL_FEISHU_ENCRYPT_KEY: { accepted: "another", environment: feishu },
   CORRAL_FEISHU_ENCRYPT_KEY_FILE: inFile(feishu),
-  CORRAL_FEISHU_VERIFICATION_TOKEN: { accepted: "another", given: feishu },
+  CORRAL_FEISHU_VERIFICATION_TOKEN: { accepted: "another", environment: feishu },
   CORRAL_FEISHU_VERIFICATION_TOKEN_FILE: inFile({
     CORRAL_FEISHU_APP_ID: "cli_a0123456789abcde",
     CORRAL_FEISHU_APP_SECRET: "word",
@@ -147,24 +159,24 @@ const gateway: Readonly<Record<string, Example>> = {
   CORRAL_FEISHU_CONNECTION: {
     accepted: "long",
     rejected: "socket",
-    given: { ...feishu, CORRAL_FEISHU_APP_ID: "cli_a0123456789abcde", CORRAL_FEISHU_APP_SECRET: "word" }
+    environment: { ...feishu, CORRAL_FEISHU_APP_ID: "cli_a0123456789abcde", CORRAL_FEISHU_APP_SECRET: "word" }
   },
   CORRAL_FEISHU_DOMAIN: {
     accepted: "https://open.larksuite.com",
     rejected: "http://open.feishu.cn",
-    given: feishu
+    environment: feishu
   },
-  CORRAL_FEISHU_TENANTS: { accepted: "t1, t2", given: feishu },
-  CORRAL_FEISHU_BOT_ID: { accepted: "ou_1", rejected: "ou 1", given: feishu },
-  CORRAL_SLACK_APP_ID: { accepted: "A2", rejected: "cli_1", given: slack },
-  CORRAL_SLACK_SIGNING_SECRET: { accepted: "another", given: slack },
+  CORRAL_FEISHU_TENANTS: { accepted: "t1, t2", environment: feishu },
+  CORRAL_FEISHU_BOT_ID: { accepted: "ou_1", rejected: "ou 1", environment: feishu },
+  CORRAL_SLACK_APP_ID: { accepted: "A2", rejected: "cli_1", environment: slack },
+  CORRAL_SLACK_SIGNING_SECRET: { accepted: "another", environment: slack },
   CORRAL_SLACK_SIGNING_SECRET_FILE: inFile({ CORRAL_SLACK_APP_ID: "A1" }),
-  CORRAL_SLACK_BOT_TOKEN: { accepted: "xoxb-1", rejected: "xoxp-1", given: slack },
-  CORRAL_SLACK_BOT_TOKEN_FILE: { accepted: file("bot", "xoxb-1"), rejected: nowhere, given: slack },
-  CORRAL_SLACK_BOT_USER_ID: { accepted: "U1", rejected: "ada", given: slack },
-  CORRAL_SLACK_TEAMS: { accepted: "T1, T2", given: slack },
-  CORRAL_SLACK_LANGUAGE: { accepted: "zh", rejected: "fr", given: slack },
-  CORRAL_SLACK_DOMAIN: { accepted: "https://slack.example", rejected: "slack.example", given: slack },
+  CORRAL_SLACK_BOT_TOKEN: { accepted: "xoxb-1", rejected: "xoxp-1", environment: slack },
+  CORRAL_SLACK_BOT_TOKEN_FILE: { accepted: file("bot", "xoxb-1"), rejected: nowhere, environment: slack },
+  CORRAL_SLACK_BOT_USER_ID: { accepted: "U1", rejected: "ada", environment: slack },
+  CORRAL_SLACK_TEAMS: { accepted: "T1, T2", environment: slack },
+  CORRAL_SLACK_LANGUAGE: { accepted: "zh", rejected: "fr", environment: slack },
+  CORRAL_SLACK_DOMAIN: { accepted: "https://slack.example", rejected: "slack.example", environment: slack },
   ...telemetry
 }
 
@@ -206,8 +218,8 @@ describe.each(services)("Settings of the $name", ({ base, examples, read, table 
     assert.match(variable.doc, /\.$/)
   })
 
-  it.each(Object.entries(examples))("read %s", (name, { accepted, given }) => {
-    const env: Environment = { ...base, ...given }
+  it.each(Object.entries(examples))("read %s", (name, { accepted, environment }) => {
+    const env: Environment = { ...base, ...environment }
     const configured = outcome({ ...env, [name]: accepted })
     assert.isObject(configured)
     assert.notDeepEqual(configured, outcome(env))
@@ -217,8 +229,8 @@ describe.each(services)("Settings of the $name", ({ base, examples, read, table 
   it.each(Object.entries(examples))(
     "reject a wrong %s in one sentence without its value",
     (name, example) => {
-      const { given, rejected } = example
-      const env: Environment = { ...base, ...given }
+      const { environment, rejected } = example
+      const env: Environment = { ...base, ...environment }
       if (rejected !== undefined) {
         const message = outcome({ ...env, [name]: rejected })
         assert.match(String(message), new RegExp(`^${name} is not usable: expected \\S[^\\n]*\\.$`))

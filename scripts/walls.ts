@@ -48,7 +48,7 @@ const findings = [
     ({ name, paths }) => `exported twice: ${name}\n  ${paths.join("\n  ")}`
   ),
   ...harnessImports([...tests, ...programs]).map((each) => `test code of another package: ${each}`),
-  ...sources.flatMap(({ path }) =>
+  ...[...sources, ...programs, ...tests].flatMap(({ path }) =>
     refusedNamesIn(path, readFileSync(path, "utf8")).map(
       ({ line, name }) => `${path}:${line}: "${name}" does not say what it is`
     )

@@ -33,7 +33,7 @@ interface Deep {
 }
 
 /** A request, and the process that answers it. */
-interface Asked {
+interface PageRequest {
   readonly pid: number
   readonly ask: () => Promise<unknown>
 }
@@ -95,7 +95,7 @@ const pageOf = async (pair: HubPair, client: Client, pool: Pool, after: Deep | u
 
 type Page50 = Awaited<ReturnType<typeof pageOf>>
 
-const measure = async ({ ask, pid }: Asked, count = COUNT) => {
+const measure = async ({ ask, pid }: PageRequest, count = COUNT) => {
   const before = cpuMicrosOf(pid)
   const taken = await take(count, AT_ONCE, ask)
   return { ...taken, cpu: (cpuMicrosOf(pid) - before) / count }

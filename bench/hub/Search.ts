@@ -81,12 +81,12 @@ export const measureSearch = (options: HubBenchOptions, report: Report): Promise
       const queries = await act(seed(projectId))
       const urlOf = (side: BenchSide, query: string): string => {
         const words = query.split(" ")
-        const asked = {
+        const searched = {
           q: query,
           words: JSON.stringify(words),
           grams: JSON.stringify(words.flatMap(gramsOfWord))
         }
-        const parameters = side === "floor" ? asked : { q: query }
+        const parameters = side === "floor" ? searched : { q: query }
         return `${on(sides, side).url}/client/search?${new URLSearchParams({ ...parameters, limit: String(LIMIT) })}`
       }
       const round = (rounds: number) =>

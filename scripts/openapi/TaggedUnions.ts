@@ -37,10 +37,10 @@ const discriminatorOf = (
 
 class NamedUnions {
   readonly schemas: Record<string, unknown> = {}
-  private readonly known: Json
+  private readonly components: Json
 
   constructor(schemas: Json) {
-    this.known = schemas
+    this.components = schemas
   }
 
   /** The value with its tagged unions discriminated. `name` is the name of a schema at this place. */
@@ -79,14 +79,14 @@ class NamedUnions {
 
   private resolved(schema: Json): Json {
     const { $ref } = schema
-    const target = typeof $ref === "string" ? this.known[$ref.slice(PREFIX.length)] : schema
+    const target = typeof $ref === "string" ? this.components[$ref.slice(PREFIX.length)] : schema
     return isObject(target) ? target : schema
   }
 
   private referenceTo(schema: Json, name: string): string {
     const { $ref } = schema
     if (typeof $ref === "string") return $ref
-    const other = this.schemas[name] ?? this.known[name]
+    const other = this.schemas[name] ?? this.components[name]
     if (other !== undefined && JSON.stringify(other) !== JSON.stringify(schema))
       throw new Error(`two schemas are named ${name}`)
     this.schemas[name] = schema

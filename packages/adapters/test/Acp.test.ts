@@ -40,14 +40,14 @@ class Talk {
     this.written.push(...messagesOf(text ?? ""))
   }
 
-  hear(outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<AdapterOutput> {
+  dispatch(outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<AdapterOutput> {
     for (const output of outputs) if (output._tag === "Reply") this.write(output.text)
     this.outputs.push(...outputs)
     return outputs
   }
 
   send(...messages: ReadonlyArray<object>): ReadonlyArray<AdapterOutput> {
-    return this.hear(
+    return this.dispatch(
       this.protocol.step(Buffer.from(messages.map((one) => `${JSON.stringify(one)}\n`).join("")))
     )
   }
@@ -83,7 +83,7 @@ class Talk {
   }
 
   end(code: number | null = 0, signal: string | null = null): void {
-    this.hear(this.protocol.end({ code, signal, stderr: "" }))
+    this.dispatch(this.protocol.end({ code, signal, stderr: "" }))
   }
 
   get last(): Message | undefined {

@@ -32,11 +32,11 @@ export class Conversation {
     let stderr = ""
     this.child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text))
     this.child.stdin.on("error", () => {})
-    this.child.stdout.on("data", (chunk: Uint8Array) => this.#hear(this.protocol.step(chunk)))
+    this.child.stdout.on("data", (chunk: Uint8Array) => this.#dispatch(this.protocol.step(chunk)))
     this.ended = new Promise((resolve) => {
       const end = (code: number | null, signal: string | null) => {
         const processEnd = { code, signal, stderr }
-        this.#hear(this.protocol.end(processEnd))
+        this.#dispatch(this.protocol.end(processEnd))
         resolve(processEnd)
       }
       this.child.once("close", end)
@@ -87,7 +87,7 @@ export class Conversation {
       .filter((type) => type !== "run.message.delta")
   }
 
-  #hear(outputs: ReadonlyArray<AdapterOutput>): void {
+  #dispatch(outputs: ReadonlyArray<AdapterOutput>): void {
     for (const output of outputs) {
       this.outputs.push(output)
       if (output._tag === "Reply") this.write(output.text)

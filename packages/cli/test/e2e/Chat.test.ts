@@ -233,11 +233,11 @@ describe.skipIf(!hasTerminals)("corral chat", { timeout: 90_000 }, () => {
 })
 
 describe("corral say, approvals and show", { timeout: 90_000 }, () => {
-  const say = (...args: ReadonlyArray<string>) => corral.run("say", ...args)
+  const runSay = (...args: ReadonlyArray<string>) => corral.run("say", ...args)
   const sessionOf = (stderr: string): string => /^session (ses_\w+)$/m.exec(stderr)?.[1] ?? ""
 
   it("sends to a new session, waits for the answer, and continues it by the start of its id", async () => {
-    const first = await say("--new", "--to", "scripted", "--wait", "/say one")
+    const first = await runSay("--new", "--to", "scripted", "--wait", "/say one")
     assert.deepStrictEqual([first.exit, first.out], [0, ["one"]], first.stderr)
     const session = sessionOf(first.stderr)
     const piped = await corral.feed(
@@ -250,7 +250,7 @@ describe("corral say, approvals and show", { timeout: 90_000 }, () => {
     )
     assert.deepStrictEqual([piped.exit, piped.out], [0, ["three"]], piped.stderr)
 
-    const failed = await say("--session", session, "--wait", "--json", "/fail on purpose")
+    const failed = await runSay("--session", session, "--wait", "--json", "/fail on purpose")
     assert.strictEqual(failed.exit, 1, failed.stderr)
     const [message, answer] = failed.out.map((line) => JSON.parse(line))
     assert.deepStrictEqual([message.text, answer.outcome], ["/fail on purpose", "failed"])
@@ -273,7 +273,7 @@ describe("corral say, approvals and show", { timeout: 90_000 }, () => {
     }
     const text = at("a.txt", "a")
     const image = at("image", Buffer.from("\x89PNG\r\n\x1a\n rest", "latin1"))
-    const sent = await say(
+    const sent = await runSay(
       "--new",
       "--to",
       "scripted",
@@ -306,7 +306,7 @@ describe("corral say, approvals and show", { timeout: 90_000 }, () => {
       ]
     ] as const
     for (const [file, message] of refusals) {
-      const { exit, out, stderr } = await say("--new", "--attach", text, "--attach", file, "x")
+      const { exit, out, stderr } = await runSay("--new", "--attach", text, "--attach", file, "x")
       assert.deepStrictEqual([exit, out, stderr], [2, [], `${message.replace("FILE", file)}\n`])
     }
   })

@@ -43,10 +43,10 @@ describe("files of messages", { timeout: 240_000 }, () => {
     ]
     await send("/say one", [image, notes])
     const first = await answer(1)
-    const said = (await joined.edge.client.log(String(first.runId))).flatMap(({ payload, type }) =>
+    const answerLines = (await joined.edge.client.log(String(first.runId))).flatMap(({ payload, type }) =>
       type === "run.message.completed" ? String(payload["text"]).split("\n") : []
     )
-    const paths = said.flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : []))
+    const paths = answerLines.flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : []))
     assert.lengthOf(paths, 2)
     const [dot = "", text = ""] = paths
     assert.isTrue(dot.startsWith(`${joined.edge.home}/attachments/`), dot)

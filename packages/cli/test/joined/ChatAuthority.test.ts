@@ -9,7 +9,7 @@ import { type Chatter, Chats } from "./Chats.ts"
 
 const RUNS = "The agent wants to run a command"
 /** Said only to a person to whom the Hub shows the tasks. */
-const TELLS =
+const TASK_TEXT =
   /Atlas|Waiting for|Needs your decision|There are|Already decided|It has ended|second|approve 1|cancel 1/
 
 describe("a group with people of other projects", { timeout: 180_000 }, () => {
@@ -76,7 +76,7 @@ describe("a group with people of other projects", { timeout: 180_000 }, () => {
         chats.sendMessage(person, command, { chat: team, mentions: [BOT] })
       )
       assert.notStrictEqual(message, "")
-      assert.notMatch(message, TELLS)
+      assert.notMatch(message, TASK_TEXT)
     }
   )
 
@@ -85,7 +85,7 @@ describe("a group with people of other projects", { timeout: 180_000 }, () => {
     // As a client shows it that has not heard of the decision.
     decided.content = before
     const reply = await receive(person, () => chats.fake.clicks(person.account, decided.id, "Allow once"))
-    assert.notMatch(reply, TELLS)
+    assert.notMatch(reply, TASK_TEXT)
     assert.match(reply, /^You don't have permission to do this\.$/)
   })
 

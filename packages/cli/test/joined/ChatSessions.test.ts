@@ -88,18 +88,18 @@ describe("a session in a chat", { timeout: 180_000 }, () => {
       until(async () => slack.textsIn(thread).includes(turn) || undefined, `the answer ${turn}`, 30_000)
     const { id: root } = await chats.sendMessage(owner, "/run /say one", { chat: team, mentions: [BOT] })
     const thread = await slack.send(chats, "/run /say one", {})
-    const say = async (turn: string) => {
+    const sendTurn = async (turn: string) => {
       await chats.sendMessage(owner, `/run /say ${turn}`, { chat: team, mentions: [BOT], thread: root })
       await slack.send(chats, `/run /say ${turn}`, { thread })
     }
     await chats.botText(team, /^one$/, before)
     await isAnsweredOnSlack(thread, "one")
-    await say("two")
-    await say("three")
+    await sendTurn("two")
+    await sendTurn("three")
     await chats.gateway.end("SIGKILL")
     await chats.restartGateway()
-    await say("four")
-    await say("five")
+    await sendTurn("four")
+    await sendTurn("five")
     await chats.botText(team, /^five$/, before)
     await isAnsweredOnSlack(thread, "five")
     assert.deepStrictEqual(textsIn(team, before), turns)
@@ -124,10 +124,10 @@ describe("a session in a chat", { timeout: 180_000 }, () => {
     )
     assert.strictEqual(new Set(authors).size, 2)
     for (const text of ["/run /say third", "/new", "/new /say third", "/stop", "/agent scripted"]) {
-      const said = textsIn(team).length
+      const before = textsIn(team).length
       await chats.sendMessage(otto, text, inThread)
       await chats.settled()
-      const [answer] = textsIn(team).slice(said)
+      const [answer] = textsIn(team).slice(before)
       assert.match(answer ?? "", /^You don't have access to the session of this thread\./, text)
     }
     assert.strictEqual((await messages(id)).length, 4)

@@ -22,13 +22,13 @@ const stateOf = (state: string, lastSeq: number): string =>
 /** Server whose first stream is handled by the first function, and so on. Records the `after` of each stream. */
 const streamServer = (run: string, ...visits: ReadonlyArray<Visit>) =>
   Effect.acquireRelease(
-    Effect.callback<{ url: string; asked: Array<string | undefined>; close: () => void }>((resume) => {
-      const asked: Array<string | undefined> = []
+    Effect.callback<{ url: string; cursors: Array<string | undefined>; close: () => void }>((resume) => {
+      const cursors: Array<string | undefined> = []
       const server = createServer((request, response) => {
         const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost")
         if (!pathname.endsWith("/events")) return void response.end(run)
-        asked.push(searchParams.get("after") ?? undefined)
-        visits[asked.length - 1]?.(response, request)
+        cursors.push(searchParams.get("after") ?? undefined)
+        visits[cursors.length - 1]?.(response, request)
       })
       server.listen(0, "127.0.0.1", () => {
         const { port } = server.address() as AddressInfo
@@ -36,7 +36,7 @@ const streamServer = (run: string, ...visits: ReadonlyArray<Visit>) =>
           server.closeAllConnections()
           server.close()
         }
-        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, asked, close }))
+        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, cursors, close }))
       })
     }),
     ({ close }) => Effect.sync(close)
@@ -68,13 +68,13 @@ describe("EventTail", () => {
   it.live("sends the token in the header, emits each event once and ends with the last one", () =>
     Effect.gen(function* () {
       let authorization: string | undefined
-      const { url, asked } = yield* streamServer(running, (response, { headers }) => {
+      const { url, cursors } = yield* streamServer(running, (response, { headers }) => {
         authorization = headers.authorization
         send(response, delta(1), delta(2), delta(2), "not an envelope", delta(1), delta(3), completed(4))
       })
       assert.deepStrictEqual(yield* seqs(url), [1, 2, 3, 4])
       assert.strictEqual(authorization, "Bearer secret")
-      assert.deepStrictEqual(asked, ["0"])
+      assert.deepStrictEqual(cursors, ["0"])
     })
   )
 
@@ -93,7 +93,7 @@ describe("EventTail", () => {
   it.live("reconnects after the last event when the connection is lost", () =>
     Effect.gen(function* () {
       const connections: Array<string> = []
-      const { url, asked } = yield* streamServer(
+      const { url, cursors } = yield* streamServer(
         running,
         (response) => response.write(`data: ${delta(1)}\n\n`, () => response.destroy()),
         (response) => {
@@ -103,7 +103,7 @@ describe("EventTail", () => {
         (response) => send(response, completed(3))
       )
       assert.deepStrictEqual(yield* seqs(url, 0, connections), [1, 2, 3])
-      assert.deepStrictEqual(asked, ["0", "1", "2"])
+      assert.deepStrictEqual(cursors, ["0", "1", "2"])
       assert.deepStrictEqual(connections, ["lost", "restored", "lost", "restored"])
     })
   )
@@ -117,19 +117,19 @@ describe("EventTail", () => {
 
   it.live("fails with replay_gap when events are no longer kept", () =>
     Effect.gen(function* () {
-      const { url, asked } = yield* streamServer(running, (response) =>
+      const { url, cursors } = yield* streamServer(running, (response) =>
         refuse(response, 409, "conflict", { reason: "replay_gap" })
       )
       const failure = yield* Effect.flip(seqs(url, 5))
       assert.strictEqual(failure.code, "replay_gap")
       assert.include(failure.message, "no longer keeps the events")
-      assert.deepStrictEqual(asked, ["5"])
+      assert.deepStrictEqual(cursors, ["5"])
     })
   )
 
   it.live("fails with the message of the Edge when the stream is refused, without a retry", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* streamServer(running, (response) =>
+      const { cursors, url } = yield* streamServer(running, (response) =>
         refuse(response, 422, "schema_validation_failed")
       )
       assert.deepStrictEqual(
@@ -143,7 +143,7 @@ describe("EventTail", () => {
           })
         )
       )
-      assert.deepStrictEqual(asked, ["0"])
+      assert.deepStrictEqual(cursors, ["0"])
     })
   )
 

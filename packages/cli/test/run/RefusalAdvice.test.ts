@@ -147,11 +147,11 @@ const resolved = (words: ReadonlyArray<string>) => {
     command = next
   }
   const flags = words.filter((word) => /^-./.test(word)).map((word) => word.replace(/=.*$/, ""))
-  const known = command.flags.flatMap(({ aliases, name }) => [
+  const knownFlags = command.flags.flatMap(({ aliases, name }) => [
     `--${name}`,
     ...aliases.map((each) => `-${each}`)
   ])
-  return command === described ? undefined : flags.filter((flag) => !known.includes(flag))
+  return command === described ? undefined : flags.filter((flag) => !knownFlags.includes(flag))
 }
 
 const adviceOf = (text: string): ReadonlyArray<string> =>

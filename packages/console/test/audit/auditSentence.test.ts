@@ -36,7 +36,7 @@ const recordOf = (action: AuditAction, more: Partial<AuditRecord> = {}): AuditRe
   ...more
 })
 
-const known = new Map([
+const knownNames = new Map([
   [id("usr"), "Ada"],
   [id("usr").replace("K", "M"), "Ben"],
   [id("prj"), "Atlas"],
@@ -47,7 +47,7 @@ const known = new Map([
 ])
 const names: AuditNames = {
   userId: id("usr").replace("K", "N"),
-  nameOf: (each) => known.get(each),
+  nameOf: (each) => knownNames.get(each),
   agentOf: (each) => (each === id("tsk") ? "Claude Code" : undefined),
   reasonOf: (each) => (each === id("apr") ? "not in that folder" : undefined)
 }
@@ -68,7 +68,7 @@ const decided = (decision: "allow" | "deny" | "cancel", more: object = {}) => ({
     ...more
   } as NonNullable<AuditRecord["details"]>
 })
-const say = (record: AuditRecord, language: "en" | "zh" = "en", by = names) =>
+const sentenceFor = (record: AuditRecord, language: "en" | "zh" = "en", by = names) =>
   sentenceText(auditSentence(record, by, language))
 
 describe("auditSentence", () => {
@@ -85,20 +85,20 @@ describe("auditSentence", () => {
       for (const [outcome, code] of outcomes)
         for (const language of ["en", "zh"] as const)
           for (const by of [names, noNames]) {
-            const said = say(recordOf(action, { outcome, code }), language, by)
+            const sentence = sentenceFor(recordOf(action, { outcome, code }), language, by)
             assert.notMatch(
-              said,
+              sentence,
               /[a-z]{3}_[0-9A-Z]|undefined|_|\s{2}|\s$|^\s|[\u4e00-\u9fff] [\u4e00-\u9fff]/,
-              said
+              sentence
             )
-            assert.isAbove(said.length, language === "en" ? 12 : 5, said)
-            assert.strictEqual(/[\u4e00-\u9fff]/.test(said), language === "zh", said)
+            assert.isAbove(sentence.length, language === "en" ? 12 : 5, sentence)
+            assert.strictEqual(/[\u4e00-\u9fff]/.test(sentence), language === "zh", sentence)
           }
     }
   )
 
   it("says decisions with their reason, changes and reach", () => {
-    const decide = (more: Partial<AuditRecord>) => say(recordOf("approval.decide", more))
+    const decide = (more: Partial<AuditRecord>) => sentenceFor(recordOf("approval.decide", more))
     assert.strictEqual(decide(decided("deny")), "Ada denied Write denied.txt: not in that folder")
     assert.strictEqual(decide(decided("allow")), "Ada allowed Write denied.txt")
     assert.strictEqual(
@@ -111,30 +111,36 @@ describe("auditSentence", () => {
       "Ada tried to allow Write denied.txt. Refused: no permission"
     )
     assert.strictEqual(
-      say(recordOf("approval.decide", decided("deny")), "zh"),
+      sentenceFor(recordOf("approval.decide", decided("deny")), "zh"),
       "Ada 拒绝了 Write denied.txt：not in that folder"
     )
   })
 
   it("says who did what to what", () => {
-    assert.strictEqual(say(recordOf("task.create")), "Ada started a run of Claude Code in Atlas")
-    assert.strictEqual(say(recordOf("task.create"), "zh"), "Ada 启动了项目 Atlas 中的一次 Claude Code 运行")
-    assert.strictEqual(say(recordOf("member.manage")), "Ada changed the membership of Ben in Atlas")
+    assert.strictEqual(sentenceFor(recordOf("task.create")), "Ada started a run of Claude Code in Atlas")
     assert.strictEqual(
-      say(recordOf("run.cancel", { outcome: "failed", code: "run_not_cancellable" })),
+      sentenceFor(recordOf("task.create"), "zh"),
+      "Ada 启动了项目 Atlas 中的一次 Claude Code 运行"
+    )
+    assert.strictEqual(sentenceFor(recordOf("member.manage")), "Ada changed the membership of Ben in Atlas")
+    assert.strictEqual(
+      sentenceFor(recordOf("run.cancel", { outcome: "failed", code: "run_not_cancellable" })),
       "Ada tried to cancel the run Fix the tests. Failed: the run had ended"
     )
-    assert.strictEqual(say(recordOf("device.connect", { actor: id("dev") })), "Device studio connected")
     assert.strictEqual(
-      say(recordOf("chat.bind", { actor: "gateway" })),
+      sentenceFor(recordOf("device.connect", { actor: id("dev") })),
+      "Device studio connected"
+    )
+    assert.strictEqual(
+      sentenceFor(recordOf("chat.bind", { actor: "gateway" })),
       "The chat gateway linked a chat account"
     )
     assert.strictEqual(
-      say(recordOf("session.write", { actor: names.userId })),
+      sentenceFor(recordOf("session.write", { actor: names.userId })),
       "You worked in the session Opening hours"
     )
     assert.strictEqual(
-      say(recordOf("project.update", { resource: id("dev") })),
+      sentenceFor(recordOf("project.update", { resource: id("dev") })),
       "Ada changed the workspaces of studio in Atlas"
     )
   })
@@ -142,7 +148,7 @@ describe("auditSentence", () => {
   it("keeps names on one line and shows invisible characters", () => {
     const hostile = { ...names, nameOf: () => "a\u202eb\nc" }
     assert.strictEqual(
-      say(recordOf("project.create"), "en", hostile),
+      sentenceFor(recordOf("project.create"), "en", hostile),
       "a‹U+202E›b c created the project a‹U+202E›b c"
     )
   })

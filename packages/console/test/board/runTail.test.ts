@@ -10,24 +10,27 @@ const lineOf = (...events: ReadonlyArray<Envelope>) => runTail(events).line
 
 describe("runTail", () => {
   it("says what the run did last: a tool, or the last line of its text", () => {
-    const said = event("run.message.completed", {
+    const completedMessage = event("run.message.completed", {
       role: "assistant",
       channel: "text",
       text: "One.\n\nTwo.\n"
     })
     const tool = event("run.tool.call", { label: "Run npm test" })
-    assert.strictEqual(lineOf(tool, said), "Two.")
-    assert.strictEqual(lineOf(said, tool, event("run.tool.result", { output: "x" })), "Run npm test")
+    assert.strictEqual(lineOf(tool, completedMessage), "Two.")
+    assert.strictEqual(
+      lineOf(completedMessage, tool, event("run.tool.result", { output: "x" })),
+      "Run npm test"
+    )
     assert.isUndefined(lineOf(event("run.started", {})))
   })
 
   it("says which call has no result yet, by kind and target", () => {
     const call = event("run.tool.call", { callId: "1", tool: "execute", label: "Run npm test" })
-    const said = delta("a", "I wait for the tests.")
-    assert.deepStrictEqual(runTail([call, said]).currentCall, { kind: "command", target: "npm test" })
+    const text = delta("a", "I wait for the tests.")
+    assert.deepStrictEqual(runTail([call, text]).currentCall, { kind: "command", target: "npm test" })
     const other = event("run.tool.call", { callId: "2", tool: "browser", label: "Open the page" })
     assert.deepStrictEqual(runTail([call, other]).currentCall, { kind: "other", target: "Open the page" })
-    assert.isUndefined(runTail([call, event("run.tool.result", { callId: "1" }), said]).currentCall)
+    assert.isUndefined(runTail([call, event("run.tool.result", { callId: "1" }), text]).currentCall)
   })
 
   it("joins a text that still streams, and skips reasoning and prompts", () => {

@@ -437,10 +437,10 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     // Elsewhere: a project, a device that is shared with it, and a linked workspace.
     const project = await makeProject(newcomer)
     await steps.filter({ hasText: "Create a project" }).getByText("done").waitFor()
-    const own = await newcomer.ask("POST", `/client/projects/${project.id}/members`, {
+    const member = await newcomer.ask("POST", `/client/projects/${project.id}/members`, {
       body: { userId: joined.owner.userId, role: "admin" }
     })
-    assert.strictEqual(own.status, 201, own.text)
+    assert.strictEqual(member.status, 201, member.text)
     const shared = await joined.owner.ask("PATCH", `/client/devices/${joined.deviceId}`, {
       body: { sharedWith: [joined.projectId, project.id] }
     })

@@ -7,7 +7,13 @@ import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
-import { daysBack, manySessions, say, sessionWithAgent, turnWith } from "../harness/SessionFixtures.ts"
+import {
+  daysBack,
+  manySessions,
+  sendMessage,
+  sessionWithAgent,
+  turnWith
+} from "../harness/SessionFixtures.ts"
 
 const phone = { width: 390, height: 844 }
 const desktop = { width: 1_280, height: 800 }
@@ -38,7 +44,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
   withJoinedConsole((opened) => ({ joined, browser, token } = opened))
   beforeAll(async () => {
     hours = await sessionWithAgent(joined, "Fix opening hours")
-    await say(joined, hours, "/say The shop handles Sunday hours wrongly.")
+    await sendMessage(joined, hours, "/say The shop handles Sunday hours wrongly.")
     await turnWith(joined, hours, ({ state }) => state === "completed")
     await makeSession(joined.owner, { id: joined.projectId }, "Release notes")
     calendar = await makeSession(joined.owner, { id: joined.projectId }, "Calendar")
@@ -194,7 +200,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     const page = await at("/devices")
     const row = sidebar(page).getByRole("link", { name: /Fix opening hours/ })
     await row.waitFor()
-    await say(joined, hours, "/write opening.txt Sunday")
+    await sendMessage(joined, hours, "/write opening.txt Sunday")
     const { pendingApprovals } = await turnWith(joined, hours, (run) => run.pendingApprovals.length > 0)
     await row.getByText("Needs you").waitFor()
     await page.waitForFunction(() => document.title.startsWith("(1) "))
@@ -221,7 +227,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     const page = await at("/board")
     const column = (name: string) => page.getByRole("region", { name, exact: true })
     const session = await sessionWithAgent(joined, "Parallel work")
-    await say(joined, session, "/write parallel.txt one\n/say The file is there.")
+    await sendMessage(joined, session, "/write parallel.txt one\n/say The file is there.")
     const { pendingApprovals } = await turnWith(joined, session, (run) => run.pendingApprovals.length > 0)
     const waiting = column("Needs you").getByRole("listitem").filter({ hasText: "Parallel work" })
     await waiting.getByText("Write parallel.txt").waitFor()
@@ -297,7 +303,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
       ).flat()
     const session = await sessionWithAgent(joined, "Nightly build")
     const turn = async (text: string) => {
-      await say(joined, session, text)
+      await sendMessage(joined, session, text)
       const { pendingApprovals } = await turnWith(joined, session, (run) => run.pendingApprovals.length > 0)
       return String(pendingApprovals[0])
     }
@@ -312,7 +318,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     await turnWith(joined, session, ({ state }) => state === "completed")
     await second.waitForFunction(() => !document.title.startsWith("("))
     // Hints keep their order: a tab that shows this note has received the end of the turn.
-    await say(joined, calendar, "A note")
+    await sendMessage(joined, calendar, "A note")
     for (const tab of tabs)
       await group(tab, "Today").getByRole("listitem").first().filter({ hasText: "Calendar" }).waitFor()
     assert.deepStrictEqual(await notified(), [])

@@ -10,7 +10,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
-import { say, sessionWithAgent, turnWith } from "../harness/SessionFixtures.ts"
+import { sendMessage, sessionWithAgent, turnWith } from "../harness/SessionFixtures.ts"
 
 const FILES = 200
 const LINES = 60
@@ -38,7 +38,7 @@ describe.skipIf(!hasChromium)("the review of 200 files", { timeout: 240_000 }, (
 
   it("opens within a second and scrolls without a stutter", async () => {
     const session = await sessionWithAgent(joined, "Many files")
-    await say(joined, session, "/wait\n/say Done.")
+    await sendMessage(joined, session, "/wait\n/say Done.")
     const { id: runId } = await turnWith(joined, session, ({ state }) => state === "running")
     const folder = join(joined.edge.workspace, "many")
     mkdirSync(folder)

@@ -171,12 +171,12 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
   })
 
   it("reviews by keyboard alone, survives a reload, and sends all comments as one message", async () => {
-    const own = await newSession()
-    const runId = await turn(own, "Two files", () => {
+    const reviewed = await newSession()
+    const runId = await turn(reviewed, "Two files", () => {
       write("a.ts", "const a = 1\nconst b = 2\nconst c = 3\n")
       write("b.ts", "const d = 4\n")
     })
-    const page = await open(own)
+    const page = await open(reviewed)
     await head(page, "a.ts").waitFor()
     await list(page).focus()
     await page.keyboard.press("n")
@@ -221,7 +221,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     assert.strictEqual(await page.getByRole("article").filter({ hasText: "not sent" }).count(), 0)
 
     const run = await until(
-      async () => (await runsOf(own)).find(({ id }) => id !== runId),
+      async () => (await runsOf(reviewed)).find(({ id }) => id !== runId),
       "the turn of the comments",
       30_000
     )
@@ -307,13 +307,13 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
   })
 
   it("marks the changes as stale when a turn starts, and keeps comments at their lines", async () => {
-    const own = await newSession()
-    await turn(own, "First", () => write("kept.txt", "one\ntwo\nthree\n"))
-    const page = await open(own)
+    const reviewed = await newSession()
+    await turn(reviewed, "First", () => write("kept.txt", "one\ntwo\nthree\n"))
+    const page = await open(reviewed)
     await line(page, "line 2, added: two").locator(".diff-number").last().click()
     await page.getByRole("textbox", { name: "Comment on line 2" }).fill("Keep me.")
     await page.getByRole("button", { name: "Add comment" }).click()
-    const second = await startTurn(own, "Second")
+    const second = await startTurn(reviewed, "Second")
     write("kept.txt", "zero\none\ntwo\nthree\nfour\n")
     await page.getByText("The files changed since.").waitFor()
     // The reader's lines did not move.
@@ -338,11 +338,11 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
   })
 
   it("loads the changes of a turn in progress again, and a changed file is no longer viewed", async () => {
-    const own = await newSession()
-    const runId = await startTurn(own, "Slowly")
+    const reviewed = await newSession()
+    const runId = await startTurn(reviewed, "Slowly")
     write("slow.txt", "one\ntwo\n")
     write("same.txt", "the same\n")
-    const page = await open(own, runId, { viewport: { width: 1_000, height: 800 } })
+    const page = await open(reviewed, runId, { viewport: { width: 1_000, height: 800 } })
     for (const path of ["same.txt", "slow.txt"])
       await page.getByRole("checkbox", { name: `Viewed: ${path}` }).check()
     await page.getByText("viewed 2 of 2").waitFor()

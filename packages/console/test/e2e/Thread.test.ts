@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
   const field = (page: Page) => page.getByRole("textbox", { name: "Message" })
   const thread = (page: Page) => page.getByRole("log", { name: "Thread" })
   const answers = (page: Page) => page.locator(".turn-settled .answer")
-  const say = async (page: Page, text: string): Promise<void> => {
+  const sendText = async (page: Page, text: string): Promise<void> => {
     await field(page).fill(text)
     await field(page).press("Enter")
   }
@@ -54,7 +54,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     const session = await talk("Five turns")
     const [first, second] = await Promise.all([open(session, owner), open(session, mate)])
     for (const [turn, word] of WORDS.entries()) {
-      await say(turn % 2 === 0 ? first : second, `/think hm\n/list\n/say ${word}`)
+      await sendText(turn % 2 === 0 ? first : second, `/think hm\n/list\n/say ${word}`)
       for (const page of [first, second]) {
         await answers(page).nth(turn).getByText(word, { exact: true }).waitFor()
         assert.strictEqual(await page.locator(".turn .work").count(), 0, "work is folded")
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
   it("tells both who decided when two people decide at once", async () => {
     const session = await talk("Two deciders")
     const [first, second] = await Promise.all([open(session, owner), open(session, mate)])
-    await say(first, "/write both.txt one\n/say over")
+    await sendText(first, "/write both.txt one\n/say over")
     const cards = [first, second].map((page) =>
       page.getByRole("region", { name: "Approval: Write both.txt" })
     )
@@ -111,7 +111,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
   it("leaves focus and keys to the text when an approval appears, and returns the focus", async () => {
     const session = await talk("Focus")
     const page = await open(session, owner)
-    await say(page, "/sleep 700\n/write focus.txt x\n/say over")
+    await sendText(page, "/sleep 700\n/write focus.txt x\n/say over")
     await field(page).focus()
     const card = page.getByRole("region", { name: "Approval: Write focus.txt" })
     // Letters that would answer an approval.
@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
   it("allows all pending approvals of a kind after it has listed them", async () => {
     const session = await talk("Many")
     const page = await open(session, owner, { viewport: { width: 390, height: 844 } })
-    await say(page, "/flood 3 20 ls src")
+    await sendText(page, "/flood 3 20 ls src")
     await page.getByText("1 of 3").waitFor()
     assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth"), 390)
     for (const name of ["Allow once", "Deny"]) {
@@ -167,9 +167,9 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
   it("queues a message while the agent works, which another person edits and its author takes back", async () => {
     const session = await talk("Queue")
     const [first, second] = await Promise.all([open(session, owner), open(session, mate)])
-    await say(first, "/wait\n/say over")
+    await sendText(first, "/wait\n/say over")
     await first.locator(".live").waitFor()
-    await say(first, "/say never")
+    await sendText(first, "/say never")
     for (const page of [first, second])
       await page
         .getByRole("list", { name: "Messages that are not sent yet" })
@@ -210,7 +210,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
   it("shows why a turn failed, and sends it again", async () => {
     const session = await talk("Failure")
     const page = await open(session, owner)
-    await say(page, "/fail The tests did not pass.")
+    await sendText(page, "/fail The tests did not pass.")
     const failure = page.getByRole("region", { name: "Failed" })
     await failure.getByText("The tests did not pass.").waitFor()
     assert.strictEqual(await failure.getByText("internal").isVisible(), false)
@@ -223,7 +223,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
   it("stops following when the reader scrolls up, and says what is new below", async () => {
     const session = await talk("Long", "auto_edit")
     const page = await open(session, owner)
-    await say(page, `${"/say a line to read\n".repeat(60)}/stream 4000 200 40\n/say over`)
+    await sendText(page, `${"/say a line to read\n".repeat(60)}/stream 4000 200 40\n/say over`)
     const scroller = thread(page)
     const end = () =>
       scroller.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight)
@@ -289,15 +289,15 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
             .waitFor({ timeout: 60_000 })
         )
       )
-    await say(first, "/say one")
+    await sendText(first, "/say one")
     await answered(0)
-    await say(second, "/sleep 900\n/say two")
+    await sendText(second, "/sleep 900\n/say two")
     await first.getByText("/sleep 900").waitFor()
     await joined.hub.end("SIGKILL")
     await joined.hub.start()
     joined.found()
     await answered(1)
-    await say(first, "/say three")
+    await sendText(first, "/say three")
     await answered(2)
     await joined.edge.stop()
     await joined.online(joined.deviceId, "offline")
@@ -305,7 +305,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
       .getByText(/is offline/)
       .first()
       .waitFor()
-    await say(second, "/say four")
+    await sendText(second, "/say four")
     await first.getByText(/^Waits for/).waitFor()
     await joined.edge.start()
     await answered(3)

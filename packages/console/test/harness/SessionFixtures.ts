@@ -18,7 +18,7 @@ export const sessionWithAgent = async (joined: Joined, title: string): Promise<S
   return session
 }
 
-export const say = async (joined: Joined, session: Session, text: string): Promise<Message> => {
+export const sendMessage = async (joined: Joined, session: Session, text: string): Promise<Message> => {
   const sent = await joined.owner.ask<Message>("POST", `/client/sessions/${session.id}/messages`, {
     body: { text }
   })

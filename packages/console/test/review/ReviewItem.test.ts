@@ -27,8 +27,8 @@ const show = (items: ReadonlyArray<ReviewItem>): ReadonlyArray<string> =>
 
 const comment = (id: string, path: string, line: number, isPlaced = true): PlacedComment => {
   const span = { from: { side: "new", line }, to: { side: "new", line } } as const
-  const own: LineComment = { ...span, id, path, quote: ["+x"], text: id }
-  return { comment: own, span: isPlaced ? span : undefined }
+  const placed: LineComment = { ...span, id, path, quote: ["+x"], text: id }
+  return { comment: placed, span: isPlaced ? span : undefined }
 }
 
 describe("reviewItems", () => {

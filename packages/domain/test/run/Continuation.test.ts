@@ -12,8 +12,8 @@ describe("A conversation", () => {
 
   it("keeps the mode or model that the runtime cannot change", () => {
     const earlier = { mode: "plan", model: "small" } as const
-    const refusal = (kept: object, next: object) =>
-      continuationRefusal({ ...free, ...kept }, "Agent", earlier, { ...earlier, ...next })
+    const refusal = (continuation: object, next: object) =>
+      continuationRefusal({ ...free, ...continuation }, "Agent", earlier, { ...earlier, ...next })
     assert.strictEqual(
       refusal({ mode: "same" }, { mode: "ask" }),
       "Agent continues a conversation only in its mode: plan."

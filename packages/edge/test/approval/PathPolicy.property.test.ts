@@ -5,7 +5,7 @@ import { fuzzPaths } from "./fuzz/PathFuzz.ts"
 
 describe("auto_edit", () => {
   it("changes no protected file and nothing outside, in generated trees", () => {
-    const found = fuzzPaths(new Seeded("paths"), { judged: 3_000 * effort, written: 300 * effort })
+    const found = fuzzPaths(new Seeded("paths"), { judgedCount: 3_000 * effort, written: 300 * effort })
     assert.isAtLeast(found.written, 300 * effort)
   })
 })

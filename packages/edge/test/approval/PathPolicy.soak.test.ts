@@ -6,14 +6,14 @@ import { fuzzPaths } from "./fuzz/PathFuzz.ts"
 
 describe("Path policy and grants of commands", () => {
   it("write no protected file and nothing outside in 10,000 writes of 200,000 paths", () => {
-    const found = fuzzPaths(new Seeded("paths"), { judged: 200_000, written: 10_000 })
+    const found = fuzzPaths(new Seeded("paths"), { judgedCount: 200_000, written: 10_000 })
     console.log("paths", found)
     assert.isAtLeast(found.written, 10_000)
     assert.isAtLeast(found.judged, 200_000)
   })
 
   it("read and write nothing outside in 10,000 commands of 200,000 lines", () => {
-    const found = fuzzCommands(new Seeded("commands"), { judged: 200_000, ran: 10_000 })
+    const found = fuzzCommands(new Seeded("commands"), { judgedCount: 200_000, ran: 10_000 })
     console.log("commands", found)
     assert.isAtLeast(found.ran, 10_000)
     assert.isAtLeast(found.judged, 200_000)

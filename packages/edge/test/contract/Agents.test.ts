@@ -405,7 +405,7 @@ describe("Health", () => {
     )
     writeProgram(join(folder, "git"), "echo git version 2.99.1")
     const { client } = await openConfigured({}, { PATH: `${folder}:/usr/bin:/bin` })
-    interface Told {
+    interface Readiness {
       readonly status: string
       readonly runtimes: ReadonlyArray<RuntimeReadiness>
       readonly git: GitFound
@@ -415,7 +415,7 @@ describe("Health", () => {
     // It waits a second for git, and a busy machine may take longer.
     const received = await until(async () => {
       const { body } = await client.ask("GET", "/v1/health")
-      return (body as Told).git.version === undefined ? undefined : (body as Told)
+      return (body as Readiness).git.version === undefined ? undefined : (body as Readiness)
     }, "git's version")
     const claude = received.runtimes.find(({ id }) => id === "claude-code")
     assert.deepInclude(claude, {
@@ -430,7 +430,7 @@ describe("Health", () => {
     assert.isAbove(received.disk.freeBytes, 0)
     const run = await client.create("/garbage 50")
     await client.log(run.id)
-    const after = (await client.ask("GET", "/v1/health")).body as Told
+    const after = (await client.ask("GET", "/v1/health")).body as Readiness
     const drift = after.runtimes.find(({ id }) => id === "scripted")?.drift
     assert.isAbove(drift?.unknown ?? 0, 0)
     assert.isNotEmpty(drift?.kinds)

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => edge.remove())
 
-const ASKED = MAX_OPEN_APPROVALS + 24
+const REQUESTED = MAX_OPEN_APPROVALS + 24
 
 const requested = ({ events }: EventReader) => events.filter(({ type }) => type === "run.approval.requested")
 const resolved = ({ events }: EventReader) => events.filter(({ type }) => type === "run.approval.resolved")
@@ -44,8 +44,8 @@ const completed = async (reader: EventReader): Promise<EventReader["events"][num
 
 describe("A run that asks for many approvals at once", () => {
   it("has a limited number of them open, and asks for the rest as they are decided", async () => {
-    const { id, reader } = await flooded(`/flood ${ASKED} 8 true`)
-    for (let at = 0; at < ASKED; at++) {
+    const { id, reader } = await flooded(`/flood ${REQUESTED} 8 true`)
+    for (let at = 0; at < REQUESTED; at++) {
       await reader.event(() => requested(reader).length > at)
       assert.isAtMost((await client.run(id)).pendingApprovals.length, MAX_OPEN_APPROVALS)
       const approvalId = idOf(requested(reader)[at] ?? assert.fail())
@@ -54,27 +54,27 @@ describe("A run that asks for many approvals at once", () => {
     }
     assert.strictEqual(
       (await completed(reader))?.payload["text"],
-      `${Math.ceil(ASKED / 2)} of ${ASKED} allowed`
+      `${Math.ceil(REQUESTED / 2)} of ${REQUESTED} allowed`
     )
-    assert.strictEqual(resolved(reader).length, ASKED)
+    assert.strictEqual(resolved(reader).length, REQUESTED)
   })
 
   it("does not hold up another run", async () => {
-    const { id } = await flooded(`/flood ${ASKED} 8 true`)
+    const { id } = await flooded(`/flood ${REQUESTED} 8 true`)
     const other = await client.log((await client.create("/say one\n/say two")).id)
     assert.strictEqual(other.at(-1)?.type, "run.completed")
     assert.strictEqual((await client.cancel(id)).status, 200)
   })
 
   it("can be cancelled", async () => {
-    const { id, reader } = await flooded(`/flood ${ASKED} 8 true`)
+    const { id, reader } = await flooded(`/flood ${REQUESTED} 8 true`)
     assert.strictEqual((await client.cancel(id)).status, 200)
     assert.strictEqual((await completed(reader))?.type, "run.cancelled")
     assert.strictEqual(resolved(reader).length, requested(reader).length)
   })
 
   it("ends when its program is killed, with everything that it had asked for", async () => {
-    const { id, reader } = await flooded(`/flood ${ASKED} 8 true`)
+    const { id, reader } = await flooded(`/flood ${REQUESTED} 8 true`)
     // It sleeps once it has written all requests.
     const processes = edge.survivorsOf(id)
     await until(
@@ -83,8 +83,8 @@ describe("A run that asks for many approvals at once", () => {
     )
     for (const { pid } of processes) process.kill(pid, "SIGKILL")
     assert.strictEqual((await completed(reader))?.type, "run.failed")
-    assert.strictEqual(requested(reader).length, ASKED)
-    assert.strictEqual(resolved(reader).length, ASKED)
+    assert.strictEqual(requested(reader).length, REQUESTED)
+    assert.strictEqual(resolved(reader).length, REQUESTED)
     assert.isTrue(resolved(reader).every(({ payload }) => payload["state"] === "cancelled"))
   })
 

@@ -19,7 +19,7 @@ afterAll(() => edge.remove())
 
 const file = (name: string) => join(edge.workspace, name)
 
-interface Asked {
+interface PendingAction {
   readonly runId: string
   readonly approvalId: string
   readonly reader: EventReader
@@ -32,7 +32,7 @@ const nthAsked = async (reader: EventReader, n = 1): Promise<string> => {
   return String(requests()[n - 1]?.payload["approvalId"])
 }
 
-const ask = async (script: string): Promise<Asked> => {
+const ask = async (script: string): Promise<PendingAction> => {
   const run = await client.create(script)
   const reader = await client.follow({ runId: run.id })
   return { runId: run.id, reader, approvalId: await nthAsked(reader) }
@@ -44,7 +44,7 @@ const ended = async ({ reader }: { readonly reader: EventReader }) => {
   return reader.events.at(-1)?.type
 }
 
-const resolutionOf = ({ approvalId, reader }: Asked) =>
+const resolutionOf = ({ approvalId, reader }: PendingAction) =>
   reader.events.find((e) => e.type === "run.approval.resolved" && e.payload["approvalId"] === approvalId)
     ?.payload
 

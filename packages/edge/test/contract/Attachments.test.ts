@@ -66,7 +66,7 @@ describe("Attachments of a linked Edge", { timeout: 60_000 }, () => {
   const ended = (runId: RunId) =>
     peer.until("the end", () => isTerminalType(peer.log(runId).at(-1)?.type ?? ""), 25_000)
   /** What the scripted agent said: the lines of its prompt that are no directives. */
-  const said = (runId: RunId) =>
+  const outputLines = (runId: RunId) =>
     peer
       .log(runId)
       .flatMap(({ payload, type }) => (type === "run.message.completed" ? [String(payload["text"])] : []))
@@ -86,7 +86,7 @@ describe("Attachments of a linked Edge", { timeout: 60_000 }, () => {
     assert.strictEqual(statSync(folderOf(sessionId)).mode & 0o777, 0o700)
     assert.strictEqual(statSync(join(edge.home, "attachments")).mode & 0o777, 0o700)
     await ended(runId)
-    const text = said(runId).join("\n")
+    const text = outputLines(runId).join("\n")
     assert.include(text, `attached to this message`)
     assert.include(text, file)
     assert.include(text, fileOf(sessionId, old))

@@ -16,14 +16,14 @@ afterAll(() => edge.remove())
 
 const session = (n: number) => ({ sessionId: `ses_0000000000000000000000000${n}` })
 
-interface Asked {
+interface PendingAction {
   readonly runId: string
   readonly approvalId: string
   readonly reader: EventReader
 }
 
 /** A run of a script that waits for its first decision by a person. */
-const ask = async (client: EdgeClient, script: string, more: object = {}): Promise<Asked> => {
+const ask = async (client: EdgeClient, script: string, more: object = {}): Promise<PendingAction> => {
   const run = await client.create(script, "ask", { ...more })
   return { runId: run.id, ...(await nextAsked(client, await client.follow({ runId: run.id }))) }
 }
@@ -49,7 +49,7 @@ const nextAsked = async (client: EdgeClient, reader: EventReader) => {
   }
 }
 
-const allow = async (client: EdgeClient, { approvalId, reader, runId }: Asked, scope: string) => {
+const allow = async (client: EdgeClient, { approvalId, reader, runId }: PendingAction, scope: string) => {
   const answer = await client.decide(runId, approvalId, "allow", { scope })
   assert.strictEqual(answer.status, 200, answer.text)
   assert.strictEqual((await reader.ended).code, 1000)

@@ -28,7 +28,7 @@ const unlessCut = (answer: Promise<Answer>): Promise<Answer | undefined> => answ
 const inTheAir = async (
   client: EdgeClient,
   seeded: Seeded,
-  work: { readonly stream: string; readonly asking: string; readonly approvalId: string },
+  work: { readonly stream: string; readonly waiting: string; readonly approvalId: string },
   acknowledged: Acknowledged
 ): Promise<void> => {
   switch (seeded.whole(0, 4)) {
@@ -45,7 +45,7 @@ const inTheAir = async (
       return
     }
     case 3: {
-      const answer = await unlessCut(client.decide(work.asking, work.approvalId, "allow"))
+      const answer = await unlessCut(client.decide(work.waiting, work.approvalId, "allow"))
       if (answer?.status === 200) acknowledged.decided.set(work.approvalId, "approved")
       return
     }
@@ -74,7 +74,7 @@ const workAndKill = async (edge: EdgeProcess, seeded: Seeded): Promise<Acknowled
   await readers.get(leaving.id)?.message("left")
   await readers.get(stream.id)?.count(seeded.whole(1, 600))
   const approvalId = String(event?.payload["approvalId"])
-  const cut = inTheAir(client, seeded, { stream: stream.id, asking: waiting.id, approvalId }, acknowledged)
+  const cut = inTheAir(client, seeded, { stream: stream.id, waiting: waiting.id, approvalId }, acknowledged)
   const streamed = readers.get(stream.id)?.events.length ?? 0
   // Some events later, or when the run has ended by what is in the air.
   await Promise.race([

@@ -60,7 +60,7 @@ const replacements: ReadonlyArray<readonly [RegExp, string]> = [
   [/fake: the request was invalid|Failed to get response/g, `refused ${`k:${key} v:{value} `.repeat(30)}`]
 ]
 const withSecrets = (text: string): string =>
-  replacements.reduce((told, [pattern, said]) => told.replaceAll(pattern, said), text)
+  replacements.reduce((replaced, [pattern, secret]) => replaced.replaceAll(pattern, secret), text)
 
 /** A line of a later version. */
 const unknown = `${JSON.stringify({ type: `new k:${key}`, method: `new v:{value}`, said: `k:${key} v:{value}` })}\n`

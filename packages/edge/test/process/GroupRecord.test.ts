@@ -13,9 +13,9 @@ let counter = 0
 const twoPlaces = Effect.gen(function* () {
   const home = yield* temporaryFolder
   const edgeId = `edge_record${process.pid}x${++counter}`
-  const own = ownGroup() ?? "(none)"
-  const elsewhere = join(own, `test-${edgeId}`)
-  const groups = [edgeGroup(own, edgeId), edgeGroup(elsewhere, edgeId)] as const
+  const ownPath = ownGroup() ?? "(none)"
+  const elsewhere = join(ownPath, `test-${edgeId}`)
+  const groups = [edgeGroup(ownPath, edgeId), edgeGroup(elsewhere, edgeId)] as const
   yield* Effect.acquireRelease(
     Effect.sync(() => groups.forEach(makeGroup)),
     () =>
@@ -23,7 +23,7 @@ const twoPlaces = Effect.gen(function* () {
         [...groups, elsewhere].filter((each) => existsSync(each)).forEach((each) => rmdirSync(each))
       )
   )
-  return { home, edgeId, own, elsewhere, groups }
+  return { home, edgeId, own: ownPath, elsewhere, groups }
 })
 
 it("finds no group without a record and without a group", () => {

@@ -9,7 +9,7 @@ import { Subprocess, type SubprocessSpec } from "../../src/process/Subprocess.ts
 import { temporaryFolder } from "../Folder.ts"
 import { groupsHere } from "@corral/testing/edge/ControlGroups"
 
-type Told =
+type Ending =
   | { readonly _tag: "Ended"; readonly end: ProcessEnd; readonly output: Buffer }
   | { readonly _tag: "SpawnError"; readonly code: string | undefined }
 
@@ -21,7 +21,7 @@ afterEach(() => {
 
 interface Watched {
   readonly child: Subprocess
-  readonly ending: Promise<Told>
+  readonly ending: Promise<Ending>
   /** How often an end or an error was told, by now. */
   readonly times: () => number
 }
@@ -31,7 +31,7 @@ const run = (
   onChunk: (chunk: Buffer, child: Subprocess) => void = () => undefined
 ): Watched => {
   let times = 0
-  const { promise: told, resolve } = Promise.withResolvers<Told>()
+  const { promise: ending, resolve } = Promise.withResolvers<Ending>()
   const chunks: Array<Buffer> = []
   const child = new Subprocess(
     {
@@ -58,7 +58,7 @@ const run = (
     }
   )
   started.push(child)
-  return { child, ending: told, times: () => times }
+  return { child, ending, times: () => times }
 }
 
 const shell = (
@@ -69,8 +69,8 @@ const shell = (
 const node = (script: string, onChunk?: (chunk: Buffer, child: Subprocess) => void) =>
   run({ file: process.execPath, args: ["-e", script] }, onChunk)
 
-const ended = async ({ ending: told }: Watched) => {
-  const result = await told
+const ended = async ({ ending }: Watched) => {
+  const result = await ending
   assert(result._tag === "Ended", `not ended: ${JSON.stringify(result)}`)
   return { ...result.end, text: result.output.toString("utf8"), output: result.output }
 }

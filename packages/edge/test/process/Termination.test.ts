@@ -51,7 +51,7 @@ const started = Effect.gen(function* () {
     ({ pid }) => Effect.sync(() => pid !== undefined && signalGroup(pid, "SIGKILL"))
   )
   /** Waits for a line of the process, and returns all lines so far. */
-  const heard = (line: string): Effect.Effect<ReadonlyArray<string>> =>
+  const awaitLine = (line: string): Effect.Effect<ReadonlyArray<string>> =>
     Effect.promise(async () => {
       const lines = () => output.split("\n").slice(0, -1)
       const arrival = new Promise<void>((resolve) => {
@@ -63,14 +63,19 @@ const started = Effect.gen(function* () {
       await within(arrival, 10_000, line)
       return lines()
     })
-  yield* heard("ready")
+  yield* awaitLine("ready")
   const options = {
     child,
     exited,
     grace: GRACE,
     target: { mark: "CORRAL_RUN_ID=none", leader: child.pid, groups: undefined }
   }
-  return { options, heard, isGone: Effect.promise(() => within(ending.promise, 10_000, "the end")), child }
+  return {
+    options,
+    heard: awaitLine,
+    isGone: Effect.promise(() => within(ending.promise, 10_000, "the end")),
+    child
+  }
 })
 
 describe("terminate", () => {

@@ -156,21 +156,21 @@ describe("Retention", () => {
   it.live("keeps logs that a Hub has not fully received, at any age, until nothing else makes room", () =>
     Effect.gen(function* () {
       const file = yield* database
-      const [owed, told, own] = [runIdOf(1), runIdOf(2), runIdOf(3)] as const
+      const [unsent, acknowledged, local] = [runIdOf(1), runIdOf(2), runIdOf(3)] as const
       yield* Effect.scoped(
         Effect.gen(function* () {
           const edge = yield* open(file, thirty)
           const size = { batches: 11, size: 100_000 }
-          for (const id of [owed, told]) yield* record(edge, id, ago(40), size)
-          yield* record(edge, own, ago(1), size)
+          for (const id of [unsent, acknowledged]) yield* record(edge, id, ago(40), size)
+          yield* record(edge, local, ago(1), size)
           const device = "dev_00000000000000000000000000" as DeviceId
-          yield* edge.store.commit([insertHubRun(device, owed), insertHubRun(device, told)])
-          yield* endPush(edge.store, told, 11)
-          assert.deepStrictEqual(yield* edge.retention.sweep, [told])
+          yield* edge.store.commit([insertHubRun(device, unsent), insertHubRun(device, acknowledged)])
+          yield* endPush(edge.store, acknowledged, 11)
+          assert.deepStrictEqual(yield* edge.retention.sweep, [acknowledged])
         })
       )
       const edge = yield* open(file, { days: 30, maxMiB: 1 })
-      assert.deepStrictEqual(yield* edge.retention.sweep, [own, owed], "the hard need of the size limit")
+      assert.deepStrictEqual(yield* edge.retention.sweep, [local, unsent], "the hard need of the size limit")
     })
   )
 

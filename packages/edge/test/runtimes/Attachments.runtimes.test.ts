@@ -80,11 +80,11 @@ describe("Files of messages", () => {
       return last !== undefined && isTerminalType(last.type) ? last : undefined
     }
     const run = async (text: string, message: ReadonlyArray<Attachment>) => {
-      const asked = stage.asked.length
+      const before = stage.modelRequests.length
       const runId = await start(text, message)
       await peer.until("the end", () => endOf(runId) !== undefined, 60_000)
       assert.strictEqual(endOf(runId)?.type, "run.completed", JSON.stringify(endOf(runId)))
-      return { events: peer.log(runId), asked: stage.asked.slice(asked) }
+      return { events: peer.log(runId), asked: stage.modelRequests.slice(before) }
     }
     /** Approvals that no policy has decided. */
     const questions = (runId: RunId) => {

@@ -44,8 +44,8 @@ const completed = ({ end }: Played): void => assert.strictEqual(end.type, "run.c
 /** The model was asked once more, with what was said before. */
 const continues = (played: Played): void => {
   completed(played)
-  assert.isAbove(played.asked.length, 0)
-  assert.include(played.asked.at(-1), ALPHA)
+  assert.isAbove(played.modelRequests.length, 0)
+  assert.include(played.modelRequests.at(-1), ALPHA)
 }
 
 const modelIn = ({ events }: Played): unknown =>
@@ -100,7 +100,7 @@ describe.each(resumed)("a conversation with $agentId", ({ adapter, agentId, plac
     const played = await next("Echo", mode, model)
     continues(played)
     // Some programs report no model, some report another name of it, and Gemini has it in the address of the request.
-    const used = modelIn(played) !== modelIn(first) || played.asked.at(-1)?.includes(bareName(model))
+    const used = modelIn(played) !== modelIn(first) || played.modelRequests.at(-1)?.includes(bareName(model))
     assert.isTrue(used, "the other model was asked")
     note(`with ${model}`)
   })
@@ -108,7 +108,7 @@ describe.each(resumed)("a conversation with $agentId", ({ adapter, agentId, plac
   it("reports a conversation that was deleted, before any output", async () => {
     stage.forget(continuation.store)
     const played = await next("Foxtrot")
-    assert.deepStrictEqual(played.asked, [], "nothing was asked of the model")
+    assert.deepStrictEqual(played.modelRequests, [], "nothing was asked of the model")
     assert.strictEqual(played.end.type, "run.failed")
     const error = played.end.payload["error"] as { readonly code: string; readonly details?: object }
     assert.deepInclude(error.details, { reason: "unknown_session" }, ending(played.end))
@@ -127,7 +127,7 @@ const seeing = subjects.filter(
 
 describe("An image of a message", () => {
   it.each(seeing)("reaches the model of $agentId", async ({ adapter, agentId, place }) => {
-    const { asked, outcome } = await runDirectly(place, adapter, (folder) => {
+    const { modelRequests, outcome } = await runDirectly(place, adapter, (folder) => {
       const [workspacePath, images] = [join(folder, "workspace"), join(folder, "images of a session")]
       mkdirSync(workspacePath)
       mkdirSync(images)
@@ -142,7 +142,7 @@ describe("An image of a message", () => {
     })
     assert.strictEqual(outcome?._tag, "Completed", JSON.stringify(outcome))
     assert.isTrue(
-      asked.some((request) => request.includes(PIXEL)),
+      modelRequests.some((request) => request.includes(PIXEL)),
       "the bytes of the image are in a request"
     )
     report.push(`${agentId}: the model received the image`)

@@ -16,7 +16,7 @@ import { noNetwork } from "./Programs.ts"
 export interface DirectRun {
   readonly outcome: Outcome | undefined
   /** What the model was asked. */
-  readonly asked: ReadonlyArray<string>
+  readonly modelRequests: ReadonlyArray<string>
 }
 
 /** Runs a program until its end. `start` receives a folder that is the program's workspace. */
@@ -66,7 +66,7 @@ export const runDirectly = async (
     if (stdin !== "pipe") child.stdin.end()
     const [code, signal] = (await once(child, "close")) as [number | null, string | null] // the event's arguments
     take(protocol.end({ code, signal, stderr }))
-    return { outcome, asked: models.requests }
+    return { outcome, modelRequests: models.requests }
   } finally {
     models.stop()
     rmSync(home, { recursive: true, force: true })

@@ -90,13 +90,13 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
         return
       }
       for (const prompt of prompts) {
-        const { asked, events } = await stage.play(prompt, allow, mode)
+        const { modelRequests, events } = await stage.play(prompt, allow, mode)
         const started = events.find(({ type }) => type === "run.started")
         const reported = started?.payload["projectSettings"] as ProjectSettingsReport | undefined
         assert.strictEqual(reported?.use, "ignored")
         assert.isAbove(reported?.files.length ?? 0, 0)
-        assert.isAbove(asked.length, 0)
-        for (const request of asked)
+        assert.isAbove(modelRequests.length, 0)
+        for (const request of modelRequests)
           assert.include(request, INSTRUCTION, "the instruction file reaches the model")
       }
       assert.deepStrictEqual(repository.ran, [])
@@ -120,8 +120,8 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
         repository.remove((await refusedFor(mode)) ?? [])
         const ends = []
         for (const prompt of prompts) {
-          const { asked, end } = await stage.play(prompt, allow, mode)
-          ends.push(`${end.type} after ${asked.length} requests`)
+          const { modelRequests, end } = await stage.play(prompt, allow, mode)
+          ends.push(`${end.type} after ${modelRequests.length} requests`)
         }
         assert.deepStrictEqual(repository.ran, [])
         report.push(`${agentId}, ${mode}, the rest of the repository: ${ends.join(", ")}, no trace`)

@@ -92,7 +92,7 @@ describe.each(installed)("$program.name $program.version", (place) => {
         payloads(played.events, "run.file.read").map(({ path }) => path),
         "README.md"
       )
-      assert.include(played.asked.at(-1) ?? "", OLD, "the model was told what is in it")
+      assert.include(played.modelRequests.at(-1) ?? "", OLD, "the model was told what is in it")
       note("read", `${asksToRead ? "asked; " : ""}the file was named, its content reached the model`)
     })
 
@@ -108,7 +108,7 @@ describe.each(installed)("$program.name $program.version", (place) => {
       const [result] = payloads(played.events, "run.tool.result")
       if (keepsOutput) assert.isUndefined(result?.["output"])
       else assert.include(String(result?.["output"]), "made-it")
-      assert.include(played.asked.at(-1) ?? "", "made-it")
+      assert.include(played.modelRequests.at(-1) ?? "", "made-it")
       note(
         "shell",
         `asked with the command itself; its output ${keepsOutput ? "stays with the program" : "came back"}`

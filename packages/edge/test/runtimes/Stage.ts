@@ -31,7 +31,7 @@ export interface Played {
   /** What a person was asked, in order. */
   readonly requests: ReadonlyArray<ApprovalRequest>
   /** What the model was asked. */
-  readonly asked: ReadonlyArray<string>
+  readonly modelRequests: ReadonlyArray<string>
 }
 
 export interface StageOptions {
@@ -94,7 +94,7 @@ export class Stage {
   }
 
   /** What the model was asked so far. */
-  get asked(): ReadonlyArray<string> {
+  get modelRequests(): ReadonlyArray<string> {
     return this.models.requests
   }
 
@@ -124,7 +124,7 @@ export class Stage {
     assert.deepStrictEqual(this.edge.survivorsOf(runId), [], "alive after the run's end")
     // Where nothing may change, not every step is offered a tool.
     if (mode === "ask") assert.deepStrictEqual(this.models.impossible.slice(impossible), [])
-    return { runId, events: reader.events, end, requests, asked: this.models.requests.slice(before) }
+    return { runId, events: reader.events, end, requests, modelRequests: this.models.requests.slice(before) }
   }
 
   /** Plays a prompt until this file is there, and gives the run that is at it. Every question is allowed. */

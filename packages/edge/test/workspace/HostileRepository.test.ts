@@ -87,20 +87,20 @@ const ran = (traces: string): string =>
   existsSync(join(traces, "ran")) ? readFileSync(join(traces, "ran"), "utf8") : ""
 
 /** A committed repository, and where its programs would leave a trace. */
-const armed = Effect.map(place, (made) => {
-  const traces = join(made.home, "..", "traces")
+const armed = Effect.map(place, (prepared) => {
+  const traces = join(prepared.home, "..", "traces")
   mkdirSync(traces)
-  repository(made.root)
-  for (const name of ["a.txt", "b.txt"]) writeFileSync(join(made.root, name), "one\ntwo\n")
-  const sub = join(made.root, "sub")
+  repository(prepared.root)
+  for (const name of ["a.txt", "b.txt"]) writeFileSync(join(prepared.root, name), "one\ntwo\n")
+  const sub = join(prepared.root, "sub")
   mkdirSync(sub)
   repository(sub)
   writeFileSync(join(sub, "file"), "1\n")
   commitAll(sub)
-  commitAll(made.root)
-  arm(made.root, traces)
+  commitAll(prepared.root)
+  arm(prepared.root, traces)
   arm(sub, traces)
-  return { made, traces }
+  return { made: prepared, traces }
 })
 
 describe("A hostile repository", () => {

@@ -31,7 +31,7 @@ const put = (root: string, path: string, content: string | Buffer) => {
 const git = (root: string, ...args: ReadonlyArray<string>) =>
   execFileSync("git", ["-C", root, "-c", "user.name=a", "-c", "user.email=a@b", ...args], { stdio: "ignore" })
 
-interface Given {
+interface SnapshotPlace {
   readonly root: string
   readonly home: string
   readonly runId: RunId
@@ -52,10 +52,10 @@ const prepared = Effect.fnUntraced(function* (prepare: (root: string) => void, p
   )
   yield* snapshots.mark(runId)
   yield* snapshots.before(runId, root)
-  return { home, root, runId, snapshots } satisfies Given
+  return { home, root, runId, snapshots } satisfies SnapshotPlace
 })
 
-const diffOf = ({ root, runId, snapshots }: Given) => snapshots.diff(runId, root, undefined, 200)
+const diffOf = ({ root, runId, snapshots }: SnapshotPlace) => snapshots.diff(runId, root, undefined, 200)
 
 const textOf = (files: ReadonlyArray<FileDiff>) => files.map(({ path, status }) => `${status} ${path}`)
 

@@ -23,7 +23,7 @@ describe("makeRateLimiter", () => {
         const pace = makeRateLimiter(3)
         const passed: Array<{
           readonly key: string
-          readonly begun: number
+          readonly requestedAt: number
           readonly at: number
           readonly n: number
         }> = []
@@ -31,9 +31,9 @@ describe("makeRateLimiter", () => {
         for (const [n, { back, key, patience, wait, way }] of asks.entries()) {
           yield* TestClock.adjust(wait)
           const ask = Effect.gen(function* () {
-            const begun = yield* Clock.currentTimeMillis
+            const requestedAt = yield* Clock.currentTimeMillis
             yield* Effect.sleep(way)
-            passed.push({ key, begun, at: yield* Clock.currentTimeMillis, n })
+            passed.push({ key, requestedAt, at: yield* Clock.currentTimeMillis, n })
             yield* Effect.sleep(back)
           }).pipe(pace(key), Effect.timeoutOption(patience), Effect.asVoid)
           fibers.push(yield* Effect.forkChild(ask))
@@ -47,8 +47,8 @@ describe("makeRateLimiter", () => {
           for (const [place, at] of arrived.entries())
             assert.isAtLeast(arrived[place + 3] ?? Infinity, at + 1_000)
           const started = passed.filter((each) => each.key === key).sort((one, other) => one.n - other.n)
-          for (const [place, { begun: at }] of started.entries())
-            assert.isAtMost(at, started[place + 1]?.begun ?? Infinity)
+          for (const [place, { requestedAt: at }] of started.entries())
+            assert.isAtMost(at, started[place + 1]?.requestedAt ?? Infinity)
         }
       })
   )

@@ -24,7 +24,7 @@ const card = (title: string) => ({
   ]
 })
 
-interface Came {
+interface ReceivedRequest {
   readonly verdict: Verification
   readonly path: string
   readonly timestamp: string
@@ -34,7 +34,7 @@ interface Came {
 const openWebhook = Effect.gen(function* () {
   const { ada, bot, chat, fake } = yield* openBot()
   const { verify } = feishu(configOf(fake, { encryptKey: Redacted.make(KEY) }))
-  const came: Array<Came> = []
+  const receivedRequests: Array<ReceivedRequest> = []
   const answers: Array<(response: ServerResponse) => void> = []
   const server = createServer((request, response) => {
     const chunks: Array<Buffer> = []
@@ -43,7 +43,7 @@ const openWebhook = Effect.gen(function* () {
       const { headers, url: path = "" } = request
       const kind = path.endsWith("card-actions") ? "card-actions" : "events"
       const verdict = verify({ kind, headers, body: Buffer.concat(chunks), receivedAt: Date.now() })
-      came.push({ verdict, path, timestamp: String(headers["x-lark-request-timestamp"]) })
+      receivedRequests.push({ verdict, path, timestamp: String(headers["x-lark-request-timestamp"]) })
       const answer = answers.shift() ?? ((response) => response.end("{}"))
       answer(response)
     })
@@ -56,7 +56,7 @@ const openWebhook = Effect.gen(function* () {
     })
   )
   fake.gateway = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { ada, bot, chat, fake, came, answers }
+  return { ada, bot, chat, fake, came: receivedRequests, answers }
 })
 
 const refuse = (response: ServerResponse) => response.writeHead(503).end("{}")

@@ -18,7 +18,7 @@ describe("counted", () => {
       const metrics = new Metrics("gateway")
       // As much of a platform as is asked for.
       const platform = { id: "p", send: () => answers.shift() } as unknown as ChatPlatform
-      const { send, sendEphemeral: whisper } = countCalls(platform, metrics)
+      const { send, sendEphemeral } = countCalls(platform, metrics)
       const sendText = () => send({ _tag: "Person", userId: "u" }, { _tag: "Text", text: "hello" }, "key")
       assert.strictEqual(yield* sendText(), message)
       assert.strictEqual((yield* Effect.flip(sendText()))._tag, "NotSent")
@@ -29,7 +29,7 @@ describe("counted", () => {
         text.sum("corral_gateway_outbound_calls_total", { platform: "p", call, outcome })
       assert.deepStrictEqual([count("taken"), count("refused"), count("unavailable")], [2, 1, 1])
       assert.strictEqual(count("taken", "update"), 0)
-      assert.isUndefined(whisper)
+      assert.isUndefined(sendEphemeral)
     })
   )
 })

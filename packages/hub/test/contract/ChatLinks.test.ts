@@ -391,11 +391,11 @@ describe("Links of chat accounts", { timeout: 60_000 }, () => {
     await confirmed(ada, code)
     await eve.open(code)
     for (const what of ["look", "confirm", "refuse"]) {
-      const told = [code, "x".repeat(43)].map(async (asked) => {
-        const { body, status } = await eve.post(`/client/chat-links/${what}`, { code: asked })
+      const responses = [code, "x".repeat(43)].map(async (tried) => {
+        const { body, status } = await eve.post(`/client/chat-links/${what}`, { code: tried })
         return { ...(body as object), status, requestId: "" }
       })
-      assert.deepStrictEqual(await told[0], await told[1])
+      assert.deepStrictEqual(await responses[0], await responses[1])
     }
   })
 

@@ -90,7 +90,10 @@ describe("Issued credentials", { timeout: 120_000 }, () => {
 
   /** The request, and how many credentials there are. */
   const request: Readonly<
-    Record<Issuing, { readonly path: string; readonly body: () => Promise<unknown>; readonly made: string }>
+    Record<
+      Issuing,
+      { readonly path: string; readonly body: () => Promise<unknown>; readonly countQuery: string }
+    >
   > = {
     "device approve": {
       path: "/client/auth/device/approve",
@@ -104,17 +107,17 @@ describe("Issued credentials", { timeout: 120_000 }, () => {
         )
         return { userCode: started.body.userCode, decision: "allow" }
       },
-      made: "SELECT count(*)::int AS n FROM device_codes WHERE decision = 'allow'"
+      countQuery: "SELECT count(*)::int AS n FROM device_codes WHERE decision = 'allow'"
     },
     "api key": {
       path: "/client/auth/keys",
       body: () => Promise.resolve({ name: "ci", scopes: ["read"] }),
-      made: "SELECT count(*)::int AS n FROM api_keys WHERE revoked_at IS NULL"
+      countQuery: "SELECT count(*)::int AS n FROM api_keys WHERE revoked_at IS NULL"
     },
     "chat link": {
       path: "/client/chat-links/confirm",
       body: async () => ({ code: await startedLink(hub, newAccount()) }),
-      made: "SELECT count(*)::int AS n FROM chat_links WHERE number_hash IS NOT NULL"
+      countQuery: "SELECT count(*)::int AS n FROM chat_links WHERE number_hash IS NOT NULL"
     }
   }
 
@@ -136,10 +139,10 @@ describe("Issued credentials", { timeout: 120_000 }, () => {
   it("require a browser's cookie and a sign-in of the last 15 minutes", () =>
     fc.assert(
       fc.asyncProperty(cases, async ({ age, asCookie, kind, what }) => {
-        const { body, made, path } = request[what]
+        const { body, countQuery, path } = request[what]
         const { headers, token } = await carried(kind, age, asCookie)
         const payload = await body()
-        const before = await count(made)
+        const before = await count(countQuery)
         const linkCookie = `__Host-corral-link=${"a".repeat(22)}`
         const cookie = [headers["cookie"], linkCookie].filter((text) => text !== undefined).join("; ")
         // The page opens a link before it confirms it.
@@ -155,7 +158,7 @@ describe("Issued credentials", { timeout: 120_000 }, () => {
           headers: { ...headers, cookie }
         })
         const issues = kind === "web" && asCookie && age <= 900
-        assert.strictEqual(await count(made), before + (issues ? 1 : 0), answer.text)
+        assert.strictEqual(await count(countQuery), before + (issues ? 1 : 0), answer.text)
         if (issues) return assert.isBelow(answer.status, 300, answer.text)
         if (kind === "web" && asCookie) return assert.strictEqual(codeOf(answer), "conflict", answer.text)
         assert.include(["permission_denied", "unauthorized"], codeOf(answer), answer.text)

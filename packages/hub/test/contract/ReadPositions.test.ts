@@ -41,7 +41,7 @@ describe("/client/sessions/{id}", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  const say = async ({ id }: Pick<Session, "id">, text: string, runId?: string) => {
+  const sendText = async ({ id }: Pick<Session, "id">, text: string, runId?: string) => {
     const sent = await ada.ask<Message>("POST", `/client/sessions/${id}/messages`, {
       body: { text, ...(runId === undefined ? {} : { runId }) }
     })
@@ -63,9 +63,9 @@ describe("/client/sessions/{id}", { timeout: 60_000 }, () => {
     it("counts messages of others after the position, which never moves back", async () => {
       const session = await makeSession(ada, project)
       const [first, second, third] = [
-        await say(session, "one"),
-        await say(session, "two"),
-        await say(session, "three")
+        await sendText(session, "one"),
+        await sendText(session, "two"),
+        await sendText(session, "three")
       ]
       assert.deepStrictEqual([await unread(ada, session), await unread(bob, session)], [0, 3])
       assert.deepStrictEqual((await mark(bob, session, second.id)).body, {
@@ -81,19 +81,19 @@ describe("/client/sessions/{id}", { timeout: 60_000 }, () => {
         [200, 200, 200]
       )
       assert.strictEqual(await unread(bob, session), 0)
-      await say(session, "four")
+      await sendText(session, "four")
       assert.strictEqual(await unread(bob, session), 1)
     })
 
     it("counts at most 100 messages", async () => {
       const session = await makeSession(ada, project)
-      for (let i = 0; i < 102; i++) await say(session, `message ${i}`)
+      for (let i = 0; i < 102; i++) await sendText(session, `message ${i}`)
       assert.strictEqual(await unread(bob, session), 100)
     })
 
     it("refuses messages of other sessions like missing ones", async () => {
       const [session, other] = [await makeSession(ada, project), await makeSession(ada, project)]
-      const { id } = await say(other, "elsewhere")
+      const { id } = await sendText(other, "elsewhere")
       for (const messageId of [id, "msg_01K0000000000000000000000Z" as MessageId]) {
         const answer = await mark(bob, session, messageId)
         assert.deepStrictEqual([answer.status, codeOf(answer)], [403, "permission_denied"])
@@ -113,7 +113,7 @@ describe("/client/sessions/{id}", { timeout: 60_000 }, () => {
       const texts = Array.from({ length: 45 }, (_, i) => `text ${i}`)
       const sent: Array<Message> = []
       for (const [i, text] of texts.entries())
-        sent.push(await say(session, text, i === 44 ? runId : undefined))
+        sent.push(await sendText(session, text, i === 44 ? runId : undefined))
       const { headers, status, text } = await exported(bob, session, "json")
       assert.strictEqual(status, 200, text)
       assert.strictEqual(headers.get("content-type"), "application/json")
@@ -160,7 +160,11 @@ describe("/client/sessions/{id}", { timeout: 60_000 }, () => {
 
     it("starts a session with the conversation up to a message", async () => {
       const session = await makeSession(ada, project, "Plan")
-      const sent = [await say(session, "one"), await say(session, "two"), await say(session, "three")]
+      const sent = [
+        await sendText(session, "one"),
+        await sendText(session, "two"),
+        await sendText(session, "three")
+      ]
       const answer = await fork(ada, session, sent[1]?.id ?? "")
       assert.strictEqual(answer.status, 201, answer.text)
       assert.deepInclude<object>(answer.body, {
@@ -178,7 +182,7 @@ describe("/client/sessions/{id}", { timeout: 60_000 }, () => {
         [1, 2]
       )
       assert.lengthOf(await messagesOf(session), 3)
-      const next = await say(answer.body, "another way")
+      const next = await sendText(answer.body, "another way")
       assert.strictEqual(next.version, 3)
       assert.strictEqual((await messagesOf(answer.body)).at(-1)?.id, next.id)
     })
@@ -245,7 +249,7 @@ describe("/client/sessions/{id}", { timeout: 60_000 }, () => {
 
     it("happens once per idempotency key, and is audited", async () => {
       const session = await makeSession(ada, project)
-      const { id } = await say(session, "one")
+      const { id } = await sendText(session, "one")
       const headers = { "idempotency-key": "fork-once" }
       const [first, second] = [await fork(ada, session, id, headers), await fork(ada, session, id, headers)]
       assert.strictEqual(first.body.id, second.body.id)
@@ -259,7 +263,7 @@ describe("/client/sessions/{id}", { timeout: 60_000 }, () => {
 
     it("is refused for viewers and for messages of other sessions", async () => {
       const [session, other] = [await makeSession(ada, project), await makeSession(ada, project)]
-      const { id } = await say(session, "one")
+      const { id } = await sendText(session, "one")
       for (const answer of [await fork(bob, session, id), await fork(ada, other, id)])
         assert.deepStrictEqual([answer.status, codeOf(answer)], [403, "permission_denied"])
     })

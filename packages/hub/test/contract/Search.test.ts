@@ -42,7 +42,7 @@ describe("/client/search", { timeout: 60_000 }, () => {
     return walk<SearchResult>(client, pathOf(q, projectId), 200)
   }
   const kindsOf = async (q: string, client = ada) => (await find(q, client)).map(({ kind }) => kind)
-  const say = async (sessionId: SessionId, text: string, client = ada) => {
+  const sendText = async (sessionId: SessionId, text: string, client = ada) => {
     const sent = await client.ask<Message>("POST", `/client/sessions/${sessionId}/messages`, {
       body: { text }
     })
@@ -57,7 +57,7 @@ describe("/client/search", { timeout: 60_000 }, () => {
 
   it("finds titles, messages, prompts, results and file names with their resources", async () => {
     const session = await makeSession(ada, project, "Kestrel rollout")
-    const message = await say(session.id, "When does the kestrel land?")
+    const message = await sendText(session.id, "When does the kestrel land?")
     const runId = await run(
       "Count the KESTRELS",
       changed("src/kestrel.ts"),
@@ -115,7 +115,7 @@ describe("/client/search", { timeout: 60_000 }, () => {
     ]
   ])("matches any part of a word: %s", async (_, text, hits, misses) => {
     const session = await makeSession(ada, project, "Parts")
-    const { id } = await say(session.id, text)
+    const { id } = await sendText(session.id, text)
     const isFound = async (q: string) => (await find(q)).some(({ messageId }) => messageId === id)
     for (const q of hits) assert.isTrue(await isFound(q), q)
     for (const q of misses) assert.isFalse(await isFound(q), q)
@@ -129,7 +129,7 @@ describe("/client/search", { timeout: 60_000 }, () => {
 
   it("finds the beginning of a very long text, and shows an excerpt", async () => {
     const session = await makeSession(ada, project, "Long")
-    await say(session.id, `${"数据 ".repeat(10_000)}bittern ${"y".repeat(200_000)} curlew`)
+    await sendText(session.id, `${"数据 ".repeat(10_000)}bittern ${"y".repeat(200_000)} curlew`)
     const [found] = await find("bittern")
     assert.include(found?.excerpt, "bittern")
     assert.isBelow(found?.excerpt.length ?? 0, 210)
@@ -138,7 +138,7 @@ describe("/client/search", { timeout: 60_000 }, () => {
 
   it("requires all words, in any order and place", async () => {
     const session = await makeSession(ada, project, "Words")
-    await say(session.id, "alpha dunlin gamma")
+    await sendText(session.id, "alpha dunlin gamma")
     assert.deepStrictEqual(await kindsOf("gamma DUNLIN"), ["message"])
     assert.deepStrictEqual(await kindsOf("dunlin delta"), [])
   })
@@ -173,10 +173,10 @@ describe("/client/search", { timeout: 60_000 }, () => {
   })
 
   it("forgets deleted projects, and file names with their log", async () => {
-    const gone = await makeProject(ada)
-    await makeSession(ada, gone, "Ruff")
+    const deletedProject = await makeProject(ada)
+    await makeSession(ada, deletedProject, "Ruff")
     assert.lengthOf(await find("ruff"), 1)
-    assert.strictEqual((await ada.ask("DELETE", `/client/projects/${gone.id}`)).status, 204)
+    assert.strictEqual((await ada.ask("DELETE", `/client/projects/${deletedProject.id}`)).status, 204)
     assert.deepStrictEqual(await find("ruff"), [])
     await run("p", changed("lib/turnstone.ts"), completed("done"))
     assert.deepStrictEqual(await kindsOf("turnstone"), ["files"])
@@ -186,7 +186,7 @@ describe("/client/search", { timeout: 60_000 }, () => {
 
   it("removes the document of a deleted row in the same transaction", async () => {
     const session = await makeSession(ada, project, "Deletion")
-    const { id } = await say(session.id, "phalarope")
+    const { id } = await sendText(session.id, "phalarope")
     assert.lengthOf(await find("phalarope"), 1)
     await hub.people.act(
       Effect.flatMap(SqlClient.SqlClient, (sql) => sql`DELETE FROM messages WHERE id = ${id}`)

@@ -53,11 +53,11 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
   })
 
   it("get the first line of the first message as their title, where they have none", async () => {
-    const made = await ada.ask<Session>("POST", "/client/sessions", { body: { projectId: project.id } })
-    assert.deepStrictEqual([made.status, made.body.title], [201, "New session"])
-    await send(ada, made.body, "\n  Fix the opening hours  \nthen bump the version")
-    await send(ada, made.body, "Another message")
-    const read = await bob.ask<Session>("GET", `/client/sessions/${made.body.id}`)
+    const created = await ada.ask<Session>("POST", "/client/sessions", { body: { projectId: project.id } })
+    assert.deepStrictEqual([created.status, created.body.title], [201, "New session"])
+    await send(ada, created.body, "\n  Fix the opening hours  \nthen bump the version")
+    await send(ada, created.body, "Another message")
+    const read = await bob.ask<Session>("GET", `/client/sessions/${created.body.id}`)
     assert.strictEqual(read.body.title, "Fix the opening hours")
   })
 

@@ -15,7 +15,7 @@ interface Started {
   readonly intervalSeconds: number
 }
 
-interface Told {
+interface IssuedToken {
   readonly token: string
   readonly kind: string
   readonly state: string
@@ -37,7 +37,7 @@ describe("Sign-in of a program", { timeout: 60_000 }, () => {
     return answer.body
   }
   const ask = ({ deviceCode }: Started) =>
-    hub.client.ask<Told>("POST", "/client/auth/device/token", { body: { deviceCode } })
+    hub.client.ask<IssuedToken>("POST", "/client/auth/device/token", { body: { deviceCode } })
   const answer = (userCode: string, decision: "allow" | "deny", client: HubClient = ada) =>
     client.ask("POST", "/client/auth/device/approve", { body: { userCode, decision } })
   const onStore = (statement: string) =>
@@ -53,7 +53,7 @@ describe("Sign-in of a program", { timeout: 60_000 }, () => {
     const pending = await ask(started)
     assert.deepStrictEqual(
       [pending.status, pending.body],
-      [202, { state: "pending", intervalSeconds: 5 } as Told]
+      [202, { state: "pending", intervalSeconds: 5 } as IssuedToken]
     )
     const shown = await ada.ask<object>("GET", `/client/auth/device?userCode=${started.userCode}`)
     assert.deepInclude(shown.body, { kind: "cli", clientName: "laptop" })

@@ -166,9 +166,9 @@ describe("Files of messages", { timeout: 120_000 }, () => {
 
   it("expire after a day unless they are sent, and are deleted with their session", async () => {
     const { talk, world } = await talking()
-    const [lost, kept] = [await uploaded(world.client), await uploaded(world.client)]
-    await talk.send("Keep", { to: "people", attachments: [kept.id] })
-    const ids = [lost.id, kept.id]
+    const [lost, referenced] = [await uploaded(world.client), await uploaded(world.client)]
+    await talk.send("Keep", { to: "people", attachments: [referenced.id] })
+    const ids = [lost.id, referenced.id]
     await run(
       (sql) => sql`UPDATE uploads SET created_at = now() - interval '25 hours' WHERE id = ANY(${ids}::text[])`
     )
@@ -176,7 +176,7 @@ describe("Files of messages", { timeout: 120_000 }, () => {
     assert.deepStrictEqual([late.status, codeOf(late)], [422, "schema_validation_failed"])
     await sweep()
     const left = () => run((sql) => sql`SELECT id FROM uploads WHERE id = ANY(${ids}::text[])`)
-    assert.deepStrictEqual(await left(), [{ id: kept.id }])
+    assert.deepStrictEqual(await left(), [{ id: referenced.id }])
     await run((sql) => sql`DELETE FROM sessions WHERE id = ${talk.sessionId}`)
     await sweep()
     assert.deepStrictEqual(await left(), [])

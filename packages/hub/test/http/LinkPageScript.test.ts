@@ -4,7 +4,7 @@ import { linkPageScript } from "../../src/http/LinkPageScript.ts"
 
 const script = linkPageScript({ csrfCookie: "csrf", csrfHeader: "x-csrf", page: "/link" })
 
-type Told = readonly [status: number, body?: unknown]
+type PageAnswer = readonly [status: number, body?: unknown]
 
 class Element {
   textContent = ""
@@ -31,16 +31,16 @@ const open = {
 const me = { user: { id: "usr_1", name: "Ada", email: "ada@example.com" } }
 
 /** Runs it; `answers` has what the Hub says to each path, one after the other, and the last of them for ever. */
-const opened = async (answers: Readonly<Record<string, ReadonlyArray<Told>>>, language = "en-GB") => {
+const opened = async (answers: Readonly<Record<string, ReadonlyArray<PageAnswer>>>, language = "en-GB") => {
   const elements = new Map<string, Element>()
   const at = (id: string): Element => {
     const element = elements.get(id) ?? new Element()
     elements.set(id, element)
     return element
   }
-  const asked: Array<string> = []
+  const requested: Array<string> = []
   const sent: Array<RequestInit> = []
-  const gone: Array<string> = []
+  const visited: Array<string> = []
   const left = new Map(Object.entries(answers).map(([path, received]) => [path, [...received]]))
   const names = {
     navigator: { language },
@@ -51,10 +51,10 @@ const opened = async (answers: Readonly<Record<string, ReadonlyArray<Told>>>, la
       getElementById: at,
       createElement: () => new Element()
     },
-    location: { pathname: "/link/thecode", replace: (to: string) => void gone.push(to) },
+    location: { pathname: "/link/thecode", replace: (to: string) => void visited.push(to) },
     setTimeout: (then: () => void) => void setImmediate(then),
     fetch: (path: string, init?: RequestInit) => {
-      asked.push(path)
+      requested.push(path)
       if (init !== undefined) sent.push(init)
       const received = left.get(path) ?? []
       const [status, body] = (received.length > 1 ? received.shift() : received[0]) ?? [500, {}]
@@ -64,7 +64,7 @@ const opened = async (answers: Readonly<Record<string, ReadonlyArray<Told>>>, la
   const AsyncFunction = (async () => undefined).constructor as FunctionConstructor
   await AsyncFunction(...Object.keys(names), script)(...Object.values(names))
   const text = () => [...elements.values()].map(({ textContent }) => textContent).join("\n")
-  return { at, asked, sent, gone, text }
+  return { at, asked: requested, sent, gone: visited, text }
 }
 
 const look = "/client/chat-links/look"

@@ -16,7 +16,7 @@ export const seeded = (seed: number) => (): number => {
   return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
 }
 
-export interface Known {
+export interface KnownIds {
   readonly deviceId: DeviceId
   readonly foreignDevice: DeviceId
   readonly runId: RunId
@@ -25,13 +25,13 @@ export interface Known {
 
 export class HostileFrames {
   private readonly next: () => number
-  private readonly ids: Known
+  private readonly ids: KnownIds
   /** Generation of the link that sends the frames, which most of them have. */
   generation: number | undefined
   private last = ""
   private id = 1_000_000
 
-  constructor(seed: number, ids: Known) {
+  constructor(seed: number, ids: KnownIds) {
     this.next = seeded(seed)
     this.ids = ids
   }

@@ -16,9 +16,9 @@ const pair = async (autoPong: boolean) => {
   onTestFinished(() => peer.terminate())
   const closed = new Promise<number>((resolve) => peer.once("close", resolve))
   const opened = once(peer, "open")
-  const [own, { socket: stream }] = await connected
+  const [accepted, { socket: stream }] = await connected
   await opened
-  return { own, peer, closed, socket: new LinkSocket(own, stream, 0) }
+  return { own: accepted, peer, closed, socket: new LinkSocket(accepted, stream, 0) }
 }
 
 describe("LinkSocket", { timeout: 20_000 }, () => {

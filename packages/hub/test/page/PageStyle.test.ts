@@ -15,14 +15,14 @@ const declared = (text: string): ReadonlyMap<string, string> =>
 
 describe("pageStyle", () => {
   it("has the values of the console's tokens", () => {
-    const [console, own] = [declared(tokens), declared(pageStyle)]
-    assert.isAbove(own.size, 12)
-    for (const [name, value] of own) assert.strictEqual(console.get(name), value, name)
+    const [console, page] = [declared(tokens), declared(pageStyle)]
+    assert.isAbove(page.size, 12)
+    for (const [name, value] of page) assert.strictEqual(console.get(name), value, name)
   })
 
   it("declares each token that it uses, and loads nothing", () => {
-    const own = declared(pageStyle)
-    for (const [, name = ""] of pageStyle.matchAll(/var\((--[a-z-]+)\)/g)) assert.isTrue(own.has(name), name)
+    const page = declared(pageStyle)
+    for (const [, name = ""] of pageStyle.matchAll(/var\((--[a-z-]+)\)/g)) assert.isTrue(page.has(name), name)
     assert.notMatch(pageStyle, /url\(|@import|</)
   })
 })

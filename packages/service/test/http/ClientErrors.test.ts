@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
-import { hear } from "./Idle.ts"
+import { receiveAll } from "./Idle.ts"
 import { served } from "./Served.ts"
 
 /** Answers each request after its body, and `/held` half of it at once and no more. */
@@ -22,7 +22,7 @@ describe("answerClientErrors", { timeout: 60_000 }, () => {
       const request = whole("/")
       const cuts = [0, 1, request.length - 1, ...fc.sample(fc.nat({ max: request.length - 1 }), 40)]
       const received = yield* Effect.promise(() =>
-        Promise.all(cuts.map((cut) => hear(port, request.slice(0, cut), 30)))
+        Promise.all(cuts.map((cut) => receiveAll(port, request.slice(0, cut), 30)))
       )
       for (const [i, { status, text }] of received.entries()) {
         if (cuts[i] === 0) assert.strictEqual(text, "")
@@ -46,7 +46,7 @@ describe("answerClientErrors", { timeout: 60_000 }, () => {
         const received = yield* Effect.promise(() =>
           Promise.all(
             noise.map((bytes) =>
-              hear(
+              receiveAll(
                 port,
                 Buffer.concat([Buffer.from(whole(target)), bytes]),
                 target === "/held" ? 1 : 30

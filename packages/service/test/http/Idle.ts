@@ -2,14 +2,18 @@
 import { connect, type Socket } from "node:net"
 import { within } from "@corral/testing/time/Within"
 
-export interface Heard {
+export interface ReceivedBytes {
   readonly text: string
   /** Of the first answer; `undefined` where the connection was closed without one. */
   readonly status: number | undefined
 }
 
 /** Sends the bytes, and gives all that is answered until the server closes. */
-export const hear = async (port: number, bytes: string | Uint8Array, seconds: number): Promise<Heard> => {
+export const receiveAll = async (
+  port: number,
+  bytes: string | Uint8Array,
+  seconds: number
+): Promise<ReceivedBytes> => {
   const socket: Socket = connect(port, "127.0.0.1")
   const chunks: Array<Buffer> = []
   const closed = new Promise<void>((resolve) => {

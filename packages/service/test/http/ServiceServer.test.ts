@@ -7,7 +7,7 @@ import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import { ServiceAddress } from "../../src/http/ServiceServer.ts"
-import { hear } from "./Idle.ts"
+import { receiveAll } from "./Idle.ts"
 import { nodeRoutes, served, serverLayer } from "./Served.ts"
 
 const room = existsSync("/proc/sys/net/core/somaxconn")
@@ -89,7 +89,9 @@ describe("serviceServerLayer", { timeout: 60_000 }, () => {
           headers["x-bad"] === undefined ? undefined : { code: "permission_denied" }
       })
       const expecting = ["POST / HTTP/1.1", "Host: x", "Expect: 100-continue", "Content-Length: 2"]
-      const refused = yield* Effect.promise(() => hear(port, message([...expecting, "X-Bad: 1"], "{}"), 10))
+      const refused = yield* Effect.promise(() =>
+        receiveAll(port, message([...expecting, "X-Bad: 1"], "{}"), 10)
+      )
       assert.include(refused.text, `"code":"permission_denied"`)
       assert.strictEqual(routed, 0)
       const admitted = yield* fetchText(port, "/", { method: "POST", body: "{}" })

@@ -5,7 +5,7 @@ import { connect } from "node:net"
 import { once } from "node:events"
 import type { Duplex } from "node:stream"
 import { within } from "@corral/testing/time/Within"
-import { hear } from "./Idle.ts"
+import { receiveAll } from "./Idle.ts"
 import { served } from "./Served.ts"
 
 describe("A stalled connection", { timeout: 120_000 }, () => {
@@ -26,7 +26,7 @@ describe("A stalled connection", { timeout: 120_000 }, () => {
       const reader = connect(port, "127.0.0.1").on("error", () => undefined)
       reader.pause()
       reader.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-      const late = hear(port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf", 60)
+      const late = receiveAll(port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf", 60)
       yield* Effect.promise(() => late.then(({ status }) => assert.strictEqual(status, 408)))
       assert.isAtLeast(performance.now() - startedAt, 29_000)
       for (const socket of open) yield* Effect.promise(() => within(once(socket, "close"), 60_000, "its end"))

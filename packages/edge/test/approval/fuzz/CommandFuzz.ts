@@ -221,11 +221,14 @@ const run = (tree: GeneratedTree, program: string, lines: ReadonlyArray<string>)
 const walks = (line: string): boolean => /cp/.test(line) && / (-[a-z]*[ra]|--(app|parents))/.test(line)
 
 /** Judges command lines and runs allowed ones: half by rules, half by what a person may have remembered. */
-export const fuzzCommands = (random: Seeded, wanted: { readonly judged: number; readonly ran: number }) => {
-  let judged = 0
+export const fuzzCommands = (
+  random: Seeded,
+  wanted: { readonly judgedCount: number; readonly ran: number }
+) => {
+  let judgedCount = 0
   let allowed = 0
   let ran = 0
-  while (judged < wanted.judged || ran < wanted.ran) {
+  while (judgedCount < wanted.judgedCount || ran < wanted.ran) {
     const tree = new GeneratedTree(random)
     const place = workspacePathsAt(tree.root)
     const byRule = random.whole(0, 1) === 0
@@ -245,7 +248,7 @@ export const fuzzCommands = (random: Seeded, wanted: { readonly judged: number; 
     }
     for (let left = PER_TREE; left > 0; left--) {
       const line = lineOf(random, tree)
-      judged++
+      judgedCount++
       if (!isAllowed(line)) continue
       allowed++
       if (ran < wanted.ran) pending.push(line)
@@ -254,5 +257,5 @@ export const fuzzCommands = (random: Seeded, wanted: { readonly judged: number; 
     if (pending.length > 0) carryOut()
     tree.remove()
   }
-  return { judged, allowed, ran }
+  return { judged: judgedCount, allowed, ran }
 }

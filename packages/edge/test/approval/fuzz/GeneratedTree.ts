@@ -64,12 +64,12 @@ export class GeneratedTree {
     for (const name of ["key", ".bashrc", "src/a.ts", "notes.txt"]) this.guard(join(this.outside, name))
     const folders = ["."]
     for (let left = random.whole(3, 7); left > 0; left--)
-      folders.push(this.made(join(this.pick(folders), random.pick(FOLDERS))))
+      folders.push(this.makeFolder(join(this.pick(folders), random.pick(FOLDERS))))
     for (let left = random.whole(2, 5); left > 0; left--) {
-      const folder = this.made(join(this.pick(folders), random.pick(PROTECTED_FOLDERS)))
+      const folder = this.makeFolder(join(this.pick(folders), random.pick(PROTECTED_FOLDERS)))
       this.guard(join(this.root, folder, random.pick([...FILES, ...PROTECTED_FILES])))
       if (random.whole(1, 3) === 1)
-        this.guard(join(this.root, this.made(join(folder, "hooks")), "pre-commit"))
+        this.guard(join(this.root, this.makeFolder(join(folder, "hooks")), "pre-commit"))
     }
     for (let left = random.whole(3, 6); left > 0; left--)
       this.guard(join(this.root, this.pick(folders), random.pick(PROTECTED_FILES)))
@@ -92,7 +92,7 @@ export class GeneratedTree {
     return list[this.random.whole(0, list.length - 1)] ?? "."
   }
 
-  private made(path: string): string {
+  private makeFolder(path: string): string {
     mkdirSync(join(this.root, path), { recursive: true })
     if (!this.paths.includes(path)) this.paths.push(path)
     return path

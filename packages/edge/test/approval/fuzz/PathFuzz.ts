@@ -27,11 +27,14 @@ const write = (root: string, path: string, normalizes: boolean): boolean => {
 }
 
 /** Judges paths and carries out allowed writes. */
-export const fuzzPaths = (random: Seeded, wanted: { readonly judged: number; readonly written: number }) => {
-  let judged = 0
+export const fuzzPaths = (
+  random: Seeded,
+  wanted: { readonly judgedCount: number; readonly written: number }
+) => {
+  let judgedCount = 0
   let allowed = 0
   let written = 0
-  while (judged < wanted.judged || written < wanted.written) {
+  while (judgedCount < wanted.judgedCount || written < wanted.written) {
     const tree = new GeneratedTree(random)
     const policy = policyOf({ mode: "auto_edit", place: workspacePathsAt(tree.root) })
     let recent: Array<string> = []
@@ -42,7 +45,7 @@ export const fuzzPaths = (random: Seeded, wanted: { readonly judged: number; rea
     check()
     for (let left = PER_TREE; left > 0; left--) {
       const files = Array.from({ length: random.whole(1, 8) === 1 ? 2 : 1 }, () => pathOf(random, tree))
-      judged++
+      judgedCount++
       if (verdictOn(policy, request({ files }))._tag !== "Allow") continue
       allowed++
       if (written >= wanted.written) continue
@@ -55,5 +58,5 @@ export const fuzzPaths = (random: Seeded, wanted: { readonly judged: number; rea
     check()
     tree.remove()
   }
-  return { judged, allowed, written }
+  return { judged: judgedCount, allowed, written }
 }

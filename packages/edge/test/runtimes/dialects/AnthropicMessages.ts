@@ -1,8 +1,8 @@
 /** The Messages API, as Claude Code speaks it. */
 import { arrayOf, objectOf, textOf } from "@corral/adapters/text/Json"
-import { type Dialect, event, inputOf, pieces, propertiesOf, type Said } from "./Dialect.ts"
+import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn } from "./Dialect.ts"
 
-const base = ({ id, model }: Said) => ({
+const base = ({ id, model }: ModelTurn) => ({
   id: `msg_${id}`,
   type: "message",
   role: "assistant",

@@ -5,7 +5,7 @@ import type { JsonObject } from "@corral/adapters/text/Json"
 import type { Call, OfferedTool } from "../Tools.ts"
 
 /** What the model says in one turn. `id` is unique to it. */
-export interface Said {
+export interface ModelTurn {
   readonly id: string
   readonly model: string
   readonly text: string
@@ -21,9 +21,9 @@ export interface Dialect {
   /** How many tool results the conversation holds. */
   readonly results: (request: JsonObject) => number
   /** A body of server-sent events. */
-  readonly stream: (reply: Said) => string
+  readonly stream: (reply: ModelTurn) => string
   /** The same without a stream: only ever text. */
-  readonly whole: (reply: Said) => JsonObject
+  readonly whole: (reply: ModelTurn) => JsonObject
   /** How the service refuses a wrong key: not all of them with 401. */
   readonly refusal: { readonly status: number; readonly body: JsonObject }
 }

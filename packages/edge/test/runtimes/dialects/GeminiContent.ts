@@ -1,9 +1,9 @@
 /** `generateContent`, as Gemini CLI speaks it. */
 import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
-import { type Dialect, event, inputOf, pieces, propertiesOf, type Said } from "./Dialect.ts"
+import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn } from "./Dialect.ts"
 
 const contentOf = (
-  { id, model }: Said,
+  { id, model }: ModelTurn,
   parts: ReadonlyArray<JsonObject>,
   finishReason?: string
 ): JsonObject => ({

@@ -1,10 +1,10 @@
 /** The chat completions API, as OpenCode speaks it. */
 import { arrayOf, objectOf, textOf } from "@corral/adapters/text/Json"
-import { type Dialect, event, inputOf, pieces, propertiesOf, type Said, wrongKey } from "./Dialect.ts"
+import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn, wrongKey } from "./Dialect.ts"
 
 const usage = { prompt_tokens: 100, completion_tokens: 42, total_tokens: 142 }
 
-const base = ({ id, model }: Said, object: string) => ({
+const base = ({ id, model }: ModelTurn, object: string) => ({
   id: `chatcmpl-${id}`,
   object,
   created: 1_790_000_000,

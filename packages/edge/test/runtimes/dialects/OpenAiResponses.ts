@@ -1,7 +1,7 @@
 /** The Responses API, as Codex speaks it. */
 import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
 import type { Call } from "../Tools.ts"
-import { type Dialect, event, inputOf, pieces, propertiesOf, type Said, wrongKey } from "./Dialect.ts"
+import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn, wrongKey } from "./Dialect.ts"
 
 const itemOf = (id: string, call: Call): JsonObject => {
   const base = { call_id: `call_${id}`, name: call.name, status: "completed" }
@@ -10,7 +10,11 @@ const itemOf = (id: string, call: Call): JsonObject => {
     : { ...base, type: "function_call", id: `fc_${id}`, arguments: JSON.stringify(inputOf(call)) }
 }
 
-const response = ({ id, model }: Said, status: string, output: ReadonlyArray<JsonObject>): JsonObject => ({
+const response = (
+  { id, model }: ModelTurn,
+  status: string,
+  output: ReadonlyArray<JsonObject>
+): JsonObject => ({
   id: `resp_${id}`,
   object: "response",
   created_at: 1_790_000_000,
@@ -26,7 +30,7 @@ const response = ({ id, model }: Said, status: string, output: ReadonlyArray<Jso
   }
 })
 
-const messageOf = ({ id, text }: Said): JsonObject => ({
+const messageOf = ({ id, text }: ModelTurn): JsonObject => ({
   type: "message",
   id: `msg_${id}`,
   role: "assistant",
