@@ -112,7 +112,7 @@ describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOfOutcome(resumed), "schema_validation_failed")
     const taken = await peer.start("/say more", {}, runId)
     assert.strictEqual(codeOfOutcome(taken), "conflict")
-    assert.isUndefined(peer.events.get(runId))
+    assert.isUndefined(peer.pushed.lines.get(runId))
   })
 
   it("refuses what the local API refuses", async () => {
@@ -287,8 +287,8 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     const seeded = new Seeded("cuts")
     const peer = await openPeer()
     const edge = await joined(peer)
-    peer.beforeAck = async () => {
-      if (peer.pushes === 3) return peer.cut()
+    peer.pushed.beforeAck = async () => {
+      if (peer.pushed.pushes === 3) return peer.cut()
       if (seeded.whole(0, 4) > 0) return
       if (seeded.whole(0, 2) === 0) return peer.cut()
       await new Promise((resolve) => setTimeout(resolve, seeded.whole(1, 60)))
@@ -300,8 +300,8 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     assert.isAbove(peer.log(many.id).length, 20_000)
     assert.deepStrictEqual(peer.log(few.id), await edge.client.log(few.id))
     assert.isAbove(peer.dials, 1)
-    assert.isAtMost(peer.maxInFlight, 4)
-    assert.isAtMost(peer.maxPushCharacters, 1_048_576)
+    assert.isAtMost(peer.pushed.maxInFlight, 4)
+    assert.isAtMost(peer.pushed.maxPushCharacters, 1_048_576)
   })
 
   it("pushes what happened without a Hub when there is one again", async () => {

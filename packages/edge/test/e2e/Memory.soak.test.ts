@@ -84,8 +84,8 @@ describe.skipIf(process.platform !== "linux")("The Edge's memory", () => {
     await peer.join(edge.home)
     await edge.start()
     await peer.linked()
-    peer.beforeAck = async () => {
-      if (peer.pushes % 100 === 3) return peer.cut()
+    peer.pushed.beforeAck = async () => {
+      if (peer.pushed.pushes % 100 === 3) return peer.cut()
       await new Promise((resolve) => setTimeout(resolve, 30))
     }
     const peakOfRun = async (): Promise<number> => {
