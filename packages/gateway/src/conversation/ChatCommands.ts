@@ -17,8 +17,8 @@ import type { Command } from "./Command.ts"
 import type { ConversationKey } from "./Conversations.ts"
 import { Decisions } from "./Decisions.ts"
 import { stopMessage } from "./HubSessions.ts"
-import * as phrases from "./Phrases.ts"
-import type { Responder } from "./Responder.ts"
+import * as phrases from "../answer/Phrases.ts"
+import type { Responder } from "../answer/Responder.ts"
 
 type Failed = HubFailed | PlatformUnavailable | NotSent | SqlError.SqlError
 type Handled = Effect.Effect<void, Failed>

@@ -6,7 +6,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import type { WorkLocation } from "../action/ButtonMeaning.ts"
+import type { WorkLocation } from "../button/ButtonMeaning.ts"
 import type { MessageFollower } from "../following/MessageFollower.ts"
 import type { Follows } from "../following/Follows.ts"
 import type { Hub } from "../hub/Hub.ts"
@@ -18,8 +18,8 @@ import { agentAt, mayWriteIn, readSession } from "./HubSessions.ts"
 import { LocationPicker } from "./LocationPicker.ts"
 import type { OfflineQuestion } from "./OfflineQuestion.ts"
 import { discard, postpone, sendOrAsk, sendPending } from "./PendingMessages.ts"
-import * as phrases from "./Phrases.ts"
-import type { Responder } from "./Responder.ts"
+import * as phrases from "../answer/Phrases.ts"
+import type { Responder } from "../answer/Responder.ts"
 import { locationName, onlyLocation, WorkLocations } from "./WorkLocations.ts"
 
 type Failed = HubFailed | PlatformUnavailable | NotSent | SqlError.SqlError

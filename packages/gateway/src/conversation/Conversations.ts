@@ -7,7 +7,7 @@
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { WorkLocation } from "../action/ButtonMeaning.ts"
+import { WorkLocation } from "../button/ButtonMeaning.ts"
 import { queryRow } from "../store/RowQueries.ts"
 import { timedStore } from "../store/TimedStore.ts"
 

@@ -13,8 +13,8 @@ import { Hub } from "../hub/Hub.ts"
 import { type HubFailed } from "../hub/HubFailures.ts"
 import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { LocalizedText } from "../platform/LocalizedText.ts"
-import * as phrases from "./Phrases.ts"
-import type { Responder } from "./Responder.ts"
+import * as phrases from "../answer/Phrases.ts"
+import type { Responder } from "../answer/Responder.ts"
 
 type Failed = HubFailed | PlatformUnavailable | SqlError.SqlError
 

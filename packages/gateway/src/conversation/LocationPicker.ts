@@ -1,13 +1,13 @@
 /** Card for choosing where the agent works: one numbered button per location. Only the user who receives it can use it. */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { ButtonActions } from "../action/ButtonActions.ts"
+import { ButtonActions } from "../button/ButtonActions.ts"
 import type { Card } from "../platform/Card.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { sameInAllLanguages } from "../platform/LocalizedText.ts"
-import * as phrases from "./Phrases.ts"
+import * as phrases from "../answer/Phrases.ts"
 import { locationName, type OfferedLocation } from "./WorkLocations.ts"
-import type { Responder } from "./Responder.ts"
+import type { Responder } from "../answer/Responder.ts"
 import type { ConversationKey } from "./Conversations.ts"
 
 const LIFETIME_MS = 3_600_000

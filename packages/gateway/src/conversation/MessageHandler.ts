@@ -1,14 +1,14 @@
 /** Handling of a message from a linked account: a command, or a text for the agent. */
 import type { MessageReceived } from "@corral/domain/chat/Integration"
 import { Effect } from "effect"
-import { AccountLinks } from "./AccountLinks.ts"
+import { AccountLinks } from "../linking/AccountLinks.ts"
 import { ChatCommands } from "./ChatCommands.ts"
 import { ChatMessages } from "./ChatMessages.ts"
 import { type Command, parseCommand } from "./Command.ts"
 import { conversationKey, type ConversationKey } from "./Conversations.ts"
-import * as linkPhrases from "./LinkPhrases.ts"
-import * as phrases from "./Phrases.ts"
-import type { Responder } from "./Responder.ts"
+import * as linkPhrases from "../linking/LinkPhrases.ts"
+import * as phrases from "../answer/Phrases.ts"
+import type { Responder } from "../answer/Responder.ts"
 import { SessionCommands } from "./SessionCommands.ts"
 
 /** A direct chat and each of its threads is one conversation. In a group, each mention starts one, which replies continue. */

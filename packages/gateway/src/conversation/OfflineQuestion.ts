@@ -1,11 +1,11 @@
 /** Card that asks whether messages wait for their offline machine. Only the user who wrote them can use it. */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { ButtonActions } from "../action/ButtonActions.ts"
+import { ButtonActions } from "../button/ButtonActions.ts"
 import type { MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { ConversationKey } from "./Conversations.ts"
-import * as phrases from "./Phrases.ts"
-import type { Responder } from "./Responder.ts"
+import * as phrases from "../answer/Phrases.ts"
+import type { Responder } from "../answer/Responder.ts"
 
 /** As long as the messages are kept. */
 const LIFETIME_MS = 86_400_000

@@ -5,7 +5,7 @@
  */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
-import type { WorkLocation } from "../action/ButtonMeaning.ts"
+import type { WorkLocation } from "../button/ButtonMeaning.ts"
 import type { MessageFollower } from "../following/MessageFollower.ts"
 import type { Follows } from "../following/Follows.ts"
 import type { Hub } from "../hub/Hub.ts"
@@ -21,8 +21,8 @@ import {
 } from "./Conversations.ts"
 import { createSession } from "./HubSessions.ts"
 import { OfflineQuestion } from "./OfflineQuestion.ts"
-import * as phrases from "./Phrases.ts"
-import type { Responder } from "./Responder.ts"
+import * as phrases from "../answer/Phrases.ts"
+import type { Responder } from "../answer/Responder.ts"
 import { answered, type Sending, sendInSession } from "./SessionSending.ts"
 
 type Failed = HubFailed | PlatformUnavailable | SqlError.SqlError

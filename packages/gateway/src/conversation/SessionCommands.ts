@@ -12,8 +12,8 @@ import { type ChatSession, ChatSessions } from "./ChatSessions.ts"
 import { type ConversationKey, Conversations, threadKeyOf } from "./Conversations.ts"
 import { agentAt, readSession, recipientOf, stopMessage } from "./HubSessions.ts"
 import { LocationPicker } from "./LocationPicker.ts"
-import * as phrases from "./Phrases.ts"
-import type { Responder } from "./Responder.ts"
+import * as phrases from "../answer/Phrases.ts"
+import type { Responder } from "../answer/Responder.ts"
 import { locationName, WorkLocations } from "./WorkLocations.ts"
 
 type Failed = HubFailed | PlatformUnavailable | NotSent | SqlError.SqlError

@@ -11,8 +11,8 @@ import type { LocalizedText } from "../platform/LocalizedText.ts"
 import type { ChatSession } from "./ChatSessions.ts"
 import type { ChatMessage, ConversationKey } from "./Conversations.ts"
 import { addAgent, addMessage, readSession, recipientOf } from "./HubSessions.ts"
-import * as phrases from "./Phrases.ts"
-import type { Responder } from "./Responder.ts"
+import * as phrases from "../answer/Phrases.ts"
+import type { Responder } from "../answer/Responder.ts"
 
 /** Name for people: project, machine with workspace, agent. */
 const placeOf = ({ place }: ChatSession, { label, targetId, workspace }: AgentInstance): string => {

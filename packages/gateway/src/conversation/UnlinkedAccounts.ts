@@ -6,15 +6,15 @@ import type { CardAction, MessageReceived } from "@corral/domain/chat/Integratio
 import { Effect } from "effect"
 import type { Inbound } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
-import { AccountLinks } from "./AccountLinks.ts"
+import { AccountLinks } from "../linking/AccountLinks.ts"
 import { parseCommand } from "./Command.ts"
-import { KeptMessages } from "./KeptMessages.ts"
-import * as linkPhrases from "./LinkPhrases.ts"
-import * as phrases from "./Phrases.ts"
-import { accountOf, makeResponder, type Responder } from "./Responder.ts"
-import { StoredAnswers } from "./StoredAnswers.ts"
-import { storedResponder } from "./StoredResponder.ts"
-import { UnlinkedAnswers, type UnlinkedVerdict } from "./UnlinkedAnswers.ts"
+import { KeptMessages } from "../linking/KeptMessages.ts"
+import * as linkPhrases from "../linking/LinkPhrases.ts"
+import * as phrases from "../answer/Phrases.ts"
+import { accountOf, makeResponder, type Responder } from "../answer/Responder.ts"
+import { StoredAnswers } from "../answer/StoredAnswers.ts"
+import { storedResponder } from "../answer/StoredResponder.ts"
+import { UnlinkedAnswers, type UnlinkedVerdict } from "../linking/UnlinkedAnswers.ts"
 
 /** Returns whether the account is linked now. */
 export const handleUnlinked = Effect.fn("UnlinkedAccounts.handleUnlinked")(function* (

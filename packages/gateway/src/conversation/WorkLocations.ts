@@ -9,7 +9,7 @@ import type { Target } from "@corral/domain/device/Device"
 import type { Project } from "@corral/domain/project/Project"
 import type { Agent } from "@corral/domain/run/Agent"
 import { Context, Effect, Layer } from "effect"
-import type { WorkLocation } from "../action/ButtonMeaning.ts"
+import type { WorkLocation } from "../button/ButtonMeaning.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { HubFailed } from "../hub/HubFailures.ts"
 

@@ -6,7 +6,7 @@
  */
 import type { ChatAnswers } from "@corral/domain/project/Project"
 import { Effect, Fiber, Queue } from "effect"
-import { ButtonActions } from "../action/ButtonActions.ts"
+import { ButtonActions } from "../button/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import { localizedTextIn } from "../platform/LocalizedText.ts"

@@ -1,6 +1,6 @@
 /** Card of a followed message: sent once, then updated. Further input to a run has none. */
 import { Clock, Effect } from "effect"
-import { ButtonActions } from "../action/ButtonActions.ts"
+import { ButtonActions } from "../button/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import { type FollowState, retryTransient, saveFollow } from "./FollowState.ts"

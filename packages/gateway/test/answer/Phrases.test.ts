@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { refusalText } from "../../src/conversation/Phrases.ts"
+import { refusalText } from "../../src/answer/Phrases.ts"
 
 describe("refusalText", () => {
   it.each([

@@ -15,8 +15,8 @@ import type { Card } from "../platform/Card.ts"
 import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { LocalizedText } from "../platform/LocalizedText.ts"
 import * as linkPhrases from "./LinkPhrases.ts"
-import * as phrases from "./Phrases.ts"
-import { sendKey, type Responder } from "./Responder.ts"
+import * as phrases from "../answer/Phrases.ts"
+import { sendKey, type Responder } from "../answer/Responder.ts"
 
 export interface LinkResult {
   readonly isLinked: boolean

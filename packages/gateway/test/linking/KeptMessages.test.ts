@@ -3,7 +3,7 @@ import { ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { ChatSessions } from "../../src/conversation/ChatSessions.ts"
-import { KeptMessages } from "../../src/conversation/KeptMessages.ts"
+import { KeptMessages } from "../../src/linking/KeptMessages.ts"
 import type { Inbound } from "../../src/platform/ChatPlatform.ts"
 import { emptyDatabase, storeAt } from "../harness/GatewayStore.ts"
 
