@@ -9,12 +9,11 @@ import { makeFolder } from "@corral/service/MakeFolder"
 import { Data, Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
-import { closeSync, openSync } from "node:fs"
-import { chmod, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises"
-import { connect } from "node:net"
+import { chmod, mkdir, readFile, rename, rm, stat } from "node:fs/promises"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
 import { findPostgres, type PostgresCall, type PostgresProgram } from "./PostgresProgram.ts"
+import { hasServerEnded, launchServer, serves, stopServer } from "./PostgresServer.ts"
 
 /** The server can't be reached or started. `message` is for users. */
 export class HubStoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly message: string }> {}
@@ -79,83 +78,6 @@ const exists = (path: string): Promise<boolean> =>
     () => false
   )
 
-/** Starts the server. Returns whether it has exited since; it exits immediately if another server uses the folder. */
-const launch = async (
-  program: PostgresProgram,
-  folder: string,
-  data: string,
-  sockets: string
-): Promise<() => boolean> => {
-  const log = join(folder, "server.log")
-  await (await open(log, "a", 0o600)).close()
-  const output = openSync(log, "a")
-  const settings = [
-    "listen_addresses=",
-    `unix_socket_directories=${sockets}`,
-    "unix_socket_permissions=0700",
-    "max_connections=100"
-  ]
-  const call = program.call("postgres", ["-D", data, ...settings.flatMap((setting) => ["-c", setting])])
-  try {
-    const stdio: ["ignore", number, number] = ["ignore", output, output]
-    const child = spawn(call.file, call.args, { ...call.options, cwd: folder, detached: true, stdio })
-    let ended = false
-    child.once("error", () => (ended = true))
-    child.once("exit", () => (ended = true))
-    child.unref()
-    return () => ended
-  } finally {
-    closeSync(output)
-  }
-}
-
-/** Whether a server uses the folder and accepts queries. While starting or stopping, a server refuses connections. */
-const serves = async (data: string, path: string): Promise<boolean> => {
-  const lines = (await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "")).split("\n")
-  // The file of a killed server says so too.
-  return lines[STATUS_LINE]?.startsWith("ready") === true && (await takesConnections(path))
-}
-
-const STATUS_LINE = 7
-
-const takesConnections = (path: string): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(path)
-    socket.once("connect", () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once("error", () => resolve(false))
-  })
-
-/** Process id in the folder's lock file. The process may have exited. */
-const serverPid = async (data: string): Promise<number | undefined> => {
-  const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "")
-  const pid = Number.parseInt(text, 10)
-  return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined
-}
-
-const isRunning = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
-
-/** SIGINT is a fast shutdown: connections end, data is written to disk. */
-const stop = (data: string, path: string): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const pid = yield* Effect.promise(() => serverPid(data))
-    const isServing = pid !== undefined && (yield* Effect.promise(() => takesConnections(path)))
-    if (!isServing || !isRunning(pid)) return
-    process.kill(pid, "SIGINT")
-    yield* Effect.sync(() => isRunning(pid)).pipe(
-      Effect.repeat({ while: (isAlive) => isAlive, schedule: Schedule.spaced("20 millis") }),
-      Effect.timeoutOption("5 seconds")
-    )
-  })
-
 /** A folder with a long path has no room for a socket next to the data. */
 const socketFolder = async (folder: string): Promise<string> => {
   if (join(folder, SOCKET).length <= MAX_SOCKET_PATH) return folder
@@ -192,7 +114,7 @@ const ensureRunning = Effect.fnUntraced(function* (
   let ended = () => true
   const tryOnce = attempt(async () => {
     if (await serves(data, path)) return true
-    if (ended()) ended = await launch(program, folder, data, sockets)
+    if (ended()) ended = await launchServer(program, folder, data, sockets)
     return false
   })
   yield* tryOnce.pipe(
@@ -214,10 +136,6 @@ const BACK_OFF = Schedule.min([Schedule.exponential("500 millis"), Schedule.spac
 
 /** Restarts the server after every exit. Committed data is in its write-ahead log. */
 const supervise = (folder: string, data: string, sockets: string): Effect.Effect<never> => {
-  const isGone = Effect.promise(async () => {
-    const pid = await serverPid(data)
-    return pid === undefined || !isRunning(pid) || (await isZombie(pid))
-  })
   const restart = ensureRunning(folder, data, sockets).pipe(
     Effect.tapError(({ message }) => Effect.logError("failed to restart PostgreSQL", { cause: message })),
     Effect.retry(BACK_OFF),
@@ -225,20 +143,16 @@ const supervise = (folder: string, data: string, sockets: string): Effect.Effect
   )
   return Effect.forever(
     Effect.gen(function* () {
-      yield* Effect.repeat(isGone, { until: (ended) => ended, schedule: Schedule.spaced(WATCH_EVERY) })
+      yield* Effect.repeat(
+        Effect.promise(() => hasServerEnded(data)),
+        { until: (ended) => ended, schedule: Schedule.spaced(WATCH_EVERY) }
+      )
       yield* Effect.logWarning("PostgreSQL died")
       yield* restart
       yield* Effect.logInfo("restarted PostgreSQL")
     })
   )
 }
-
-/** Whether the process is a zombie. The orphaned server of an earlier Hub stays one if no init process reaps it. */
-const isZombie = (pid: number): Promise<boolean> =>
-  readFile(`/proc/${pid}/stat`, "utf8").then(
-    (stat) => stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z"),
-    () => false
-  )
 
 /** Finds or starts the server of `folder`. It runs until `stop`. */
 export const startEmbeddedPostgres = Effect.fnUntraced(function* (
@@ -254,6 +168,6 @@ export const startEmbeddedPostgres = Effect.fnUntraced(function* (
     username: USER,
     database: "postgres",
     supervise: supervise(folder, data, sockets),
-    stop: stop(data, path)
+    stop: stopServer(data, path)
   }
 })
