@@ -14,7 +14,7 @@ import { Composer } from "../composer/Composer.tsx"
 import { QueuedMessages } from "../composer/QueuedMessages.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { DeviceBanner } from "../thread/DeviceBanner.tsx"
+import { DeviceBanner, useDevice } from "../thread/DeviceBanner.tsx"
 import { DeviceName } from "../thread/DeviceName.tsx"
 import { PanelButtons } from "../thread/PanelButtons.tsx"
 import { ReadMarker } from "../thread/ReadMarker.tsx"
@@ -70,6 +70,7 @@ const SessionThread = ({ panel, session }: ThreadProps) => {
   const agent = session.agents.find(({ id }) => id === session.defaultAgentInstanceId)
   const ofDefault = active.filter(({ prompts: [first] }) => first?.to === agent?.id)
   const onStop = () => stop.mutate((ofDefault.length === 0 ? active : ofDefault).map(({ runId }) => runId))
+  const isOffline = useDevice(agent?.targetId)?.state === "offline"
   const { mutate } = send
   const onAgain = useCallback((prompt: Message) => mutate(again(prompt)), [mutate])
   const shownRun = runs.find(({ id }) => id === panel.runId) ?? runs[0]
@@ -78,7 +79,8 @@ const SessionThread = ({ panel, session }: ThreadProps) => {
       title={visibleLine(session.title, 120)}
       head={
         <>
-          <ThreadState status={status} since={since} />
+          {/* How long a device works that can't be heard is not known. */}
+          <ThreadState status={status} since={isOffline ? undefined : since} />
           {agent !== undefined && <DeviceName deviceId={agent.targetId} workspace={agent.workspace} />}
           {mayWork && active.length > 0 && <StopButton isBusy={stop.isPending} onStop={onStop} />}
           {runs.length > 0 && <PanelButtons tab={panel.tab} onTab={panel.open} />}
