@@ -10,7 +10,7 @@ import {
   type NotFound,
   type Overloaded,
   PermissionDenied,
-  RuntimeUnavailable,
+  type RuntimeUnavailable,
   SchemaValidationFailed,
   type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
@@ -21,11 +21,8 @@ import type { WorktreeStart } from "@corral/domain/run/Worktree"
 import type { AnyProtocol, RunStart, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, type Scope } from "effect"
 import { existsSync } from "node:fs"
-import { join } from "node:path"
 import { existingAttachmentFolder } from "../attachment/AttachmentFolder.ts"
 import type { TurnAttachments } from "../attachment/Attachments.ts"
-import { childEnvironment } from "../process/ChildEnvironment.ts"
-import { temporaryFolderOf } from "../process/TemporaryFolder.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { mint } from "@corral/service/Identifiers"
 import { modeRefusal, agentModes, type OfferedAgent } from "../runtime/OfferedAgent.ts"
@@ -37,6 +34,7 @@ import type { Worktrees } from "../workspace/Worktrees.ts"
 import { attachmentNote, imagesFor, withNote } from "./AttachedFiles.ts"
 import { ProjectFiles } from "./ProjectFiles.ts"
 import { folderOf } from "./RunFolder.ts"
+import { callAdapter, runtimeCommandOf } from "./RuntimeCommand.ts"
 
 export type AdmissionFailure =
   | InvalidAgentId
@@ -103,11 +101,11 @@ export const admitRun = Effect.fnUntraced(function* (
     attachmentFolder:
       request.sessionId === undefined ? undefined : existingAttachmentFolder(config.home, request.sessionId)
   }
-  const command = yield* commandOf(request, admission, agent, start, id)
+  const command = yield* runtimeCommandOf(request, admission, agent, start, id)
   const refusal = project?.refusal(agent.label, command.env)
   if (refusal !== undefined) return yield* refusal
   return {
-    protocol: yield* fromAdapter(agent, () => adapter.protocol(start)),
+    protocol: yield* callAdapter(agent, () => adapter.protocol(start)),
     agent,
     adapter,
     start,
@@ -122,49 +120,6 @@ export const admitRun = Effect.fnUntraced(function* (
 /** A conversation that is resumed has received the project's instructions before. */
 const promptOf = (text: string, earlier: Run | undefined, project: ProjectFiles | undefined): string =>
   earlier === undefined ? (project?.withInstructions(text) ?? text) : text
-
-const commandOf = Effect.fnUntraced(function* (
-  request: CreateRun,
-  { config, runtimes, traceparent }: RunAdmission,
-  agent: OfferedAgent,
-  start: RunStart,
-  id: RunId
-): Effect.fn.Return<SubprocessSpec, RuntimeUnavailable> {
-  const {
-    file,
-    args,
-    env,
-    settingsFiles = [],
-    stdin
-  } = yield* fromAdapter(agent, () => agent.adapter.command(start))
-  const program = yield* runtimes.locate(agent, file)
-  const cwd = start.workspacePath
-  const temporary = temporaryFolderOf(config.home, id)
-  const environment = childEnvironment({
-    edge: config.environment,
-    pass: agent.passEnv,
-    set: {
-      ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
-      ...request.env,
-      ...env,
-      ...Object.fromEntries(settingsFiles.map((settings) => [settings.env, join(temporary, settings.name)]))
-    },
-    cwd,
-    temporary
-  })
-  return { file: program, args, cwd, stdin, temporary, settingsFiles, env: environment }
-})
-
-/** What a function of an adapter returns. An adapter from outside may throw. */
-const fromAdapter = <A>({ id }: OfferedAgent, call: () => A): Effect.Effect<A, RuntimeUnavailable> =>
-  Effect.try({
-    try: call,
-    catch: (cause) =>
-      new RuntimeUnavailable({
-        message: cause instanceof Error ? cause.message : `The adapter of ${id} failed.`,
-        details: { reason: "adapter_failed", agentId: id }
-      })
-  })
 
 interface NewRunFacts extends Pick<Run, "id"> {
   readonly model: string | undefined
