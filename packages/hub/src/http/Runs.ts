@@ -1,17 +1,12 @@
 /** `/client/runs`: the mirrored runs and their logs; cancel, input, diff, artifacts and previews go to the Edge. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
-import { Conflict, PermissionDenied, RunNotCancellable } from "@corral/domain/errors/Failures"
+import { Conflict, RunNotCancellable } from "@corral/domain/errors/Failures"
 import { HubRun } from "@corral/domain/hub-api/HubRun"
-import type { FileDiff } from "@corral/domain/edge-api/Diff"
-import type { RoleAction } from "@corral/domain/access/Authorization"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
-import { attachmentHeaders } from "@corral/service/http/Attachment"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect, Fiber } from "effect"
-import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
 import { Audit } from "../audit/Audit.ts"
@@ -19,34 +14,23 @@ import { HubAuthority } from "../authority/HubAuthority.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { RunFeeds } from "../live/RunFeeds.ts"
 import { StreamAuthority } from "../live/StreamAuthority.ts"
-import { ArtifactContents, type RelayedArtifact } from "../edges/ArtifactContents.ts"
 import { isOutcomeUnknown } from "../edges/CommandRoute.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { RunRequesters } from "../run/RunRequesters.ts"
 import { isFinalState, Runs } from "../run/Runs.ts"
 import { Targets } from "../edges/Targets.ts"
-import { HubCredentials } from "../signin/HubCredentials.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import { requireChatMode } from "../authority/ChatMode.ts"
 import type { HubRequest } from "./HubRequest.ts"
 import { hubRunEvents } from "./RunEvents.ts"
-import { pageAfter } from "./PageAfter.ts"
 import { requireRoute } from "./RouteCheck.ts"
-
-/** Place of a run, and the proof that the caller may take the action there. */
-const runAdmission = Effect.gen(function* () {
-  const authority = yield* HubAuthority
-  const runs = yield* Runs
-  return Effect.fnUntraced(function* <A extends RoleAction>(action: A, id: RunId) {
-    const place = (yield* runs.locate(id)) ?? (yield* new PermissionDenied())
-    return { id, ...place, proof: yield* authority.inProject(action, place.projectId, id) }
-  })
-})
+import { runContentHandlers } from "./RunContents.ts"
+import { runPlaces } from "./RunPlace.ts"
 
 /** Reads of the mirror. */
 const mirrorHandlers = Effect.gen(function* () {
-  const admitted = yield* runAdmission
+  const admitted = yield* runPlaces
   const approvals = yield* Approvals
   const authority = yield* HubAuthority
   const feeds = yield* RunFeeds
@@ -100,7 +84,7 @@ const mirrorHandlers = Effect.gen(function* () {
 
 /** Commands to the Edge of a run. */
 const commandHandlers = Effect.gen(function* () {
-  const admitted = yield* runAdmission
+  const admitted = yield* runPlaces
   const audit = yield* Audit
   const idempotency = yield* HubIdempotency
   const requesters = yield* RunRequesters
@@ -162,63 +146,6 @@ const commandHandlers = Effect.gen(function* () {
   }
 })
 
-/** Reads that the Edge of a run answers. */
-const edgeHandlers = Effect.gen(function* () {
-  const admitted = yield* runAdmission
-  const contents = yield* ArtifactContents
-  const credentials = yield* HubCredentials
-  const router = yield* EdgeRouter
-  const targets = yield* Targets
-
-  return {
-    diff: Effect.fnUntraced(function* ({
-      params: { id: runId },
-      query: { cursor, limit }
-    }: HubRequest<"runs", "diff">) {
-      const { userId } = yield* CurrentPrincipal
-      const run = yield* admitted("project.read", runId)
-      const diff = yield* router.readDiff(run.targetId, { runId }).pipe(requireRoute(targets, run))
-      const page = yield* pageOf(
-        { filter: `diff of ${runId}`, principal: userId, cursor, limit },
-        byPath,
-        (after, limit) => Effect.succeed(pageAfter(diff.items, byPath, after, limit))
-      )
-      return { ...diff, ...page }
-    }, withErrorObjects),
-
-    artifacts: Effect.fnUntraced(function* ({
-      params: { id: runId },
-      query: { cursor, limit }
-    }: HubRequest<"runs", "artifacts">) {
-      const { userId } = yield* CurrentPrincipal
-      const run = yield* admitted("project.read", runId)
-      const artifacts = yield* router.listArtifacts(run.targetId, { runId }).pipe(requireRoute(targets, run))
-      return yield* pageOf(
-        { filter: `artifacts of ${runId}`, principal: userId, cursor, limit },
-        idPosition,
-        (after, limit) => Effect.succeed(pageAfter(artifacts, idPosition, after, limit))
-      )
-    }, withErrorObjects),
-
-    artifactContent: Effect.fnUntraced(function* ({
-      params: { artifactId, id }
-    }: HubRequest<"runs", "artifactContent">) {
-      const principal = yield* CurrentPrincipal
-      const run = yield* admitted("project.read", id)
-      const opened = contents.open(run, artifactId, credentials.isValid(principal))
-      return contentResponse(yield* opened.pipe(requireRoute(targets, run)))
-    }, withErrorObjects),
-
-    openPreview: Effect.fnUntraced(function* ({
-      params: { id: runId, previewId }
-    }: HubRequest<"runs", "openPreview">) {
-      // A preview reaches a program on the device: more than reading.
-      const run = yield* admitted("task.create", runId)
-      return yield* router.openPreview(run.targetId, { runId, previewId }).pipe(requireRoute(targets, run))
-    }, withErrorObjects)
-  }
-})
-
 export const runEndpoints = HttpApiBuilder.group(
   HubApi,
   "runs",
@@ -226,12 +153,10 @@ export const runEndpoints = HttpApiBuilder.group(
     return handlers.handleAll({
       ...(yield* mirrorHandlers),
       ...(yield* commandHandlers),
-      ...(yield* edgeHandlers)
+      ...(yield* runContentHandlers)
     })
   })
 )
-
-const byPath = ({ path }: FileDiff): string => path
 
 /** The run as the Edge reports it, with the position of the mirror: the Edge is ahead, and followers continue from here. */
 const reportedRun = ({ id, lastSeq, projectId, targetId, taskId }: HubRun, run: Run): HubRun => ({
@@ -242,13 +167,3 @@ const reportedRun = ({ id, lastSeq, projectId, targetId, taskId }: HubRun, run: 
   lastSeq,
   ...(taskId === undefined ? {} : { taskId })
 })
-
-const contentResponse = ({ artifact, bytes }: RelayedArtifact): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.stream(bytes, {
-    // Reported by a device: only a media type may reach the header.
-    contentType: mediaType.test(artifact.mediaType) ? artifact.mediaType : "application/octet-stream",
-    contentLength: artifact.size,
-    headers: attachmentHeaders(artifact)
-  })
-
-const mediaType = /^[a-z0-9][a-z0-9.+-]{0,63}\/[a-z0-9][a-z0-9.+-]{0,63}(; ?charset=[a-z0-9-]{1,32})?$/i
