@@ -40,9 +40,12 @@ const ready = (child: ChildProcess): Promise<void> =>
     child.once("exit", () => reject(new Error(output)))
   })
 
-/** Starts a server with additional settings, `name=value`. */
-export const startPostgres = async (more: ReadonlyArray<string> = []): Promise<PostgresServer> => {
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-pg-"))
+/** Starts a server with additional settings, `name=value`, and its data in a new folder of `parent`. */
+export const startPostgres = async (
+  more: ReadonlyArray<string> = [],
+  parent = realpathSync(tmpdir())
+): Promise<PostgresServer> => {
+  const folder = mkdtempSync(join(parent, "corral-pg-"))
   const program = await findPostgres(join(folder, "programs")).catch(() => {
     mkdirSync(join(folder, "programs"), { recursive: true })
     return findPostgres(join(folder, "programs"))
@@ -63,7 +66,10 @@ export const startPostgres = async (more: ReadonlyArray<string> = []): Promise<P
     `--pwfile=${passwordFile}`,
     "--no-sync",
     "--encoding=UTF8",
-    "--no-locale"
+    "--no-locale",
+    // The password is random: iterations that slow an attacker down would slow each connection of a test.
+    "-c",
+    "scram_iterations=1"
   ])
   execFileSync(initialized.file, initialized.args, { ...initialized.options, stdio: "ignore" })
   const port = await freePort()

@@ -14,6 +14,7 @@ import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { within } from "../time/Within.ts"
+import { folderInMemory } from "./FolderInMemory.ts"
 import { type PostgresServer, query, startPostgres } from "./PostgresServer.ts"
 
 const SOCKET_VARIABLE = "CORRAL_TEST_POSTGRES"
@@ -26,7 +27,7 @@ const corral = fileURLToPath(
 
 /** Starts the server with a database that has a Hub's tables, as a template. */
 const startPrepared = async (): Promise<PostgresServer> => {
-  const server = await startPostgres(["fsync=off", "full_page_writes=off"])
+  const server = await startPostgres(["fsync=off", "full_page_writes=off"], folderInMemory())
   await query(server.url, `CREATE DATABASE ${PREPARED}`)
   await promisify(execFile)(process.execPath, [corral, "hub", "migrate"], {
     env: { ...process.env, CORRAL_DATABASE_URL: new URL(`/${PREPARED}`, server.url).href }
