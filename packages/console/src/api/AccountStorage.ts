@@ -2,8 +2,8 @@
  * What this browser stores for the signed-in account: drafts, reviews, pins, last choices, notifications.
  *
  * Guarantees: no account reads what another has stored. A sign-out deletes it, and so does the sign-in of another account. After that, a page
- * of the earlier account stores nothing more. Does not: delete settings of the browser, such as the theme, or what an account stored whose
- * sign-in has expired, until another account signs in.
+ * of the earlier account stores nothing more. Does not: delete settings of the browser, such as the theme; what contains no text and no names
+ * and has the account in its key, such as pins; or what an account stored whose sign-in has expired, until another account signs in.
  */
 
 export type AccountArea = Pick<Storage, "getItem" | "key" | "length" | "removeItem" | "setItem">
@@ -24,6 +24,12 @@ const ofBrowser: ReadonlySet<string> = new Set([
   "corral.singleKeys",
   "corral.theme"
 ])
+
+/** Beginnings of keys that end with the id of an account and have no text of people: they are there at the next sign-in. */
+const ofAccounts: ReadonlyArray<string> = ["corral.notifications.", "corral.pins.", "corral.visit."]
+
+const isDeleted = (key: string): boolean =>
+  key.startsWith("corral.") && !ofBrowser.has(key) && !ofAccounts.some((begin) => key.startsWith(begin))
 
 export class AccountStorage implements AccountArea {
   private readonly browser: () => BrowserStorage
@@ -87,7 +93,7 @@ export class AccountStorage implements AccountArea {
 
   private deleteAll(): void {
     const keys = Array.from({ length: this.local.length }, (_, index) => this.local.key(index) ?? "")
-    for (const key of keys) if (key.startsWith("corral.") && !ofBrowser.has(key)) this.local.removeItem(key)
+    for (const key of keys) if (isDeleted(key)) this.local.removeItem(key)
     this.browser().sessionStorage.clear()
   }
 }

@@ -1,12 +1,13 @@
 /** Whether this browser shows notifications: the user's choice, which asks for the permission, and the browser's. */
 import { useState } from "react"
 import { accountStorage } from "../api/AccountStorage.ts"
+import { useCurrentUser } from "../api/CurrentUser.ts"
 import { useStoredText } from "../ui/StoredText.ts"
 
 /** `blocked`: the browser refuses, and only its own settings can change that. */
 export type NotificationState = "unsupported" | "blocked" | "off" | "on"
 
-export const NOTIFICATIONS = "corral.notifications"
+export const notificationSettingKey = (userId: string): string => `corral.notifications.${userId}`
 const ON = "on"
 
 export const notificationState = (stored: string | null): NotificationState => {
@@ -23,7 +24,7 @@ export interface NotificationSetting {
 }
 
 export const useNotificationSetting = (): NotificationSetting => {
-  const [stored, store] = useStoredText(NOTIFICATIONS, accountStorage)
+  const [stored, store] = useStoredText(notificationSettingKey(useCurrentUser().user.id), accountStorage)
   // The permission is read again after the browser has asked.
   const [, setAnswers] = useState(0)
   return {

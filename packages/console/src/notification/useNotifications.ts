@@ -14,11 +14,9 @@ import { claimNotification, isAnyTabVisible, useVisibleTab } from "./Tabs.ts"
 import { notificationMessages } from "./messages.ts"
 import { isNews, isNotifiable, type NotifiableChange, notificationKey } from "./NotificationDecision.ts"
 import { type NotificationContent, notificationOf } from "./notificationOf.ts"
-import { NOTIFICATIONS, notificationState } from "./NotificationSetting.ts"
+import { notificationSettingKey, notificationState } from "./NotificationSetting.ts"
 
 const openedAt = Date.now()
-
-const isOn = (): boolean => notificationState(accountStorage.getItem(NOTIFICATIONS)) === "on"
 
 /** Shown notifications of this tab, and the changes that it has noticed. */
 interface Noticed {
@@ -35,6 +33,8 @@ export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void)
   const noticed = useRef<Noticed>({ keys: new Set(), shown: new Map() })
   useVisibleTab()
 
+  const isOn = (): boolean =>
+    notificationState(accountStorage.getItem(notificationSettingKey(user.id))) === "on"
   const open = ({ run: { id, sessionId } }: NotificationContent): void => {
     globalThis.focus()
     void (sessionId === undefined

@@ -38,6 +38,18 @@ describe("AccountStorage", () => {
     assert.strictEqual(session.length, 0)
   })
 
+  it("keeps pins, the last visit and notifications for the next sign-in of the account", () => {
+    page.claim("ana")
+    for (const key of ["corral.pins.ana", "corral.visit.ana", "corral.notifications.ana"])
+      page.setItem(key, "1")
+    page.setItem("corral.start.ana", "{}")
+    page.release()
+    assert.deepStrictEqual(
+      [...local.entries.keys()],
+      ["corral.pins.ana", "corral.visit.ana", "corral.notifications.ana"]
+    )
+  })
+
   it("deletes what an earlier version stored without an account", () => {
     local.setItem("corral.draft.bo.home", "secret")
     page.claim("ana")
