@@ -15,6 +15,9 @@ import "./markdown.css"
 const safeHref = (href: string | undefined): string | undefined =>
   href !== undefined && /^(https?:\/\/|mailto:)/i.test(href) ? href : undefined
 
+const textOf = (node: ReactNode): string =>
+  typeof node === "string" ? node : Array.isArray(node) ? node.map(textOf).join("") : ""
+
 const Outward = ({
   children,
   href
@@ -24,16 +27,20 @@ const Outward = ({
 }) => {
   const safe = safeHref(href)
   return safe === undefined ? (
-    <span>{children}</span>
+    <bdi>{children}</bdi>
   ) : (
-    <a href={safe} target="_blank" rel="noreferrer noopener" title={safe}>
+    // An address runs from left to right in every text.
+    <a
+      href={safe}
+      {...(/^https?:/i.test(textOf(children)) ? { dir: "ltr" } : {})}
+      target="_blank"
+      rel="noreferrer noopener"
+      title={safe}
+    >
       {children}
     </a>
   )
 }
-
-const textOf = (node: ReactNode): string =>
-  typeof node === "string" ? node : Array.isArray(node) ? node.map(textOf).join("") : ""
 
 const components: Components = {
   a: ({ children, href }) => <Outward href={href}>{children}</Outward>,
@@ -45,11 +52,19 @@ const components: Components = {
     const text = textOf(children)
     const language = /language-([\w+#-]+)/.exec(className ?? "")?.[1]
     return language === undefined && !text.includes("\n") ? (
-      <code>{text}</code>
+      <code dir="ltr">{text}</code>
     ) : (
       <Code text={text.replace(/\n$/, "")} language={language} />
     )
   },
+  // The marks and the bar are on the side where the text begins. Lines have their direction by the style sheet.
+  ul: ({ children }) => <ul dir="auto">{children}</ul>,
+  ol: ({ children, start }) => (
+    <ol dir="auto" start={start}>
+      {children}
+    </ol>
+  ),
+  blockquote: ({ children }) => <blockquote dir="auto">{children}</blockquote>,
   // The page has its own heading levels.
   h1: ({ children }) => <p className="md-heading">{children}</p>,
   h2: ({ children }) => <p className="md-heading">{children}</p>,
@@ -59,7 +74,7 @@ const components: Components = {
   h6: ({ children }) => <p className="md-heading md-heading-small">{children}</p>,
   table: ({ children }) => (
     <div className="md-table" role="group" tabIndex={0}>
-      <table>{children}</table>
+      <table dir="auto">{children}</table>
     </div>
   ),
   input: ({ checked }) => <span>{checked ? "☑ " : "☐ "}</span>

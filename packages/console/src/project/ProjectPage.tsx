@@ -27,7 +27,12 @@ export const ProjectPage = ({ projectId, tab }: Props) => {
   const messages = useMessages(projectMessages)
   const navigate = useNavigate()
   const { data: project, error } = useQuery(projectQuery(projectId as ProjectId))
-  const above = <Link to="/projects">{messages.title}</Link>
+  // A parent is not the current page.
+  const above = (
+    <Link to="/projects" activeOptions={{ exact: true }}>
+      {messages.title}
+    </Link>
+  )
   // The user has lost access: hide cached data.
   const isForbidden = error instanceof CorralError && error.code === "permission_denied"
   if (project === undefined || isForbidden)

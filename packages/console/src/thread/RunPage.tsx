@@ -149,7 +149,14 @@ export const RunPage = ({ panel, runId }: Props) => {
   )
   if (run.data === undefined || !isShown)
     return (
-      <PageFrame title={messages.run} above={<Link to="/runs">{messages.runs}</Link>}>
+      <PageFrame
+        title={messages.run}
+        above={
+          <Link to="/runs" activeOptions={{ exact: true }}>
+            {messages.runs}
+          </Link>
+        }
+      >
         {run.error === null && <Loading />}
         <RefusalNote error={run.error} again={() => void run.refetch()} />
       </PageFrame>

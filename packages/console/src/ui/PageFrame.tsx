@@ -6,8 +6,8 @@ import { usePendingCount } from "../api/PendingCount.ts"
 export const tabTitle = (title: string, waiting: number): string =>
   `${waiting > 0 ? `(${waiting}) ` : ""}${title === "" ? "" : `${title} · `}Corral`
 
-/** Whether a page was shown before. Later headings take the focus, so that screen readers announce the new page. */
-let shown = false
+/** Path of the last page. The heading of another page takes the focus, so that screen readers announce it; a page that loads keeps the focus. */
+let shown: string | undefined
 
 /** Sets the title of the browser tab. Returns the ref of the page's heading, which takes the focus of a new page. */
 export const usePageHeading = (title: string): RefObject<HTMLHeadingElement | null> => {
@@ -17,8 +17,9 @@ export const usePageHeading = (title: string): RefObject<HTMLHeadingElement | nu
     document.title = tabTitle(title, waiting)
   }, [title, waiting])
   useEffect(() => {
-    if (shown) heading.current?.focus({ preventScroll: true })
-    shown = true
+    const { pathname } = location
+    if (shown !== undefined && shown !== pathname) heading.current?.focus({ preventScroll: true })
+    shown = pathname
   }, [])
   return heading
 }

@@ -3,13 +3,12 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
 import type { Joined } from "@corral/testing/stack/Joined"
-import { makeSession } from "@corral/testing/hub/Teams"
 import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 import { LateAnswers } from "../harness/LateAnswers.ts"
 import { measured, measuring } from "../harness/faults.ts"
+import { makePages, openDirectly, pageNames } from "../harness/Pages.ts"
 
-const long = `echo ${"a-long-word-".repeat(150)} && printf '%s' "${"x".repeat(400)}"`
 /** Where pictures of what is tested go, for a person to look at. */
 const pictures = process.env["CORRAL_TEST_ROUTE_PICTURES"]
 
@@ -27,84 +26,8 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
 
   withJoinedConsole((opened) => ({ joined, browser, token } = opened))
   beforeAll(async () => {
-    const { owner, projectId } = joined
-    const pendingOf = async (text: string) => {
-      const { runId, task } = await joined.task({ text })
-      const { pendingApprovals } = await joined.runWith(runId, (run) => run.pendingApprovals.length > 0)
-      return { approvalId: String(pendingApprovals[0]), runId, task }
-    }
-    const decide = async (id: string, body: object) => {
-      const answer = await owner.ask("POST", `/client/approvals/${id}/decide`, { body })
-      assert.strictEqual(answer.status, 200, answer.text)
-    }
-    const edited = await pendingOf(
-      `/say Look at this.\n/shell ${long}\n/write made.txt first\\nsecond\n/say after`
-    )
-    await decide(edited.approvalId, { decision: "allow", updatedInput: { command: "echo harmless" } })
-    const { pendingApprovals } = await joined.runWith(
-      edited.runId,
-      ({ pendingApprovals: ids }) => ids.length > 0 && String(ids[0]) !== edited.approvalId
-    )
-    await decide(String(pendingApprovals[0]), { decision: "allow", scope: "run" })
-    await joined.runWith(edited.runId, ({ state }) => state === "completed")
-    const rejected = await pendingOf(`/write NOTES.md no\n/fail I cannot go on without it`)
-    await decide(rejected.approvalId, { decision: "deny", reason: "not in this folder" })
-    await joined.runWith(rejected.runId, ({ state }) => state === "failed")
-    const { runId: failed } = await joined.task({ text: "/fail The runtime is not signed in." })
-    await joined.runWith(failed, ({ state }) => state === "failed")
-    const pending = await pendingOf(`/shell ${long}`)
-    const session = await makeSession(
-      owner,
-      { id: projectId },
-      "A session with a long title that does not fit on a phone"
-    )
-    for (const [name, route] of Object.entries({
-      home: "/",
-      projects: "/projects",
-      project: `/projects/${projectId}`,
-      workspaces: `/projects/${projectId}?tab=workspaces`,
-      session: `/sessions/${session.id}`,
-      start: `/start?projectId=${projectId}`,
-      board: "/board",
-      runs: "/runs",
-      run: `/runs/${edited.runId}`,
-      waiting: `/runs/${pending.runId}`,
-      rejected: `/runs/${rejected.runId}`,
-      failed: `/runs/${failed}`,
-      approvals: "/approvals",
-      edited: `/approvals/${edited.approvalId}`,
-      task: `/tasks/${edited.task.id}`,
-      devices: "/devices",
-      audit: `/audit?projectId=${projectId}`,
-      deeds: "/audit?action=approval.decide",
-      auditTable: `/audit?projectId=${projectId}&view=table`,
-      account: "/account"
-    }))
-      routes.set(name, route)
+    for (const [name, route] of Object.entries(await makePages(joined))) routes.set(name, route)
   }, 120_000)
-
-  const names = [
-    "home",
-    "projects",
-    "project",
-    "workspaces",
-    "session",
-    "start",
-    "board",
-    "runs",
-    "run",
-    "waiting",
-    "rejected",
-    "failed",
-    "approvals",
-    "edited",
-    "task",
-    "devices",
-    "audit",
-    "deeds",
-    "auditTable",
-    "account"
-  ]
 
   describe.each(screens)("on a %s", (screen, viewport) => {
     let page: Page
@@ -114,14 +37,8 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
     })
     afterAll(() => page?.context().close())
 
-    it.each(names)("fits: %s", async (name) => {
-      // A whole new document each time: nothing of the page before is left but what the browser keeps of files.
-      await page.goto("about:blank")
-      await page.goto(joined.front.url + (routes.get(name) ?? ""))
-      await page.getByRole("heading", { level: 1 }).waitFor()
-      // Every page but the overview has content beyond its head; a list that loads says so.
-      await page.locator("main [role=status]", { hasText: "Loading" }).first().waitFor({ state: "detached" })
-      await page.evaluate("document.fonts.ready")
+    it.each(pageNames)("fits: %s", async (name) => {
+      await openDirectly(page, joined.front.url + (routes.get(name) ?? ""))
       const [wide, shown] = (await page.evaluate(
         "[document.documentElement.scrollWidth, window.innerWidth]"
       )) as [number, number]
@@ -150,7 +67,7 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
     })
     afterAll(() => page?.context().close())
 
-    it.each(names)("stays in place: %s", async (name) => {
+    it.each(pageNames)("stays in place: %s", async (name) => {
       await page.goto("about:blank")
       await page.goto(joined.front.url + (routes.get(name) ?? ""))
       await late.deliver()

@@ -1,7 +1,7 @@
 /**
  * The sidebar with 2,000 sessions: frames while a reader scrolls through all of them, in Chromium without a graphics processor.
  *
- * The bound is generous, because the machine is shared; the numbers are in the output.
+ * On two cores: p50, p95 and p99 17 ms, which is 60 frames a second. Run it alone on the machine.
  */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Joined } from "@corral/testing/stack/Joined"
@@ -48,7 +48,8 @@ describe.skipIf(!hasChromium)("the sidebar with 2,000 sessions", { timeout: 240_
     console.info("sidebar", measured)
     assert.isAbove(measured.frames, 1_000)
     assert.isAtMost(measured.p50, 20)
-    assert.isAtMost(measured.p99, 100)
+    assert.isAtMost(measured.p95, 20)
+    assert.isAtMost(measured.p99, 50)
     await page.context().close()
   })
 })

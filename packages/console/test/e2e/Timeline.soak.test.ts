@@ -1,10 +1,10 @@
 /**
  * The thread under load: 50,000 events at 1,000 a second as one message that does not end, while a person types, and 60,000 at once as 30,000
- * messages. Measured in Chromium from frame to frame and from key to frame: the 99th percentiles stay below 100 ms, and memory does not grow with
- * the events.
+ * messages. Measured in Chromium from frame to frame and from key to frame: while events stream, the 99th percentiles are at most 50 ms and the heap
+ * grows by at most 20 MB. Run it alone on the machine.
  *
- * On two busy shared cores, without a graphics processor, with Hub, Edge and database beside it: at 1,000 a second p50 17 ms, p99 33 ms, 46 ms for
- * a key, 1 MB of heap; at once p50 17 ms, p99 67 ms, 15 MB in all.
+ * On two cores, without a graphics processor, with Hub, Edge and database beside it: at 1,000 a second p50 17 ms, p99 17 ms, 29 ms for a key,
+ * 1 MB of heap; at once p50 17 ms, p99 33 ms, 14 MB in all.
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
@@ -108,12 +108,12 @@ describe.skipIf(!hasChromium)("the thread under load", { timeout: 240_000 }, () 
     while ((await done.count()) === 0) await page.keyboard.type(word, { delay: 60 })
     const live = await measured(page)
     console.info("streamed", live, `heap before ${Math.round(before)} MB`)
-    assert.isAtMost(live.keyP99, 100)
+    assert.isAtMost(live.keyP99, 50)
     assert.include(await page.getByRole("textbox", { name: "Message" }).inputValue(), word)
     assert.isAtMost(live.megabytes - before, 20)
     // Frames were drawn all the time, and the end was followed.
     assert.isAbove(live.frames, 500)
-    assert.isAtMost(live.p99, 100)
+    assert.isAtMost(live.p99, 50)
     assert.isBelow(live.megabytes, 80)
     const end = await page
       .getByRole("log", { name: "Thread" })
