@@ -41,6 +41,7 @@ export const keysMessages = bilingual<{
           ["Next or previous approval", "j", "k"],
           ["Go to Allow", "a"],
           ["Go to Deny", "d"],
+          ["Go to Edit", "e"],
           ["Confirm", "Enter"]
         ]
       ],
@@ -85,6 +86,7 @@ export const keysMessages = bilingual<{
           ["下一项或上一项审批", "j", "k"],
           ["转到“允许”", "a"],
           ["转到“拒绝”", "d"],
+          ["转到“编辑”", "e"],
           ["确认", "Enter"]
         ]
       ],

@@ -9,6 +9,7 @@ import { makeSession } from "@corral/testing/hub/Teams"
 import { PIXEL } from "@corral/testing/hub/Uploads"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
+import { announcements, recordAnnouncements } from "../harness/Announcements.ts"
 import { type ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { type WebSignIn, withJoinedConsole } from "../harness/JoinedConsole.ts"
 
@@ -139,6 +140,34 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     await page.locator("textarea:focus").waitFor()
     assert.match(await field(page).inputValue(), /yes and no$/)
     await answers(page).getByText("over", { exact: true }).waitFor()
+    await browser.end(page)
+  })
+
+  it("announces each state of a turn once, and no piece of its text", async () => {
+    const session = await talk("Announced")
+    const page = await open(session, owner)
+    await recordAnnouncements(page)
+    await sendText(page, "/stream 200 400 20\n/write announced.txt x\n/say over")
+    await page.getByRole("region", { name: "Approval: Write announced.txt" }).waitFor()
+    await page.getByRole("button", { name: "Allow once" }).click()
+    await answers(page).getByText("over", { exact: true }).waitFor()
+    const texts = await until(
+      async () => {
+        const all = await announcements(page)
+        return all.includes("The agent is done.") ? all : undefined
+      },
+      "the end of the turn announced",
+      10_000
+    )
+    const states = texts.filter((text) => text.startsWith("The agent "))
+    assert.deepStrictEqual(states, [
+      "The agent is working.",
+      "The agent needs your decision.",
+      "The agent is working.",
+      "The agent is done."
+    ])
+    // Other notes are few: none for each of the 200 pieces.
+    assert.isBelow(texts.length, 12, JSON.stringify(texts))
     await browser.end(page)
   })
 
