@@ -1,5 +1,5 @@
 /**
- * The Edge's SQLite store: one writer thread, one reading connection on the event loop.
+ * The Edge's SQLite store: a writer thread, and on the event loop a connection for reads and one for small commits of an idle store.
  *
  * Guarantees: a commit is durable (WAL, synchronous=FULL) when its effect succeeds. Commits made during another one are written together
  * next. Reads are synchronous and see everything committed.
@@ -23,11 +23,12 @@ import { fileReason } from "./FileReason.ts"
 import { keepPrivate } from "./PrivateFile.ts"
 import { isDamageCode, RESTORE_HINT, StoreDamaged, unreadable } from "./StoreDamage.ts"
 import { storeReader } from "./StoreReader.ts"
-import type { Write, WriteError } from "./Writer.ts"
+import type { Write } from "./JobTransaction.ts"
+import type { WriteError } from "./Writer.ts"
 import { openWriter, type WriterNotOpened } from "./WriterLink.ts"
 import { startWriterThread, type WriterThread } from "./WriterThread.ts"
 
-export type { Write } from "./Writer.ts"
+export type { Write } from "./JobTransaction.ts"
 
 /** The store could not be opened or written: the disk is full, the file is damaged, or the writer thread ended. */
 export class StoreFailed extends Data.TaggedError("StoreFailed")<{ readonly message: string }> {}

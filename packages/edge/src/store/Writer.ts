@@ -1,21 +1,13 @@
 /**
- * Writer thread: the only connection that writes the Edge's database.
+ * Writer thread: writes the Edge's database, except for small jobs that find no other in progress (`DirectCommits`).
  *
- * Guarantees: jobs that are ready together share one transaction and one fsync. A slow disk blocks this thread, never the event loop that
+ * Guarantees: jobs that are ready together share one transaction and one fsync. A slow disk blocks this thread, not the event loop that
  * serves runs. The thread waits on a shared counter instead of its event loop, because that wakes faster. Its first message is the file.
  */
 import Database from "better-sqlite3"
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads"
+import { type Job, jobTransaction, LOG_SIZE_LIMIT } from "./JobTransaction.ts"
 import { migrateEdgeStore } from "./migrations.ts"
-
-/** One statement and its parameters. */
-export type Write = readonly [
-  sql: string,
-  ...params: ReadonlyArray<string | number | bigint | null | Uint8Array>
-]
-
-/** A job. Its writes are applied together or not at all. */
-export type Job = ReadonlyArray<Write>
 
 export interface WriterData {
   /** [0]: messages posted. [1]: 1 = close. */
@@ -53,8 +45,7 @@ const open = ({ file, mayCreate }: WriterFile): Database.Database => {
   db.pragma("journal_mode = WAL")
   db.pragma("synchronous = FULL")
   db.pragma("wal_autocheckpoint = 2000")
-  // Truncates a log file that grew in a burst.
-  db.pragma("journal_size_limit = 33554432")
+  db.pragma(`journal_size_limit = ${LOG_SIZE_LIMIT}`)
   db.pragma("busy_timeout = 5000")
   migrateEdgeStore(db, mayCreate)
   return db
@@ -66,32 +57,7 @@ const errorOf = (error: unknown): WriteError =>
     : { message: error instanceof Error ? error.message : String(error) }
 
 const serve = (db: Database.Database): void => {
-  const statements = new Map<string, Database.Statement>()
-  const statement = (sql: string): Database.Statement => {
-    let prepared = statements.get(sql)
-    if (prepared === undefined) statements.set(sql, (prepared = db.prepare(sql)))
-    return prepared
-  }
-  const begin = db.prepare("BEGIN IMMEDIATE")
-  const commit = db.prepare("COMMIT")
-  const rollback = db.prepare("ROLLBACK")
-
-  const write = ([sql, ...params]: Write): void => {
-    // A pragma that works in steps does only one step unless all its rows are read.
-    if (sql.startsWith("PRAGMA ")) db.exec(sql)
-    else statement(sql).run(...params)
-  }
-
-  const apply = (jobs: ReadonlyArray<Job>): void => {
-    begin.run()
-    try {
-      for (const job of jobs) job.forEach(write)
-      commit.run()
-    } catch (error) {
-      if (db.inTransaction) rollback.run()
-      throw error
-    }
-  }
+  const apply = jobTransaction(db)
 
   /** Applies all jobs together. If that fails, applies each alone, so that one bad job does not affect others. */
   const settle = (jobs: ReadonlyArray<Job>): WriterReply => {

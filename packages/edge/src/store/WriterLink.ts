@@ -1,13 +1,16 @@
 /**
  * The event loop's side of the writer thread: sends jobs, and completes them with the replies.
  *
- * Jobs that arrive while others are in progress are sent together in the next message. When the thread ends, all pending jobs fail. The link
- * stays closed, and `Store` opens a new one.
+ * A small job that finds none in progress is committed on the event loop. Other jobs go to the thread, and those that arrive while some are
+ * in progress are sent together in the next message. When the thread ends, all pending jobs fail. The link stays closed, and `Store` opens a
+ * new one.
  */
 import { Data, Effect, type Scope } from "effect"
 import { receiveMessageOnPort } from "node:worker_threads"
 import { isDamageCode } from "./StoreDamage.ts"
-import type { Job, WriteError, WriterFile, WriterReply } from "./Writer.ts"
+import { DirectCommits } from "./DirectCommits.ts"
+import type { Job } from "./JobTransaction.ts"
+import type { WriteError, WriterFile, WriterReply } from "./Writer.ts"
 import type { WriterThread } from "./WriterThread.ts"
 
 /** Outcome of a job; `null` if it is durable. */
@@ -23,12 +26,16 @@ export class WriterLink {
   private inFlight: Array<Settled> | undefined
   private broken: WriteError | undefined
 
-  constructor({ post }: Pick<WriterThread, "post">) {
+  private readonly direct: DirectCommits
+
+  constructor({ post }: Pick<WriterThread, "post">, direct: DirectCommits) {
     this.post = post
+    this.direct = direct
   }
 
   submit(job: Job, settled: Settled): void {
     if (this.broken !== undefined) return settled(this.broken)
+    if (this.inFlight === undefined && this.direct.commit(job)) return settled(null)
     this.waiting.push(job)
     this.pendingSettled.push(settled)
     if (this.inFlight === undefined) this.sendPending()
@@ -73,6 +80,7 @@ export class WriterNotOpened extends Data.TaggedError("WriterNotOpened")<{
 interface Opened {
   readonly link: WriterLink
   readonly thread: WriterThread
+  readonly direct: DirectCommits
 }
 
 /** Opens a database file in a writer thread. The thread ends with the scope, after the submitted jobs. */
@@ -83,7 +91,8 @@ export const openWriter = (
   Effect.acquireRelease(
     Effect.callback<Opened, WriterNotOpened>((resume) => {
       const thread = start()
-      const link = new WriterLink(thread)
+      const direct = new DirectCommits(file.file)
+      const link = new WriterLink(thread, direct)
       const fail = (message: string, code?: string) => {
         link.break({ message, code: WRITER_GONE })
         resume(Effect.fail(new WriterNotOpened({ message, damaged: isDamageCode(code) })))
@@ -97,12 +106,14 @@ export const openWriter = (
         const error = opened[0] ?? null
         if (error !== null) return fail(error.message, error.code)
         thread.replies.on("message", (reply: WriterReply) => link.arrived(reply))
-        resume(Effect.succeed({ link, thread }))
+        resume(Effect.succeed({ link, thread, direct }))
       })
       thread.post(file)
     }),
-    ({ thread }) =>
+    ({ direct, thread }) =>
       Effect.promise(() => {
+        // Before the thread: the last connection moves the log file into the database.
+        direct.close()
         thread.close()
         return thread.ended
       })

@@ -7,7 +7,8 @@
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads"
-import type { Job, WriterData, WriterFile } from "./Writer.ts"
+import type { Job } from "./JobTransaction.ts"
+import type { WriterData, WriterFile } from "./Writer.ts"
 
 export interface WriterThread {
   /** Sends the database's file first, then jobs. */

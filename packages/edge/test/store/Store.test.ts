@@ -9,7 +9,7 @@ import { RESTORE_HINT } from "../../src/store/StoreDamage.ts"
 import { examineStore } from "../../src/log/StoreExamination.ts"
 import { startWriterThread } from "../../src/store/WriterThread.ts"
 import { temporaryFolder } from "../Folder.ts"
-import { approvalsIn, insertApproval, storeContract } from "./StoreContract.ts"
+import { approvalsIn, insertApproval, insertLargeApproval, storeContract } from "./StoreContract.ts"
 
 const databaseFile = Effect.map(temporaryFolder, (folder) => join(folder, "home", "edge.db"))
 
@@ -73,7 +73,7 @@ describe("Store", () => {
       const dead = writer.terminate()
       const waiting = yield* Effect.forEach(
         ["b", "c", "d"],
-        (id) => Effect.flip(store.commit([insertApproval(id)])),
+        (id) => Effect.flip(store.commit([insertLargeApproval(id)])),
         {
           concurrency: "unbounded"
         }

@@ -1,6 +1,7 @@
 /** What every store must do, on disk or in memory. A program that provides its own store runs these tests with it. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, type Scope } from "effect"
+import { Arbitrary, Effect, Fiber, Schema, type Scope } from "effect"
+import { setImmediate } from "node:timers/promises"
 import { StoreDamaged } from "../../src/store/StoreDamage.ts"
 import type { Store, StoreFailed, Write } from "../../src/store/Store.ts"
 
@@ -8,15 +9,25 @@ export const insertApproval = (id: string): Write => [
   "INSERT INTO approvals (id, run_id, state, approval) VALUES (?, 'run', 'pending', '{}')",
   id
 ]
+/** Too large for the event loop: the writer thread commits it. */
+export const insertLargeApproval = (id: string): Write => [
+  "INSERT INTO approvals (id, run_id, state, approval) VALUES (?, 'run', 'pending', ?)",
+  id,
+  "x".repeat(10_000)
+]
 export const brokenWrite: Write = ["INSERT INTO no_such_table VALUES (1)"]
 export const approvalsIn = (store: Store["Service"]) =>
   store.all<{ readonly id: string }>("SELECT id FROM approvals ORDER BY id").map(({ id }) => id)
 
-const insertBatch = (n: number): Write => [
-  "INSERT INTO events (run_id, first_seq, last_seq, lines) VALUES ('run', ?, ?, '')",
+const insertBatch = (n: number, size = 0): Write => [
+  "INSERT INTO events (run_id, first_seq, last_seq, lines) VALUES ('run', ?, ?, ?)",
   n,
-  n
+  n,
+  "x".repeat(size)
 ]
+
+/** Turns of the event loop between two commits. */
+const Pause = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 }))
 
 /** `open` gives a new empty store. */
 export const storeContract = (
@@ -72,6 +83,36 @@ export const storeContract = (
           numbers
         )
       })
+    )
+
+    it.effect.prop(
+      "keeps the order of small and large commits that are made at any moment",
+      [
+        Arbitrary.array(Arbitrary.all([Arbitrary.schema(Schema.Boolean), Arbitrary.schema(Pause)]), {
+          maxLength: 40
+        })
+      ],
+      ([commits]) =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const store = yield* open
+            const fibers: Array<Fiber.Fiber<void, StoreFailed>> = []
+            for (const [n, [isLarge, pause]] of commits.entries()) {
+              const commit = store.commit([insertBatch(n, isLarge ? 10_000 : 10)])
+              fibers.push(yield* Effect.forkChild(commit, { startImmediately: true }))
+              for (let i = 0; i < pause; i++) yield* Effect.promise(() => setImmediate())
+            }
+            yield* Fiber.joinAll(fibers)
+            const rows = store.all<{ readonly last_seq: number }>(
+              "SELECT last_seq FROM events ORDER BY batch"
+            )
+            assert.deepStrictEqual(
+              rows.map((row) => row.last_seq),
+              commits.map((_, n) => n)
+            )
+          })
+        ),
+      { arbitrary: { runs: 20 } }
     )
 
     it.effect("reads what is committed, row by row, and stops when the reader stops", () =>
