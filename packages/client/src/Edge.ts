@@ -12,6 +12,7 @@ import { pathOf, type PromiseCalls, promiseCalls, signalOf } from "./http/Endpoi
 import { Transport, type TransportOptions } from "./http/Transport.ts"
 import { decodeEventFields } from "./run/EventFields.ts"
 import { viewRun } from "./run/viewRun.ts"
+import { openEventStream } from "./stream/EventBody.ts"
 import { type EventSocketSource, socketEventBatches } from "./stream/EventSockets.ts"
 import { flattened } from "./stream/Flattened.ts"
 import type { ReconnectionOptions } from "./stream/Reconnection.ts"
@@ -32,12 +33,11 @@ const endpoints = (transport: Transport) => promiseCalls<typeof EdgeApi>(edgePat
 
 export const edgeEventSource = (transport: Transport, id: string): RunEventSource<Run> => ({
   open: (after, signal) =>
-    transport.send({
-      method: "GET",
-      path: pathOf(edgePaths.runs.events[1], { params: { id }, query: { after } }),
-      headers: { accept: "text/event-stream" },
+    openEventStream(
+      transport,
+      pathOf(edgePaths.runs.events[1], { params: { id }, query: { after } }),
       signal
-    }),
+    ),
   run: (signal) => endpoints(transport).runs.get({ params: { id }, ...signalOf(signal) })
 })
 

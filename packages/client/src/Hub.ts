@@ -15,6 +15,7 @@ import { hubPaths } from "./hubPaths.ts"
 import { decodeEventFields } from "./run/EventFields.ts"
 import { viewRun } from "./run/viewRun.ts"
 import { changeHintBatches } from "./stream/ChangeHints.ts"
+import { openEventStream } from "./stream/EventBody.ts"
 import { type EventSocketSource, socketEventBatches } from "./stream/EventSockets.ts"
 import { flattened } from "./stream/Flattened.ts"
 import type { ReconnectionOptions } from "./stream/Reconnection.ts"
@@ -36,12 +37,9 @@ export type HubConnection = Omit<PromiseCalls<typeof HubApi>, "news"> & HubStrea
 /** Calls without event streams: the smallest part for a page that loads the rest later. */
 export const hubCalls = (transport: Transport) => promiseCalls<typeof HubApi>(hubPaths, transport)
 
-const openStream = (transport: Transport, path: string, signal: AbortSignal | undefined) =>
-  transport.send({ method: "GET", path, headers: { accept: "text/event-stream" }, signal })
-
 export const hubEventSource = (transport: Transport, id: string): RunEventSource<HubRun> => ({
   open: (after, signal) =>
-    openStream(transport, pathOf(hubPaths.runs.events[1], { params: { id }, query: { after } }), signal),
+    openEventStream(transport, pathOf(hubPaths.runs.events[1], { params: { id }, query: { after } }), signal),
   run: (signal) => hubCalls(transport).runs.get({ params: { id }, ...signalOf(signal) })
 })
 
@@ -54,7 +52,7 @@ export const hubSocketSource = (transport: Transport, sessionId: string): EventS
 
 /** The change feed in groups. */
 export const hubChanges = (transport: Transport, options: ReconnectionOptions) =>
-  changeHintBatches((signal) => openStream(transport, hubPaths.news.follow[1], signal), options)
+  changeHintBatches((signal) => openEventStream(transport, hubPaths.news.follow[1], signal), options)
 
 /** Client of the Hub at `url`. */
 export const hubClient = (options: TransportOptions): HubConnection => {

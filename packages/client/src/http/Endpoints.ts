@@ -50,8 +50,10 @@ type Arguments<R, More> = unknown extends R
 /** Arguments of a call: one request, which may be omitted where all of its parts are optional. */
 export type CallArguments<F> = Arguments<RequestOf<F>, {}>
 
-interface Abortable {
+interface CallOptions {
   readonly signal?: AbortSignal
+  /** Longest time until the head of the response, where it is shorter than that of the `Transport`. */
+  readonly timeoutMs?: number
 }
 
 type Answered<A> = [A] extends [Stream.Stream<Uint8Array, infer _E, infer _R>]
@@ -78,7 +80,7 @@ export type Plain<T> = T extends string
 export type PromiseCalls<Api extends HttpApi.Constraint> = {
   readonly [G in keyof ContractOf<Api>]: {
     readonly [E in keyof ContractOf<Api>[G]]: (
-      ...of: Arguments<Plain<RequestOf<ContractOf<Api>[G][E]>>, Abortable>
+      ...of: Arguments<Plain<RequestOf<ContractOf<Api>[G][E]>>, CallOptions>
     ) => Promise<Answered<AnswerOf<ContractOf<Api>[G][E]>>>
   }
 }
@@ -89,6 +91,7 @@ interface AnyRequest {
   readonly headers?: Readonly<Record<string, string | undefined>>
   readonly payload?: unknown
   readonly signal?: AbortSignal
+  readonly timeoutMs?: number
 }
 
 const definedEntries = (values: Readonly<Record<string, unknown>> = {}): Array<[string, string]> =>
@@ -105,7 +108,7 @@ export const pathOf = (
 }
 
 /** Part of a request. */
-export const signalOf = (signal: AbortSignal | undefined): Abortable =>
+export const signalOf = (signal: AbortSignal | undefined): CallOptions =>
   signal === undefined ? {} : { signal }
 
 const jsonOf = async (response: Response): Promise<unknown> => {
@@ -125,13 +128,14 @@ export const promiseCalls = <Api extends HttpApi.Constraint>(
 ): PromiseCalls<Api> => {
   const call =
     ([method, path, kind]: Routes[string][string]) =>
-    async ({ headers, payload, signal, ...request }: AnyRequest = {}): Promise<unknown> => {
+    async ({ headers, payload, signal, timeoutMs, ...request }: AnyRequest = {}): Promise<unknown> => {
       const response = await transport.send({
         method,
         path: pathOf(path, request),
         headers: Object.fromEntries(definedEntries(headers)),
         payload,
-        signal
+        signal,
+        timeoutMs
       })
       return kind === "bytes" ? response.body : jsonOf(response)
     }

@@ -17,7 +17,7 @@ export interface TransportOptions {
   readonly token?: string | (() => string | Promise<string>)
   /** Further headers. */
   readonly headers?: (method: string) => HeaderValues | Promise<HeaderValues>
-  /** Longest time until the head of a response, 75 s by default: longer than the longest wait of an endpoint. */
+  /** Longest time until the head of a response, 75 s by default: longer than the longest wait of an endpoint. A request may have a shorter one. */
   readonly timeoutMs?: number
   readonly fetch?: typeof fetch
 }
@@ -30,6 +30,8 @@ export interface TransportRequest {
   /** Body as JSON. A `Blob` is sent as it is, with its type. */
   readonly payload?: unknown
   readonly signal?: AbortSignal | undefined
+  /** Longest time until the head of this response. */
+  readonly timeoutMs?: number | undefined
 }
 
 const DEFAULT_TIMEOUT_MS = 75_000
@@ -48,9 +50,9 @@ export class Transport {
   }
 
   /** The response, if it is a success. */
-  send({ headers, method, path, payload, signal }: TransportRequest): Promise<Response> {
+  send({ headers, method, path, payload, signal, timeoutMs }: TransportRequest): Promise<Response> {
     const isFile = payload instanceof Blob
-    return this.fetch(this.options.url + path, {
+    const init: RequestInit = {
       method,
       headers: {
         // `fetch` adds the type of a file.
@@ -59,13 +61,14 @@ export class Transport {
       },
       ...(payload === undefined ? {} : { body: isFile ? payload : JSON.stringify(payload) }),
       signal: signal ?? null
-    })
+    }
+    return this.fetch(this.options.url + path, init, timeoutMs)
   }
 
   /** `fetch` of an address of the service. Fails if the response is not a success. */
-  async fetch(address: string | URL, init: RequestInit): Promise<Response> {
+  async fetch(address: string | URL, init: RequestInit, timeoutMs?: number): Promise<Response> {
     const headers = await this.headersOf(init.method ?? "GET", init.headers)
-    const response = await this.head(address, { ...init, headers, redirect: "manual" })
+    const response = await this.head(address, { ...init, headers, redirect: "manual" }, timeoutMs)
     if (response.ok) return response
     throw errorOfResponse(response.status, await response.text().catch(() => ""))
   }
@@ -89,10 +92,14 @@ export class Transport {
     return headers
   }
 
-  private async head(address: string | URL, init: RequestInit): Promise<Response> {
+  private async head(
+    address: string | URL,
+    init: RequestInit,
+    ownTimeoutMs = Number.POSITIVE_INFINITY
+  ): Promise<Response> {
     const { fetch: send = fetch, timeoutMs = DEFAULT_TIMEOUT_MS } = this.options
     const timeout = new AbortController()
-    const timer = setTimeout(() => timeout.abort(), timeoutMs)
+    const timer = setTimeout(() => timeout.abort(), Math.min(timeoutMs, ownTimeoutMs))
     const signal = init.signal ? AbortSignal.any([init.signal, timeout.signal]) : timeout.signal
     try {
       return await send(address, { ...init, signal })

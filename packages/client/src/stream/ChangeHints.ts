@@ -33,7 +33,7 @@ export async function* changeHintBatches(
     try {
       const { body } = await open(options.signal)
       reconnection.connected()
-      for await (const events of body === null ? [] : eventsOfBody(body)) {
+      for await (const events of body === null ? [] : eventsOfBody(body, () => reconnection.markHeard())) {
         const hints = events.flatMap(({ data }) => hintOf(data))
         if (hints.length > 0) yield hints
       }

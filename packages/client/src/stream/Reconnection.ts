@@ -4,36 +4,36 @@
  * Pauses double, with jitter, and start again after a connection that was accepted.
  */
 import { CorralError } from "../http/CorralError.ts"
+import { onPageWake } from "./PageWake.ts"
 
 /** `live` while the service sends; `lost` between two connections. */
 export type ConnectionState = "live" | "lost"
 
 export interface ReconnectionOptions {
   readonly signal?: AbortSignal | undefined
-  /** Called when the connection is established and when it is lost. */
-  readonly onConnection?: (state: ConnectionState) => void
+  /** Called when the connection is established and when it is lost. `heardAt`: when the service was last heard, if it ever was. */
+  readonly onConnection?: (state: ConnectionState, heardAt: Date | undefined) => void
   /** Connections in a row that may fail before the stream fails with their error. Unlimited by default. */
   readonly maxFailures?: number
   /** The first pause and the longest one, in milliseconds; 400 and 15,000 by default. */
   readonly pauses?: readonly [first: number, longest: number]
-  /** Waits before the next connection. The default ends early when a browser is online again. */
+  /** Waits before the next connection. The default ends early when a browser's page is seen or online again. */
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
 }
 
 const DEFAULT_PAUSES = [400, 15_000] as const
 
-/** Waits. Returns early when the signal aborts or a browser reports that it is online. */
+/** Waits. Returns early when the signal aborts, or a browser's page is seen or online again. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer)
-      // Only browsers have this event.
-      globalThis.removeEventListener?.("online", done)
+      stopWatching()
       signal?.removeEventListener("abort", done)
       resolve()
     }
     const timer = setTimeout(done, ms)
-    globalThis.addEventListener?.("online", done)
+    const stopWatching = onPageWake(done)
     signal?.addEventListener("abort", done)
     if (signal?.aborted === true) done()
   })
@@ -42,6 +42,7 @@ export class Reconnection {
   private readonly options: ReconnectionOptions
   private state: ConnectionState | undefined
   private failures = 0
+  private heardAt: Date | undefined
 
   constructor(options: ReconnectionOptions) {
     this.options = options
@@ -50,7 +51,13 @@ export class Reconnection {
   /** The service accepted the connection. */
   connected(): void {
     this.failures = 0
+    this.markHeard()
     this.report("live")
+  }
+
+  /** The service sent something. */
+  markHeard(): void {
+    this.heardAt = new Date()
   }
 
   /** Waits for the time of the next connection. Fails with an error after which no connection can succeed. */
@@ -70,6 +77,6 @@ export class Reconnection {
   private report(state: ConnectionState): void {
     if (this.state === state) return
     this.state = state
-    this.options.onConnection?.(state)
+    this.options.onConnection?.(state, this.heardAt)
   }
 }

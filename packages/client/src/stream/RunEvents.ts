@@ -68,7 +68,7 @@ export async function* runEventBatches<Run extends RunPosition>(
     try {
       const { body } = await source.open(sequence.lastSeq, signal)
       reconnection.connected()
-      for await (const events of body === null ? [] : eventsOfBody(body)) {
+      for await (const events of body === null ? [] : eventsOfBody(body, () => reconnection.markHeard())) {
         const batch = events.flatMap(({ data }) => sequence.next(data) ?? [])
         const end = batch.findIndex(({ decoded }) => isTerminalType(envelopeOf(decoded).type))
         if (end !== -1) return yield batch.slice(0, end + 1)

@@ -18,6 +18,9 @@ export class LoadBalancer {
   /** Whether bytes are forwarded slowly. */
   slow = false
   private turn = 0
+  private thawed: PromiseWithResolvers<void> | undefined
+  /** Connections that were accepted while nothing is forwarded. */
+  private readonly accepted = new Set<Socket>()
   /** Ports of the Hubs. A Hub that refuses connections is skipped. */
   ports: ReadonlyArray<number> = []
   /** Total number of forwarded connections. */
@@ -34,7 +37,7 @@ export class LoadBalancer {
     this.server = server
     server.on("connection", (outside) => {
       outside.on("error", () => undefined)
-      void this.carry(outside)
+      void this.accept(outside)
     })
   }
 
@@ -59,14 +62,36 @@ export class LoadBalancer {
       }
   }
 
+  /** Accepts connections and forwards nothing. All connections stay open, as over a network that loses everything. */
+  freeze(): void {
+    this.thawed ??= Promise.withResolvers()
+    for (const { inside, outside } of this.pairs) for (const socket of [inside, outside]) socket.pause()
+  }
+
+  /** Forwards again, also what was sent while frozen. */
+  thaw(): void {
+    this.thawed?.resolve()
+    this.thawed = undefined
+    for (const { inside, outside } of this.pairs) for (const socket of [inside, outside]) socket.resume()
+  }
+
   async close(): Promise<void> {
     this.cut()
+    for (const outside of this.accepted) outside.destroy()
     this.server.close()
     await once(this.server, "close")
   }
 
-  private async carry(outside: Socket): Promise<void> {
+  private async accept(outside: Socket): Promise<void> {
+    this.accepted.add(outside)
+    outside.once("close", () => this.accepted.delete(outside))
     outside.pause()
+    await this.thawed?.promise
+    this.accepted.delete(outside)
+    await this.carry(outside)
+  }
+
+  private async carry(outside: Socket): Promise<void> {
     const inside = await this.reach()
     if (inside === undefined || outside.destroyed) {
       inside?.destroy()
@@ -84,7 +109,8 @@ export class LoadBalancer {
         inside.destroy()
         outside.destroy()
       })
-    outside.resume()
+    if (this.thawed === undefined) outside.resume()
+    else inside.pause()
   }
 
   private async reach(): Promise<Socket | undefined> {
@@ -106,7 +132,9 @@ export class LoadBalancer {
       if (this.slow) void this.trickle(from, to, bytes)
       else if (!to.write(bytes)) {
         from.pause()
-        to.once("drain", () => from.resume())
+        to.once("drain", () => {
+          if (this.thawed === undefined) from.resume()
+        })
       }
     })
   }
