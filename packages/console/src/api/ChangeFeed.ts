@@ -45,20 +45,29 @@ class Invalidation {
 
 type OnHints = (hints: ReadonlyArray<ChangeHint>) => void
 
+/** Connection to the Hub. */
+export interface FeedConnection {
+  readonly live: boolean
+  /** When the Hub was last heard, where the connection is lost. */
+  readonly heardAt: Date | undefined
+}
+
 interface Listeners {
-  readonly onLive: (live: boolean) => void
+  readonly onConnectionChange: (connection: FeedConnection) => void
   readonly onHints: OnHints
 }
 
 const follow = async (
   client: QueryClient,
   signal: AbortSignal,
-  { onHints, onLive }: Listeners
+  { onHints, onConnectionChange }: Listeners
 ): Promise<void> => {
   const staleness = new Invalidation(client)
   let wasLive = false
-  const onConnection = (state: ConnectionState) => {
-    onLive(state === "live")
+  let latest: FeedConnection = { live: true, heardAt: undefined }
+  const onConnection = (state: ConnectionState, heardAt: Date | undefined) => {
+    latest = { live: state === "live", heardAt }
+    onConnectionChange(latest)
     if (state === "live" && wasLive) void client.invalidateQueries()
     wasLive = true
   }
@@ -69,25 +78,28 @@ const follow = async (
     }
   } catch (error) {
     if (signal.aborted) return
-    onLive(false)
+    onConnectionChange({ ...latest, live: false })
     if (error instanceof CorralError && error.code === "unauthorized")
       void client.resetQueries({ queryKey: ["auth"] })
   }
 }
 
-/** Follows the change feed while mounted. Returns whether the Hub is connected. */
-export const useChangeFeed = (onHints: OnHints): boolean => {
+/** Follows the change feed while mounted. */
+export const useChangeFeed = (onHints: OnHints): FeedConnection => {
   const client = useQueryClient()
-  const [live, setLive] = useState(true)
+  const [connection, setConnection] = useState<FeedConnection>({ live: true, heardAt: undefined })
   const latest = useRef(onHints)
   useEffect(() => {
     latest.current = onHints
   })
   useEffect(() => {
     const stop = new AbortController()
-    const listeners: Listeners = { onLive: setLive, onHints: (hints) => latest.current(hints) }
+    const listeners: Listeners = {
+      onConnectionChange: setConnection,
+      onHints: (hints) => latest.current(hints)
+    }
     void follow(client, stop.signal, listeners)
     return () => stop.abort()
   }, [client])
-  return live
+  return connection
 }

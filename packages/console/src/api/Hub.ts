@@ -6,3 +6,6 @@ import { Transport } from "@corral/client/http/Transport"
 export const hubTransport = new Transport({ url: "", headers: csrfHeaders })
 
 export const hubApi = hubCalls(hubTransport)
+
+/** For messages: the Hub stores one before any device is asked. Their writer learns soon that one did not arrive. */
+export const messageLimit = { timeoutMs: 15_000 } as const

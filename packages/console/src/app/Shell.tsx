@@ -51,7 +51,7 @@ export const Shell = () => {
   const messages = useMessages(appMessages)
   const navigate = useNavigate()
   const { close, loaded, open, overlay } = useOverlays()
-  const live = useChangeFeed(useNotifications())
+  const connection = useChangeFeed(useNotifications())
   const narrow = useMedia(withoutSidebar)
   useShortcuts((shortcut) => {
     // An overlay that loads has the next keys.
@@ -74,7 +74,7 @@ export const Shell = () => {
       </a>
       {narrow ? <PhoneBar onSearch={search} /> : <Sidebar onSearch={search} />}
       <div className="stage">
-        <ConnectionBanner live={live} />
+        <ConnectionBanner connection={connection} />
         <PendingAnnouncement />
         <main id="content" tabIndex={-1} data-scroll-restoration-id="content">
           <OpenPalette value={search}>

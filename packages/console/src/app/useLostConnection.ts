@@ -1,10 +1,12 @@
-/** Since when the page has no connection to the Hub. Undefined while it is connected, and for the first moments without. */
+/** Since when the page has heard nothing from the Hub. Undefined while it is connected, and for the first moments without. */
 import { useEffect, useState, useSyncExternalStore } from "react"
+import type { FeedConnection } from "../api/ChangeFeed.ts"
 
 /** A connection that is back sooner is not worth a word. */
 const UNNOTICED_MS = 2_000
 
 export interface LostConnection {
+  /** When the Hub was last heard. */
   readonly since: Date
   /** Whether the browser itself is offline. */
   readonly offline: boolean
@@ -21,8 +23,7 @@ const subscribe = (listener: () => void) => {
 
 const useOnline = (): boolean => useSyncExternalStore(subscribe, () => navigator.onLine)
 
-/** `live`: whether the change feed is connected. */
-export const useLostConnection = (live: boolean): LostConnection | undefined => {
+export const useLostConnection = ({ heardAt, live }: FeedConnection): LostConnection | undefined => {
   const online = useOnline()
   const [since, setSince] = useState<Date>()
   const connected = live && online
@@ -31,9 +32,10 @@ export const useLostConnection = (live: boolean): LostConnection | undefined => 
       setSince(undefined)
       return
     }
-    const lostAt = new Date()
+    // A browser that is offline has noticed it by itself.
+    const lostAt = (live ? undefined : heardAt) ?? new Date()
     const timer = setTimeout(() => setSince(lostAt), UNNOTICED_MS)
     return () => clearTimeout(timer)
-  }, [connected])
+  }, [connected, heardAt, live])
   return connected || since === undefined ? undefined : { since, offline: !online }
 }

@@ -5,7 +5,7 @@ import { CorralError } from "@corral/client/http/CorralError"
 import type { Message } from "@corral/domain/session/Message"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useEffect, useRef, useState } from "react"
-import { hubApi } from "../api/Hub.ts"
+import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useMessages } from "../text/Language.tsx"
 import { useComposition } from "../ui/Composition.ts"
 import { focusAtOnce } from "../ui/InitialFocus.ts"
@@ -29,7 +29,7 @@ const useSaveText = ({ id: messageId, sessionId }: Message, onSaved: () => void)
     mutationFn: async (payload: { readonly text: string; readonly version: number }) => {
       const { version } = payload
       try {
-        await hubApi.sessions.updateMessage({ params, payload })
+        await hubApi.sessions.updateMessage({ params, payload, ...messageLimit })
         return undefined
       } catch (error) {
         if (!(error instanceof CorralError) || error.code !== "conflict") throw error

@@ -2,7 +2,7 @@
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { hubApi } from "../api/Hub.ts"
+import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { copiesOf } from "./DraftFiles.ts"
 import { useSessionDraft } from "./useSessionDraft.ts"
@@ -17,7 +17,7 @@ export const useQueuedMessage = (session: Session, message: Message) => {
 
   const withdraw = useMutation({
     mutationFn: async () => {
-      await hubApi.sessions.withdrawMessage({ params })
+      await hubApi.sessions.withdrawMessage({ params, ...messageLimit })
       if (draft.offer(text) && attachments.length > 0) draft.files.add(await copiesOf(attachments))
     },
     onSettled
@@ -26,7 +26,7 @@ export const useQueuedMessage = (session: Session, message: Message) => {
   const sendNow = useMutation({
     mutationFn: async () => {
       // First, so that the agent receives it once.
-      await hubApi.sessions.withdrawMessage({ params })
+      await hubApi.sessions.withdrawMessage({ params, ...messageLimit })
       const payload = {
         text,
         when: "now" as const,
@@ -36,7 +36,8 @@ export const useQueuedMessage = (session: Session, message: Message) => {
         await hubApi.sessions.addMessage({
           params: { id: session.id },
           headers: headersOf({ payload, of: message.id }),
-          payload
+          payload,
+          ...messageLimit
         })
       } catch (error) {
         draft.prepend(text)
@@ -45,7 +46,10 @@ export const useQueuedMessage = (session: Session, message: Message) => {
     },
     onSettled
   })
-  const retry = useMutation({ mutationFn: () => hubApi.sessions.retryMessage({ params }), onSettled })
+  const retry = useMutation({
+    mutationFn: () => hubApi.sessions.retryMessage({ params, ...messageLimit }),
+    onSettled
+  })
   return {
     withdraw,
     sendNow,

@@ -2,7 +2,7 @@
 import type { Session } from "@corral/domain/session/Session"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
-import { hubApi } from "../api/Hub.ts"
+import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import type { Draft } from "./Draft.ts"
 
@@ -32,7 +32,8 @@ export const useSendMessage = (id: Session["id"], draft: Draft) => {
     mutationFn: async (fields: MessageFields) => {
       const { fileKeys, payload: content } = draftContent(draft)
       const payload = { ...content, ...fields }
-      await hubApi.sessions.addMessage({ params: { id }, headers: headersOf({ nth, payload }), payload })
+      const headers = headersOf({ nth, payload })
+      await hubApi.sessions.addMessage({ params: { id }, headers, payload, ...messageLimit })
       draft.removeSent(content.text, fileKeys)
     },
     onSuccess: () => {

@@ -7,7 +7,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
-import { hubApi } from "../api/Hub.ts"
+import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import type { Draft } from "../composer/Draft.ts"
 import { draftContent } from "../composer/useSendMessage.ts"
@@ -63,7 +63,8 @@ export const useStartSession = (draft: Draft, choice: StartChoice, settings: Sta
         to: agent.id,
         ...(choice.place?.target.state === "online" ? {} : { onOffline: "queue" as const })
       }
-      await hubApi.sessions.addMessage({ params, headers: messageHeaders({ params, payload }), payload })
+      const headers = messageHeaders({ params, payload })
+      await hubApi.sessions.addMessage({ params, headers, payload, ...messageLimit })
       keys.clear()
       choice.remember()
       draft.removeSent(content.text, fileKeys)

@@ -6,7 +6,7 @@ import type { Session, UpdateSession } from "@corral/domain/session/Session"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useCallback } from "react"
-import { hubApi } from "../api/Hub.ts"
+import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { useCanWork } from "../api/ProjectsAndTargets.ts"
 import { ApprovalDock } from "../approval/ApprovalDock.tsx"
@@ -38,7 +38,7 @@ const useSend = (id: SessionId) => {
   const keyOf = useIdempotencyKey()
   return useMutation({
     mutationFn: (payload: Pick<Message, "text"> & Partial<Pick<Message, "to" | "mode" | "model">>) =>
-      hubApi.sessions.addMessage({ params: { id }, headers: keyOf(payload), payload }),
+      hubApi.sessions.addMessage({ params: { id }, headers: keyOf(payload), payload, ...messageLimit }),
     onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
   })
 }

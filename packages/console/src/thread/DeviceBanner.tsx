@@ -4,7 +4,8 @@ import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
 import { visibleLine } from "../markdown/visible.ts"
-import { type Language, sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
+import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
+import { formatPointInTime } from "../text/PointInTime.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { threadMessages } from "./messages.ts"
 import "./thread.css"
@@ -16,16 +17,6 @@ export const useDevice = (id: DeviceId | undefined) =>
     queryFn: ({ signal }) => hubApi.devices.get({ params: { id: id ?? ("" as DeviceId) }, signal }),
     enabled: id !== undefined
   }).data
-
-/** `14:02` today, with the date before. */
-const timeOf = (at: string, language: Language): string => {
-  const time = new Date(at)
-  const isToday = time.toDateString() === new Date().toDateString()
-  return time.toLocaleString(language === "zh" ? "zh-CN" : "en", {
-    ...(isToday ? {} : { dateStyle: "medium" }),
-    timeStyle: "short"
-  })
-}
 
 interface Props {
   readonly deviceId: DeviceId | undefined
@@ -47,7 +38,10 @@ export const DeviceBanner = ({ deviceId, isWorking }: Props) => {
             {[
               device.lastSeenAt === undefined
                 ? messages.offline(name)
-                : messages.offlineSince(name, timeOf(device.lastSeenAt, language)),
+                : messages.offlineSince(
+                    name,
+                    formatPointInTime(new Date(device.lastSeenAt), new Date(), language)
+                  ),
               ...(isWorking ? [messages.offlineWork] : []),
               messages.offlineWaits
             ].join(sentenceSpace[language])}
