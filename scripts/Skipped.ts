@@ -11,6 +11,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Finding.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/FirstRun.soak.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Keys.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Outage.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Routes.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Access.test.ts": "no Chromium for this system",

@@ -6,6 +6,7 @@ import { type RefObject, useEffect, useRef, useState } from "react"
 import { CorralError } from "@corral/client/http/CorralError"
 import { hubApi } from "../api/Hub.ts"
 import { type List, useList } from "../api/Lists.ts"
+import { useSingleKeys } from "../keys/useShortcuts.ts"
 import { useMessages } from "../text/Language.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
@@ -27,8 +28,10 @@ const usePendingApprovals = (): List<HubApproval> => {
 }
 
 /** Keys j and k select an approval; other keys focus its buttons. */
-const useApprovalKeys = (card: RefObject<HTMLElement | null>, select: (by: 1 | -1) => void) =>
+const useApprovalKeys = (card: RefObject<HTMLElement | null>, select: (by: 1 | -1) => void) => {
+  const [isOn] = useSingleKeys()
   useEffect(() => {
+    if (!isOn) return undefined
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) return
       const { key } = event
@@ -40,6 +43,7 @@ const useApprovalKeys = (card: RefObject<HTMLElement | null>, select: (by: 1 | -
     addEventListener("keydown", onKeyDown)
     return () => removeEventListener("keydown", onKeyDown)
   })
+}
 
 export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) => {
   const messages = useMessages(approvalMessages)

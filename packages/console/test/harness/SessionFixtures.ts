@@ -9,10 +9,10 @@ import { until } from "@corral/testing/time/Until"
 import { Client } from "pg"
 
 /** A session of the owner with the scripted agent. */
-export const sessionWithAgent = async (joined: Joined, title: string): Promise<Session> => {
+export const sessionWithAgent = async (joined: Joined, title: string, mode = "ask"): Promise<Session> => {
   const session = await makeSession(joined.owner, { id: joined.projectId }, title)
   const added = await joined.owner.ask("POST", `/client/sessions/${session.id}/agents`, {
-    body: { agentId: "scripted", targetId: joined.deviceId, workspace: "ws", mode: "ask" }
+    body: { agentId: "scripted", targetId: joined.deviceId, workspace: "ws", mode }
   })
   assert.strictEqual(added.status, 201, added.text)
   return session
