@@ -27,6 +27,13 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/Timeline.soak.test.ts": "no Chromium for this system",
   "packages/console/test/pictures/Pictures.test.ts":
     "no Chromium for this system, or pictures for the documentation were not asked for",
+  "packages/edge/test/confinement/BubblewrapProbe.test.ts": "bubblewrap exists on Linux only",
+  "packages/edge/test/confinement/HostilePrograms.soak.test.ts":
+    "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/confinement/HostilePrograms.test.ts":
+    "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/e2e/Confinement.soak.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/e2e/Confinement.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/Containment.test.ts": "this user cannot make control groups",
   "packages/edge/test/e2e/FullDisk.test.ts": "an ordinary user cannot mount a small file system",
   "packages/edge/test/e2e/Memory.soak.test.ts": "memory is read as on Linux",

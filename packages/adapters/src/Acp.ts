@@ -22,6 +22,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     continuation,
     env,
     envByMode,
+    folders,
     forgetsSessions = false,
     id,
     images,
@@ -50,7 +51,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     },
     probe: { command, versionArgs: ["--version"], install, signIn },
     passEnv,
-    ...defined({ continuation, images, projectSettings }),
+    ...defined({ continuation, folders, images, projectSettings }),
     command: (start) => {
       const { attachmentFolder: folder, mode, projectSettings } = start
       const ignored = projectSettings !== "enabled"

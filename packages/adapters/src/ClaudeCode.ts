@@ -11,6 +11,7 @@ import type { RunMode } from "@corral/domain/run/Run"
 import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { parseObject } from "./text/Json.ts"
 import { claudeProject } from "./ProjectFiles.ts"
+import { claudeFolders } from "./StateFolders.ts"
 import { ClaudeCodeProtocol } from "./claude-code/ClaudeCodeProtocol.ts"
 
 const permissionMode: Readonly<Record<RunMode, string>> = {
@@ -78,6 +79,7 @@ export const claudeCode: RuntimeAdapter = {
     "no_proxy"
   ],
   projectSettings: claudeProject,
+  folders: claudeFolders,
   command: (start) => {
     const { mode, model, projectSettings, resumeSessionId } = start
     const isIgnored = projectSettings !== "enabled"

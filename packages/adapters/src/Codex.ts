@@ -4,6 +4,7 @@
 import type { Continuation } from "@corral/domain/run/Continuation"
 import type { Probe, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { codexProject } from "./ProjectFiles.ts"
+import { codexFolders } from "./StateFolders.ts"
 import { AppServerProtocol } from "./codex/AppServer.ts"
 import { codexEnvironment } from "./codex/Environment.ts"
 
@@ -58,6 +59,7 @@ export const codex: RuntimeAdapter = {
   probe: codexProbe,
   passEnv: codexEnvironment,
   projectSettings: codexProject,
+  folders: codexFolders,
   command: (start) => ({ file: "codex", args: [...trustFlags(start), "app-server"], stdin: "pipe" }),
   protocol: (start) => new AppServerProtocol(start)
 }

@@ -6,6 +6,7 @@
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { codexContinuation, codexProbe, trustFlags } from "./Codex.ts"
 import { codexProject } from "./ProjectFiles.ts"
+import { codexFolders } from "./StateFolders.ts"
 import { codexEnvironment } from "./codex/Environment.ts"
 import { ExecProtocol } from "./codex/Exec.ts"
 import { sandboxOf } from "./codex/Modes.ts"
@@ -29,6 +30,7 @@ export const codexExec: RuntimeAdapter = {
   probe: codexProbe,
   passEnv: codexEnvironment,
   projectSettings: codexProject,
+  folders: codexFolders,
   command: (start) => ({
     file: "codex",
     args: [

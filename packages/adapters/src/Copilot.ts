@@ -4,6 +4,7 @@
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { copilotProject } from "./ProjectFiles.ts"
+import { copilotFolders } from "./StateFolders.ts"
 import { CopilotLines } from "./one-shot/CopilotLines.ts"
 import { proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
@@ -29,6 +30,7 @@ export const copilot: RuntimeAdapter = {
   },
   passEnv: ["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", ...proxies],
   projectSettings: copilotProject,
+  folders: copilotFolders,
   command: ({ prompt, mode, model, projectSettings }) => ({
     file: "copilot",
     args: [

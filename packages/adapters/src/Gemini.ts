@@ -11,6 +11,7 @@ import type { RunImage, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter
 import { proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
 import { geminiProject } from "./ProjectFiles.ts"
+import { geminiFolders } from "./StateFolders.ts"
 import { GeminiLines } from "./one-shot/GeminiLines.ts"
 import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 
@@ -43,6 +44,7 @@ export const gemini: RuntimeAdapter = {
   },
   passEnv: ["GEMINI_*", "GOOGLE_*", ...proxies],
   projectSettings: geminiProject,
+  folders: geminiFolders,
   command: ({ attachmentFolder, images = [], prompt, mode, model, projectSettings, resumeSessionId }) => ({
     file: "gemini",
     args: [

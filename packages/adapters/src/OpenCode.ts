@@ -8,6 +8,7 @@ import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
 import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 import { openCodeProject } from "./ProjectFiles.ts"
+import { openCodeFolders } from "./StateFolders.ts"
 import { OpenCodeLines } from "./one-shot/OpenCodeLines.ts"
 
 const signIn = "Run `opencode auth login` on this machine, or set the key of your model service for the Edge."
@@ -47,6 +48,7 @@ export const openCode: RuntimeAdapter = {
   },
   passEnv: ["OPENCODE_*", ...modelServices, ...proxies],
   projectSettings: openCodeProject,
+  folders: openCodeFolders,
   command: ({ images = [], prompt, model, projectSettings, resumeSessionId }) => ({
     file: "opencode",
     args: [

@@ -7,6 +7,7 @@ import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
 import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 import { piProject } from "./ProjectFiles.ts"
+import { piFolders } from "./StateFolders.ts"
 import { PiLines } from "./one-shot/PiLines.ts"
 
 const signIn = "Run `pi` on this machine and use /login, or set the key of your model service for the Edge."
@@ -33,6 +34,7 @@ export const pi: RuntimeAdapter = {
   },
   passEnv: ["PI_*", ...modelServices, ...proxies],
   projectSettings: piProject,
+  folders: piFolders,
   command: ({ images = [], prompt, mode, model, projectSettings, resumeSessionId }) => ({
     file: "pi",
     args: [

@@ -9,6 +9,7 @@ import type { RuntimeAdapter, SettingsFile } from "@corral/domain/run/RuntimeAda
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
 import { qwenProject } from "./ProjectFiles.ts"
+import { qwenFolders } from "./StateFolders.ts"
 import { QwenProtocol } from "./qwen/QwenProtocol.ts"
 
 const signIn = "Run `qwen` on this machine and use /auth, or set OPENAI_API_KEY for the Edge."
@@ -62,6 +63,7 @@ export const qwen: RuntimeAdapter = {
   },
   passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_MODEL", ...modelServices, ...proxies],
   projectSettings: qwenProject,
+  folders: qwenFolders,
   command: ({ mode, model, projectSettings, resumeSessionId }) => ({
     file: "qwen",
     args: [

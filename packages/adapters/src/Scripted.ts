@@ -4,6 +4,7 @@
  */
 import { Option, Schema } from "effect"
 import { Buffer } from "node:buffer"
+import { dirname } from "node:path"
 import { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { draft } from "@corral/domain/run/RunEvent"
 import { Usage } from "@corral/domain/run/Run"
@@ -212,6 +213,7 @@ export const makeScripted = ({
     versionArgs: [program, "--version"],
     install: "The scripted runtime comes with Corral: reinstall it."
   },
+  folders: { state: [], reads: [dirname(program)] },
   command: () => ({ file: node, args: [program], stdin: "pipe" }),
   protocol: (start) => new ScriptedProtocol(start)
 })

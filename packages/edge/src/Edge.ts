@@ -11,6 +11,7 @@ import { Attachments } from "./attachment/Attachments.ts"
 import { Grants } from "./approval/Grants.ts"
 import * as Discovery from "./Discovery.ts"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
+import { Confinement } from "./confinement/Confinement.ts"
 import * as EdgeConfigCheck from "./EdgeConfigCheck.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
 import { EdgeEventLog } from "./log/EdgeEventLog.ts"
@@ -76,14 +77,15 @@ export const edgeCoreLayer = Layer.mergeAll(
     Workspaces.layer,
     Worktrees.layer
   ]),
-  // In parallel: the store waits for a thread and looks for processes, containment waits for a process.
+  // In parallel: the store waits for a thread and looks for processes, containment and confinement wait for a process.
   Layer.provideMerge([
     EdgeIdentity.layer.pipe(
       Layer.provide(EventDelivery.eventDeliveryLayer),
       Layer.provideMerge(EdgeEventLog.layer),
       Layer.provideMerge(storage)
     ),
-    Containment.layer
+    Containment.layer,
+    Confinement.layer
   ]),
   Layer.provide(startChecks)
 )

@@ -32,7 +32,8 @@ const HubAddresses = parsedBy(
 
 const upToADay = wholeNumber(1_000, 86_400_000)
 
-const { containment, maxQueued, maxRuns, requestsPerSecond, retention, runTimeoutMs, times } = edgeDefaults
+const { confinement, containment, maxQueued, maxRuns, requestsPerSecond, retention, runTimeoutMs, times } =
+  edgeDefaults
 
 export const edgeSettings = {
   home: homeSetting,
@@ -139,6 +140,12 @@ export const edgeSettings = {
     doc: "How Corral finds all processes of a run: `auto` uses a control group for each run where the system allows it, `environment_mark` never does.",
     schema: oneOf(["auto", "environment_mark"]),
     default: containment
+  }),
+  confinement: setting({
+    name: "CORRAL_EDGE_CONFINEMENT",
+    doc: "Whether the operating system enforces the modes of runs: `off`, `preferred` where this machine has the means, or `required`, which refuses other runs. [Confinement](confinement.md) describes what it allows; it does not limit the network.",
+    schema: oneOf(["off", "preferred", "required"]),
+    default: confinement
   }),
   maxRuns: setting({
     name: "CORRAL_EDGE_MAX_RUNS",

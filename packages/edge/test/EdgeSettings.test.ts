@@ -243,6 +243,16 @@ const expected: Readonly<Record<string, Expected>> = {
     ],
     bad: ["cgroup", "AUTO", "none", " "]
   },
+  CORRAL_EDGE_CONFINEMENT: {
+    of: (config) => config.confinement,
+    fallback: "off",
+    good: [
+      ["off", "off"],
+      ["preferred", "preferred"],
+      ["required", "required"]
+    ],
+    bad: ["on", "OFF", "none", " "]
+  },
   CORRAL_EDGE_MAX_RUNS: {
     of: (config) => config.maxRuns,
     fallback: 1_000,

@@ -7,6 +7,7 @@
 
 import type { Continuation } from "@corral/domain/run/Continuation"
 import type { ProjectSettings } from "@corral/domain/run/ProjectSettings"
+import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
 import type { RunStart, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import type { JsonObject } from "../text/Json.ts"
 
@@ -48,6 +49,8 @@ export interface AcpAgent {
   readonly passEnv: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly projectSettings?: ProjectSettings | undefined
+  /** Folders outside the workspace for confined runs. */
+  readonly folders?: RuntimeFolders | undefined
   /** Without this, the Edge does not start the agent in a project whose files execute something. */
   readonly withoutProject?: WithoutProject | undefined
   /** More arguments if project settings are enabled. */

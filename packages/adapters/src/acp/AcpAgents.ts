@@ -16,6 +16,15 @@ import {
   openCodeProject,
   qwenProject
 } from "../ProjectFiles.ts"
+import {
+  claudeFolders,
+  codexFolders,
+  copilotFolders,
+  geminiFolders,
+  kimiFolders,
+  openCodeFolders,
+  qwenFolders
+} from "../StateFolders.ts"
 import { qwenContinuation, untrustedFolderSettings } from "../Qwen.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
@@ -55,6 +64,7 @@ export const acpAgents = {
     passEnv: ["OPENCODE_*", ...MODELS, ...PROXY],
     env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
     projectSettings: openCodeProject,
+    folders: openCodeFolders,
     withoutProject: { env: () => withoutTools },
     // Without this it never requests permissions. Its plan mode still runs commands, so the model is not offered them.
     envByMode: {
@@ -79,6 +89,7 @@ export const acpAgents = {
     signIn: "Run `gemini` and choose how to sign in, or set GEMINI_API_KEY for the Edge.",
     passEnv: ["GEMINI_*", "GOOGLE_*", ...PROXY],
     projectSettings: geminiAcpProject,
+    folders: geminiFolders,
     trustArgs: ["--skip-trust"],
     withAttachments: { args: (folder) => ["--include-directories", folder] },
     // Over ACP it also works in an untrusted folder. The variable overrides the user's settings and the Edge's environment.
@@ -99,6 +110,7 @@ export const acpAgents = {
     signIn: "Run `qwen` and choose how to sign in, or set OPENAI_API_KEY for the Edge.",
     passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_*", ...PROXY],
     projectSettings: qwenProject,
+    folders: qwenFolders,
     withoutProject: { settingsFiles: untrustedFolderSettings },
     // In its default mode a classifier decides instead of a user.
     modes: { ask: "default", readOnly: "plan" },
@@ -116,6 +128,7 @@ export const acpAgents = {
     passEnv: ["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", ...PROXY],
     env: { COPILOT_AUTO_UPDATE: "false" },
     projectSettings: copilotAcpProject,
+    folders: copilotFolders,
     modes: { ask: "#agent", readOnly: "#plan" },
     notes: ["commands"],
     asides: /^Info: /,
@@ -142,6 +155,7 @@ export const acpAgents = {
     signIn: "Run `kimi` and use /login.",
     passEnv: ["KIMI_*", "MOONSHOT_*", ...PROXY],
     projectSettings: kimiProject,
+    folders: kimiFolders,
     modes: { ask: "default", readOnly: "plan" },
     modeUnknown: true,
     // It requests permission for commands, but writes files in a git repository without one.
@@ -159,6 +173,7 @@ export const acpAgents = {
     passEnv: ["ANTHROPIC_*", "CLAUDE_*", ...PROXY],
     env: { DISABLE_AUTOUPDATER: "1" },
     projectSettings: claudeProject,
+    folders: claudeFolders,
     withoutProject: {
       env: () => readInstructions,
       sessionMeta: ({ denyRules = [], workspacePath }) => ({
@@ -182,6 +197,7 @@ export const acpAgents = {
     signIn: "Run `codex login`, or set OPENAI_API_KEY for the Edge.",
     passEnv: ["CODEX_*", "OPENAI_*", ...PROXY],
     projectSettings: codexAcpProject,
+    folders: codexFolders,
     // In its default mode a model reviews the requests. In this mode it requests permission before every edit and command.
     modes: { ask: "read-only", readOnly: "read-only" },
     asides: /^(Config warning|Warning): /,

@@ -1,6 +1,7 @@
 /** Diagnosis of `corral doctor`: this program, the Edge, its files, the Hub and the agents of this machine. */
 import type {
   ConfigReadiness,
+  ConfinementReadiness,
   EdgeReadiness,
   GitFound,
   HealthProblem,
@@ -9,6 +10,7 @@ import type {
 import { edgeDefaults, EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import { VERSION } from "@corral/service/Version"
 import { readEdgeConfig } from "@corral/edge/EdgeSettings"
+import { Confinement } from "@corral/edge/confinement/Confinement"
 import { Containment } from "@corral/edge/process/Containment"
 import { diskOf, findGit, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
@@ -71,6 +73,8 @@ export interface Diagnosis {
   readonly git: GitFound
   readonly disk?: { readonly freeBytes: number; readonly ok: boolean } | undefined
   readonly containment: string
+  /** Absent for an Edge of an earlier version. */
+  readonly confinement?: ConfinementReadiness | undefined
   readonly agents: ReadonlyArray<AgentStatus>
   readonly runners: ReadonlyArray<RunnerStatus>
   /** Sentences about configured adapters that do not work. */
@@ -80,7 +84,15 @@ export interface Diagnosis {
 /** Part of the diagnosis that comes from the Edge if it runs, otherwise from this machine. */
 type MachineStatus = Pick<
   Diagnosis,
-  "edge" | "config" | "git" | "disk" | "containment" | "agents" | "runners" | "adapterProblems"
+  | "edge"
+  | "config"
+  | "git"
+  | "disk"
+  | "containment"
+  | "confinement"
+  | "agents"
+  | "runners"
+  | "adapterProblems"
 >
 
 const diskStatus = (disk: { readonly freeBytes: number } | undefined): Diagnosis["disk"] =>
@@ -155,6 +167,7 @@ const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
     git: health.git ?? { found: false },
     disk: diskStatus(health.disk),
     containment: edge.containment,
+    confinement: health.confinement,
     agents: items.map((agent) => agentStatus(agent, runtimes)),
     runners: runners.map(runnerStatus),
     adapterProblems: edge.problems.flatMap(({ message, part }) => (part === "adapters" ? [message] : []))
@@ -180,6 +193,7 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
   }))
   const inspect = Effect.gen(function* () {
     const { kind } = yield* Containment
+    const { readiness: confinement } = yield* Confinement
     const runtimes = yield* Runtimes
     const agents = yield* runtimes.list
     const readiness = yield* runtimes.readiness
@@ -189,6 +203,7 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
       git: yield* findGit,
       disk: diskStatus(yield* diskOf(home)),
       containment: kind,
+      confinement,
       agents: agents.map((agent) => agentStatus(agent, readiness)),
       runners: (yield* runtimes.runners).map(runnerStatus),
       adapterProblems: yield* runtimes.adapterProblems
@@ -197,7 +212,10 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
   const inspectWith = (config: EdgeConfig) =>
     Effect.provide(
       inspect,
-      Layer.provide(Layer.merge(Runtimes.layer, Containment.layer), Layer.succeed(EdgeConfig, config))
+      Layer.provide(
+        Layer.mergeAll(Runtimes.layer, Containment.layer, Confinement.layer),
+        Layer.succeed(EdgeConfig, config)
+      )
     )
   return yield* inspectWith(config).pipe(
     // Without the invalid file, the built-in agents can still be inspected.

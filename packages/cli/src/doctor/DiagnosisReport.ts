@@ -1,5 +1,5 @@
 /** Text of `corral doctor`: one line per finding, with a mark before it and a hint after it. */
-import type { HealthProblem, LinkReadiness } from "@corral/domain/http/Health"
+import type { ConfinementReadiness, HealthProblem, LinkReadiness } from "@corral/domain/http/Health"
 import type { Paint } from "../terminal/Paint.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import type { AgentStatus, RunnerStatus } from "./AgentStatus.ts"
@@ -79,9 +79,19 @@ const hubLines = (style: ReportStyle, hub: HubStatus | undefined): Lines =>
         ...hub.problems.map((problem) => problemLine(style, problem))
       ]
 
+const OFF_HINT = "Runs have the rights of your user. Set CORRAL_EDGE_CONFINEMENT=preferred to confine them."
+
+const confinementLine = (style: ReportStyle, confinement: ConfinementReadiness): string => {
+  const { hint, mark, optional } = style
+  const { hint: remedy, kind, problem, setting } = confinement
+  if (setting === "off") return `${optional} Confinement off.${hint(OFF_HINT)}`
+  if (problem === undefined) return `${mark(true)} Confinement ${kind}, the network is open`
+  return `${setting === "required" ? mark(false) : optional} Confinement ${kind}.${hint([problem, remedy].join(" ").trimEnd())}`
+}
+
 const machineLines = (style: ReportStyle, diagnosis: Diagnosis): Lines => {
   const { hint, mark, optional } = style
-  const { config, containment, disk, git, home } = diagnosis
+  const { config, confinement, containment, disk, git, home } = diagnosis
   return [
     `${mark(home.files.every((file) => file.ok))} Home ${home.path}`,
     ...home.files.map((file) => `    ${file.mode} ${file.name}${file.ok ? "" : hint(file.hint)}`),
@@ -92,6 +102,7 @@ const machineLines = (style: ReportStyle, diagnosis: Diagnosis): Lines => {
         ]),
     `${git.found ? mark(true) : optional} git${git.version === undefined ? "" : ` ${git.version}`}${git.found ? "" : hint("not on PATH")}`,
     `${mark(true)} Containment ${containment}`,
+    ...(confinement === undefined ? [] : [confinementLine(style, confinement)]),
     ...(config?.problem === undefined ? [] : [`${mark(false)} Configuration${hint(config.problem)}`]),
     ...diagnosis.adapterProblems.map((problem) => `${mark(false)} Adapter${hint(problem)}`)
   ]

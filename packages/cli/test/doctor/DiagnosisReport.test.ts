@@ -72,6 +72,25 @@ describe("formatDiagnosis", () => {
     }
   })
 
+  it.each([
+    [{ kind: "bubblewrap", setting: "required" }, "✓ Confinement bubblewrap, the network is open"],
+    [{ kind: "none", setting: "off" }, "– Confinement off. Runs have the rights of your user."],
+    [
+      { kind: "none", setting: "preferred", problem: "It is missing.", hint: "Install it." },
+      "– Confinement none. It is missing. Install it."
+    ],
+    [
+      { kind: "none", setting: "required", problem: "It is missing.", hint: "Install it." },
+      "✗ Confinement none. It is missing. Install it."
+    ]
+  ] as const)("shows the confinement %o", (confinement, line) => {
+    const lines = report({ confinement: { ...confinement, network: "open" } })
+    assert.isTrue(
+      lines.some((each) => each.startsWith(line)),
+      lines.join("\n")
+    )
+  })
+
   it("shows active and waiting runs of an Edge and the problem of its store", () => {
     const edge = {
       running: true,

@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { DeviceId } from "../identity/Ids.ts"
+import { ConfinementKind } from "../run/Confinement.ts"
 
 /** Status of a service. `degraded`: a part does not work. With 503, the service cannot work without that part. */
 export const HealthStatus = Schema.Literals(["ok", "degraded"])
@@ -80,6 +81,19 @@ export const ContainmentKind = Schema.Literals(["cgroup", "environment_mark", "p
 export type ContainmentKind = typeof ContainmentKind.Type
 
 /**
+ * What the operating system enforces for runs on this machine. `network`: `open`, because the network of a run is not limited. `problem`:
+ * why runs are not confined although the setting demands or prefers it; `hint`: what to do.
+ */
+export const ConfinementReadiness = Schema.Struct({
+  kind: ConfinementKind,
+  setting: Schema.Literals(["off", "preferred", "required"]),
+  network: Schema.Literals(["open"]),
+  problem: Schema.optionalKey(Schema.String),
+  hint: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "ConfinementReadiness" })
+export type ConfinementReadiness = typeof ConfinementReadiness.Type
+
+/**
  * State of the link to a Hub. `none`: the Edge has not joined a Hub. `connecting`: the Edge connects, or waits before the next attempt.
  * `refused`: the Edge does not connect until an operator has fixed `problem`. `since`: start of this state, ISO 8601.
  */
@@ -119,6 +133,7 @@ export const EdgeReadiness = Schema.Struct({
   runtimes: Schema.optionalKey(Schema.Array(RuntimeReadiness)),
   workspaces: Schema.optionalKey(Schema.Struct({ count })),
   containment: Schema.optionalKey(Schema.Struct({ kind: ContainmentKind })),
+  confinement: Schema.optionalKey(ConfinementReadiness),
   /** Free bytes on the disk with the Edge's files. */
   disk: Schema.optionalKey(Schema.Struct({ freeBytes: count })),
   git: Schema.optionalKey(GitFound),

@@ -2,6 +2,7 @@
  * Runs: executions of a runtime in a workspace, as clients see them. `Run` is a snapshot; the event log has the history.
  */
 import { Schema } from "effect"
+import { RunConfinement } from "./Confinement.ts"
 import { AgentId, ApprovalId, RunId, SessionId, WorkspaceId } from "../identity/Ids.ts"
 
 /** State of a run at an Edge. A Hub adds `queued`: no Edge has the run yet. */
@@ -110,6 +111,8 @@ export const Run = Schema.Struct({
   isolation: Schema.optionalKey(Isolation),
   /** The run that owns the worktree: this run, or the run that it resumes. */
   worktree: Schema.optionalKey(RunId),
+  /** Limits of the operating system. Absent if the Edge does not confine runs, and for runs of earlier versions. */
+  confinement: Schema.optionalKey(RunConfinement),
   budget: Schema.optionalKey(Budget),
   lastSeq: Schema.Int,
   pendingApprovals: Schema.Array(ApprovalId),

@@ -11,6 +11,7 @@ import type { Continuation } from "./Continuation.ts"
 import type { EventDraft } from "./RunEvent.ts"
 import type { ProjectSettings, ProjectSettingsUse } from "./ProjectSettings.ts"
 import type { RunFailure, RunMode, Usage } from "./Run.ts"
+import type { RuntimeFolders } from "./RuntimeFolders.ts"
 
 /** Features of a runtime. */
 export interface Capabilities {
@@ -241,6 +242,8 @@ export interface RuntimeAdapter<P extends AnyProtocol = Protocol> {
   readonly passEnv?: ReadonlyArray<string> | undefined
   /** Project files that can execute something. `command` starts the runtime without them unless `start.projectSettings` is `enabled`. */
   readonly projectSettings?: ProjectSettings | undefined
+  /** Folders outside the workspace for confined runs. Without them a confined run has no state of the runtime, and so no sign-in. */
+  readonly folders?: RuntimeFolders | undefined
   readonly command: (start: RunStart) => RuntimeCommand
   readonly protocol: (start: RunStart) => P
 }

@@ -30,6 +30,11 @@ export interface EdgeConfig {
   readonly times: RunTimes
   /** `auto`: the strongest method that works on this machine. `environment_mark`: no control groups. */
   readonly containment: "auto" | "environment_mark"
+  /**
+   * Whether the operating system enforces the modes of runs. `preferred`: where this machine has the means. `required`: runs that cannot be
+   * confined are refused.
+   */
+  readonly confinement: "off" | "preferred" | "required"
   /** Maximum number of live runs. Further runs are queued. */
   readonly maxRuns: number
   /** Maximum number of queued runs. Further runs are refused with `overloaded`. */
@@ -69,6 +74,7 @@ export const edgeDefaults = {
     silenceNotice: 30_000
   },
   containment: "auto",
+  confinement: "off",
   maxRuns: 1_000,
   maxQueued: 1_000,
   requestsPerSecond: 5_000,

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { livenessOk, type EdgeReadiness, type HealthProblem } from "@corral/domain/http/Health"
+import { Confinement } from "../confinement/Confinement.ts"
 import { Containment } from "../process/Containment.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EdgeInstance } from "../EdgeInstance.ts"
@@ -22,6 +23,7 @@ export const edgeHealth = HttpApiBuilder.group(
   "health",
   Effect.fnUntraced(function* (handlers) {
     const config = yield* EdgeConfig
+    const confinement = yield* Confinement
     const containment = yield* Containment
     const instance = yield* EdgeInstance
     const hub = yield* HubLink
@@ -69,6 +71,7 @@ export const edgeHealth = HttpApiBuilder.group(
         runtimes: yield* runtimes.readiness,
         workspaces: { count: workspaces.count() },
         containment: { kind: containment.kind },
+        confinement: confinement.readiness,
         link: hub.readiness(),
         git: yield* Effect.provideService(findGit, Programs, programs),
         ...(disk === undefined ? {} : { disk }),

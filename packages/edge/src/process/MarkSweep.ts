@@ -131,16 +131,28 @@ export const findSurvivors = (target: MarkedProcesses): Survivors => {
   return { pids: [...found], certain }
 }
 
-const signalOne = (pid: number, signal: NodeJS.Signals): void => {
+/** Returns whether there was a process. */
+const signalOne = (pid: number, signal: NodeJS.Signals): boolean => {
   try {
-    process.kill(pid, signal)
+    return process.kill(pid, signal)
   } catch {
     // The process ended before the signal.
+    return false
   }
 }
 
 /** Signals the whole process group that `leader` leads. */
-export const signalGroup = (leader: number, signal: NodeJS.Signals): void => signalOne(-leader, signal)
+export const signalGroup = (leader: number, signal: NodeJS.Signals): void => void signalOne(-leader, signal)
+
+/**
+ * Signals a confined runtime: the groups of the children of `leader`, which is what confines it. Signals the group of `leader` if it has no
+ * such child yet, or if the kernel does not name it.
+ */
+export const signalConfined = (leader: number, signal: NodeJS.Signals): void => {
+  const children = (readProc(`/proc/${leader}/task/${leader}/children`) ?? "").split(" ").map(Number)
+  const isSignalled = children.filter((pid) => pid > 0).map((pid) => signalOne(-pid, signal))
+  if (!isSignalled.includes(true)) signalGroup(leader, signal)
+}
 
 const SWEEP_PAUSE = "2 millis"
 const SWEEP_LIMIT = 1_000

@@ -8,7 +8,8 @@
  */
 import type { ProcessEnd, RuntimeCommand, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import { type ChildProcess, spawn } from "node:child_process"
-import { accessSync, constants, writeFileSync } from "node:fs"
+import { accessSync, constants as fileConstants, writeFileSync } from "node:fs"
+import { constants } from "node:os"
 import { join } from "node:path"
 import { commandInGroup, makeGroup } from "./ControlGroup.ts"
 import { makeTemporary } from "./TemporaryFolder.ts"
@@ -25,6 +26,8 @@ export interface SubprocessSpec {
   readonly temporary?: string | undefined
   /** Files that are written into the temporary folder before the start. */
   readonly settingsFiles?: ReadonlyArray<SettingsFile> | undefined
+  /** Whether `file` is the program that confines the runtime. It is the parent of a session with the runtime, and reports its end. */
+  readonly isConfined?: boolean | undefined
 }
 
 export interface SubprocessHandlers {
@@ -45,7 +48,7 @@ const LINGER_LIMIT_MS = 500
 
 /** Exit code of the shell that enters the group, if the program does not exist. */
 const inside = (group: string, { args, file }: SubprocessSpec) => {
-  accessSync(file, constants.X_OK)
+  accessSync(file, fileConstants.X_OK)
   makeGroup(group)
   return commandInGroup(group, file, args)
 }
@@ -76,12 +79,28 @@ const fromWord = (tail: string): string => {
   return begin > LONGEST_WORD ? tail : tail.slice(Math.max(0, begin))
 }
 
+const signals = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals])
+)
+
+/** The end of a confined program. What confines it reports a signal as a shell does: 128 and its number. */
+const endInside = (code: number | null, signal: NodeJS.Signals | null): Exit => {
+  const inside = code === null ? undefined : signals.get(code - 128)
+  return inside === undefined ? { code, signal } : { code: null, signal: inside }
+}
+
+interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
 export class Subprocess {
   readonly pid: number | undefined
+  readonly isConfined: boolean
   private readonly child: ChildProcess | undefined
   private readonly handlers: SubprocessHandlers
   private stderr = ""
-  private exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined
+  private exit: Exit | undefined
   private stdoutEnded = false
   private hasEnded = false
   private linger: NodeJS.Timeout | undefined
@@ -89,6 +108,7 @@ export class Subprocess {
 
   constructor(spec: SubprocessSpec, handlers: SubprocessHandlers) {
     this.handlers = handlers
+    this.isConfined = spec.isConfined === true
     const child = start(spec)
     if (child instanceof Error) {
       process.nextTick(() => this.handlers.onSpawnError(child))
@@ -117,7 +137,7 @@ export class Subprocess {
     // The pipe breaks if the child has ended. `exit` reports its end.
     child.stdin?.on("error", () => undefined)
     child.once("exit", (code, signal) => {
-      this.exit = { code, signal }
+      this.exit = this.isConfined ? endInside(code, signal) : { code, signal }
       this.handlers.onGone?.()
       this.settle()
     })

@@ -5,7 +5,7 @@
  */
 import { Deferred, Effect } from "effect"
 import { type ProcessTarget, sweep } from "./Containment.ts"
-import { signalGroup } from "./MarkSweep.ts"
+import { signalConfined, signalGroup } from "./MarkSweep.ts"
 import type { Subprocess } from "./Subprocess.ts"
 
 export interface TerminationOptions {
@@ -28,7 +28,7 @@ export const terminate = Effect.fn("Termination.terminate")(function* (
 ) {
   const { child, exited, grace, target } = options
   const signal = (name: NodeJS.Signals) => () => {
-    if (child.pid !== undefined) signalGroup(child.pid, name)
+    if (child.pid !== undefined) (child.isConfined ? signalConfined : signalGroup)(child.pid, name)
   }
   const signals = [signal("SIGINT"), signal("SIGTERM")]
   const steps = cancel === undefined ? signals : [() => child.write(cancel), ...signals]

@@ -24,6 +24,7 @@ import { existsSync } from "node:fs"
 import { existingAttachmentFolder } from "../attachment/AttachmentFolder.ts"
 import type { TurnAttachments } from "../attachment/Attachments.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import type { Confinement } from "../confinement/Confinement.ts"
 import { mint } from "@corral/service/Identifiers"
 import { modeRefusal, agentModes, type OfferedAgent } from "../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../runtime/Runtimes.ts"
@@ -63,6 +64,7 @@ export interface RunAdmission {
   readonly runtimes: Runtimes["Service"]
   readonly workspaces: Workspaces["Service"]
   readonly worktrees: Worktrees["Service"]
+  readonly confinement: Confinement["Service"]
   readonly find: (id: RunId) => Effect.Effect<Run, NotFound>
   /** Unix milliseconds. */
   readonly now: number
@@ -84,6 +86,7 @@ export const admitRun = Effect.fnUntraced(function* (
   const { adapter } = agent
   const workspace = yield* workspaces.open(request.workspace)
   yield* permitted(request, workspace, agent, config)
+  const confinement = yield* admission.confinement.admit(request.mode)
   const model = request.model ?? agent.model
   const earlier = yield* resumedRun({ ...request, model }, agent, find)
   const id = admission.id ?? mint<RunId>("run", now)
@@ -112,7 +115,13 @@ export const admitRun = Effect.fnUntraced(function* (
     rows: folder.rows,
     command,
     project,
-    run: newRun(request, admission, { id, model, isolation: earlier?.isolation, worktree: folder.worktree }),
+    run: newRun(request, admission, {
+      id,
+      model,
+      isolation: earlier?.isolation,
+      worktree: folder.worktree,
+      confinement
+    }),
     created: createdPayload(request, folder.worktree)
   }
 })
@@ -122,6 +131,7 @@ const promptOf = (text: string, earlier: Run | undefined, project: ProjectFiles 
   earlier === undefined ? (project?.withInstructions(text) ?? text) : text
 
 interface NewRunFacts extends Pick<Run, "id"> {
+  readonly confinement: Run["confinement"]
   readonly model: string | undefined
   /** Isolation of the resumed run. */
   readonly isolation: Run["isolation"]
@@ -131,7 +141,7 @@ interface NewRunFacts extends Pick<Run, "id"> {
 const newRun = (
   request: CreateRun,
   { config, now }: RunAdmission,
-  { id, isolation: earlierIsolation, model, worktree }: NewRunFacts
+  { confinement, id, isolation: earlierIsolation, model, worktree }: NewRunFacts
 ): Run => {
   const { agentId, budget, input, isolation = earlierIsolation, mode, resume, sessionId, workspace } = request
   const createdAt = new Date(now).toISOString()
@@ -152,6 +162,7 @@ const newRun = (
     ...(model === undefined ? {} : { model }),
     ...(isolation === undefined ? {} : { isolation }),
     ...(worktree === undefined ? {} : { worktree: worktree.runId }),
+    ...(confinement === undefined ? {} : { confinement }),
     ...(budget === undefined ? {} : { budget })
   }
 }

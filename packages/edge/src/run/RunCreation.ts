@@ -30,7 +30,7 @@ import type { StoppedRuns } from "./StoppedRuns.ts"
 /** Dependencies of the creation, the same for all runs of an Edge. */
 export interface RunCreationContext
   extends
-    Pick<RunAdmission, "config" | "runtimes" | "workspaces" | "worktrees" | "find">,
+    Pick<RunAdmission, "config" | "runtimes" | "workspaces" | "worktrees" | "confinement" | "find">,
     Pick<RunActorOptions, "log" | "artifacts" | "edgeId"> {
   readonly grants: Grants["Service"]
   readonly snapshots: Snapshots["Service"]
@@ -56,15 +56,16 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   context: RunCreationContext,
   { attachments, id, keep, request, traceparent }: RunCreation
 ) {
-  const { clock, config, find, live, log, runtimes, stopped, supervise, traces, workspaces, worktrees } =
-    context
+  const { clock, find, live, log, stopped, supervise, traces } = context
   // The span of a run that is not admitted is never sent.
   const span = traces.start("run", "internal", traceparent, {
     "corral.run.agent": request.agentId,
     "corral.run.mode": request.mode
   })
+  const { config, confinement, runtimes, workspaces, worktrees } = context
   const admitted = yield* admitRun(request, {
     config,
+    confinement,
     runtimes,
     workspaces,
     worktrees,
@@ -102,6 +103,7 @@ const actorOptions = (
   {
     artifacts,
     config,
+    confinement,
     containment,
     edgeId,
     grants,
@@ -122,13 +124,28 @@ const actorOptions = (
   return {
     recorder,
     protocol,
-    prepare: Effect.tap(commandWhenFree(live, request.sessionId ?? request.workspace, command), () =>
-      worktrees
-        .make(run.id, mark)
-        .pipe(
-          Effect.andThen(checkProjectFiles(admitted, recorder)),
-          Effect.andThen(markRunStart(snapshots, folder))
-        )
+    prepare: commandWhenFree(live, request.sessionId ?? request.workspace, command).pipe(
+      Effect.tap(() =>
+        worktrees
+          .make(run.id, mark)
+          .pipe(
+            Effect.andThen(checkProjectFiles(admitted, recorder)),
+            Effect.andThen(markRunStart(snapshots, folder))
+          )
+      ),
+      Effect.flatMap((unconfined) =>
+        run.confinement === undefined || run.confinement.kind === "none"
+          ? Effect.succeed(unconfined)
+          : confinement.confine(
+              {
+                mode: run.mode,
+                workspace: folder.root,
+                attachments: start.attachmentFolder,
+                folders: adapter.folders
+              },
+              unconfined
+            )
+      )
     ),
     snapshot: snapshots.before(run.id, folder.root),
     review: reviewRunChanges(snapshots, folder),

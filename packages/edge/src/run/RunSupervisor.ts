@@ -21,6 +21,7 @@ import { Grants } from "../approval/Grants.ts"
 import { Artifacts } from "../artifact/Artifacts.ts"
 import type { TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
+import { Confinement } from "../confinement/Confinement.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import { findRun, pageOfRuns } from "../log/Runs.ts"
@@ -150,6 +151,7 @@ const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveR
     grants: yield* Grants,
     clock: yield* Clock.Clock,
     containment,
+    confinement: yield* Confinement,
     snapshots: yield* Snapshots,
     artifacts: yield* Artifacts,
     traces: yield* CurrentTraces,

@@ -8,6 +8,8 @@ import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { oneLine } from "@corral/domain/text/OneLine"
 import { isStorableText } from "@corral/domain/text/Text"
 import { Result, Schema, SchemaIssue } from "effect"
+import { isAbsolute } from "node:path"
+import { isLexicallyInside } from "../workspace/PathContainment.ts"
 
 const Callable = Schema.declare((value): value is (input: never) => unknown => typeof value === "function", {
   expected: "a function"
@@ -24,6 +26,23 @@ const ProjectSettingsShape = Schema.Struct({
   denyRules: Schema.optional(Schema.Struct({ files: Schema.Array(Path), read: Callable })),
   trust: Schema.optional(
     Schema.Struct({ homeVariable: Schema.String, defaultHome: Path, file: Path, trusts: Callable })
+  )
+})
+
+/** Path in the home: relative, and not leading out of it. */
+const HomePath = Path.check(Schema.makeFilter(isLexicallyInside, { expected: "a path inside the home" }))
+
+const FoldersShape = Schema.Struct({
+  state: Schema.Array(
+    Schema.Struct({
+      path: HomePath,
+      variable: Schema.optional(Schema.String),
+      kind: Schema.optional(Schema.Literals(["folder", "file"])),
+      executed: Schema.optional(Schema.Array(HomePath))
+    })
+  ),
+  reads: Schema.optional(
+    Schema.Array(Path.check(Schema.makeFilter(isAbsolute, { expected: "an absolute path" })))
   )
 })
 
@@ -54,6 +73,7 @@ const AdapterShape = Schema.Struct({
   }),
   passEnv: Schema.optional(Names),
   projectSettings: Schema.optional(ProjectSettingsShape),
+  folders: Schema.optional(FoldersShape),
   command: Callable,
   protocol: Callable
 })

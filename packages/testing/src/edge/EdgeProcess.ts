@@ -20,6 +20,8 @@ import { within } from "../time/Within.ts"
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const entry = built ? "../../../../dist/edge/index.js" : "../../../edge/src/main.ts"
 const main = fileURLToPath(new URL(entry, import.meta.url))
+/** Runs every Edge of the tests with this confinement. */
+const confinement = process.env["CORRAL_TEST_CONFINEMENT"]
 const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-compile", import.meta.url))
 
 export interface EdgeOptions {
@@ -173,6 +175,7 @@ export class EdgeProcess {
       NODE_COMPILE_CACHE: compiled,
       CORRAL_HOME: this.home,
       CORRAL_EDGE_WORKSPACES: JSON.stringify(workspaces),
+      ...(confinement === undefined ? {} : { CORRAL_EDGE_CONFINEMENT: confinement }),
       ...env
     }
   }

@@ -1,0 +1,13 @@
+/** Limits of the operating system on the processes of a run. */
+import { Schema } from "effect"
+
+/** What enforces the limits. `none`: the processes of a run have the rights of the Edge's user. */
+export const ConfinementKind = Schema.Literals(["bubblewrap", "seatbelt", "landlock", "none"])
+export type ConfinementKind = typeof ConfinementKind.Type
+
+/** Confinement of one run. `reason`: why it is `none`, as a sentence. */
+export const RunConfinement = Schema.Struct({
+  kind: ConfinementKind,
+  reason: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "RunConfinement" })
+export type RunConfinement = typeof RunConfinement.Type

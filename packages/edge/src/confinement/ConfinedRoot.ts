@@ -1,0 +1,111 @@
+/**
+ * File system that a confined run sees: a list of mounts from what is known about the run and the machine. Pure.
+ *
+ * Guarantees: nothing of the machine is visible unless a mount lists it. The run writes its temporary folder, the state of its runtime, and in
+ * modes with changes the workspace. Files of the Edge are hidden, also inside a folder that a mount lists.
+ */
+import type { RunMode } from "@corral/domain/run/Run"
+import { isInFolder, type Mount } from "./Mount.ts"
+
+/** A folder or file of the runtime's state. `executed`: existing paths inside that no run writes. */
+export interface MountedState {
+  readonly path: string
+  readonly executed: ReadonlyArray<string>
+}
+
+export interface ConfinedRootFacts {
+  readonly mode: RunMode
+  /** Real path. */
+  readonly workspace: string
+  /** The run's temporary folder. */
+  readonly temporary: string
+  /** The user's home directory, as programs name it. */
+  readonly home: string
+  /** Mounts of the system's folders. */
+  readonly system: ReadonlyArray<Mount>
+  /** Toolchains, caches and the folders of the program. */
+  readonly readable: ReadonlyArray<string>
+  readonly state: ReadonlyArray<MountedState>
+  /** Folders in the workspace that no run writes. They exist. */
+  readonly protected: ReadonlyArray<string>
+  /** Mounts of the repository. */
+  readonly repository: ReadonlyArray<Mount>
+  /** Folder with files of the conversation. */
+  readonly attachments?: string | undefined
+  /** The Edge's home and its other files. */
+  readonly edgeFolder: string
+  readonly edgeFiles: ReadonlyArray<string>
+}
+
+/** Whether runs of the mode may change the workspace. */
+export const canWrite = (mode: RunMode): boolean => mode !== "read_only" && mode !== "plan"
+
+/** Folders of the home that hold caches. A run has its own, in its temporary folder. */
+const PRIVATE_CACHES = [".cache", ".npm"]
+
+/** Folders that may be shown: none shows the home or the Edge's files, and the workspace decides about its own folders. */
+const safelyReadable = ({ edgeFolder, home, readable, workspace }: ConfinedRootFacts): ReadonlyArray<Mount> =>
+  readable
+    .filter(
+      (path) =>
+        !isInFolder(path, home) &&
+        !isInFolder(path, edgeFolder) &&
+        !isInFolder(workspace, path) &&
+        !isInFolder(path, workspace)
+    )
+    .map((path) => ({ kind: "read", path }))
+
+const stateMounts = (state: ReadonlyArray<MountedState>): ReadonlyArray<Mount> =>
+  state.flatMap(({ executed, path }): ReadonlyArray<Mount> => [
+    { kind: "write", path },
+    ...executed.map((inside) => ({ kind: "read" as const, path: inside }))
+  ])
+
+const workspaceMounts = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
+  const { mode, protected: folders, repository, workspace } = facts
+  const isWritable = canWrite(mode)
+  return [
+    { kind: isWritable ? "write" : "read", path: workspace },
+    ...repository,
+    ...(isWritable ? folders.map((path) => ({ kind: "read" as const, path })) : [])
+  ]
+}
+
+/** Own caches of the run, unless the home is shown. */
+const cacheMounts = (home: string, temporary: string, isHomeShown: boolean): ReadonlyArray<Mount> =>
+  isHomeShown
+    ? []
+    : PRIVATE_CACHES.flatMap((name): ReadonlyArray<Mount> => [
+        { kind: "folder", path: `${temporary}/${name.slice(1)}` },
+        { kind: "link", path: `${home}/${name}`, target: `${temporary}/${name.slice(1)}` }
+      ])
+
+/** Mounts of a run. */
+export const mountsOf = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
+  const { attachments, edgeFiles, edgeFolder, home, state, system, temporary } = facts
+  const shown = [
+    ...system,
+    ...safelyReadable(facts),
+    ...stateMounts(state),
+    ...workspaceMounts(facts)
+  ] satisfies ReadonlyArray<Mount>
+  const isShown = (path: string) =>
+    shown.some((mount) => (mount.kind === "read" || mount.kind === "write") && isInFolder(mount.path, path))
+  const hidden: ReadonlyArray<Mount> = [
+    ...(isShown(edgeFolder) ? [{ kind: "hidden", path: edgeFolder } as const] : []),
+    ...edgeFiles
+      .filter((path) => !isInFolder(edgeFolder, path) && isShown(path))
+      .map((path) => ({ kind: "hidden_file", path }) as const)
+  ]
+  return [
+    { kind: "write", path: "/tmp", source: temporary },
+    { kind: "link", path: "/var/tmp", target: "/tmp" },
+    { kind: "folder", path: "/run" },
+    { kind: "folder", path: home },
+    ...cacheMounts(home, temporary, isShown(home)),
+    ...shown,
+    ...hidden,
+    ...(attachments === undefined ? [] : [{ kind: "read", path: attachments } as const]),
+    { kind: "write", path: temporary }
+  ]
+}

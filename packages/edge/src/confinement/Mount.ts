@@ -1,0 +1,49 @@
+/**
+ * Mounts of a confined run, and their order. Pure.
+ *
+ * Guarantees: a mount comes after the mounts that contain it, and a path is mounted once. The last mount of a path counts.
+ */
+
+/** `hidden` covers a folder, `hidden_file` a file, that another mount would show. `folder` and `link` exist in the run only. */
+export type Mount =
+  | { readonly kind: "read" | "write"; readonly path: string; readonly source?: string | undefined }
+  | { readonly kind: "folder" | "hidden" | "hidden_file"; readonly path: string }
+  | { readonly kind: "link"; readonly path: string; readonly target: string }
+
+const depthOf = (path: string): number => path.split("/").filter((name) => name !== "").length
+
+/** Whether `path` is `folder` or inside it. Both are absolute, without `.` and `..`. */
+export const isInFolder = (folder: string, path: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`)
+
+/** The mounts in an order in which they can be made. */
+export const inOrder = (mounts: ReadonlyArray<Mount>): ReadonlyArray<Mount> =>
+  [...new Map(mounts.map((mount) => [mount.path, mount])).values()].toSorted(
+    (a, b) => depthOf(a.path) - depthOf(b.path)
+  )
+
+const argumentsOf = (mount: Mount): ReadonlyArray<string> => {
+  switch (mount.kind) {
+    case "read":
+      return ["--ro-bind", mount.source ?? mount.path, mount.path]
+    case "write":
+      return ["--bind", mount.source ?? mount.path, mount.path]
+    case "folder":
+      return ["--dir", mount.path]
+    case "hidden":
+      return ["--tmpfs", mount.path]
+    case "hidden_file":
+      return ["--ro-bind", "/dev/null", mount.path]
+    case "link":
+      return ["--symlink", mount.target, mount.path]
+  }
+}
+
+/** Arguments of bubblewrap that make the mounts. What hides a folder is read-only once the mounts in it exist. */
+export const mountArguments = (mounts: ReadonlyArray<Mount>): ReadonlyArray<string> => {
+  const ordered = inOrder(mounts)
+  return [
+    ...ordered.flatMap(argumentsOf),
+    ...ordered.flatMap(({ kind, path }) => (kind === "hidden" ? ["--remount-ro", path] : []))
+  ]
+}

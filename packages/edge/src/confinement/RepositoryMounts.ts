@@ -1,0 +1,89 @@
+/**
+ * Mounts of a workspace's repository. Git executes its hooks and what its settings name, so a run that may write the repository writes
+ * neither.
+ *
+ * The repository's folder is mounted onto itself, because a folder that is not a mount can be renamed with the mounts in it. Everything in it is
+ * untrusted: an earlier run may have made it. If a part is not a real folder or file, the whole repository is read-only.
+ *
+ * Does not: prevent files with other names that Git obeys, such as `commondir`.
+ */
+import { makeFolder } from "@corral/service/MakeFolder"
+import { lstatSync, readFileSync, realpathSync, type Stats } from "node:fs"
+import { basename, dirname, join, resolve } from "node:path"
+import type { Mount } from "./Mount.ts"
+
+const statOf = (path: string): Stats | undefined => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+const isFolder = (path: string): boolean => statOf(path)?.isDirectory() === true
+const isMissing = (path: string): boolean => statOf(path) === undefined
+
+/** Files in the repository that Git obeys. */
+const SETTINGS = ["config", "config.worktree"]
+/** The same in the part of a linked worktree. */
+const SETTINGS_OF_PART = ["commondir", "gitdir", "config.worktree"]
+
+const existing = (folder: string, names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.map((name) => join(folder, name)).filter((path) => !isMissing(path))
+
+/** Mounts of a repository that a run may write. `part`: the part of a linked worktree. */
+const writable = (folder: string, part?: string): ReadonlyArray<Mount> => {
+  const readOnly: ReadonlyArray<Mount> = [{ kind: "read", path: folder }]
+  const hooks = join(folder, "hooks")
+  if (isMissing(hooks)) makeFolder(hooks, 0o755)
+  // Repositories of submodules have hooks and settings of their own.
+  const others = existing(folder, ["modules", "worktrees"])
+  const settings = existing(folder, SETTINGS)
+  const settingsOfPart = part === undefined ? [] : existing(part, SETTINGS_OF_PART)
+  const isPlain =
+    isFolder(hooks) &&
+    settings.includes(join(folder, "config")) &&
+    [...settings, ...settingsOfPart].every((path) => statOf(path)?.isFile() === true) &&
+    others.every(isFolder)
+  if (!isPlain) return readOnly
+  return [
+    { kind: "write", path: folder },
+    ...[hooks, ...settings, ...others].map((path) => ({ kind: "read", path }) as const),
+    ...(part === undefined ? [] : [{ kind: "write", path: part } as const]),
+    ...settingsOfPart.map((path) => ({ kind: "read", path }) as const)
+  ]
+}
+
+const firstLineOf = (path: string): string | undefined => {
+  const stat = statOf(path)
+  return stat?.isFile() === true && stat.size <= 4_096
+    ? readFileSync(path, "utf8").split("\n", 1)[0]?.trim()
+    : undefined
+}
+
+/**
+ * The part of the repository that belongs to a linked worktree. Only if that part names the worktree, too: otherwise a run could make a file
+ * that leads to another repository.
+ */
+const partOfWorktree = (root: string): string | undefined => {
+  const at = join(root, ".git")
+  const named = /^gitdir: (.+)$/.exec(firstLineOf(at) ?? "")?.[1]
+  if (named === undefined) return undefined
+  const part = resolve(root, named)
+  const isOwn =
+    basename(dirname(part)) === "worktrees" && isFolder(part) && firstLineOf(join(part, "gitdir")) === at
+  return isOwn && realpathSync(part) === part ? part : undefined
+}
+
+/** Mounts of the repository of the folder `root`, a real path; none if it is not the root of one. */
+export const repositoryMounts = (root: string, isWritable: boolean): ReadonlyArray<Mount> => {
+  const at = join(root, ".git")
+  const stat = statOf(at)
+  if (stat?.isDirectory() === true) return isWritable ? writable(at) : []
+  if (stat?.isFile() !== true) return []
+  const link: Mount = { kind: "read", path: at }
+  const part = partOfWorktree(root)
+  if (part === undefined) return [link]
+  const common = dirname(dirname(part))
+  return [link, ...(isWritable ? writable(common, part) : [{ kind: "read", path: common } as const])]
+}

@@ -1,0 +1,152 @@
+/**
+ * A machine in a folder: a workspace with a repository, a home with secrets and an agent's state, an Edge's home with another run, and files
+ * outside of all of them. Starts the hostile program in it, confined as a run.
+ */
+import type { RunMode } from "@corral/domain/run/Run"
+import { Effect, Layer } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { createHash } from "node:crypto"
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  writeFileSync
+} from "node:fs"
+import { createServer, type Server } from "node:net"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
+import { Confinement } from "../../src/confinement/Confinement.ts"
+import type { SubprocessSpec } from "../../src/process/Subprocess.ts"
+
+const PATH = "/usr/local/bin:/usr/bin:/bin"
+const hostile = fileURLToPath(new URL("hostile.mjs", import.meta.url))
+
+/** By kind, then by attempt: `succeeded`, or why it failed. */
+export type Results = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+const write = (path: string, content: string): void => {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content)
+}
+
+/** A user and group that own nothing. */
+export interface OrdinaryUser {
+  readonly uid: number
+  readonly gid: number
+}
+
+export class ConfinedCase {
+  readonly folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-confined-"))
+  readonly workspace = join(this.folder, "workspace")
+  readonly outside = join(this.folder, "outside")
+  readonly home = join(this.folder, "home")
+  readonly edge = join(this.folder, "edge")
+  readonly temporary = join(this.edge, "tmp", "run_a")
+  private readonly server: Server = createServer()
+  private readonly user: OrdinaryUser | undefined
+
+  constructor(user?: OrdinaryUser) {
+    this.user = user
+    write(join(this.outside, "kept.txt"), "kept")
+    write(join(this.home, ".ssh", "id_ed25519"), "secret")
+    write(join(this.home, ".bashrc"), "")
+    write(join(this.home, ".agent", "settings.json"), "{}")
+    write(join(this.edge, "edge.token"), "token")
+    write(join(this.edge, "tmp", "run_b", "file"), "sibling")
+    mkdirSync(this.temporary)
+    for (const name of ["file.txt", "removed.txt", ".vscode/settings.json"])
+      write(join(this.workspace, name), name)
+    spawnSync("git", ["init", "-q"], { cwd: this.workspace })
+    if (user !== undefined) spawnSync("chown", ["-R", `${user.uid}:${user.gid}`, this.folder])
+  }
+
+  async open(): Promise<void> {
+    this.server.listen(join(this.outside, "socket"))
+    await once(this.server, "listening")
+  }
+
+  close(): void {
+    this.server.close()
+  }
+
+  /** The command of a run in that mode. */
+  confined(mode: RunMode, file: string, args: ReadonlyArray<string>): Promise<SubprocessSpec> {
+    const config = makeEdgeConfig({
+      home: this.edge,
+      confinement: "required",
+      environment: { PATH, HOME: this.home }
+    })
+    const env = { PATH, HOME: this.home, TMPDIR: this.temporary, HOSTILE: JSON.stringify(this.targets) }
+    const plan = Effect.gen(function* () {
+      const confinement = yield* Confinement
+      const state = [{ path: ".agent", executed: ["settings.json", "hooks/"] }]
+      const folders = { state, reads: [dirname(hostile), dirname(process.execPath)] }
+      return { confinement, folders }
+    })
+    return Effect.runPromise(
+      plan.pipe(
+        Effect.flatMap(({ confinement, folders }) =>
+          confinement.confine(
+            { mode, workspace: this.workspace, attachments: undefined, folders },
+            { file, args, cwd: this.workspace, env, stdin: "ignore", temporary: this.temporary }
+          )
+        ),
+        Effect.provide(Layer.provide(Confinement.layer, Layer.succeed(EdgeConfig, config)))
+      )
+    )
+  }
+
+  /** Results of the hostile program. */
+  async attack(mode: RunMode): Promise<Results> {
+    const { args, env, file } = await this.confined(mode, process.execPath, [hostile])
+    const child = spawn(file, args, { env, ...this.user, stdio: ["ignore", "pipe", "pipe"] })
+    let [stdout, stderr] = ["", ""]
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text))
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text))
+    await once(child, "close")
+    if (stdout === "") throw new Error(`the hostile program did not run: ${stderr}`)
+    return JSON.parse(stdout) as Results
+  }
+
+  /** What is in the folder, except the run's own temporary files: a line for each entry, with what it contains. */
+  contents(): ReadonlyArray<string> {
+    const lines: Array<string> = []
+    const visit = (path: string): void => {
+      if (path === this.temporary) return
+      const stat = lstatSync(path)
+      const name = path.slice(this.folder.length)
+      const mode = (stat.mode & 0o7777).toString(8)
+      if (stat.isSymbolicLink()) lines.push(`${name} -> ${readlinkSync(path)}`)
+      else if (stat.isDirectory()) {
+        lines.push(`${name}/ ${mode}`)
+        for (const entry of readdirSync(path).toSorted()) visit(join(path, entry))
+      } else if (stat.isFile()) {
+        const hash = createHash("sha256").update(readFileSync(path)).digest("hex").slice(0, 16)
+        lines.push(`${name} ${mode} ${stat.uid} ${stat.nlink} ${hash}`)
+      } else lines.push(`${name} special`)
+    }
+    visit(this.folder)
+    return lines
+  }
+
+  private get targets() {
+    return {
+      workspace: this.workspace,
+      hostProcess: process.pid,
+      outside: this.outside,
+      home: this.home,
+      temporary: this.temporary,
+      token: join(this.edge, "edge.token"),
+      secret: join(this.home, ".ssh", "id_ed25519"),
+      sibling: join(this.edge, "tmp", "run_b", "file"),
+      socket: join(this.outside, "socket")
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** Asserts that the hostile program, in a mode and as a user, changes nothing beyond the mode. */
+import type { RunMode } from "@corral/domain/run/Run"
+import { assert, onTestFinished } from "@effect/vitest"
+import { rmSync } from "node:fs"
+import { ConfinedCase, type OrdinaryUser, type Results } from "./ConfinedCase.ts"
+
+const succeeded = (results: Results, kind: string): ReadonlyArray<string> =>
+  Object.entries(results[kind] ?? {}).flatMap(([name, result]) => (result === "succeeded" ? [name] : []))
+
+const failed = (results: Results, kind: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(results[kind] ?? {}).filter(([, result]) => result !== "succeeded"))
+
+/** Entries that the attempts on the workspace and the state make or change. */
+const EXPECTED = /^\/(workspace\/(new|file|root|removed)\.txt|workspace\/\.git\/|home\/\.agent\/)/
+const PROTECTED =
+  /^\/(workspace\/\.git\/(config( |$)|hooks)|workspace\/\.vscode|home\/\.agent\/(hooks|settings))/
+
+const attack = async (mode: RunMode, user?: OrdinaryUser) => {
+  const machine = new ConfinedCase(user)
+  onTestFinished(() => {
+    machine.close()
+    rmSync(machine.folder, { recursive: true, force: true })
+  })
+  await machine.open()
+  // The confinement makes missing folders of hooks.
+  await machine.confined(mode, "/bin/true", [])
+  const before = machine.contents()
+  const results = await machine.attack(mode)
+  const after = new Set(machine.contents())
+  const earlier = new Set(before)
+  const changed = [
+    ...before.filter((line) => !after.has(line)),
+    ...[...after].filter((line) => !earlier.has(line))
+  ]
+  return { results, changed }
+}
+
+/** Users of this machine as whom an Edge may run. */
+export const users: ReadonlyArray<readonly [string, OrdinaryUser | undefined]> =
+  process.getuid?.() === 0
+    ? [
+        ["root", undefined],
+        ["an ordinary user", { uid: 65_534, gid: 65_534 }]
+      ]
+    : [["an ordinary user", undefined]]
+
+/** Runs it, and compares the machine before and after. */
+export const assertHeld = async (mode: RunMode, user?: OrdinaryUser): Promise<void> => {
+  const isWritable = mode === "ask" || mode === "auto_edit"
+  const { changed, results } = await attack(mode, user)
+  for (const kind of ["outside", "unreadable", "rights", "protected", "executed"])
+    assert.deepStrictEqual(succeeded(results, kind), [], kind)
+  assert.deepStrictEqual(failed(results, "allowed"), {})
+  if (isWritable) assert.deepStrictEqual(failed(results, "workspace"), {})
+  else assert.deepStrictEqual(succeeded(results, "workspace"), [])
+  const allowed = isWritable ? EXPECTED : /^\/home\/\.agent\//
+  assert.deepStrictEqual(
+    changed.filter((line) => !allowed.test(line) || PROTECTED.test(line)),
+    []
+  )
+}

@@ -1,0 +1,228 @@
+/**
+ * Hostile program: tries to reach beyond the mode of its run, in many ways, and prints what happened to each as JSON.
+ *
+ * It asks whether settings of the kernel are writable, and never opens one of them for writing.
+ */
+import { execFileSync } from "node:child_process"
+import * as fs from "node:fs"
+import { connect } from "node:net"
+import { join } from "node:path"
+
+const { home, hostProcess, outside, secret, sibling, socket, temporary, token, workspace } = JSON.parse(
+  process.env["HOSTILE"] ?? "{}"
+)
+const file = join(outside, "kept.txt")
+const git = join(workspace, ".git")
+const own = (name) => join(temporary, name)
+
+const program = (command, ...args) =>
+  execFileSync(command, args, { stdio: ["ignore", "pipe", "ignore"], timeout: 5_000 })
+const shell = (script) => program("/bin/sh", "-c", script)
+const expect = (condition) => {
+  if (!condition) throw new Error("it made no difference")
+}
+const connected = (path) =>
+  new Promise((resolve, reject) => {
+    const client = connect({ path }, () => resolve(client.destroy()))
+    client.once("error", reject)
+  })
+/** A Python program; an attempt without Python counts as refused. */
+const python = (script, ...args) => program("python3", "-c", script, ...args)
+
+/** By kind. An attempt fails by throwing; `outside` and `protected` never succeed, `workspace` succeeds in modes with changes. */
+export const attempts = {
+  outside: {
+    create: () => fs.writeFileSync(join(outside, "made.txt"), "x"),
+    append: () => fs.appendFileSync(file, "x"),
+    truncate: () => fs.truncateSync(file, 0),
+    chmod: () => fs.chmodSync(file, 0o777),
+    chown: () => fs.chownSync(file, 1, 1),
+    utimes: () => fs.utimesSync(file, 1, 1),
+    unlink: () => fs.unlinkSync(file),
+    "rename out": () => fs.renameSync(file, own("taken")),
+    "rename in": () => {
+      fs.writeFileSync(own("given"), "x")
+      fs.renameSync(own("given"), file)
+    },
+    "hard link": () => fs.linkSync(file, own("linked")),
+    "hard link of a system file": () => fs.linkSync("/etc/passwd", own("passwd")),
+    "through a link": () => {
+      fs.symlinkSync(file, own("link"))
+      fs.writeFileSync(own("link"), "x")
+    },
+    "through the root of this process": () => fs.writeFileSync(`/proc/self/root${file}`, "x"),
+    "through the root of process 1": () => fs.writeFileSync(`/proc/1/root${file}`, "x"),
+    "through the folder of process 1": () => fs.writeFileSync(`/proc/1/cwd/../..${file}`, "x"),
+    "through descriptors": () => {
+      const names = fs.readdirSync("/proc/self/fd").filter((name) => Number(name) > 2)
+      for (const name of names) {
+        try {
+          fs.writeFileSync(`/proc/self/fd/${name}/..${file}`, "x")
+          return
+        } catch {
+          // The next one.
+        }
+      }
+      throw new Error("no descriptor leads there")
+    },
+    "shared memory of a file": () =>
+      python(
+        "import mmap,sys\nf=open(sys.argv[1],'r+b')\nm=mmap.mmap(f.fileno(),0)\nm[0]=120",
+        "/etc/passwd"
+      ),
+    "a nameless file": () => python("import os,sys\nos.open(sys.argv[1],os.O_TMPFILE|os.O_WRONLY)", outside),
+    "a handle of the root": () =>
+      python(
+        "import ctypes,os\nc=ctypes.CDLL(None,use_errno=True)\nh=ctypes.create_string_buffer(bytes([8,0,0,0,1,0,0,0,2,0,0,0,0,0,0,0]))\nr=c.syscall(304,os.open('/etc',0),h,0)\nassert r>=0"
+      ),
+    "a loader": () => shell(`/lib64/ld-linux-x86-64.so.2 /usr/bin/touch ${join(outside, "loaded")}`),
+    io_uring: () =>
+      execFileSync(
+        process.execPath,
+        ["-e", `require("fs").promises.writeFile(process.argv[1], "x").catch(() => process.exit(1))`, file],
+        {
+          env: { UV_USE_IO_URING: "1" },
+          stdio: "ignore"
+        }
+      ),
+    "a system folder": () => fs.writeFileSync("/usr/local/bin/corral-hostile", "x"),
+    "a system file": () => fs.appendFileSync("/etc/hosts", "x"),
+    "the root": () => fs.writeFileSync("/made", "x")
+  },
+  /** A home below `/tmp` is in the run's own folder: only the host's files say whether something changed. */
+  home: {
+    "a new file": () => fs.writeFileSync(join(home, "made"), "x"),
+    "a shell's profile": () => fs.appendFileSync(join(home, ".bashrc"), "x"),
+    "a key": () => fs.writeFileSync(join(home, ".ssh", "authorized_keys"), "x")
+  },
+  unreadable: {
+    "a file outside": () => fs.readFileSync(file),
+    "a secret of the home": () => fs.readFileSync(secret),
+    "the home's entries": () => expect(fs.readdirSync(home).includes(".ssh")),
+    "the Edge's token": () => fs.readFileSync(token),
+    "the token through the root of process 1": () => fs.readFileSync(`/proc/1/root${token}`),
+    "another run's file": () => fs.readFileSync(sibling),
+    "passwords of the system": () => fs.readFileSync("/etc/shadow"),
+    "a host's socket": () => connected(socket),
+    "processes of the host": () =>
+      expect(fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name)).length > 20),
+    "the environment of the Edge": () => {
+      const all = fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name))
+      expect(
+        all.some((name) => fs.readFileSync(`/proc/${name}/environ`, "latin1").includes("CONFINEMENT_HOST="))
+      )
+    }
+  },
+  rights: {
+    "a user namespace": () => shell("unshare -U true"),
+    "a user namespace with a mount": () => shell("unshare -Urm true"),
+    "unmount of a protected folder": () => shell(`umount ${git}/hooks || umount -l ${git}/hooks`),
+    "unmount of a system folder": () => shell("umount -l /usr"),
+    remount: () => shell("mount -o remount,rw,bind /usr"),
+    "a mount over the workspace": () => shell(`mount --bind /usr ${workspace}`),
+    "a file system": () => shell(`mount -t tmpfs none ${temporary}`),
+    "the control groups": () => shell(`mount -t cgroup2 none ${temporary}`),
+    "another root": () => shell("chroot / true"),
+    "namespaces of process 1": () => shell("nsenter -t 1 -m -u true"),
+    "a block device": () => shell(`mknod ${own("disk")} b 254 0`),
+    "a character device": () => shell(`mknod ${own("memory")} c 1 1`),
+    "a device of the host": () =>
+      expect(
+        ["mem", "kmsg", "sda", "vda", "nvme0n1", "fuse", "kvm"].some((name) => fs.existsSync(`/dev/${name}`))
+      ),
+    "writable settings of the kernel": () =>
+      expect(
+        [
+          "kernel/hostname",
+          "kernel/core_pattern",
+          "vm/drop_caches",
+          "net/ipv4/ip_forward",
+          "fs/file-max"
+        ].some((name) => {
+          try {
+            fs.accessSync(`/proc/sys/${name}`, fs.constants.W_OK)
+            return true
+          } catch {
+            return false
+          }
+        })
+      ),
+    "the host's name": () => shell("hostname corral-hostile"),
+    "a trace of a process of the host": () =>
+      python(
+        "import ctypes,sys\nassert ctypes.CDLL(None).ptrace(16,int(sys.argv[1]),0,0)==0",
+        String(hostProcess)
+      ),
+    "a signal to a process of the host": () => process.kill(hostProcess, 0),
+    capabilities: () => expect(!/CapEff:\s+0+\n/.test(fs.readFileSync("/proc/self/status", "utf8"))),
+    "new rights": () => expect(!/NoNewPrivs:\s+1\n/.test(fs.readFileSync("/proc/self/status", "utf8"))),
+    "a new entry of /dev": () => fs.writeFileSync("/dev/made", "x")
+  },
+  protected: {
+    "a hook": () => fs.writeFileSync(join(git, "hooks", "post-checkout"), "x"),
+    "rename of the hooks": () => fs.renameSync(join(git, "hooks"), join(git, "old")),
+    "removal of the hooks": () => fs.rmdirSync(join(git, "hooks")),
+    "rename of the repository": () => fs.renameSync(git, join(workspace, "git")),
+    "a setting of Git": () => fs.appendFileSync(join(git, "config"), "x"),
+    "another file of settings": () => {
+      fs.writeFileSync(own("config"), "x")
+      fs.copyFileSync(own("config"), join(git, "config.new"))
+      fs.renameSync(join(git, "config.new"), join(git, "config"))
+    },
+    "removal of the settings": () => fs.unlinkSync(join(git, "config")),
+    "a link over the settings": () => {
+      fs.symlinkSync("/etc/passwd", join(git, "link"))
+      fs.renameSync(join(git, "link"), join(git, "config"))
+    },
+    "a hard link of the settings": () => {
+      fs.linkSync(join(git, "config"), join(workspace, "settings"))
+      fs.appendFileSync(join(workspace, "settings"), "x")
+    },
+    "git config": () => shell(`cd ${workspace} && git config core.hooksPath /tmp`),
+    "a task of the editor": () => fs.writeFileSync(join(workspace, ".vscode", "tasks.json"), "x"),
+    "rename of the editor's folder": () =>
+      fs.renameSync(join(workspace, ".vscode"), join(workspace, "vscode"))
+  },
+  workspace: {
+    "a new file": () => fs.writeFileSync(join(workspace, "new.txt"), "x"),
+    "a changed file": () => fs.appendFileSync(join(workspace, "file.txt"), "x"),
+    "a commit": () =>
+      shell(
+        `cd ${workspace} && git add file.txt && git -c user.name=a -c user.email=a@b.c commit -qm change`
+      ),
+    "a file through the root of this process": () =>
+      fs.writeFileSync(`/proc/self/root${workspace}/root.txt`, "x"),
+    "a removed file": () => fs.unlinkSync(join(workspace, "removed.txt"))
+  },
+  allowed: {
+    "its temporary folder": () => fs.writeFileSync(own("note"), "x"),
+    "/tmp": () => fs.writeFileSync("/tmp/note", "x"),
+    "the state of its runtime": () => fs.writeFileSync(join(home, ".agent", "session"), "x"),
+    "a cache": () => fs.writeFileSync(join(home, ".cache", "note"), "x"),
+    "shared memory": () => fs.writeFileSync("/dev/shm/note", "x"),
+    "reading the workspace": () => fs.readFileSync(join(workspace, "file.txt")),
+    "git status": () => shell(`cd ${workspace} && git status`),
+    "its own process": () => expect(fs.readdirSync("/proc").includes(String(process.pid)))
+  },
+  /** State that a later run would execute. */
+  executed: {
+    "a hook of the agent": () => fs.writeFileSync(join(home, ".agent", "hooks", "start.sh"), "x"),
+    "settings of the agent": () => fs.appendFileSync(join(home, ".agent", "settings.json"), "x"),
+    "rename of the agent's hooks": () =>
+      fs.renameSync(join(home, ".agent", "hooks"), join(home, ".agent", "old"))
+  }
+}
+
+const results = {}
+for (const [kind, each] of Object.entries(attempts)) {
+  results[kind] = {}
+  for (const [name, attempt] of Object.entries(each)) {
+    try {
+      await attempt()
+      results[kind][name] = "succeeded"
+    } catch (cause) {
+      results[kind][name] = cause.code ?? cause.message.split("\n")[0]
+    }
+  }
+}
+console.log(JSON.stringify(results))
