@@ -1,7 +1,8 @@
 /**
  * Folders of each runtime for confined runs: where it keeps its state, and what in it a later run obeys or executes.
  *
- * `npm run test:runtimes` tests them with the real programs in the versions of `docs/adapters.md`. Goose has none, because it was not run.
+ * `CORRAL_TEST_CONFINEMENT=preferred npm run test:runtimes` tests them with the real programs in the versions of `docs/adapters.md`. The folders
+ * of Kimi Code and of Codex over ACP follow their settings and were not run confined. Goose has none, because it was never run.
  */
 import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
 

@@ -163,13 +163,13 @@ export class AppServerProtocol implements Protocol {
   }
 
   #openThread(): string {
-    const { mode, model, resumeSessionId, workspacePath } = this.#start
+    const { isConfined, mode, model, resumeSessionId, workspacePath } = this.#start
     const settings = {
       cwd: workspacePath,
       approvalPolicy: approvalPolicyOf(mode),
       // A user, regardless of the configuration, which can set a model of Codex to decide.
       approvalsReviewer: "user",
-      sandbox: sandboxOf(mode),
+      sandbox: sandboxOf(mode, isConfined),
       ...defined({ model })
     }
     return resumeSessionId === undefined

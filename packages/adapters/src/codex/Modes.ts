@@ -4,6 +4,10 @@
  * With `untrusted`, Codex requests permission for each patch and each command, also for reads. So the Edge decides in every mode that may
  * change something, and records it. An allowed command runs in the sandbox first, and outside of it if it fails there. In read-only modes
  * Codex never requests permission, and its sandbox refuses changes.
+ *
+ * Codex's sandbox does not start in a confined run. Where Codex requests permission, it is turned off: the limits of the Edge are stricter
+ * than those of an allowed command without it. In read-only modes it stays on and no command runs, because the Edge does not limit the
+ * network.
  */
 import type { RunMode } from "@corral/domain/run/Run"
 
@@ -15,7 +19,9 @@ const sandboxes: Readonly<Record<RunMode, string>> = {
   full_access: "danger-full-access"
 }
 
-export const sandboxOf = (mode: RunMode): string => sandboxes[mode]
+/** `isConfined`: whether the Edge limits the files of the run. */
+export const sandboxOf = (mode: RunMode, isConfined = false): string =>
+  isConfined && approvalPolicyOf(mode) === "untrusted" ? sandboxes.full_access : sandboxes[mode]
 
 export const approvalPolicyOf = (mode: RunMode): "never" | "untrusted" =>
   mode === "read_only" || mode === "plan" ? "never" : "untrusted"

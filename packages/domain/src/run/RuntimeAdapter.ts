@@ -56,6 +56,8 @@ export interface RunStart {
   readonly images?: ReadonlyArray<RunImage> | undefined
   /** Absolute real path of a folder outside the workspace with files of the conversation, which the prompt names. The run may read it. */
   readonly attachmentFolder?: string | undefined
+  /** Whether the Edge confines the run. A runtime cannot start a sandbox with user namespaces then, and needs none for files. */
+  readonly isConfined?: boolean | undefined
 }
 
 /** A settings file of one run, which the Edge writes into the run's temporary folder before the start. */

@@ -101,6 +101,7 @@ export const admitRun = Effect.fnUntraced(function* (
     projectSettings: workspace.projectSettings,
     denyRules: project?.denyRules ?? [],
     images: yield* imagesFor(adapter, attachments),
+    isConfined: confinement !== undefined && confinement.kind !== "none",
     attachmentFolder:
       request.sessionId === undefined ? undefined : existingAttachmentFolder(config.home, request.sessionId)
   }
