@@ -3,10 +3,12 @@
  *
  * Contains the first 200 of each, for selection. Pages with full lists read by cursor.
  */
+import type { Target } from "@corral/domain/device/Device"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import type { Agent } from "@corral/domain/run/Agent"
 import type { ProjectRole } from "@corral/domain/project/Project"
 import { queryOptions, useQuery } from "@tanstack/react-query"
+import { useMemo } from "react"
 import { hubApi } from "./Hub.ts"
 
 const MOST = 200
@@ -44,6 +46,17 @@ export const useTargets = (projectId?: ProjectId) => useQuery(targetsQuery(proje
 
 export const useTargetName = (id: DeviceId | undefined): string | undefined =>
   useTargets().find((target) => target.id === id)?.name
+
+const noTargets: ReadonlyArray<Target> = []
+
+/** Targets that are offline. The same set while the targets are the same. */
+export const useOfflineTargets = (): ReadonlySet<DeviceId> => {
+  const targets = useQuery(targetsQuery()).data?.items ?? noTargets
+  return useMemo(
+    () => new Set(targets.filter(({ state }) => state === "offline").map(({ id }) => id)),
+    [targets]
+  )
+}
 
 /** Name of an agent on a target; its id while it is unknown. */
 export const useAgentName = (targetId: DeviceId | undefined, agentId: Agent["id"]): string =>

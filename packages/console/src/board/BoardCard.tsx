@@ -1,11 +1,12 @@
 /** Card of a run on the board: title, status, agent and device, latest line, changes and duration. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
-import { useAgentName, useProjects, useTargetName } from "../api/ProjectsAndTargets.ts"
+import { useAgentName, useProjects, useTargetName, useTargets } from "../api/ProjectsAndTargets.ts"
 import { WorkLink } from "../runs/WorkLink.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { promptTitle } from "../runs/RunRows.tsx"
 import { StatusMark } from "../status/StatusMark.tsx"
 import { useMessages } from "../text/Language.tsx"
+import { useOfflineText } from "../thread/offlineText.ts"
 import type { BoardItem } from "./boardColumns.ts"
 import { ChangeCounts } from "./ChangeCounts.tsx"
 import { RunTime } from "./RunTime.tsx"
@@ -21,12 +22,14 @@ interface Props {
 }
 
 /** Why the run is where it is: what it waits for, what failed, or what it does. */
-const useLine = ({ approval, item: { run } }: Props): string | undefined => {
+const useLine = ({ approval, item: { run, status } }: Props): string | undefined => {
   const messages = useMessages(boardMessages)
-  const target = useTargetName(run.targetId)
+  const target = useTargets().find(({ id }) => id === run.targetId)
+  const offline = useOfflineText(target)
   const { line } = useRunTail(run)
   if (approval !== undefined) return approval.request.command ?? approval.request.title
-  if (run.state === "queued") return messages.waitsFor(target ?? "")
+  if (run.state === "queued") return messages.waitsFor(target?.name ?? "")
+  if (status === "offline") return offline
   return run.error?.message ?? line
 }
 
@@ -60,7 +63,8 @@ export const BoardCard = ({ approval, item }: Props) => {
       <p className="card-facts">
         <StatusMark status={status} />{" "}
         {approval === undefined ? (
-          <RunTime run={run} />
+          // How long a device works that can't be heard is not known.
+          status !== "offline" && <RunTime run={run} />
         ) : (
           <span className={`risk risk-${approval.request.risk}`}>
             {messages.risks[approval.request.risk]}

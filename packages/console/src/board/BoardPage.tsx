@@ -1,17 +1,16 @@
-/** Board of parallel runs: a column for each state, one at a time on phones. Cards move by themselves as runs continue. */
+/** Board of parallel runs: a column for each state, below each other where the page is narrow. Cards move by themselves as runs continue. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
-import { useMemo, useState } from "react"
+import { useMemo } from "react"
 import { latestRunsQuery } from "../api/LatestRuns.ts"
 import { pendingCountQuery } from "../api/PendingCount.ts"
-import { useProjects } from "../api/ProjectsAndTargets.ts"
+import { useOfflineTargets, useProjects } from "../api/ProjectsAndTargets.ts"
 import { useSessions } from "../api/Sessions.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { phone, useMedia } from "../ui/useMedia.ts"
 import { BoardCard } from "./BoardCard.tsx"
 import { type BoardColumn, type BoardItem, boardColumns, boardOf } from "./boardColumns.ts"
 import { boardMessages } from "./messages.ts"
@@ -85,15 +84,11 @@ export const BoardPage = ({
   const { data: runs, error } = useQuery(latestRunsQuery)
   const approvals = useQuery(pendingCountQuery).data?.items ?? none
   const sessions = useSessions({ state: "active" }).items
-  const [chosen, setChosen] = useState<BoardColumn>()
-  const narrow = useMedia(phone)
+  const offline = useOfflineTargets()
   const board = useMemo(() => {
     const shown = (runs ?? []).filter((run) => projectId === undefined || run.projectId === projectId)
-    return boardOf({ runs: shown, approvals, sessions })
-  }, [approvals, projectId, runs, sessions])
-  const busiest =
-    boardColumns.find((column) => column === "needsYou" && board[column].length > 0) ?? "working"
-  const current = chosen ?? busiest
+    return boardOf({ runs: shown, approvals, offline, sessions })
+  }, [approvals, offline, projectId, runs, sessions])
   return (
     <PageFrame
       title={messages.title}
@@ -109,30 +104,11 @@ export const BoardPage = ({
       <RefusalNote error={error} />
       {runs === undefined && error === null && <Loading />}
       {runs !== undefined && (
-        <>
-          {narrow && (
-            <div className="board-switch" role="group" aria-label={messages.column}>
-              {boardColumns.map((column) => (
-                <button
-                  key={column}
-                  type="button"
-                  className="button small"
-                  aria-pressed={column === current}
-                  onClick={() => setChosen(column)}
-                >
-                  {messages.columns[column]} {board[column].length}
-                </button>
-              ))}
-            </div>
-          )}
-          <div className="board">
-            {boardColumns
-              .filter((column) => !narrow || column === current)
-              .map((column) => (
-                <Column key={column} column={column} items={board[column]} approvals={approvals} />
-              ))}
-          </div>
-        </>
+        <div className="board">
+          {boardColumns.map((column) => (
+            <Column key={column} column={column} items={board[column]} approvals={approvals} />
+          ))}
+        </div>
       )}
     </PageFrame>
   )

@@ -4,11 +4,12 @@
  * A session shows its runs in progress, or its newest run. An ended run is to review while its session has unread messages.
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { SessionItem } from "@corral/domain/session/Session"
 import { isInProgress, runStatus, type WorkStatus } from "../status/SessionStatus.ts"
 
-export const boardColumns = ["waiting", "working", "needsYou", "toReview", "done"] as const
+/** What matters most comes first. */
+export const boardColumns = ["needsYou", "working", "waiting", "toReview", "done"] as const
 export type BoardColumn = (typeof boardColumns)[number]
 
 export interface BoardItem {
@@ -24,6 +25,8 @@ interface Sources {
   readonly runs: ReadonlyArray<HubRun>
   readonly approvals: ReadonlyArray<{ readonly runId: RunId }>
   readonly sessions: ReadonlyArray<SessionItem>
+  /** Devices that are offline. */
+  readonly offline: ReadonlySet<DeviceId>
 }
 
 /** Ended runs that are shown. The list of runs has all. */
@@ -49,18 +52,18 @@ const shownRuns = (runs: ReadonlyArray<HubRun>): ReadonlyArray<HubRun> => {
   })
 }
 
-export const boardOf = ({ approvals, runs, sessions }: Sources): Board => {
+export const boardOf = ({ approvals, offline, runs, sessions }: Sources): Board => {
   const waiting = new Set(approvals.map(({ runId }) => runId))
   const sessionById = new Map(sessions.map((session) => [session.id, session]))
   const items = shownRuns(runs).map((run): BoardItem => {
     const session = run.sessionId === undefined ? undefined : sessionById.get(run.sessionId)
-    return { run, session, status: runStatus(run, waiting) }
+    return { run, session, status: runStatus(run, { offline, waiting }) }
   })
   const inColumn = (column: BoardColumn) => items.filter((item) => columnOf(item) === column)
   return {
-    waiting: inColumn("waiting"),
-    working: inColumn("working"),
     needsYou: inColumn("needsYou"),
+    working: inColumn("working"),
+    waiting: inColumn("waiting"),
     toReview: inColumn("toReview"),
     done: inColumn("done").slice(0, MAX_DONE)
   }

@@ -1,6 +1,12 @@
 /** Runs as rows that lead to their session: title, latest line or device, changes, state and time. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { useAgentName, useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
+import {
+  useAgentName,
+  useOfflineTargets,
+  useProjectName,
+  useTargetName,
+  useTargets
+} from "../api/ProjectsAndTargets.ts"
 import { ChangeCounts } from "../board/ChangeCounts.tsx"
 import { RunTime } from "../board/RunTime.tsx"
 import { useRunTail } from "../board/useRunTail.ts"
@@ -8,6 +14,7 @@ import { visibleLine } from "../markdown/visible.ts"
 import { useWorkTitle, WorkLink } from "../runs/WorkLink.tsx"
 import { runStatus } from "../status/SessionStatus.ts"
 import { StatusMark } from "../status/StatusMark.tsx"
+import { useOfflineText } from "../thread/offlineText.ts"
 import "./home.css"
 
 /** Rows with a pending approval are in their own list. */
@@ -18,7 +25,11 @@ const WorkRow = ({ run }: { readonly run: HubRun }) => {
   const project = useProjectName(run.projectId)
   const agent = useAgentName(run.targetId, run.agentId)
   const target = useTargetName(run.targetId)
+  const offline = useOfflineTargets()
   const { changes, line } = useRunTail(run)
+  const status = runStatus(run, { offline, waiting: noneWaits })
+  const isSilent = status === "offline"
+  const offlineText = useOfflineText(useTargets().find(({ id }) => id === run.targetId))
   const place = [project, agent, target].filter((part) => part !== undefined).join(" · ")
   return (
     <li className="row">
@@ -27,16 +38,17 @@ const WorkRow = ({ run }: { readonly run: HubRun }) => {
           <bdi>{title}</bdi>
         </WorkLink>
         <span className="quiet home-detail">
-          <bdi>{visibleLine(run.error?.message ?? line ?? place)}</bdi>
+          <bdi>{isSilent ? offlineText : visibleLine(run.error?.message ?? line ?? place)}</bdi>
         </span>
       </div>
       <div className="row-side home-side">
         <span>
           <ChangeCounts changes={changes} />
         </span>
-        <StatusMark status={runStatus(run, noneWaits)} />
+        <StatusMark status={status} />
         <span className="home-time">
-          <RunTime run={run} />
+          {/* How long a device works that can't be heard is not known. */}
+          {!isSilent && <RunTime run={run} />}
         </span>
       </div>
     </li>

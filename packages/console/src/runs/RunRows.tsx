@@ -1,7 +1,7 @@
 /** Rows of runs: prompt, state, agent and device. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
-import { useAgentName, useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
+import { useAgentName, useOfflineTargets, useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { runStatus } from "../status/SessionStatus.ts"
 import { StatusMark } from "../status/StatusMark.tsx"
@@ -20,6 +20,7 @@ const RunRow = ({ run }: { readonly run: HubRun }) => {
   const project = useProjectName(run.projectId)
   const agent = useAgentName(run.targetId, run.agentId)
   const target = useTargetName(run.targetId)
+  const offline = useOfflineTargets()
   return (
     <li className="row">
       <div className="row-main">
@@ -31,7 +32,7 @@ const RunRow = ({ run }: { readonly run: HubRun }) => {
         </span>
       </div>
       <div className="row-side">
-        <StatusMark status={runStatus(run, noApprovals)} />
+        <StatusMark status={runStatus(run, { offline, waiting: noApprovals })} />
         <Time at={run.createdAt} />
       </div>
     </li>

@@ -23,7 +23,7 @@ import { SidePanel } from "../thread/SidePanel.tsx"
 import { StopButton } from "../thread/StopButton.tsx"
 import { ThreadEntries } from "../thread/ThreadEntries.tsx"
 import { ThreadFrame } from "../thread/ThreadFrame.tsx"
-import { StateAnnouncement, ThreadState } from "../thread/ThreadState.tsx"
+import { heardStatus, StateAnnouncement, ThreadState } from "../thread/ThreadState.tsx"
 import { type ThreadPanel, useThreadPanel } from "../thread/useThreadPanel.ts"
 import { useStop } from "../thread/useStop.ts"
 import { useThread } from "../thread/useThread.ts"
@@ -79,8 +79,7 @@ const SessionThread = ({ panel, session }: ThreadProps) => {
       title={visibleLine(session.title, 120)}
       head={
         <>
-          {/* How long a device works that can't be heard is not known. */}
-          <ThreadState status={status} since={isOffline ? undefined : since} />
+          <ThreadState status={heardStatus(status, isOffline)} since={since} />
           {agent !== undefined && <DeviceName deviceId={agent.targetId} workspace={agent.workspace} />}
           {mayWork && active.length > 0 && <StopButton isBusy={stop.isPending} onStop={onStop} />}
           {runs.length > 0 && <PanelButtons tab={panel.tab} onTab={panel.open} />}

@@ -4,13 +4,21 @@
  * Pure. `failed` is the state of the newest run; a later run clears it.
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
 
 /** In the order in which they matter. */
-export const workStatuses = ["needsYou", "working", "waiting", "failed", "stopped", "idle"] as const
+export const workStatuses = [
+  "needsYou",
+  "working",
+  "offline",
+  "waiting",
+  "failed",
+  "stopped",
+  "idle"
+] as const
 export type WorkStatus = (typeof workStatuses)[number]
 
-export type RunFacts = Pick<HubRun, "id" | "state" | "createdAt" | "pendingApprovals"> & {
+export type RunFacts = Pick<HubRun, "id" | "state" | "targetId" | "createdAt" | "pendingApprovals"> & {
   readonly sessionId?: SessionId
 }
 
@@ -28,11 +36,22 @@ const statusByState: { readonly [S in HubRun["state"]]: WorkStatus } = {
 export const isInProgress = (state: HubRun["state"]): boolean =>
   state !== "completed" && state !== "failed" && state !== "cancelled"
 
-/** `waiting`: runs with a pending approval. The list of approvals can be newer than the run. */
+/** What else decides the status of a run. */
+export interface StatusContext {
+  /** Runs with a pending approval. The list of approvals can be newer than the run. */
+  readonly waiting: ReadonlySet<RunId>
+  /** Devices that are offline: what their runs do is not known. */
+  readonly offline: ReadonlySet<DeviceId>
+}
+
 export const runStatus = (
-  { id, state }: Pick<RunFacts, "id" | "state">,
-  waiting: ReadonlySet<RunId>
-): WorkStatus => (isInProgress(state) && waiting.has(id) ? "needsYou" : statusByState[state])
+  { id, state, targetId }: Pick<RunFacts, "id" | "state" | "targetId">,
+  { offline, waiting }: StatusContext
+): WorkStatus => {
+  if (isInProgress(state) && waiting.has(id)) return "needsYou"
+  const status = statusByState[state]
+  return status === "working" && offline.has(targetId) ? "offline" : status
+}
 
 const isStronger = (a: WorkStatus, b: WorkStatus): boolean =>
   workStatuses.indexOf(a) < workStatuses.indexOf(b)
@@ -40,9 +59,8 @@ const isStronger = (a: WorkStatus, b: WorkStatus): boolean =>
 /** Status of each session that is not idle. */
 export const sessionStatuses = (
   runs: ReadonlyArray<RunFacts>,
-  approvals: ReadonlyArray<{ readonly runId: RunId }>
+  context: StatusContext
 ): ReadonlyMap<SessionId, WorkStatus> => {
-  const waiting = new Set(approvals.map(({ runId }) => runId))
   const found = new Map<SessionId, WorkStatus>()
   const newest = new Map<SessionId, RunFacts>()
   for (const run of runs) {
@@ -50,7 +68,7 @@ export const sessionStatuses = (
     if (sessionId === undefined) continue
     const before = newest.get(sessionId)
     if (before === undefined || before.createdAt < createdAt) newest.set(sessionId, run)
-    const status = runStatus(run, waiting)
+    const status = runStatus(run, context)
     if (isInProgress(state) && isStronger(status, found.get(sessionId) ?? "idle"))
       found.set(sessionId, status)
   }

@@ -6,6 +6,7 @@ export const statusMessages = bilingual(
     words: {
       needsYou: "Needs you",
       working: "Working",
+      offline: "Device offline",
       waiting: "Waiting",
       failed: "Failed",
       stopped: "Stopped",
@@ -16,6 +17,7 @@ export const statusMessages = bilingual(
     words: {
       needsYou: "等您处理",
       working: "进行中",
+      offline: "设备离线",
       waiting: "等待中",
       failed: "失败",
       stopped: "已停止",

@@ -2,6 +2,7 @@
 import type { SessionId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
+import { useOfflineTargets } from "../api/ProjectsAndTargets.ts"
 import { useLatestRuns } from "../api/LatestRuns.ts"
 import { pendingCountQuery } from "../api/PendingCount.ts"
 import { sessionStatuses, type WorkStatus } from "./SessionStatus.ts"
@@ -9,5 +10,9 @@ import { sessionStatuses, type WorkStatus } from "./SessionStatus.ts"
 export const useSessionStatuses = (): ReadonlyMap<SessionId, WorkStatus> => {
   const runs = useLatestRuns()
   const approvals = useQuery(pendingCountQuery).data?.items
-  return useMemo(() => sessionStatuses(runs, approvals ?? []), [runs, approvals])
+  const offline = useOfflineTargets()
+  return useMemo(() => {
+    const waiting = new Set((approvals ?? []).map(({ runId }) => runId))
+    return sessionStatuses(runs, { offline, waiting })
+  }, [approvals, offline, runs])
 }

@@ -130,9 +130,11 @@ const ActionDetails = ({ part, place }: { readonly part: ActionPart; readonly pl
 interface Props {
   readonly part: ActionPart
   readonly place: RunPlace
+  /** Text instead of "running", where the device is offline. */
+  readonly silence: string | undefined
 }
 
-export const ActionCard = memo(({ part, place }: Props) => {
+export const ActionCard = memo(({ part, place, silence }: Props) => {
   const messages = useMessages(threadMessages)
   const run = useMessages(runMessages)
   const { language } = useLanguage()
@@ -140,7 +142,9 @@ export const ActionCard = memo(({ part, place }: Props) => {
   const { approvals, tool } = part
   const [kind, state, time] = [kindOf(part), stateOf(part), usesTime(part)]
   const verbs = messages.verbs[kind]
-  const verb = state === "started" ? verbs.doing : state === "completed" ? verbs.done : verbs.begins
+  const isSilent = state === "started" && silence !== undefined
+  const isRunning = state === "started" && !isSilent
+  const verb = isRunning ? verbs.doing : state === "completed" ? verbs.done : verbs.begins
   const isFailure = state === "failed" && tool?.output !== undefined && tool.output.text.trim() !== ""
   return (
     <div className={`action action-${state}`}>
@@ -151,12 +155,14 @@ export const ActionCard = memo(({ part, place }: Props) => {
             {verb !== "" && <span className="action-verb">{verb} </span>}
             <code>{visibleLine(targetOf(part), 400)}</code>
           </span>
-          <span className={`tool-state tool-state-${state}`}>
+          <span className={`tool-state tool-state-${isSilent ? "silent" : state}`}>
             {tool?.allowedInput !== undefined && (
               <strong className="tool-edited">{run.inputEdited} · </strong>
             )}
-            <span aria-hidden="true">{marks[state]} </span>
-            <span className={state === "completed" ? "hidden" : ""}>{messages.actionStates[state]}</span>
+            <span aria-hidden="true">{isSilent ? "⊘" : marks[state]} </span>
+            <span className={state === "completed" ? "hidden" : ""}>
+              {isSilent ? silence : messages.actionStates[state]}
+            </span>
             {tool?.exitCode !== undefined && tool.exitCode !== 0 && `, ${run.exit(tool.exitCode)}`}
             {time >= SHORTEST_MS && <span className="quiet"> {formatDuration(time, language)}</span>}
           </span>

@@ -3,11 +3,10 @@ import type { DeviceId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
-import { visibleLine } from "../markdown/visible.ts"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
-import { formatPointInTime } from "../text/PointInTime.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { threadMessages } from "./messages.ts"
+import { useOfflineText } from "./offlineText.ts"
 import "./thread.css"
 
 /** The device, as the approval's note reads it too. */
@@ -28,23 +27,16 @@ export const DeviceBanner = ({ deviceId, isWorking }: Props) => {
   const { language } = useLanguage()
   const device = useDevice(deviceId)
   const isOffline = device?.state === "offline"
-  const name = visibleLine(device?.name ?? "", 60)
+  const text = useOfflineText(device)
   return (
     <div className={isOffline ? "thread-banner" : "hidden"} role="status">
       {isOffline && (
         <>
           <Icon name="offline" />
           <span>
-            {[
-              device.lastSeenAt === undefined
-                ? messages.offline(name)
-                : messages.offlineSince(
-                    name,
-                    formatPointInTime(new Date(device.lastSeenAt), new Date(), language)
-                  ),
-              ...(isWorking ? [messages.offlineWork] : []),
-              messages.offlineWaits
-            ].join(sentenceSpace[language])}
+            {[text, ...(isWorking ? [messages.offlineWork] : []), messages.offlineWaits].join(
+              sentenceSpace[language]
+            )}
           </span>
           <Link to="/devices">{messages.devices}</Link>
         </>

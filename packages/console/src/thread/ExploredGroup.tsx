@@ -13,18 +13,21 @@ import "./work.css"
 interface Props {
   readonly actions: ReadonlyArray<ActionPart>
   readonly place: RunPlace
+  /** Text for calls whose end can't be heard. */
+  readonly silence: string | undefined
 }
 
 const isSame = (before: Props, after: Props): boolean =>
   before.place === after.place &&
+  before.silence === after.silence &&
   before.actions.length === after.actions.length &&
   before.actions.every((action, at) => action === after.actions[at])
 
-export const ExploredGroup = memo(({ actions, place }: Props) => {
+export const ExploredGroup = memo(({ actions, place, silence }: Props) => {
   const messages = useMessages(threadMessages)
   const [open, setOpen] = useState(false)
   const states = actions.map(stateOf)
-  const isRunning = states.includes("started")
+  const isRunning = states.includes("started") && silence === undefined
   const shown = open ? actions : actions.filter((_, at) => states[at] === "failed" || states[at] === "denied")
   return (
     <div className="explored">
@@ -36,7 +39,7 @@ export const ExploredGroup = memo(({ actions, place }: Props) => {
       {shown.length > 0 && (
         <div className="explored-actions">
           {shown.map((action) => (
-            <ActionCard key={action.seq} part={action} place={place} />
+            <ActionCard key={action.seq} part={action} place={place} silence={silence} />
           ))}
         </div>
       )}

@@ -1,4 +1,5 @@
 /** Work of a run from its events: live while it is in progress, and whole once it has ended. */
+import type { Device } from "@corral/domain/device/Device"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useEffect } from "react"
@@ -7,10 +8,12 @@ import { visibleLine } from "../markdown/visible.ts"
 import type { RunFollower } from "../run/RunFollower.ts"
 import { useFollowedRun, useRunView } from "../run/useRunView.ts"
 import { runMessages } from "../run/messages.ts"
-import { useMessages } from "../text/Language.tsx"
+import { useLanguage, useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { useDevice } from "./DeviceBanner.tsx"
 import { LiveLine } from "./LiveLine.tsx"
+import { threadMessages } from "./messages.ts"
+import { lastSeenText } from "./offlineText.ts"
 import type { RunPlace } from "./RunPlace.ts"
 import { WorkList } from "./WorkList.tsx"
 import "../run/run.css"
@@ -34,17 +37,28 @@ const Rows = ({ after, answer, follower, place }: Props & { readonly follower: R
     view: { blocks, dropped, state, unknown }
   } = useRunView(follower)
   const device = visibleLine(useTargetName(place.targetId) ?? "", 60)
-  const isOffline = useDevice(isEnded(state) ? undefined : place.targetId)?.state === "offline"
   const isOver = isEnded(state)
+  const target = useDevice(isOver ? undefined : place.targetId)
+  const isOffline = target?.state === "offline"
+  const silence = useSilence(isOffline ? target : undefined)
   return (
     <>
       {dropped > 0 && <p className="quiet">{messages.dropped(dropped)}</p>}
       {unknown > 0 && <p className="quiet">{messages.unknown(unknown)}</p>}
-      <WorkList {...{ answer, blocks, isOver, place, version }} />
+      <WorkList {...{ answer, blocks, isOver, place, silence, version }} />
       {!isOver && answer === undefined && <LiveLine {...{ blocks, device, isOffline, state }} />}
       {isOver && after}
     </>
   )
+}
+
+/** Text for a call whose end can't be heard. Undefined while the device is heard. */
+const useSilence = (device: Device | undefined): string | undefined => {
+  const messages = useMessages(threadMessages)
+  const { language } = useLanguage()
+  if (device === undefined) return undefined
+  const time = lastSeenText(device, language)
+  return time === undefined ? messages.silent : messages.silentSince(time)
 }
 
 export const FollowedWork = ({ after, answer, place }: Props) => {

@@ -9,7 +9,7 @@ import { ApprovalDock } from "../approval/ApprovalDock.tsx"
 import { usePendingApprovalsOf } from "../approval/usePendingApprovalsOf.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { DeviceBanner } from "./DeviceBanner.tsx"
+import { DeviceBanner, useDevice } from "./DeviceBanner.tsx"
 import { DeviceName } from "./DeviceName.tsx"
 import { FollowedWork, isEnded } from "./FollowedWork.tsx"
 import { PanelButtons } from "./PanelButtons.tsx"
@@ -18,7 +18,7 @@ import { useRunPlace } from "./RunPlace.ts"
 import { SidePanel } from "./SidePanel.tsx"
 import { StopButton } from "./StopButton.tsx"
 import { ThreadFrame } from "./ThreadFrame.tsx"
-import { StateAnnouncement, ThreadState, type ThreadStatus } from "./ThreadState.tsx"
+import { heardStatus, StateAnnouncement, ThreadState, type ThreadStatus } from "./ThreadState.tsx"
 import { TurnFailure } from "./TurnFailure.tsx"
 import { TurnFooter } from "./TurnFooter.tsx"
 import { type ThreadPanel, useThreadPanel } from "./useThreadPanel.ts"
@@ -60,12 +60,13 @@ const RunThread = ({ approvals, panel, run }: ThreadProps) => {
   const place = useRunPlace(run)
   const summary = useTurnSummary(isOver ? run : undefined)
   const status = statusOf(run, approvals.length > 0)
+  const isOffline = useDevice(targetId)?.state === "offline"
   return (
     <ThreadFrame
       title={visibleLine(input.text, 90)}
       head={
         <>
-          <ThreadState status={status} since={createdAt} />
+          <ThreadState status={heardStatus(status, isOffline)} since={createdAt} />
           <DeviceName deviceId={targetId} workspace={workspace} />
           {sessionId !== undefined && (
             <Link to="/sessions/$sessionId" params={{ sessionId }} className="button small">

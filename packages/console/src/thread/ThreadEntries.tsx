@@ -4,6 +4,7 @@ import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { useEffect, useLayoutEffect, useRef } from "react"
 import { useMessages } from "../text/Language.tsx"
+import { EmptyThread } from "./EmptyThread.tsx"
 import { useFollowState } from "./FollowContext.ts"
 import { PersonMessage } from "./PersonMessage.tsx"
 import { Turn, type TurnPanel } from "./Turn.tsx"
@@ -46,7 +47,7 @@ export const ThreadEntries = ({ entries, isLoading, onAgain, onEarlier, onPanel,
           {messages.earlier}
         </button>
       )}
-      {entries.length === 0 && <p className="quiet">{messages.empty}</p>}
+      {entries.length === 0 && <EmptyThread session={session} />}
       <div ref={list} className="thread-entries">
         {entries.map((entry) =>
           entry.kind === "note" ? (

@@ -4,17 +4,30 @@ import { Clock } from "./Clock.tsx"
 import { threadMessages } from "./messages.ts"
 import "./thread.css"
 
-export type ThreadStatus = "working" | "waiting" | "queued" | "completed" | "failed" | "cancelled" | "idle"
+export type ThreadStatus =
+  | "working"
+  | "waiting"
+  | "queued"
+  | "offline"
+  | "completed"
+  | "failed"
+  | "cancelled"
+  | "idle"
 
 const marks: Readonly<Record<ThreadStatus, string>> = {
   working: "●",
   waiting: "◆",
   queued: "○",
+  offline: "⊘",
   completed: "✓",
   failed: "✕",
   cancelled: "■",
   idle: ""
 }
+
+/** What an agent does on a device that can't be heard is not known, and not how long. */
+export const heardStatus = (status: ThreadStatus, isOffline: boolean): ThreadStatus =>
+  status === "working" && isOffline ? "offline" : status
 
 interface Props {
   readonly status: ThreadStatus

@@ -20,6 +20,8 @@ interface Props {
   readonly version: number
   readonly place: RunPlace
   readonly isOver: boolean
+  /** Text for calls whose end can't be heard, because the device is offline. */
+  readonly silence: string | undefined
   /** Text of the answer below the work. */
   readonly answer: string | undefined
 }
@@ -45,16 +47,21 @@ const answerPlace = (parts: ReadonlyArray<WorkPart>, answer: string | undefined)
 
 const keyOf = (row: WorkRow): string => `${row.kind} ${row.seq}`
 
-const Row = ({ isOver, place, row }: { readonly row: WorkRow } & Pick<Props, "isOver" | "place">) =>
+const Row = ({
+  isOver,
+  place,
+  row,
+  silence
+}: { readonly row: WorkRow } & Pick<Props, "isOver" | "place" | "silence">) =>
   row.kind === "explored" ? (
-    <ExploredGroup actions={row.actions} place={place} />
+    <ExploredGroup actions={row.actions} place={place} silence={silence} />
   ) : row.kind === "action" ? (
-    <ActionCard part={row} place={place} />
+    <ActionCard part={row} place={place} silence={silence} />
   ) : (
     <BlockRow block={row.block} place={place} isOver={isOver} />
   )
 
-export const WorkList = ({ answer, blocks, isOver, place, version }: Props) => {
+export const WorkList = ({ answer, blocks, isOver, place, silence, version }: Props) => {
   const messages = useMessages(threadMessages)
   const { end, isFollowing } = useFollowState()
   const fold = useMemo(() => new WorkFold(), [])
@@ -83,7 +90,7 @@ export const WorkList = ({ answer, blocks, isOver, place, version }: Props) => {
       )}
       {rowsOfWork(shown).map((row) => (
         <div key={keyOf(row)} className="work-row">
-          <Row row={row} place={place} isOver={isOver} />
+          <Row row={row} place={place} isOver={isOver} silence={silence} />
         </div>
       ))}
       {to < parts.length && (

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { SessionItem } from "@corral/domain/session/Session"
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { boardOf } from "../../src/board/boardColumns.ts"
 
 const run = (id: string, state: HubRun["state"], sessionId?: string): HubRun =>
@@ -12,12 +12,13 @@ const session = (id: string, unread: number) => ({ id, unread }) as unknown as S
 const columns = (
   runs: ReadonlyArray<HubRun>,
   sessions: ReadonlyArray<SessionItem> = [],
-  waiting: ReadonlyArray<string> = []
+  waiting: ReadonlyArray<string> = [],
+  offline: ReadonlySet<DeviceId> = new Set()
 ) =>
   Object.fromEntries(
-    Object.entries(boardOf({ runs, sessions, approvals: waiting.map((id) => ({ runId: id as RunId })) })).map(
-      ([column, items]) => [column, items.map(({ run: { id } }): string => id)]
-    )
+    Object.entries(
+      boardOf({ runs, sessions, offline, approvals: waiting.map((id) => ({ runId: id as RunId })) })
+    ).map(([column, items]) => [column, items.map(({ run: { id } }): string => id)])
   )
 
 describe("boardOf", () => {
@@ -38,6 +39,14 @@ describe("boardOf", () => {
       toReview: [],
       done: ["7", "6"]
     })
+  })
+
+  it("keeps a run among those that work while its device is offline, with that status", () => {
+    const runs = [{ ...run("1", "running"), targetId: "dev_laptop" as DeviceId }]
+    const offline = new Set(runs.map(({ targetId }) => targetId))
+    assert.deepStrictEqual(columns(runs, [], [], offline)["working"], ["1"])
+    const { working } = boardOf({ runs, sessions: [], approvals: [], offline })
+    assert.strictEqual(working[0]?.status, "offline")
   })
 
   it("shows a session by its runs in progress, or its newest run", () => {

@@ -100,4 +100,37 @@ describe.skipIf(!hasChromium)("a page without its network", { timeout: 120_000 }
     assert.strictEqual(await field(page).inputValue(), "a draft before the sleep")
     await browser.end(page)
   })
+
+  // Last, because it stops the device.
+  it("says that a device is offline and since when, and not that its run works", async () => {
+    const session = await sessionWithAgent(joined, "Unheard")
+    await sendMessage(joined, session, "/shell sleep 300")
+    const { id, pendingApprovals } = await turnWith(joined, session, (run) => run.pendingApprovals.length > 0)
+    await joined.owner.ask("POST", `/client/approvals/${String(pendingApprovals[0])}/decide`, {
+      body: { decision: "allow" }
+    })
+    await joined.runWith(id, ({ state }) => state === "running")
+    const page = await browser.page(joined.front.url, token, `/sessions/${session.id}`)
+    const card = page.locator(".action", { hasText: "sleep 300" })
+    await card.getByText("running", { exact: true }).waitFor()
+    await joined.edge.kill()
+    await joined.online(joined.deviceId, "offline")
+    await card.getByText(/device offline since \d/).waitFor()
+    assert.strictEqual(await card.getByText("running", { exact: true }).count(), 0)
+    await page.locator(".thread-head").getByText("Device offline").waitFor()
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await page.goto("/board")
+    const item = page.getByRole("listitem").filter({ hasText: "Unheard" })
+    await page
+      .getByRole("region", { name: "Working" })
+      .getByText(/laptop is offline since \d/)
+      .waitFor()
+    assert.strictEqual(await item.getByText("Working").count(), 0)
+    await page.goto("/")
+    await page
+      .getByRole("list", { name: "Working" })
+      .getByText(/laptop is offline since \d/)
+      .waitFor()
+    await browser.end(page)
+  })
 })

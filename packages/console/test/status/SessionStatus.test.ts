@@ -1,20 +1,25 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import { type RunFacts, sessionStatuses } from "../../src/status/SessionStatus.ts"
 
 const run = (id: string, session: string, state: RunFacts["state"], createdAt = id): RunFacts => ({
   id: id as RunId,
   sessionId: session as SessionId,
+  targetId: "dev_laptop" as DeviceId,
   state,
   createdAt,
   pendingApprovals: []
 })
-const statuses = (runs: ReadonlyArray<RunFacts>, waiting: ReadonlyArray<string> = []) =>
+const statuses = (
+  runs: ReadonlyArray<RunFacts>,
+  waiting: ReadonlyArray<string> = [],
+  offline: ReadonlyArray<string> = []
+) =>
   Object.fromEntries(
-    sessionStatuses(
-      runs,
-      waiting.map((id) => ({ runId: id as RunId }))
-    )
+    sessionStatuses(runs, {
+      waiting: new Set(waiting as ReadonlyArray<RunId>),
+      offline: new Set(offline as ReadonlyArray<DeviceId>)
+    })
   )
 
 describe("SessionStatus", () => {
@@ -33,6 +38,24 @@ describe("SessionStatus", () => {
   it("shows a pending approval before the run's state follows, and not after its end", () => {
     const runs = [run("1", "a", "running"), run("2", "b", "completed")]
     assert.deepStrictEqual(statuses(runs, ["1", "2"]), { a: "needsYou" })
+  })
+
+  it("does not say that a run works on a device that is offline", () => {
+    const runs = [
+      run("1", "a", "running"),
+      run("2", "b", "waiting_approval"),
+      run("3", "c", "queued"),
+      run("4", "d", "completed"),
+      run("5", "e", "queued"),
+      run("6", "e", "starting")
+    ]
+    assert.deepStrictEqual(statuses(runs, [], ["dev_laptop"]), {
+      a: "offline",
+      b: "needsYou",
+      c: "waiting",
+      e: "offline"
+    })
+    assert.strictEqual(statuses(runs, [], ["dev_other"])["a"], "working")
   })
 
   it("shows a failure until a later run, in any order of the list", () => {
