@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
@@ -16,10 +17,16 @@ const common = {
 /** What looks at the process that it is in, or at everything that runs here: a fork for each file. */
 const apart = ["packages/edge/test/process/**/*.test.ts", "packages/adapters/test/Conformance.test.ts"]
 
+/** Confined programs have a `/dev` of their own, where the folder in memory is not. */
+const confined = ["packages/edge/test/confinement/**/*.test.ts", "packages/edge/test/e2e/Confinement.test.ts"]
+
 export default defineConfig({
   test: {
     maxWorkers: 4,
-    globalSetup: ["packages/testing/src/postgres/SharedPostgres.ts"],
+    globalSetup: [
+      "packages/testing/src/files/TemporaryFiles.ts",
+      "packages/testing/src/postgres/SharedPostgres.ts"
+    ],
     projects: [
       {
         test: {
@@ -28,10 +35,11 @@ export default defineConfig({
           // Their files share workers, and what those have loaded.
           isolate: false,
           include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: [...common.exclude, ...apart]
+          exclude: [...common.exclude, ...apart, ...confined]
         }
       },
-      { test: { ...common, name: "apart", include: apart } }
+      { test: { ...common, name: "apart", include: apart } },
+      { test: { ...common, name: "confined", isolate: false, include: confined, env: { TMPDIR: tmpdir() } } }
     ]
   }
 })

@@ -2,11 +2,12 @@
  * The Chromium of the browser tests: the one that `CORRAL_CHROMIUM` names, else on Linux x64 the one of a development package, which brings
  * its program compressed, else the system's.
  *
- * The program is unpacked once per user and version, into the folder for temporary files.
+ * The program is unpacked once per user and version, into a folder that later test runs use again.
  */
+import { lastingFolder } from "@corral/testing/files/TemporaryFiles"
 import { execFileSync, spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { tmpdir, userInfo } from "node:os"
+import { userInfo } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
@@ -35,7 +36,7 @@ const unpacked = async (): Promise<Chromium> => {
   const bin = fileURLToPath(new URL("../bin/", import.meta.resolve("@sparticuz/chromium")))
   const { version } = JSON.parse(readFileSync(join(bin, "../package.json"), "utf8"))
   const { uid } = userInfo()
-  const folder = join(tmpdir(), `corral-chromium-${version}-${uid}`)
+  const folder = join(lastingFolder(), `corral-chromium-${version}-${uid}`)
   if (!existsSync(folder)) await unpack(bin, folder)
   if (statSync(folder).uid !== uid) throw new Error(`${folder} belongs to another user`)
   const path = join(folder, "chromium")

@@ -14,7 +14,7 @@ import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { within } from "../time/Within.ts"
-import { folderInMemory } from "./FolderInMemory.ts"
+import { folderInMemory } from "../files/FolderInMemory.ts"
 import { type PostgresServer, query, startPostgres } from "./PostgresServer.ts"
 
 const SOCKET_VARIABLE = "CORRAL_TEST_POSTGRES"

@@ -1,0 +1,42 @@
+/**
+ * Global setup: temporary files of a test run are in memory where there is space and programs may run from there, else where they were.
+ *
+ * Tests make thousands of small files, repositories and SQLite databases that end with them. On a disk each write of a database waits for it.
+ * Tests kill processes, not the machine, so nothing needs to survive the run; the folder is removed after it.
+ */
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { folderInMemory } from "./FolderInMemory.ts"
+
+const LASTING_VARIABLE = "CORRAL_TEST_LASTING_FILES"
+
+/** Folder for files that later test runs use again. */
+export const lastingFolder = (): string => process.env[LASTING_VARIABLE] ?? tmpdir()
+
+/** Containers mount memory without execution of its files, and tests run programs that they write. */
+const canExecute = (folder: string): boolean => {
+  const program = join(folder, "program")
+  writeFileSync(program, "#!/bin/sh\n", { mode: 0o755 })
+  const { status } = spawnSync(program)
+  rmSync(program)
+  return status === 0
+}
+
+export default (): (() => void) => {
+  const folder = mkdtempSync(join(folderInMemory(), "corral-"))
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  if (!canExecute(folder)) {
+    remove()
+    return () => undefined
+  }
+  const before = process.env["TMPDIR"]
+  process.env[LASTING_VARIABLE] ??= tmpdir()
+  process.env["TMPDIR"] = folder
+  return () => {
+    delete process.env["TMPDIR"]
+    if (before !== undefined) process.env["TMPDIR"] = before
+    remove()
+  }
+}
