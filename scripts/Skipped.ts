@@ -28,6 +28,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/pictures/Pictures.test.ts":
     "no Chromium for this system, or pictures for the documentation were not asked for",
   "packages/edge/test/confinement/BubblewrapProbe.test.ts": "bubblewrap exists on Linux only",
+  "packages/edge/test/confinement/ConfinedSignals.test.ts":
+    "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.soak.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.test.ts":
