@@ -42,9 +42,10 @@ export const bubblewrapArguments = ({
   mounts
 }: BubblewrapOptions): ReadonlyArray<string> => [
   ...flags,
-  ...mountArguments(mounts),
+  // Before the mounts: a workspace may be below `/dev/shm`.
   ...devices,
   ...sharedMemory,
+  ...mountArguments(mounts),
   "--remount-ro",
   "/dev",
   "--remount-ro",

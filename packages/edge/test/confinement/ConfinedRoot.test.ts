@@ -160,6 +160,10 @@ describe("bubblewrapArguments", () => {
     assert.deepStrictEqual(remounted, ["/proc", "/dev", "/"])
   })
 
+  it("mounts the devices first, so that they hide no workspace below /dev/shm", () => {
+    assert.isBelow(args.lastIndexOf("/dev/shm"), args.indexOf("--bind"))
+  })
+
   it("ends with the program", () => {
     assert.deepStrictEqual(args.slice(args.indexOf("--chdir")), [
       "--chdir",
