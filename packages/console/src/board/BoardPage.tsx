@@ -5,7 +5,7 @@ import { Link, useNavigate } from "@tanstack/react-router"
 import { useMemo } from "react"
 import { latestRunsQuery } from "../api/LatestRuns.ts"
 import { pendingCountQuery } from "../api/PendingCount.ts"
-import { useOfflineTargets, useProjects } from "../api/ProjectsAndTargets.ts"
+import { projectsQuery, targetsQuery, useOfflineTargets, useProjects } from "../api/ProjectsAndTargets.ts"
 import { useSessions } from "../api/Sessions.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Loading } from "../ui/Loading.tsx"
@@ -75,6 +75,18 @@ const ProjectChoice = ({ projectId = "" }: { readonly projectId: string | undefi
 
 const none: ReadonlyArray<HubApproval> = []
 
+/** Whether what places and names the cards is loading: all of it is drawn at once, so that nothing moves. */
+const useIsLoading = (): boolean => {
+  const sessions = useSessions({ state: "active" })
+  const queries = [
+    useQuery(latestRunsQuery),
+    useQuery(pendingCountQuery),
+    useQuery(projectsQuery),
+    useQuery(targetsQuery())
+  ]
+  return sessions.isLoading || queries.some(({ isLoading }) => isLoading)
+}
+
 export const BoardPage = ({
   filter: { projectId }
 }: {
@@ -85,6 +97,7 @@ export const BoardPage = ({
   const approvals = useQuery(pendingCountQuery).data?.items ?? none
   const sessions = useSessions({ state: "active" }).items
   const offline = useOfflineTargets()
+  const isLoading = useIsLoading()
   const board = useMemo(() => {
     const shown = (runs ?? []).filter((run) => projectId === undefined || run.projectId === projectId)
     return boardOf({ runs: shown, approvals, offline, sessions })
@@ -102,8 +115,8 @@ export const BoardPage = ({
       }
     >
       <RefusalNote error={error} />
-      {runs === undefined && error === null && <Loading />}
-      {runs !== undefined && (
+      {isLoading && <Loading />}
+      {runs !== undefined && !isLoading && (
         <div className="board">
           {boardColumns.map((column) => (
             <Column key={column} column={column} items={board[column]} approvals={approvals} />

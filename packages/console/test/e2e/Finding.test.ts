@@ -253,7 +253,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
           ).length
       )
       assert.strictEqual(clipped, 0, `${width} px`)
-      assert.isAtMost(await page.evaluate(() => document.documentElement.scrollWidth), width)
+      await page.waitForFunction((limit) => document.documentElement.scrollWidth <= limit, width)
     }
     await page.setViewportSize(phone)
     await ended.getByRole("link").click()

@@ -87,7 +87,7 @@ export type ContainmentKind = typeof ContainmentKind.Type
 export const ConfinementReadiness = Schema.Struct({
   kind: ConfinementKind,
   setting: Schema.Literals(["off", "preferred", "required"]),
-  network: Schema.Literals(["open"]),
+  network: Schema.Literal("open"),
   problem: Schema.optionalKey(Schema.String),
   hint: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "ConfinementReadiness" })
