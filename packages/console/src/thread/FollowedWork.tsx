@@ -72,8 +72,9 @@ export const FollowedWork = ({ after, answer, place }: Props) => {
     void client.invalidateQueries({ queryKey: ["approvals"] })
     void client.invalidateQueries({ queryKey: ["sessions"] })
   }, [client, answer, state, pending])
+  const isReading = state === undefined && (connection === "connecting" || connection === "live")
   return (
-    <div className="followed">
+    <div className="followed" aria-busy={isReading}>
       <Rows {...{ after, answer, follower, place }} />
       {connection === "waiting" && (
         <p className="connection" role="status">

@@ -123,11 +123,13 @@ export const openDirectly = async (page: Page, address: string): Promise<void> =
   await page.goto(address)
   // The page of a task leads to its run.
   if (address.includes("/tasks/")) await page.waitForURL(/\/runs\//)
-  await page.getByRole("heading", { level: 1 }).waitFor()
+  // A panel that covers a narrow page hides its heading from screen readers.
+  await page.getByRole("heading", { level: 1, includeHidden: true }).waitFor()
   if (address.includes("panel=")) await page.getByRole("tab").first().waitFor()
   // Every page but the overview has content beyond its head; a list that loads says so.
   await page.locator("main [role=status]", { hasText: "Loading" }).first().waitFor({ state: "detached" })
   await page.locator(".skeleton").first().waitFor({ state: "detached" })
+  await page.locator("main [aria-busy=true]").first().waitFor({ state: "detached" })
   await page.getByRole("heading", { level: 1, includeHidden: true }).waitFor()
   await page.evaluate("document.fonts.ready")
 }
