@@ -151,10 +151,15 @@ export const blockRows = (block: RunBlock, context: RowContext): Rows => {
     case "retry":
       return warningRow(retryLine(block.retry), columns)
     case "start": {
-      const { projectSettings } = block
-      if (projectSettings === undefined) return []
+      const { confinementFailure, projectSettings } = block
+      const failure =
+        confinementFailure === undefined
+          ? []
+          : warningRow(`not confined: ${escapeLine(confinementFailure)}`, columns)
+      if (projectSettings === undefined) return failure
       const files = escapeLine(projectSettings.files.join(", "))
-      return wrapSpans([{ text: `project settings ${projectSettings.use}: ${files}`, style: "dim" }], columns)
+      const settings: TextSpan = { text: `project settings ${projectSettings.use}: ${files}`, style: "dim" }
+      return [...failure, ...wrapSpans([settings], columns)]
     }
     case "end":
       return endRows(block, context)

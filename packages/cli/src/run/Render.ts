@@ -6,6 +6,7 @@
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
+import { confinementText } from "@corral/domain/run/ConfinementText"
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { approvalResolution } from "@corral/domain/run/Resolution"
@@ -68,8 +69,10 @@ export class Renderer {
   }
 
   private static readonly rendering: EventHandlers<Renderer, string> = {
-    "run.created": (to, { agentId = "", payload: { mode, workspace }, runId }) =>
-      to.#line(`${to.#paint("bold", runId)} · ${agentId} in ${workspace} · ${mode}`),
+    "run.created": (to, { agentId = "", payload: { confinement, mode, workspace }, runId }) => {
+      const limits = confinement === undefined ? "" : ` · ${escapeLine(confinementText(confinement, mode))}`
+      return to.#line(`${to.#paint("bold", runId)} · ${agentId} in ${workspace} · ${mode}${limits}`)
+    },
     "run.started": (to, { payload }) => to.#started(payload),
     "run.message.delta": (to, { payload }) => to.#delta(payload),
     "run.message.completed": (to, { payload }) => to.#message(payload),

@@ -25,13 +25,15 @@ const INDENT = "  "
 
 /** `width`: columns of the terminal; `undefined` where the output is not one, so nothing but the prompt is cut. */
 export const formatRun = (
-  { id, state, agentId, workspace, createdAt, input }: Run | HubRun,
+  { id, state, agentId, workspace, confinement, createdAt, input }: Run | HubRun,
   paint: Paint,
   width: number | undefined
 ): string => {
   const columns = width ?? Infinity
   const time = `${createdAt.slice(0, 10)} ${createdAt.slice(11, 19)}`
-  const place = escapeLine(`${agentId} in ${workspace}`)
+  const limits =
+    confinement === undefined ? "" : confinement.kind === "none" ? ", not confined" : ", confined"
+  const place = escapeLine(`${agentId} in ${workspace}${limits}`)
   const prompt = escapeLine(input.text)
   const status = (text: string) => paint(tints[state], text)
   if (columns < FIXED + PLACE) {

@@ -1,5 +1,6 @@
 /** Text of one run: state, place, prompt, result, and what it needs. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { confinementText } from "@corral/domain/run/ConfinementText"
 import type { Run } from "@corral/domain/run/Run"
 import { MarkdownRows } from "../chat/MarkdownRows.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
@@ -30,6 +31,7 @@ export const textRows = (text: string, columns: number): ReadonlyArray<Row> => {
 export const runDetails = (run: Run | HubRun, columns: number, invocation: string): ReadonlyArray<Row> => {
   const {
     agentId,
+    confinement,
     createdAt,
     endedAt,
     error,
@@ -50,6 +52,7 @@ export const runDetails = (run: Run | HubRun, columns: number, invocation: strin
       `${agentId}${model === undefined ? "" : ` (${model})`} in ${run.workspace}, ${mode}`,
       columns
     ),
+    ...detail("limits", confinement && confinementText(confinement, mode), columns),
     ...detail("session", sessionId, columns),
     ...detail("continues", run.resume, columns),
     ...detail("started", createdAt, columns),

@@ -76,6 +76,18 @@ describe("Render", () => {
     )
   })
 
+  it("says whether the operating system limits the run, and why not", () => {
+    const head = { workspace: WorkspaceId.make("sample"), mode: "ask", input: { text: "a" } } as const
+    const lines = [
+      { kind: "bubblewrap" } as const,
+      { kind: "none", reason: "bubblewrap is not installed." } as const
+    ].flatMap((confinement) => rendered(false, [frame(1, "run.created", { ...head, confinement })]))
+    assert.deepStrictEqual(lines, [
+      `${runId} · scripted in sample · ask · confined by bubblewrap\n`,
+      `${runId} · scripted in sample · ask · not confined: bubblewrap is not installed.\n`
+    ])
+  })
+
   it("prints whole lines and no escape codes where no terminal is attached", () => {
     assert.deepStrictEqual(rendered(false).join("").split("\n"), [
       `${runId} · scripted in sample · ask`,

@@ -46,4 +46,13 @@ describe("formatRun", () => {
     const text = formatRun(plain, makePaint(false), undefined)
     assert.match(text, /^run_0+ {2}\w+ +2026-11-23 07:21:33 {2}scripted in site {2}say hello\n$/)
   })
+
+  it.each([
+    ["bubblewrap", "scripted in site, confined  say hello"],
+    ["none", "scripted in site, not confined  say hello"]
+  ] as const)("says whether the run is confined: %s", (kind, expected) => {
+    const [run] = fc.sample(anyRun, 1)
+    const plain = { ...run, agentId: "scripted", workspace: "site", input: { text: "say hello" } } as Run
+    assert.include(formatRun({ ...plain, confinement: { kind } }, makePaint(false), undefined), expected)
+  })
 })

@@ -44,7 +44,12 @@ const request: Check = (value) =>
   )
 
 const eventFields = {
-  "run.created": { workspace: text, mode: text, input: (of) => text(field(of, "text")) },
+  "run.created": {
+    workspace: text,
+    mode: text,
+    input: (of) => text(field(of, "text")),
+    confinement: optional((of) => text(field(of, "kind")) && optionalText(field(of, "reason")))
+  },
   "run.started": {
     model: optionalText,
     runtimeVersion: optionalText,

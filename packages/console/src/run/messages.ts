@@ -1,4 +1,5 @@
 /** UI text of the run page. */
+import type { ConfinementKind } from "@corral/domain/run/Confinement"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { bilingual } from "../text/Language.tsx"
 
@@ -12,6 +13,8 @@ export const runMessages = bilingual(
     runs: "Runs",
     diff: "Changes",
     worktree: "in a separate worktree",
+    confinement: (kind: ConfinementKind) => (kind === "none" ? "not confined" : `confined by ${kind}`),
+    notConfined: (reason: string) => `not confined: ${reason}`,
     connection: {
       connecting: "Connecting…",
       live: "Live",
@@ -74,6 +77,8 @@ export const runMessages = bilingual(
     runs: "运行",
     diff: "更改",
     worktree: "在独立的工作树中",
+    confinement: (kind: ConfinementKind) => (kind === "none" ? "未受系统限制" : `由 ${kind} 限制`),
+    notConfined: (reason: string) => `未受系统限制：${reason}`,
     connection: {
       connecting: "连接中…",
       live: "实时",

@@ -64,13 +64,19 @@ const views: {
       {block.retry.message !== undefined && ` · ${visibleLine(block.retry.message, 500)}`}
     </p>
   ),
-  start: ({ block: { model, projectSettings }, messages }) =>
-    projectSettings === undefined ? null : (
-      <p className="line quiet">
-        {model !== undefined && `${visibleLine(model, 100)} · `}
-        {messages.projectSettings[projectSettings.use]} {visibleLine(projectSettings.files.join(", "), 500)}
-      </p>
-    ),
+  start: ({ block: { confinementFailure, model, projectSettings }, messages }) => (
+    <>
+      {confinementFailure !== undefined && (
+        <p className="line warning">{messages.notConfined(visibleLine(confinementFailure, 400))}</p>
+      )}
+      {projectSettings !== undefined && (
+        <p className="line quiet">
+          {model !== undefined && `${visibleLine(model, 100)} · `}
+          {messages.projectSettings[projectSettings.use]} {visibleLine(projectSettings.files.join(", "), 500)}
+        </p>
+      )}
+    </>
+  ),
   gap: ({ block, messages }) => <p className="line warning">{messages.gap(block.from, block.to)}</p>,
   // The turn shows the changes and a failure below the work.
   diff: () => null,

@@ -1,5 +1,6 @@
 /** What a run was started with, on one quiet line. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { confinementFailure } from "@corral/domain/run/ConfinementText"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
@@ -10,12 +11,20 @@ import "./thread.css"
 export const RunDetails = ({ run }: { readonly run: HubRun }) => {
   const messages = useMessages(runMessages)
   const ui = useMessages(uiMessages)
-  const { agentId, id, isolation, mode, model } = run
+  const { agentId, confinement, id, isolation, mode, model } = run
+  const failure = confinement && confinementFailure(confinement, mode)
   const facts = [
     visibleLine(agentId, 60),
     ui.modes[mode],
     ...(model === undefined ? [] : [visibleLine(model, 80)]),
-    ...(isolation === "worktree" ? [messages.worktree] : [])
+    ...(isolation === "worktree" ? [messages.worktree] : []),
+    ...(confinement === undefined
+      ? []
+      : [
+          failure === undefined
+            ? messages.confinement(confinement.kind)
+            : messages.notConfined(visibleLine(failure, 400))
+        ])
   ]
   return (
     <p className="run-details">

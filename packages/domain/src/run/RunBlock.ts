@@ -115,6 +115,8 @@ export interface StartBlock extends BlockStart {
   readonly model: string | undefined
   readonly version: string | undefined
   readonly projectSettings: ProjectSettingsReport | undefined
+  /** Why the run is not confined, although its device confines runs if it can. */
+  readonly confinementFailure: string | undefined
 }
 
 export interface EndBlock extends BlockStart {

@@ -16,6 +16,7 @@ import {
   SessionId,
   WorkspaceId
 } from "../identity/Ids.ts"
+import { RunConfinement } from "./Confinement.ts"
 import { ProjectSettingsReport } from "./ProjectSettings.ts"
 import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
 import { WorktreeStart } from "./Worktree.ts"
@@ -46,7 +47,9 @@ export const payloads = {
     mode: RunMode,
     input: RunInput,
     resume: Schema.optionalKey(RunId),
-    worktree: Schema.optionalKey(WorktreeStart)
+    worktree: Schema.optionalKey(WorktreeStart),
+    /** Limits of the operating system. Absent if the Edge does not confine runs. */
+    confinement: Schema.optionalKey(RunConfinement)
   },
   "run.started": {
     runtimeSessionId: optionalText,

@@ -5,6 +5,7 @@
  * what a run does about an input. `RunView` adds the display.
  */
 import type { ApprovalId, RunId } from "../identity/Ids.ts"
+import type { RunConfinement } from "./Confinement.ts"
 import type { Rejection } from "./Rejection.ts"
 import type { RunFailure, RunStatus, Usage } from "./Run.ts"
 import { isTerminal } from "./RunEnd.ts"
@@ -34,6 +35,7 @@ export interface RunState {
   readonly model?: string | undefined
   /** The run whose worktree the run works in. */
   readonly worktree?: RunId | undefined
+  readonly confinement?: RunConfinement | undefined
   /** From the terminal event. */
   readonly usage?: Usage | undefined
   /** So far, as the runtime reports while it runs. */
@@ -50,11 +52,13 @@ export interface RunSummary {
   readonly resultText?: string
   readonly error?: RunFailure
   readonly worktree?: RunId
+  readonly confinement?: RunConfinement
   /** ISO 8601. Set by the store: the state has no times. */
   readonly endedAt?: string
 }
 
 export const runSummaryOf = ({
+  confinement,
   error,
   model,
   resultText,
@@ -67,7 +71,8 @@ export const runSummaryOf = ({
   ...(usage === undefined ? {} : { usage }),
   ...(resultText === undefined ? {} : { resultText }),
   ...(error === undefined ? {} : { error }),
-  ...(worktree === undefined ? {} : { worktree })
+  ...(worktree === undefined ? {} : { worktree }),
+  ...(confinement === undefined ? {} : { confinement })
 })
 
 export type ResolutionState = PayloadOf<"run.approval.resolved">["state"]
@@ -147,11 +152,12 @@ const end = (state: RunState, event: DraftOf<TerminalType>): Accepted | Refused 
 export const accept = (state: RunState, event: EventDraft): Accepted | Refused => {
   if (state.status === undefined) {
     if (event.type !== "run.created") return refused("not_created")
-    const { worktree } = event.payload
+    const { confinement, worktree } = event.payload
     return accepted({
       ...state,
       status: "created",
-      ...(worktree === undefined ? {} : { worktree: worktree.runId })
+      ...(worktree === undefined ? {} : { worktree: worktree.runId }),
+      ...(confinement === undefined ? {} : { confinement })
     })
   }
   if (isTerminal(state.status)) return refused("already_terminal")

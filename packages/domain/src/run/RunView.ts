@@ -7,6 +7,7 @@
  * of `EventSequence`. Imports no runtime code of Effect, so that it fits a browser.
  */
 import { BlockList } from "./BlockList.ts"
+import { confinementFailure } from "./ConfinementText.ts"
 import { appendText, boundText, type BoundedText } from "./BoundedText.ts"
 import { envelopeOf, type MissingEvents, type SequencedEvent } from "./EventSequence.ts"
 import { type EventHandlers, handleEvent } from "./EventTable.ts"
@@ -34,6 +35,7 @@ export class RunView {
   /** Pending approvals by the tool call that needs them. */
   private readonly approvalOfCall = new Map<string, string>()
   private lastWarning: string | undefined
+  private confinementFailure: string | undefined
 
   /** In the order of the events that began them. */
   get blocks(): ReadonlyArray<RunBlock> {
@@ -66,6 +68,8 @@ export class RunView {
   private static readonly handlers: EventHandlers<RunView, void> = {
     "run.created": (view, event) => {
       view.state = "created"
+      const { confinement, mode } = event.payload
+      view.confinementFailure = confinement && confinementFailure(confinement, mode)
       const { text } = event.payload.input
       const body = boundText(text, event.seq)
       view.list.push({
@@ -81,7 +85,15 @@ export class RunView {
     "run.started": (view, event) => {
       view.state = "running"
       const { model, projectSettings, runtimeVersion: version } = event.payload
-      view.list.push({ kind: "start", ...startOf(event), model, version, projectSettings })
+      const { confinementFailure } = view
+      view.list.push({
+        kind: "start",
+        ...startOf(event),
+        model,
+        version,
+        projectSettings,
+        confinementFailure
+      })
     },
     "run.completed": (view, event) => view.end(event, { state: "completed" }),
     "run.failed": (view, event) => view.end(event, { state: "failed", error: event.payload.error }),

@@ -123,7 +123,7 @@ export const admitRun = Effect.fnUntraced(function* (
       worktree: folder.worktree,
       confinement
     }),
-    created: createdPayload(request, folder.worktree)
+    created: createdPayload(request, folder.worktree, confinement)
   }
 })
 
@@ -170,13 +170,15 @@ const newRun = (
 
 const createdPayload = (
   { input, mode, resume, workspace }: CreateRun,
-  worktree: WorktreeStart | undefined
+  worktree: WorktreeStart | undefined,
+  confinement: Run["confinement"]
 ): PayloadOf<"run.created"> => ({
   workspace: workspace satisfies WorkspaceId,
   mode,
   input,
   ...(resume === undefined ? {} : { resume }),
-  ...(worktree === undefined ? {} : { worktree })
+  ...(worktree === undefined ? {} : { worktree }),
+  ...(confinement === undefined ? {} : { confinement })
 })
 
 /** A new worktree contains the committed files only, so the run checks again once the folder exists. */

@@ -53,7 +53,8 @@ describe.skipIf(!canConfine)("confined runs", () => {
       kind: "none",
       reason: "A run with full access is not confined."
     })
-    await Promise.all([edge.client.log(run.id), edge.client.log(free.id)])
+    const [log] = await Promise.all([edge.client.log(run.id), edge.client.log(free.id)])
+    assert.deepStrictEqual(log[0]?.payload["confinement"], run.confinement)
     assert.deepStrictEqual((await edge.client.run(run.id)).confinement, { kind: "bubblewrap" })
   })
 

@@ -23,6 +23,7 @@ const Summary = Schema.Struct(
     "resultText",
     "error",
     "worktree",
+    "confinement",
     "endedAt"
   ])
 )

@@ -1,0 +1,16 @@
+/**
+ * Confinement of a run in words, for terminals and programs without their own texts. Imports no runtime code, so that it fits a browser.
+ */
+import type { RunConfinement } from "./Confinement.ts"
+import type { RunMode } from "./Run.ts"
+
+/** Why a run is not confined, as a sentence. `undefined` if it is confined, or if its mode says that it is not. */
+export const confinementFailure = ({ kind, reason }: RunConfinement, mode: RunMode): string | undefined =>
+  kind === "none" && mode !== "full_access" ? reason : undefined
+
+/** The confinement as a phrase: `confined by bubblewrap`. */
+export const confinementText = (confinement: RunConfinement, mode: RunMode): string => {
+  if (confinement.kind !== "none") return `confined by ${confinement.kind}`
+  const reason = confinementFailure(confinement, mode)
+  return reason === undefined ? "not confined" : `not confined: ${reason}`
+}
