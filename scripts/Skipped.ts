@@ -35,6 +35,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/confinement/HostilePrograms.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/Confinement.soak.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/e2e/ConfinedNetwork.test.ts":
+    "bubblewrap or socat is not installed, or does not work here",
   "packages/edge/test/e2e/Confinement.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/Containment.test.ts": "this user cannot make control groups",
   "packages/edge/test/e2e/FullDisk.test.ts": "an ordinary user cannot mount a small file system",

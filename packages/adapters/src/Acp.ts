@@ -29,6 +29,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     install,
     label,
     modes,
+    network,
     passEnv,
     projectSettings,
     signIn,
@@ -51,7 +52,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     },
     probe: { command, versionArgs: ["--version"], install, signIn },
     passEnv,
-    ...defined({ continuation, folders, images, projectSettings }),
+    ...defined({ continuation, folders, images, network, projectSettings }),
     command: (start) => {
       const { attachmentFolder: folder, mode, projectSettings } = start
       const ignored = projectSettings !== "enabled"

@@ -10,6 +10,7 @@
 import type { RunMode } from "@corral/domain/run/Run"
 import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { parseObject } from "./text/Json.ts"
+import { claudeNetwork } from "./ModelHosts.ts"
 import { claudeProject } from "./ProjectFiles.ts"
 import { claudeFolders } from "./StateFolders.ts"
 import { ClaudeCodeProtocol } from "./claude-code/ClaudeCodeProtocol.ts"
@@ -80,6 +81,7 @@ export const claudeCode: RuntimeAdapter = {
   ],
   projectSettings: claudeProject,
   folders: claudeFolders,
+  network: claudeNetwork,
   command: (start) => {
     const { mode, model, projectSettings, resumeSessionId } = start
     const isIgnored = projectSettings !== "enabled"

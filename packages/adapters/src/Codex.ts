@@ -3,6 +3,7 @@
  */
 import type { Continuation } from "@corral/domain/run/Continuation"
 import type { Probe, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { codexNetwork } from "./ModelHosts.ts"
 import { codexProject } from "./ProjectFiles.ts"
 import { codexFolders } from "./StateFolders.ts"
 import { AppServerProtocol } from "./codex/AppServer.ts"
@@ -60,6 +61,7 @@ export const codex: RuntimeAdapter = {
   passEnv: codexEnvironment,
   projectSettings: codexProject,
   folders: codexFolders,
+  network: codexNetwork,
   command: (start) => ({ file: "codex", args: [...trustFlags(start), "app-server"], stdin: "pipe" }),
   protocol: (start) => new AppServerProtocol(start)
 }

@@ -5,6 +5,7 @@
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { codexContinuation, codexProbe, trustFlags } from "./Codex.ts"
+import { codexNetwork } from "./ModelHosts.ts"
 import { codexProject } from "./ProjectFiles.ts"
 import { codexFolders } from "./StateFolders.ts"
 import { codexEnvironment } from "./codex/Environment.ts"
@@ -31,6 +32,7 @@ export const codexExec: RuntimeAdapter = {
   passEnv: codexEnvironment,
   projectSettings: codexProject,
   folders: codexFolders,
+  network: codexNetwork,
   command: (start) => ({
     file: "codex",
     args: [

@@ -3,6 +3,7 @@
  * with writing and the shell denied. These denials override every permission, and all other permission requests fail too.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { copilotNetwork } from "./ModelHosts.ts"
 import { copilotProject } from "./ProjectFiles.ts"
 import { copilotFolders } from "./StateFolders.ts"
 import { CopilotLines } from "./one-shot/CopilotLines.ts"
@@ -31,6 +32,7 @@ export const copilot: RuntimeAdapter = {
   passEnv: ["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", ...proxies],
   projectSettings: copilotProject,
   folders: copilotFolders,
+  network: copilotNetwork,
   command: ({ prompt, mode, model, projectSettings }) => ({
     file: "copilot",
     args: [

@@ -10,6 +10,7 @@ import { dirname } from "node:path"
 import type { RunImage, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
+import { geminiNetwork } from "./ModelHosts.ts"
 import { geminiProject } from "./ProjectFiles.ts"
 import { geminiFolders } from "./StateFolders.ts"
 import { GeminiLines } from "./one-shot/GeminiLines.ts"
@@ -45,6 +46,7 @@ export const gemini: RuntimeAdapter = {
   passEnv: ["GEMINI_*", "GOOGLE_*", ...proxies],
   projectSettings: geminiProject,
   folders: geminiFolders,
+  network: geminiNetwork,
   command: ({ attachmentFolder, images = [], prompt, mode, model, projectSettings, resumeSessionId }) => ({
     file: "gemini",
     args: [

@@ -7,6 +7,7 @@ import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
 import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import { openCodeNetwork } from "./ModelHosts.ts"
 import { openCodeProject } from "./ProjectFiles.ts"
 import { openCodeFolders } from "./StateFolders.ts"
 import { OpenCodeLines } from "./one-shot/OpenCodeLines.ts"
@@ -49,6 +50,7 @@ export const openCode: RuntimeAdapter = {
   passEnv: ["OPENCODE_*", ...modelServices, ...proxies],
   projectSettings: openCodeProject,
   folders: openCodeFolders,
+  network: openCodeNetwork,
   command: ({ images = [], prompt, model, projectSettings, resumeSessionId }) => ({
     file: "opencode",
     args: [

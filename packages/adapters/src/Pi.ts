@@ -6,6 +6,7 @@ import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
 import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import { piNetwork } from "./ModelHosts.ts"
 import { piProject } from "./ProjectFiles.ts"
 import { piFolders } from "./StateFolders.ts"
 import { PiLines } from "./one-shot/PiLines.ts"
@@ -35,6 +36,7 @@ export const pi: RuntimeAdapter = {
   passEnv: ["PI_*", ...modelServices, ...proxies],
   projectSettings: piProject,
   folders: piFolders,
+  network: piNetwork,
   command: ({ images = [], prompt, mode, model, projectSettings, resumeSessionId }) => ({
     file: "pi",
     args: [

@@ -8,6 +8,7 @@ import type { Continuation } from "@corral/domain/run/Continuation"
 import type { RuntimeAdapter, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
+import { qwenNetwork } from "./ModelHosts.ts"
 import { qwenProject } from "./ProjectFiles.ts"
 import { qwenFolders } from "./StateFolders.ts"
 import { QwenProtocol } from "./qwen/QwenProtocol.ts"
@@ -64,6 +65,7 @@ export const qwen: RuntimeAdapter = {
   passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_MODEL", ...modelServices, ...proxies],
   projectSettings: qwenProject,
   folders: qwenFolders,
+  network: qwenNetwork,
   command: ({ mode, model, projectSettings, resumeSessionId }) => ({
     file: "qwen",
     args: [

@@ -7,7 +7,16 @@ import {
   optionalSetting,
   setting
 } from "@corral/service/settings/Setting"
-import { FilePath, json, oneOf, parsedBy, Port, wholeNumber } from "@corral/service/settings/SettingSchemas"
+import {
+  FilePath,
+  json,
+  list,
+  oneOf,
+  parsedBy,
+  Port,
+  textMatching,
+  wholeNumber
+} from "@corral/service/settings/SettingSchemas"
 import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { telemetryConfig, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Config, Effect, Schema } from "effect"
@@ -16,6 +25,7 @@ import { unusableGrant } from "./approval/ConfiguredGrants.ts"
 import { edgeDefaults, type EdgeConfig } from "./config/EdgeConfig.ts"
 import { edgeHosts } from "./EdgeConfigCheck.ts"
 import { EnvName } from "./config/EnvName.ts"
+import { hostEntryOf } from "./network/HostEntry.ts"
 import { hubUrlOf } from "./config/HubAddress.ts"
 import { WorkspaceEntries, type WorkspaceEntry } from "./config/WorkspaceEntries.ts"
 
@@ -29,6 +39,8 @@ const HubAddresses = parsedBy(
     return urls.length === addresses.length ? urls : undefined
   }
 )
+
+const RunHost = textMatching("a host", (text) => hostEntryOf(text) !== undefined)
 
 const upToADay = wholeNumber(1_000, 86_400_000)
 
@@ -143,9 +155,15 @@ export const edgeSettings = {
   }),
   confinement: setting({
     name: "CORRAL_EDGE_CONFINEMENT",
-    doc: "Whether the operating system enforces the modes of runs: `off`, `preferred` where this machine has the means, or `required`, which refuses other runs. [Confinement](confinement.md) describes what it allows; it does not limit the network.",
+    doc: "Whether the operating system enforces the modes of runs: `off`, `preferred` where this machine has the means, or `required`, which refuses other runs. [Confinement](confinement.md) describes what it allows.",
     schema: oneOf(["off", "preferred", "required"]),
     default: confinement
+  }),
+  runHosts: setting({
+    name: "CORRAL_EDGE_RUN_HOSTS",
+    doc: "Hosts that [confined](confinement.md#network) runs reach in every mode without a decision, separated by commas: `registry.npmjs.org`, `*.example.com`, `api.example.com:8443`, `127.0.0.1:11434`. Hosts on this machine and in its networks are reached only if they are listed.",
+    schema: list(RunHost, "hosts such as registry.npmjs.org or 127.0.0.1:11434, with commas between them"),
+    default: edgeDefaults.runHosts
   }),
   maxRuns: setting({
     name: "CORRAL_EDGE_MAX_RUNS",

@@ -253,6 +253,15 @@ const expected: Readonly<Record<string, Expected>> = {
     ],
     bad: ["on", "OFF", "none", " "]
   },
+  CORRAL_EDGE_RUN_HOSTS: {
+    of: (config) => config.runHosts,
+    fallback: [],
+    good: [
+      ["registry.npmjs.org", ["registry.npmjs.org"]],
+      ["*.example.com, 127.0.0.1:11434", ["*.example.com", "127.0.0.1:11434"]]
+    ],
+    bad: ["https://example.com", "example.com:0", "exa mple.com", "a.com,b..com", "*"]
+  },
   CORRAL_EDGE_MAX_RUNS: {
     of: (config) => config.maxRuns,
     fallback: 1_000,

@@ -8,6 +8,7 @@
 import type { Continuation } from "@corral/domain/run/Continuation"
 import type { ProjectSettings } from "@corral/domain/run/ProjectSettings"
 import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
+import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import type { RunStart, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import type { JsonObject } from "../text/Json.ts"
 
@@ -51,6 +52,8 @@ export interface AcpAgent {
   readonly projectSettings?: ProjectSettings | undefined
   /** Folders outside the workspace for confined runs. */
   readonly folders?: RuntimeFolders | undefined
+  /** Hosts that confined runs reach in every mode. */
+  readonly network?: RuntimeNetwork | undefined
   /** Without this, the Edge does not start the agent in a project whose files execute something. */
   readonly withoutProject?: WithoutProject | undefined
   /** More arguments if project settings are enabled. */

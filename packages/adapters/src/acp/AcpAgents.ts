@@ -7,6 +7,15 @@ import { capped } from "@corral/domain/text/CappedPattern"
 import { readInstructions } from "../ClaudeCode.ts"
 import { openCodeContinuation, withoutTools } from "../OpenCode.ts"
 import {
+  claudeNetwork,
+  codexNetwork,
+  copilotNetwork,
+  geminiNetwork,
+  kimiNetwork,
+  openCodeNetwork,
+  qwenNetwork
+} from "../ModelHosts.ts"
+import {
   claudeProject,
   codexAcpProject,
   copilotAcpProject,
@@ -65,6 +74,7 @@ export const acpAgents = {
     env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
     projectSettings: openCodeProject,
     folders: openCodeFolders,
+    network: openCodeNetwork,
     withoutProject: { env: () => withoutTools },
     // Without this it never requests permissions. Its plan mode still runs commands, so the model is not offered them.
     envByMode: {
@@ -90,6 +100,7 @@ export const acpAgents = {
     passEnv: ["GEMINI_*", "GOOGLE_*", ...PROXY],
     projectSettings: geminiAcpProject,
     folders: geminiFolders,
+    network: geminiNetwork,
     trustArgs: ["--skip-trust"],
     withAttachments: { args: (folder) => ["--include-directories", folder] },
     // Over ACP it also works in an untrusted folder. The variable overrides the user's settings and the Edge's environment.
@@ -111,6 +122,7 @@ export const acpAgents = {
     passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_*", ...PROXY],
     projectSettings: qwenProject,
     folders: qwenFolders,
+    network: qwenNetwork,
     withoutProject: { settingsFiles: untrustedFolderSettings },
     // In its default mode a classifier decides instead of a user.
     modes: { ask: "default", readOnly: "plan" },
@@ -129,6 +141,7 @@ export const acpAgents = {
     env: { COPILOT_AUTO_UPDATE: "false" },
     projectSettings: copilotAcpProject,
     folders: copilotFolders,
+    network: copilotNetwork,
     modes: { ask: "#agent", readOnly: "#plan" },
     notes: ["commands"],
     asides: /^Info: /,
@@ -156,6 +169,7 @@ export const acpAgents = {
     passEnv: ["KIMI_*", "MOONSHOT_*", ...PROXY],
     projectSettings: kimiProject,
     folders: kimiFolders,
+    network: kimiNetwork,
     modes: { ask: "default", readOnly: "plan" },
     modeUnknown: true,
     // It requests permission for commands, but writes files in a git repository without one.
@@ -174,6 +188,7 @@ export const acpAgents = {
     env: { DISABLE_AUTOUPDATER: "1" },
     projectSettings: claudeProject,
     folders: claudeFolders,
+    network: claudeNetwork,
     withoutProject: {
       env: () => readInstructions,
       sessionMeta: ({ denyRules = [], workspacePath }) => ({
@@ -198,6 +213,7 @@ export const acpAgents = {
     passEnv: ["CODEX_*", "OPENAI_*", ...PROXY],
     projectSettings: codexAcpProject,
     folders: codexFolders,
+    network: codexNetwork,
     // In its default mode a model reviews the requests. In this mode it requests permission before every edit and command.
     modes: { ask: "read-only", readOnly: "read-only" },
     asides: /^(Config warning|Warning): /,

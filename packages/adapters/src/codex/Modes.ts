@@ -5,9 +5,8 @@
  * change something, and records it. An allowed command runs in the sandbox first, and outside of it if it fails there. In read-only modes
  * Codex never requests permission, and its sandbox refuses changes.
  *
- * Codex's sandbox does not start in a confined run. Where Codex requests permission, it is turned off: the limits of the Edge are stricter
- * than those of an allowed command without it. In read-only modes it stays on and no command runs, because the Edge does not limit the
- * network.
+ * Codex's sandbox does not start in a confined run, and is turned off: the Edge limits files and the network of the run in the same way, or
+ * more strictly.
  */
 import type { RunMode } from "@corral/domain/run/Run"
 
@@ -19,9 +18,9 @@ const sandboxes: Readonly<Record<RunMode, string>> = {
   full_access: "danger-full-access"
 }
 
-/** `isConfined`: whether the Edge limits the files of the run. */
+/** `isConfined`: whether the Edge limits the files and the network of the run. */
 export const sandboxOf = (mode: RunMode, isConfined = false): string =>
-  isConfined && approvalPolicyOf(mode) === "untrusted" ? sandboxes.full_access : sandboxes[mode]
+  isConfined ? sandboxes.full_access : sandboxes[mode]
 
 export const approvalPolicyOf = (mode: RunMode): "never" | "untrusted" =>
   mode === "read_only" || mode === "plan" ? "never" : "untrusted"

@@ -83,9 +83,9 @@ const OFF_HINT = "Runs have the rights of your user. Set CORRAL_EDGE_CONFINEMENT
 
 const confinementLine = (style: ReportStyle, confinement: ConfinementReadiness): string => {
   const { hint, mark, optional } = style
-  const { hint: remedy, kind, problem, setting } = confinement
+  const { hint: remedy, kind, network, problem, setting } = confinement
   if (setting === "off") return `${optional} Confinement off.${hint(OFF_HINT)}`
-  if (problem === undefined) return `${mark(true)} Confinement ${kind}, the network is open`
+  if (problem === undefined) return `${mark(true)} Confinement ${kind}, the network is ${network}`
   return `${setting === "required" ? mark(false) : optional} Confinement ${kind}.${hint([problem, remedy].join(" ").trimEnd())}`
 }
 

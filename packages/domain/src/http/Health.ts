@@ -81,13 +81,13 @@ export const ContainmentKind = Schema.Literals(["cgroup", "environment_mark", "p
 export type ContainmentKind = typeof ContainmentKind.Type
 
 /**
- * What the operating system enforces for runs on this machine. `network`: `open`, because the network of a run is not limited. `problem`:
- * why runs are not confined although the setting demands or prefers it; `hint`: what to do.
+ * What the operating system enforces for runs on this machine. `network`: `closed` if a run reaches only the hosts that are
+ * declared or allowed. `problem`: why runs are not confined although the setting demands or prefers it; `hint`: what to do.
  */
 export const ConfinementReadiness = Schema.Struct({
   kind: ConfinementKind,
   setting: Schema.Literals(["off", "preferred", "required"]),
-  network: Schema.Literal("open"),
+  network: Schema.Literals(["open", "closed"]),
   problem: Schema.optionalKey(Schema.String),
   hint: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "ConfinementReadiness" })

@@ -12,6 +12,7 @@ import type { EventDraft } from "./RunEvent.ts"
 import type { ProjectSettings, ProjectSettingsUse } from "./ProjectSettings.ts"
 import type { RunFailure, RunMode, Usage } from "./Run.ts"
 import type { RuntimeFolders } from "./RuntimeFolders.ts"
+import type { RuntimeNetwork } from "./RuntimeNetwork.ts"
 
 /** Features of a runtime. */
 export interface Capabilities {
@@ -56,7 +57,7 @@ export interface RunStart {
   readonly images?: ReadonlyArray<RunImage> | undefined
   /** Absolute real path of a folder outside the workspace with files of the conversation, which the prompt names. The run may read it. */
   readonly attachmentFolder?: string | undefined
-  /** Whether the Edge confines the run. A runtime cannot start a sandbox with user namespaces then, and needs none for files. */
+  /** Whether the Edge confines the run. A runtime cannot start a sandbox with user namespaces then, and needs none. */
   readonly isConfined?: boolean | undefined
 }
 
@@ -246,6 +247,8 @@ export interface RuntimeAdapter<P extends AnyProtocol = Protocol> {
   readonly projectSettings?: ProjectSettings | undefined
   /** Folders outside the workspace for confined runs. Without them a confined run has no state of the runtime, and so no sign-in. */
   readonly folders?: RuntimeFolders | undefined
+  /** Hosts that a confined run reaches in every mode. Without them it reaches what the user allows. */
+  readonly network?: RuntimeNetwork | undefined
   readonly command: (start: RunStart) => RuntimeCommand
   readonly protocol: (start: RunStart) => P
 }

@@ -33,6 +33,11 @@ export class Grants extends Context.Service<
     readonly remove: (id: GrantId) => Effect.Effect<void, NotFound>
     /** Deletes the grants of a run's session, if no other run of the session has a log. */
     readonly forgetRun: (runId: RunId) => Effect.Effect<void, StoreFailed>
+    /** Rules of the configuration for a workspace and, in `ofAgent`, an agent. */
+    readonly configuredFor: (
+      workspace: WorkspaceId,
+      ofAgent?: ReadonlyArray<ConfiguredGrant>
+    ) => ReadonlyArray<GrantRule>
     /**
      * The policy of one run whose folder has the real path `root`. `ofAgent` are the configuration's grants for its agent.
      * The run may read `attachmentFolder`.
@@ -54,7 +59,12 @@ export class Grants extends Context.Service<
       /** Rules of the workspace now. Those of a source are not checked before. */
       const configured = (id: string) =>
         rulesOf(workspaces().byId.get(id)?.grants ?? []).filter((rule) => unusableReason(rule) === undefined)
+      const configuredFor = (workspace: WorkspaceId, ofAgent: ReadonlyArray<ConfiguredGrant> = []) => [
+        ...configured(workspace),
+        ...rulesOf(ofAgent)
+      ]
       return Grants.of({
+        configuredFor,
         page: ({ after = "", limit, workspace }) =>
           (workspace === undefined
             ? store.all<Row>("SELECT body FROM grants WHERE id > ? ORDER BY id LIMIT ?", after, limit)
@@ -82,7 +92,7 @@ export class Grants extends Context.Service<
             run,
             attachmentFolder,
             place: workspacePathsAt(root),
-            configured: [...configured(run.workspace), ...rulesOf(ofAgent)],
+            configured: configuredFor(run.workspace, ofAgent),
             storedGrant: (rule, sessionId) =>
               store.get<{ readonly id: GrantId }>(
                 "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",

@@ -7,9 +7,14 @@ import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect } from "effect"
 import type { AssessedRequest } from "./RunPolicy.ts"
 
+/** What waits for a decision: the runtime, with its own key, or a connection of the run. */
+export type ApprovalAsker =
+  | { readonly _tag: "Runtime"; readonly key: string }
+  | { readonly _tag: "Connection"; readonly reply: Deferred.Deferred<ApprovalAnswer | undefined> }
+
 export interface OpenApproval {
   readonly id: ApprovalId
-  readonly key: string
+  readonly asker: ApprovalAsker
   readonly assessed: AssessedRequest
   readonly answer: Deferred.Deferred<ApprovalAnswer>
 }
@@ -19,10 +24,10 @@ export class OpenApprovals {
   private readonly ids = new Map<string, ApprovalId>()
   private unwatched: Array<OpenApproval> = []
 
-  add(id: ApprovalId, key: string, assessed: AssessedRequest): void {
-    const approval = { id, key, assessed, answer: Deferred.makeUnsafe<ApprovalAnswer>() }
+  add(id: ApprovalId, asker: ApprovalAsker, assessed: AssessedRequest): void {
+    const approval = { id, asker, assessed, answer: Deferred.makeUnsafe<ApprovalAnswer>() }
     this.open.set(id, approval)
-    this.ids.set(key, id)
+    if (asker._tag === "Runtime") this.ids.set(asker.key, id)
     this.unwatched.push(approval)
   }
 
@@ -51,6 +56,6 @@ export class OpenApprovals {
     const approval = this.open.get(id)
     if (approval === undefined) return
     this.open.delete(id)
-    this.ids.delete(approval.key)
+    if (approval.asker._tag === "Runtime") this.ids.delete(approval.asker.key)
   }
 }

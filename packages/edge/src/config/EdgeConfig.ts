@@ -35,6 +35,8 @@ export interface EdgeConfig {
    * confined are refused.
    */
   readonly confinement: "off" | "preferred" | "required"
+  /** Hosts that confined runs reach without a decision: `example.com`, `*.example.com`, `127.0.0.1:11434`. */
+  readonly runHosts: ReadonlyArray<string>
   /** Maximum number of live runs. Further runs are queued. */
   readonly maxRuns: number
   /** Maximum number of queued runs. Further runs are refused with `overloaded`. */
@@ -75,6 +77,7 @@ export const edgeDefaults = {
   },
   containment: "auto",
   confinement: "off",
+  runHosts: [],
   maxRuns: 1_000,
   maxQueued: 1_000,
   requestsPerSecond: 5_000,

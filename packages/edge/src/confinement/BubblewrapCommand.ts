@@ -3,6 +3,7 @@
  *
  * - The program has no capabilities, also if the Edge is root, and cannot create a namespace in which it would have some.
  * - `/proc` and `/dev` are read-only: root owns the files of `/proc/sys` without any capability.
+ * - The program's network has only its own loopback addresses.
  * - The program has its own session, so that signals for it do not reach bubblewrap, which would end it without a grace period.
  * - The program does not end with the Edge, as without a confinement: the next start ends it. The first process of its process namespace, a
  *   child of bubblewrap, has the marks of the run, and the kernel ends all others with it.
@@ -15,6 +16,7 @@ const SHARED_MEMORY = 268_435_456
 const flags = [
   "--unshare-user",
   "--disable-userns",
+  "--unshare-net",
   "--unshare-pid",
   "--unshare-ipc",
   "--unshare-uts",

@@ -1,15 +1,19 @@
 /**
  * Whether bubblewrap confines programs on this machine, found by trying it once: a shell must start with the flags of a run, write the one
- * folder that it may write, and fail to write another one and the settings of the kernel.
+ * folder that it may write, fail to write another one and the settings of the kernel, have its own network, and reach a socket through
+ * the bridge of a run.
  */
-import { Effect } from "effect"
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { Effect, type Scope } from "effect"
+import { existsSync, mkdirSync, mkdtempSync, readlinkSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { findProgram } from "../process/ChildEnvironment.ts"
+import { listening } from "../network/UnixListener.ts"
 import { callProgram } from "../runtime/ProgramCall.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
 import type { Mount } from "./Mount.ts"
+import { bridgedCommand, NETWORK_FOLDER, PROXY_PORT } from "./NetworkBridge.ts"
 
 /** Why runs cannot be confined, and what to do. */
 export interface MissingMeans {
@@ -17,11 +21,17 @@ export interface MissingMeans {
   readonly hint: string
 }
 
-export type BubblewrapFound = { readonly program: string } | MissingMeans
+/** Absolute paths of bubblewrap and of the bridge. */
+export type BubblewrapFound = { readonly program: string; readonly bridge: string } | MissingMeans
 
 const NOT_INSTALLED: MissingMeans = {
   problem: "bubblewrap is not installed.",
   hint: "Install the package bubblewrap, version 0.8 or later, then restart the Edge."
+}
+
+const NO_BRIDGE: MissingMeans = {
+  problem: "socat is not installed.",
+  hint: "Install the package socat, then restart the Edge. Confined runs reach the network through it."
 }
 
 const NOT_LINUX: MissingMeans = {
@@ -34,6 +44,8 @@ const SCRIPT = `
 true > "$1/inside" || exit 3
 true 2>/dev/null > "$2/outside" && exit 4
 [ -w /proc/sys/kernel/hostname ] && exit 5
+[ "$(readlink /proc/self/ns/net)" = "$3" ] && exit 6
+[ "$("$4" -T 5 -u "TCP4:127.0.0.1:$5" -)" = bridged ] || exit 7
 echo confined
 `
 
@@ -57,36 +69,52 @@ export const missingMeans = (stderr: string): MissingMeans => {
   return { problem, hint: "Run `corral doctor` after you corrected it, then restart the Edge." }
 }
 
-const attempt = (program: string, system: ReadonlyArray<Mount>, folder: string) => {
-  const [writable, readable] = [join(folder, "writable"), join(folder, "readable")]
-  mkdirSync(writable)
-  mkdirSync(readable)
+/** Answers every connection with a word. */
+const serveWord = (path: string): Effect.Effect<void, string, Scope.Scope> =>
+  listening(
+    createServer((socket) => {
+      socket.on("error", () => undefined)
+      socket.end("bridged\n")
+    }),
+    path
+  )
+
+const attempt = Effect.fnUntraced(function* (
+  program: string,
+  bridge: string,
+  system: ReadonlyArray<Mount>,
+  folder: string
+): Effect.fn.Return<BubblewrapFound, string, Scope.Scope> {
+  const [writable, readable, network] = ["writable", "readable", "network"].map((name) => join(folder, name))
+  if (writable === undefined || readable === undefined || network === undefined)
+    return missingMeans("its test has no folder")
+  for (const each of [writable, readable, network]) mkdirSync(each)
+  yield* serveWord(join(network, "word"))
   const mounts: ReadonlyArray<Mount> = [
     ...system,
     { kind: "write", path: writable },
-    { kind: "read", path: readable }
+    { kind: "read", path: readable },
+    { kind: "read", path: NETWORK_FOLDER, source: network }
   ]
-  const args = bubblewrapArguments({
-    mounts,
-    cwd: "/",
+  const port = { port: PROXY_PORT, socket: "word" }
+  const test = [SCRIPT, "probe", writable, readable, readlinkSync("/proc/self/ns/net"), bridge]
+  const command = bridgedCommand(bridge, [port], {
     file: "/bin/sh",
-    args: ["-c", SCRIPT, "probe", writable, readable]
+    args: ["-c", ...test, String(PROXY_PORT)]
   })
-  return callProgram({ program, args: ["--die-with-parent", ...args], env: {}, cwd: "/" }).pipe(
-    Effect.map((result): BubblewrapFound => {
-      if (result === undefined) return missingMeans("it did not end in time")
-      const isConfined =
-        result.stdout === "confined\n" &&
-        existsSync(join(writable, "inside")) &&
-        !existsSync(join(readable, "outside"))
-      return isConfined
-        ? { program }
-        : missingMeans(result.stderr.trim() || `its test ended with ${result.code}`)
-    })
-  )
-}
+  const args = bubblewrapArguments({ mounts, cwd: "/", ...command })
+  const result = yield* callProgram({ program, args: ["--die-with-parent", ...args], env: {}, cwd: "/" })
+  if (result === undefined) return missingMeans("it did not end in time")
+  const isConfined =
+    result.stdout === "confined\n" &&
+    existsSync(join(writable, "inside")) &&
+    !existsSync(join(readable, "outside"))
+  return isConfined
+    ? { program, bridge }
+    : missingMeans(result.stderr.trim() || `its test ended with ${result.code}`)
+})
 
-/** Tries bubblewrap. `path` is the PATH on which it is looked up. */
+/** Tries bubblewrap. `path` is the PATH on which it and the bridge are looked up. */
 export const probeBubblewrap = (
   path: string | undefined,
   system: ReadonlyArray<Mount>
@@ -95,9 +123,15 @@ export const probeBubblewrap = (
     if (process.platform !== "linux") return Effect.succeed(NOT_LINUX)
     const program = findProgram("bwrap", path)
     if (program === undefined) return Effect.succeed(NOT_INSTALLED)
-    return Effect.acquireUseRelease(
+    const bridge = findProgram("socat", path)
+    if (bridge === undefined) return Effect.succeed(NO_BRIDGE)
+    return Effect.acquireRelease(
       Effect.sync(() => mkdtempSync(join(tmpdir(), "corral-probe-"))),
-      (folder) => attempt(program, system, folder),
       (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
-    ).pipe(Effect.catchDefect((cause) => Effect.succeed(missingMeans(String(cause)))))
+    ).pipe(
+      Effect.flatMap((folder) => attempt(program, bridge, system, folder)),
+      Effect.scoped,
+      Effect.catch((cause) => Effect.succeed(missingMeans(cause))),
+      Effect.catchDefect((cause) => Effect.succeed(missingMeans(String(cause))))
+    )
   })

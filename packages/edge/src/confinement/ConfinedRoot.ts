@@ -6,6 +6,7 @@
  */
 import type { RunMode } from "@corral/domain/run/Run"
 import { isInFolder, type Mount } from "./Mount.ts"
+import { NETWORK_FOLDER } from "./NetworkBridge.ts"
 
 /** A folder or file of the runtime's state. `executed`: existing paths inside that no run writes. */
 export interface MountedState {
@@ -32,6 +33,8 @@ export interface ConfinedRootFacts {
   readonly repository: ReadonlyArray<Mount>
   /** Folder with files of the conversation. */
   readonly attachments?: string | undefined
+  /** Folder with the sockets of the run's network. */
+  readonly network: string
   /** The Edge's home and its other files. */
   readonly edgeFolder: string
   readonly edgeFiles: ReadonlyArray<string>
@@ -82,7 +85,7 @@ const cacheMounts = (home: string, temporary: string, isHomeShown: boolean): Rea
 
 /** Mounts of a run. */
 export const mountsOf = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
-  const { attachments, edgeFiles, edgeFolder, home, state, system, temporary } = facts
+  const { attachments, edgeFiles, edgeFolder, home, network, state, system, temporary } = facts
   const shown = [
     ...system,
     ...safelyReadable(facts),
@@ -101,6 +104,7 @@ export const mountsOf = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
     { kind: "write", path: "/tmp", source: temporary },
     { kind: "link", path: "/var/tmp", target: "/tmp" },
     { kind: "folder", path: "/run" },
+    { kind: "read", path: NETWORK_FOLDER, source: network },
     { kind: "folder", path: home },
     ...cacheMounts(home, temporary, isShown(home)),
     ...shown,

@@ -4,21 +4,27 @@
  * Guarantees: the means is chosen once, at the start, by trying it. A run in `full_access` is never confined. With the setting `required`, a run
  * that cannot be confined is refused.
  *
- * Does not: limit the network, or protect files by their names (ADR 60).
+ * The network of a run is closed, except for a proxy that decides about each connection (ADR 61).
+ *
+ * Does not: protect files by their names (ADR 60).
  */
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { ConfinementReadiness } from "@corral/domain/http/Health"
 import type { RunConfinement } from "@corral/domain/run/Confinement"
 import type { RunFailure, RunMode } from "@corral/domain/run/Run"
+import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
-import { Context, Effect, Layer } from "effect"
+import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
+import { Context, Effect, Layer, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
+import { type NetworkUser, openRunNetwork, PROXY_SOCKET } from "../network/RunNetwork.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
-import { type BubblewrapFound, probeBubblewrap } from "./BubblewrapProbe.ts"
+import { type BubblewrapFound, type MissingMeans, probeBubblewrap } from "./BubblewrapProbe.ts"
 import { canWrite, mountsOf } from "./ConfinedRoot.ts"
 import type { Mount } from "./Mount.ts"
+import { bridgedCommand, PROXY_PORT, proxyVariables } from "./NetworkBridge.ts"
 import { foldersOfTools } from "./ProgramFolders.ts"
 import { protectedFolders } from "./ProtectedFolders.ts"
 import { repositoryMounts } from "./RepositoryMounts.ts"
@@ -32,6 +38,10 @@ export interface ConfinedRun {
   readonly workspace: string
   readonly attachments: string | undefined
   readonly folders: RuntimeFolders | undefined
+  readonly network: RuntimeNetwork | undefined
+  /** Rules of the configuration for its workspace and agent. */
+  readonly grants: ReadonlyArray<GrantRule>
+  readonly user: NetworkUser
 }
 
 export class Confinement extends Context.Service<
@@ -41,8 +51,11 @@ export class Confinement extends Context.Service<
     readonly readiness: ConfinementReadiness
     /** Confinement of a run in a mode; `undefined` if the setting is `off`. Fails if the setting requires what this machine does not have. */
     readonly admit: (mode: RunMode) => Effect.Effect<RunConfinement | undefined, PermissionDenied>
-    /** The command in its confinement. Called before the start, when the run's folder exists. */
-    readonly confine: (run: ConfinedRun, command: SubprocessSpec) => Effect.Effect<SubprocessSpec, RunFailure>
+    /** The command in its confinement. Called before the start, when the run's folder exists. Its network ends with the scope. */
+    readonly confine: (
+      run: ConfinedRun,
+      command: SubprocessSpec
+    ) => Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
   }
 >()("corral/edge/Confinement") {
   static readonly layer = Layer.effect(
@@ -64,7 +77,7 @@ const choose = Effect.fnUntraced(function* () {
     confine: (run, command) =>
       "problem" in found
         ? Effect.die("a run without means was admitted as confined")
-        : confine(found.program, system, config, run, command)
+        : confine(found, system, config, run, command)
   })
 })
 
@@ -79,8 +92,9 @@ const readinessOf = (
   found: BubblewrapFound
 ): ConfinementReadiness => ({
   setting,
-  network: "open",
-  ...("problem" in found ? { kind: "none", ...found } : { kind: "bubblewrap" })
+  ...("problem" in found
+    ? { kind: "none", network: "open", ...found }
+    : { kind: "bubblewrap", network: "closed" })
 })
 
 const admit = (
@@ -102,31 +116,48 @@ const admit = (
     : Effect.succeed({ kind: "none", reason: problem })
 }
 
-const confine = (
-  program: string,
+const notConfined = (cause: unknown): RunFailure => ({
+  code: "permission_denied",
+  message: `The run could not be confined: ${cause instanceof Error ? cause.message : String(cause)}`,
+  details: { reason: "not_confined" }
+})
+
+const confine = Effect.fnUntraced(function* (
+  { bridge, program }: Exclude<BubblewrapFound, MissingMeans>,
   system: ReadonlyArray<Mount>,
   config: EdgeConfig,
   run: ConfinedRun,
   command: SubprocessSpec
-): Effect.Effect<SubprocessSpec, RunFailure> =>
-  Effect.try({
+): Effect.fn.Return<SubprocessSpec, RunFailure, Scope.Scope> {
+  const { environment, runHosts } = config
+  const { grants, mode, network: declared, user } = run
+  const folder = `${command.temporary ?? ""}.net`
+  const ports = yield* Effect.mapError(
+    openRunNetwork({ folder, mode, declared, hosts: runHosts, grants, environment, user }),
+    notConfined
+  )
+  const bridged = bridgedCommand(
+    bridge,
+    [{ port: PROXY_PORT, socket: PROXY_SOCKET }, ...ports.map((port) => ({ port, socket: String(port) }))],
+    command
+  )
+  return yield* Effect.try({
     try: () => {
-      const mounts = mountsOfRun(system, config, run, command)
-      const args = bubblewrapArguments({ ...command, mounts })
-      return { ...command, file: program, args, isConfined: true }
+      const mounts = mountsOfRun(system, config, run, command, folder)
+      const args = bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
+      const env = { ...command.env, ...proxyVariables }
+      return { ...command, file: program, args, env, isConfined: true }
     },
-    catch: (cause): RunFailure => ({
-      code: "permission_denied",
-      message: `The run could not be confined: ${cause instanceof Error ? cause.message : String(cause)}`,
-      details: { reason: "not_confined" }
-    })
+    catch: notConfined
   })
+})
 
 const mountsOfRun = (
   system: ReadonlyArray<Mount>,
   { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
   { attachments, folders, mode, workspace }: ConfinedRun,
-  { env, file, temporary }: SubprocessSpec
+  { env, file, temporary }: SubprocessSpec,
+  network: string
 ): ReadonlyArray<Mount> => {
   const { HOME: home } = env
   if (home === undefined || temporary === undefined)
@@ -142,6 +173,7 @@ const mountsOfRun = (
     protected: protectedFolders(workspace),
     repository: repositoryMounts(workspace, canWrite(mode)),
     attachments,
+    network,
     edgeFolder,
     edgeFiles: [tokenFile, configFile, deviceFile].flatMap((path) =>
       path !== undefined && existsSync(path) ? [path] : []

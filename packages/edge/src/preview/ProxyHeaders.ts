@@ -5,7 +5,8 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http"
 import type { UpstreamCookies } from "./UpstreamCookies.ts"
 
-const hopByHop: ReadonlyArray<string> = [
+/** Headers of one connection. */
+export const hopByHop: ReadonlyArray<string> = [
   "connection",
   "keep-alive",
   "proxy-authenticate",
@@ -73,7 +74,8 @@ const actedUpon: ReadonlySet<string> = new Set([
   "x-xss-protection"
 ])
 
-const without = (
+/** The headers except those of the connection, which it may name, and except `names`. */
+export const withoutHeaders = (
   headers: IncomingHttpHeaders,
   ...names: ReadonlyArray<ReadonlyArray<string>>
 ): OutgoingHttpHeaders => {
@@ -97,7 +99,7 @@ export const toUpstreamHeaders = (
 ): OutgoingHttpHeaders => {
   const cookie = cookies.select(headers.cookie)
   return {
-    ...without(headers, hopByHop, notToUpstream),
+    ...withoutHeaders(headers, hopByHop, notToUpstream),
     host: `localhost:${upstreamPort}`,
     // For the proxy's connection. Without it, a body of unknown length has no end.
     ...(headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" }),
@@ -113,7 +115,7 @@ export const toBrowserHeaders = (
   cookies: UpstreamCookies
 ): OutgoingHttpHeaders => {
   const setCookie = cookies.narrow(headers["set-cookie"] ?? [])
-  const described = Object.entries(without(headers, hopByHop, Object.keys(ownHeaders))).filter(
+  const described = Object.entries(withoutHeaders(headers, hopByHop, Object.keys(ownHeaders))).filter(
     ([name]) => toBrowserNames.has(name) || isOfApplication(name)
   )
   return {

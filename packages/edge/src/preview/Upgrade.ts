@@ -5,6 +5,7 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { handshakeProblem } from "@corral/service/http/Handshake"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
+import { carryBytes } from "./CarriedBytes.ts"
 import type { Unreachable } from "./Loopback.ts"
 import type { toUpstreamHeaders } from "./ProxyHeaders.ts"
 import type { PreviewRequest } from "./PreviewUpstream.ts"
@@ -39,7 +40,7 @@ export const proxyUpgrade = Effect.fnUntraced(function* (
   socket.write(switching(answer))
   if (rest.length > 0) socket.write(rest)
   if (head.length > 0) upstream.write(head)
-  yield* carry(socket, upstream)
+  yield* carryBytes(socket, upstream)
 })
 
 const shakeHands = (
@@ -73,22 +74,3 @@ const switching = ({ headers }: IncomingMessage): string => {
     ""
   ].join("\r\n")
 }
-
-/** Connects two sockets. When one ends, the other ends too. */
-const carry = (client: Duplex, upstream: Duplex): Effect.Effect<void> =>
-  Effect.callback((resume) => {
-    const end = () => resume(Effect.void)
-    upstream.on("error", end)
-    upstream.once("close", end)
-    client.once("close", end)
-    client.pipe(upstream)
-    upstream.pipe(client)
-    return Effect.void
-  }).pipe(
-    Effect.ensuring(
-      Effect.sync(() => {
-        upstream.destroy()
-        client.destroy()
-      })
-    )
-  )

@@ -1,14 +1,19 @@
-/** Approval requests of a runtime: assessed, recorded, and answered immediately if the policy decides them. */
+/** Approval requests of a runtime or a connection: assessed, recorded, and answered immediately if the policy decides them. */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { ApprovalId } from "@corral/domain/identity/Ids"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
+import type { ApprovalAsker } from "../approval/OpenApprovals.ts"
 import type { PolicyVerdict } from "../approval/Policy.ts"
 import { limitRequestSize } from "../approval/RequestSize.ts"
 import type { AssessedRequest } from "../approval/RunPolicy.ts"
 import { type BatchState, isoTime } from "./BatchState.ts"
 
-export const requestApproval = (batch: BatchState, key: string, requested: ApprovalRequest): void => {
+export const requestApproval = (
+  batch: BatchState,
+  asker: ApprovalAsker,
+  requested: ApprovalRequest
+): void => {
   const { approvals, approvalMs, policy, redaction } = batch.context
   const approvalId = mint<ApprovalId>("apr", batch.nowMs)
   const { isWhole, refusal, request } = limitRequestSize(requested)
@@ -19,7 +24,7 @@ export const requestApproval = (batch: BatchState, key: string, requested: Appro
     redacted
   )
   batch.approvalCost += costOf(requested, assessed)
-  approvals.add(approvalId, key, assessed)
+  approvals.add(approvalId, asker, assessed)
   const expiresAt = isoTime(batch.nowMs + approvalMs)
   batch.apply({ _tag: "ApprovalRequested", approvalId, request: assessed.shown, expiresAt })
   const verdict = withSizeLimit(policy.judge(assessed, isWhole), refusal)

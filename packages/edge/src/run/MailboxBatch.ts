@@ -10,6 +10,7 @@ import type { AdapterOutput, ProcessEnd } from "@corral/domain/run/RuntimeAdapte
 import { mint } from "@corral/service/Identifiers"
 import { Deferred, Effect } from "effect"
 import { applyDecision } from "./ApprovalDecisions.ts"
+import { requestApproval } from "./ApprovalRequests.ts"
 import { withNote } from "./AttachedFiles.ts"
 import { BatchState } from "./BatchState.ts"
 import { chargeBudget, dispatch } from "./OutputDispatch.ts"
@@ -68,6 +69,8 @@ export class MailboxBatch extends BatchState {
         return this.apply({ _tag: "Ended" })
       case "Announced":
         return this.apply({ _tag: "EventEmitted", event: message.event })
+      case "ConnectionRequested":
+        return this.#requestConnection(message)
       case "Spent":
         return chargeBudget(this, budget.reach(message.limit, message.used))
       case "Quiet":
@@ -107,6 +110,14 @@ export class MailboxBatch extends BatchState {
     reported.isOver = recorder.state.verdict !== undefined
     const shown: ProcessEnd = reported.isOver ? { ...end, stderr: "" } : redaction.value(end)
     Deferred.doneUnsafe(reply, Effect.succeed(shown))
+  }
+
+  /** A run that is ending opens no connections. */
+  #requestConnection({ reply, request }: RunMessageOf<"ConnectionRequested">): void {
+    const { isGone, recorder } = this.context
+    if (recorder.state.verdict !== undefined || isGone() || !this.hasRoom)
+      this.replies.push(Deferred.succeed(reply, undefined))
+    else requestApproval(this, { _tag: "Connection", reply }, request)
   }
 
   /** Output after the run's outcome does not change the outcome. */

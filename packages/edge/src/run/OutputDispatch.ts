@@ -13,7 +13,7 @@ export const dispatch = (batch: BatchState, outputs: ReadonlyArray<AdapterOutput
     if (output === undefined) return
     if (output._tag === "Approval") {
       if (!batch.canRequestApproval) return batch.context.backlog.hold(outputs, at)
-      requestApproval(batch, output.key, output.request)
+      requestApproval(batch, { _tag: "Runtime", key: output.key }, output.request)
     } else {
       dispatchOne(batch, output)
     }

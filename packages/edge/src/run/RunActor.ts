@@ -9,6 +9,7 @@
  *
  * Does not: restart. When the store fails, the actor ends the process and leaves the log's end to `StoppedRuns`.
  */
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { Conflict } from "@corral/domain/errors/Failures"
 import type { ApprovalId, MessageId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
@@ -42,6 +43,8 @@ export interface RunActor {
   readonly cancel: (reason: string, by: string) => void
   /** Writes an event of the Edge to the run's log, if the run is still live. */
   readonly announce: (event: AdapterEvent) => void
+  /** Requests the approval of a connection. `undefined` if none can be requested now. */
+  readonly requestConnection: (request: ApprovalRequest) => Effect.Effect<ApprovalAnswer | undefined, RunGone>
   readonly input: (
     text: string,
     messageId: MessageId | undefined,
@@ -60,11 +63,23 @@ export const makeRunActor = (options: RunActorOptions): RunActor => {
     run: () => options.recorder.run,
     continues: options.continues,
     decide: (approvalId, answer, decider) =>
-      request<DecideFailure>(session, (reply) => ({ _tag: "Decide", approvalId, answer, ...decider, reply })),
+      request<void, DecideFailure>(session, (reply) => ({
+        _tag: "Decide",
+        approvalId,
+        answer,
+        ...decider,
+        reply
+      })),
     cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
     announce: (event) => void post({ _tag: "Announced", event }),
+    requestConnection: (approval) =>
+      request<ApprovalAnswer | undefined>(session, (reply) => ({
+        _tag: "ConnectionRequested",
+        request: approval,
+        reply
+      })),
     input: (text, messageId, note = "") =>
-      request<Conflict>(session, (reply) => ({ _tag: "Input", text, messageId, note, reply })),
+      request<void, Conflict>(session, (reply) => ({ _tag: "Input", text, messageId, note, reply })),
     live: live(session).pipe(
       Effect.tapError((error) => Deferred.fail(ended, error)),
       Effect.andThen(Effect.suspend(() => Deferred.succeed(ended, options.recorder.run))),
@@ -75,15 +90,15 @@ export const makeRunActor = (options: RunActorOptions): RunActor => {
 }
 
 /** Posts a message and waits for its reply, or for the run's end. */
-const request = <E>(
+const request = <A, E = never>(
   { ended, post }: RunSession,
-  message: (reply: Deferred.Deferred<void, E>) => RunMessage
-): Effect.Effect<void, E | RunGone> =>
+  message: (reply: Deferred.Deferred<A, E>) => RunMessage
+): Effect.Effect<A, E | RunGone> =>
   Effect.gen(function* () {
-    const reply = yield* Deferred.make<void, E>()
+    const reply = yield* Deferred.make<A, E>()
     if (!post(message(reply))) return yield* new RunGone()
     const runEnded = Effect.exit(Deferred.await(ended)).pipe(Effect.andThen(Effect.fail(new RunGone())))
-    yield* Effect.raceFirst(Deferred.await(reply), runEnded)
+    return yield* Effect.raceFirst(Deferred.await(reply), runEnded)
   })
 
 const live = Effect.fnUntraced(function* (session: RunSession) {
@@ -164,7 +179,7 @@ const commit = Effect.fnUntraced(function* ({ artifacts, log, recorder }: RunAct
   recorder.committed(batch.run)
 })
 
-/** Waits for a decision and sends it to the runtime. An expired approval is a message like any other. */
+/** Waits for a decision and sends it to what asked. An expired approval is a message like any other. */
 const awaitDecision = Effect.fnUntraced(function* (
   { approvals, options: { protocol, times }, post }: RunSession,
   approval: OpenApproval,
@@ -173,8 +188,12 @@ const awaitDecision = Effect.fnUntraced(function* (
   const decided = yield* Effect.timeoutOption(Deferred.await(approval.answer), times.approval)
   if (decided._tag === "None") post({ _tag: "ApprovalExpired", approvalId: approval.id })
   const answer = decided._tag === "Some" ? decided.value : yield* Deferred.await(approval.answer)
-  const line = protocol.answer(approval.key, answer)
-  if (line !== undefined) write(line)
+  const { asker } = approval
+  if (asker._tag === "Connection") yield* Deferred.succeed(asker.reply, answer)
+  else {
+    const line = protocol.answer(asker.key, answer)
+    if (line !== undefined) write(line)
+  }
   approvals.remove(approval.id)
 })
 

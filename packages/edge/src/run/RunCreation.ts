@@ -21,6 +21,7 @@ import type { LiveRuns } from "./LiveRuns.ts"
 import { OutputRedaction } from "./OutputRedaction.ts"
 import { ProjectFiles } from "./ProjectFiles.ts"
 import { type AdmittedRun, admitRun, type RunAdmission } from "./RunAdmission.ts"
+import { networkUser } from "./ConnectionRequests.ts"
 import { makeRunActor, type RunActor } from "./RunActor.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import type { RunActorOptions } from "./RunSession.ts"
@@ -141,7 +142,10 @@ const actorOptions = (
                 mode: run.mode,
                 workspace: folder.root,
                 attachments: start.attachmentFolder,
-                folders: adapter.folders
+                folders: adapter.folders,
+                network: adapter.network,
+                grants: grants.configuredFor(run.workspace, agent.grants),
+                user: networkUser(live, run.id)
               },
               unconfined
             )

@@ -1,5 +1,5 @@
 /** Messages of a live run: everything that can happen to it. */
-import type { DecisionOrigin } from "@corral/domain/approval/Approval"
+import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/approval/Approval"
 import type {
   ApprovalAlreadyResolved,
   ApprovalExpired,
@@ -45,6 +45,12 @@ export type RunMessage =
   /** No process of the run is alive. `review`: what the Edge found in the workspace afterwards. */
   | { readonly _tag: "Swept"; readonly review: ReadonlyArray<RunMachineInput> }
   | { readonly _tag: "Announced"; readonly event: AdapterEvent }
+  /** A connection of a confined run needs a decision. `reply`: the answer; `undefined` if none can be requested now. */
+  | {
+      readonly _tag: "ConnectionRequested"
+      readonly request: ApprovalRequest
+      readonly reply: Deferred.Deferred<ApprovalAnswer | undefined>
+    }
   | { readonly _tag: "Spent"; readonly limit: keyof Budget; readonly used: number }
   | { readonly _tag: "ApprovalExpired"; readonly approvalId: ApprovalId }
   | {

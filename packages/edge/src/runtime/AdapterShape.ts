@@ -9,6 +9,7 @@ import { oneLine } from "@corral/domain/text/OneLine"
 import { isStorableText } from "@corral/domain/text/Text"
 import { Result, Schema, SchemaIssue } from "effect"
 import { isAbsolute } from "node:path"
+import { hostEntryOf } from "../network/HostEntry.ts"
 import { isLexicallyInside } from "../workspace/PathContainment.ts"
 
 const Callable = Schema.declare((value): value is (input: never) => unknown => typeof value === "function", {
@@ -46,6 +47,17 @@ const FoldersShape = Schema.Struct({
   )
 })
 
+const NetworkShape = Schema.Struct({
+  hosts: Schema.Array(
+    Schema.String.check(
+      Schema.makeFilter((text) => hostEntryOf(text) !== undefined, {
+        expected: "a host such as api.example.com"
+      })
+    )
+  ),
+  addressVariables: Schema.optional(Names)
+})
+
 const AdapterShape = Schema.Struct({
   id: Schema.String.check(
     Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/, {
@@ -74,6 +86,7 @@ const AdapterShape = Schema.Struct({
   passEnv: Schema.optional(Names),
   projectSettings: Schema.optional(ProjectSettingsShape),
   folders: Schema.optional(FoldersShape),
+  network: Schema.optional(NetworkShape),
   command: Callable,
   protocol: Callable
 })

@@ -3,11 +3,14 @@
  * outside of all of them. Starts the hostile program in it, confined as a run.
  */
 import type { RunMode } from "@corral/domain/run/Run"
-import { Effect, Layer } from "effect"
+import type { GrantRule } from "@corral/domain/approval/Grant"
+import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
+import { Effect, Exit, Layer, Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { createHash } from "node:crypto"
 import {
+  chownSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -17,12 +20,15 @@ import {
   realpathSync,
   writeFileSync
 } from "node:fs"
+import { rm } from "node:fs/promises"
 import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { Confinement } from "../../src/confinement/Confinement.ts"
+import { NetworkAccess } from "../../src/network/NetworkAccess.ts"
+import type { NetworkUser } from "../../src/network/RunNetwork.ts"
 import type { SubprocessSpec } from "../../src/process/Subprocess.ts"
 
 const PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -42,6 +48,19 @@ export interface OrdinaryUser {
   readonly gid: number
 }
 
+/** What a case adds to the network of its run. By default the run may reach nothing. */
+export interface CaseNetwork {
+  readonly declared?: RuntimeNetwork | undefined
+  readonly hosts?: ReadonlyArray<string> | undefined
+  readonly grants?: ReadonlyArray<GrantRule> | undefined
+  readonly user?: NetworkUser | undefined
+  readonly access?: NetworkAccess | undefined
+  /** For the hostile program. */
+  readonly targets?: Readonly<Record<string, unknown>> | undefined
+}
+
+const denying: NetworkUser = { ask: () => Effect.succeed("denied"), report: () => undefined }
+
 export class ConfinedCase {
   readonly folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-confined-"))
   readonly workspace = join(this.folder, "workspace")
@@ -51,9 +70,12 @@ export class ConfinedCase {
   readonly temporary = join(this.edge, "tmp", "run_a")
   private readonly server: Server = createServer()
   private readonly user: OrdinaryUser | undefined
+  private readonly network: CaseNetwork
+  private readonly scope = Scope.makeUnsafe()
 
-  constructor(user?: OrdinaryUser) {
+  constructor(user?: OrdinaryUser, network: CaseNetwork = {}) {
     this.user = user
+    this.network = network
     write(join(this.outside, "kept.txt"), "kept")
     write(join(this.home, ".ssh", "id_ed25519"), "secret")
     write(join(this.home, ".bashrc"), "")
@@ -72,15 +94,19 @@ export class ConfinedCase {
     await once(this.server, "listening")
   }
 
-  close(): void {
+  /** Ends the network of its runs. */
+  async close(): Promise<void> {
     this.server.close()
+    await Effect.runPromise(Scope.close(this.scope, Exit.void))
   }
 
   /** The command of a run in that mode. */
-  confined(mode: RunMode, file: string, args: ReadonlyArray<string>): Promise<SubprocessSpec> {
+  async confined(mode: RunMode, file: string, args: ReadonlyArray<string>): Promise<SubprocessSpec> {
+    const { access, declared, grants = [], hosts = [], user = denying } = this.network
     const config = makeEdgeConfig({
       home: this.edge,
       confinement: "required",
+      runHosts: hosts,
       environment: { PATH, HOME: this.home }
     })
     const env = { PATH, HOME: this.home, TMPDIR: this.temporary, HOSTILE: JSON.stringify(this.targets) }
@@ -90,17 +116,36 @@ export class ConfinedCase {
       const folders = { state, reads: [dirname(hostile), dirname(process.execPath)] }
       return { confinement, folders }
     })
-    return Effect.runPromise(
+    // A run has one network at a time.
+    await rm(this.networkFolder, { recursive: true, force: true })
+    this.#giveTo(process.getuid?.() ?? 0, process.getgid?.() ?? 0)
+    const spec = await Effect.runPromise(
       plan.pipe(
         Effect.flatMap(({ confinement, folders }) =>
           confinement.confine(
-            { mode, workspace: this.workspace, attachments: undefined, folders },
+            {
+              mode,
+              workspace: this.workspace,
+              attachments: undefined,
+              folders,
+              network: declared,
+              grants,
+              user
+            },
             { file, args, cwd: this.workspace, env, stdin: "ignore", temporary: this.temporary }
           )
         ),
-        Effect.provide(Layer.provide(Confinement.layer, Layer.succeed(EdgeConfig, config)))
+        Effect.provide(Layer.provide(Confinement.layer, Layer.succeed(EdgeConfig, config))),
+        access === undefined ? (effect) => effect : Effect.provideService(NetworkAccess, access),
+        Scope.provide(this.scope)
       )
     )
+    if (this.user !== undefined) {
+      const { gid, uid } = this.user
+      this.#giveTo(uid, gid)
+      spawnSync("chown", ["-R", `${uid}:${gid}`, this.networkFolder])
+    }
+    return spec
   }
 
   /** Results of the hostile program. */
@@ -119,7 +164,7 @@ export class ConfinedCase {
   contents(): ReadonlyArray<string> {
     const lines: Array<string> = []
     const visit = (path: string): void => {
-      if (path === this.temporary) return
+      if (path === this.temporary || path === this.networkFolder) return
       const stat = lstatSync(path)
       const name = path.slice(this.folder.length)
       const mode = (stat.mode & 0o7777).toString(8)
@@ -136,8 +181,18 @@ export class ConfinedCase {
     return lines
   }
 
+  /** The Edge of the test and the program of the run may have different users. */
+  #giveTo(uid: number, gid: number): void {
+    chownSync(dirname(this.temporary), uid, gid)
+  }
+
+  private get networkFolder(): string {
+    return `${this.temporary}.net`
+  }
+
   private get targets() {
     return {
+      ...this.network.targets,
       workspace: this.workspace,
       hostProcess: process.pid,
       outside: this.outside,

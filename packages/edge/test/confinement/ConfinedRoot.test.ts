@@ -17,6 +17,7 @@ const facts = (changes: Partial<ConfinedRootFacts> = {}): ConfinedRootFacts => (
   state: [{ path: "/home/u/.agent", executed: ["/home/u/.agent/hooks"] }],
   protected: ["/home/u/work/.vscode"],
   repository: [],
+  network: "/home/u/.corral/tmp/run_1.net",
   edgeFolder: "/home/u/.corral",
   edgeFiles: ["/home/u/.corral/edge.token"],
   ...changes

@@ -11,7 +11,10 @@ import { ConfinedCase } from "./ConfinedCase.ts"
 /** Runs a shell script until it prints `ready`, sends it a signal, and returns its output and its end. */
 const signalled = async (script: string, signal: NodeJS.Signals) => {
   const machine = new ConfinedCase()
-  onTestFinished(() => rmSync(machine.folder, { recursive: true, force: true }))
+  onTestFinished(async () => {
+    await machine.close()
+    rmSync(machine.folder, { recursive: true, force: true })
+  })
   const spec = await machine.confined("ask", "/bin/sh", ["-c", script])
   const ending = Promise.withResolvers<ProcessEnd>()
   let output = ""

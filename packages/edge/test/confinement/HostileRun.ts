@@ -1,8 +1,11 @@
-/** Asserts that the hostile program, in a mode and as a user, changes nothing beyond the mode. */
+/** Asserts that the hostile program, in a mode and as a user, changes and reaches nothing beyond the mode. */
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, onTestFinished } from "@effect/vitest"
-import { rmSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { ConfinedCase, type OrdinaryUser, type Results } from "./ConfinedCase.ts"
+import { HostileNetwork } from "./HostileNetwork.ts"
 
 const succeeded = (results: Results, kind: string): ReadonlyArray<string> =>
   Object.entries(results[kind] ?? {}).flatMap(([name, result]) => (result === "succeeded" ? [name] : []))
@@ -15,10 +18,17 @@ const EXPECTED = /^\/(workspace\/(new|file|root|removed)\.txt|workspace\/\.git\/
 const PROTECTED =
   /^\/(workspace\/\.git\/(config( |$)|hooks)|workspace\/\.vscode|home\/\.agent\/(hooks|settings))/
 
+/** Hosts that a run may ask for where it may ask. */
+const REQUESTABLE = ["model.test", "notmodel.test", "other.test"]
+
 const attack = async (mode: RunMode, user?: OrdinaryUser) => {
-  const machine = new ConfinedCase(user)
-  onTestFinished(() => {
-    machine.close()
+  const hosts = new HostileNetwork()
+  const sockets = mkdtempSync(join(tmpdir(), "corral-hostile-"))
+  const machine = new ConfinedCase(user, await hosts.open(sockets))
+  onTestFinished(async () => {
+    await machine.close()
+    hosts.close()
+    rmSync(sockets, { recursive: true, force: true })
     rmSync(machine.folder, { recursive: true, force: true })
   })
   await machine.open()
@@ -32,7 +42,7 @@ const attack = async (mode: RunMode, user?: OrdinaryUser) => {
     ...before.filter((line) => !after.has(line)),
     ...[...after].filter((line) => !earlier.has(line))
   ]
-  return { results, changed }
+  return { results, changed, hosts }
 }
 
 /** Users of this machine as whom an Edge may run. */
@@ -47,10 +57,13 @@ export const users: ReadonlyArray<readonly [string, OrdinaryUser | undefined]> =
 /** Runs it, and compares the machine before and after. */
 export const assertHeld = async (mode: RunMode, user?: OrdinaryUser): Promise<void> => {
   const isWritable = mode === "ask" || mode === "auto_edit"
-  const { changed, results } = await attack(mode, user)
-  for (const kind of ["outside", "unreadable", "rights", "protected", "executed"])
+  const { changed, hosts, results } = await attack(mode, user)
+  for (const kind of ["outside", "unreadable", "rights", "protected", "executed", "network"])
     assert.deepStrictEqual(succeeded(results, kind), [], kind)
   assert.deepStrictEqual(failed(results, "allowed"), {})
+  assert.deepStrictEqual(failed(results, "connections"), {})
+  assert.deepStrictEqual(hosts.reached, [])
+  assert.deepStrictEqual(new Set(hosts.requestedHosts), new Set(isWritable ? REQUESTABLE : []))
   if (isWritable) assert.deepStrictEqual(failed(results, "workspace"), {})
   else assert.deepStrictEqual(succeeded(results, "workspace"), [])
   const allowed = isWritable ? EXPECTED : /^\/home\/\.agent\//

@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
+import { allowedConnections, networkAttempts } from "./hostileNetwork.mjs"
 
 const { home, hostProcess, outside, secret, sibling, socket, temporary, token, workspace } = JSON.parse(
   process.env["HOSTILE"] ?? "{}"
@@ -204,6 +205,8 @@ export const attempts = {
     "git status": () => shell(`cd ${workspace} && git status`),
     "its own process": () => expect(fs.readdirSync("/proc").includes(String(process.pid)))
   },
+  network: networkAttempts,
+  connections: allowedConnections,
   /** State that a later run would execute. */
   executed: {
     "a hook of the agent": () => fs.writeFileSync(join(home, ".agent", "hooks", "start.sh"), "x"),

@@ -44,7 +44,7 @@ describe.skipIf(!canConfine)("confined runs", () => {
     assert.deepStrictEqual(await confinementOf(edge), {
       kind: "bubblewrap",
       setting: "required",
-      network: "open"
+      network: "closed"
     })
     const run = await edge.client.create("/say done", "ask")
     assert.deepStrictEqual(run.confinement, { kind: "bubblewrap" })

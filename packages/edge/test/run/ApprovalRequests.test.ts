@@ -46,7 +46,7 @@ const requested = (request: ApprovalRequest) => {
     },
     now
   )
-  requestApproval(batch, "1", request)
+  requestApproval(batch, { _tag: "Runtime", key: "1" }, request)
   const events = (recorder.take()?.events.lines ?? []).map((line) => JSON.parse(line))
   const event = events.find(({ type }) => type === "run.approval.requested")
   return { ...event, pending: recorder.state.pending }

@@ -1,0 +1,87 @@
+/**
+ * Bridge from a closed network to the sockets of its run: a shell that starts socat for each port, waits until all listen, and then runs the
+ * program. Pure.
+ *
+ * Guarantees: the program starts after the bridge, keeps its stdin, stdout and stderr, and its exit code or signal is reported as by a shell.
+ * The bridge ends with the program.
+ */
+
+/** Where a run sees the folder with its sockets. */
+export const NETWORK_FOLDER = "/run/corral"
+/** Port of the proxy in the run's network. Below the ports that the kernel assigns to clients. */
+export const PROXY_PORT = 17_843
+
+const PROXY = `http://127.0.0.1:${PROXY_PORT}`
+const NO_PROXY = "localhost,127.0.0.1,::1"
+
+/** Variables by which programs find the proxy. Node reads them from version 22.21 or 24.5 on, if the last one is set. */
+export const proxyVariables: Readonly<Record<string, string>> = {
+  HTTP_PROXY: PROXY,
+  HTTPS_PROXY: PROXY,
+  ALL_PROXY: PROXY,
+  NO_PROXY,
+  http_proxy: PROXY,
+  https_proxy: PROXY,
+  all_proxy: PROXY,
+  no_proxy: NO_PROXY,
+  NODE_USE_ENV_PROXY: "1"
+}
+
+/** A port in the run's network, and the name of its socket. */
+export interface BridgedPort {
+  readonly port: number
+  readonly socket: string
+}
+
+/** Processes of one bridge. More connections wait. */
+const MAX_CONNECTIONS = 128
+
+/**
+ * Arguments: socat, then for each port its number, its number in hexadecimal digits, and its socket, then `--` and the program. The shell
+ * stays until the program ends, so it handles the signals of their group, and is silent about how the program ended.
+ */
+const SCRIPT = `
+listens() { while read -r _ at _ state _; do case "$at $state" in *":$1 0A") return 0;; esac; done </proc/net/tcp; return 1; }
+bridge=$1; shift
+trap : HUP INT TERM
+started= awaited=
+while [ "$1" != -- ]; do
+  "$bridge" "TCP4-LISTEN:$1,bind=127.0.0.1,fork,reuseaddr,max-children=${MAX_CONNECTIONS}" "UNIX-CONNECT:${NETWORK_FOLDER}/$3" </dev/null >/dev/null 2>&1 &
+  started="$started $!" awaited="$awaited $2"; shift 3
+done
+shift
+tries=0
+for port in $awaited; do
+  until listens "$port"; do
+    tries=$((tries + 1))
+    [ $tries -gt 1200 ] && { echo "the bridge to the network did not start" >&2; exit 1; }
+    [ $tries -gt 200 ] && sleep 0.01
+  done
+done
+exec 3>&2 2>/dev/null
+"$@" 2>&3 3>&-
+code=$?
+kill -9 $started
+exit $code
+`
+
+const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0")
+
+/** The program with its bridge. */
+export const bridgedCommand = (
+  bridge: string,
+  ports: ReadonlyArray<BridgedPort>,
+  { args, file }: { readonly file: string; readonly args: ReadonlyArray<string> }
+): { readonly file: string; readonly args: ReadonlyArray<string> } => ({
+  file: "/bin/sh",
+  args: [
+    "-c",
+    SCRIPT,
+    "corral-network",
+    bridge,
+    ...ports.flatMap(({ port, socket }) => [String(port), hex(port), socket]),
+    "--",
+    file,
+    ...args
+  ]
+})

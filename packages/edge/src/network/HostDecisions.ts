@@ -1,0 +1,89 @@
+/**
+ * Decisions about the hosts of one confined run.
+ *
+ * Guarantees: the user is asked once per host and port. The question stays open when the client disconnects, and the next attempt uses its
+ * answer. A flood of hosts is refused.
+ */
+import { Deferred, Effect, type Scope } from "effect"
+import { judgeHost, type NetworkRules, type Reach } from "./NetworkDecision.ts"
+import type { RefusalReason } from "./NetworkRefusal.ts"
+import { type NetworkTarget, showTarget } from "./NetworkTarget.ts"
+
+/** `unavailable`: the user cannot be asked now. */
+export type HostAnswer = "allowed" | "denied" | "unavailable"
+
+export type HostPermission =
+  | { readonly _tag: "Allowed"; readonly reach: Reach }
+  | { readonly _tag: "Refused"; readonly reason: RefusalReason }
+
+/** Open questions of one run. */
+const MAX_OPEN = 8
+/** Hosts of one run that a user is asked about. */
+const MAX_ASKED = 256
+/** How long a connection waits for a decision. Clients give up after a few minutes. */
+const WAIT = "2 minutes"
+
+const refused = (reason: RefusalReason): HostPermission => ({ _tag: "Refused", reason })
+
+const permissions: Readonly<Record<HostAnswer, HostPermission>> = {
+  allowed: { _tag: "Allowed", reach: "public" },
+  denied: refused("denied"),
+  unavailable: refused("too_many")
+}
+
+export class HostDecisions {
+  readonly #rules: NetworkRules
+  readonly #ask: (target: NetworkTarget) => Effect.Effect<HostAnswer>
+  readonly #scope: Scope.Scope
+  readonly #answers = new Map<string, Deferred.Deferred<HostAnswer>>()
+  #open = 0
+
+  /** `ask` requests the approval of a user, until `scope` closes. */
+  constructor(
+    rules: NetworkRules,
+    ask: (target: NetworkTarget) => Effect.Effect<HostAnswer>,
+    scope: Scope.Scope
+  ) {
+    this.#rules = rules
+    this.#ask = ask
+    this.#scope = scope
+  }
+
+  permissionFor(target: NetworkTarget): Effect.Effect<HostPermission> {
+    return Effect.suspend(() => {
+      const verdict = judgeHost(this.#rules, target)
+      if (verdict._tag === "Allow") return Effect.succeed({ _tag: "Allowed" as const, reach: verdict.reach })
+      if (verdict._tag === "Refuse") return Effect.succeed(refused(verdict.reason))
+      return this.#decided(target)
+    })
+  }
+
+  #decided(target: NetworkTarget): Effect.Effect<HostPermission> {
+    const pending = this.#answers.get(showTarget(target))
+    if (pending !== undefined) return awaitAnswer(pending)
+    if (this.#open >= MAX_OPEN || this.#answers.size >= MAX_ASKED) return Effect.succeed(refused("too_many"))
+    return Effect.flatMap(this.#request(target), awaitAnswer)
+  }
+
+  /** Asks the user, independently of the connection. */
+  #request(target: NetworkTarget): Effect.Effect<Deferred.Deferred<HostAnswer>> {
+    const key = showTarget(target)
+    const answer = Deferred.makeUnsafe<HostAnswer>()
+    this.#answers.set(key, answer)
+    this.#open++
+    return this.#ask(target).pipe(
+      Effect.tap((received) => {
+        this.#open--
+        if (received === "unavailable") this.#answers.delete(key)
+        return Deferred.succeed(answer, received)
+      }),
+      Effect.forkIn(this.#scope),
+      Effect.as(answer)
+    )
+  }
+}
+
+const awaitAnswer = (answer: Deferred.Deferred<HostAnswer>): Effect.Effect<HostPermission> =>
+  Effect.timeoutOption(Deferred.await(answer), WAIT).pipe(
+    Effect.map((received) => (received._tag === "None" ? refused("undecided") : permissions[received.value]))
+  )
