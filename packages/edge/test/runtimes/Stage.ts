@@ -65,6 +65,8 @@ export class Stage {
       ...program.settle({ home, models: models.url, key }),
       ...noNetwork,
       HOME: home,
+      // Some runtimes have the address of their model service in a file. A confined run reaches what the owner lists.
+      CORRAL_EDGE_RUN_HOSTS: new URL(models.url).host,
       PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":")
     }
     const stage = new Stage(models, home, agentId, { env, grants })
@@ -167,12 +169,19 @@ export class Stage {
       decided.add(approvalOf(next))
       // The log's schema is judged when the run has ended.
       const request = next.payload["request"] as ApprovalRequest
-      const answer = await this.edge.client.decide(runId, approvalOf(next), decision(request))
+      const answer = await this.edge.client.decide(
+        runId,
+        approvalOf(next),
+        isConnection(request) ? "deny" : decision(request)
+      )
       // In modes that change nothing, and for what a mode allows, the Edge has decided already.
       if (codeOf(answer) !== "approval_already_resolved") assert.strictEqual(answer.status, 200, answer.text)
     }
   }
 }
 
+/** A connection of a confined run, such as one for an update, and not an action of the agent. */
+const isConnection = ({ action, tool }: ApprovalRequest): boolean =>
+  action === "network" && tool === undefined
 const isQuestion = ({ type }: Envelope): boolean => type === "run.approval.requested"
 const approvalOf = ({ payload }: Envelope): string => String(payload["approvalId"])
