@@ -73,6 +73,11 @@ export const eventExamples: EventExamples = {
     sentence: "All changes of the run in the workspace.",
     payload: { files: 1, additions: 5, deletions: 0 }
   },
+  "run.protected.changed": {
+    sentence:
+      "In a confined run, files changed that other programs run or obey, and no approval names them. At most 20 are listed.",
+    payload: { count: 1, files: [{ path: "package.json", change: "modified" }] }
+  },
   "run.patch.proposed": {
     sentence: "A change of one file as a unified diff.",
     payload: { path: "NOTES.md", patch: "@@ -0,0 +1 @@\n+# Notes\n", callId: "t2" }

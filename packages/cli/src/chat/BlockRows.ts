@@ -6,6 +6,7 @@
 import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
 import type { ApprovalBlock, EndBlock, FileBlock, RunBlock, ToolBlock } from "@corral/domain/run/RunBlock"
 import { approvalLines, VALUE_INDENT } from "../run/ApprovalBlock.ts"
+import { protectedLine } from "../run/ProtectedLine.ts"
 import { resolutionLine } from "../run/ResolutionLine.ts"
 import { retryLine } from "../run/RetryLine.ts"
 import { fitColumns } from "../terminal/FitColumns.ts"
@@ -148,6 +149,8 @@ export const blockRows = (block: RunBlock, context: RowContext): Rows => {
       return oneRow(`  preview ${escapeLine(block.title)}`, columns)
     case "warning":
       return block.isRepeated ? [] : warningRow(escapeLine(block.message), columns)
+    case "protected":
+      return warningRow(protectedLine(block.changes), columns)
     case "retry":
       return warningRow(retryLine(block.retry), columns)
     case "start": {

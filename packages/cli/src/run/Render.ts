@@ -14,6 +14,7 @@ import { withoutTrailing } from "@corral/domain/text/Trailing"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import type { TailedEvent } from "./EventTail.ts"
 import { makePaint, type Paint } from "../terminal/Paint.ts"
+import { protectedLine } from "./ProtectedLine.ts"
 import { resolutionLine } from "./ResolutionLine.ts"
 import { retryLine } from "./RetryLine.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
@@ -86,6 +87,7 @@ export class Renderer {
       ),
     "run.diff.ready": (to, { payload: { additions, deletions, files } }) =>
       to.#line(`  ${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`),
+    "run.protected.changed": (to, { payload }) => to.#warning(protectedLine(payload)),
     // Shown by the approval.
     "run.patch.proposed": () => "",
     "run.artifact.ready": (to, { payload: { name, size } }) =>

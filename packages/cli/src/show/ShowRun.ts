@@ -2,6 +2,7 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { confinementText } from "@corral/domain/run/ConfinementText"
 import type { Run } from "@corral/domain/run/Run"
+import { protectedLine } from "../run/ProtectedLine.ts"
 import { MarkdownRows } from "../chat/MarkdownRows.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { type Row, wrapIndented } from "../terminal/WrapText.ts"
@@ -40,6 +41,7 @@ export const runDetails = (run: Run | HubRun, columns: number, invocation: strin
     mode,
     model,
     pendingApprovals,
+    protectedChanges,
     resultText,
     sessionId
   } = run
@@ -58,6 +60,7 @@ export const runDetails = (run: Run | HubRun, columns: number, invocation: strin
     ...detail("started", createdAt, columns),
     ...detail("ended", endedAt, columns),
     ...detail("failure", failure, columns),
+    ...detail("warning", protectedChanges && protectedLine(protectedChanges), columns),
     ...pendingApprovals.flatMap((approval) =>
       detail("decision", `${invocation} approvals allow ${approval}`, columns)
     ),

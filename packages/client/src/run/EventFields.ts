@@ -85,6 +85,14 @@ const eventFields = {
     callId: optionalText
   },
   "run.diff.ready": { files: number, additions: number, deletions: number },
+  "run.protected.changed": {
+    count: number,
+    files: (of) =>
+      Array.isArray(of) &&
+      of.every(
+        (file) => text(field(file, "path")) && oneOf("created", "modified", "deleted")(field(file, "change"))
+      )
+  },
   "run.patch.proposed": { path: text, patch: text, callId: optionalText },
   "run.artifact.ready": { artifactId: text, name: text, mediaType: text, size: number },
   "run.preview.ready": { previewId: text, title: text, expiresAt: optionalText },

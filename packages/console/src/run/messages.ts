@@ -53,6 +53,10 @@ export const runMessages = bilingual(
     approval: "Approval",
     toApproval: "View approval",
     warning: "Warning",
+    protectedChanged: "Changed without an approval that names it:",
+    moreChanges: (n: number) => `and ${count(n)} more.`,
+    reviewProtected: "Other programs run or obey such files. Review them.",
+    protectedUnread: "Some protected names were not compared: the workspace has too many files.",
     retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
       if (silentMs !== undefined) return `No output for ${seconds(silentMs)} s.`
       const of = maxAttempts === undefined ? "" : ` of ${maxAttempts}`
@@ -117,6 +121,10 @@ export const runMessages = bilingual(
     approval: "审批",
     toApproval: "查看审批",
     warning: "警告",
+    protectedChanged: "未经指明该文件的审批而更改：",
+    moreChanges: (n: number) => `以及另外 ${count(n)} 项。`,
+    reviewProtected: "其他程序会运行或遵循这类文件，请检查。",
+    protectedUnread: "工作区文件过多，部分受保护的名称未能比较。",
     retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
       if (silentMs !== undefined) return `已有 ${seconds(silentMs)} 秒没有输出。`
       const of = maxAttempts === undefined ? "" : `，共 ${maxAttempts} 次`

@@ -1,5 +1,5 @@
 /** A block of the work that is not an action: a text, a file for the reader, a note of the runtime. The table has a view for each kind. */
-import { memo, type ReactNode } from "react"
+import { Fragment, memo, type ReactNode } from "react"
 import { visibleLine } from "../markdown/visible.ts"
 import { ArtifactLink } from "../review/ArtifactLink.tsx"
 import { MessageView } from "../run/MessageView.tsx"
@@ -58,6 +58,24 @@ const views: {
         <strong>{messages.warning}</strong> {visibleLine(block.message, 2_000)}
       </p>
     ),
+  protected: ({ block: { changes }, messages }) => (
+    <p className="line warning">
+      {changes.count > 0 && (
+        <>
+          <strong>{messages.protectedChanged}</strong>{" "}
+          {changes.files.map(({ change, path }) => (
+            <Fragment key={path}>
+              <code>{visibleLine(path, 400)}</code> ({messages.fileChanges[change]}){" "}
+            </Fragment>
+          ))}
+          {changes.count > changes.files.length &&
+            `${messages.moreChanges(changes.count - changes.files.length)} `}
+          {messages.reviewProtected}{" "}
+        </>
+      )}
+      {changes.incomplete === true && messages.protectedUnread}
+    </p>
+  ),
   retry: ({ block, messages }) => (
     <p className="line quiet">
       {messages.retrying(block.retry)}

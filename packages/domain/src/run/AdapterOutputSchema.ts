@@ -14,6 +14,7 @@ import type { AdapterOutput } from "./RuntimeAdapter.ts"
 const isReserved = (type: EventType): boolean =>
   isTerminalType(type) ||
   type === "run.created" ||
+  type === "run.protected.changed" ||
   type.startsWith("run.approval.") ||
   /^(?:integration|identity)\./.test(type)
 

@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { RunConfinement } from "./Confinement.ts"
+import { ProtectedChanges } from "./ProtectedChange.ts"
 import { AgentId, ApprovalId, RunId, SessionId, WorkspaceId } from "../identity/Ids.ts"
 
 /** State of a run at an Edge. A Hub adds `queued`: no Edge has the run yet. */
@@ -120,6 +121,8 @@ export const Run = Schema.Struct({
   /** Final text of a completed run, truncated to 64 KiB. */
   resultText: Schema.optionalKey(Schema.String),
   error: Schema.optionalKey(RunFailure),
+  /** Changes of protected names that no approval names, so far. Absent if there are none, and for runs that are not confined. */
+  protectedChanges: Schema.optionalKey(ProtectedChanges),
   createdAt: Schema.String,
   updatedAt: Schema.String,
   endedAt: Schema.optionalKey(Schema.String)

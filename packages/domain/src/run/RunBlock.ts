@@ -5,6 +5,7 @@
  */
 import type { ApprovalRequest, ApprovalState } from "../approval/Approval.ts"
 import type { BoundedText } from "./BoundedText.ts"
+import type { ProtectedChanges } from "./ProtectedChange.ts"
 import type { ProjectSettingsReport } from "./ProjectSettings.ts"
 import type { ApprovalResolution } from "./Resolution.ts"
 import type { RunFailure, Usage } from "./Run.ts"
@@ -104,6 +105,12 @@ export interface WarningBlock extends BlockStart {
   readonly isRepeated: boolean
 }
 
+/** Changes of protected names that no approval names. */
+export interface ProtectedBlock extends BlockStart {
+  readonly kind: "protected"
+  readonly changes: ProtectedChanges
+}
+
 /** A retried model call, or silence of the runtime. Further retries in a row replace the block. */
 export interface RetryBlock extends BlockStart {
   readonly kind: "retry"
@@ -145,6 +152,7 @@ export type RunBlock =
   | PreviewBlock
   | ApprovalBlock
   | WarningBlock
+  | ProtectedBlock
   | RetryBlock
   | StartBlock
   | EndBlock

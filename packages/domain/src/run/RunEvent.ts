@@ -18,6 +18,7 @@ import {
 } from "../identity/Ids.ts"
 import { RunConfinement } from "./Confinement.ts"
 import { ProjectSettingsReport } from "./ProjectSettings.ts"
+import { protectedChangesFields } from "./ProtectedChange.ts"
 import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
 import { WorktreeStart } from "./Worktree.ts"
 
@@ -109,6 +110,8 @@ export const payloads = {
     patch: optionalText,
     ...cut
   },
+  /** Changes of files that other programs run or obey, in a confined run, which no approval names. */
+  "run.protected.changed": protectedChangesFields,
   "run.patch.proposed": { path, patch: text, ...cut, callId: optionalText },
   "run.artifact.ready": {
     artifactId: ArtifactId,

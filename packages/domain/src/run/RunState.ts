@@ -6,6 +6,7 @@
  */
 import type { ApprovalId, RunId } from "../identity/Ids.ts"
 import type { RunConfinement } from "./Confinement.ts"
+import { addProtectedChanges, type ProtectedChanges } from "./ProtectedChange.ts"
 import type { Rejection } from "./Rejection.ts"
 import type { RunFailure, RunStatus, Usage } from "./Run.ts"
 import { isTerminal } from "./RunEnd.ts"
@@ -36,6 +37,7 @@ export interface RunState {
   /** The run whose worktree the run works in. */
   readonly worktree?: RunId | undefined
   readonly confinement?: RunConfinement | undefined
+  readonly protectedChanges?: ProtectedChanges | undefined
   /** From the terminal event. */
   readonly usage?: Usage | undefined
   /** So far, as the runtime reports while it runs. */
@@ -53,6 +55,7 @@ export interface RunSummary {
   readonly error?: RunFailure
   readonly worktree?: RunId
   readonly confinement?: RunConfinement
+  readonly protectedChanges?: ProtectedChanges
   /** ISO 8601. Set by the store: the state has no times. */
   readonly endedAt?: string
 }
@@ -61,6 +64,7 @@ export const runSummaryOf = ({
   confinement,
   error,
   model,
+  protectedChanges,
   resultText,
   runtimeSessionId,
   usage,
@@ -72,7 +76,8 @@ export const runSummaryOf = ({
   ...(resultText === undefined ? {} : { resultText }),
   ...(error === undefined ? {} : { error }),
   ...(worktree === undefined ? {} : { worktree }),
-  ...(confinement === undefined ? {} : { confinement })
+  ...(confinement === undefined ? {} : { confinement }),
+  ...(protectedChanges === undefined ? {} : { protectedChanges })
 })
 
 export type ResolutionState = PayloadOf<"run.approval.resolved">["state"]
@@ -187,6 +192,11 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
       return requestApproval(state, event.payload)
     case "run.approval.resolved":
       return resolveApproval(state, event.payload)
+    case "run.protected.changed":
+      return accepted({
+        ...state,
+        protectedChanges: addProtectedChanges(state.protectedChanges, event.payload)
+      })
     case "run.completed":
     case "run.failed":
     case "run.cancelled":

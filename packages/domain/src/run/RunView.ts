@@ -117,6 +117,11 @@ export class RunView {
       const { additions, deletions, files } = event.payload
       view.list.push({ kind: "diff", ...startOf(event), files, additions, deletions })
     },
+    "run.protected.changed": (view, event) => {
+      const { count, files, incomplete } = event.payload
+      const changes = { count, files, ...(incomplete === true ? { incomplete } : {}) }
+      view.list.push({ kind: "protected", ...startOf(event), changes })
+    },
     "run.patch.proposed": (view, event) => {
       const { callId, patch, path, totalBytes } = event.payload
       view.list.push({

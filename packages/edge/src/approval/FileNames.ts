@@ -34,13 +34,19 @@ export const dataFolders = named(
 export const dataFoldersBelow = named("data locale lang messages mocks recordings cassettes")
 export const dataFolderParents = named("test tests spec specs __tests__ src public static")
 
-/** Folders whose files other programs run: installed packages, and what builds, hooks and CI start. */
-export const runFolders = named(
+/** Folders of installed and copied packages. */
+export const packageFolders = named(
   "node_modules bower_components jspm_packages vendor venv virtualenv site-packages dist-packages __pycache__ pods carthage elm-stuff deps " +
-    "requirements scripts script ci githooks git-hooks git_hooks buildsrc build-logic third_party third-party thirdparty husky fastlane " +
-    "renv packrat magefiles tuist site_scons build-scripts build_scripts ci-scripts ci_scripts eslint-local-rules eslint-rules __mocks__ " +
-    "_plugins"
+    "third_party third-party thirdparty renv packrat"
 )
+/** Folders whose files other programs run: packages, and what builds, hooks and CI start. */
+export const runFolders: ReadonlySet<string> = new Set([
+  ...packageFolders,
+  ...named(
+    "requirements scripts script ci githooks git-hooks git_hooks buildsrc build-logic husky fastlane magefiles tuist site_scons " +
+      "build-scripts build_scripts ci-scripts ci_scripts eslint-local-rules eslint-rules __mocks__ _plugins"
+  )
+])
 /** Folders whose files other programs run, but ordinary in a source folder: `src/actions`. */
 export const runFoldersOfProject = named(
   "hooks actions library external env config initializers turbo skills module_utils gulp grunt webpack alembic _ext _extensions _modules " +

@@ -119,6 +119,19 @@ const answerForType = (type: string, folders: Folders): EditAnswer => {
     : unusual("Tools read settings in this format. It is data only in a folder for data.", true)
 }
 
+/** Why another program runs or obeys a file, by its names. `name`: the last one. `folded`: all names as file systems compare them. */
+export const loadedReason = (name: string, folded: ReadonlyArray<string>): string | undefined => {
+  const last = folded.at(-1) ?? ""
+  const folders = folded.slice(0, -1)
+  if (folded.some((each) => each.startsWith(".")))
+    return "Names that begin with a dot belong to tools: settings, hooks and commands."
+  if (isRun(folders, typeOf(last))) return "Other programs run the files of this folder."
+  if (isInstruction(name, last, folders)) return "Agents read it as instructions."
+  if (isLookedUp(last, folders))
+    return "A build, a package manager, a test runner or an editor runs or obeys it."
+  return undefined
+}
+
 const answerForName = (target: InsideTarget): EditAnswer => {
   const names = target.path.split("/")
   if (names.some((name) => name.length > MAX_NAME)) return unusual("Its name is too long to be judged.")
@@ -126,12 +139,8 @@ const answerForName = (target: InsideTarget): EditAnswer => {
   const [name = "", last = ""] = [names.at(-1), folded.at(-1)]
   const folders = folded.slice(0, -1)
   const type = typeOf(last)
-  if (folded.some((each) => each.startsWith(".")))
-    return delicate("Names that begin with a dot belong to tools: settings, hooks and commands.")
-  if (isRun(folders, type)) return delicate("Other programs run the files of this folder.")
-  if (isInstruction(name, last, folders)) return delicate("Agents read it as instructions.")
-  if (isLookedUp(last, folders))
-    return delicate("A build, a package manager, a test runner or an editor runs or obeys it.")
+  const reason = loadedReason(name, folded)
+  if (reason !== undefined) return delicate(reason)
   if (!names.every(isPlainName)) return unusual("File systems or tools read its name in different ways.")
   if (scriptTypes.has(type) && target.isAtTop)
     return unusual("Tools look for files by name where a project or a package begins.", true)

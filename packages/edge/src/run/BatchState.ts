@@ -47,6 +47,8 @@ export class BatchState {
   command: SubprocessSpec | undefined
   /** The process is gone and its output is processed. */
   isProcessGone = false
+  /** Whether a tool call ended. */
+  hasToolResult = false
   /** Cost of the approval requests so far. */
   approvalCost = 0
 

@@ -50,6 +50,7 @@ const dispatchOne = (
 
 /** The changes of a run are reported once, at its end: the Edge's own measurement replaces what the runtime reported. */
 const applyEvent = (batch: BatchState, event: AdapterEvent): void => {
+  if (event.type === "run.tool.result") batch.hasToolResult = true
   if (event.type === "run.diff.ready") batch.context.reported.diff = event
   else batch.apply({ _tag: "EventEmitted", event })
 }

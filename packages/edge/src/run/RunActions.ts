@@ -1,4 +1,6 @@
 /** Actions of a run's actor, performed after earlier events are durable: answers approvals, ends the process. */
+import type { ApprovalId } from "@corral/domain/identity/Ids"
+import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, Fiber, type Scope } from "effect"
 import * as Ladder from "../process/Termination.ts"
 import type { RunAction } from "./RunRecorder.ts"
@@ -10,7 +12,7 @@ export const performAction = (
 ): Effect.Effect<unknown, never, Scope.Scope> => {
   switch (action._tag) {
     case "Answer":
-      return session.approvals.answer(action.approvalId, action.answer)
+      return answer(session, action.approvalId, action.answer)
     case "Leave":
       return leave(session)
     case "Stop":
@@ -19,6 +21,17 @@ export const performAction = (
       return Effect.void
   }
 }
+
+const answer = (
+  { approvals, options: { protection } }: RunSession,
+  id: ApprovalId,
+  decision: ApprovalAnswer
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const assessed = approvals.get(id)?.assessed
+    if (assessed !== undefined) protection?.approved.allow(assessed.request, decision)
+    return approvals.answer(id, decision)
+  })
 
 /** The turn is over: the process is asked to leave by itself. */
 const leave = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> => {

@@ -106,6 +106,9 @@ const live = Effect.fnUntraced(function* (session: RunSession) {
   const clock = yield* Clock.Clock
   session.preparing = yield* Effect.forkScoped(prepare(session))
   yield* postLater(session, options.times.cap, { _tag: "TimedOut", kind: "cap", afterMs: options.times.cap })
+  const { protection } = options
+  if (protection !== undefined)
+    yield* Effect.forkScoped(protection.follow((event) => void session.post({ _tag: "Announced", event })))
   const context = batchContext(session)
   const processMessages = (messages: ReadonlyArray<RunMessage>) =>
     processBatch(session, new MailboxBatch(context, clock.currentTimeMillisUnsafe()), messages)
@@ -167,6 +170,7 @@ const processBatch = Effect.fnUntraced(function* (
   for (const action of batch.actions) yield* performAction(session, action)
   for (const reply of batch.replies) yield* reply
   if (batch.isUnfinished) session.resumeLater()
+  if (batch.hasToolResult) options.protection?.callEnded()
   yield* adjustClocks(session)
   if (batch.isProcessGone) yield* finish(session)
 })

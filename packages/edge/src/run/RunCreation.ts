@@ -11,6 +11,8 @@ import type { TraceSpan, Traces } from "@corral/service/telemetry/Traces"
 import { type Clock, Effect, type Scope } from "effect"
 import type { Grants } from "../approval/Grants.ts"
 import type { TurnAttachments } from "../attachment/Attachments.ts"
+import { canWrite } from "../confinement/ConfinedRoot.ts"
+import { ProtectedWatch } from "../confinement/ProtectedWatch.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { Containment } from "../process/Containment.ts"
 import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
@@ -103,6 +105,7 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
 const actorOptions = (
   {
     artifacts,
+    clock,
     config,
     confinement,
     containment,
@@ -122,6 +125,8 @@ const actorOptions = (
   const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath }
   const command = { ...admitted.command, group: containment.groupOf(edgeId, run.id) }
   const mark = { [RUN_MARK]: run.id, [EDGE_MARK]: edgeId }
+  const isConfined = run.confinement !== undefined && run.confinement.kind !== "none"
+  const protection = isConfined && canWrite(run.mode) ? new ProtectedWatch(folder.root, clock) : undefined
   return {
     recorder,
     protocol,
@@ -135,9 +140,8 @@ const actorOptions = (
           )
       ),
       Effect.flatMap((unconfined) =>
-        run.confinement === undefined || run.confinement.kind === "none"
-          ? Effect.succeed(unconfined)
-          : confinement.confine(
+        isConfined
+          ? confinement.confine(
               {
                 mode: run.mode,
                 workspace: folder.root,
@@ -149,10 +153,15 @@ const actorOptions = (
               },
               unconfined
             )
+          : Effect.succeed(unconfined)
       )
     ),
-    snapshot: snapshots.before(run.id, folder.root),
-    review: reviewRunChanges(snapshots, folder),
+    snapshot: Effect.all([snapshots.before(run.id, folder.root), protection?.start ?? Effect.void], {
+      concurrency: 2,
+      discard: true
+    }),
+    review: reviewRunChanges(snapshots, folder, protection),
+    protection,
     policy: grants.forRun(run, folder.root, agent.grants, start.attachmentFolder),
     root: folder.root,
     redaction: new OutputRedaction(secretsOf(command.env)),

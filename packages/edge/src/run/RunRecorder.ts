@@ -249,7 +249,17 @@ export class RunRecorder {
   }
 
   private snapshot(): Run {
-    const { status, pending, used, usage = used, resultText, error, runtimeSessionId, model } = this.state
+    const {
+      status,
+      pending,
+      used,
+      usage = used,
+      resultText,
+      error,
+      runtimeSessionId,
+      model,
+      protectedChanges
+    } = this.state
     return {
       ...this.run,
       state: status ?? "created",
@@ -261,6 +271,7 @@ export class RunRecorder {
       ...(usage === undefined ? {} : { usage }),
       ...(resultText === undefined ? {} : { resultText: cutText(resultText, RESULT_TEXT) }),
       ...(error === undefined ? {} : { error }),
+      ...(protectedChanges === undefined ? {} : { protectedChanges }),
       ...(this.terminal ? { endedAt: this.now } : {})
     }
   }

@@ -6,6 +6,7 @@ import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
 import { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
+import type { ProtectedWatch } from "../confinement/ProtectedWatch.ts"
 import type { Artifacts } from "../artifact/Artifacts.ts"
 import type { RunTimes } from "../config/RunTimes.ts"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
@@ -30,6 +31,8 @@ export interface RunActorOptions {
   /** Inputs about changes in the workspace. Runs when no process of the run is alive, before its last event. */
   readonly review: Effect.Effect<ReadonlyArray<RunMachineInput>>
   readonly policy: RunPolicy
+  /** Watch over protected names; only of a confined run that may change files. */
+  readonly protection: ProtectedWatch | undefined
   /** Real path of the folder that the run works in. */
   readonly root: string
   readonly edgeId: string

@@ -10,6 +10,7 @@ import type { RunFailure, RunMode } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import { Effect } from "effect"
+import type { ProtectedWatch } from "../confinement/ProtectedWatch.ts"
 import type { Snapshots } from "../workspace/Snapshots.ts"
 
 export interface RunWorkspace {
@@ -30,10 +31,11 @@ export const markRunStart = (
 /** Inputs of the run machine about the folder, before the run ends. */
 export const reviewRunChanges = Effect.fnUntraced(function* (
   snapshots: Snapshots["Service"],
-  { mode, root, runId }: RunWorkspace
+  { mode, root, runId }: RunWorkspace,
+  protection?: Pick<ProtectedWatch, "review">
 ): Effect.fn.Return<ReadonlyArray<RunMachineInput>> {
   const diff = yield* snapshots.after(runId, root)
-  const found: Array<RunMachineInput> = []
+  const found: Array<RunMachineInput> = protection === undefined ? [] : [...(yield* protection.review)]
   if (diff !== undefined && diff.files > 0)
     found.push({ _tag: "EventEmitted", event: draft("run.diff.ready", diff) })
   if (mayChange(mode)) return found

@@ -94,6 +94,7 @@ const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
     ...progress,
     diff: { files, additions, deletions }
   }),
+  "run.protected.changed": ignore,
   "run.patch.proposed": ignore,
   "run.artifact.ready": ignore,
   "run.preview.ready": ignore,

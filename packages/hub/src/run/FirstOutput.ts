@@ -13,6 +13,7 @@ const silent: ReadonlySet<string> = new Set([
   "run.started",
   "run.failed",
   "run.diff.ready",
+  "run.protected.changed",
   "runtime.unavailable",
   "runtime.retrying",
   "runtime.timeout",

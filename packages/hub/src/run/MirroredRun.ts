@@ -45,6 +45,7 @@ const changes = {
   "run.file.read": "nothing",
   "run.file.changed": "nothing",
   "run.diff.ready": "nothing",
+  "run.protected.changed": "run",
   "run.patch.proposed": "nothing",
   "run.artifact.ready": "nothing",
   "run.preview.ready": "nothing",

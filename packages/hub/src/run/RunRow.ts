@@ -24,6 +24,7 @@ const Summary = Schema.Struct(
     "error",
     "worktree",
     "confinement",
+    "protectedChanges",
     "endedAt"
   ])
 )

@@ -1,0 +1,124 @@
+/**
+ * Watch over the protected names of one confined run: recorded before the agent receives its prompt, compared after its tool calls and at its
+ * end. A change that no approval names is reported once.
+ *
+ * Guarantees: comparisons take at most a tenth of the time of the run, except the last one, which always takes place.
+ * Does not: prevent a change, or tell which program made it.
+ */
+import {
+  MAX_LISTED_CHANGES,
+  type ProtectedChange,
+  type ProtectedChanges
+} from "@corral/domain/run/ProtectedChange"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
+import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
+import { Clock, Effect, Latch, Semaphore } from "effect"
+import { workspacePathsAt } from "../approval/PathTarget.ts"
+import { ApprovedFiles } from "./ApprovedFiles.ts"
+import { changesBetween, uncovered } from "./ProtectedComparison.ts"
+import { type ProtectedScan, ProtectedTree } from "./ProtectedTree.ts"
+
+/** Steps of a scan before other work of the Edge. */
+const STEPS = 8
+/** After a comparison, the next one waits this many times as long as it took. */
+const PAUSE = 9
+/** Characters of a path that are reported. */
+const MAX_PATH = 1_000
+
+const shortened = ({ change, path }: ProtectedChange): ProtectedChange => ({
+  change,
+  path: path.length > MAX_PATH ? `${path.slice(0, MAX_PATH).toWellFormed()}…` : path
+})
+
+export class ProtectedWatch {
+  readonly approved: ApprovedFiles
+  readonly #tree: ProtectedTree
+  readonly #due = Latch.makeUnsafe(false)
+  readonly #one = Semaphore.makeUnsafe(1)
+  /** What was reported so far. */
+  #last: ProtectedScan | undefined
+  #isIncompleteReported = false
+
+  constructor(root: string, clock: Clock.Clock) {
+    this.approved = new ApprovedFiles(workspacePathsAt(root))
+    this.#tree = new ProtectedTree(root, () => clock.currentTimeMillisUnsafe())
+  }
+
+  /** Records the names, before the agent receives its prompt. */
+  readonly start: Effect.Effect<void> = Effect.suspend(() => this.#scan).pipe(
+    Effect.map((scan) => void (this.#last ??= scan)),
+    this.#one.withPermits(1)
+  )
+
+  /** A tool call has ended. */
+  callEnded(): void {
+    this.#due.openUnsafe()
+  }
+
+  /** Compares after tool calls, and reports the changes. Never succeeds. */
+  readonly follow = (report: (event: AdapterEvent) => void): Effect.Effect<never> =>
+    Effect.gen({ self: this }, function* () {
+      for (;;) {
+        yield* this.#due.await
+        this.#due.closeUnsafe()
+        const started = yield* Clock.currentTimeMillis
+        yield* this.#one.withPermits(1)(this.#report(report))
+        yield* Effect.sleep(PAUSE * ((yield* Clock.currentTimeMillis) - started))
+      }
+    })
+
+  /** What was not reported, for the end of the run. Compared again if it is called again. */
+  readonly review: Effect.Effect<ReadonlyArray<RunMachineInput>> = Effect.suspend(() => this.#compare).pipe(
+    Effect.map((found): ReadonlyArray<RunMachineInput> =>
+      found?.event === undefined ? [] : [{ _tag: "EventEmitted", event: found.event }]
+    ),
+    this.#one.withPermits(1)
+  )
+
+  get #scan(): Effect.Effect<ProtectedScan> {
+    const steps = this.#tree.scan()
+    return Effect.gen(function* () {
+      for (;;) {
+        for (let step = 0; step < STEPS; step++) {
+          const { done, value } = steps.next()
+          if (done === true) return value
+        }
+        yield* Effect.yieldNow
+      }
+    }).pipe(Effect.ensuring(Effect.sync(() => void steps.return(undefined as never))))
+  }
+
+  #report(report: (event: AdapterEvent) => void): Effect.Effect<void> {
+    const { once } = this.approved
+    return Effect.map(this.#compare, (found) => {
+      if (found === undefined) return
+      const { changes, event, scan } = found
+      this.approved.use(changes.flatMap(({ path }) => (once.has(path) ? [path] : [])))
+      this.#last = scan
+      this.#isIncompleteReported ||= !scan.isComplete
+      if (event !== undefined) report(event)
+    })
+  }
+
+  get #compare() {
+    return Effect.map(this.#scan, (scan) => {
+      const last = this.#last
+      if (last === undefined) return undefined
+      const changes = changesBetween(last, scan)
+      const rest = uncovered(changes, (path) => this.approved.covers(path))
+      return { scan, changes, event: this.#eventOf(rest, scan.isComplete && last.isComplete) }
+    })
+  }
+
+  #eventOf(changes: ReadonlyArray<ProtectedChange>, isComplete: boolean): AdapterEvent | undefined {
+    const isUnread = !isComplete && !this.#isIncompleteReported
+    if (changes.length === 0 && !isUnread) return undefined
+    const payload: ProtectedChanges = {
+      count: changes.length,
+      files: changes.slice(0, MAX_LISTED_CHANGES).map(shortened),
+      ...(isUnread ? { incomplete: true } : {})
+    }
+    return draft("run.protected.changed", payload)
+  }
+}
