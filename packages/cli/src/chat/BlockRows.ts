@@ -4,6 +4,7 @@
  * Messages are not here: they stream (`TurnRows`).
  */
 import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
+import { refusalHint } from "@corral/domain/run/ConfinementText"
 import type { ApprovalBlock, EndBlock, FileBlock, RunBlock, ToolBlock } from "@corral/domain/run/RunBlock"
 import { approvalLines, VALUE_INDENT } from "../run/ApprovalBlock.ts"
 import { protectedLine } from "../run/ProtectedLine.ts"
@@ -54,13 +55,15 @@ export const labelOf = ({ allowedInput, label, tool }: ToolBlock): string =>
   `${escapeLine(label === "" ? tool : label)}${allowedInput === undefined ? "" : " (input edited)"}`
 
 const toolRows = (block: ToolBlock, columns: number): Rows => {
-  const { exitCode, output, status } = block
+  const { exitCode, kernelRefusal, output, status } = block
   if (status === "started") return []
   const code = exitCode === undefined || exitCode === 0 ? "" : `, exit code ${exitCode}`
   const label = fitColumns(labelOf(block), columns - 2 - code.length)
   const head: Row = [{ text: marks[status], style: tints[status] }, { text: ` ${label}${code}` }]
   const isExplained = status === "failed" && output !== undefined && output.text.trim() !== ""
-  return isExplained ? [head, ...excerptRows(output.text, columns, SHOWN_OUTPUT)] : [head]
+  const hint =
+    kernelRefusal === undefined ? [] : excerptRows(refusalHint(kernelRefusal), columns, SHOWN_OUTPUT)
+  return [head, ...(isExplained ? excerptRows(output.text, columns, SHOWN_OUTPUT) : []), ...hint]
 }
 
 const fileRows = ({ change, fromPath, path }: FileBlock, columns: number): Rows => {

@@ -6,7 +6,7 @@
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
-import { confinementText } from "@corral/domain/run/ConfinementText"
+import { confinementText, refusalHint } from "@corral/domain/run/ConfinementText"
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { approvalResolution } from "@corral/domain/run/Resolution"
@@ -178,11 +178,12 @@ export class Renderer {
     return text
   }
 
-  #result({ callId, tool, status, exitCode, output }: PayloadOf<"run.tool.result">): string {
+  #result({ callId, tool, status, exitCode, kernelRefusal, output }: PayloadOf<"run.tool.result">): string {
     const shown = this.#labels.get(callId) ?? escapeLine(tool)
     this.#labels.delete(callId)
     const code = exitCode === undefined || exitCode === 0 ? "" : `, exit code ${exitCode}`
-    const why = status === "failed" && output?.trim() ? `\n${indent(firstLines(output))}` : ""
+    const hint = kernelRefusal === undefined ? "" : `\n${indent(refusalHint(kernelRefusal))}`
+    const why = (status === "failed" && output?.trim() ? `\n${indent(firstLines(output))}` : "") + hint
     if (!this.#live) return this.#line(`tool: ${shown}: ${status}${code}${why}`)
     const text = `${this.#paint(tints[status], marks[status])} ${shown}${code}${why === "" ? "" : this.#paint("dim", why)}`
     const isAtCall = this.#cursor.at === "call" && this.#cursor.callId === callId

@@ -75,7 +75,8 @@ const eventFields = {
     status: oneOf("completed", "failed", "denied", "cancelled"),
     output: optionalText,
     artifactId: optionalText,
-    exitCode: optionalNumber
+    exitCode: optionalNumber,
+    kernelRefusal: optional(oneOf("write", "access"))
   },
   "run.file.read": { path: text, callId: optionalText },
   "run.file.changed": {

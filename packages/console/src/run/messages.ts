@@ -42,6 +42,10 @@ export const runMessages = bilingual(
     output: "Output",
     noOutput: "No output.",
     exit: (code: number) => `exit code ${code}`,
+    kernelRefusals: {
+      write: "Hint: the confinement of this run may not allow this write.",
+      access: "Hint: the confinement of this run may not allow this."
+    },
     fileChanges: {
       read: "read",
       created: "created",
@@ -54,8 +58,9 @@ export const runMessages = bilingual(
     toApproval: "View approval",
     warning: "Warning",
     protectedChanged: "Changed without an approval that names it:",
-    moreChanges: (n: number) => `and ${count(n)} more.`,
-    reviewProtected: "Other programs run or obey such files. Review them.",
+    separator: ", ",
+    moreChanges: (n: number) => ` and ${count(n)} more`,
+    reviewProtected: ". Other programs run or obey such files. Review them.",
     protectedUnread: "Some protected names were not compared: the workspace has too many files.",
     retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
       if (silentMs !== undefined) return `No output for ${seconds(silentMs)} s.`
@@ -110,6 +115,10 @@ export const runMessages = bilingual(
     output: "输出",
     noOutput: "没有输出。",
     exit: (code: number) => `退出码 ${code}`,
+    kernelRefusals: {
+      write: "提示：此运行的系统限制可能不允许这次写入。",
+      access: "提示：此运行的系统限制可能不允许此操作。"
+    },
     fileChanges: {
       read: "已读取",
       created: "已创建",
@@ -122,8 +131,9 @@ export const runMessages = bilingual(
     toApproval: "查看审批",
     warning: "警告",
     protectedChanged: "未经指明该文件的审批而更改：",
-    moreChanges: (n: number) => `以及另外 ${count(n)} 项。`,
-    reviewProtected: "其他程序会运行或遵循这类文件，请检查。",
+    separator: "、",
+    moreChanges: (n: number) => `，以及另外 ${count(n)} 项`,
+    reviewProtected: "。其他程序会运行或遵循这类文件，请检查。",
     protectedUnread: "工作区文件过多，部分受保护的名称未能比较。",
     retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
       if (silentMs !== undefined) return `已有 ${seconds(silentMs)} 秒没有输出。`

@@ -173,6 +173,9 @@ export const ActionCard = memo(({ part, place, silence }: Props) => {
         <Decision key={approval.seq} approval={approval} place={place} />
       ))}
       {isFailure && !open && <OutputTail text={tool.output.text} />}
+      {tool?.kernelRefusal !== undefined && (
+        <p className="action-decision">{run.kernelRefusals[tool.kernelRefusal]}</p>
+      )}
     </div>
   )
 })

@@ -63,13 +63,13 @@ const views: {
       {changes.count > 0 && (
         <>
           <strong>{messages.protectedChanged}</strong>{" "}
-          {changes.files.map(({ change, path }) => (
+          {changes.files.map(({ change, path }, at) => (
             <Fragment key={path}>
-              <code>{visibleLine(path, 400)}</code> ({messages.fileChanges[change]}){" "}
+              {at > 0 && messages.separator}
+              <code>{visibleLine(path, 400)}</code> ({messages.fileChanges[change]})
             </Fragment>
           ))}
-          {changes.count > changes.files.length &&
-            `${messages.moreChanges(changes.count - changes.files.length)} `}
+          {changes.count > changes.files.length && messages.moreChanges(changes.count - changes.files.length)}
           {messages.reviewProtected}{" "}
         </>
       )}
@@ -85,7 +85,9 @@ const views: {
   start: ({ block: { confinementFailure, model, projectSettings }, messages }) => (
     <>
       {confinementFailure !== undefined && (
-        <p className="line warning">{messages.notConfined(visibleLine(confinementFailure, 400))}</p>
+        <p className="line warning">
+          <strong>{messages.warning}</strong> {messages.notConfined(visibleLine(confinementFailure, 400))}
+        </p>
       )}
       {projectSettings !== undefined && (
         <p className="line quiet">

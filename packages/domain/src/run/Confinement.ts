@@ -5,6 +5,13 @@ import { Schema } from "effect"
 export const ConfinementKind = Schema.Literals(["bubblewrap", "seatbelt", "landlock", "none"])
 export type ConfinementKind = typeof ConfinementKind.Type
 
+/**
+ * What the system refused to a failed tool call of a confined run, by its output: a write, or another access. A hint, which the confinement
+ * may explain.
+ */
+export const KernelRefusal = Schema.Literals(["write", "access"])
+export type KernelRefusal = typeof KernelRefusal.Type
+
 /** Confinement of one run. `reason`: why it is `none`, as a sentence. */
 export const RunConfinement = Schema.Struct({
   kind: ConfinementKind,

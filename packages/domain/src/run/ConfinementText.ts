@@ -1,7 +1,7 @@
 /**
  * Confinement of a run in words, for terminals and programs without their own texts. Imports no runtime code, so that it fits a browser.
  */
-import type { RunConfinement } from "./Confinement.ts"
+import type { KernelRefusal, RunConfinement } from "./Confinement.ts"
 import type { RunMode } from "./Run.ts"
 
 /** Why a run is not confined, as a sentence. `undefined` if it is confined, or if its mode says that it is not. */
@@ -14,3 +14,9 @@ export const confinementText = (confinement: RunConfinement, mode: RunMode): str
   const reason = confinementFailure(confinement, mode)
   return reason === undefined ? "not confined" : `not confined: ${reason}`
 }
+
+/** Hint at a failed tool call, as a sentence. */
+export const refusalHint = (refusal: KernelRefusal): string =>
+  refusal === "write"
+    ? "Hint: the confinement of this run may not allow this write."
+    : "Hint: the confinement of this run may not allow this."

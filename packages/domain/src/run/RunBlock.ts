@@ -5,6 +5,7 @@
  */
 import type { ApprovalRequest, ApprovalState } from "../approval/Approval.ts"
 import type { BoundedText } from "./BoundedText.ts"
+import type { KernelRefusal } from "./Confinement.ts"
 import type { ProtectedChanges } from "./ProtectedChange.ts"
 import type { ProjectSettingsReport } from "./ProjectSettings.ts"
 import type { ApprovalResolution } from "./Resolution.ts"
@@ -42,6 +43,7 @@ export interface ToolBlock extends BlockStart {
   readonly allowedInput: BoundedText | undefined
   readonly output: BoundedText | undefined
   readonly exitCode: number | undefined
+  readonly kernelRefusal?: KernelRefusal | undefined
   /** Artifact with the whole output, if the output was too long for an event. */
   readonly artifactId: string | undefined
   readonly endedAt: string | undefined

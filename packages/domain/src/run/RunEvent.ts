@@ -16,7 +16,7 @@ import {
   SessionId,
   WorkspaceId
 } from "../identity/Ids.ts"
-import { RunConfinement } from "./Confinement.ts"
+import { KernelRefusal, RunConfinement } from "./Confinement.ts"
 import { ProjectSettingsReport } from "./ProjectSettings.ts"
 import { protectedChangesFields } from "./ProtectedChange.ts"
 import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
@@ -94,6 +94,8 @@ export const payloads = {
     ...cut,
     artifactId: Schema.optionalKey(ArtifactId),
     exitCode: Schema.optionalKey(Schema.Int),
+    /** Only in confined runs: a hint that the confinement may be the reason of the failure. */
+    kernelRefusal: Schema.optionalKey(KernelRefusal),
     parentCallId: optionalText
   },
   "run.file.read": { path, callId: optionalText },

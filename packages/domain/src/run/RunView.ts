@@ -214,9 +214,11 @@ export class RunView {
   }
 
   private endCall(event: EventOf<"run.tool.result">): void {
-    const { artifactId, callId, exitCode, output: text, status, tool, totalBytes } = event.payload
+    const { artifactId, callId, exitCode, kernelRefusal, output: text } = event.payload
+    const { status, tool, totalBytes } = event.payload
     const output = text === undefined ? undefined : payloadText(text, event.seq, totalBytes)
-    const result = { status, output, exitCode, artifactId, endedAt: event.createdAt, isWaiting: false }
+    const ended = { endedAt: event.createdAt, isWaiting: false }
+    const result = { status, output, exitCode, kernelRefusal, artifactId, ...ended }
     const key = callKey(callId)
     const found = this.list.find(key, "tool")
     if (found !== undefined) {

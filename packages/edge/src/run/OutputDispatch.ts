@@ -1,6 +1,7 @@
 /** Outputs of an adapter, applied to their run one by one. */
 import type { AdapterEvent, AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 import { draft } from "@corral/domain/run/RunEvent"
+import { withRefusal } from "../confinement/KernelRefusals.ts"
 import { requestApproval } from "./ApprovalRequests.ts"
 import type { BatchState } from "./BatchState.ts"
 import type { BudgetNotice } from "./Budget.ts"
@@ -27,7 +28,7 @@ const dispatchOne = (
   const { budget, onUnknown, recorder, redaction, root, write } = batch.context
   switch (output._tag) {
     case "Event":
-      return applyEvent(batch, withPathsIn(root, output.event))
+      return applyEvent(batch, withHints(batch, withPathsIn(root, output.event)))
     case "ApprovalWithdrawn":
       return withdrawApproval(batch, output.key, output.reason)
     case "Artifact":
@@ -47,6 +48,9 @@ const dispatchOne = (
       return onUnknown(redaction.value(output.what), redaction.value(output.raw))
   }
 }
+
+const withHints = ({ context: { recorder } }: BatchState, event: AdapterEvent): AdapterEvent =>
+  (recorder.run.confinement?.kind ?? "none") === "none" ? event : withRefusal(event)
 
 /** The changes of a run are reported once, at its end: the Edge's own measurement replaces what the runtime reported. */
 const applyEvent = (batch: BatchState, event: AdapterEvent): void => {

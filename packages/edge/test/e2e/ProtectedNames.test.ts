@@ -77,6 +77,13 @@ describe.skipIf(!canConfine)("protected names", () => {
     assert.strictEqual((await edge.client.run(id)).protectedChanges?.count, 2)
   })
 
+  it("hints at the confinement where the kernel refused a write", async () => {
+    mkdirSync(join(edge.workspace, ".vscode"))
+    const { events } = await allowed("/shell echo x > .vscode/tasks.json\n/say done")
+    const result = events.find(({ type }) => type === "run.tool.result")
+    assert.strictEqual(result?.payload["kernelRefusal"], "write")
+  })
+
   it("reports nothing in a run that is not confined", async () => {
     const { reported } = await allowed("/breach .envrc\n/say done", "full_access")
     assert.deepStrictEqual(linesOf(reported), [])
