@@ -11,6 +11,7 @@ import { EdgeConfig } from "./config/EdgeConfig.ts"
 import { EnvName } from "./config/EnvName.ts"
 import { hubUrlOf } from "./config/HubAddress.ts"
 import { WorkspaceEntries } from "./config/WorkspaceEntries.ts"
+import { hostEntryOf } from "./network/HostEntry.ts"
 
 /** The configuration cannot be used. */
 export class EdgeConfigInvalid extends Data.TaggedError("EdgeConfigInvalid")<{ readonly message: string }> {}
@@ -33,6 +34,11 @@ const HubAddress = textFor(
   (text) => "url" in hubUrlOf(text)
 )
 
+const RunHost = textFor(
+  "hosts such as registry.npmjs.org or 127.0.0.1:11434",
+  (text) => hostEntryOf(text) !== undefined
+)
+
 /** Schemas of the fields. `expected` ends the sentence of an error. */
 const fields = {
   home: AbsolutePath,
@@ -44,6 +50,9 @@ const fields = {
   workspaces: WorkspaceEntries.annotate({ expected: "ids and absolute paths, with different ids" }),
   allowedEnv: Schema.Array(EnvName).annotate({
     expected: "names of variables, none of them Corral's own or the loader's"
+  }),
+  runHosts: Schema.Array(RunHost).annotate({
+    expected: "hosts such as registry.npmjs.org or 127.0.0.1:11434"
   }),
   hubAddresses: Schema.UndefinedOr(Schema.Array(HubAddress)).annotate({
     expected: "addresses of a Hub such as https://corral.example"

@@ -74,6 +74,11 @@ describe("Edge", { timeout: 30_000 }, () => {
       { hubAddresses: ["http://hub.example"] },
       "addresses of a Hub such as https://corral.example"
     ],
+    [
+      "runHosts",
+      { runHosts: ["https://example.com"] },
+      "hosts such as registry.npmjs.org or 127.0.0.1:11434"
+    ],
     ["maxRuns", { maxRuns: 0 }, "a whole number from 1"]
   ] as const)("refuses an invalid %s before it touches the home", ([field, wrong, expected]) =>
     Effect.gen(function* () {

@@ -117,6 +117,11 @@ describe("AdapterPackages", () => {
       source({ ...data, projectSettings: { files: [{ path: "a\0", runs: "hooks" }] } }),
       /not an adapter: projectSettings\.files\.0\.path/
     ],
+    [
+      "a host that is none",
+      source({ ...data, network: { hosts: ["https://example.com"] } }),
+      /not an adapter: network\.hosts\.0/
+    ],
     ["no probe", source({ ...data, probe: undefined }), /not an adapter: probe/],
     ["a stream protocol", source().replace("step:", "decode:"), /failed: its protocol has `decode`/],
     [

@@ -37,6 +37,7 @@ describe("A conversation of five turns", () => {
       ...program.settle({ home, models: models.url, key: RIGHT_KEY }),
       ...noNetwork,
       HOME: home,
+      CORRAL_EDGE_RUN_HOSTS: new URL(models.url).host,
       PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":")
     }
     const joined = await openJoined({ edge: { env } })
