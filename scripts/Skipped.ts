@@ -28,6 +28,9 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/pictures/Pictures.test.ts":
     "no Chromium for this system, or pictures for the documentation were not asked for",
   "packages/edge/test/confinement/BubblewrapProbe.test.ts": "bubblewrap exists on Linux only",
+  "packages/cli/test/e2e/DoctorProbe.test.ts": "bubblewrap or socat is not installed, or does not work here",
+  "packages/edge/test/confinement/EscapeProbe.test.ts":
+    "bubblewrap or socat is not installed, or does not work here",
   "packages/edge/test/confinement/ConfinedSignals.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.soak.test.ts":
@@ -35,7 +38,6 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/confinement/HostilePrograms.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/Confinement.soak.test.ts": "bubblewrap is not installed, or does not work here",
-  "packages/edge/test/e2e/ConfinedGrant.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedNetwork.test.ts":
     "bubblewrap or socat is not installed, or does not work here",
   "packages/edge/test/e2e/Confinement.test.ts": "bubblewrap is not installed, or does not work here",

@@ -7,8 +7,9 @@ export const edgeParts: Readonly<Record<string, string>> = {
   "scripted.mjs": "packages/adapters/runtime/scripted.mjs"
 }
 
-/** Of the command: those of an Edge, and the thread of conformance checks. */
+/** Of the command: those of an Edge, the thread of conformance checks, and the program of `doctor --probe`. */
 export const commandParts: Readonly<Record<string, string>> = {
   ...edgeParts,
+  "escapes.mjs": "packages/edge/src/confinement/probe/EscapeProgram.ts",
   "checks.cjs": "packages/conformance/src/CheckWorker.ts"
 }

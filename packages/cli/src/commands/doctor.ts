@@ -1,16 +1,36 @@
-/** `corral doctor`: checks this machine and reports problems with hints. Works without a running Edge. */
+/** `corral doctor`: checks this machine and reports problems with hints, or tests the confinement. Works without a running Edge. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
-import { edgeFlags, jsonObject } from "../Flags.ts"
+import { edgeFlags, jsonObject, toggle } from "../Flags.ts"
 import { formatDiagnosis } from "../doctor/DiagnosisReport.ts"
 import { Host } from "../terminal/Host.ts"
 import { makePaint } from "../terminal/Paint.ts"
 
+const probe = toggle("probe", "Test the confinement: a program tries to go beyond each mode, and must fail")
+
+const testConfinement = Effect.fn(function* (json: boolean) {
+  const host = yield* Host
+  const { findEscapes } = yield* Effect.promise(() => import("../doctor/Escapes.ts"))
+  const { outcomeCount, formatEscapes } = yield* Effect.promise(() => import("../doctor/EscapeReport.ts"))
+  const attempts = yield* findEscapes
+  const notHeld = outcomeCount(attempts, "not_held")
+  const counts = {
+    held: outcomeCount(attempts, "held"),
+    notHeld,
+    notTried: outcomeCount(attempts, "not_tried")
+  }
+  host.write(
+    json ? `${JSON.stringify({ ...counts, attempts })}\n` : formatEscapes(attempts, makePaint(host.colours))
+  )
+  if (notHeld > 0) return yield* exitWith(exitCodes.failed)
+})
+
 export const doctorCommand = Command.make(
   "doctor",
-  { ...edgeFlags, json: jsonObject },
-  Effect.fn(function* ({ url, tokenFile, json }) {
+  { ...edgeFlags, json: jsonObject, probe },
+  Effect.fn(function* ({ url, tokenFile, json, probe: isProbe }) {
+    if (isProbe) return yield* testConfinement(json)
     const host = yield* Host
     // Loaded on demand: other commands start faster without the parts of the Edge.
     const { diagnose } = yield* Effect.promise(() => import("../doctor/Diagnosis.ts"))

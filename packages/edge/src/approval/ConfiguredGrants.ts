@@ -1,9 +1,10 @@
 /** Grants of the configuration: for a workspace, and of an agent. */
 import type { GrantRule } from "@corral/domain/approval/Grant"
-import type { NamedGrant, WorkspaceEntry } from "../config/WorkspaceEntries.ts"
+import type { WorkspaceEntry } from "../config/WorkspaceEntries.ts"
 import { unusableReason } from "./GrantRules.ts"
 
-export type ConfiguredGrant = NamedGrant | GrantRule
+/** `full_access` belongs to modes, and `project_settings` to the start of a runtime. */
+export type ConfiguredGrant = "full_access" | "project_settings" | GrantRule
 
 export const rulesOf = (grants: ReadonlyArray<ConfiguredGrant>): ReadonlyArray<GrantRule> =>
   grants.filter((grant) => typeof grant !== "string")

@@ -18,7 +18,6 @@ export interface PolicyOptions {
   readonly grants?: Array<Grant>
   readonly place?: WorkspacePaths
   readonly program?: ProgramPolicy
-  readonly hasConfinedGrant?: () => boolean
 }
 
 /** A workspace in which nothing exists yet. */
@@ -42,7 +41,6 @@ export const policyOf = ({
     place: more.place ?? place,
     configured,
     program,
-    hasConfinedGrant: more.hasConfinedGrant,
     storedGrant: (rule, sessionId) =>
       grants.find(
         (grant) =>

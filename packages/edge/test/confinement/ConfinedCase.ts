@@ -8,18 +8,7 @@ import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { createHash } from "node:crypto"
-import {
-  chownSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  writeFileSync
-} from "node:fs"
+import { chownSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
@@ -27,12 +16,15 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { Confinement } from "../../src/confinement/Confinement.ts"
+import { folderContents } from "../../src/confinement/probe/FolderContents.ts"
 import { NetworkAccess } from "../../src/network/NetworkAccess.ts"
 import type { NetworkUser } from "../../src/network/RunNetwork.ts"
 import type { SubprocessSpec } from "../../src/process/Subprocess.ts"
 
 const PATH = "/usr/local/bin:/usr/bin:/bin"
 const hostile = fileURLToPath(new URL("hostile.mjs", import.meta.url))
+/** Attempts that it imports. */
+const shared = fileURLToPath(new URL("../../src/confinement/probe", import.meta.url))
 
 /** By kind, then by attempt: `succeeded`, or why it failed. */
 export type Results = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -113,7 +105,7 @@ export class ConfinedCase {
     const plan = Effect.gen(function* () {
       const confinement = yield* Confinement
       const state = [{ path: ".agent", executed: ["settings.json", "hooks/"] }]
-      const folders = { state, reads: [dirname(hostile), dirname(process.execPath)] }
+      const folders = { state, reads: [dirname(hostile), shared, dirname(process.execPath)] }
       return { confinement, folders }
     })
     // A run has one network at a time.
@@ -162,23 +154,11 @@ export class ConfinedCase {
 
   /** What is in the folder, except the run's own temporary files: a line for each entry, with what it contains. */
   contents(): ReadonlyArray<string> {
-    const lines: Array<string> = []
-    const visit = (path: string): void => {
-      if (path === this.temporary || path === this.networkFolder) return
-      const stat = lstatSync(path)
-      const name = path.slice(this.folder.length)
-      const mode = (stat.mode & 0o7777).toString(8)
-      if (stat.isSymbolicLink()) lines.push(`${name} -> ${readlinkSync(path)}`)
-      else if (stat.isDirectory()) {
-        lines.push(`${name}/ ${mode}`)
-        for (const entry of readdirSync(path).toSorted()) visit(join(path, entry))
-      } else if (stat.isFile()) {
-        const hash = createHash("sha256").update(readFileSync(path)).digest("hex").slice(0, 16)
-        lines.push(`${name} ${mode} ${stat.uid} ${stat.nlink} ${hash}`)
-      } else lines.push(`${name} special`)
-    }
-    visit(this.folder)
-    return lines
+    return folderContents(
+      this.folder,
+      this.folder,
+      (path) => path === this.temporary || path === this.networkFolder
+    )
   }
 
   /** The Edge of the test and the program of the run may have different users. */

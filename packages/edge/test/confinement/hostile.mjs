@@ -1,12 +1,15 @@
 /**
  * Hostile program: tries to reach beyond the mode of its run, in many ways, and prints what happened to each as JSON.
  *
- * It asks whether settings of the kernel are writable, and never opens one of them for writing.
+ * The attempts that are safe on any machine are those of `corral doctor --probe`. It asks whether settings of the kernel are writable, and never opens one of them for writing.
  */
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
+import { expectTrue as expect, resultsOf } from "../../src/confinement/probe/Attempts.ts"
+import { protectedAttempts, writeAttempts } from "../../src/confinement/probe/FileAttempts.ts"
+import { rightsAttempts } from "../../src/confinement/probe/RightsAttempts.ts"
 import { allowedConnections, networkAttempts } from "./hostileNetwork.mjs"
 
 const { home, hostProcess, outside, secret, sibling, socket, temporary, token, workspace } = JSON.parse(
@@ -19,9 +22,6 @@ const own = (name) => join(temporary, name)
 const program = (command, ...args) =>
   execFileSync(command, args, { stdio: ["ignore", "pipe", "ignore"], timeout: 5_000 })
 const shell = (script) => program("/bin/sh", "-c", script)
-const expect = (condition) => {
-  if (!condition) throw new Error("it made no difference")
-}
 const connected = (path) =>
   new Promise((resolve, reject) => {
     const client = connect({ path }, () => resolve(client.destroy()))
@@ -33,39 +33,8 @@ const python = (script, ...args) => program("python3", "-c", script, ...args)
 /** By kind. An attempt fails by throwing; `outside` and `protected` never succeed, `workspace` succeeds in modes with changes. */
 export const attempts = {
   outside: {
-    create: () => fs.writeFileSync(join(outside, "made.txt"), "x"),
-    append: () => fs.appendFileSync(file, "x"),
-    truncate: () => fs.truncateSync(file, 0),
-    chmod: () => fs.chmodSync(file, 0o777),
-    chown: () => fs.chownSync(file, 1, 1),
-    utimes: () => fs.utimesSync(file, 1, 1),
-    unlink: () => fs.unlinkSync(file),
-    "rename out": () => fs.renameSync(file, own("taken")),
-    "rename in": () => {
-      fs.writeFileSync(own("given"), "x")
-      fs.renameSync(own("given"), file)
-    },
-    "hard link": () => fs.linkSync(file, own("linked")),
+    ...writeAttempts({ folder: outside, file, own: temporary }),
     "hard link of a system file": () => fs.linkSync("/etc/passwd", own("passwd")),
-    "through a link": () => {
-      fs.symlinkSync(file, own("link"))
-      fs.writeFileSync(own("link"), "x")
-    },
-    "through the root of this process": () => fs.writeFileSync(`/proc/self/root${file}`, "x"),
-    "through the root of process 1": () => fs.writeFileSync(`/proc/1/root${file}`, "x"),
-    "through the folder of process 1": () => fs.writeFileSync(`/proc/1/cwd/../..${file}`, "x"),
-    "through descriptors": () => {
-      const names = fs.readdirSync("/proc/self/fd").filter((name) => Number(name) > 2)
-      for (const name of names) {
-        try {
-          fs.writeFileSync(`/proc/self/fd/${name}/..${file}`, "x")
-          return
-        } catch {
-          // The next one.
-        }
-      }
-      throw new Error("no descriptor leads there")
-    },
     "shared memory of a file": () =>
       python(
         "import mmap,sys\nf=open(sys.argv[1],'r+b')\nm=mmap.mmap(f.fileno(),0)\nm[0]=120",
@@ -115,8 +84,7 @@ export const attempts = {
     }
   },
   rights: {
-    "a user namespace": () => shell("unshare -U true"),
-    "a user namespace with a mount": () => shell("unshare -Urm true"),
+    ...rightsAttempts,
     "unmount of a protected folder": () => shell(`umount ${git}/hooks || umount -l ${git}/hooks`),
     "unmount of a system folder": () => shell("umount -l /usr"),
     remount: () => shell("mount -o remount,rw,bind /usr"),
@@ -127,27 +95,6 @@ export const attempts = {
     "namespaces of process 1": () => shell("nsenter -t 1 -m -u true"),
     "a block device": () => shell(`mknod ${own("disk")} b 254 0`),
     "a character device": () => shell(`mknod ${own("memory")} c 1 1`),
-    "a device of the host": () =>
-      expect(
-        ["mem", "kmsg", "sda", "vda", "nvme0n1", "fuse", "kvm"].some((name) => fs.existsSync(`/dev/${name}`))
-      ),
-    "writable settings of the kernel": () =>
-      expect(
-        [
-          "kernel/hostname",
-          "kernel/core_pattern",
-          "vm/drop_caches",
-          "net/ipv4/ip_forward",
-          "fs/file-max"
-        ].some((name) => {
-          try {
-            fs.accessSync(`/proc/sys/${name}`, fs.constants.W_OK)
-            return true
-          } catch {
-            return false
-          }
-        })
-      ),
     "the host's name": () => shell("hostname corral-hostile"),
     "a trace of a process of the host": () =>
       python(
@@ -155,35 +102,9 @@ export const attempts = {
         String(hostProcess)
       ),
     "a signal to a process of the host": () => process.kill(hostProcess, 0),
-    capabilities: () => expect(!/CapEff:\s+0+\n/.test(fs.readFileSync("/proc/self/status", "utf8"))),
-    "new rights": () => expect(!/NoNewPrivs:\s+1\n/.test(fs.readFileSync("/proc/self/status", "utf8"))),
     "a new entry of /dev": () => fs.writeFileSync("/dev/made", "x")
   },
-  protected: {
-    "a hook": () => fs.writeFileSync(join(git, "hooks", "post-checkout"), "x"),
-    "rename of the hooks": () => fs.renameSync(join(git, "hooks"), join(git, "old")),
-    "removal of the hooks": () => fs.rmdirSync(join(git, "hooks")),
-    "rename of the repository": () => fs.renameSync(git, join(workspace, "git")),
-    "a setting of Git": () => fs.appendFileSync(join(git, "config"), "x"),
-    "another file of settings": () => {
-      fs.writeFileSync(own("config"), "x")
-      fs.copyFileSync(own("config"), join(git, "config.new"))
-      fs.renameSync(join(git, "config.new"), join(git, "config"))
-    },
-    "removal of the settings": () => fs.unlinkSync(join(git, "config")),
-    "a link over the settings": () => {
-      fs.symlinkSync("/etc/passwd", join(git, "link"))
-      fs.renameSync(join(git, "link"), join(git, "config"))
-    },
-    "a hard link of the settings": () => {
-      fs.linkSync(join(git, "config"), join(workspace, "settings"))
-      fs.appendFileSync(join(workspace, "settings"), "x")
-    },
-    "git config": () => shell(`cd ${workspace} && git config core.hooksPath /tmp`),
-    "a task of the editor": () => fs.writeFileSync(join(workspace, ".vscode", "tasks.json"), "x"),
-    "rename of the editor's folder": () =>
-      fs.renameSync(join(workspace, ".vscode"), join(workspace, "vscode"))
-  },
+  protected: protectedAttempts(workspace, temporary),
   workspace: {
     "a new file": () => fs.writeFileSync(join(workspace, "new.txt"), "x"),
     "a changed file": () => fs.appendFileSync(join(workspace, "file.txt"), "x"),
@@ -217,15 +138,5 @@ export const attempts = {
 }
 
 const results = {}
-for (const [kind, each] of Object.entries(attempts)) {
-  results[kind] = {}
-  for (const [name, attempt] of Object.entries(each)) {
-    try {
-      await attempt()
-      results[kind][name] = "succeeded"
-    } catch (cause) {
-      results[kind][name] = cause.code ?? cause.message.split("\n")[0]
-    }
-  }
-}
+for (const [kind, each] of Object.entries(attempts)) results[kind] = await resultsOf(each)
 console.log(JSON.stringify(results))

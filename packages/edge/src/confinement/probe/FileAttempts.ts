@@ -1,0 +1,102 @@
+/** Attempts to change files. All files are the probe's own. */
+import * as fs from "node:fs"
+import { join } from "node:path"
+import { type Attempts, runShell } from "./Attempts.ts"
+
+export interface WriteTarget {
+  /** A folder that the program may not write, and a file in it. */
+  readonly folder: string
+  readonly file: string
+  /** A folder that the program may write. Each target has its own. */
+  readonly writable: string
+}
+
+/** Makes the file again that an earlier attempt removed: otherwise the next one would fail for that reason. */
+const makeAgain = (file: string): void => {
+  try {
+    if (!fs.existsSync(file)) fs.writeFileSync(file, "kept")
+  } catch {
+    // It is as it should be.
+  }
+}
+
+/** Changes of a file and its folder. None may succeed. */
+export const writeAttempts = (target: WriteTarget): Attempts =>
+  Object.fromEntries(
+    Object.entries(changesOf(target)).map(([name, change]) => [
+      name,
+      () => {
+        makeAgain(target.file)
+        return change()
+      }
+    ])
+  )
+
+const changesOf = ({ file, folder, writable }: WriteTarget): Attempts => {
+  const place = (name: string) => join(writable, name)
+  return {
+    create: () => fs.writeFileSync(join(folder, "made.txt"), "x"),
+    append: () => fs.appendFileSync(file, "x"),
+    truncate: () => fs.truncateSync(file, 0),
+    chmod: () => fs.chmodSync(file, 0o777),
+    chown: () => fs.chownSync(file, 1, 1),
+    utimes: () => fs.utimesSync(file, 1, 1),
+    unlink: () => fs.unlinkSync(file),
+    "rename out": () => fs.renameSync(file, place("taken")),
+    "rename in": () => {
+      fs.writeFileSync(place("given"), "x")
+      fs.renameSync(place("given"), file)
+    },
+    "hard link": () => fs.linkSync(file, place("linked")),
+    "through a link": () => {
+      fs.symlinkSync(file, place("link"))
+      fs.writeFileSync(place("link"), "x")
+    },
+    "through the root of this process": () => fs.writeFileSync(`/proc/self/root${file}`, "x"),
+    "through the root of process 1": () => fs.writeFileSync(`/proc/1/root${file}`, "x"),
+    "through the folder of process 1": () => fs.writeFileSync(`/proc/1/cwd/../..${file}`, "x"),
+    "through descriptors": () => {
+      const names = fs.readdirSync("/proc/self/fd").filter((name) => Number(name) > 2)
+      for (const name of names) {
+        try {
+          fs.writeFileSync(`/proc/self/fd/${name}/..${file}`, "x")
+          return
+        } catch {
+          // The next one.
+        }
+      }
+      throw new Error("no descriptor leads there")
+    }
+  }
+}
+
+/** Changes of folders of a workspace that no run makes: `.git` and `.vscode`. After one that succeeds, others may fail. */
+export const protectedAttempts = (workspace: string, writable: string): Attempts => {
+  const git = join(workspace, ".git")
+  const place = (name: string) => join(writable, name)
+  return {
+    "a hook": () => fs.writeFileSync(join(git, "hooks", "post-checkout"), "x"),
+    "rename of the hooks": () => fs.renameSync(join(git, "hooks"), join(git, "old")),
+    "removal of the hooks": () => fs.rmdirSync(join(git, "hooks")),
+    "rename of the repository": () => fs.renameSync(git, join(workspace, "git")),
+    "a setting of Git": () => fs.appendFileSync(join(git, "config"), "x"),
+    "another file of settings": () => {
+      fs.writeFileSync(place("config"), "x")
+      fs.copyFileSync(place("config"), join(git, "config.new"))
+      fs.renameSync(join(git, "config.new"), join(git, "config"))
+    },
+    "removal of the settings": () => fs.unlinkSync(join(git, "config")),
+    "a link over the settings": () => {
+      fs.symlinkSync("/etc/passwd", join(git, "link"))
+      fs.renameSync(join(git, "link"), join(git, "config"))
+    },
+    "a hard link of the settings": () => {
+      fs.linkSync(join(git, "config"), join(workspace, "settings"))
+      fs.appendFileSync(join(workspace, "settings"), "x")
+    },
+    "git config": () => runShell(`cd '${workspace}' && git config core.hooksPath /tmp`),
+    "a task of the editor": () => fs.writeFileSync(join(workspace, ".vscode", "tasks.json"), "x"),
+    "rename of the editor's folder": () =>
+      fs.renameSync(join(workspace, ".vscode"), join(workspace, "vscode"))
+  }
+}

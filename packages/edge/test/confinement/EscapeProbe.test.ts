@@ -1,0 +1,145 @@
+/** The probe of the confinement: it holds on this machine, and reports what a weaker confinement lets through. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
+import { Confinement } from "../../src/confinement/Confinement.ts"
+import { type Mount, mountArguments } from "../../src/confinement/Mount.ts"
+import {
+  type ProbedAttempt,
+  probedModes,
+  probeEscapes,
+  type Weakening
+} from "../../src/confinement/probe/EscapeProbe.ts"
+import { makeScene } from "../../src/confinement/probe/EscapeScene.ts"
+import { openServers } from "../../src/confinement/probe/EscapeServers.ts"
+import { fileIdentity } from "../../src/confinement/probe/RightsAttempts.ts"
+import type { EscapeResults, EscapeTargets } from "../../src/confinement/probe/EscapeTargets.ts"
+import { callProgram } from "../../src/runtime/ProgramCall.ts"
+import { openFolder } from "../Folder.ts"
+import { canConfine } from "./CanConfine.ts"
+
+const machine = () => {
+  const folder = openFolder()
+  const [home, edgeHome] = [join(folder, "home"), join(folder, "edge")]
+  mkdirSync(join(home, ".ssh"), { recursive: true })
+  mkdirSync(edgeHome)
+  writeFileSync(join(edgeHome, "edge.token"), "token")
+  const environment = { PATH: process.env["PATH"] ?? "", HOME: home }
+  const config = makeEdgeConfig({ home: edgeHome, confinement: "required", environment })
+  const layer = Layer.provideMerge(Confinement.layer, Layer.succeed(EdgeConfig, config))
+  return { home, edgeHome, layer }
+}
+
+const ofOutcome = (found: ReadonlyArray<ProbedAttempt>, outcome: ProbedAttempt["outcome"]) =>
+  found.flatMap((each) => (each.outcome === outcome ? [`${each.mode}: ${each.kind}: ${each.attempt}`] : []))
+
+/** Adds mounts after all others. */
+const withMounts =
+  (mounts: (targets: EscapeTargets) => ReadonlyArray<Mount>): Weakening =>
+  (command, targets) => {
+    const at = command.args.indexOf("--chdir")
+    return { ...command, args: command.args.toSpliced(at, 0, ...mountArguments(mounts(targets))) }
+  }
+
+const scratchFolders = () =>
+  readdirSync(realpathSync(tmpdir())).filter((name) => name.startsWith("corral-probe-"))
+
+describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
+  it.effect("holds in every mode, and leaves nothing", () =>
+    Effect.gen(function* () {
+      const before = scratchFolders()
+      const { home, layer } = machine()
+      const found = yield* Effect.provide(probeEscapes(), layer)
+      assert.deepStrictEqual(ofOutcome(found, "not_held"), [])
+      assert.deepStrictEqual(new Set(found.map(({ mode }) => mode)), new Set(probedModes))
+      for (const mode of probedModes) {
+        const kinds = new Set(found.flatMap((each) => (each.mode === mode ? [each.kind] : [])))
+        assert.strictEqual(kinds.has("workspace"), mode === "read_only" || mode === "plan", mode)
+      }
+      assert.include(ofOutcome(found, "held"), "ask: read: ~/.ssh")
+      assert.include(ofOutcome(found, "held"), "ask: read: files of the Edge")
+      assert.deepStrictEqual(readdirSync(home), [".ssh"])
+      assert.deepStrictEqual(scratchFolders(), before)
+    })
+  )
+
+  it.effect("reports each attempt that a weaker confinement lets through", () =>
+    Effect.gen(function* () {
+      const { home, layer } = machine()
+      const weaken = withMounts(({ hidden, socket }) => [
+        { kind: "write", path: hidden.folder },
+        { kind: "write", path: socket },
+        { kind: "read", path: join(home, ".ssh") }
+      ])
+      const found = yield* Effect.provide(probeEscapes(weaken), layer)
+      const notHeld = ofOutcome(found, "not_held")
+      for (const mode of probedModes)
+        for (const attempt of [
+          "hidden: create",
+          "hidden: append",
+          "hidden: truncate",
+          "hidden: unlink",
+          "network: a socket file of the host",
+          "read: ~/.ssh",
+          "outside: a changed file",
+          "outside: a connection that arrived"
+        ])
+          assert.include(notHeld, `${mode}: ${attempt}`)
+      assert.deepStrictEqual(
+        notHeld.filter((line) => /: (readable|workspace|protected|rights|processes): /.test(line)),
+        []
+      )
+    })
+  )
+
+  it.effect("fails with a reason if its program cannot start", () =>
+    Effect.gen(function* () {
+      const weaken: Weakening = (command) => ({ ...command, args: ["--no-such-flag", ...command.args] })
+      const { message } = yield* Effect.flip(Effect.provide(probeEscapes(weaken), machine().layer))
+      assert.match(message, /^The probe did not run in its confinement: .*no-such-flag/)
+    })
+  )
+})
+
+/** Attempts whose success depends on the user and the network of this machine. */
+const OF_THE_MACHINE =
+  /^rights: |^network: (CONNECT|a name by|a port of the host over IPv6)|^hidden: chown|^readable: chown|^workspace: chown|through (the folder of process 1|the root of process 1|descriptors)$/
+
+describe.skipIf(process.platform !== "linux")("the program of the probe", () => {
+  it.effect("gets through without a confinement", () =>
+    Effect.gen(function* () {
+      const folder = realpathSync(openFolder())
+      const socket = join(folder, "socket")
+      const { host, servers } = yield* openServers(socket)
+      const { argumentsFor, contents, targets: places, workspace } = makeScene(join(folder, "scene"), "plan")
+      const secret = join(folder, "secret")
+      writeFileSync(secret, "x")
+      const paths = { secret: [{ path: secret, id: fileIdentity(secret) ?? "" }] }
+      const targets: EscapeTargets = { ...places, host, servers, socket, read: paths, opened: paths }
+      const args = argumentsFor(targets)
+      const before = contents()
+      const call = {
+        program: process.execPath,
+        args,
+        env: { PATH: process.env["PATH"] ?? "" },
+        cwd: workspace
+      }
+      const results: EscapeResults = JSON.parse((yield* callProgram(call))?.stdout ?? "")
+      const failed = Object.entries(results).flatMap(([kind, each]) =>
+        Object.entries(each).flatMap(([name, result]) =>
+          result === "succeeded" || kind === "protected" ? [] : [`${kind}: ${name}`]
+        )
+      )
+      assert.deepStrictEqual(
+        failed.filter((line) => !OF_THE_MACHINE.test(line)),
+        []
+      )
+      assert.strictEqual(results["protected"]?.["a hook"], "succeeded")
+      assert.strictEqual(results["protected"]?.["rename of the repository"], "succeeded")
+      assert.notDeepEqual(contents(), before)
+    }).pipe(Effect.scoped)
+  )
+})
