@@ -1,10 +1,9 @@
 /** Grants of the configuration: for a workspace, and of an agent. */
 import type { GrantRule } from "@corral/domain/approval/Grant"
-import type { WorkspaceEntry } from "../config/WorkspaceEntries.ts"
+import type { NamedGrant, WorkspaceEntry } from "../config/WorkspaceEntries.ts"
 import { unusableReason } from "./GrantRules.ts"
 
-/** `full_access` belongs to modes, and `project_settings` to the start of a runtime. */
-export type ConfiguredGrant = "full_access" | "project_settings" | GrantRule
+export type ConfiguredGrant = NamedGrant | GrantRule
 
 export const rulesOf = (grants: ReadonlyArray<ConfiguredGrant>): ReadonlyArray<GrantRule> =>
   grants.filter((grant) => typeof grant !== "string")

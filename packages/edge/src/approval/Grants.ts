@@ -43,7 +43,7 @@ export class Grants extends Context.Service<
      * The run may read `attachmentFolder`.
      */
     readonly forRun: (
-      run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode">,
+      run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode" | "confinement">,
       root: string,
       ofAgent?: ReadonlyArray<ConfiguredGrant>,
       attachmentFolder?: string
@@ -93,6 +93,10 @@ export class Grants extends Context.Service<
             attachmentFolder,
             place: workspacePathsAt(root),
             configured: configuredFor(run.workspace, ofAgent),
+            hasConfinedGrant:
+              run.confinement?.kind === "bubblewrap"
+                ? () => workspaces().byId.get(run.workspace)?.grants?.includes("confined") === true
+                : undefined,
             storedGrant: (rule, sessionId) =>
               store.get<{ readonly id: GrantId }>(
                 "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",

@@ -22,6 +22,7 @@ export interface OpenApproval {
 export class OpenApprovals {
   private readonly open = new Map<ApprovalId, OpenApproval>()
   private readonly ids = new Map<string, ApprovalId>()
+  private readonly unnamed = new Set<ApprovalId>()
   private unwatched: Array<OpenApproval> = []
 
   add(id: ApprovalId, asker: ApprovalAsker, assessed: AssessedRequest): void {
@@ -33,6 +34,15 @@ export class OpenApprovals {
 
   get(id: ApprovalId): OpenApproval | undefined {
     return this.open.get(id)
+  }
+
+  /** Its answer allows no change of protected names, because no user has seen the files that it names. */
+  allowNoChanges(id: ApprovalId): void {
+    this.unnamed.add(id)
+  }
+
+  allowsChanges(id: ApprovalId): boolean {
+    return !this.unnamed.has(id)
   }
 
   idOf(key: string): ApprovalId | undefined {
@@ -56,6 +66,7 @@ export class OpenApprovals {
     const approval = this.open.get(id)
     if (approval === undefined) return
     this.open.delete(id)
+    this.unnamed.delete(id)
     if (approval.asker._tag === "Runtime") this.ids.delete(approval.asker.key)
   }
 }

@@ -8,11 +8,15 @@ import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Need } from "./Needs.ts"
 
-/** Reason for an allowed action: grants by their ids, earlier decisions of the run by their approvals, `program` for the embedding program. */
+/**
+ * Reason for an allowed action: grants by their ids, earlier decisions of the run by their approvals, `confined` for the workspace's grant of
+ * that name, `program` for the embedding program.
+ */
 type AllowedBy =
   | "policy:mode"
   | "policy:attachments"
   | "policy:workspace"
+  | "policy:confined"
   | "policy:program"
   | `policy:remembered:${string}`
 
@@ -36,6 +40,19 @@ export interface WorkspaceGrants {
 /** Maximum number of files of one request that are examined. */
 const MAX_FILES = 64
 
+/** Whether a request only writes files, all of them ordinary. */
+export const editsOnly = (
+  { action, command, files = [], risk, url }: ApprovalRequest,
+  isOrdinary: (path: string) => boolean
+): boolean =>
+  action === "write" &&
+  risk !== "high" &&
+  command === undefined &&
+  url === undefined &&
+  files.length > 0 &&
+  files.length <= MAX_FILES &&
+  files.every((file) => isOrdinary(file))
+
 /** `needs` must all be covered; `undefined` if a grant cannot cover the request. `isOrdinary`: files that a mode allows to write. */
 export const decideByPolicy = (
   mode: RunMode,
@@ -44,7 +61,6 @@ export const decideByPolicy = (
   { configured, remembered }: WorkspaceGrants,
   isOrdinary: (path: string) => boolean
 ): PolicyVerdict => {
-  const { action, command, files = [], risk, url } = request
   switch (mode) {
     case "read_only":
     case "plan":
@@ -52,17 +68,7 @@ export const decideByPolicy = (
     case "full_access":
       return { _tag: "Allow", by: "policy:mode" }
     case "auto_edit":
-      if (
-        action === "write" &&
-        risk !== "high" &&
-        command === undefined &&
-        url === undefined &&
-        files.length > 0 &&
-        files.length <= MAX_FILES &&
-        files.every(isOrdinary)
-      ) {
-        return { _tag: "Allow", by: "policy:mode" }
-      }
+      if (editsOnly(request, isOrdinary)) return { _tag: "Allow", by: "policy:mode" }
       break
     case "ask":
       break

@@ -12,6 +12,7 @@ import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
 import type { Write } from "../store/Store.ts"
 import type { ProgramPolicy } from "./EdgeApprovalPolicy.ts"
+import { isConfinedAction } from "./ConfinedActions.ts"
 import { covers, coversFile, ruleKey, withoutWrites } from "./GrantRules.ts"
 import { isRememberable, type Need, needsOf } from "./Needs.ts"
 import { editAnswer } from "./OrdinaryFiles.ts"
@@ -42,6 +43,8 @@ export interface RunPolicyOptions {
   /** The stored grant that covers exactly this: a permanent one, or one for the session. */
   readonly storedGrant: (rule: GrantRule, sessionId: SessionId | undefined) => GrantId | undefined
   readonly put: (grant: Grant) => Write
+  /** Whether the kernel confines the run and its workspace has the grant `confined` now. */
+  readonly hasConfinedGrant?: (() => boolean) | undefined
   /** Policy of the embedding program, after this one. */
   readonly program?: ProgramPolicy | undefined
 }
@@ -62,6 +65,13 @@ interface PolicyContext extends WorkspaceGrants {
   readonly isRememberable: (need: Need) => boolean
 }
 
+interface LastCheck {
+  readonly assessed: AssessedRequest
+  readonly context: PolicyContext
+  /** Whether the grant `confined` covers the request. */
+  readonly isConfinedAction: () => boolean
+}
+
 const once = (answer: (need: Need) => boolean): ((need: Need) => boolean) => {
   const answers = new Map<Need, boolean>()
   return (need) => {
@@ -74,7 +84,7 @@ const once = (answer: (need: Need) => boolean): ((need: Need) => boolean) => {
 export class RunPolicy {
   private readonly options: RunPolicyOptions
   /** State of the last request's check, so that further checks use the same lookups. */
-  private last: { readonly assessed: AssessedRequest; readonly context: PolicyContext } | undefined
+  private last: LastCheck | undefined
   /** Remembered rules by their key, with the approval that allowed each. */
   private ofRun: Map<string, ApprovalId> | undefined
 
@@ -110,21 +120,30 @@ export class RunPolicy {
       ...shownSegments(request, redacted, segments)
     }
     const result = { request: { ...request, ...assessment, scopes }, shown, needs, lookups: look.calls }
-    this.last = { assessed: result, context }
+    this.last = {
+      assessed: result,
+      context,
+      isConfinedAction: () => isConfinedAction(request, segments, look)
+    }
     return result
   }
 
   /** `isWhole`: whether the request was assessed as the runtime sent it. */
   judge(assessed: AssessedRequest, isWhole = true): PolicyVerdict {
     const { needs, request } = assessed
-    const context = this.last?.assessed === assessed ? this.last.context : this.newContext()
+    const last = this.last?.assessed === assessed ? this.last : undefined
+    const context = last?.context ?? this.newContext()
     this.last = undefined
     const isOrdinary = (file: string) => editAnswer(context.look.targetOf(file)).answer === "allow"
     const { attachmentFolder, program, run } = this.options
-    const verdict: PolicyVerdict =
+    const ownVerdict: PolicyVerdict =
       isWhole && attachmentFolder !== undefined && readsOnlyIn(attachmentFolder, request)
         ? { _tag: "Allow", by: "policy:attachments" }
         : decideByPolicy(run.mode, request, needs, context, isOrdinary)
+    const isGranted =
+      ownVerdict._tag === "Ask" && isWhole && run.mode === "ask" && this.options.hasConfinedGrant?.() === true
+    const verdict: PolicyVerdict =
+      isGranted && last?.isConfinedAction() === true ? { _tag: "Allow", by: "policy:confined" } : ownVerdict
     if (program === undefined) return verdict
     const decided = program({ run, request }, verdict)
     // A part of a request is not enough to allow the whole.

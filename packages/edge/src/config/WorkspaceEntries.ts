@@ -4,19 +4,21 @@ import { WorkspaceName } from "@corral/domain/identity/Ids"
 import { Schema } from "effect"
 import { isAbsolute } from "node:path"
 
+/** Grants that are names: `full_access` adds a mode, `project_settings` changes the start of runtimes, `confined` asks less in confined runs. */
+const NamedGrant = Schema.Literals(["full_access", "project_settings", "confined"])
+export type NamedGrant = typeof NamedGrant.Type
+
 /** A folder that runs may work in. `grants` widen what is allowed there, for every agent; nothing is granted by default. */
 export interface WorkspaceEntry {
   readonly id: string
   readonly path: string
-  readonly grants?: ReadonlyArray<"full_access" | "project_settings" | GrantRule> | undefined
+  readonly grants?: ReadonlyArray<NamedGrant | GrantRule> | undefined
 }
 
 export const WorkspaceEntries = Schema.Array(
   Schema.Struct({
     id: WorkspaceName,
     path: Schema.String.check(Schema.makeFilter((path) => isAbsolute(path))),
-    grants: Schema.optional(
-      Schema.Array(Schema.Union([Schema.Literals(["full_access", "project_settings"]), GrantRule]))
-    )
+    grants: Schema.optional(Schema.Array(Schema.Union([NamedGrant, GrantRule])))
   })
 ).check(Schema.makeFilter((entries) => new Set(entries.map(({ id }) => id)).size === entries.length))

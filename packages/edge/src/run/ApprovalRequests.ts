@@ -29,6 +29,7 @@ export const requestApproval = (
   batch.apply({ _tag: "ApprovalRequested", approvalId, request: assessed.shown, expiresAt })
   const verdict = withSizeLimit(policy.judge(assessed, isWhole), refusal)
   if (verdict._tag === "Ask") return
+  if (verdict.by === "policy:confined") approvals.allowNoChanges(approvalId)
   const answer: ApprovalAnswer =
     verdict._tag === "Allow"
       ? { decision: "allow", scope: "once" }

@@ -18,6 +18,7 @@ export interface PolicyOptions {
   readonly grants?: Array<Grant>
   readonly place?: WorkspacePaths
   readonly program?: ProgramPolicy
+  readonly hasConfinedGrant?: () => boolean
 }
 
 /** A workspace in which nothing exists yet. */
@@ -41,6 +42,7 @@ export const policyOf = ({
     place: more.place ?? place,
     configured,
     program,
+    hasConfinedGrant: more.hasConfinedGrant,
     storedGrant: (rule, sessionId) =>
       grants.find(
         (grant) =>

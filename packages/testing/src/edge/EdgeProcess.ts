@@ -26,7 +26,7 @@ const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-com
 
 export interface EdgeOptions {
   readonly env?: Readonly<Record<string, string>>
-  readonly grants?: ReadonlyArray<"full_access" | "project_settings" | GrantRule>
+  readonly grants?: ReadonlyArray<"full_access" | "project_settings" | "confined" | GrantRule>
 }
 
 export interface EdgeExit {
