@@ -95,8 +95,8 @@ describe("the founding contract", () => {
         .split(",")
         .map((name) => name.trim())
     )
-    // Decided since, with ADR 0032.
-    const added = ["runtime.retrying"]
+    // Decided since, with ADR 0032 and ADR 0062.
+    const added = ["runtime.retrying", "run.protected.changed"]
     assert.deepStrictEqual(sorted(eventTypes), sorted([...names, ...added]))
   })
 
