@@ -3,7 +3,8 @@
  *
  * Everything but the native SQLite binding and the PostgreSQL programs is bundled. A folder holds the launcher (`index.js`) and the service,
  * an Edge's also the threads of the store (`writer.cjs`) and of external adapters (`adapter.cjs`), and the scripted runtime's program
- * (`scripted.mjs`), the command's also the program of `doctor --probe` (`escapes.mjs`); they find each other by being neighbours. A Hub's also holds the console that it serves, in `console/`.
+ * (`scripted.mjs`). The command's also has the thread of conformance checks (`checks.cjs`) and the program of `doctor --probe`
+ * (`escapes.mjs`). They find each other by being neighbours. A Hub's also holds the console that it serves, in `console/`.
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { makeBundler, repository as root } from "./bundle/Bundler.ts"

@@ -72,7 +72,10 @@ const probeMode = Effect.fnUntraced(function* (
   const { environment, home: edgeHome } = yield* EdgeConfig
   const confinement = yield* Confinement
   const home = environment["HOME"] ?? homedir()
-  const scene = makeScene(join(folder, mode), mode)
+  const scene = yield* Effect.try({
+    try: () => makeScene(join(folder, mode), mode),
+    catch: (cause) => failed(`The probe could not make its folders: ${String(cause)}`)
+  })
   const { contents, temporary, workspace } = scene
   const targets: EscapeTargets = {
     ...scene.targets,
