@@ -1,7 +1,7 @@
 /**
  * Codex without its app-server: `codex exec`, one prompt per process. For versions with an incompatible app-server.
  *
- * It does not request permissions, so the Edge runs it in the modes that its sandbox enforces, and in `full_access`.
+ * It does not request permissions, so the Edge runs it in the modes that its sandbox or the Edge enforces, and in `full_access`.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { codexContinuation, codexProbe, trustFlags } from "./Codex.ts"
@@ -40,7 +40,7 @@ export const codexExec: RuntimeAdapter = {
       "exec",
       "--json",
       "--sandbox",
-      sandboxOf(start.mode),
+      sandboxOf(start.mode, start.isConfined),
       // A configured workspace is trusted.
       "--skip-git-repo-check",
       ...(start.model === undefined ? [] : ["--model", start.model]),

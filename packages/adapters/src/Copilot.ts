@@ -9,7 +9,7 @@ import { copilotFolders } from "./StateFolders.ts"
 import { CopilotLines } from "./one-shot/CopilotLines.ts"
 import { proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
-import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import { mayChange, toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 
 const signIn = "Run `copilot` on this machine and use /login, or set GH_TOKEN for the Edge."
 const program: ProgramInfo = { label: "Copilot CLI", signIn }
@@ -33,13 +33,13 @@ export const copilot: RuntimeAdapter = {
   projectSettings: copilotProject,
   folders: copilotFolders,
   network: copilotNetwork,
-  command: ({ prompt, mode, model, projectSettings }) => ({
+  command: ({ isConfined, prompt, mode, model, projectSettings }) => ({
     file: "copilot",
     args: [
       "-p",
       toArgument(prompt),
       ...outputFlags,
-      ...(mode === "full_access" ? ["--allow-all-tools", "--allow-all-paths"] : readOnlyFlags),
+      ...(mayChange({ isConfined, mode }) ? ["--allow-all-tools", "--allow-all-paths"] : readOnlyFlags),
       ...(mode === "plan" ? ["--plan"] : []),
       ...(model === undefined ? [] : ["--model", model]),
       ...(projectSettings === "enabled" ? ["--trust-folder"] : [])

@@ -1,6 +1,6 @@
 /**
- * Gemini CLI, one prompt per process (`one-shot/GeminiLines`). It cannot request permissions, so it runs in `full_access`, or in its own plan
- * mode, which refuses to write and has no shell.
+ * Gemini CLI, one prompt per process (`one-shot/GeminiLines`). It cannot request permissions, so it runs in `full_access`, in its own plan
+ * mode, which refuses to write and has no shell, or where the Edge confines it.
  *
  * Project settings: Gemini refuses an untrusted folder, and reads all settings of a trusted one. So the Edge does not start it if such files
  * exist without a grant. Only `full_access` and the grant make Gemini trust the folder. For other runs in `read_only` or `plan`, trust the
@@ -14,7 +14,7 @@ import { geminiNetwork } from "./ModelHosts.ts"
 import { geminiProject } from "./ProjectFiles.ts"
 import { geminiFolders } from "./StateFolders.ts"
 import { GeminiLines } from "./one-shot/GeminiLines.ts"
-import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import { mayChange, toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 
 const signIn = "Run `gemini` on this machine and sign in, or set GEMINI_API_KEY for the Edge."
 const program: ProgramInfo = { label: "Gemini CLI", signIn }
@@ -47,7 +47,16 @@ export const gemini: RuntimeAdapter = {
   projectSettings: geminiProject,
   folders: geminiFolders,
   network: geminiNetwork,
-  command: ({ attachmentFolder, images = [], prompt, mode, model, projectSettings, resumeSessionId }) => ({
+  command: ({
+    attachmentFolder,
+    images = [],
+    isConfined,
+    prompt,
+    mode,
+    model,
+    projectSettings,
+    resumeSessionId
+  }) => ({
     file: "gemini",
     args: [
       "-p",
@@ -56,7 +65,7 @@ export const gemini: RuntimeAdapter = {
       "stream-json",
       ...(mode === "full_access" || projectSettings === "enabled" ? ["--skip-trust"] : []),
       "--approval-mode",
-      mode === "full_access" ? "yolo" : "plan",
+      mayChange({ isConfined, mode }) ? "yolo" : "plan",
       ...(model === undefined ? [] : ["-m", model]),
       ...(resumeSessionId === undefined ? [] : ["--resume", resumeSessionId]),
       // Gemini reads no other files.

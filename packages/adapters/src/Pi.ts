@@ -5,7 +5,7 @@
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
-import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import { mayChange, toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 import { piNetwork } from "./ModelHosts.ts"
 import { piProject } from "./ProjectFiles.ts"
 import { piFolders } from "./StateFolders.ts"
@@ -37,14 +37,14 @@ export const pi: RuntimeAdapter = {
   projectSettings: piProject,
   folders: piFolders,
   network: piNetwork,
-  command: ({ images = [], prompt, mode, model, projectSettings, resumeSessionId }) => ({
+  command: ({ images = [], isConfined, prompt, mode, model, projectSettings, resumeSessionId }) => ({
     file: "pi",
     args: [
       "--mode",
       "json",
-      ...(mode === "full_access" ? [] : ["--tools", "read,grep,find,ls"]),
+      ...(mayChange({ isConfined, mode }) ? [] : ["--tools", "read,grep,find,ls"]),
       // In a read-only mode any extension could be a tool that writes, the user's own included.
-      ...(mode === "full_access" && projectSettings === "enabled" ? [] : ["--no-extensions"]),
+      ...(mayChange({ isConfined, mode }) && projectSettings === "enabled" ? [] : ["--no-extensions"]),
       ...(projectSettings === "enabled" ? [] : ["--no-skills", "--no-prompt-templates", "--no-themes"]),
       ...(model === undefined ? [] : ["--model", model]),
       ...(resumeSessionId === undefined ? [] : ["--session", resumeSessionId]),

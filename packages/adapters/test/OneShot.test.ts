@@ -55,6 +55,22 @@ describe("A one-shot program", () => {
     assert.isFalse(openCode.capabilities.readOnly)
   })
 
+  it("is let change something where the Edge confines it, in modes with changes", () => {
+    for (const mode of ["ask", "auto_edit"] as const) {
+      const confined = { mode, isConfined: true }
+      assert.match(args(gemini, confined), /--approval-mode yolo/)
+      assert.notMatch(args(gemini, confined), /skip-trust/)
+      assert.match(args(copilot, confined), /--allow-all-tools/)
+      assert.notMatch(args(pi, confined), /--tools/)
+    }
+    for (const mode of ["read_only", "plan"] as const) {
+      const confined = { mode, isConfined: true }
+      assert.match(args(gemini, confined), /--approval-mode plan/)
+      assert.notMatch(args(copilot, confined), /allow-all/)
+      assert.match(args(pi, confined), /--tools read,grep,find,ls/)
+    }
+  })
+
   it("receives the model, and the conversation to continue", () => {
     const more = { model: "small-1", resumeSessionId: "abc-1" }
     assert.match(args(gemini, more), /-m small-1 --resume abc-1/)

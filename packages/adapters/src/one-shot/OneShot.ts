@@ -2,7 +2,13 @@
  * Protocol of a program that reads one prompt, prints JSON lines and exits. It supports no approvals and no further input, and signals
  * cancel it. A `Reader` interprets its lines.
  */
-import type { AdapterOutput, Capabilities, ProcessEnd, Protocol } from "@corral/domain/run/RuntimeAdapter"
+import type {
+  AdapterOutput,
+  Capabilities,
+  ProcessEnd,
+  Protocol,
+  RunStart
+} from "@corral/domain/run/RuntimeAdapter"
 import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
 import type { JsonObject } from "../text/Json.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
@@ -55,7 +61,14 @@ export class OneShotProtocol implements Protocol {
   }
 }
 
-/** Capabilities of such a program. Without approvals it runs in `full_access`, and in read-only modes that it enforces itself. */
+/** Whether such a program may change something: with full access, or where the Edge limits what it changes. */
+export const mayChange = ({ isConfined = false, mode }: Pick<RunStart, "isConfined" | "mode">): boolean =>
+  mode === "full_access" || (isConfined && mode !== "read_only" && mode !== "plan")
+
+/**
+ * Capabilities of such a program. Without approvals it runs in `full_access`, in read-only modes that it enforces itself, and where
+ * the Edge confines it.
+ */
 export const oneShotCapabilities = (supported: Partial<Capabilities>): Capabilities => ({
   deltas: true,
   approvals: false,

@@ -3,6 +3,7 @@ import type { Agent, Runner } from "@corral/domain/run/Agent"
 import type { RuntimeReadiness } from "@corral/domain/http/Health"
 import type { RunMode } from "@corral/domain/run/Run"
 import { EdgeConfig } from "@corral/edge/config/EdgeConfig"
+import { Confinement } from "@corral/edge/confinement/Confinement"
 import { RuntimeRegistry } from "@corral/edge/runtime/RuntimeRegistry"
 import { presets } from "@corral/edge/runtime/presets"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
@@ -73,7 +74,9 @@ export const listAdapters = (config: EdgeConfig) =>
       problems: yield* runtimes.adapterProblems
     } satisfies AdapterList
   }).pipe(
-    Effect.provide(Layer.provide(Runtimes.layer, Layer.succeed(EdgeConfig, config))),
+    Effect.provide(
+      Layer.provide(Layer.provide(Runtimes.layer, Confinement.layer), Layer.succeed(EdgeConfig, config))
+    ),
     Effect.mapError(({ message }) => refused(message))
   )
 

@@ -213,7 +213,7 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
     Effect.provide(
       inspect,
       Layer.provide(
-        Layer.mergeAll(Runtimes.layer, Containment.layer, Confinement.layer),
+        Layer.merge(Runtimes.layer, Containment.layer).pipe(Layer.provideMerge(Confinement.layer)),
         Layer.succeed(EdgeConfig, config)
       )
     )

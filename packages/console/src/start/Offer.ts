@@ -53,12 +53,16 @@ export const isUsable = ({ workspace: { offered } }: WorkPlace): boolean => offe
 export const agentsOn = (target: Target | undefined): ReadonlyArray<Agent> =>
   (target?.agents ?? []).toSorted((a, b) => Number(b.available) - Number(a.available))
 
-/** Modes that both the workspace and the agent allow, most restrictive first. */
+/** Modes that both the workspace and the agent allow, most restrictive first. In `ask`, an agent that does not ask needs a worktree. */
 export const startModes = (
   workspace: Workspace | undefined,
   agent: Agent | undefined
 ): ReadonlyArray<RunMode> =>
-  (workspace?.modes ?? []).filter((mode) => agent?.modes === undefined || agent.modes.includes(mode))
+  (workspace?.modes ?? []).filter(
+    (mode) =>
+      (agent?.modes === undefined || agent.modes.includes(mode)) &&
+      (mode !== "ask" || agent === undefined || agent.capabilities.approvals)
+  )
 
 /** Default mode: `ask`, or the most restrictive one. */
 export const usualMode = (modes: ReadonlyArray<RunMode>): RunMode | undefined =>

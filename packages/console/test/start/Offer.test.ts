@@ -22,7 +22,13 @@ const target = (id: string, state: Target["state"], workspaces: ReadonlyArray<Wo
 // As above: who linked it, and when, is not looked at.
 const link = (targetId: string, id: string) => ({ targetId, workspace: id }) as unknown as WorkspaceLink
 const agent = (id: string, available: boolean, modes?: ReadonlyArray<RunMode>) =>
-  ({ id, label: id, available, ...(modes === undefined ? {} : { modes }) }) as Agent
+  ({
+    id,
+    label: id,
+    available,
+    capabilities: { approvals: true },
+    ...(modes === undefined ? {} : { modes })
+  }) as Agent
 
 describe("Offer", () => {
   it("lists linked devices, online devices first", () => {
@@ -63,6 +69,14 @@ describe("Offer", () => {
     assert.strictEqual(usualMode(["read_only", "plan"]), "read_only")
     assert.isUndefined(usualMode(startModes(undefined, agent("x", true))))
     assert.deepStrictEqual(startModes(workspace("b"), agent("x", true)), ["read_only", "ask"])
+  })
+
+  it("offers ask only for agents that ask", () => {
+    const silent = {
+      ...agent("x", true),
+      capabilities: { ...agent("x", true).capabilities, approvals: false }
+    }
+    assert.deepStrictEqual(startModes(workspace("b"), silent), ["read_only"])
   })
 
   describe("a choice", () => {

@@ -26,7 +26,7 @@ import type { TurnAttachments } from "../attachment/Attachments.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { Confinement } from "../confinement/Confinement.ts"
 import { mint } from "@corral/service/Identifiers"
-import { modeRefusal, agentModes, type OfferedAgent } from "../runtime/OfferedAgent.ts"
+import { agentModes, isolationRefusal, modeRefusal, type OfferedAgent } from "../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../runtime/Runtimes.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { Write } from "../store/Store.ts"
@@ -85,10 +85,12 @@ export const admitRun = Effect.fnUntraced(function* (
   const agent = yield* runtimes.get(request.agentId)
   const { adapter } = agent
   const workspace = yield* workspaces.open(request.workspace)
-  yield* permitted(request, workspace, agent, config)
+  const isConfining = admission.confinement.readiness.kind !== "none"
+  yield* permitted(request, workspace, agent, config, isConfining)
   const confinement = yield* admission.confinement.admit(request.mode)
   const model = request.model ?? agent.model
   const earlier = yield* resumedRun({ ...request, model }, agent, find)
+  yield* isolated(request, agent, earlier)
   const id = admission.id ?? mint<RunId>("run", now)
   const folder = yield* folderOf(id, request, workspace.path, earlier, worktrees)
   const project = projectIn(folder.path, workspace, adapter)
@@ -195,7 +197,8 @@ const permitted = (
   request: CreateRun,
   workspace: OpenWorkspace,
   agent: OfferedAgent,
-  config: EdgeConfig
+  config: EdgeConfig,
+  isConfining: boolean
 ): Effect.Effect<void, PermissionDenied> => {
   if (!workspace.modes.includes(request.mode)) {
     return Effect.fail(
@@ -205,9 +208,9 @@ const permitted = (
       })
     )
   }
-  const refusal = modeRefusal(agent, request.mode)
+  const refusal = modeRefusal(agent, request.mode, isConfining)
   if (refusal !== undefined) {
-    const details = { mode: request.mode, modes: agentModes(agent) }
+    const details = { mode: request.mode, modes: agentModes(agent, isConfining) }
     return Effect.fail(new PermissionDenied({ message: refusal, details }))
   }
   const refused = Object.keys(request.env ?? {}).filter((name) => !config.allowedEnv.includes(name))
@@ -220,6 +223,17 @@ const permitted = (
     )
   }
   return Effect.void
+}
+
+const isolated = (
+  { isolation, mode }: CreateRun,
+  agent: OfferedAgent,
+  earlier: Run | undefined
+): Effect.Effect<void, PermissionDenied> => {
+  const message = isolationRefusal(agent, mode, isolation ?? earlier?.isolation)
+  return message === undefined
+    ? Effect.void
+    : Effect.fail(new PermissionDenied({ message, details: { reason: "isolation", mode } }))
 }
 
 /** The run to resume. Its runtime has reported the id of its conversation. */

@@ -2,7 +2,7 @@
  * An agent that runs can use: an adapter, a profile over an adapter, or a runner, in one shape.
  */
 import type { AgentId } from "@corral/domain/identity/Ids"
-import { RunMode } from "@corral/domain/run/Run"
+import { type Run, RunMode } from "@corral/domain/run/Run"
 import type { Capabilities, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { ProfileGrant } from "./ConfigSchema.ts"
 
@@ -23,23 +23,44 @@ export interface OfferedAgent {
 /** Modes from the narrowest to the widest. */
 const byWidth: ReadonlyArray<RunMode> = RunMode.literals
 
-/** A runtime without approvals runs only with full access, or in its own read-only mode. */
-const enforceable = ({ approvals, readOnly }: Capabilities, mode: RunMode): boolean =>
-  approvals || mode === "full_access" || (readOnly && (mode === "read_only" || mode === "plan"))
+/** A runtime without approvals runs only with full access, in its own read-only mode, or where the kernel confines its runs. */
+const enforceable = ({ approvals, readOnly }: Capabilities, mode: RunMode, isConfining: boolean): boolean =>
+  approvals ||
+  isConfining ||
+  mode === "full_access" ||
+  (readOnly && (mode === "read_only" || mode === "plan"))
 
-/** Modes that the agent supports, before the workspace's limits: up to its widest mode, and only modes that it enforces. */
-export const agentModes = ({ adapter, widestMode = "full_access" }: OfferedAgent): ReadonlyArray<RunMode> =>
-  byWidth.slice(0, byWidth.indexOf(widestMode) + 1).filter((mode) => enforceable(adapter.capabilities, mode))
+/**
+ * Modes that the agent supports, before the workspace's limits: up to its widest mode, and only modes that are enforced. `isConfining`: whether
+ * the kernel confines the runs of this Edge.
+ */
+export const agentModes = (
+  { adapter, widestMode = "full_access" }: OfferedAgent,
+  isConfining = false
+): ReadonlyArray<RunMode> =>
+  byWidth
+    .slice(0, byWidth.indexOf(widestMode) + 1)
+    .filter((mode) => enforceable(adapter.capabilities, mode, isConfining))
 
 /** Reason why the agent does not run in a mode, as a sentence; `undefined` if it does. */
-export const modeRefusal = (agent: OfferedAgent, mode: RunMode): string | undefined => {
-  const modes = agentModes(agent)
+export const modeRefusal = (agent: OfferedAgent, mode: RunMode, isConfining = false): string | undefined => {
+  const modes = agentModes(agent, isConfining)
   if (modes.includes(mode)) return undefined
   const only = modes.length === 0 ? "in no mode" : `only in ${modes.join(", ")}`
-  return enforceable(agent.adapter.capabilities, mode)
+  return enforceable(agent.adapter.capabilities, mode, isConfining)
     ? `${agent.label} runs ${only}.`
     : `${agent.label} does not ask for approval before it acts, so it runs ${only}.`
 }
+
+/** Reason why a run in `ask` needs an isolation: no user is asked before the agent changes something, so it changes a copy. */
+export const isolationRefusal = (
+  { adapter, label }: OfferedAgent,
+  mode: RunMode,
+  isolation: Run["isolation"]
+): string | undefined =>
+  mode === "ask" && !adapter.capabilities.approvals && isolation !== "worktree"
+    ? `${label} does not ask for approval before it acts, so in ask it runs only in a worktree.`
+    : undefined
 
 /** Offer of an adapter without a profile. */
 export const fromAdapter = (adapter: AnyRuntimeAdapter): OfferedAgent => ({

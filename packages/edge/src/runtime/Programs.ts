@@ -10,7 +10,7 @@ import { Clock, Context, Effect, Fiber, Layer, Semaphore } from "effect"
 import { statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { childEnvironment, findProgram } from "../process/ChildEnvironment.ts"
-import { callProgram } from "./ProgramCall.ts"
+import { callProgram } from "../process/ProgramCall.ts"
 
 export interface ProgramQuestion {
   /** Absolute path. */

@@ -10,6 +10,7 @@ import type { AgentId } from "@corral/domain/identity/Ids"
 import type { AnyRuntimeAdapter, Probe } from "@corral/domain/run/RuntimeAdapter"
 import { Context, Effect, Layer } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
+import { Confinement } from "../confinement/Confinement.ts"
 import * as ConfigFile from "./ConfigFile.ts"
 import { Drift } from "./Drift.ts"
 import { agentModes, type OfferedAgent } from "./OfferedAgent.ts"
@@ -58,9 +59,10 @@ const ANSWER_TIMEOUT = "1 second"
 const make = Effect.fnUntraced(function* () {
   const adapters = yield* RuntimeRegistry
   const config = yield* EdgeConfig
+  const isConfining = (yield* Confinement).readiness.kind !== "none"
   const scope = yield* Effect.scope
   const file = yield* ConfigFile.openConfigFile(config.configFile, adapters, config.environment)
-  const context: RuntimesContext = { programs: yield* Programs, drift: new Drift() }
+  const context: RuntimesContext = { programs: yield* Programs, drift: new Drift(), isConfining }
   const { drift } = context
   const offers = Effect.map(file.look, (state) => state.offers)
   return Runtimes.of({
@@ -73,7 +75,7 @@ const make = Effect.fnUntraced(function* () {
     list: Effect.gen(function* () {
       const { agents } = yield* offers
       yield* refresh(context, agents)
-      return agents.map((agent) => agentOf(agent, readinessOf(context, agent)))
+      return agents.map((agent) => agentOf(context, agent))
     }),
     runners: Effect.map(offers, ({ runners }) => runners.map((runner) => runnerOf(context, runner))),
     readiness: Effect.gen(function* () {
@@ -99,6 +101,7 @@ const make = Effect.fnUntraced(function* () {
 interface RuntimesContext {
   readonly programs: Programs["Service"]
   readonly drift: Drift
+  readonly isConfining: boolean
 }
 
 const pathOf = ({ programs }: RuntimesContext, { adapter, program }: OfferedAgent): string | undefined =>
@@ -185,7 +188,13 @@ const ask = ({ programs }: RuntimesContext, { version, signedIn }: Questions) =>
 
 const runnerOf = (context: RuntimesContext, runner: OfferedRunner): Runner => {
   const { id, label, adapter, command } = runner
-  const base = { id, label, runtime: adapter.id, command: [...command], modes: agentModes(runner) }
+  const base = {
+    id,
+    label,
+    runtime: adapter.id,
+    command: [...command],
+    modes: agentModes(runner, context.isConfining)
+  }
   return pathOf(context, runner) === undefined
     ? { ...base, available: false, reason: "command_missing", hint: installHint(runner) }
     : { ...base, available: true }
@@ -208,16 +217,16 @@ const questionsOf = ({ adapter, passEnv }: OfferedAgent, program: string): Quest
   }
 }
 
-const agentOf = (agent: OfferedAgent, readiness: RuntimeReadiness): Agent => {
-  const { version, signedIn, reason, hint } = readiness
+const agentOf = (context: RuntimesContext, agent: OfferedAgent): Agent => {
+  const { hint, installed, reason, signedIn, version } = readinessOf(context, agent)
   const { id, label, adapter, model } = agent
   return {
     id,
     label,
     runtime: adapter.id,
     capabilities: adapter.capabilities,
-    modes: agentModes(agent),
-    available: readiness.installed,
+    modes: agentModes(agent, context.isConfining),
+    available: installed,
     ...(model === undefined ? {} : { model }),
     ...(version === undefined ? {} : { version }),
     ...(signedIn === undefined ? {} : { signedIn }),

@@ -17,7 +17,7 @@ import { makeScene } from "../../src/confinement/probe/EscapeScene.ts"
 import { openServers } from "../../src/confinement/probe/EscapeServers.ts"
 import { fileIdentity } from "../../src/confinement/probe/RightsAttempts.ts"
 import type { EscapeResults, EscapeTargets } from "../../src/confinement/probe/EscapeTargets.ts"
-import { callProgram } from "../../src/runtime/ProgramCall.ts"
+import { callProgram } from "../../src/process/ProgramCall.ts"
 import { openFolder } from "../Folder.ts"
 import { canConfine } from "./CanConfine.ts"
 

@@ -1,7 +1,13 @@
 import { makeText } from "@corral/adapters/Text"
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
-import { fromAdapter, modeRefusal, agentModes, type OfferedAgent } from "../../src/runtime/OfferedAgent.ts"
+import {
+  agentModes,
+  fromAdapter,
+  isolationRefusal,
+  modeRefusal,
+  type OfferedAgent
+} from "../../src/runtime/OfferedAgent.ts"
 
 const text = makeText({ label: "Tool", command: ["tool"], stdin: "prompt", install: "" })
 
@@ -25,6 +31,22 @@ describe("modesOf", () => {
     for (const mode of ["read_only", "plan", "ask", "auto_edit", "full_access"] as const) {
       assert.strictEqual(modeRefusal(agent, mode) === undefined, modes.includes(mode), mode)
     }
+  })
+
+  it.each([
+    [offered({}), ["read_only", "plan", "ask", "auto_edit", "full_access"]],
+    [offered({ readOnly: true }, "auto_edit"), ["read_only", "plan", "ask", "auto_edit"]],
+    [offered({ approvals: true }, "plan"), ["read_only", "plan"]]
+  ] as const)("has every mode up to its widest where the kernel confines runs", (agent, modes) => {
+    assert.deepStrictEqual(agentModes(agent, true), modes)
+    for (const mode of modes) assert.isUndefined(modeRefusal(agent, mode, true))
+  })
+
+  it("needs an isolation in ask if it does not ask", () => {
+    assert.include(isolationRefusal(offered({}), "ask", "none"), "only in a worktree")
+    assert.isUndefined(isolationRefusal(offered({}), "ask", "worktree"))
+    assert.isUndefined(isolationRefusal(offered({}), "auto_edit", "none"))
+    assert.isUndefined(isolationRefusal(offered({ approvals: true }), "ask", "none"))
   })
 
   it("says why", () => {

@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
+import { Confinement } from "../../src/confinement/Confinement.ts"
 import { fromAdapter } from "../../src/runtime/OfferedAgent.ts"
 import { RuntimeRegistry } from "../../src/runtime/RuntimeRegistry.ts"
 import { Runtimes } from "../../src/runtime/Runtimes.ts"
@@ -55,12 +56,15 @@ const withRuntimes = <A, E, R>(
     Effect.provide(
       Layer.provide(
         Runtimes.layer,
-        Layer.merge(
-          Layer.succeed(RuntimeRegistry, new Map(adapters.map((adapter) => [adapter.id, adapter]))),
-          configLayer("/nowhere", {
-            configFile,
-            environment: { PATH: `${path}:/usr/bin:/bin`, ...environment }
-          })
+        Layer.provideMerge(
+          Confinement.layer,
+          Layer.merge(
+            Layer.succeed(RuntimeRegistry, new Map(adapters.map((adapter) => [adapter.id, adapter]))),
+            configLayer("/nowhere", {
+              configFile,
+              environment: { PATH: `${path}:/usr/bin:/bin`, ...environment }
+            })
+          )
         )
       )
     )

@@ -52,6 +52,11 @@ export const findOfferRefusal = (
     return modeRefusal(`The workspace's policy does not grant the mode ${mode}.`, mode, workspace.modes)
   if (agent.modes?.includes(mode) === false)
     return modeRefusal(`${agent.label} does not run in the mode ${mode}.`, mode, agent.modes)
+  if (mode === "ask" && !agent.capabilities.approvals && resume === undefined && isolation !== "worktree")
+    return new PermissionDenied({
+      message: `${agent.label} does not ask for approval before it acts, so in ask it runs only in a worktree.`,
+      details: { reason: "isolation", mode }
+    })
   if (resume !== undefined && !agent.capabilities.resume)
     return validationFailure("resume", "Expected an agent that can resume an earlier run")
   if (isolation === "worktree" && !workspace.git)

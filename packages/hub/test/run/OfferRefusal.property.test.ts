@@ -15,15 +15,21 @@ const without = <A extends object>(of: A) =>
   Object.fromEntries(Object.entries(of).filter(([, value]) => value !== undefined))
 
 const agent = fc
-  .record({ id: name, available: fc.boolean(), modes: optional(modes), resume: fc.boolean() })
-  .map(({ resume, ...rest }) =>
+  .record({
+    id: name,
+    available: fc.boolean(),
+    modes: optional(modes),
+    approvals: fc.boolean(),
+    resume: fc.boolean()
+  })
+  .map(({ approvals, resume, ...rest }) =>
     Schema.decodeUnknownSync(Agent)({
       ...without(rest),
       label: rest.id,
       runtime: rest.id,
       capabilities: {
         deltas: true,
-        approvals: true,
+        approvals,
         editInput: true,
         resume,
         readOnly: true,
@@ -62,6 +68,10 @@ describe("findOfferRefusal", () => {
             place !== undefined &&
             place.modes.includes(task.mode) &&
             (by.modes === undefined || by.modes.includes(task.mode)) &&
+            (task.mode !== "ask" ||
+              by.capabilities.approvals ||
+              task.resume !== undefined ||
+              task.isolation === "worktree") &&
             (task.resume === undefined || by.capabilities.resume) &&
             (task.isolation !== "worktree" || place.git) &&
             (by.available || !isPresent)
@@ -81,7 +91,14 @@ describe("findOfferRefusal", () => {
     const [some] = fc.sample(agent, 1)
     assert.isDefined(some)
     const label = "Claude Code"
-    const offered = { ...some, label, available: false, ...(reason === undefined ? {} : { reason }) }
+    const capabilities = { ...some.capabilities, approvals: true }
+    const offered = {
+      ...some,
+      capabilities,
+      label,
+      available: false,
+      ...(reason === undefined ? {} : { reason })
+    }
     const task = Schema.decodeUnknownSync(CreateRun)({
       workspace: "ws",
       agentId: some.id,

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { existsSync, readFileSync, watch } from "node:fs"
 import { setImmediate } from "node:timers/promises"
 import { join } from "node:path"
-import { callProgram } from "../../src/runtime/ProgramCall.ts"
+import { callProgram } from "../../src/process/ProgramCall.ts"
 import { temporaryFolder, writeProgram } from "../Folder.ts"
 
 const env = { PATH: "/usr/bin:/bin" }
