@@ -3,7 +3,7 @@
  * receives a notice.
  *
  * Guarantees: each event is handled at least once. Up to `workers` events are in progress: up to half of them from one chat, one from one
- * sender.
+ * sender. Messages and clicks of a chat have separate places.
  * Does not: acknowledge events. They are acknowledged when they are stored.
  */
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
@@ -116,7 +116,7 @@ export const workersLayer = (platforms: ReadonlyArray<ChatPlatform>, options: Wo
       const owner = randomUUID()
       const attempt = yield* makeAttempt(owner, platforms, options)
       const { workers = WORKERS } = options
-      const perChat = Math.max(1, Math.floor(workers / 2))
+      const perChat = Math.max(2, Math.floor(workers / 2))
       const inProgress = new Map<number, Fiber.Fiber<void>>()
       let renewedAt = clock.currentTimeMillisUnsafe()
 

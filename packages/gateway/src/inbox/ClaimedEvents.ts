@@ -52,12 +52,14 @@ const claimedEventOf = (row: typeof ClaimedRow.Type): ClaimedEvent => {
 const ClaimLimits = Schema.Struct({
   /** Maximum number of claimed events. */
   free: Schema.Number,
-  /** Maximum number of events in progress of one chat. */
+  /** Maximum number of events in progress of one chat, from 2. A quarter of them is for clicks: a user waits for a click at its card. */
   perChat: Schema.Number
 })
 export type ClaimLimits = typeof ClaimLimits.Type
 
 const ClaimRequest = Schema.Struct({ owner: Schema.String, ...ClaimLimits.fields })
+
+const clicksOf = (perChat: number): number => Math.max(1, Math.floor(perChat / 4))
 
 /** Query that leases up to `free` events that may start now. */
 export const makeClaim = ({ at, sql }: TimedStore) => {
@@ -66,12 +68,14 @@ export const makeClaim = ({ at, sql }: TimedStore) => {
     Result: ClaimedRow,
     execute: ({ free, owner, perChat }) => sql`
     WITH busy AS (
-      SELECT i.chat, count(*) AS events FROM sender_queues q JOIN inbox i ON i.arrival = q.head
-      WHERE q.lease_until > ${at()} GROUP BY i.chat
+      SELECT i.chat, i.card IS NULL AS is_message, count(*) AS events FROM sender_queues q JOIN inbox i ON i.arrival = q.head
+      WHERE q.lease_until > ${at()} GROUP BY 1, 2
     ), ready AS (
       SELECT q.id, q.due_at, q.head,
-        coalesce(busy.events, 0) + row_number() OVER (PARTITION BY i.chat ORDER BY q.due_at, q.head) AS in_chat
-      FROM sender_queues q JOIN inbox i ON i.arrival = q.head LEFT JOIN busy USING (chat)
+        coalesce(busy.events, 0) + row_number() OVER (PARTITION BY i.chat, i.card IS NULL ORDER BY q.due_at, q.head)
+          <= CASE WHEN i.card IS NULL THEN ${perChat - clicksOf(perChat)}::integer ELSE ${clicksOf(perChat)} END AS has_place
+      FROM sender_queues q JOIN inbox i ON i.arrival = q.head
+      LEFT JOIN busy ON busy.chat = i.chat AND busy.is_message = (i.card IS NULL)
       WHERE q.due_at <= ${at()} AND (q.lease_until IS NULL OR q.lease_until <= ${at()})
         AND (i.card IS NULL OR NOT EXISTS (
           SELECT 1 FROM inbox o JOIN sender_queues other ON other.head = o.arrival
@@ -82,7 +86,7 @@ export const makeClaim = ({ at, sql }: TimedStore) => {
     ), locked AS (
       SELECT id FROM sender_queues
       WHERE id IN (
-        SELECT id FROM ready WHERE in_chat <= ${perChat} ORDER BY due_at, head LIMIT ${free}
+        SELECT id FROM ready WHERE has_place ORDER BY due_at, head LIMIT ${free}
       ) AND (lease_until IS NULL OR lease_until <= ${at()})
       FOR UPDATE SKIP LOCKED
     )

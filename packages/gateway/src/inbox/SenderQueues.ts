@@ -3,8 +3,8 @@
  *
  * Guarantees: the events of a sender are handled one at a time, in the order in which they were stored. Clicks on one card start in that
  * order too, unless an earlier one waits for its own sender, waits for a retry, or has run for `CARD_WAIT_MS`. A chat has up to `perChat`
- * events in progress, and queues that are ready take turns. A queue is leased: when a Gateway dies, another one claims its events after
- * `QUEUE_LEASE_MS`.
+ * events in progress, a quarter of them clicks, so messages do not delay clicks and clicks do not delay messages. Queues that are ready take
+ * turns. A queue is leased: when a Gateway dies, another one claims its events after `QUEUE_LEASE_MS`.
  * Does not: handle events, or decide when to retry.
  */
 import { Context, Effect, Layer, Queue, Schema } from "effect"

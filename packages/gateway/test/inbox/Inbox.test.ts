@@ -75,6 +75,25 @@ describe("Inbox", { timeout: 60_000 }, () => {
     )
   )
 
+  it.live("limits messages and clicks of a chat separately, so neither delays the other", () =>
+    onDatabase(
+      Effect.gen(function* () {
+        const inbox = yield* Inbox
+        const queues = yield* SenderQueues
+        const claim = Effect.map(queues.claim("a", { free: 10, perChat: 4 }), (events) =>
+          events.map((event) => event.inbound.upstreamId).toSorted()
+        )
+        for (const at of [1, 2, 3, 4, 5])
+          yield* inbox.store({ ...inbound(`message_${at}`), senderId: `ou_m${at}`, cardId: "" })
+        assert.deepStrictEqual(yield* claim, ["message_1", "message_2", "message_3"])
+        for (const at of [1, 2])
+          yield* inbox.store({ ...inbound(`click_${at}`), senderId: `ou_c${at}`, cardId: `om_${at}` })
+        assert.deepStrictEqual(yield* claim, ["click_1"])
+        assert.isEmpty(yield* claim)
+      })
+    )
+  )
+
   it.live("forgets what was done a week ago, and nothing that waits", () =>
     onDatabase(
       Effect.gen(function* () {
@@ -83,7 +102,7 @@ describe("Inbox", { timeout: 60_000 }, () => {
         for (const id of ["ev_1", "ev_2", "ev_3"]) yield* inbox.store(inbound(id))
         const queues = yield* SenderQueues
         for (const _ of [1, 2])
-          for (const event of yield* queues.claim("a", { free: 1, perChat: 1 }))
+          for (const event of yield* queues.claim("a", { free: 1, perChat: 2 }))
             yield* queues.complete("a", event)
         yield* sql`UPDATE inbox SET done_at = done_at - interval '169 hours' WHERE position = 1`
         yield* sql`UPDATE inbox SET received_at = received_at - interval '1 year' WHERE position = 3`
