@@ -12,17 +12,17 @@ import { findProgram } from "../process/ChildEnvironment.ts"
 import { listening } from "../network/UnixListener.ts"
 import { callProgram } from "../process/ProgramCall.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
+import type { MissingMeans } from "./Means.ts"
 import type { Mount } from "./Mount.ts"
 import { bridgedCommand, NETWORK_FOLDER, PROXY_PORT } from "./NetworkBridge.ts"
 
-/** Why runs cannot be confined, and what to do. */
-export interface MissingMeans {
-  readonly problem: string
-  readonly hint: string
+/** Absolute paths of bubblewrap and of the bridge. */
+export interface BubblewrapPrograms {
+  readonly program: string
+  readonly bridge: string
 }
 
-/** Absolute paths of bubblewrap and of the bridge. */
-export type BubblewrapFound = { readonly program: string; readonly bridge: string } | MissingMeans
+export type BubblewrapFound = BubblewrapPrograms | MissingMeans
 
 const NOT_INSTALLED: MissingMeans = {
   problem: "bubblewrap is not installed.",
@@ -32,11 +32,6 @@ const NOT_INSTALLED: MissingMeans = {
 const NO_BRIDGE: MissingMeans = {
   problem: "socat is not installed.",
   hint: "Install the package socat, then restart the Edge. Confined runs reach the network through it."
-}
-
-const NOT_LINUX: MissingMeans = {
-  problem: "Runs can be confined on Linux only.",
-  hint: "Use a Linux device for runs that must be confined."
 }
 
 /** Prints a word if the program could do what it may, and nothing else. A failed redirection of `:` would end the shell. */
@@ -120,7 +115,6 @@ export const probeBubblewrap = (
   system: ReadonlyArray<Mount>
 ): Effect.Effect<BubblewrapFound> =>
   Effect.suspend(() => {
-    if (process.platform !== "linux") return Effect.succeed(NOT_LINUX)
     const program = findProgram("bwrap", path)
     if (program === undefined) return Effect.succeed(NOT_INSTALLED)
     const bridge = findProgram("socat", path)

@@ -13,31 +13,19 @@ import type { ConfinementReadiness } from "@corral/domain/http/Health"
 import type { RunConfinement } from "@corral/domain/run/Confinement"
 import type { RunFailure, RunMode } from "@corral/domain/run/Run"
 import type { GrantRule } from "@corral/domain/approval/Grant"
-import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
 import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { Context, Effect, Layer, type Scope } from "effect"
-import { existsSync } from "node:fs"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { type NetworkUser, openRunNetwork, PROXY_SOCKET } from "../network/RunNetwork.ts"
+import type { NetworkUser } from "../network/RunNetwork.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
-import { bubblewrapArguments } from "./BubblewrapCommand.ts"
-import { type BubblewrapFound, type MissingMeans, probeBubblewrap } from "./BubblewrapProbe.ts"
-import { canWrite, mountsOf } from "./ConfinedRoot.ts"
+import type { ConfinementMeans } from "./Means.ts"
+import { chooseMeans, type MeansFound } from "./MeansChoice.ts"
 import type { Mount } from "./Mount.ts"
-import { bridgedCommand, PROXY_PORT, proxyVariables } from "./NetworkBridge.ts"
-import { foldersOfTools } from "./ProgramFolders.ts"
-import { protectedFolders } from "./ProtectedFolders.ts"
-import { repositoryMounts } from "./RepositoryMounts.ts"
-import { resolveState } from "./RuntimeState.ts"
+import { type ConfinedFiles, mountsOfRun } from "./RunMounts.ts"
 import { systemMounts } from "./SystemFolders.ts"
 
 /** A run whose command is confined. */
-export interface ConfinedRun {
-  readonly mode: RunMode
-  /** Real path of its folder, which exists. */
-  readonly workspace: string
-  readonly attachments: string | undefined
-  readonly folders: RuntimeFolders | undefined
+export interface ConfinedRun extends ConfinedFiles {
   readonly network: RuntimeNetwork | undefined
   /** Rules of the configuration for its workspace and agent. */
   readonly grants: ReadonlyArray<GrantRule>
@@ -69,15 +57,24 @@ const choose = Effect.fnUntraced(function* () {
   const { confinement: setting } = config
   if (setting === "off") return unconfined
   const system = systemMounts(process.getuid?.() === 0)
-  const found = yield* probeBubblewrap(config.environment["PATH"], system)
-  if ("problem" in found) yield* Effect.logWarning("runs are not confined", { ...found })
+  const found = yield* chooseMeans(setting, { path: config.environment["PATH"], system })
+  const { means, missing } = found
+  if (missing !== undefined)
+    yield* Effect.logWarning(means === undefined ? "runs are not confined" : "runs are confined in part", {
+      ...missing
+    })
   return Confinement.of({
-    readiness: readinessOf(setting, found),
+    readiness: {
+      setting,
+      kind: means?.kind ?? "none",
+      network: means?.network ?? "open",
+      ...missing
+    },
     admit: (mode) => admit(setting, found, mode),
     confine: (run, command) =>
-      "problem" in found
+      means === undefined
         ? Effect.die("a run without means was admitted as confined")
-        : confine(found, system, config, run, command)
+        : Effect.mapError(confine(means, system, config, run, command), notConfined)
   })
 })
 
@@ -87,25 +84,15 @@ const unconfined = Confinement.of({
   confine: (_, command) => Effect.succeed(command)
 })
 
-const readinessOf = (
-  setting: ConfinementReadiness["setting"],
-  found: BubblewrapFound
-): ConfinementReadiness => ({
-  setting,
-  ...("problem" in found
-    ? { kind: "none", network: "open", ...found }
-    : { kind: "bubblewrap", network: "closed" })
-})
-
 const admit = (
   setting: EdgeConfig["confinement"],
-  found: BubblewrapFound,
+  { means, missing }: MeansFound,
   mode: RunMode
 ): Effect.Effect<RunConfinement, PermissionDenied> => {
   if (mode === "full_access")
     return Effect.succeed({ kind: "none", reason: "A run with full access is not confined." })
-  if (!("problem" in found)) return Effect.succeed({ kind: "bubblewrap" })
-  const { hint, problem } = found
+  if (means !== undefined) return Effect.succeed({ kind: means.kind })
+  const { hint, problem } = missing
   return setting === "required"
     ? Effect.fail(
         new PermissionDenied({
@@ -116,67 +103,26 @@ const admit = (
     : Effect.succeed({ kind: "none", reason: problem })
 }
 
-const notConfined = (cause: unknown): RunFailure => ({
+const notConfined = (cause: string): RunFailure => ({
   code: "permission_denied",
-  message: `The run could not be confined: ${cause instanceof Error ? cause.message : String(cause)}`,
+  message: `The run could not be confined: ${cause}`,
   details: { reason: "not_confined" }
 })
 
 const confine = Effect.fnUntraced(function* (
-  { bridge, program }: Exclude<BubblewrapFound, MissingMeans>,
+  means: ConfinementMeans,
   system: ReadonlyArray<Mount>,
   config: EdgeConfig,
   run: ConfinedRun,
   command: SubprocessSpec
-): Effect.fn.Return<SubprocessSpec, RunFailure, Scope.Scope> {
-  const { environment, runHosts } = config
+): Effect.fn.Return<SubprocessSpec, string, Scope.Scope> {
+  const { environment, runHosts: hosts } = config
   const { grants, mode, network: declared, user } = run
   const folder = `${command.temporary ?? ""}.net`
-  const ports = yield* Effect.mapError(
-    openRunNetwork({ folder, mode, declared, hosts: runHosts, grants, environment, user }),
-    notConfined
-  )
-  const bridged = bridgedCommand(
-    bridge,
-    [{ port: PROXY_PORT, socket: PROXY_SOCKET }, ...ports.map((port) => ({ port, socket: String(port) }))],
-    command
-  )
-  return yield* Effect.try({
-    try: () => {
-      const mounts = mountsOfRun(system, config, run, command, folder)
-      const args = bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
-      const env = { ...command.env, ...proxyVariables }
-      return { ...command, file: program, args, env, isConfined: true }
-    },
-    catch: notConfined
+  const mounts = yield* Effect.try({
+    try: () => mountsOfRun(system, config, run, command, folder),
+    catch: (cause) => (cause instanceof Error ? cause.message : String(cause))
   })
+  const network = { folder, mode, declared, hosts, grants, environment, user }
+  return yield* means.confine({ command, mounts, network })
 })
-
-const mountsOfRun = (
-  system: ReadonlyArray<Mount>,
-  { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
-  { attachments, folders, mode, workspace }: ConfinedRun,
-  { env, file, temporary }: SubprocessSpec,
-  network: string
-): ReadonlyArray<Mount> => {
-  const { HOME: home } = env
-  if (home === undefined || temporary === undefined)
-    throw new Error("it has no home directory or no temporary folder")
-  return mountsOf({
-    mode,
-    workspace,
-    temporary,
-    home,
-    system,
-    readable: [...foldersOfTools(file, env, home), ...(folders?.reads ?? [])],
-    state: resolveState(folders, env, home, edgeFolder),
-    protected: protectedFolders(workspace),
-    repository: repositoryMounts(workspace, canWrite(mode)),
-    attachments,
-    network,
-    edgeFolder,
-    edgeFiles: [tokenFile, configFile, deviceFile].flatMap((path) =>
-      path !== undefined && existsSync(path) ? [path] : []
-    )
-  })
-}

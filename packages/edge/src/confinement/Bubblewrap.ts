@@ -1,0 +1,27 @@
+/** Confinement by bubblewrap: files, processes, rights and the network. The network is a namespace with a bridge to the run's proxy. */
+import { Effect } from "effect"
+import { openRunNetwork, PROXY_SOCKET } from "../network/RunNetwork.ts"
+import { bubblewrapArguments } from "./BubblewrapCommand.ts"
+import { type BubblewrapPrograms, probeBubblewrap } from "./BubblewrapProbe.ts"
+import type { ConfinementMeans, MeansTrial } from "./Means.ts"
+import { bridgedCommand, PROXY_PORT, proxyVariables } from "./NetworkBridge.ts"
+
+const bubblewrapOf = ({ bridge, program }: BubblewrapPrograms): ConfinementMeans => ({
+  kind: "bubblewrap",
+  network: "closed",
+  confine: Effect.fnUntraced(function* ({ command, mounts, network }) {
+    const ports = yield* openRunNetwork(network)
+    const bridged = bridgedCommand(
+      bridge,
+      [{ port: PROXY_PORT, socket: PROXY_SOCKET }, ...ports.map((port) => ({ port, socket: String(port) }))],
+      command
+    )
+    const args = bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
+    const env = { ...command.env, ...proxyVariables }
+    return { ...command, file: program, args, env, isConfined: true }
+  })
+})
+
+/** bubblewrap, if it confines programs on this machine. */
+export const tryBubblewrap: MeansTrial = ({ path, system }) =>
+  Effect.map(probeBubblewrap(path, system), (found) => ("problem" in found ? found : bubblewrapOf(found)))

@@ -1,0 +1,45 @@
+/**
+ * Means by which the operating system confines programs: how each is tried at the start of an Edge, and how it confines the command of a run.
+ *
+ * A means reads what a run may do from the run's mounts (`ConfinedRoot`), also if it does not mount.
+ */
+import type { ConfinementReadiness } from "@corral/domain/http/Health"
+import type { ConfinementKind } from "@corral/domain/run/Confinement"
+import type { Effect, Scope } from "effect"
+import type { RunNetworkOptions } from "../network/RunNetwork.ts"
+import type { SubprocessSpec } from "../process/Subprocess.ts"
+import type { Mount } from "./Mount.ts"
+
+/** Why runs cannot be confined, and what to do. */
+export interface MissingMeans {
+  readonly problem: string
+  readonly hint: string
+}
+
+/** The command of a run, and what it may do. */
+export interface ConfinementRequest {
+  readonly command: SubprocessSpec
+  readonly mounts: ReadonlyArray<Mount>
+  /** What the run reaches, and its folder, which does not exist. A means without limits for the network does not open it. */
+  readonly network: RunNetworkOptions
+}
+
+/** A means that works on this machine. */
+export interface ConfinementMeans {
+  readonly kind: Exclude<ConfinementKind, "none">
+  /** `open`: it does not limit connections. */
+  readonly network: ConfinementReadiness["network"]
+  /** The confined command. Its network ends with the scope. Fails with a phrase. */
+  readonly confine: (request: ConfinementRequest) => Effect.Effect<SubprocessSpec, string, Scope.Scope>
+}
+
+/** Machine on which means are tried. */
+export interface Machine {
+  /** The PATH on which programs are looked up. */
+  readonly path: string | undefined
+  /** Mounts of the system's folders. */
+  readonly system: ReadonlyArray<Mount>
+}
+
+/** Tries a means on this machine. */
+export type MeansTrial = (machine: Machine) => Effect.Effect<ConfinementMeans | MissingMeans>
