@@ -28,6 +28,10 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/pictures/Pictures.test.ts":
     "no Chromium for this system, or pictures for the documentation were not asked for",
   "packages/edge/test/confinement/BubblewrapProbe.test.ts": "bubblewrap exists on Linux only",
+  "packages/edge/test/confinement/Landlock.test.ts":
+    "setpriv does not support Landlock: it is older than 2.40, or the kernel is older than 6.2",
+  "packages/edge/test/e2e/LandlockRuns.test.ts":
+    "setpriv does not support Landlock: it is older than 2.40, or the kernel is older than 6.2",
   "packages/cli/test/e2e/DoctorProbe.test.ts": "bubblewrap or socat is not installed, or does not work here",
   "packages/edge/test/confinement/EscapeProbe.test.ts":
     "bubblewrap or socat is not installed, or does not work here",

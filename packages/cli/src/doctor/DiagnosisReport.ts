@@ -86,7 +86,8 @@ const confinementLine = (style: ReportStyle, confinement: ConfinementReadiness):
   const { hint: remedy, kind, network, problem, setting } = confinement
   if (setting === "off") return `${optional} Confinement off.${hint(OFF_HINT)}`
   if (problem === undefined) return `${mark(true)} Confinement ${kind}, the network is ${network}`
-  return `${setting === "required" ? mark(false) : optional} Confinement ${kind}.${hint([problem, remedy].join(" ").trimEnd())}`
+  const limits = kind === "none" ? kind : `${kind}, the network is ${network}`
+  return `${setting === "required" ? mark(false) : optional} Confinement ${limits}.${hint([problem, remedy].join(" ").trimEnd())}`
 }
 
 const machineLines = (style: ReportStyle, diagnosis: Diagnosis): Lines => {

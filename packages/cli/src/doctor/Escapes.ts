@@ -15,7 +15,10 @@ export const findEscapes: Effect.Effect<ReadonlyArray<ProbedAttempt>, CommandFai
     // A listed host may be this machine, which the attempts try to reach.
     const config: EdgeConfig = { ...settings, confinement: "required", runHosts: [] }
     const probe = Effect.gen(function* () {
-      const { problem, hint = "" } = (yield* Confinement).readiness
+      const { problem, hint = "", kind } = (yield* Confinement).readiness
+      // Its attempts are those of a program on Linux.
+      if (kind === "seatbelt")
+        return yield* refused("The attempts are for Linux. This machine uses Seatbelt.")
       if (problem !== undefined) return yield* refused(`${problem} ${hint}`.trimEnd())
       return yield* Effect.mapError(
         probeEscapes(),

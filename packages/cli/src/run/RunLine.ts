@@ -1,5 +1,6 @@
 /** A run in a list: one line, or three on a terminal that is too narrow for one. No line is wider than the terminal. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { ConfinementKind } from "@corral/domain/run/Confinement"
 import type { Run } from "@corral/domain/run/Run"
 import { columnsOf, fitColumns } from "../terminal/FitColumns.ts"
 import type { Paint } from "../terminal/Paint.ts"
@@ -23,6 +24,11 @@ const FIXED = 71
 const PLACE = 24
 const INDENT = "  "
 
+const limitsOf = (kind: ConfinementKind): string => {
+  if (kind === "none") return "not confined"
+  return kind === "landlock" ? "files confined" : "confined"
+}
+
 /** `width`: columns of the terminal; `undefined` where the output is not one, so nothing but the prompt is cut. */
 export const formatRun = (
   { id, state, agentId, workspace, confinement, createdAt, input }: Run | HubRun,
@@ -31,8 +37,7 @@ export const formatRun = (
 ): string => {
   const columns = width ?? Infinity
   const time = `${createdAt.slice(0, 10)} ${createdAt.slice(11, 19)}`
-  const limits =
-    confinement === undefined ? "" : confinement.kind === "none" ? ", not confined" : ", confined"
+  const limits = confinement === undefined ? "" : `, ${limitsOf(confinement.kind)}`
   const place = escapeLine(`${agentId} in ${workspace}${limits}`)
   const prompt = escapeLine(input.text)
   const status = (text: string) => paint(tints[state], text)

@@ -13,7 +13,10 @@ export const runMessages = bilingual(
     runs: "Runs",
     diff: "Changes",
     worktree: "in a separate worktree",
-    confinement: (kind: ConfinementKind) => (kind === "none" ? "not confined" : `confined by ${kind}`),
+    confinement: (kind: ConfinementKind) => {
+      if (kind === "none") return "not confined"
+      return kind === "landlock" ? "files confined by landlock, the network is open" : `confined by ${kind}`
+    },
     notConfined: (reason: string) => `not confined: ${reason}`,
     connection: {
       connecting: "Connecting…",
@@ -86,7 +89,10 @@ export const runMessages = bilingual(
     runs: "运行",
     diff: "更改",
     worktree: "在独立的工作树中",
-    confinement: (kind: ConfinementKind) => (kind === "none" ? "未受系统限制" : `由 ${kind} 限制`),
+    confinement: (kind: ConfinementKind) => {
+      if (kind === "none") return "未受系统限制"
+      return kind === "landlock" ? "文件由 landlock 限制，网络未限制" : `由 ${kind} 限制`
+    },
     notConfined: (reason: string) => `未受系统限制：${reason}`,
     connection: {
       connecting: "连接中…",

@@ -82,7 +82,7 @@ export type ContainmentKind = typeof ContainmentKind.Type
 
 /**
  * What the operating system enforces for runs on this machine. `network`: `closed` if a run reaches only the hosts that are
- * declared or allowed. `problem`: why runs are not confined although the setting demands or prefers it; `hint`: what to do.
+ * declared or allowed. `problem`: why runs are not confined although the setting demands or prefers it, or only in part; `hint`: what to do.
  */
 export const ConfinementReadiness = Schema.Struct({
   kind: ConfinementKind,

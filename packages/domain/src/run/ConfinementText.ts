@@ -8,8 +8,9 @@ import type { RunMode } from "./Run.ts"
 export const confinementFailure = ({ kind, reason }: RunConfinement, mode: RunMode): string | undefined =>
   kind === "none" && mode !== "full_access" ? reason : undefined
 
-/** The confinement as a phrase: `confined by bubblewrap`. */
+/** The confinement as a phrase: `confined by bubblewrap`. Landlock does not limit connections. */
 export const confinementText = (confinement: RunConfinement, mode: RunMode): string => {
+  if (confinement.kind === "landlock") return "confined by landlock: files only, the network is open"
   if (confinement.kind !== "none") return `confined by ${confinement.kind}`
   const reason = confinementFailure(confinement, mode)
   return reason === undefined ? "not confined" : `not confined: ${reason}`

@@ -6,14 +6,30 @@
 import { Effect } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { tryBubblewrap } from "./Bubblewrap.ts"
+import { tryLandlock } from "./Landlock.ts"
 import type { ConfinementMeans, Machine, MeansTrial, MissingMeans } from "./Means.ts"
+import { trySeatbelt } from "./Seatbelt.ts"
 
-const trials: Partial<Record<NodeJS.Platform, ReadonlyArray<MeansTrial>>> = {
-  linux: [tryBubblewrap]
+/** Means of a system, in the order in which they are tried. `open`: those that do not limit the network. */
+export interface MeansTrials {
+  readonly closed: ReadonlyArray<MeansTrial>
+  readonly open: ReadonlyArray<MeansTrial>
+}
+
+/** Means of the system. */
+export const trialsOf = (platform: NodeJS.Platform): MeansTrials => {
+  switch (platform) {
+    case "linux":
+      return { closed: [tryBubblewrap], open: [tryLandlock] }
+    case "darwin":
+      return { closed: [trySeatbelt], open: [] }
+    default:
+      return { closed: [], open: [] }
+  }
 }
 
 const NO_MEANS: MissingMeans = {
-  problem: "Runs can be confined on Linux only.",
+  problem: "Runs can be confined on Linux and macOS only.",
   hint: "Use a Linux device for runs that must be confined."
 }
 
@@ -30,14 +46,13 @@ const summary = ([first, ...others]: ReadonlyArray<MissingMeans>): MissingMeans 
 export const chooseMeans = Effect.fnUntraced(function* (
   setting: EdgeConfig["confinement"],
   machine: Machine,
-  candidates: ReadonlyArray<MeansTrial> = trials[process.platform] ?? []
+  trials: MeansTrials = trialsOf(process.platform)
 ): Effect.fn.Return<MeansFound> {
   const missing: Array<MissingMeans> = []
-  for (const attempt of candidates) {
+  for (const attempt of setting === "required" ? trials.closed : [...trials.closed, ...trials.open]) {
     const found = yield* attempt(machine)
-    if ("problem" in found) missing.push(found)
-    else if (found.network === "closed" || setting !== "required")
-      return { means: found, missing: summary(missing) }
+    if (!("problem" in found)) return { means: found, missing: summary(missing) }
+    missing.push(found)
   }
   return { means: undefined, missing: summary(missing) ?? NO_MEANS }
 })

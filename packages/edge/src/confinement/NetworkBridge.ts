@@ -14,18 +14,21 @@ export const PROXY_PORT = 17_843
 const PROXY = `http://127.0.0.1:${PROXY_PORT}`
 const NO_PROXY = "localhost,127.0.0.1,::1"
 
-/** Variables by which programs find the proxy. Node reads them from version 22.21 or 24.5 on, if the last one is set. */
-export const proxyVariables: Readonly<Record<string, string>> = {
-  HTTP_PROXY: PROXY,
-  HTTPS_PROXY: PROXY,
-  ALL_PROXY: PROXY,
+/** Variables by which programs find a proxy. Node reads them from version 22.21 or 24.5 on, if the last one is set. */
+export const variablesOfProxy = (address: string): Readonly<Record<string, string>> => ({
+  HTTP_PROXY: address,
+  HTTPS_PROXY: address,
+  ALL_PROXY: address,
   NO_PROXY,
-  http_proxy: PROXY,
-  https_proxy: PROXY,
-  all_proxy: PROXY,
+  http_proxy: address,
+  https_proxy: address,
+  all_proxy: address,
   no_proxy: NO_PROXY,
   NODE_USE_ENV_PROXY: "1"
-}
+})
+
+/** Those of the proxy behind the bridge. */
+export const proxyVariables = variablesOfProxy(PROXY)
 
 /** A port in the run's network, and the name of its socket. */
 export interface BridgedPort {

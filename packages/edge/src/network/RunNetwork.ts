@@ -18,7 +18,8 @@ import { grantedPorts, rulesOfRun } from "./HostRules.ts"
 import { NetworkAccess } from "./NetworkAccess.ts"
 import { type RefusalReason, timelineOf } from "./NetworkRefusal.ts"
 import { type NetworkTarget, showTarget } from "./NetworkTarget.ts"
-import { MAX_CONNECTIONS, serveRunProxy } from "./RunProxy.ts"
+import { ProxyCredentials } from "./ProxyCredentials.ts"
+import { MAX_CONNECTIONS, type RunProxyOptions, serveRunProxy } from "./RunProxy.ts"
 import { listening } from "./UnixListener.ts"
 
 /** How a run asks its user, and what it shows. */
@@ -51,8 +52,7 @@ const MAX_REPORTED = 20
 export const openRunNetwork = Effect.fnUntraced(function* (
   options: RunNetworkOptions
 ): Effect.fn.Return<ReadonlyArray<number>, string, Scope.Scope> {
-  const { folder, user } = options
-  const access = yield* NetworkAccess
+  const { folder } = options
   yield* Effect.acquireRelease(
     Effect.try({
       try: () => makeTemporary(folder),
@@ -60,16 +60,42 @@ export const openRunNetwork = Effect.fnUntraced(function* (
     }),
     () => removeTemporary(folder)
   )
-  const rules = rulesOfRun(options)
-  const decisions = new HostDecisions(rules, user.ask, yield* Effect.scope)
-  yield* serveRunProxy(join(folder, PROXY_SOCKET), {
-    access,
-    permissionFor: (target) => decisions.permissionFor(target),
-    onRefused: reporter(user)
-  })
-  const ports = grantedPorts(rules.owned)
+  const { ports, proxy } = yield* decide(options)
+  yield* serveRunProxy(join(folder, PROXY_SOCKET), proxy)
   for (const port of ports) yield* servePort(join(folder, String(port)), port)
   return ports
+})
+
+/** A way out without a namespace: a port of this machine for the proxy. */
+export interface LoopbackNetwork {
+  /** Address of the proxy, with the run's credentials. */
+  readonly proxy: string
+  /** Ports of this machine that the run reaches, the proxy's among them. */
+  readonly ports: ReadonlyArray<number>
+}
+
+/** Opens the network for a run that shares the network of this machine, and is limited to some ports of it. */
+export const openLoopbackNetwork = Effect.fnUntraced(function* (
+  options: RunNetworkOptions
+): Effect.fn.Return<LoopbackNetwork, string, Scope.Scope> {
+  const { ports, proxy } = yield* decide(options)
+  const credentials = new ProxyCredentials()
+  const port = yield* serveRunProxy({ host: "127.0.0.1", port: 0 }, { ...proxy, credentials })
+  if (port === undefined) return yield* Effect.fail("its proxy has no port")
+  return { proxy: credentials.addressOf(port), ports: [port, ...ports] }
+})
+
+/** What the run reaches: ports of this machine, and hosts by the decisions of its proxy. */
+const decide = Effect.fnUntraced(function* (options: RunNetworkOptions) {
+  const { user } = options
+  const rules = rulesOfRun(options)
+  const decisions = new HostDecisions(rules, user.ask, yield* Effect.scope)
+  const proxy: RunProxyOptions = {
+    access: yield* NetworkAccess,
+    permissionFor: (target) => decisions.permissionFor(target),
+    onRefused: reporter(user)
+  }
+  return { proxy, ports: grantedPorts(rules.owned) }
 })
 
 /** Reports each refused host once. */

@@ -1,5 +1,6 @@
 /**
- * HTTP proxy of one confined run, on a unix socket that only this run sees: CONNECT, and requests with an `http` address.
+ * HTTP proxy of one confined run, on a unix socket that only this run sees, or on a port for which only this run has the credentials: CONNECT,
+ * and requests with an `http` address.
  *
  * Guarantees: each connection and each request is decided. The address that was judged is the one that is connected to. Both directions are
  * streamed at the pace of the slower side. A refusal is a response with an error object. Everything ends with the scope.
@@ -11,7 +12,7 @@ import { refuseRequest, refuseUpgrade } from "@corral/service/http/Refusal"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Data, Effect, FiberSet, type Scope } from "effect"
 import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http"
-import { isIP, type Socket } from "node:net"
+import { isIP, type ListenOptions, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { carryBytes } from "../preview/CarriedBytes.ts"
@@ -21,12 +22,15 @@ import type { NetworkAccess } from "./NetworkAccess.ts"
 import { reachableAddresses } from "./NetworkDecision.ts"
 import { networkRefusal, type RefusalReason } from "./NetworkRefusal.ts"
 import { type NetworkTarget, targetOfAuthority, targetOfUrl } from "./NetworkTarget.ts"
+import { type ProxyCredentials, refuseStranger } from "./ProxyCredentials.ts"
 import { listening } from "./UnixListener.ts"
 
 export interface RunProxyOptions {
   readonly access: NetworkAccess
   readonly permissionFor: (target: NetworkTarget) => Effect.Effect<HostPermission>
   readonly onRefused: (reason: RefusalReason, target: NetworkTarget | undefined) => void
+  /** Of a proxy on a port, which other programs reach, too. */
+  readonly credentials?: ProxyCredentials | undefined
 }
 
 /** Connections of one run. More are closed. */
@@ -41,8 +45,11 @@ class ConnectionRefused extends Data.TaggedError("ConnectionRefused")<{
   readonly target: NetworkTarget | undefined
 }> {}
 
-/** Serves on the socket until the scope closes. */
-export const serveRunProxy = Effect.fnUntraced(function* (path: string, options: RunProxyOptions) {
+/** Serves on the socket or port until the scope closes. Gives the port. */
+export const serveRunProxy = Effect.fnUntraced(function* (
+  at: string | ListenOptions,
+  options: RunProxyOptions
+) {
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const clock = yield* Clock.Clock
   const newId = () => mint<RequestId>("req", clock.currentTimeMillisUnsafe())
@@ -60,9 +67,18 @@ export const serveRunProxy = Effect.fnUntraced(function* (path: string, options:
     socket.on("error", () => undefined)
     socket.setTimeout(IDLE_MS, () => socket.destroy())
   })
-  server.on("connect", (request, client, head) => void fork(tunnel(options, request, client, head, newId())))
-  server.on("request", (request, response) => void fork(forward(options, request, response, newId())))
-  yield* listening(server, path)
+  const isStranger = ({ headers }: IncomingMessage) => options.credentials?.admits(headers) === false
+  server.on("connect", (request, client, head) => {
+    if (isStranger(request)) return refuseStranger(client)
+    fork(tunnel(options, request, client, head, newId()))
+  })
+  server.on("request", (request, response) => {
+    if (isStranger(request)) return refuseStranger(request.socket)
+    fork(forward(options, request, response, newId()))
+  })
+  yield* listening(server, at)
+  const address = server.address()
+  return typeof address === "object" ? address?.port : undefined
 })
 
 /** A connection to the target, if it is allowed. */

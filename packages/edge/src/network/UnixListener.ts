@@ -1,14 +1,17 @@
-/** Server on a unix socket. */
+/** Server on a unix socket, or on a port of this machine. */
 import { Effect, type Scope } from "effect"
-import type { Server } from "node:net"
+import type { ListenOptions, Server } from "node:net"
 
 /** Listens until the scope closes. Fails with the system's message. */
-export const listening = (server: Server, path: string): Effect.Effect<void, string, Scope.Scope> =>
+export const listening = (
+  server: Server,
+  at: string | ListenOptions
+): Effect.Effect<void, string, Scope.Scope> =>
   Effect.asVoid(
     Effect.acquireRelease(
       Effect.callback<Server, string>((resume) => {
         server.once("error", (error) => resume(Effect.fail(String(error))))
-        server.listen(path, () => resume(Effect.succeed(server)))
+        server.listen(typeof at === "string" ? { path: at } : at, () => resume(Effect.succeed(server)))
       }),
       (started) =>
         Effect.sync(() => {

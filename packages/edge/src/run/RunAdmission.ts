@@ -14,6 +14,7 @@ import {
   SchemaValidationFailed,
   type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
+import { closesNetwork } from "@corral/domain/run/Confinement"
 import { continuationRefusal } from "@corral/domain/run/Continuation"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
@@ -85,7 +86,7 @@ export const admitRun = Effect.fnUntraced(function* (
   const agent = yield* runtimes.get(request.agentId)
   const { adapter } = agent
   const workspace = yield* workspaces.open(request.workspace)
-  const isConfining = admission.confinement.readiness.kind !== "none"
+  const isConfining = closesNetwork(admission.confinement.readiness.kind)
   yield* permitted(request, workspace, agent, config, isConfining)
   const confinement = yield* admission.confinement.admit(request.mode)
   const model = request.model ?? agent.model
@@ -103,7 +104,7 @@ export const admitRun = Effect.fnUntraced(function* (
     projectSettings: workspace.projectSettings,
     denyRules: project?.denyRules ?? [],
     images: yield* imagesFor(adapter, attachments),
-    isConfined: confinement !== undefined && confinement.kind !== "none",
+    isConfined: confinement !== undefined && closesNetwork(confinement.kind),
     attachmentFolder:
       request.sessionId === undefined ? undefined : existingAttachmentFolder(config.home, request.sessionId)
   }

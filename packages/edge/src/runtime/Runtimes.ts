@@ -3,6 +3,7 @@
  *
  * Does not: call a model. A program that is found and signed in may still fail in a run.
  */
+import { closesNetwork } from "@corral/domain/run/Confinement"
 import type { Agent, Runner } from "@corral/domain/run/Agent"
 import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/errors/Failures"
 import type { ConfigReadiness, RuntimeReadiness } from "@corral/domain/http/Health"
@@ -59,7 +60,7 @@ const ANSWER_TIMEOUT = "1 second"
 const make = Effect.fnUntraced(function* () {
   const adapters = yield* RuntimeRegistry
   const config = yield* EdgeConfig
-  const isConfining = (yield* Confinement).readiness.kind !== "none"
+  const isConfining = closesNetwork((yield* Confinement).readiness.kind)
   const scope = yield* Effect.scope
   const file = yield* ConfigFile.openConfigFile(config.configFile, adapters, config.environment)
   const context: RuntimesContext = { programs: yield* Programs, drift: new Drift(), isConfining }
