@@ -80,6 +80,10 @@ describe("formatDiagnosis", () => {
       "– Confinement none. It is missing. Install it."
     ],
     [
+      { kind: "landlock", setting: "preferred", problem: "It is missing.", hint: "Install it." },
+      "– Confinement landlock, the network is open. It is missing. Install it."
+    ],
+    [
       { kind: "none", setting: "required", problem: "It is missing.", hint: "Install it." },
       "✗ Confinement none. It is missing. Install it."
     ]

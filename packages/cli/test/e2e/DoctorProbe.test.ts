@@ -128,12 +128,18 @@ describe.skipIf(process.platform !== "linux")("corral doctor --probe without its
     try {
       const missing = await start({ PATH: programs }).done
       assert.deepStrictEqual([missing.exit, missing.out], [2, []])
-      assert.match(missing.stderr, /^bubblewrap is not installed\. Install the package bubblewrap[^\n]*\n$/)
+      assert.match(
+        missing.stderr,
+        /^bubblewrap is not installed\. Install the packages bubblewrap and socat\.[^\n]*\n$/
+      )
       if (bubblewrap !== "") {
         symlinkSync(bubblewrap, join(programs, "bwrap"))
         const bridge = await start({ PATH: programs }, "--json").done
         assert.deepStrictEqual([bridge.exit, bridge.out], [2, []])
-        assert.match(bridge.stderr, /^socat is not installed\. Install the package socat[^\n]*\n$/)
+        assert.match(
+          bridge.stderr,
+          /^socat is not installed\. Install the packages bubblewrap and socat\.[^\n]*\n$/
+        )
       }
       assert.deepStrictEqual(left(), [])
     } finally {

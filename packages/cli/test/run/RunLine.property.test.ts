@@ -49,6 +49,8 @@ describe("formatRun", () => {
 
   it.each([
     ["bubblewrap", "scripted in site, confined  say hello"],
+    ["seatbelt", "scripted in site, confined  say hello"],
+    ["landlock", "scripted in site, files confined  say hello"],
     ["none", "scripted in site, not confined  say hello"]
   ] as const)("says whether the run is confined: %s", (kind, expected) => {
     const [run] = fc.sample(anyRun, 1)

@@ -57,7 +57,7 @@ export interface RunStart {
   readonly images?: ReadonlyArray<RunImage> | undefined
   /** Absolute real path of a folder outside the workspace with files of the conversation, which the prompt names. The run may read it. */
   readonly attachmentFolder?: string | undefined
-  /** Whether the Edge confines the run. A runtime cannot start a sandbox with user namespaces then, and needs none. */
+  /** Whether the Edge limits the files and the network of the run. A runtime cannot start a sandbox with user namespaces then, and needs none. */
   readonly isConfined?: boolean | undefined
 }
 

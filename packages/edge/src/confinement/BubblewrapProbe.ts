@@ -12,6 +12,7 @@ import { findProgram } from "../process/ChildEnvironment.ts"
 import { listening } from "../network/UnixListener.ts"
 import { callProgram } from "../process/ProgramCall.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
+import { installSentence } from "./InstallCommand.ts"
 import type { MissingMeans } from "./Means.ts"
 import type { Mount } from "./Mount.ts"
 import { bridgedCommand, NETWORK_FOLDER, PROXY_PORT } from "./NetworkBridge.ts"
@@ -24,15 +25,10 @@ export interface BubblewrapPrograms {
 
 export type BubblewrapFound = BubblewrapPrograms | MissingMeans
 
-const NOT_INSTALLED: MissingMeans = {
-  problem: "bubblewrap is not installed.",
-  hint: "Install the package bubblewrap, version 0.8 or later, then restart the Edge."
-}
-
-const NO_BRIDGE: MissingMeans = {
-  problem: "socat is not installed.",
-  hint: "Install the package socat, then restart the Edge. Confined runs reach the network through it."
-}
+const notInstalled = (name: string, path: string | undefined): MissingMeans => ({
+  problem: `${name} is not installed.`,
+  hint: `${installSentence(["bubblewrap", "socat"], path)} Confined runs need bubblewrap 0.8 or later, and reach the network through socat. Then restart the Edge.`
+})
 
 /** Prints a word if the program could do what it may, and nothing else. A failed redirection of `:` would end the shell. */
 const SCRIPT = `
@@ -116,9 +112,9 @@ export const probeBubblewrap = (
 ): Effect.Effect<BubblewrapFound> =>
   Effect.suspend(() => {
     const program = findProgram("bwrap", path)
-    if (program === undefined) return Effect.succeed(NOT_INSTALLED)
+    if (program === undefined) return Effect.succeed(notInstalled("bubblewrap", path))
     const bridge = findProgram("socat", path)
-    if (bridge === undefined) return Effect.succeed(NO_BRIDGE)
+    if (bridge === undefined) return Effect.succeed(notInstalled("socat", path))
     return Effect.acquireRelease(
       Effect.sync(() => mkdtempSync(join(tmpdir(), "corral-probe-"))),
       (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
