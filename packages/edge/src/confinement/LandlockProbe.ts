@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { callProgram } from "../process/ProgramCall.ts"
 import { landlockArguments, type LandlockMachine } from "./LandlockCommand.ts"
-import type { Machine, MissingMeans } from "./Means.ts"
+import type { MachineFolders, MissingMeans } from "./Means.ts"
 import { pathRules } from "./PathRules.ts"
 
 const NOT_INSTALLED: MissingMeans = {
@@ -40,7 +40,7 @@ export const missingLandlock = (stderr: string): MissingMeans => {
 
 const attempt = Effect.fnUntraced(function* (
   program: string,
-  { system }: Machine,
+  { system }: MachineFolders,
   machine: LandlockMachine,
   folder: string
 ): Effect.fn.Return<string | MissingMeans> {
@@ -63,14 +63,14 @@ const attempt = Effect.fnUntraced(function* (
 
 /** Tries setpriv. Gives its path if it works. */
 export const probeLandlock = (
-  machine: Machine,
+  machine: MachineFolders,
   facts: LandlockMachine
 ): Effect.Effect<string | MissingMeans> =>
   Effect.suspend(() => {
     const program = findProgram("setpriv", machine.path)
     if (program === undefined) return Effect.succeed(NOT_INSTALLED)
     return Effect.acquireRelease(
-      Effect.sync(() => realpathSync(mkdtempSync(join(tmpdir(), "corral-probe-")))),
+      Effect.sync(() => realpathSync(mkdtempSync(join(tmpdir(), "corral-trial-")))),
       (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
     ).pipe(
       Effect.flatMap((folder) => attempt(program, machine, facts, folder)),

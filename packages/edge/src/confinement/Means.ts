@@ -33,8 +33,8 @@ export interface ConfinementMeans {
   readonly confine: (request: ConfinementRequest) => Effect.Effect<SubprocessSpec, string, Scope.Scope>
 }
 
-/** Machine on which means are tried. */
-export interface Machine {
+/** Where a means finds programs, and what of the machine its runs read. */
+export interface MachineFolders {
   /** The PATH on which programs are looked up. */
   readonly path: string | undefined
   /** Mounts of the system's folders. */
@@ -42,4 +42,4 @@ export interface Machine {
 }
 
 /** Tries a means on this machine. */
-export type MeansTrial = (machine: Machine) => Effect.Effect<ConfinementMeans | MissingMeans>
+export type MeansTrial = (machine: MachineFolders) => Effect.Effect<ConfinementMeans | MissingMeans>

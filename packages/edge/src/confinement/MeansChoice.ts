@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { tryBubblewrap } from "./Bubblewrap.ts"
 import { tryLandlock } from "./Landlock.ts"
-import type { ConfinementMeans, Machine, MeansTrial, MissingMeans } from "./Means.ts"
+import type { ConfinementMeans, MachineFolders, MeansTrial, MissingMeans } from "./Means.ts"
 import { trySeatbelt } from "./Seatbelt.ts"
 
 /** Means of a system, in the order in which they are tried. `open`: those that do not limit the network. */
@@ -45,7 +45,7 @@ const summary = ([first, ...others]: ReadonlyArray<MissingMeans>): MissingMeans 
 /** The first means that works. */
 export const chooseMeans = Effect.fnUntraced(function* (
   setting: EdgeConfig["confinement"],
-  machine: Machine,
+  machine: MachineFolders,
   trials: MeansTrials = trialsOf(process.platform)
 ): Effect.fn.Return<MeansFound> {
   const missing: Array<MissingMeans> = []

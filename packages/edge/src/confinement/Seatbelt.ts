@@ -1,7 +1,7 @@
 /**
  * Confinement by Seatbelt, through `sandbox-exec` of macOS: files, services of the system, and the network. Untested on hardware (ADR 64).
  *
- * The run has no network of its own. It connects to a port of this machine with the proxy, for which it has credentials.
+ * The run shares the network of the machine. It connects to a port of this machine with the proxy, for which it has credentials.
  */
 import { Effect } from "effect"
 import { realpathSync } from "node:fs"

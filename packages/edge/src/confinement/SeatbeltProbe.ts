@@ -70,7 +70,7 @@ const attempt = Effect.fnUntraced(function* (
 /** Tries it. Gives its path if it works. `program`: another one, for tests. */
 export const probeSeatbelt = (program = PROGRAM): Effect.Effect<string | MissingMeans> =>
   Effect.acquireRelease(
-    Effect.sync(() => realpathSync(mkdtempSync(join(tmpdir(), "corral-probe-")))),
+    Effect.sync(() => realpathSync(mkdtempSync(join(tmpdir(), "corral-trial-")))),
     (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
   ).pipe(
     Effect.flatMap((folder) => attempt(program, folder)),

@@ -39,7 +39,7 @@ const confined = Effect.gen(function* () {
 })
 
 /** First line of the proxy's response to a request for an address of this machine. */
-const statusOf = (port: number, authorization?: string): Promise<string> =>
+const statusOf = (port: number, request: string, authorization?: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1").setEncoding("utf8")
     socket.once("error", reject).once("data", (text) => {
@@ -47,7 +47,7 @@ const statusOf = (port: number, authorization?: string): Promise<string> =>
       resolve(String(text).split("\r\n", 1)[0] ?? "")
     })
     const header = authorization === undefined ? "" : `Proxy-Authorization: Basic ${btoa(authorization)}\r\n`
-    socket.write(`CONNECT 10.0.0.1:443 HTTP/1.1\r\nHost: x\r\n${header}\r\n`)
+    socket.write(`${request} HTTP/1.1\r\nHost: x\r\n${header}\r\n`)
   })
 
 describe("seatbeltOf", () => {
@@ -74,10 +74,12 @@ describe("seatbeltOf", () => {
       const port = Number(one.port)
       assert.include(first.spec.args[1], `(remote ip "localhost:${port}")`)
       assert.notInclude(first.spec.args[1], `localhost:${other.port}`)
-      const ask = (by?: string) => Effect.promise(() => statusOf(port, by))
-      assert.match(yield* ask(), /^HTTP\/1.1 407 /)
-      assert.match(yield* ask(`${other.username}:${other.password}`), /^HTTP\/1.1 407 /)
-      assert.match(yield* ask(`${one.username}:${one.password}`), /^HTTP\/1.1 403 /)
+      for (const request of ["CONNECT 10.0.0.1:443", "GET http://10.0.0.1/"]) {
+        const ask = (by?: string) => Effect.promise(() => statusOf(port, request, by))
+        assert.match(yield* ask(), /^HTTP\/1.1 407 /)
+        assert.match(yield* ask(`${other.username}:${other.password}`), /^HTTP\/1.1 407 /)
+        assert.match(yield* ask(`${one.username}:${one.password}`), /^HTTP\/1.1 403 /)
+      }
     }).pipe(Effect.scoped)
   )
 })
