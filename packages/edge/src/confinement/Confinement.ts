@@ -10,6 +10,7 @@
  */
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { ConfinementReadiness } from "@corral/domain/http/Health"
+import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { RunConfinement } from "@corral/domain/run/Confinement"
 import type { RunFailure, RunMode } from "@corral/domain/run/Run"
 import type { GrantRule } from "@corral/domain/approval/Grant"
@@ -18,7 +19,9 @@ import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
+import { PortRelay } from "../network/PortRelay.ts"
 import { type NetworkUser, openRunNetwork, PROXY_SOCKET } from "../network/RunNetwork.ts"
+import type { RunPorts } from "../preview/RunPorts.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
 import { type BubblewrapFound, type MissingMeans, probeBubblewrap } from "./BubblewrapProbe.ts"
@@ -33,6 +36,8 @@ import { systemMounts } from "./SystemFolders.ts"
 
 /** A run whose command is confined. */
 export interface ConfinedRun {
+  /** A run without ids has no ports for previews, and its caches are deleted with it. */
+  readonly ids: { readonly run: RunId; readonly workspace: WorkspaceId } | undefined
   readonly mode: RunMode
   /** Real path of its folder, which exists. */
   readonly workspace: string
@@ -56,6 +61,8 @@ export class Confinement extends Context.Service<
       run: ConfinedRun,
       command: SubprocessSpec
     ) => Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
+    /** Ports of a confined run whose process is alive; `undefined` for other runs. */
+    readonly portsOf: (id: RunId) => RunPorts | undefined
   }
 >()("corral/edge/Confinement") {
   static readonly layer = Layer.effect(
@@ -71,20 +78,23 @@ const choose = Effect.fnUntraced(function* () {
   const system = systemMounts(process.getuid?.() === 0)
   const found = yield* probeBubblewrap(config.environment["PATH"], system)
   if ("problem" in found) yield* Effect.logWarning("runs are not confined", { ...found })
+  const ports = new Map<RunId, RunPorts>()
   return Confinement.of({
     readiness: readinessOf(setting, found),
     admit: (mode) => admit(setting, found, mode),
     confine: (run, command) =>
       "problem" in found
         ? Effect.die("a run without means was admitted as confined")
-        : confine(found, system, config, run, command)
+        : confine(found, { system, config, ports }, run, command),
+    portsOf: (id) => ports.get(id)
   })
 })
 
 const unconfined = Confinement.of({
   readiness: { kind: "none", setting: "off", network: "open" },
   admit: () => Effect.undefined,
-  confine: (_, command) => Effect.succeed(command)
+  confine: (_, command) => Effect.succeed(command),
+  portsOf: () => undefined
 })
 
 const readinessOf = (
@@ -122,20 +132,50 @@ const notConfined = (cause: unknown): RunFailure => ({
   details: { reason: "not_confined" }
 })
 
+/** What the confined runs of an Edge share. */
+interface ConfinementContext {
+  readonly system: ReadonlyArray<Mount>
+  readonly config: EdgeConfig
+  readonly ports: Map<RunId, RunPorts>
+}
+
+/** The ports of a run until the scope closes. */
+const openPorts = Effect.fnUntraced(function* (
+  { ports }: ConfinementContext,
+  id: RunId | undefined,
+  folder: string,
+  granted: ReadonlyArray<number>
+) {
+  const relay = new PortRelay(folder)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const connect: RunPorts["connect"] = (port) => relay.connect(port)
+      if (id !== undefined) ports.set(id, { connect, granted, reserved: [PROXY_PORT] })
+    }),
+    () =>
+      Effect.sync(() => {
+        relay.close()
+        if (id !== undefined) ports.delete(id)
+      })
+  )
+  return relay
+})
+
 const confine = Effect.fnUntraced(function* (
   { bridge, program }: Exclude<BubblewrapFound, MissingMeans>,
-  system: ReadonlyArray<Mount>,
-  config: EdgeConfig,
+  context: ConfinementContext,
   run: ConfinedRun,
   command: SubprocessSpec
 ): Effect.fn.Return<SubprocessSpec, RunFailure, Scope.Scope> {
+  const { config, system } = context
   const { environment, runHosts } = config
-  const { grants, mode, network: declared, user } = run
+  const { grants, ids, mode, network: declared, user } = run
   const folder = `${command.temporary ?? ""}.net`
   const ports = yield* Effect.mapError(
     openRunNetwork({ folder, mode, declared, hosts: runHosts, grants, environment, user }),
     notConfined
   )
+  const relay = yield* openPorts(context, ids?.run, folder, ports)
   const bridged = bridgedCommand(
     bridge,
     [{ port: PROXY_PORT, socket: PROXY_SOCKET }, ...ports.map((port) => ({ port, socket: String(port) }))],
@@ -146,7 +186,7 @@ const confine = Effect.fnUntraced(function* (
       const mounts = mountsOfRun(system, config, run, command, folder)
       const args = bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
       const env = { ...command.env, ...proxyVariables }
-      return { ...command, file: program, args, env, isConfined: true }
+      return { ...command, file: program, args, env, isConfined: true, control: relay.attach }
     },
     catch: notConfined
   })
