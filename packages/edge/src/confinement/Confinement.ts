@@ -25,6 +25,7 @@ import type { RunPorts } from "../preview/RunPorts.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
 import { type BubblewrapFound, type MissingMeans, probeBubblewrap } from "./BubblewrapProbe.ts"
+import type { MountedCache } from "./CacheFolders.ts"
 import { canWrite, mountsOf } from "./ConfinedRoot.ts"
 import type { Mount } from "./Mount.ts"
 import { bridgedCommand, PROXY_PORT, proxyVariables } from "./NetworkBridge.ts"
@@ -33,6 +34,7 @@ import { protectedFolders } from "./ProtectedFolders.ts"
 import { repositoryMounts } from "./RepositoryMounts.ts"
 import { resolveState } from "./RuntimeState.ts"
 import { systemMounts } from "./SystemFolders.ts"
+import { WorkspaceCaches } from "./WorkspaceCaches.ts"
 
 /** A run whose command is confined. */
 export interface ConfinedRun {
@@ -65,10 +67,11 @@ export class Confinement extends Context.Service<
     readonly portsOf: (id: RunId) => RunPorts | undefined
   }
 >()("corral/edge/Confinement") {
+  /** Also provides `WorkspaceCaches`. */
   static readonly layer = Layer.effect(
     Confinement,
     Effect.suspend(() => choose())
-  )
+  ).pipe(Layer.provideMerge(WorkspaceCaches.layer))
 }
 
 const choose = Effect.fnUntraced(function* () {
@@ -78,15 +81,15 @@ const choose = Effect.fnUntraced(function* () {
   const system = systemMounts(process.getuid?.() === 0)
   const found = yield* probeBubblewrap(config.environment["PATH"], system)
   if ("problem" in found) yield* Effect.logWarning("runs are not confined", { ...found })
-  const ports = new Map<RunId, RunPorts>()
+  const context = { system, config, ports: new Map<RunId, RunPorts>(), caches: yield* WorkspaceCaches }
   return Confinement.of({
     readiness: readinessOf(setting, found),
     admit: (mode) => admit(setting, found, mode),
     confine: (run, command) =>
       "problem" in found
         ? Effect.die("a run without means was admitted as confined")
-        : confine(found, { system, config, ports }, run, command),
-    portsOf: (id) => ports.get(id)
+        : confine(found, context, run, command),
+    portsOf: (id) => context.ports.get(id)
   })
 })
 
@@ -137,6 +140,7 @@ interface ConfinementContext {
   readonly system: ReadonlyArray<Mount>
   readonly config: EdgeConfig
   readonly ports: Map<RunId, RunPorts>
+  readonly caches: WorkspaceCaches["Service"]
 }
 
 /** The ports of a run until the scope closes. */
@@ -181,9 +185,18 @@ const confine = Effect.fnUntraced(function* (
     [{ port: PROXY_PORT, socket: PROXY_SOCKET }, ...ports.map((port) => ({ port, socket: String(port) }))],
     command
   )
+  const caches = yield* Effect.mapError(
+    context.caches.open({
+      workspace: ids?.workspace,
+      root: run.workspace,
+      mode,
+      home: command.env["HOME"] ?? ""
+    }),
+    notConfined
+  )
   return yield* Effect.try({
     try: () => {
-      const mounts = mountsOfRun(system, config, run, command, folder)
+      const mounts = mountsOfRun(system, config, run, command, { network: folder, caches })
       const args = bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
       const env = { ...command.env, ...proxyVariables }
       return { ...command, file: program, args, env, isConfined: true, control: relay.attach }
@@ -197,7 +210,7 @@ const mountsOfRun = (
   { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
   { attachments, folders, mode, workspace }: ConfinedRun,
   { env, file, temporary }: SubprocessSpec,
-  network: string
+  { caches, network }: { readonly network: string; readonly caches: ReadonlyArray<MountedCache> }
 ): ReadonlyArray<Mount> => {
   const { HOME: home } = env
   if (home === undefined || temporary === undefined)
@@ -212,6 +225,7 @@ const mountsOfRun = (
     state: resolveState(folders, env, home, edgeFolder),
     protected: protectedFolders(workspace),
     repository: repositoryMounts(workspace, canWrite(mode)),
+    caches,
     attachments,
     network,
     edgeFolder,
