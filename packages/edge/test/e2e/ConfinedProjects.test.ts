@@ -66,7 +66,7 @@ describe.skipIf(!canConfine)("a confined agent in auto_edit", { timeout: 120_000
       {
         "package.json": JSON.stringify({
           type: "module",
-          scripts: { build: "tsc", test: "node --test dist/" }
+          scripts: { build: "tsc", test: "node --test" }
         }),
         "tsconfig.json": JSON.stringify({
           compilerOptions: {
