@@ -1,7 +1,7 @@
 /**
  * Caches in a user's home that a confined run has its own folder for, and what the run may do with it. Data and pure functions.
  *
- * A workspace has lasting caches of its own, which no other workspace, no unconfined program and no run in a worktree sees. A later run
+ * A workspace has lasting caches, which no other workspace, no unconfined program and no run in a worktree sees. A later run
  * executes what is in them, so a run that may not change the workspace does not write them either.
  */
 import { isInFolder, type Mount } from "./Mount.ts"

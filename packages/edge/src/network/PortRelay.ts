@@ -77,7 +77,7 @@ export class PortRelay {
   /** Ends all connections. No further one is made. */
   close(): void {
     this.#channel = undefined
-    for (const refuse of [...this.#waiting.values()]) refuse()
+    for (const refuse of this.#waiting.values()) refuse()
     for (const socket of this.#open) socket.destroy()
   }
 

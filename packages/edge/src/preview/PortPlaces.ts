@@ -43,13 +43,13 @@ export const placeOfPort = Effect.fnUntraced(function* (
   run: PreviewedRun | undefined,
   isOurs: (port: number) => boolean
 ): Effect.fn.Return<PortPlace, NotFound | PermissionDenied> {
-  const own = new PermissionDenied({ message: "That port is the Edge's own." })
+  const refusal = new PermissionDenied({ message: "That port is the Edge's own." })
   const machine = ofMachine(port, isOurs)
-  if (run?.ports === undefined) return isOurs(port) ? yield* own : machine
+  if (run?.ports === undefined) return isOurs(port) ? yield* refusal : machine
   if (run.hasEnded) return yield* new NotFound({ message: "The run has ended, and its ports with it." })
   const { granted = [], reserved = [] } = run.ports() ?? {}
-  if (reserved.includes(port)) return yield* own
-  if (granted.includes(port)) return isOurs(port) ? yield* own : machine
+  if (reserved.includes(port)) return yield* refusal
+  if (granted.includes(port)) return isOurs(port) ? yield* refusal : machine
   const inside = insideRun(port, run.ports)
   const isOfMachine = !(yield* isReachable(inside)) && (yield* isReachable(machine))
   return isOfMachine ? yield* notGranted(port) : inside

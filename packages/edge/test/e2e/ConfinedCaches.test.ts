@@ -19,7 +19,7 @@ const workspaces = (edge: EdgeProcess) =>
 
 /** An Edge with two workspaces. */
 class TwoWorkspaces extends EdgeProcess {
-  protected override get environment() {
+  protected override get environment(): Readonly<Record<string, string>> {
     return {
       ...super.environment,
       CORRAL_EDGE_CONFINEMENT: "required",
