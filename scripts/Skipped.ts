@@ -41,6 +41,13 @@ export const reasons: Readonly<Record<string, string>> = {
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.test.ts":
     "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/confinement/NetworkBridge.test.ts": "the system has no /proc",
+  "packages/edge/test/contract/ConfinedPreviews.test.ts":
+    "bubblewrap, socat or Python is not installed, or bubblewrap does not work here",
+  "packages/edge/test/e2e/ConfinedCaches.test.ts":
+    "bubblewrap or socat is not installed, or does not work here",
+  "packages/edge/test/e2e/ConfinedProjects.test.ts":
+    "bubblewrap, socat, Python, pytest or Rust is not installed, or bubblewrap does not work here",
   "packages/edge/test/e2e/ConfinedRunners.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/Confinement.soak.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedGrant.test.ts": "bubblewrap is not installed, or does not work here",

@@ -12,6 +12,7 @@ import { Grants } from "./approval/Grants.ts"
 import * as Discovery from "./Discovery.ts"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
 import { Confinement } from "./confinement/Confinement.ts"
+import { WorkspaceCaches } from "./confinement/WorkspaceCaches.ts"
 import * as EdgeConfigCheck from "./EdgeConfigCheck.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
 import { EdgeEventLog } from "./log/EdgeEventLog.ts"
@@ -34,7 +35,7 @@ import { Snapshots } from "./workspace/Snapshots.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
-/** Deletes artifacts, attachments, snapshots, worktrees and grants of a run together with its log. */
+/** Deletes artifacts, attachments, snapshots, worktrees and grants of a run together with its log, and old caches. */
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
     const artifacts = yield* Artifacts
@@ -48,6 +49,7 @@ const forgetting = Layer.effectDiscard(
     retention.onForget(worktrees.forget)
     retention.onForget(grants.forgetRun)
     retention.onForget(attachments.forgetRun)
+    retention.onSweep((yield* WorkspaceCaches).sweep)
   })
 )
 

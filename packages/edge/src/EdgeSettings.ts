@@ -197,6 +197,12 @@ export const edgeSettings = {
       default: retention.maxMiB
     })
   },
+  cacheMaxMiB: setting({
+    name: "CORRAL_EDGE_CACHE_MAX_MB",
+    doc: "Size of the [caches](confinement.md#caches) of confined runs, in MiB, above which those of the workspaces that were not used for the longest time are removed; 0 sets no limit.",
+    schema: wholeNumber(0, 16_777_216),
+    default: edgeDefaults.cacheMaxMiB
+  }),
   streamTimes: {
     pingEveryMs: setting({
       name: "CORRAL_EDGE_STREAM_PING_MS",

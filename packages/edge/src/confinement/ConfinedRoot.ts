@@ -5,6 +5,7 @@
  * modes with changes the workspace. Files of the Edge are hidden, also inside a folder that a mount lists.
  */
 import type { RunMode } from "@corral/domain/run/Run"
+import { cacheMounts, type MountedCache } from "./CacheFolders.ts"
 import { isInFolder, type Mount } from "./Mount.ts"
 import { NETWORK_FOLDER } from "./NetworkBridge.ts"
 
@@ -31,6 +32,7 @@ export interface ConfinedRootFacts {
   readonly protected: ReadonlyArray<string>
   /** Mounts of the repository. */
   readonly repository: ReadonlyArray<Mount>
+  readonly caches: ReadonlyArray<MountedCache>
   /** Folder with files of the conversation. */
   readonly attachments?: string | undefined
   /** Folder with the sockets of the run's network. */
@@ -42,9 +44,6 @@ export interface ConfinedRootFacts {
 
 /** Whether runs of the mode may change the workspace. */
 export const canWrite = (mode: RunMode): boolean => mode !== "read_only" && mode !== "plan"
-
-/** Folders of the home that hold caches. A run has its own, in its temporary folder. */
-const PRIVATE_CACHES = [".cache", ".npm"]
 
 /** Folders that may be shown: none shows the home or the Edge's files, and the workspace decides about its own folders. */
 const safelyReadable = ({ edgeFolder, home, readable, workspace }: ConfinedRootFacts): ReadonlyArray<Mount> =>
@@ -74,18 +73,9 @@ const workspaceMounts = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
   ]
 }
 
-/** Own caches of the run, unless the home is shown. */
-const cacheMounts = (home: string, temporary: string, isHomeShown: boolean): ReadonlyArray<Mount> =>
-  isHomeShown
-    ? []
-    : PRIVATE_CACHES.flatMap((name): ReadonlyArray<Mount> => [
-        { kind: "folder", path: `${temporary}/${name.slice(1)}` },
-        { kind: "link", path: `${home}/${name}`, target: `${temporary}/${name.slice(1)}` }
-      ])
-
 /** Mounts of a run. */
 export const mountsOf = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
-  const { attachments, edgeFiles, edgeFolder, home, network, state, system, temporary } = facts
+  const { attachments, caches, edgeFiles, edgeFolder, home, network, state, system, temporary } = facts
   const shown = [
     ...system,
     ...safelyReadable(facts),
@@ -94,6 +84,7 @@ export const mountsOf = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
   ] satisfies ReadonlyArray<Mount>
   const isShown = (path: string) =>
     shown.some((mount) => (mount.kind === "read" || mount.kind === "write") && isInFolder(mount.path, path))
+  const others = [...shown.map(({ path }) => path), temporary]
   const hidden: ReadonlyArray<Mount> = [
     ...(isShown(edgeFolder) ? [{ kind: "hidden", path: edgeFolder } as const] : []),
     ...edgeFiles
@@ -106,7 +97,8 @@ export const mountsOf = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
     { kind: "folder", path: "/run" },
     { kind: "read", path: NETWORK_FOLDER, source: network },
     { kind: "folder", path: home },
-    ...cacheMounts(home, temporary, isShown(home)),
+    // Not if the workspace shows the home, and with it the home's own caches.
+    ...(isShown(home) ? [] : cacheMounts(caches, home, temporary, others)),
     ...shown,
     ...hidden,
     ...(attachments === undefined ? [] : [{ kind: "read", path: attachments } as const]),

@@ -10,6 +10,7 @@
  */
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { ConfinementReadiness } from "@corral/domain/http/Health"
+import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { RunConfinement } from "@corral/domain/run/Confinement"
 import type { RunFailure, RunMode } from "@corral/domain/run/Run"
 import type { GrantRule } from "@corral/domain/approval/Grant"
@@ -17,15 +18,19 @@ import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { NetworkUser } from "../network/RunNetwork.ts"
+import type { RunPorts } from "../preview/RunPorts.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { ConfinementMeans } from "./Means.ts"
 import { chooseMeans, type MeansFound } from "./MeansChoice.ts"
 import type { Mount } from "./Mount.ts"
 import { type ConfinedFiles, mountsOfRun } from "./RunMounts.ts"
 import { systemMounts } from "./SystemFolders.ts"
+import { WorkspaceCaches } from "./WorkspaceCaches.ts"
 
 /** A run whose command is confined. */
 export interface ConfinedRun extends ConfinedFiles {
+  /** A run without ids has no ports for previews, and its caches are deleted with it. */
+  readonly ids: { readonly run: RunId; readonly workspace: WorkspaceId } | undefined
   readonly network: RuntimeNetwork | undefined
   /** Rules of the configuration for its workspace and agent. */
   readonly grants: ReadonlyArray<GrantRule>
@@ -44,12 +49,15 @@ export class Confinement extends Context.Service<
       run: ConfinedRun,
       command: SubprocessSpec
     ) => Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
+    /** Ports of a confined run whose process is alive; `undefined` for other runs. */
+    readonly portsOf: (id: RunId) => RunPorts | undefined
   }
 >()("corral/edge/Confinement") {
+  /** Also provides `WorkspaceCaches`. */
   static readonly layer = Layer.effect(
     Confinement,
     Effect.suspend(() => choose())
-  )
+  ).pipe(Layer.provideMerge(WorkspaceCaches.layer))
 }
 
 const choose = Effect.fnUntraced(function* () {
@@ -63,6 +71,7 @@ const choose = Effect.fnUntraced(function* () {
     yield* Effect.logWarning(means === undefined ? "runs are not confined" : "runs are confined in part", {
       ...missing
     })
+  const context = { system, config, ports: new Map<RunId, RunPorts>(), caches: yield* WorkspaceCaches }
   return Confinement.of({
     readiness: {
       setting,
@@ -74,14 +83,16 @@ const choose = Effect.fnUntraced(function* () {
     confine: (run, command) =>
       means === undefined
         ? Effect.die("a run without means was admitted as confined")
-        : Effect.mapError(confine(means, system, config, run, command), notConfined)
+        : Effect.mapError(confine(means, context, run, command), notConfined),
+    portsOf: (id) => context.ports.get(id)
   })
 })
 
 const unconfined = Confinement.of({
   readiness: { kind: "none", setting: "off", network: "open" },
   admit: () => Effect.undefined,
-  confine: (_, command) => Effect.succeed(command)
+  confine: (_, command) => Effect.succeed(command),
+  portsOf: () => undefined
 })
 
 const admit = (
@@ -109,20 +120,43 @@ const notConfined = (cause: string): RunFailure => ({
   details: { reason: "not_confined" }
 })
 
+/** What the confined runs of an Edge share. */
+interface ConfinementContext {
+  readonly system: ReadonlyArray<Mount>
+  readonly config: EdgeConfig
+  readonly ports: Map<RunId, RunPorts>
+  readonly caches: WorkspaceCaches["Service"]
+}
+
+/** Lists the ports of a run until the scope closes. */
+const listPorts = ({ ports }: ConfinementContext, id: RunId, found: RunPorts) =>
+  Effect.acquireRelease(
+    Effect.sync(() => ports.set(id, found)),
+    () => Effect.sync(() => ports.delete(id))
+  )
+
 const confine = Effect.fnUntraced(function* (
   means: ConfinementMeans,
-  system: ReadonlyArray<Mount>,
-  config: EdgeConfig,
+  context: ConfinementContext,
   run: ConfinedRun,
   command: SubprocessSpec
 ): Effect.fn.Return<SubprocessSpec, string, Scope.Scope> {
+  const { config, system } = context
   const { environment, runHosts: hosts } = config
-  const { grants, mode, network: declared, user } = run
+  const { grants, ids, mode, network: declared, user } = run
   const folder = `${command.temporary ?? ""}.net`
+  const caches = yield* context.caches.open({
+    workspace: ids?.workspace,
+    root: run.workspace,
+    mode,
+    home: command.env["HOME"] ?? ""
+  })
   const mounts = yield* Effect.try({
-    try: () => mountsOfRun(system, config, run, command, folder),
+    try: () => mountsOfRun(system, config, run, command, { network: folder, caches }),
     catch: (cause) => (cause instanceof Error ? cause.message : String(cause))
   })
   const network = { folder, mode, declared, hosts, grants, environment, user }
-  return yield* means.confine({ command, mounts, network })
+  const confined = yield* means.confine({ command, mounts, network })
+  if (ids !== undefined && confined.ports !== undefined) yield* listPorts(context, ids.run, confined.ports)
+  return confined.command
 })

@@ -34,7 +34,7 @@ export const landlockOf = (program: string): ConfinementMeans => ({
       try: () => {
         const args = landlockArguments({ ...command, rules: pathRules(mounts) }, thisMachine)
         const env = { ...command.env, ...privateCaches(command.temporary ?? "") }
-        return { ...command, file: program, args, env }
+        return { command: { ...command, file: program, args, env }, ports: undefined }
       },
       catch: (cause) => (cause instanceof Error ? cause.message : String(cause))
     })

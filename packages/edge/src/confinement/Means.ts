@@ -7,6 +7,7 @@ import type { ConfinementReadiness } from "@corral/domain/http/Health"
 import type { ConfinementKind } from "@corral/domain/run/Confinement"
 import type { Effect, Scope } from "effect"
 import type { RunNetworkOptions } from "../network/RunNetwork.ts"
+import type { RunPorts } from "../preview/RunPorts.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { Mount } from "./Mount.ts"
 
@@ -24,13 +25,20 @@ export interface ConfinementRequest {
   readonly network: RunNetworkOptions
 }
 
+/** A confined command. */
+export interface ConfinedCommand {
+  readonly command: SubprocessSpec
+  /** Ports in the network of the run, until the scope closes; `undefined` if it has the network of this machine. */
+  readonly ports: RunPorts | undefined
+}
+
 /** A means that works on this machine. */
 export interface ConfinementMeans {
   readonly kind: Exclude<ConfinementKind, "none">
   /** `open`: it does not limit connections. */
   readonly network: ConfinementReadiness["network"]
   /** The confined command. Its network ends with the scope. Fails with a phrase. */
-  readonly confine: (request: ConfinementRequest) => Effect.Effect<SubprocessSpec, string, Scope.Scope>
+  readonly confine: (request: ConfinementRequest) => Effect.Effect<ConfinedCommand, string, Scope.Scope>
 }
 
 /** Where a means finds programs, and what of the machine its runs read. */

@@ -1,10 +1,15 @@
 /**
- * Bridge from a closed network to the sockets of its run: a shell that starts socat for each port, waits until all listen, and then runs the
- * program. Pure.
+ * Bridge between a closed network and the sockets of its run: a shell that starts socat for each port, waits until all listen, and then runs
+ * the program. Pure.
+ *
+ * The other direction, to ports of the program, is a copy of the shell that waits for commands on descriptor 3 (`PortRelay`). It starts a
+ * socat for each connection, so that a run without previews holds one shell more and nothing else.
  *
  * Guarantees: the program starts after the bridge, keeps its stdin, stdout and stderr, and its exit code or signal is reported as by a shell.
- * The bridge ends with the program.
+ * It does not have descriptor 3. The bridge ends with the program.
  */
+
+import { hexPort } from "../network/PortRelay.ts"
 
 /** Where a run sees the folder with its sockets. */
 export const NETWORK_FOLDER = "/run/corral"
@@ -43,14 +48,38 @@ const MAX_CONNECTIONS = 128
  * Arguments: socat, then for each port its number, its number in hexadecimal digits, and its socket, then `--` and the program. The shell
  * stays until the program ends, so it handles the signals of their group, and is silent about how the program ended. socat uses no OpenSSL, and
  * starts faster without its configuration.
+ *
+ * A command of the relay is a socket, a port, and the port in hexadecimal digits. The kernel lists listeners before connections, and shells
+ * read byte by byte, so the search ends with the first connection. The answer to a port without a listener is the socket's name. The double
+ * fork leaves a socat to the first process of the run, which waits for it.
  */
 const SCRIPT = `
 listens() { while read -r _ at _ state _; do case "$at $state" in *":$1 0A") return 0;; esac; done </proc/net/tcp; return 1; }
+address() {
+  while read -r _ at _ state _; do
+    case "$state $at" in
+      "0A 0100007F:$2" | "0A 00000000:$2" | "0A 0000000000000000FFFF00000100007F:$2") found="TCP4:127.0.0.1:$1"; return 0;;
+      "0A 00000000000000000000000000000000:$2" | "0A 00000000000000000000000001000000:$2") found="TCP6:[::1]:$1"; return 0;;
+      "st "* | "0A "*) ;;
+      *) return 1;;
+    esac
+  done
+  return 1
+}
+relay() {
+  while read -r name port hex; do
+    if address "$port" "$hex" </proc/net/tcp || address "$port" "$hex" </proc/net/tcp6; then
+      (OPENSSL_CONF=/dev/null "$bridge" "$found" "UNIX-CONNECT:${NETWORK_FOLDER}/$name" </dev/null >/dev/null 2>&1 3<&- &)
+    else
+      echo "$name" >&3
+    fi
+  done <&3
+}
 bridge=$1; shift
 trap : HUP INT TERM
 started= awaited=
 while [ "$1" != -- ]; do
-  OPENSSL_CONF=/dev/null "$bridge" "TCP4-LISTEN:$1,bind=127.0.0.1,fork,reuseaddr,max-children=${MAX_CONNECTIONS}" "UNIX-CONNECT:${NETWORK_FOLDER}/$3" </dev/null >/dev/null 2>&1 &
+  OPENSSL_CONF=/dev/null "$bridge" "TCP4-LISTEN:$1,bind=127.0.0.1,fork,reuseaddr,max-children=${MAX_CONNECTIONS}" "UNIX-CONNECT:${NETWORK_FOLDER}/$3" </dev/null >/dev/null 2>&1 3<&- &
   started="$started $!" awaited="$awaited $2"; shift 3
 done
 shift
@@ -62,14 +91,14 @@ for port in $awaited; do
     sleep 0.002
   done
 done
+relay </dev/null >/dev/null 2>&1 &
+started="$started $!"
 exec 3>&2 2>/dev/null
 "$@" 2>&3 3>&-
 code=$?
 kill -9 $started
 exit $code
 `
-
-const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0")
 
 /** The program with its bridge. */
 export const bridgedCommand = (
@@ -83,7 +112,7 @@ export const bridgedCommand = (
     SCRIPT,
     "corral-network",
     bridge,
-    ...ports.flatMap(({ port, socket }) => [String(port), hex(port), socket]),
+    ...ports.flatMap(({ port, socket }) => [String(port), hexPort(port), socket]),
     "--",
     file,
     ...args

@@ -4,6 +4,7 @@ import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
 import { existsSync } from "node:fs"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import type { MountedCache } from "./CacheFolders.ts"
 import { canWrite, mountsOf } from "./ConfinedRoot.ts"
 import type { Mount } from "./Mount.ts"
 import { foldersOfTools } from "./ProgramFolders.ts"
@@ -20,13 +21,13 @@ export interface ConfinedFiles {
   readonly folders: RuntimeFolders | undefined
 }
 
-/** The mounts. `network`: folder with the sockets of the run. Throws if the command has no home or no temporary folder. */
+/** The mounts. `network`: folder with the sockets of the run; `caches`: those of its workspace. Throws if the command has no home or no temporary folder. */
 export const mountsOfRun = (
   system: ReadonlyArray<Mount>,
   { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
   { attachments, folders, mode, workspace }: ConfinedFiles,
   { env, file, temporary }: SubprocessSpec,
-  network: string
+  { caches, network }: { readonly network: string; readonly caches: ReadonlyArray<MountedCache> }
 ): ReadonlyArray<Mount> => {
   const { HOME: home } = env
   if (home === undefined || temporary === undefined)
@@ -41,6 +42,7 @@ export const mountsOfRun = (
     state: resolveState(folders, env, home, edgeFolder),
     protected: protectedFolders(workspace),
     repository: repositoryMounts(workspace, canWrite(mode)),
+    caches,
     attachments,
     network,
     edgeFolder,

@@ -41,7 +41,7 @@ export const seatbeltOf = (program: string): ConfinementMeans => ({
         const profile = seatbeltProfile({ rules: pathRules(withRealPaths(mounts)), temporary, ports })
         const env = { ...command.env, ...variablesOfProxy(proxy), ...privateCaches(temporary) }
         const args = ["-p", profile, "--", command.file, ...command.args]
-        return { ...command, file: program, args, env }
+        return { command: { ...command, file: program, args, env }, ports: undefined }
       },
       catch: (cause) => (cause instanceof Error ? cause.message : String(cause))
     })

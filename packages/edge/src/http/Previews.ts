@@ -8,11 +8,15 @@ import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { CreatePreview, Preview } from "@corral/domain/device/Preview"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
+import type { Run } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import { draft, type DraftOf } from "@corral/domain/run/RunEvent"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { Confinement } from "../confinement/Confinement.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
+import type { PreviewedRun } from "../preview/PortPlaces.ts"
 import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
@@ -25,19 +29,25 @@ export const previews = HttpApiBuilder.group(
   EdgeApi,
   "previews",
   Effect.fnUntraced(function* (handlers) {
+    const confinements = yield* Confinement
     const previews = yield* Previews
     const runs = yield* RunSupervisor
     const idempotency = yield* EdgeIdempotency
     const store = yield* Store
     const worktrees = yield* Worktrees
 
+    const previewedRun = ({ confinement, id, state, worktree }: Run): PreviewedRun => ({
+      worktree: worktree === undefined ? undefined : worktrees.pathOf(worktree),
+      ports: confinement?.kind === "bubblewrap" ? () => confinements.portsOf(id) : undefined,
+      hasEnded: isTerminal(state)
+    })
+
     const create = Effect.fnUntraced(function* (payload: CreatePreview, keep: ResultRows<Preview>) {
       const { runId, workspace } = payload
       const run = runId === undefined ? undefined : yield* runs.get(runId)
       if (run !== undefined && run.workspace !== workspace)
         return yield* new PermissionDenied({ message: "The run works in another workspace." })
-      const worktree = run?.worktree === undefined ? undefined : worktrees.pathOf(run.worktree)
-      const preview = yield* previews.create(payload, yield* edgePort, worktree)
+      const preview = yield* previews.create(payload, yield* edgePort, run && previewedRun(run))
       yield* Effect.orDie(store.commit(keep(preview))).pipe(
         Effect.onError(() => Effect.ignore(previews.close(preview.id)))
       )

@@ -1,5 +1,5 @@
 /**
- * A dev server behind a preview: a reverse proxy to one port of this machine. Only the path of a request is the client's.
+ * A dev server behind a preview: a reverse proxy to one port of this machine or of a confined run. Only the path of a request is the client's.
  *
  * Guarantees: both directions are streamed at the pace of the slower side. Each request has a separate connection, which closes with it.
  * Responses stay within the preview's origin.
@@ -10,7 +10,7 @@ import type { Socket } from "node:net"
 import { pipeline } from "node:stream/promises"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { protectionHeaders } from "./ContentPolicy.ts"
-import { connectLoopback, Unreachable } from "./Loopback.ts"
+import type { Unreachable } from "./Loopback.ts"
 import { redirectTarget, toBrowserHeaders, toUpstreamHeaders } from "./ProxyHeaders.ts"
 import { type PreviewRequest, refusePreview, type PreviewUpstream } from "./PreviewUpstream.ts"
 import { UpstreamCookies } from "./UpstreamCookies.ts"
@@ -28,12 +28,15 @@ class BadAnswer extends Data.TaggedError("BadAnswer")<{
 }> {}
 class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{}> {}
 
-/** `isOurs` reports ports that are never proxied to: the Edge's and those of previews. */
-export const portSource = (upstreamPort: number, isOurs: (port: number) => boolean): PreviewUpstream => {
+/** Where the port is. */
+export interface PortPlace {
+  /** Ends the sentence "Nothing answers on port 1 …". */
+  readonly name: "of this machine" | "inside the run"
+  readonly connection: Effect.Effect<Socket, Unreachable, Scope.Scope>
+}
+
+export const portSource = (upstreamPort: number, { connection, name }: PortPlace): PreviewUpstream => {
   const cookies = new UpstreamCookies()
-  const connection: Effect.Effect<Socket, Unreachable, Scope.Scope> = Effect.suspend(() =>
-    isOurs(upstreamPort) ? Effect.fail(new Unreachable()) : connectLoopback(upstreamPort)
-  )
   const reachable = connection.pipe(
     Effect.match({ onFailure: () => false, onSuccess: () => true }),
     Effect.scoped
@@ -60,7 +63,7 @@ export const portSource = (upstreamPort: number, isOurs: (port: number) => boole
     (serving, { response, requestId }) =>
       serving.pipe(
         Effect.catchTags({
-          Unreachable: () => Effect.sync(() => page(response, 502, noServerMessage(upstreamPort))),
+          Unreachable: () => Effect.sync(() => page(response, 502, noServerMessage(upstreamPort, name))),
           BadAnswer: ({ status, message }) => Effect.sync(() => page(response, status, message)),
           BodyTooLarge: () =>
             Effect.sync(() => refusePreview(response, { code: "payload_too_large" }, requestId))
@@ -79,7 +82,7 @@ export const portSource = (upstreamPort: number, isOurs: (port: number) => boole
           Effect.sync(() =>
             refuseUpgrade(
               incoming.socket,
-              { code: "not_found", message: noServerMessage(upstreamPort) },
+              { code: "not_found", message: noServerMessage(upstreamPort, name) },
               incoming.requestId
             )
           )
@@ -88,8 +91,8 @@ export const portSource = (upstreamPort: number, isOurs: (port: number) => boole
   }
 }
 
-const noServerMessage = (port: number) =>
-  `Nothing answers on port ${port} of this machine. Start the server there, then reload.`
+const noServerMessage = (port: number, place: PortPlace["name"]) =>
+  `Nothing answers on port ${port} ${place}. Start the server there, then reload.`
 const tooLate = new BadAnswer({ status: 504, message: "The server behind this preview did not answer." })
 const leadsAway = new BadAnswer({
   status: 502,

@@ -9,7 +9,7 @@ import {
   type NotFound as NotFoundFailure,
   NotFound,
   Overloaded,
-  PermissionDenied,
+  type PermissionDenied,
   type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
 import type { PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
@@ -19,6 +19,7 @@ import { mint } from "@corral/service/Identifiers"
 import { openInside } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { folderSource } from "./FolderSource.ts"
+import { placeOfPort, type PreviewedRun } from "./PortPlaces.ts"
 import { portSource } from "./PortSource.ts"
 import { PreviewGate } from "./PreviewGate.ts"
 import { servePreview } from "./PreviewServer.ts"
@@ -37,11 +38,11 @@ interface OpenPreview {
 export class Previews extends Context.Service<
   Previews,
   {
-    /** Succeeds when the preview listens. `edgePort` is never proxied to. `worktree` is the run's folder if it is not the workspace. */
+    /** Succeeds when the preview listens. `edgePort` is never proxied to. `run` is that of the request. */
     readonly create: (
       request: CreatePreview,
       edgePort: number,
-      worktree?: string
+      run?: PreviewedRun
     ) => Effect.Effect<Preview, WorkspaceOutsideAllowlist | PermissionDenied | NotFoundFailure | Overloaded>
     /** The current preview with a URL that opens it once within a minute. With `runId`, only a preview of that run. */
     readonly open: (id: PreviewId, runId?: RunId) => Effect.Effect<OpenedPreview, NotFoundFailure>
@@ -83,8 +84,8 @@ const makePreviews = Effect.fnUntraced(function* () {
   }
   const { clock, opened } = context
   return Previews.of({
-    create: Effect.fn("Previews.create")((request, edgePort, worktree) =>
-      createPreview(context, request, edgePort, worktree)
+    create: Effect.fn("Previews.create")((request, edgePort, run) =>
+      createPreview(context, request, edgePort, run)
     ),
     open: Effect.fn("Previews.open")(function* (id, runId) {
       const open = yield* findPreview(context, id)
@@ -113,10 +114,10 @@ const createPreview = Effect.fn("Previews.create")(function* (
   context: PreviewsContext,
   request: CreatePreview,
   edgePort: number,
-  worktree: string | undefined
+  run: PreviewedRun | undefined
 ) {
   const { clock, fibers, supervise } = context
-  const source = yield* sourceOf(context, request, edgePort, worktree)
+  const source = yield* sourceOf(context, request, edgePort, run)
   const at = clock.currentTimeMillisUnsafe()
   const id = mint<PreviewId>("prv", at)
   const preview = {
@@ -142,19 +143,17 @@ const sourceOf = Effect.fnUntraced(function* (
   { opened, workspaces }: PreviewsContext,
   { workspace, source }: CreatePreview,
   edgePort: number,
-  worktree: string | undefined
+  run: PreviewedRun | undefined
 ) {
   yield* workspaces.open(workspace)
   if (source.kind === "folder") {
-    const folder = folderOf(workspaces, workspace, source.path, worktree)
+    const folder = folderOf(workspaces, workspace, source.path, run?.worktree)
     yield* folder
     return folderSource(folder)
   }
   const isOwnPort = (port: number): boolean =>
     port === edgePort || [...opened.values()].some((open) => open.port === port)
-  return isOwnPort(source.port)
-    ? yield* new PermissionDenied({ message: "That port is the Edge's own." })
-    : portSource(source.port, isOwnPort)
+  return portSource(source.port, yield* placeOfPort(source.port, run, isOwnPort))
 })
 
 const folderOf = (

@@ -11,6 +11,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { accessSync, constants as fileConstants, writeFileSync } from "node:fs"
 import { constants } from "node:os"
 import { join } from "node:path"
+import { Duplex } from "node:stream"
 import { commandInGroup, makeGroup } from "./ControlGroup.ts"
 import { makeTemporary } from "./TemporaryFolder.ts"
 
@@ -28,6 +29,8 @@ export interface SubprocessSpec {
   readonly settingsFiles?: ReadonlyArray<SettingsFile> | undefined
   /** Whether `file` is the program that confines the runtime. It is the parent of a session with the runtime, and reports its end. */
   readonly isConfined?: boolean | undefined
+  /** Receives a socket that is descriptor 3 of the program. It ends with the process. */
+  readonly control?: ((channel: Duplex) => void) | undefined
 }
 
 export interface SubprocessHandlers {
@@ -66,7 +69,12 @@ const start = (spec: SubprocessSpec): ChildProcess | NodeJS.ErrnoException => {
       cwd: spec.cwd,
       env: spec.env,
       detached: true,
-      stdio: [spec.stdin === "ignore" ? "ignore" : "pipe", "pipe", "pipe"]
+      stdio: [
+        spec.stdin === "ignore" ? "ignore" : "pipe",
+        "pipe",
+        "pipe",
+        ...(spec.control === undefined ? [] : ["pipe" as const])
+      ]
     })
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
@@ -99,6 +107,7 @@ export class Subprocess {
   readonly isConfined: boolean
   private readonly child: ChildProcess | undefined
   private readonly handlers: SubprocessHandlers
+  private readonly channel: Duplex | undefined
   private stderr = ""
   private exit: Exit | undefined
   private stdoutEnded = false
@@ -129,6 +138,11 @@ export class Subprocess {
       this.stdoutEnded = true
       this.settle()
     })
+    const channel = child.stdio[3]
+    if (channel instanceof Duplex) {
+      this.channel = channel
+      spec.control?.(channel)
+    }
     child.stderr?.setEncoding("utf8")
     child.stderr?.on("data", (text: string) => {
       this.stderr = (this.stderr + text).slice(-STDERR_TAIL)
@@ -193,6 +207,7 @@ export class Subprocess {
     this.child?.stdout?.destroy()
     this.child?.stderr?.destroy()
     this.child?.stdin?.destroy()
+    this.channel?.destroy()
     this.handlers.onEnd({ ...this.exit, stderr: fromWord(this.stderr) })
   }
 }

@@ -21,6 +21,8 @@ export class Retention extends Context.Service<
   {
     /** Registers a function that runs for each run whose events were deleted. */
     readonly onForget: (forget: DeleteRunData) => void
+    /** Registers what runs at the end of each pass. */
+    readonly onSweep: (also: Effect.Effect<void>) => void
     /** One pass. Succeeds with the runs whose events it deleted, oldest first. */
     readonly sweep: Effect.Effect<ReadonlyArray<RunId>, StoreFailed>
   }
@@ -51,6 +53,7 @@ const KEEP_FREE = 4_096
 const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
   const store = yield* Store
   const hooks: Array<DeleteRunData> = []
+  const sweeps: Array<Effect.Effect<void>> = []
 
   const pragma = (name: "page_count" | "page_size" | "freelist_count" | "auto_vacuum"): number =>
     store.get<Record<typeof name, number>>(`PRAGMA ${name}`)?.[name] ?? 0
@@ -113,10 +116,15 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
     for (let id = nextToDelete(); id !== undefined; id = nextToDelete()) dropped.push(yield* forget(id))
     yield* deleteExpiredResults(store, now)
     yield* release
+    for (const also of sweeps) yield* also
     return dropped
   })
 
-  return Retention.of({ onForget: (forget) => void hooks.push(forget), sweep })
+  return Retention.of({
+    onForget: (forget) => void hooks.push(forget),
+    onSweep: (also) => void sweeps.push(also),
+    sweep
+  })
 })
 
 /** A time after every stored time. */

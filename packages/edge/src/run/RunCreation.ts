@@ -143,6 +143,7 @@ const actorOptions = (
         isConfined
           ? confinement.confine(
               {
+                ids: { run: run.id, workspace: run.workspace },
                 mode: run.mode,
                 workspace: folder.root,
                 attachments: start.attachmentFolder,

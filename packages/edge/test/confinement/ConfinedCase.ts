@@ -116,6 +116,7 @@ export class ConfinedCase {
         Effect.flatMap(({ confinement, folders }) =>
           confinement.confine(
             {
+              ids: undefined,
               mode,
               workspace: this.workspace,
               attachments: undefined,

@@ -17,6 +17,11 @@ const facts = (changes: Partial<ConfinedRootFacts> = {}): ConfinedRootFacts => (
   state: [{ path: "/home/u/.agent", executed: ["/home/u/.agent/hooks"] }],
   protected: ["/home/u/work/.vscode"],
   repository: [],
+  caches: [
+    { name: ".cache", source: "/home/u/.corral/caches/a/.cache", isWritable: true },
+    { name: ".npm", source: undefined, isWritable: true },
+    { name: ".cargo/registry", source: "/home/u/.corral/caches/a/.cargo/registry", isWritable: false }
+  ],
   network: "/home/u/.corral/tmp/run_1.net",
   edgeFolder: "/home/u/.corral",
   edgeFiles: ["/home/u/.corral/edge.token"],
@@ -29,14 +34,14 @@ const paths = (mounts: ReadonlyArray<Mount>, kind: Mount["kind"]): ReadonlyArray
     .map(({ path }) => path)
     .toSorted()
 
-const TEMPORARY = ["/home/u/.corral/tmp/run_1", "/tmp"]
+const WRITTEN = ["/home/u/.corral/tmp/run_1", "/tmp", "/home/u/.cache"]
 
 describe("mountsOf", () => {
   it.each<[RunMode, ReadonlyArray<string>]>([
-    ["read_only", [...TEMPORARY, "/home/u/.agent"]],
-    ["plan", [...TEMPORARY, "/home/u/.agent"]],
-    ["ask", [...TEMPORARY, "/home/u/.agent", "/home/u/work"]],
-    ["auto_edit", [...TEMPORARY, "/home/u/.agent", "/home/u/work"]]
+    ["read_only", [...WRITTEN, "/home/u/.agent"]],
+    ["plan", [...WRITTEN, "/home/u/.agent"]],
+    ["ask", [...WRITTEN, "/home/u/.agent", "/home/u/work"]],
+    ["auto_edit", [...WRITTEN, "/home/u/.agent", "/home/u/work"]]
   ])("in %s lets a run write only its folders", (mode, expected) => {
     assert.deepStrictEqual(paths(mountsOf(facts({ mode })), "write"), expected.toSorted())
   })
@@ -90,14 +95,23 @@ describe("mountsOf", () => {
     ])
   })
 
-  it("gives a run its own caches, unless the workspace shows the home", () => {
-    assert.deepStrictEqual(paths(mountsOf(facts()), "link"), [
-      "/bin",
-      "/home/u/.cache",
-      "/home/u/.npm",
-      "/var/tmp"
-    ])
-    assert.deepStrictEqual(paths(mountsOf(facts({ workspace: "/home/u" })), "link"), ["/bin", "/var/tmp"])
+  it("mounts caches, unless the workspace shows the home", () => {
+    const mounts = mountsOf(facts())
+    assert.deepStrictEqual(paths(mounts, "link"), ["/bin", "/home/u/.npm", "/var/tmp"])
+    assert.include(paths(mounts, "write"), "/home/u/.cache")
+    assert.include(paths(mounts, "read"), "/home/u/.cargo/registry")
+    const ofHome = mountsOf(facts({ workspace: "/home/u" }))
+    assert.deepStrictEqual(paths(ofHome, "link"), ["/bin", "/var/tmp"])
+    assert.notInclude(paths(ofHome, "write"), "/home/u/.cache")
+    assert.notInclude(paths(ofHome, "read"), "/home/u/.cargo/registry")
+  })
+
+  it.each<[string, Partial<ConfinedRootFacts>]>([
+    ["the workspace", { workspace: "/home/u/.cache/work" }],
+    ["a toolchain", { readable: ["/home/u/.cache/tool/bin"] }],
+    ["the state of a runtime", { state: [{ path: "/home/u/.cache/agent", executed: [] }] }]
+  ])("mounts no cache around %s, because a run could have put a link there", (_, changes) => {
+    assert.notInclude(paths(mountsOf(facts(changes)), "write"), "/home/u/.cache")
   })
 
   it("shows attachments", () => {

@@ -58,7 +58,7 @@ const outputOf = (
     const config = makeEdgeConfig({ home: edge, environment: {} })
     const files = { mode, workspace, attachments: undefined, folders: { state: [{ path: ".agent" }] } }
     const system = systemMounts(process.getuid?.() === 0)
-    const mounts = mountsOfRun(system, config, files, command, `${temporary}.net`)
+    const mounts = mountsOfRun(system, config, files, command, { network: `${temporary}.net`, caches: [] })
     const network = {
       folder: `${temporary}.net`,
       mode,
@@ -68,7 +68,7 @@ const outputOf = (
       environment: {},
       user: { ask: () => Effect.succeed("denied" as const), report: () => undefined }
     }
-    const spec = yield* landlock.confine({ command, mounts, network })
+    const { command: spec } = yield* landlock.confine({ command, mounts, network })
     const { status, stderr, stdout } = spawnSync(spec.file, spec.args, {
       cwd: spec.cwd,
       env: spec.env,

@@ -30,6 +30,7 @@ export const mountsIn = (mode: RunMode, workspace = WORKSPACE) =>
           { kind: "read", path: `${workspace}/.git/hooks` }
         ]
       : [],
+    caches: [],
     attachments: `${EDGE}/attachments/s1`,
     network: `${TEMPORARY}.net`,
     edgeFolder: EDGE,

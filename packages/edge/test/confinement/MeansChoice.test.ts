@@ -6,7 +6,7 @@ import { chooseMeans } from "../../src/confinement/MeansChoice.ts"
 const means = (kind: ConfinementMeans["kind"], network: ConfinementMeans["network"]): ConfinementMeans => ({
   kind,
   network,
-  confine: ({ command }) => Effect.succeed(command)
+  confine: ({ command }) => Effect.succeed({ command, ports: undefined })
 })
 
 const works =

@@ -35,7 +35,8 @@ const confined = Effect.gen(function* () {
   }
   const mounts = [{ kind: "write" as const, path: link }]
   const means = seatbeltOf("/usr/bin/sandbox-exec")
-  return { real, spec: yield* means.confine({ command, mounts, network: network(`${link}.net`) }) }
+  const { command: spec } = yield* means.confine({ command, mounts, network: network(`${link}.net`) })
+  return { real, spec }
 })
 
 /** First line of the proxy's response to a request for an address of this machine. */

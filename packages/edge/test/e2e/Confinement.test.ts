@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { cancelEach, leftOver } from "./CancelRuns.ts"
+import { shellOutput } from "./ShellOutput.ts"
 
 const CONFINED = { CORRAL_EDGE_CONFINEMENT: "required", CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
 /** A PATH without bubblewrap. */
@@ -19,17 +20,6 @@ const confinementOf = async ({ client }: EdgeProcess) => {
   const { body } = await client.ask("GET", "/v1/health")
   // Judged against the contract by the client.
   return (body as EdgeReadiness).confinement
-}
-
-/** Output of a shell command in a run, which a user allows. */
-const outputOf = async ({ client }: EdgeProcess, command: string): Promise<string> => {
-  const { id } = await client.create(`/shell ${command}\n/say done`, "ask")
-  const reader = await client.follow({ runId: id })
-  const requested = await reader.event("run.approval.requested")
-  await client.decide(id, String(requested.payload["approvalId"]), "allow")
-  const result = await reader.event("run.tool.result")
-  await reader.ended
-  return String(result.payload["output"])
 }
 
 describe.skipIf(!canConfine)("confined runs", () => {
@@ -70,7 +60,7 @@ describe.skipIf(!canConfine)("confined runs", () => {
   it("write the workspace in ask, except folders that programs execute", async () => {
     mkdirSync(join(edge.workspace, ".vscode"))
     writeFileSync(join(edge.workspace, ".vscode", "tasks.json"), "{}")
-    const output = await outputOf(
+    const output = await shellOutput(
       edge,
       "echo a > made.txt; echo b > .vscode/tasks.json; cat .vscode/tasks.json"
     )
@@ -81,7 +71,7 @@ describe.skipIf(!canConfine)("confined runs", () => {
 
   it("see neither the Edge's files nor the home", async () => {
     writeFileSync(join(edge.folder, "secret"), "a-secret")
-    const output = await outputOf(
+    const output = await shellOutput(
       edge,
       'cat "$HOME/secret"; ls "$HOME/home"; cat "$HOME/home/edge.token"; echo end'
     )
@@ -92,26 +82,22 @@ describe.skipIf(!canConfine)("confined runs", () => {
   })
 
   it("receive descriptors 0 to 2 only", async () => {
-    const output = await outputOf(edge, "ls /proc/$PPID/fd | tr '\\n' ' '; ls -l /proc/$PPID/fd")
+    const output = await shellOutput(edge, "ls /proc/$PPID/fd | tr '\\n' ' '; ls -l /proc/$PPID/fd")
     assert.notInclude(output, "edge.db")
     assert.notInclude(output, edge.folder)
   })
 
   it("work in a worktree, with commits", async () => {
     const git = "git -c user.name=a -c user.email=a@b.c"
-    await outputOf(edge, `git init -q && git add -A && ${git} commit -qm first --allow-empty`)
-    const { id } = await edge.client.create(
-      `/shell echo x > made.txt && git add -A && ${git} commit -qm second && git log --oneline | wc -l; touch "$(git rev-parse --git-common-dir)/hooks/x"; echo end\n/say done`,
+    await shellOutput(edge, `git init -q && git add -A && ${git} commit -qm first --allow-empty`)
+    const output = await shellOutput(
+      edge,
+      `echo x > made.txt && git add -A && ${git} commit -qm second && git log --oneline | wc -l; touch "$(git rev-parse --git-common-dir)/hooks/x"; echo end`,
       "ask",
       { isolation: "worktree" }
     )
-    const reader = await edge.client.follow({ runId: id })
-    const requested = await reader.event("run.approval.requested")
-    await edge.client.decide(id, String(requested.payload["approvalId"]), "allow")
-    const result = await reader.event("run.tool.result")
-    await reader.ended
-    assert.match(String(result.payload["output"]), /^2\n/)
-    assert.include(String(result.payload["output"]), "end")
+    assert.match(output, /^2\n/)
+    assert.include(output, "end")
     assert.isFalse(existsSync(join(edge.workspace, ".git", "hooks", "x")))
   })
 

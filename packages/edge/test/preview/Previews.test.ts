@@ -5,6 +5,7 @@ import { Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { placeOfPort } from "../../src/preview/PortPlaces.ts"
 import { portSource } from "../../src/preview/PortSource.ts"
 import { LIFETIME_MS, Previews } from "../../src/preview/Previews.ts"
 import { Workspaces } from "../../src/workspace/Workspaces.ts"
@@ -68,12 +69,13 @@ describe("Previews", () => {
   )
 })
 
-describe("portSource", () => {
+describe("placeOfPort", () => {
   it.live("never reaches a port that has become the Edge's own", () =>
     Effect.gen(function* () {
       const { port } = yield* Effect.promise(() => openUpstream((_, response) => response.end()))
       let ours = false
-      const source = portSource(port, (requestedPort) => ours && requestedPort === port)
+      const place = yield* placeOfPort(port, undefined, (requestedPort) => ours && requestedPort === port)
+      const source = portSource(port, place)
       assert.isTrue(yield* source.reachable)
       ours = true
       assert.isFalse(yield* source.reachable)

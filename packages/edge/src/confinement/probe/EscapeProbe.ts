@@ -87,6 +87,7 @@ const probeMode = Effect.fnUntraced(function* (
   }
   const command = yield* confinement.confine(
     {
+      ids: undefined,
       mode,
       workspace,
       attachments: undefined,
