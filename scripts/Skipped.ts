@@ -28,6 +28,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/pictures/Pictures.test.ts":
     "no Chromium for this system, or pictures for the documentation were not asked for",
   "packages/edge/test/confinement/BubblewrapProbe.test.ts": "bubblewrap exists on Linux only",
+  "packages/cli/test/e2e/DefaultConfinement.test.ts":
+    "bubblewrap or socat is not installed, or does not work here",
   "packages/cli/test/e2e/DoctorProbe.test.ts": "bubblewrap or socat is not installed, or does not work here",
   "packages/edge/test/confinement/EscapeProbe.test.ts":
     "bubblewrap or socat is not installed, or does not work here",

@@ -82,9 +82,9 @@ const views: {
       {block.retry.message !== undefined && ` · ${visibleLine(block.retry.message, 500)}`}
     </p>
   ),
-  start: ({ block: { confinementFailure, model, projectSettings }, messages }) => (
+  start: ({ block: { confinementFailure, model, projectSettings }, messages, place }) => (
     <>
-      {confinementFailure !== undefined && (
+      {confinementFailure !== undefined && !place.isConfinementKnown && (
         <p className="line warning">
           <strong>{messages.warning}</strong> {messages.notConfined(visibleLine(confinementFailure, 400))}
         </p>

@@ -24,6 +24,7 @@ import { bubblewrapArguments } from "./BubblewrapCommand.ts"
 import { type BubblewrapFound, type MissingMeans, probeBubblewrap } from "./BubblewrapProbe.ts"
 import { canWrite, mountsOf } from "./ConfinedRoot.ts"
 import type { Mount } from "./Mount.ts"
+import { namedProxyProblem } from "./NamedProxy.ts"
 import { bridgedCommand, PROXY_PORT, proxyVariables } from "./NetworkBridge.ts"
 import { foldersOfTools } from "./ProgramFolders.ts"
 import { protectedFolders } from "./ProtectedFolders.ts"
@@ -69,7 +70,8 @@ const choose = Effect.fnUntraced(function* () {
   const { confinement: setting } = config
   if (setting === "off") return unconfined
   const system = systemMounts(process.getuid?.() === 0)
-  const found = yield* probeBubblewrap(config.environment["PATH"], system)
+  const unused = setting === "preferred" ? namedProxyProblem(config.environment) : undefined
+  const found = unused ?? (yield* probeBubblewrap(config.environment["PATH"], system))
   if ("problem" in found) yield* Effect.logWarning("runs are not confined", { ...found })
   return Confinement.of({
     readiness: readinessOf(setting, found),
