@@ -158,7 +158,7 @@ const mountsOfRun = (
   system: ReadonlyArray<Mount>,
   { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
   { attachments, folders, mode, workspace }: ConfinedRun,
-  { env, file, temporary }: SubprocessSpec,
+  { args, env, file, temporary }: SubprocessSpec,
   network: string
 ): ReadonlyArray<Mount> => {
   const { HOME: home } = env
@@ -170,7 +170,7 @@ const mountsOfRun = (
     temporary,
     home,
     system,
-    readable: [...foldersOfTools(file, env, home), ...(folders?.reads ?? [])],
+    readable: [...foldersOfTools(file, env, home, args), ...(folders?.reads ?? [])],
     state: resolveState(folders, env, home, edgeFolder),
     protected: protectedFolders(workspace),
     repository: repositoryMounts(workspace, canWrite(mode)),
