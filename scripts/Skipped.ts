@@ -48,6 +48,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/e2e/Containment.test.ts": "this user cannot make control groups",
   "packages/edge/test/e2e/FullDisk.test.ts": "an ordinary user cannot mount a small file system",
   "packages/edge/test/e2e/Memory.soak.test.ts": "memory is read as on Linux",
+  "packages/edge/test/e2e/ProtectedEdits.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ProtectedNames.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/process/AbandonedGroups.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Containment.test.ts": "this user cannot make control groups",

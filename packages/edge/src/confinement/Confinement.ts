@@ -17,8 +17,10 @@ import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
 import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { existsSync } from "node:fs"
+import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { type NetworkUser, openRunNetwork, PROXY_SOCKET } from "../network/RunNetwork.ts"
+import { makeTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
 import { type BubblewrapFound, type MissingMeans, probeBubblewrap } from "./BubblewrapProbe.ts"
@@ -27,6 +29,7 @@ import type { Mount } from "./Mount.ts"
 import { namedProxyProblem } from "./NamedProxy.ts"
 import { bridgedCommand, PROXY_PORT, proxyVariables } from "./NetworkBridge.ts"
 import { foldersOfTools } from "./ProgramFolders.ts"
+import type { ProtectedCopies } from "./ProtectedCopies.ts"
 import { protectedFolders } from "./ProtectedFolders.ts"
 import { repositoryMounts } from "./RepositoryMounts.ts"
 import { resolveState } from "./RuntimeState.ts"
@@ -43,6 +46,8 @@ export interface ConfinedRun {
   /** Rules of the configuration for its workspace and agent. */
   readonly grants: ReadonlyArray<GrantRule>
   readonly user: NetworkUser
+  /** Where approved edits of protected folders are made. Without it, the folders are read-only. */
+  readonly copies?: ProtectedCopies | undefined
 }
 
 export class Confinement extends Context.Service<
@@ -143,9 +148,14 @@ const confine = Effect.fnUntraced(function* (
     [{ port: PROXY_PORT, socket: PROXY_SOCKET }, ...ports.map((port) => ({ port, socket: String(port) }))],
     command
   )
+  const copies = `${command.temporary ?? ""}.copies`
+  if (run.copies !== undefined)
+    yield* Effect.acquireRelease(Effect.try({ try: () => makeTemporary(copies), catch: notConfined }), () =>
+      removeTemporary(copies)
+    )
   return yield* Effect.try({
     try: () => {
-      const mounts = mountsOfRun(system, config, run, command, folder)
+      const mounts = mountsOfRun(system, config, run, command, { network: folder, copies })
       const args = bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
       const env = { ...command.env, ...proxyVariables }
       return { ...command, file: program, args, env, isConfined: true }
@@ -157,13 +167,17 @@ const confine = Effect.fnUntraced(function* (
 const mountsOfRun = (
   system: ReadonlyArray<Mount>,
   { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
-  { attachments, folders, mode, workspace }: ConfinedRun,
+  { attachments, copies, folders, mode, workspace }: ConfinedRun,
   { args, env, file, temporary }: SubprocessSpec,
-  network: string
+  own: { readonly network: string; readonly copies: string }
 ): ReadonlyArray<Mount> => {
   const { HOME: home } = env
   if (home === undefined || temporary === undefined)
     throw new Error("it has no home directory or no temporary folder")
+  const protectedOnes = protectedFolders(workspace)
+  const repository = repositoryMounts(workspace, canWrite(mode))
+  const hooks = join(workspace, ".git", "hooks")
+  const hasHooks = repository.some(({ kind, path }) => kind === "read" && path === hooks)
   return mountsOf({
     mode,
     workspace,
@@ -172,10 +186,11 @@ const mountsOfRun = (
     system,
     readable: [...foldersOfTools(file, env, home, args), ...(folders?.reads ?? [])],
     state: resolveState(folders, env, home, edgeFolder),
-    protected: protectedFolders(workspace),
-    repository: repositoryMounts(workspace, canWrite(mode)),
+    protected: protectedOnes,
+    repository,
+    copies: copies?.make(own.copies, [...protectedOnes, ...(hasHooks ? [hooks] : [])]),
     attachments,
-    network,
+    network: own.network,
     edgeFolder,
     edgeFiles: [tokenFile, configFile, deviceFile].flatMap((path) =>
       path !== undefined && existsSync(path) ? [path] : []

@@ -149,7 +149,8 @@ const actorOptions = (
                 folders: adapter.folders,
                 network: adapter.network,
                 grants: grants.configuredFor(run.workspace, agent.grants),
-                user: networkUser(live, run.id)
+                user: networkUser(live, run.id),
+                copies: protection?.copies
               },
               unconfined
             )
