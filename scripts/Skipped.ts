@@ -8,6 +8,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/e2e/Doctor.test.ts": "the system has no /proc",
   "packages/cli/test/e2e/EdgeChat.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/FirstRun.test.ts": "no Node before 22, or no `script`, is installed",
+  "packages/console/test/e2e/ConfinedNetwork.test.ts":
+    "no Chromium for this system, or bubblewrap, socat or curl is not installed",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Finding.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/FirstRun.soak.test.ts": "no Chromium for this system",
@@ -36,7 +38,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/confinement/ConfinedSignals.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.soak.test.ts":
-    "bubblewrap is not installed, or does not work here",
+    "bubblewrap is not installed or does not work here, or this user cannot make control groups",
   "packages/edge/test/confinement/HostilePrograms.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedRunners.test.ts": "bubblewrap is not installed, or does not work here",

@@ -89,3 +89,30 @@ describe("corral up without a setting, where runs can't be confined", { timeout:
     }
   })
 })
+
+describe("corral run where confinement is required and missing", { timeout: 60_000 }, () => {
+  it("is refused with one sentence, except in full_access", async () => {
+    const corral = new Corral({ hasDefaultConfinement: true })
+    try {
+      const folder = join(dirname(corral.home), "folder")
+      mkdirSync(folder)
+      const workspaces = JSON.stringify([{ id: "sample", path: folder, grants: ["full_access"] }])
+      await started(corral, {
+        PATH: FEW,
+        CORRAL_EDGE_CONFINEMENT: "required",
+        CORRAL_EDGE_WORKSPACES: workspaces
+      })
+      const { exit, out, stderr } = await run(corral, "/say done")
+      assert.deepStrictEqual({ exit, out }, { exit: 2, out: [] })
+      assert.match(
+        stderr,
+        /^This Edge runs agents in this mode only if it can confine them\. bubblewrap is not installed\. .*\(permission_denied req_\w+\)\n$/
+      )
+      assert.strictEqual((await run(corral, "--mode", "full_access", "/say done")).exit, 0)
+      const doctor = await corral.run("doctor")
+      assert.match(doctor.out.join("\n"), /✗ Confinement none\. bubblewrap is not installed\./)
+    } finally {
+      await corral.close()
+    }
+  })
+})

@@ -19,6 +19,7 @@ import { Confinement } from "../../src/confinement/Confinement.ts"
 import { folderContents } from "../../src/confinement/probe/FolderContents.ts"
 import { NetworkAccess } from "../../src/network/NetworkAccess.ts"
 import type { NetworkUser } from "../../src/network/RunNetwork.ts"
+import { commandInGroup } from "../../src/process/ControlGroup.ts"
 import type { SubprocessSpec } from "../../src/process/Subprocess.ts"
 
 const PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -38,6 +39,13 @@ const write = (path: string, content: string): void => {
 export interface OrdinaryUser {
   readonly uid: number
   readonly gid: number
+}
+
+/** How the Edge would find the processes of the run: by its control group, or by its marks. */
+export interface CaseContainment {
+  /** Path of an existing control group. */
+  readonly group?: string | undefined
+  readonly marks?: Readonly<Record<string, string>> | undefined
 }
 
 /** What a case adds to the network of its run. By default the run may reach nothing. */
@@ -141,8 +149,10 @@ export class ConfinedCase {
   }
 
   /** Results of the hostile program. */
-  async attack(mode: RunMode): Promise<Results> {
-    const { args, env, file } = await this.confined(mode, process.execPath, [hostile])
+  async attack(mode: RunMode, { group, marks }: CaseContainment = {}): Promise<Results> {
+    const spec = await this.confined(mode, process.execPath, [hostile])
+    const { args, file } = group === undefined ? spec : commandInGroup(group, spec.file, spec.args)
+    const env = { ...spec.env, ...marks }
     const child = spawn(file, args, { env, ...this.user, stdio: ["ignore", "pipe", "pipe"] })
     let [stdout, stderr] = ["", ""]
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text))

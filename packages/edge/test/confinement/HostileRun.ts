@@ -4,7 +4,7 @@ import { assert, onTestFinished } from "@effect/vitest"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ConfinedCase, type OrdinaryUser, type Results } from "./ConfinedCase.ts"
+import { type CaseContainment, ConfinedCase, type OrdinaryUser, type Results } from "./ConfinedCase.ts"
 import { HostileNetwork } from "./HostileNetwork.ts"
 
 const succeeded = (results: Results, kind: string): ReadonlyArray<string> =>
@@ -21,7 +21,7 @@ const PROTECTED =
 /** Hosts that a run may ask for where it may ask. */
 const REQUESTABLE = ["model.test", "notmodel.test", "other.test"]
 
-const attack = async (mode: RunMode, user?: OrdinaryUser) => {
+const attack = async (mode: RunMode, user?: OrdinaryUser, containment?: CaseContainment) => {
   const hosts = new HostileNetwork()
   const sockets = mkdtempSync(join(tmpdir(), "corral-hostile-"))
   const machine = new ConfinedCase(user, await hosts.open(sockets))
@@ -35,7 +35,7 @@ const attack = async (mode: RunMode, user?: OrdinaryUser) => {
   // The confinement makes missing folders of hooks.
   await machine.confined(mode, "/bin/true", [])
   const before = machine.contents()
-  const results = await machine.attack(mode)
+  const results = await machine.attack(mode, containment)
   const after = new Set(machine.contents())
   const earlier = new Set(before)
   const changed = [
@@ -55,9 +55,13 @@ export const users: ReadonlyArray<readonly [string, OrdinaryUser | undefined]> =
     : [["an ordinary user", undefined]]
 
 /** Runs it, and compares the machine before and after. */
-export const assertHeld = async (mode: RunMode, user?: OrdinaryUser): Promise<void> => {
+export const assertHeld = async (
+  mode: RunMode,
+  user?: OrdinaryUser,
+  containment?: CaseContainment
+): Promise<void> => {
   const isWritable = mode === "ask" || mode === "auto_edit"
-  const { changed, hosts, results } = await attack(mode, user)
+  const { changed, hosts, results } = await attack(mode, user, containment)
   for (const kind of ["outside", "unreadable", "rights", "protected", "executed", "network"])
     assert.deepStrictEqual(succeeded(results, kind), [], kind)
   assert.deepStrictEqual(failed(results, "allowed"), {})
