@@ -76,8 +76,8 @@ describe("ChatView", () => {
       { ...begin, runId: other },
       ...events.map((update): ThreadUpdate => ({ ...update, runId: other }) as ThreadUpdate)
     ])
-    const said = settled.filter((line) => line.includes("not confined"))
-    assert.strictEqual(said.length, 1, settled.join("\n"))
+    const warnings = settled.filter((line) => line.includes("not confined"))
+    assert.strictEqual(warnings.length, 1, settled.join("\n"))
   })
 
   it("prints a message once it is delivered, and its answer line by line", () => {

@@ -31,7 +31,7 @@ export const ThreadEntries = ({ entries, isLoading, onAgain, onEarlier, onPanel,
   const [first, last] = [entries[0]?.key, entries.at(-1)?.key]
   useLayoutEffect(() => end.release(), [end, first])
   useEffect(() => end.noteNew(), [end, last])
-  const known = useMemo(() => repeatedReasons(entries, runs), [entries, runs])
+  const repeated = useMemo(() => repeatedReasons(entries, runs), [entries, runs])
   return (
     <>
       {onEarlier !== undefined && (
@@ -59,7 +59,7 @@ export const ThreadEntries = ({ entries, isLoading, onAgain, onEarlier, onPanel,
               key={entry.key}
               turn={entry}
               run={runs.get(entry.runId)}
-              isConfinementKnown={known.has(entry.runId)}
+              isConfinementKnown={repeated.has(entry.runId)}
               {...{ onAgain, onPanel, session }}
             />
           )

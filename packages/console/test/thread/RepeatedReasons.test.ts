@@ -15,8 +15,8 @@ const repeatedOf = (...reasons: ReadonlyArray<string | undefined>): ReadonlyArra
   }))
   const entries = runs.map(({ id }) => ({ kind: "turn", key: id, runId: id, prompts: [], answer: undefined }))
   // Ids of the domain are branded text, and only these fields are read.
-  const given = new Map(runs.map((run) => [run.id, run])) as unknown as ReadonlyMap<HubRun["id"], HubRun>
-  return [...repeatedReasons(entries as unknown as ReadonlyArray<ThreadEntry>, given)]
+  const runsById = new Map(runs.map((run) => [run.id, run])) as unknown as ReadonlyMap<HubRun["id"], HubRun>
+  return [...repeatedReasons(entries as unknown as ReadonlyArray<ThreadEntry>, runsById)]
 }
 
 describe("repeatedReasons", () => {

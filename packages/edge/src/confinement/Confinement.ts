@@ -169,7 +169,7 @@ const mountsOfRun = (
   { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
   { attachments, copies, folders, mode, workspace }: ConfinedRun,
   { args, env, file, temporary }: SubprocessSpec,
-  own: { readonly network: string; readonly copies: string }
+  runFolders: { readonly network: string; readonly copies: string }
 ): ReadonlyArray<Mount> => {
   const { HOME: home } = env
   if (home === undefined || temporary === undefined)
@@ -188,9 +188,9 @@ const mountsOfRun = (
     state: resolveState(folders, env, home, edgeFolder),
     protected: protectedOnes,
     repository,
-    copies: copies?.make(own.copies, [...protectedOnes, ...(hasHooks ? [hooks] : [])]),
+    copies: copies?.make(runFolders.copies, [...protectedOnes, ...(hasHooks ? [hooks] : [])]),
     attachments,
-    network: own.network,
+    network: runFolders.network,
     edgeFolder,
     edgeFiles: [tokenFile, configFile, deviceFile].flatMap((path) =>
       path !== undefined && existsSync(path) ? [path] : []

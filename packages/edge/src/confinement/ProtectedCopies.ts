@@ -10,7 +10,7 @@
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { ProtectedChange } from "@corral/domain/run/ProtectedChange"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
-import { mkdirSync } from "node:fs"
+import { makeFolder } from "@corral/service/MakeFolder"
 import { dirname, join, posix, relative, sep } from "node:path"
 import type { WorkspacePaths } from "../approval/PathTarget.ts"
 import { approvedContent, MAX_CONTENT } from "./ApprovedContent.ts"
@@ -62,7 +62,7 @@ export class ProtectedCopies {
     for (const path of folders) {
       const names = relative(this.#place.root, path).split(sep)
       const copy = join(folder, ...names)
-      mkdirSync(dirname(copy), { recursive: true, mode: 0o700 })
+      makeFolder(dirname(copy))
       if (names[0] !== ".." && copyFolder(this.#place.root, names, copy, { ...room })) copies.set(path, copy)
     }
     this.#copied = [...copies.keys()].map((path) => relative(this.#place.root, path))

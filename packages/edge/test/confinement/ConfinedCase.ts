@@ -20,6 +20,7 @@ import { folderContents } from "../../src/confinement/probe/FolderContents.ts"
 import { NetworkAccess } from "../../src/network/NetworkAccess.ts"
 import type { NetworkUser } from "../../src/network/RunNetwork.ts"
 import { commandInGroup } from "../../src/process/ControlGroup.ts"
+import type { ProtectedCopies } from "../../src/confinement/ProtectedCopies.ts"
 import type { SubprocessSpec } from "../../src/process/Subprocess.ts"
 
 const PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -68,6 +69,8 @@ export class ConfinedCase {
   readonly home = join(this.folder, "home")
   readonly edge = join(this.folder, "edge")
   readonly temporary = join(this.edge, "tmp", "run_a")
+  /** Copies of the protected folders, as runs of an Edge have them; `undefined`: the folders are read-only. */
+  copies: ProtectedCopies | undefined
   private readonly server: Server = createServer()
   private readonly user: OrdinaryUser | undefined
   private readonly network: CaseNetwork
@@ -118,6 +121,7 @@ export class ConfinedCase {
     })
     // A run has one network at a time.
     await rm(this.networkFolder, { recursive: true, force: true })
+    await rm(this.copiesFolder, { recursive: true, force: true })
     this.#giveTo(process.getuid?.() ?? 0, process.getgid?.() ?? 0)
     const spec = await Effect.runPromise(
       plan.pipe(
@@ -130,7 +134,8 @@ export class ConfinedCase {
               folders,
               network: declared,
               grants,
-              user
+              user,
+              copies: this.copies
             },
             { file, args, cwd: this.workspace, env, stdin: "ignore", temporary: this.temporary }
           )
@@ -143,7 +148,8 @@ export class ConfinedCase {
     if (this.user !== undefined) {
       const { gid, uid } = this.user
       this.#giveTo(uid, gid)
-      spawnSync("chown", ["-R", `${uid}:${gid}`, this.networkFolder])
+      for (const folder of [this.networkFolder, this.copiesFolder])
+        spawnSync("chown", ["-R", `${uid}:${gid}`, folder])
     }
     return spec
   }
@@ -167,7 +173,7 @@ export class ConfinedCase {
     return folderContents(
       this.folder,
       this.folder,
-      (path) => path === this.temporary || path === this.networkFolder
+      (path) => path === this.temporary || path === this.networkFolder || path === this.copiesFolder
     )
   }
 
@@ -178,6 +184,10 @@ export class ConfinedCase {
 
   private get networkFolder(): string {
     return `${this.temporary}.net`
+  }
+
+  private get copiesFolder(): string {
+    return `${this.temporary}.copies`
   }
 
   private get targets() {

@@ -120,7 +120,7 @@ export class Joined {
 
   /** Registers an Edge, shares it with the project, and waits until it is online. */
   async addEdge(options: EdgeOptions = {}): Promise<JoinedEdge> {
-    const { makeEdge = (given: EdgeOptions) => new EdgeProcess(given) } = this.options
+    const { makeEdge = (edgeOptions: EdgeOptions) => new EdgeProcess(edgeOptions) } = this.options
     const edge = makeEdge(options)
     const idsBefore = new Set((await this.devices()).map(({ id }) => id))
     await join(edge.home, this.front.url, await this.joinToken())
