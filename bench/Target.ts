@@ -87,7 +87,7 @@ export class BenchTarget {
     if (!existsSync(program)) throw new Error(`there is no ${program}: npm run build makes it`)
     const collecting = collectable === true ? ["--expose-gc", "--import", COLLECT] : []
     const server = side === "floor" ? [FLOOR] : [...profilingOf(profile, side), entry]
-    const { CORRAL_EDGE_CONFINEMENT: confinement } = process.env
+    const { CORRAL_EDGE_CONFINEMENT: confinement = "off" } = process.env
     const begin = performance.now()
     const child = spawn(process.execPath, [...collecting, ...server], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -98,7 +98,7 @@ export class BenchTarget {
         CORRAL_EDGE_TOKEN_FILE: tokenFileOf(home.path),
         CORRAL_EDGE_WORKSPACES: JSON.stringify([{ id: "bench", path: home.workspace }]),
         // Confined runs are measured by the same groups.
-        ...(confinement === undefined ? {} : { CORRAL_EDGE_CONFINEMENT: confinement }),
+        CORRAL_EDGE_CONFINEMENT: confinement,
         BENCH_TOKEN: home.token,
         BENCH_HEAP_FILE: heapFileOf(home.path),
         BENCH_PROGRAM: program,

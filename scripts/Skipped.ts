@@ -8,6 +8,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/e2e/Doctor.test.ts": "the system has no /proc",
   "packages/cli/test/e2e/EdgeChat.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/FirstRun.test.ts": "no Node before 22, or no `script`, is installed",
+  "packages/console/test/e2e/ConfinedNetwork.test.ts":
+    "no Chromium for this system, or bubblewrap, socat or curl is not installed",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Finding.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/FirstRun.soak.test.ts": "no Chromium for this system",
@@ -32,13 +34,15 @@ export const reasons: Readonly<Record<string, string>> = {
     "setpriv does not support Landlock: it is older than 2.40, or the kernel is older than 6.2",
   "packages/edge/test/e2e/LandlockRuns.test.ts":
     "setpriv does not support Landlock: it is older than 2.40, or the kernel is older than 6.2",
+  "packages/cli/test/e2e/DefaultConfinement.test.ts":
+    "bubblewrap or socat is not installed, or does not work here",
   "packages/cli/test/e2e/DoctorProbe.test.ts": "bubblewrap or socat is not installed, or does not work here",
   "packages/edge/test/confinement/EscapeProbe.test.ts":
     "bubblewrap or socat is not installed, or does not work here",
   "packages/edge/test/confinement/ConfinedSignals.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.soak.test.ts":
-    "bubblewrap is not installed, or does not work here",
+    "bubblewrap is not installed or does not work here, or this user cannot make control groups",
   "packages/edge/test/confinement/HostilePrograms.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/NetworkBridge.test.ts": "the system has no /proc",
@@ -57,6 +61,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/e2e/Containment.test.ts": "this user cannot make control groups",
   "packages/edge/test/e2e/FullDisk.test.ts": "an ordinary user cannot mount a small file system",
   "packages/edge/test/e2e/Memory.soak.test.ts": "memory is read as on Linux",
+  "packages/edge/test/e2e/ProtectedEdits.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ProtectedNames.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/process/AbandonedGroups.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Containment.test.ts": "this user cannot make control groups",

@@ -50,7 +50,7 @@ const joined = async (pair: LinkPair, options: BuildOptions, side: BenchSide): P
     {}
   )
   const corral = builtProgram(options, side, "corral")
-  const env = { PATH: process.env.PATH, HOME: home, CORRAL_HOME: home }
+  const env = { PATH: process.env.PATH, HOME: home, CORRAL_HOME: home, CORRAL_EDGE_CONFINEMENT: "off" }
   execFileSync(
     process.execPath,
     [corral, "device", "join", "--hub", pair.hub.url, "--name", "bench", "--token-file", "-"],

@@ -44,8 +44,7 @@ const RunHost = textMatching("a host", (text) => hostEntryOf(text) !== undefined
 
 const upToADay = wholeNumber(1_000, 86_400_000)
 
-const { confinement, containment, maxQueued, maxRuns, requestsPerSecond, retention, runTimeoutMs, times } =
-  edgeDefaults
+const { containment, maxQueued, maxRuns, requestsPerSecond, retention, runTimeoutMs, times } = edgeDefaults
 
 export const edgeSettings = {
   home: homeSetting,
@@ -155,9 +154,10 @@ export const edgeSettings = {
   }),
   confinement: setting({
     name: "CORRAL_EDGE_CONFINEMENT",
-    doc: "Whether the operating system enforces the modes of runs: `off`, `preferred` where this machine has the means, or `required`, which refuses other runs. [Confinement](confinement.md) describes what it allows.",
+    doc: "Whether the operating system enforces the modes of runs: `preferred` where this machine has the means, `required`, which refuses other runs, or `off`. [Confinement](confinement.md) describes what it allows.",
     schema: oneOf(["off", "preferred", "required"]),
-    default: confinement
+    // A program that embeds an Edge decides itself (ADR 67).
+    default: "preferred"
   }),
   runHosts: setting({
     name: "CORRAL_EDGE_RUN_HOSTS",

@@ -245,7 +245,7 @@ const expected: Readonly<Record<string, Expected>> = {
   },
   CORRAL_EDGE_CONFINEMENT: {
     of: (config) => config.confinement,
-    fallback: "off",
+    fallback: "preferred",
     good: [
       ["off", "off"],
       ["preferred", "preferred"],

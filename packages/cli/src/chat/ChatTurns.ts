@@ -26,6 +26,8 @@ export class ChatTurns {
   private readonly nameOf: (user: string) => string
   private readonly turns = new Map<RunId, Turn>()
   private readonly followed = new Set<RunId>()
+  /** Reasons why runs are not confined that were shown. */
+  private readonly reasons = new Set<string>()
   private lastRun: RunId | undefined
 
   constructor(columns: () => number, nameOf: (user: string) => string) {
@@ -60,7 +62,7 @@ export class ChatTurns {
 
   begin(runId: RunId, agent: string): void {
     this.followed.add(runId)
-    this.turns.set(runId, { agent, rows: new TurnRows(this.columns, this.nameOf) })
+    this.turns.set(runId, { agent, rows: new TurnRows(this.columns, this.nameOf, this.reasons) })
   }
 
   apply(runId: RunId, event: SequencedEvent): void {

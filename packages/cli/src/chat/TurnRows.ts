@@ -5,7 +5,7 @@
  * it is requested, and again when it is decided.
  */
 import type { SequencedEvent } from "@corral/domain/run/EventSequence"
-import type { ApprovalBlock, MessageBlock, RunBlock } from "@corral/domain/run/RunBlock"
+import type { ApprovalBlock, MessageBlock, RunBlock, StartBlock } from "@corral/domain/run/RunBlock"
 import { RunView } from "@corral/domain/run/RunView"
 import { hasEnded } from "../run/RunStates.ts"
 import { fitColumns } from "../terminal/FitColumns.ts"
@@ -36,10 +36,13 @@ export class TurnRows {
   private readonly messages = new Map<number, MessageProgress>()
   /** Approvals that were printed and are not decided. */
   private readonly requested = new Set<number>()
+  private readonly reasons: Set<string>
 
-  constructor(columns: () => number, nameOf: (user: string) => string) {
+  /** `reasons`: why runs of the chat are not confined, as shown so far. Each is shown once. */
+  constructor(columns: () => number, nameOf: (user: string) => string, reasons = new Set<string>()) {
     this.columns = columns
     this.nameOf = nameOf
+    this.reasons = reasons
   }
 
   private get context(): RowContext {
@@ -104,11 +107,21 @@ export class TurnRows {
         break
       case "approval":
         return this.approval(block)
+      case "start":
+        return this.start(block)
       default:
         break
     }
     this.settled.add(block.seq)
     return blockRows(block, this.context)
+  }
+
+  private start(block: StartBlock): Rows {
+    this.settled.add(block.seq)
+    const { confinementFailure: reason } = block
+    const isShown = reason !== undefined && this.reasons.has(reason)
+    if (reason !== undefined) this.reasons.add(reason)
+    return blockRows(isShown ? { ...block, confinementFailure: undefined } : block, this.context)
   }
 
   private approval(block: ApprovalBlock): Rows {

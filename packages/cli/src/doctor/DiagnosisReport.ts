@@ -79,7 +79,8 @@ const hubLines = (style: ReportStyle, hub: HubStatus | undefined): Lines =>
         ...hub.problems.map((problem) => problemLine(style, problem))
       ]
 
-const OFF_HINT = "Runs have the rights of your user. Set CORRAL_EDGE_CONFINEMENT=preferred to confine them."
+const OFF_HINT =
+  "Runs have the rights of your user. Start the Edge without CORRAL_EDGE_CONFINEMENT=off to confine them."
 
 const confinementLine = (style: ReportStyle, confinement: ConfinementReadiness): string => {
   const { hint, mark, optional } = style

@@ -6,7 +6,12 @@ import { escapeLine } from "../terminal/VisibleText.ts"
 export const protectedLine = ({ count, files, incomplete }: ProtectedChanges): string => {
   const unread = incomplete === true ? "Some protected names were not compared: too many files." : ""
   if (count === 0) return unread
-  const listed = files.map(({ change, path }) => `${escapeLine(path)} (${change})`).join(", ")
+  const listed = files
+    .map(
+      ({ change, discarded, path }) =>
+        `${escapeLine(path)} (${change}${discarded === true ? ", discarded" : ""})`
+    )
+    .join(", ")
   const more = count > files.length ? ` and ${count - files.length} more` : ""
   const changed = `Changed without an approval that names it: ${listed}${more}. Other programs run or obey such files. Review them.`
   return unread === "" ? changed : `${changed} ${unread}`

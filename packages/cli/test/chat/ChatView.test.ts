@@ -66,6 +66,20 @@ const request = {
 }
 
 describe("ChatView", () => {
+  it("says once why the runs of the chat are not confined", () => {
+    const other = "run_01K00000000000000000000009" as RunId
+    const confinement = { kind: "none", reason: "bubblewrap is not installed." }
+    const events = turn(["run.created", { ...created[1], confinement }], started)
+    const { settled } = shown([
+      begin,
+      ...events,
+      { ...begin, runId: other },
+      ...events.map((update): ThreadUpdate => ({ ...update, runId: other }) as ThreadUpdate)
+    ])
+    const warnings = settled.filter((line) => line.includes("not confined"))
+    assert.strictEqual(warnings.length, 1, settled.join("\n"))
+  })
+
   it("prints a message once it is delivered, and its answer line by line", () => {
     const { live, settled, view } = shown([
       message({ state: "queued" }),

@@ -19,10 +19,22 @@ if (!existsSync(program)) throw new Error("dist/corral is missing: npm run build
 export class Corral {
   readonly home = join(mkdtempSync(join(tmpdir(), "corral-e2e-")), "home")
   readonly #running: Array<RunningProgram | TerminalProgram> = []
+  readonly #hasDefaultConfinement: boolean
+
+  /** `hasDefaultConfinement`: without a setting for it, as users start Corral. */
+  constructor({ hasDefaultConfinement = false } = {}) {
+    this.#hasDefaultConfinement = hasDefaultConfinement
+  }
 
   get environment(): NodeJS.ProcessEnv {
     const path = [players, dirname(process.execPath), process.env.PATH].join(":")
-    return { PATH: path, HOME: dirname(this.home), CORRAL_HOME: this.home, NODE_COMPILE_CACHE: compiled }
+    return {
+      PATH: path,
+      HOME: dirname(this.home),
+      CORRAL_HOME: this.home,
+      NODE_COMPILE_CACHE: compiled,
+      ...(this.#hasDefaultConfinement ? {} : { CORRAL_EDGE_CONFINEMENT: "off" })
+    }
   }
 
   start(...args: ReadonlyArray<string>): RunningProgram {

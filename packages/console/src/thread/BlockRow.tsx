@@ -63,10 +63,11 @@ const views: {
       {changes.count > 0 && (
         <>
           <strong>{messages.protectedChanged}</strong>{" "}
-          {changes.files.map(({ change, path }, at) => (
+          {changes.files.map(({ change, discarded, path }, at) => (
             <Fragment key={path}>
               {at > 0 && messages.separator}
-              <code>{visibleLine(path, 400)}</code> ({messages.fileChanges[change]})
+              <code>{visibleLine(path, 400)}</code> ({messages.fileChanges[change]}
+              {discarded === true && messages.discarded})
             </Fragment>
           ))}
           {changes.count > changes.files.length && messages.moreChanges(changes.count - changes.files.length)}
@@ -82,9 +83,9 @@ const views: {
       {block.retry.message !== undefined && ` · ${visibleLine(block.retry.message, 500)}`}
     </p>
   ),
-  start: ({ block: { confinementFailure, model, projectSettings }, messages }) => (
+  start: ({ block: { confinementFailure, model, projectSettings }, messages, place }) => (
     <>
-      {confinementFailure !== undefined && (
+      {confinementFailure !== undefined && !place.isConfinementKnown && (
         <p className="line warning">
           <strong>{messages.warning}</strong> {messages.notConfined(visibleLine(confinementFailure, 400))}
         </p>

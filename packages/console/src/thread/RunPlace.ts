@@ -9,6 +9,8 @@ export interface RunPlace {
   readonly targetId: HubRun["targetId"]
   /** Messages that people sent to the run, by id. */
   readonly inputs: ReadonlyMap<string, Message>
+  /** Whether an earlier turn says why runs are not confined. */
+  readonly isConfinementKnown: boolean
 }
 
 const none: ReadonlyArray<Message> = []
@@ -16,9 +18,16 @@ const none: ReadonlyArray<Message> = []
 /** The same object while the run and its messages are the same. */
 export const useRunPlace = (
   { id: runId, projectId, targetId }: Pick<HubRun, "id" | "projectId" | "targetId">,
-  prompts: ReadonlyArray<Message> = none
+  prompts: ReadonlyArray<Message> = none,
+  isConfinementKnown = false
 ): RunPlace =>
   useMemo(
-    () => ({ runId, projectId, targetId, inputs: new Map(prompts.map((message) => [message.id, message])) }),
-    [runId, projectId, targetId, prompts]
+    () => ({
+      runId,
+      projectId,
+      targetId,
+      inputs: new Map(prompts.map((message) => [message.id, message])),
+      isConfinementKnown
+    }),
+    [runId, projectId, targetId, prompts, isConfinementKnown]
   )

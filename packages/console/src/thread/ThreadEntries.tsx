@@ -2,11 +2,12 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
-import { useEffect, useLayoutEffect, useRef } from "react"
+import { useEffect, useLayoutEffect, useMemo, useRef } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { EmptyThread } from "./EmptyThread.tsx"
 import { useFollowState } from "./FollowContext.ts"
 import { PersonMessage } from "./PersonMessage.tsx"
+import { repeatedReasons } from "./RepeatedReasons.ts"
 import { Turn, type TurnPanel } from "./Turn.tsx"
 import type { ThreadEntry } from "./Turns.ts"
 import { threadMessages } from "./messages.ts"
@@ -30,6 +31,7 @@ export const ThreadEntries = ({ entries, isLoading, onAgain, onEarlier, onPanel,
   const [first, last] = [entries[0]?.key, entries.at(-1)?.key]
   useLayoutEffect(() => end.release(), [end, first])
   useEffect(() => end.noteNew(), [end, last])
+  const repeated = useMemo(() => repeatedReasons(entries, runs), [entries, runs])
   return (
     <>
       {onEarlier !== undefined && (
@@ -57,6 +59,7 @@ export const ThreadEntries = ({ entries, isLoading, onAgain, onEarlier, onPanel,
               key={entry.key}
               turn={entry}
               run={runs.get(entry.runId)}
+              isConfinementKnown={repeated.has(entry.runId)}
               {...{ onAgain, onPanel, session }}
             />
           )

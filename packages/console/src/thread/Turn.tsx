@@ -32,6 +32,8 @@ interface Props {
   readonly session: Session
   /** Undefined until the runs of the session are loaded. */
   readonly run: HubRun | undefined
+  /** Whether an earlier turn says why runs are not confined. */
+  readonly isConfinementKnown: boolean
   readonly onPanel: (runId: HubRun["id"], panel: TurnPanel) => void
   /** Sends the prompt again. Absent if the reader can't. */
   readonly onAgain: ((prompt: Message) => void) | undefined
@@ -94,7 +96,7 @@ const useUnfolded = (answer: Message | undefined) => {
   return [isOpen || isInProgress, () => setOpen(!isOpen)] as const
 }
 
-export const Turn = memo(({ onAgain, onPanel, run, session, turn }: Props) => {
+export const Turn = memo(({ isConfinementKnown, onAgain, onPanel, run, session, turn }: Props) => {
   const messages = useMessages(threadMessages)
   const { answer, prompts, runId } = turn
   const element = useRef<HTMLElement>(null)
@@ -107,7 +109,8 @@ export const Turn = memo(({ onAgain, onPanel, run, session, turn }: Props) => {
   const agent = session.agents.find(({ id }) => id === agentId)
   const place = useRunPlace(
     { id: runId, projectId: session.projectId, targetId: run?.targetId ?? agent?.targetId ?? ("" as never) },
-    prompts
+    prompts,
+    isConfinementKnown
   )
   const [first] = prompts
   // Further input is part of the work while the work is shown.

@@ -8,7 +8,9 @@ const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 /** A change of one protected file or folder. `path`: relative to the workspace, `/`-separated. */
 export const ProtectedChange = Schema.Struct({
   path: Schema.String,
-  change: Schema.Literals(["created", "modified", "deleted"])
+  change: Schema.Literals(["created", "modified", "deleted"]),
+  /** The workspace did not receive it: it was made in the run's own copy of the folder. */
+  discarded: Schema.optionalKey(Schema.Literal(true))
 }).annotate({ identifier: "ProtectedChange" })
 export type ProtectedChange = typeof ProtectedChange.Type
 

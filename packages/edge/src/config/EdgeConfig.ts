@@ -32,7 +32,7 @@ export interface EdgeConfig {
   readonly containment: "auto" | "environment_mark"
   /**
    * Whether the operating system enforces the modes of runs. `preferred`: where this machine has the means. `required`: runs that cannot be
-   * confined are refused.
+   * confined are refused. The setting of a service is `preferred` by default, the one of an embedding program `off`.
    */
   readonly confinement: "off" | "preferred" | "required"
   /** Hosts that confined runs reach without a decision: `example.com`, `*.example.com`, `127.0.0.1:11434`. */

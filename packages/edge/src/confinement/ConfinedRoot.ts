@@ -30,6 +30,8 @@ export interface ConfinedRootFacts {
   readonly state: ReadonlyArray<MountedState>
   /** Folders in the workspace that no run writes. They exist. */
   readonly protected: ReadonlyArray<string>
+  /** Copies that the run sees and writes instead of read-only folders of the workspace, by their paths. */
+  readonly copies?: ReadonlyMap<string, string> | undefined
   /** Mounts of the repository. */
   readonly repository: ReadonlyArray<Mount>
   readonly caches: ReadonlyArray<MountedCache>
@@ -64,13 +66,17 @@ const stateMounts = (state: ReadonlyArray<MountedState>): ReadonlyArray<Mount> =
   ])
 
 const workspaceMounts = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
-  const { mode, protected: folders, repository, workspace } = facts
+  const { copies, mode, protected: folders, repository, workspace } = facts
   const isWritable = canWrite(mode)
-  return [
+  const mounts: ReadonlyArray<Mount> = [
     { kind: isWritable ? "write" : "read", path: workspace },
     ...repository,
     ...(isWritable ? folders.map((path) => ({ kind: "read" as const, path })) : [])
   ]
+  return mounts.map((mount) => {
+    const source = copies?.get(mount.path)
+    return source === undefined ? mount : { kind: "write", path: mount.path, source }
+  })
 }
 
 /** Mounts of a run. */

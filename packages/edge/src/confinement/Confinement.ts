@@ -19,10 +19,12 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { NetworkUser } from "../network/RunNetwork.ts"
 import type { RunPorts } from "../preview/RunPorts.ts"
+import { makeTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { ConfinementMeans } from "./Means.ts"
 import { chooseMeans, type MeansFound } from "./MeansChoice.ts"
 import type { Mount } from "./Mount.ts"
+import { namedProxyProblem } from "./NamedProxy.ts"
 import { type ConfinedFiles, mountsOfRun } from "./RunMounts.ts"
 import { systemMounts } from "./SystemFolders.ts"
 import { WorkspaceCaches } from "./WorkspaceCaches.ts"
@@ -65,7 +67,11 @@ const choose = Effect.fnUntraced(function* () {
   const { confinement: setting } = config
   if (setting === "off") return unconfined
   const system = systemMounts(process.getuid?.() === 0)
-  const found = yield* chooseMeans(setting, { path: config.environment["PATH"], system })
+  const unused = setting === "preferred" ? namedProxyProblem(config.environment) : undefined
+  const found: MeansFound =
+    unused === undefined
+      ? yield* chooseMeans(setting, { path: config.environment["PATH"], system })
+      : { means: undefined, missing: unused }
   const { means, missing } = found
   if (missing !== undefined)
     yield* Effect.logWarning(means === undefined ? "runs are not confined" : "runs are confined in part", {
@@ -135,6 +141,8 @@ const listPorts = ({ ports }: ConfinementContext, id: RunId, found: RunPorts) =>
     () => Effect.sync(() => ports.delete(id))
   )
 
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+
 const confine = Effect.fnUntraced(function* (
   means: ConfinementMeans,
   context: ConfinementContext,
@@ -151,9 +159,14 @@ const confine = Effect.fnUntraced(function* (
     mode,
     home: command.env["HOME"] ?? ""
   })
+  const copies = `${command.temporary ?? ""}.copies`
+  if (run.copies !== undefined)
+    yield* Effect.acquireRelease(Effect.try({ try: () => makeTemporary(copies), catch: messageOf }), () =>
+      removeTemporary(copies)
+    )
   const mounts = yield* Effect.try({
-    try: () => mountsOfRun(system, config, run, command, { network: folder, caches }),
-    catch: (cause) => (cause instanceof Error ? cause.message : String(cause))
+    try: () => mountsOfRun(system, config, run, command, { network: folder, copies, caches }),
+    catch: messageOf
   })
   const network = { folder, mode, declared, hosts, grants, environment, user }
   const confined = yield* means.confine({ command, mounts, network })

@@ -3,8 +3,8 @@
  *
  * Does not: read the program. A program that loads files from elsewhere names them in its adapter's `folders.reads`.
  */
-import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs"
-import { delimiter, dirname, isAbsolute, join, resolve } from "node:path"
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs"
+import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path"
 import { folderOfProgram, toolFolders } from "./ToolFolders.ts"
 
 const MAX_LINKS = 20
@@ -33,11 +33,32 @@ const foldersOfPath = (home: string, path: string): ReadonlyArray<string> => {
 /** Variables with certificates that programs read. */
 const CERTIFICATES = ["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"]
 
-/** Existing folders that a run reads: of its program, of the programs on its PATH, of toolchains, and its certificates. */
+const INTERPRETERS = /^(?:node|nodejs|bun|python3?(?:\.\d+)?|ruby|perl|php|sh|bash)$/
+
+/**
+ * The script that an interpreter starts: its first argument that is not an option. Later arguments may hold a prompt, which must not make a
+ * folder readable.
+ */
+const scriptOf = (program: string, args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (!INTERPRETERS.test(basename(program))) return []
+  const script = args.find((each) => !each.startsWith("-"))
+  return script !== undefined && isAbsolute(script) && isFile(script) ? [script] : []
+}
+
+const isFile = (path: string): boolean => {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** Existing folders that a run reads: of its program and script, of the programs on its PATH, of toolchains, and its certificates. */
 export const foldersOfTools = (
   program: string,
   env: Readonly<Record<string, string>>,
-  home: string
+  home: string,
+  args: ReadonlyArray<string> = []
 ): ReadonlyArray<string> => {
   const onPath = (env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder))
   return [
@@ -45,7 +66,7 @@ export const foldersOfTools = (
       ...toolFolders.map((folder) => join(home, folder)),
       // A name in the folder stands for the programs in it.
       ...onPath.map((folder) => folderOfProgram(home, join(resolve(folder), "program"))),
-      ...foldersOfPath(home, program),
+      ...[program, ...scriptOf(program, args)].flatMap((path) => foldersOfPath(home, path)),
       ...CERTIFICATES.flatMap((name) => env[name] ?? []).filter((path) => isAbsolute(path))
     ])
   ].filter((folder) => existsSync(folder))

@@ -12,11 +12,13 @@ import {
 } from "@corral/domain/run/ProtectedChange"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
-import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Clock, Effect, Latch, Semaphore } from "effect"
 import { workspacePathsAt } from "../approval/PathTarget.ts"
 import { ApprovedFiles } from "./ApprovedFiles.ts"
 import { changesBetween, uncovered } from "./ProtectedComparison.ts"
+import { ProtectedCopies } from "./ProtectedCopies.ts"
 import { type ProtectedScan, ProtectedTree } from "./ProtectedTree.ts"
 
 /** Steps of a scan before other work of the Edge. */
@@ -26,13 +28,15 @@ const PAUSE = 9
 /** Characters of a path that are reported. */
 const MAX_PATH = 1_000
 
-const shortened = ({ change, path }: ProtectedChange): ProtectedChange => ({
-  change,
+const shortened = ({ path, ...change }: ProtectedChange): ProtectedChange => ({
+  ...change,
   path: path.length > MAX_PATH ? `${path.slice(0, MAX_PATH).toWellFormed()}…` : path
 })
 
 export class ProtectedWatch {
-  readonly approved: ApprovedFiles
+  /** Copies of the folders that the kernel protects. */
+  readonly copies: ProtectedCopies
+  readonly #approved: ApprovedFiles
   readonly #tree: ProtectedTree
   readonly #due = Latch.makeUnsafe(false)
   readonly #one = Semaphore.makeUnsafe(1)
@@ -41,8 +45,10 @@ export class ProtectedWatch {
   #isIncompleteReported = false
 
   constructor(root: string, clock: Clock.Clock) {
-    this.approved = new ApprovedFiles(workspacePathsAt(root))
-    this.#tree = new ProtectedTree(root, () => clock.currentTimeMillisUnsafe())
+    const now = () => clock.currentTimeMillisUnsafe()
+    this.#approved = new ApprovedFiles(workspacePathsAt(root))
+    this.copies = new ProtectedCopies(workspacePathsAt(root), now)
+    this.#tree = new ProtectedTree(root, now)
   }
 
   /** Records the names, before the agent receives its prompt. */
@@ -50,6 +56,12 @@ export class ProtectedWatch {
     Effect.map((scan) => void (this.#last ??= scan)),
     this.#one.withPermits(1)
   )
+
+  /** Adds what an allowed request names, before the runtime receives the answer. */
+  allow(request: ApprovalRequest, answer: ApprovalAnswer): void {
+    this.#approved.allow(request, answer)
+    this.copies.allow(request, answer)
+  }
 
   /** A tool call has ended. */
   callEnded(): void {
@@ -69,9 +81,14 @@ export class ProtectedWatch {
     })
 
   /** What was not reported, for the end of the run. Compared again if it is called again. */
-  readonly review: Effect.Effect<ReadonlyArray<RunMachineInput>> = Effect.suspend(() => this.#compare).pipe(
+  readonly review: Effect.Effect<ReadonlyArray<RunMachineInput>> = Effect.suspend(() => {
+    this.copies.settle()
+    return this.#compare
+  }).pipe(
     Effect.map((found): ReadonlyArray<RunMachineInput> =>
-      found?.event === undefined ? [] : [{ _tag: "EventEmitted", event: found.event }]
+      [found?.event, this.#eventOf(this.copies.discarded(), true)].flatMap((event) =>
+        event === undefined ? [] : [{ _tag: "EventEmitted", event }]
+      )
     ),
     this.#one.withPermits(1)
   )
@@ -90,11 +107,12 @@ export class ProtectedWatch {
   }
 
   #report(report: (event: AdapterEvent) => void): Effect.Effect<void> {
-    const { once } = this.approved
+    this.copies.settle()
+    const { once } = this.#approved
     return Effect.map(this.#compare, (found) => {
       if (found === undefined) return
       const { changes, event, scan } = found
-      this.approved.use(changes.flatMap(({ path }) => (once.has(path) ? [path] : [])))
+      this.#approved.use(changes.flatMap(({ path }) => (once.has(path) ? [path] : [])))
       this.#last = scan
       this.#isIncompleteReported ||= !scan.isComplete
       if (event !== undefined) report(event)
@@ -106,7 +124,7 @@ export class ProtectedWatch {
       const last = this.#last
       if (last === undefined) return undefined
       const changes = changesBetween(last, scan)
-      const rest = uncovered(changes, (path) => this.approved.covers(path))
+      const rest = uncovered(changes, (path) => this.#approved.covers(path))
       return { scan, changes, event: this.#eventOf(rest, scan.isComplete && last.isComplete) }
     })
   }

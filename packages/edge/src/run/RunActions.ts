@@ -29,8 +29,7 @@ const answer = (
 ): Effect.Effect<void> =>
   Effect.suspend(() => {
     const assessed = approvals.get(id)?.assessed
-    if (assessed !== undefined && approvals.allowsChanges(id))
-      protection?.approved.allow(assessed.request, decision)
+    if (assessed !== undefined && approvals.allowsChanges(id)) protection?.allow(assessed.request, decision)
     return approvals.answer(id, decision)
   })
 

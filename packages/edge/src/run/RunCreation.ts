@@ -150,7 +150,9 @@ const actorOptions = (
                 folders: adapter.folders,
                 network: adapter.network,
                 grants: grants.configuredFor(run.workspace, agent.grants),
-                user: networkUser(live, run.id)
+                user: networkUser(live, run.id),
+                // Other means do not mount: their runs write these folders themselves.
+                copies: run.confinement?.kind === "bubblewrap" ? protection?.copies : undefined
               },
               unconfined
             )

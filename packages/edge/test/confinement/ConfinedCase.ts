@@ -19,6 +19,8 @@ import { Confinement } from "../../src/confinement/Confinement.ts"
 import { folderContents } from "../../src/confinement/probe/FolderContents.ts"
 import { NetworkAccess } from "../../src/network/NetworkAccess.ts"
 import type { NetworkUser } from "../../src/network/RunNetwork.ts"
+import { commandInGroup } from "../../src/process/ControlGroup.ts"
+import type { ProtectedCopies } from "../../src/confinement/ProtectedCopies.ts"
 import type { SubprocessSpec } from "../../src/process/Subprocess.ts"
 
 const PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -38,6 +40,13 @@ const write = (path: string, content: string): void => {
 export interface OrdinaryUser {
   readonly uid: number
   readonly gid: number
+}
+
+/** How the Edge would find the processes of the run: by its control group, or by its marks. */
+export interface CaseContainment {
+  /** Path of an existing control group. */
+  readonly group?: string | undefined
+  readonly marks?: Readonly<Record<string, string>> | undefined
 }
 
 /** What a case adds to the network of its run. By default the run may reach nothing. */
@@ -60,6 +69,8 @@ export class ConfinedCase {
   readonly home = join(this.folder, "home")
   readonly edge = join(this.folder, "edge")
   readonly temporary = join(this.edge, "tmp", "run_a")
+  /** Copies of the protected folders, as runs of an Edge have them; `undefined`: the folders are read-only. */
+  copies: ProtectedCopies | undefined
   private readonly server: Server = createServer()
   private readonly user: OrdinaryUser | undefined
   private readonly network: CaseNetwork
@@ -110,6 +121,7 @@ export class ConfinedCase {
     })
     // A run has one network at a time.
     await rm(this.networkFolder, { recursive: true, force: true })
+    await rm(this.copiesFolder, { recursive: true, force: true })
     this.#giveTo(process.getuid?.() ?? 0, process.getgid?.() ?? 0)
     const spec = await Effect.runPromise(
       plan.pipe(
@@ -123,7 +135,8 @@ export class ConfinedCase {
               folders,
               network: declared,
               grants,
-              user
+              user,
+              copies: this.copies
             },
             { file, args, cwd: this.workspace, env, stdin: "ignore", temporary: this.temporary }
           )
@@ -136,14 +149,17 @@ export class ConfinedCase {
     if (this.user !== undefined) {
       const { gid, uid } = this.user
       this.#giveTo(uid, gid)
-      spawnSync("chown", ["-R", `${uid}:${gid}`, this.networkFolder])
+      for (const folder of [this.networkFolder, this.copiesFolder])
+        spawnSync("chown", ["-R", `${uid}:${gid}`, folder])
     }
     return spec
   }
 
   /** Results of the hostile program. */
-  async attack(mode: RunMode): Promise<Results> {
-    const { args, env, file } = await this.confined(mode, process.execPath, [hostile])
+  async attack(mode: RunMode, { group, marks }: CaseContainment = {}): Promise<Results> {
+    const spec = await this.confined(mode, process.execPath, [hostile])
+    const { args, file } = group === undefined ? spec : commandInGroup(group, spec.file, spec.args)
+    const env = { ...spec.env, ...marks }
     const child = spawn(file, args, { env, ...this.user, stdio: ["ignore", "pipe", "pipe"] })
     let [stdout, stderr] = ["", ""]
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text))
@@ -158,7 +174,7 @@ export class ConfinedCase {
     return folderContents(
       this.folder,
       this.folder,
-      (path) => path === this.temporary || path === this.networkFolder
+      (path) => path === this.temporary || path === this.networkFolder || path === this.copiesFolder
     )
   }
 
@@ -169,6 +185,10 @@ export class ConfinedCase {
 
   private get networkFolder(): string {
     return `${this.temporary}.net`
+  }
+
+  private get copiesFolder(): string {
+    return `${this.temporary}.copies`
   }
 
   private get targets() {

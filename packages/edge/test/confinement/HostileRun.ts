@@ -4,7 +4,9 @@ import { assert, onTestFinished } from "@effect/vitest"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ConfinedCase, type OrdinaryUser, type Results } from "./ConfinedCase.ts"
+import { workspacePathsAt } from "../../src/approval/PathTarget.ts"
+import { ProtectedCopies } from "../../src/confinement/ProtectedCopies.ts"
+import { type CaseContainment, ConfinedCase, type OrdinaryUser, type Results } from "./ConfinedCase.ts"
 import { HostileNetwork } from "./HostileNetwork.ts"
 
 const succeeded = (results: Results, kind: string): ReadonlyArray<string> =>
@@ -21,7 +23,12 @@ const PROTECTED =
 /** Hosts that a run may ask for where it may ask. */
 const REQUESTABLE = ["model.test", "notmodel.test", "other.test"]
 
-const attack = async (mode: RunMode, user?: OrdinaryUser) => {
+export interface HostileCase extends CaseContainment {
+  /** Whether the run has copies of protected folders, as a run of an Edge. */
+  readonly hasCopies?: boolean
+}
+
+const attack = async (mode: RunMode, user?: OrdinaryUser, containment?: HostileCase) => {
   const hosts = new HostileNetwork()
   const sockets = mkdtempSync(join(tmpdir(), "corral-hostile-"))
   const machine = new ConfinedCase(user, await hosts.open(sockets))
@@ -31,18 +38,20 @@ const attack = async (mode: RunMode, user?: OrdinaryUser) => {
     rmSync(sockets, { recursive: true, force: true })
     rmSync(machine.folder, { recursive: true, force: true })
   })
+  if (containment?.hasCopies === true)
+    machine.copies = new ProtectedCopies(workspacePathsAt(machine.workspace), () => performance.now())
   await machine.open()
   // The confinement makes missing folders of hooks.
   await machine.confined(mode, "/bin/true", [])
   const before = machine.contents()
-  const results = await machine.attack(mode)
+  const results = await machine.attack(mode, containment)
   const after = new Set(machine.contents())
   const earlier = new Set(before)
   const changed = [
     ...before.filter((line) => !after.has(line)),
     ...[...after].filter((line) => !earlier.has(line))
   ]
-  return { results, changed, hosts }
+  return { results, changed, hosts, discarded: machine.copies?.discarded() ?? [] }
 }
 
 /** Users of this machine as whom an Edge may run. */
@@ -55,11 +64,20 @@ export const users: ReadonlyArray<readonly [string, OrdinaryUser | undefined]> =
     : [["an ordinary user", undefined]]
 
 /** Runs it, and compares the machine before and after. */
-export const assertHeld = async (mode: RunMode, user?: OrdinaryUser): Promise<void> => {
+export const assertHeld = async (
+  mode: RunMode,
+  user?: OrdinaryUser,
+  containment?: HostileCase
+): Promise<void> => {
   const isWritable = mode === "ask" || mode === "auto_edit"
-  const { changed, hosts, results } = await attack(mode, user)
-  for (const kind of ["outside", "unreadable", "rights", "protected", "executed", "network"])
+  const { changed, discarded, hosts, results } = await attack(mode, user, containment)
+  const hasCopies = containment?.hasCopies === true
+  for (const kind of ["outside", "unreadable", "rights", "executed", "network"])
     assert.deepStrictEqual(succeeded(results, kind), [], kind)
+  // The run owns its copies, and may change them. The workspace is compared below.
+  if (hasCopies) assert.deepStrictEqual(failed(results, "copied"), {})
+  else for (const kind of ["protected", "copied"]) assert.deepStrictEqual(succeeded(results, kind), [], kind)
+  assert.strictEqual(discarded.length > 0, hasCopies, JSON.stringify(discarded))
   assert.deepStrictEqual(failed(results, "allowed"), {})
   assert.deepStrictEqual(failed(results, "connections"), {})
   assert.deepStrictEqual(hosts.reached, [])

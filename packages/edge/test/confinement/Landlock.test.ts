@@ -58,7 +58,11 @@ const outputOf = (
     const config = makeEdgeConfig({ home: edge, environment: {} })
     const files = { mode, workspace, attachments: undefined, folders: { state: [{ path: ".agent" }] } }
     const system = systemMounts(process.getuid?.() === 0)
-    const mounts = mountsOfRun(system, config, files, command, { network: `${temporary}.net`, caches: [] })
+    const mounts = mountsOfRun(system, config, files, command, {
+      network: `${temporary}.net`,
+      copies: `${temporary}.copies`,
+      caches: []
+    })
     const network = {
       folder: `${temporary}.net`,
       mode,

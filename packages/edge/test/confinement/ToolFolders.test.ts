@@ -49,4 +49,20 @@ describe("foldersOfTools", () => {
     assert.includeMembers([...found], [join(home, ".local", "bin"), join(real, "..")])
     assert.notInclude(found, join(home, ".local"))
   })
+
+  it("has the folder of a script that an interpreter starts, and none that a later argument names", () => {
+    const home = openFolder()
+    const paths = ["agent/agent.mjs", "secret/key"].map((name) => join(home, name))
+    for (const path of paths) {
+      mkdirSync(join(path, ".."))
+      writeFileSync(path, "")
+    }
+    const [script = "", secret = ""] = paths
+    const foundBy = (program: string, ...args: ReadonlyArray<string>) =>
+      foldersOfTools(program, { PATH: "/usr/bin" }, home, args).filter((folder) => folder.startsWith(home))
+    assert.deepStrictEqual(foundBy("/usr/bin/node", "--no-warnings", script, secret), [join(script, "..")])
+    assert.deepStrictEqual(foundBy("/usr/bin/agent", secret), [])
+    assert.deepStrictEqual(foundBy("/usr/bin/node", "-e", "0", secret), [])
+    assert.deepStrictEqual(foundBy("/usr/bin/sh", "-c", "exit", secret), [])
+  })
 })

@@ -105,6 +105,26 @@ export const attempts = {
     "a new entry of /dev": () => fs.writeFileSync("/dev/made", "x")
   },
   protected: protectedAttempts(workspace, temporary),
+  /** Succeed in the run's copies of protected folders, where it has any. */
+  copied: {
+    "settings of an editor with opened permissions": () => {
+      fs.chmodSync(join(workspace, ".vscode"), 0o755)
+      fs.chmodSync(join(workspace, ".vscode", "settings.json"), 0o644)
+      fs.writeFileSync(join(workspace, ".vscode", "settings.json"), "x")
+    },
+    "a new task of an editor": () => {
+      fs.chmodSync(join(workspace, ".vscode"), 0o755)
+      fs.writeFileSync(join(workspace, ".vscode", "tasks.json"), "x")
+    },
+    "a link among the settings": () => {
+      fs.chmodSync(join(workspace, ".vscode"), 0o755)
+      fs.symlinkSync(outside, join(workspace, ".vscode", "outside"))
+    },
+    "a hook of the repository": () => {
+      fs.chmodSync(join(git, "hooks"), 0o755)
+      fs.writeFileSync(join(git, "hooks", "post-commit"), "x", { mode: 0o755 })
+    }
+  },
   workspace: {
     "a new file": () => fs.writeFileSync(join(workspace, "new.txt"), "x"),
     "a changed file": () => fs.appendFileSync(join(workspace, "file.txt"), "x"),

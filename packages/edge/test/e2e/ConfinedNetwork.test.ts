@@ -53,7 +53,12 @@ const open = Effect.gen(function* () {
     supervisor.decide(runId, id, { decision, scope }, { by: "local" })
   /** A run with a program that fetches the addresses, one after the other, and prints what it gets. */
   const fetching = Effect.fnUntraced(function* (...urls: ReadonlyArray<string>) {
-    const script = `for (const url of ${JSON.stringify(urls)}) await fetch(url).then(async (a) => console.log(a.status, await a.text()), (e) => console.log("failed", e.message))`
+    return yield* running(
+      `for (const url of ${JSON.stringify(urls)}) await fetch(url).then(async (a) => console.log(a.status, await a.text()), (e) => console.log("failed", e.message))`
+    )
+  })
+  /** A run with a program. */
+  const running = Effect.fnUntraced(function* (script: string) {
     const run = yield* startRun(
       services,
       `/shell "${process.execPath}" --input-type=module -e '${script}'\n/say done`
@@ -64,7 +69,7 @@ const open = Effect.gen(function* () {
   const networkApprovals = ({ id }: Run) =>
     pageOfApprovals(store, { runId: id, limit: 100 }).filter(({ request }) => request.action === "network")
   const textOf = (run: Run) => Effect.map(linesOf(services, run), (lines) => lines.join("\n"))
-  return { decide, fetching, home, networkApprovals, outside, pending, supervisor, textOf }
+  return { decide, fetching, folder, home, networkApprovals, outside, pending, running, supervisor, textOf }
 })
 
 describe.skipIf(!canConfine)("connections of confined runs", { timeout: 60_000 }, () => {
@@ -133,6 +138,27 @@ describe.skipIf(!canConfine)("connections of confined runs", { timeout: 60_000 }
       assert.include(text, "10.0.0.1:80 is an address of this machine or its network.")
       assert.include(text, "169.254.169.254:80 is an address of this machine or its network.")
       assert.deepStrictEqual(networkApprovals(run), [])
+    })
+  )
+
+  it.live("to 1,000 hosts of one run are 8 approvals, and the rest is refused", () =>
+    Effect.gen(function* () {
+      const { folder, networkApprovals, outside, running, supervisor, textOf } = yield* open
+      // 40 at a time: 8 wait for their decisions, and the others are refused.
+      const run = yield* running(
+        `import { writeFileSync } from "node:fs"; let next = 0, refused = 0; const each = async () => { while (next < 1000) await fetch("http://h" + next++ + ".test/").catch(() => { if (++refused === 992) writeFileSync("refused.txt", "all") }) }; await Promise.all(Array.from({ length: 40 }, each))`
+      )
+      yield* Effect.promise(() =>
+        until(async () => existsSync(join(folder, "refused.txt")) || undefined, "992 refusals", 60_000)
+      )
+      assert.strictEqual(networkApprovals(run).length, 8)
+      yield* supervisor.cancel(run.id, "enough", "local")
+      const text = yield* textOf(run)
+      assert.include(text, "More connections were refused. They are not listed.")
+      // The questions, the refusals that are listed, and the end: a line for each host would be more.
+      assert.isBelow(text.split("\n").length, 80)
+      assert.strictEqual(networkApprovals(run).length, 8)
+      assert.deepStrictEqual(outside.connected, [])
     })
   )
 

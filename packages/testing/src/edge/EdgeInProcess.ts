@@ -15,9 +15,17 @@ import { type EdgeOptions, EdgeProcess, type LaunchedEdge } from "./EdgeProcess.
 import { endAll } from "./Survivors.ts"
 
 export class EdgeInProcess extends EdgeProcess {
+  /** Replaced parts of the Edge. */
+  protected get parts(): Layer.Layer<never> {
+    return Layer.empty
+  }
+
   protected override launch(): LaunchedEdge {
     return runLayer(
-      Layer.provide(Edge.edgeLayer, Layer.effect(EdgeConfig, readEdgeConfig(this.environment))),
+      Edge.edgeLayer.pipe(
+        Layer.provide(Layer.effect(EdgeConfig, readEdgeConfig(this.environment))),
+        Layer.provide(this.parts)
+      ),
       (context) => ({ url: Context.get(context, EdgeServer).url }),
       (line) => (this.stderr += `${line}\n`)
     )

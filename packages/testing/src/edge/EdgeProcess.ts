@@ -20,13 +20,15 @@ import { within } from "../time/Within.ts"
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const entry = built ? "../../../../dist/edge/index.js" : "../../../edge/src/main.ts"
 const main = fileURLToPath(new URL(entry, import.meta.url))
-/** Runs every Edge of the tests with this confinement. */
-const confinement = process.env["CORRAL_TEST_CONFINEMENT"]
+/** Confinement of every Edge of the tests that does not name one: most tests are about other parts, and start faster without. */
+const confinement = process.env["CORRAL_TEST_CONFINEMENT"] ?? "off"
 const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-compile", import.meta.url))
 
 export interface EdgeOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly grants?: ReadonlyArray<"full_access" | "project_settings" | "confined" | GrantRule>
+  /** Without a setting for the confinement, as users start an Edge. */
+  readonly hasDefaultConfinement?: boolean
 }
 
 export interface EdgeExit {
@@ -167,7 +169,7 @@ export class EdgeProcess {
 
   /** Environment of the Edge. */
   protected get environment(): Readonly<Record<string, string>> {
-    const { env, grants } = this.options
+    const { env, grants, hasDefaultConfinement: isDefault = false } = this.options
     const workspaces = [{ id: "ws", path: this.workspace, ...(grants === undefined ? {} : { grants }) }]
     return {
       PATH: "/usr/local/bin:/usr/bin:/bin",
@@ -175,7 +177,7 @@ export class EdgeProcess {
       NODE_COMPILE_CACHE: compiled,
       CORRAL_HOME: this.home,
       CORRAL_EDGE_WORKSPACES: JSON.stringify(workspaces),
-      ...(confinement === undefined ? {} : { CORRAL_EDGE_CONFINEMENT: confinement }),
+      ...(isDefault ? {} : { CORRAL_EDGE_CONFINEMENT: confinement }),
       ...env
     }
   }

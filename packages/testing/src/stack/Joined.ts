@@ -24,6 +24,8 @@ export interface JoinedOptions {
   /** URL of an external PostgreSQL, which several Hubs require. */
   readonly databaseUrl?: string
   readonly edge?: EdgeOptions
+  /** Makes the Edges; a process by default. */
+  readonly makeEdge?: (options: EdgeOptions) => EdgeProcess
 }
 
 /** An Edge and the device that it is to the Hub. */
@@ -118,7 +120,8 @@ export class Joined {
 
   /** Registers an Edge, shares it with the project, and waits until it is online. */
   async addEdge(options: EdgeOptions = {}): Promise<JoinedEdge> {
-    const edge = new EdgeProcess(options)
+    const { makeEdge = (edgeOptions: EdgeOptions) => new EdgeProcess(edgeOptions) } = this.options
+    const edge = makeEdge(options)
     const idsBefore = new Set((await this.devices()).map(({ id }) => id))
     await join(edge.home, this.front.url, await this.joinToken())
     const device = (await this.devices()).find(({ id }) => !idsBefore.has(id))

@@ -1,0 +1,183 @@
+/**
+ * Copies of the protected folders of one confined run, which the run sees in their places. An edit that a user approved is made in the copy by
+ * the runtime, and then in the workspace by the Edge: exactly the content that the approval showed (ADR 67).
+ *
+ * Guarantees: nothing that the run wrote reaches the workspace. Only a file that an approval names is written, with the content that follows from
+ * its input, once the copy has this content, and only if the file did not change meanwhile. No link is followed.
+ *
+ * Does not: copy large folders, which stay read-only, or make edits whose content is not known, such as commands, patches and deletions.
+ */
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { ProtectedChange } from "@corral/domain/run/ProtectedChange"
+import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
+import { makeFolder } from "@corral/service/MakeFolder"
+import { dirname, join, posix, relative, sep } from "node:path"
+import type { WorkspacePaths } from "../approval/PathTarget.ts"
+import { approvedContent, MAX_CONTENT } from "./ApprovedContent.ts"
+import { CLOSED_FOLDER, closedFile, copyFolder } from "./FolderCopy.ts"
+import { type FileContent, OpenedFolder } from "./OpenedFolder.ts"
+import { changesBetween, uncovered } from "./ProtectedComparison.ts"
+import { type ProtectedScan, ProtectedTree } from "./ProtectedTree.ts"
+
+const MAX_ENTRIES = 1_000
+const MAX_BYTES = 2_097_152
+/** Edits that are waited for. */
+const MAX_EDITS = 100
+const NEW_FILE = 0o644
+const OPEN_FOLDER = 0o755
+const OPEN_FILE = 0o644
+
+type Found = FileContent | "missing"
+
+/** An approved edit whose content the copy does not have yet. */
+interface ApprovedEdit {
+  readonly before: Found
+  readonly after: string
+}
+
+const textOf = (found: Found): string | undefined => (found === "missing" ? undefined : found.text)
+
+export class ProtectedCopies {
+  readonly #place: WorkspacePaths
+  readonly #now: () => number
+  #folder = ""
+  /** Copied folders, relative to the workspace. */
+  #copied: ReadonlyArray<string> = []
+  #tree: ProtectedTree | undefined
+  #first: ProtectedScan | undefined
+  readonly #edits = new Map<string, ApprovedEdit>()
+  /** Contents that the workspace received. */
+  readonly #arrived = new Map<string, string>()
+
+  constructor(place: WorkspacePaths, now: () => number) {
+    this.#place = place
+    this.#now = now
+  }
+
+  /** Copies into `folder`, which is empty. Returns the copies, by the paths of the folders. A folder without a copy stays read-only. */
+  make(folder: string, folders: ReadonlyArray<string>): ReadonlyMap<string, string> {
+    this.#folder = folder
+    const room = { entries: MAX_ENTRIES, bytes: MAX_BYTES }
+    const copies = new Map<string, string>()
+    for (const path of folders) {
+      const names = relative(this.#place.root, path).split(sep)
+      const copy = join(folder, ...names)
+      makeFolder(dirname(copy))
+      if (names[0] !== ".." && copyFolder(this.#place.root, names, copy, { ...room })) copies.set(path, copy)
+    }
+    this.#copied = [...copies.keys()].map((path) => relative(this.#place.root, path))
+    this.#tree = new ProtectedTree(folder, this.#now)
+    this.#first = this.#scan()
+    return copies
+  }
+
+  /** Opens the copy of the file that an allowed write names, if the content after it is known. */
+  allow(request: ApprovalRequest, { decision, updatedInput }: ApprovalAnswer): void {
+    const { action, command, files = [], input, readsOnly } = request
+    const [file] = files
+    if (decision !== "allow" || action !== "write" || command !== undefined || readsOnly === true) return
+    if (file === undefined || files.length !== 1 || this.#edits.size >= MAX_EDITS) return
+    const target = this.#place.look().targetOf(file)
+    // The name that the user read, not one that leads to it by a link.
+    if (target._tag !== "Inside" || posix.normalize(file) !== target.path) return
+    const { path } = target
+    if (!this.#copied.some((folder) => path.startsWith(`${folder}/`))) return
+    const [before, copy] = [this.#readFrom(this.#place.root, path), this.#readFrom(this.#folder, path)]
+    if (before === undefined || copy === undefined || textOf(before) !== textOf(copy)) return
+    const after = approvedContent(updatedInput ?? input, textOf(before))
+    if (after === undefined) return
+    this.#edits.set(path, { before, after })
+    this.#setModes(path, OPEN_FOLDER, (mode) => OPEN_FILE | (mode & 0o111))
+  }
+
+  /** Makes the approved edits that the runtime has made in the copy. */
+  settle(): void {
+    for (const [path, { after, before }] of this.#edits) {
+      if (this.#textIn(this.#folder, path) !== after) continue
+      const now = this.#readFrom(this.#place.root, path)
+      if (now === undefined || textOf(now) !== textOf(before)) continue
+      const mode = before === "missing" ? NEW_FILE : before.mode
+      if (!this.#write(path, { text: after, mode })) continue
+      this.#edits.delete(path)
+      this.#arrived.set(path, after)
+      this.#setModes(path, CLOSED_FOLDER, closedFile)
+    }
+  }
+
+  /** Changes of the copies that did not reach the workspace. */
+  discarded(): ReadonlyArray<ProtectedChange> {
+    if (this.#first === undefined) return []
+    const changes = changesBetween(this.#first, this.#scan())
+    return uncovered(changes, (path) => this.#hasArrived(path)).map((change) => ({
+      ...change,
+      discarded: true
+    }))
+  }
+
+  /** Whether the copy of a file has the content that the workspace has, as far as an approval names it. */
+  #hasArrived(path: string): boolean {
+    const [arrived, edit] = [this.#arrived.get(path), this.#edits.get(path)]
+    const expected = edit === undefined ? arrived : textOf(edit.before)
+    return expected !== undefined && this.#textIn(this.#folder, path) === expected
+  }
+
+  #write(path: string, content: FileContent): boolean {
+    const names = path.split("/")
+    try {
+      const write = (folder: OpenedFolder) => {
+        folder.replace(names.at(-1) ?? "", content, "corral")
+        return true
+      }
+      return OpenedFolder.with(this.#place.root, names.slice(0, -1), write, true) === true
+    } catch {
+      // It is compared again, and reported at the end.
+      return false
+    }
+  }
+
+  /** `undefined` if it is not a file of text. */
+  #readFrom(root: string, path: string): Found | undefined {
+    const names = path.split("/")
+    try {
+      const folder = names.slice(0, -1)
+      const found = OpenedFolder.with(root, folder, (opened) => ({
+        file: opened.read(names.at(-1) ?? "", MAX_CONTENT)
+      }))
+      return found === undefined ? "missing" : found.file
+    } catch {
+      return undefined
+    }
+  }
+
+  #textIn(root: string, path: string): string | undefined {
+    const found = this.#readFrom(root, path)
+    return found === undefined ? undefined : textOf(found)
+  }
+
+  /** Sets the permissions of a file's copy and of the last folder on its path that exists. */
+  #setModes(path: string, folderMode: number, fileMode: (mode: number) => number): void {
+    const names = path.split("/")
+    for (let depth = names.length - 1; depth > 0; depth--) {
+      try {
+        const found = OpenedFolder.with(this.#folder, names.slice(0, depth), (folder) => {
+          folder.setMode(folderMode)
+          const file = depth === names.length - 1 ? folder.read(names[depth] ?? "", MAX_CONTENT) : "missing"
+          if (typeof file === "object") folder.setFileMode(names[depth] ?? "", fileMode(file.mode))
+          return true
+        })
+        if (found === true) return
+      } catch {
+        // The run changed it meanwhile. The copy is compared later.
+        return
+      }
+    }
+  }
+
+  #scan(): ProtectedScan {
+    const steps = (this.#tree ??= new ProtectedTree(this.#folder, this.#now)).scan()
+    for (;;) {
+      const { done, value } = steps.next()
+      if (done === true) return value
+    }
+  }
+}
