@@ -18,13 +18,14 @@ import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
+import type { KeyEntry } from "../config/KeyEntries.ts"
 import { type NetworkUser, openRunNetwork, PROXY_SOCKET } from "../network/RunNetwork.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
 import { type BubblewrapFound, type MissingMeans, probeBubblewrap } from "./BubblewrapProbe.ts"
 import { canWrite, mountsOf } from "./ConfinedRoot.ts"
 import type { Mount } from "./Mount.ts"
-import { bridgedCommand, PROXY_PORT, proxyVariables } from "./NetworkBridge.ts"
+import { bridgedCommand, NETWORK_FOLDER, PROXY_PORT, proxyVariables } from "./NetworkBridge.ts"
 import { foldersOfTools } from "./ProgramFolders.ts"
 import { protectedFolders } from "./ProtectedFolders.ts"
 import { repositoryMounts } from "./RepositoryMounts.ts"
@@ -42,6 +43,8 @@ export interface ConfinedRun {
   /** Rules of the configuration for its workspace and agent. */
   readonly grants: ReadonlyArray<GrantRule>
   readonly user: NetworkUser
+  /** The setting for the keys of its adapter; `undefined` if the run receives its keys. */
+  readonly keys?: KeyEntry | undefined
 }
 
 export class Confinement extends Context.Service<
@@ -130,10 +133,11 @@ const confine = Effect.fnUntraced(function* (
   command: SubprocessSpec
 ): Effect.fn.Return<SubprocessSpec, RunFailure, Scope.Scope> {
   const { environment, runHosts } = config
-  const { grants, mode, network: declared, user } = run
+  const { grants, keys: entry, mode, network: declared, user } = run
   const folder = `${command.temporary ?? ""}.net`
-  const ports = yield* Effect.mapError(
-    openRunNetwork({ folder, mode, declared, hosts: runHosts, grants, environment, user }),
+  const keys = entry && { entry, declared: declared?.keys ?? [], env: command.env }
+  const { environmentOf, ports } = yield* Effect.mapError(
+    openRunNetwork({ folder, mode, declared, hosts: runHosts, grants, environment, user, keys }),
     notConfined
   )
   const bridged = bridgedCommand(
@@ -145,7 +149,7 @@ const confine = Effect.fnUntraced(function* (
     try: () => {
       const mounts = mountsOfRun(system, config, run, command, folder)
       const args = bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
-      const env = { ...command.env, ...proxyVariables }
+      const env = { ...environmentOf(command.env, NETWORK_FOLDER), ...proxyVariables }
       return { ...command, file: program, args, env, isConfined: true }
     },
     catch: notConfined

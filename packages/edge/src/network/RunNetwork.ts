@@ -15,9 +15,12 @@ import { connectLoopback } from "../preview/Loopback.ts"
 import { makeTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import { type HostAnswer, HostDecisions } from "./HostDecisions.ts"
 import { grantedPorts, rulesOfRun } from "./HostRules.ts"
+import type { KeyProxy } from "./KeyProxy.ts"
 import { NetworkAccess } from "./NetworkAccess.ts"
 import { type RefusalReason, timelineOf } from "./NetworkRefusal.ts"
 import { type NetworkTarget, showTarget } from "./NetworkTarget.ts"
+import type { ProxyConnectionOptions } from "./ProxyConnection.ts"
+import { noKeys, openRunKeys, type RunKeyOptions, type RunKeys } from "./RunKeys.ts"
 import { MAX_CONNECTIONS, serveRunProxy } from "./RunProxy.ts"
 import { listening } from "./UnixListener.ts"
 
@@ -40,18 +43,28 @@ export interface RunNetworkOptions {
   /** The Edge's own environment. */
   readonly environment: Readonly<Record<string, string>>
   readonly user: NetworkUser
+  /** For a run whose keys stay outside. */
+  readonly keys?: RunKeyOptions | undefined
+}
+
+export interface RunNetwork {
+  /** Ports of this machine that the run reaches, each with a socket of that name. */
+  readonly ports: ReadonlyArray<number>
+  /** The environment of the run. `folder`: where the run sees the network's folder. */
+  readonly environmentOf: RunKeys["environmentOf"]
 }
 
 /** Socket of the proxy in the folder. */
 export const PROXY_SOCKET = "proxy"
+const NO_KEYS = "No key stays outside of this run, because the Edge has none for its runtime."
 /** Refusals that the timeline shows. */
 const MAX_REPORTED = 20
 
-/** Opens the network. Returns the ports of this machine that the run reaches, each with a socket of that name. */
+/** Opens the network. */
 export const openRunNetwork = Effect.fnUntraced(function* (
   options: RunNetworkOptions
-): Effect.fn.Return<ReadonlyArray<number>, string, Scope.Scope> {
-  const { folder, user } = options
+): Effect.fn.Return<RunNetwork, string, Scope.Scope> {
+  const { environment, folder, user } = options
   const access = yield* NetworkAccess
   yield* Effect.acquireRelease(
     Effect.try({
@@ -60,16 +73,20 @@ export const openRunNetwork = Effect.fnUntraced(function* (
     }),
     () => removeTemporary(folder)
   )
-  const rules = rulesOfRun(options)
+  const keys = options.keys === undefined ? noKeys : yield* openRunKeys(folder, options.keys, environment)
+  if (options.keys !== undefined && keys === noKeys) user.report("keys", NO_KEYS)
+  const rules = rulesOfRun({ ...options, services: keys.listed })
   const decisions = new HostDecisions(rules, user.ask, yield* Effect.scope)
-  yield* serveRunProxy(join(folder, PROXY_SOCKET), {
+  const connection: ProxyConnectionOptions = {
     access,
     permissionFor: (target) => decisions.permissionFor(target),
     onRefused: reporter(user)
-  })
+  }
+  const keyed = yield* keys.makeProxy(connection)
+  yield* serveRunProxy(join(folder, PROXY_SOCKET), { ...connection, keyed })
   const ports = grantedPorts(rules.owned)
-  for (const port of ports) yield* servePort(join(folder, String(port)), port)
-  return ports
+  for (const port of ports) yield* servePort(join(folder, String(port)), port, keyed)
+  return { ports, environmentOf: keys.environmentOf }
 })
 
 /** Reports each refused host once. */
@@ -85,11 +102,13 @@ const reporter = ({ report }: NetworkUser) => {
   }
 }
 
-/** Carries connections to a port of this machine. */
-const servePort = Effect.fnUntraced(function* (path: string, port: number) {
+/** Carries connections to a port of this machine. Connections to a service of the run's keys are read. */
+const servePort = Effect.fnUntraced(function* (path: string, port: number, keyed: KeyProxy | undefined) {
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
+  const service = keyed?.serviceAt({ host: "localhost", port })
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     client.on("error", () => undefined)
+    if (keyed !== undefined && service !== undefined) return void fork(keyed.serve(service, client))
     fork(
       connectLoopback(port).pipe(
         Effect.flatMap((upstream) => carryBytes(client, upstream)),

@@ -14,6 +14,7 @@ import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { KeyEntry } from "../../src/config/KeyEntries.ts"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { Confinement } from "../../src/confinement/Confinement.ts"
 import { folderContents } from "../../src/confinement/probe/FolderContents.ts"
@@ -47,6 +48,10 @@ export interface CaseNetwork {
   readonly grants?: ReadonlyArray<GrantRule> | undefined
   readonly user?: NetworkUser | undefined
   readonly access?: NetworkAccess | undefined
+  /** The setting for the keys of the run's variables. */
+  readonly keys?: KeyEntry | undefined
+  /** Further variables of the run. */
+  readonly env?: Readonly<Record<string, string>> | undefined
   /** For the hostile program. */
   readonly targets?: Readonly<Record<string, unknown>> | undefined
 }
@@ -94,14 +99,20 @@ export class ConfinedCase {
 
   /** The command of a run in that mode. */
   async confined(mode: RunMode, file: string, args: ReadonlyArray<string>): Promise<SubprocessSpec> {
-    const { access, declared, grants = [], hosts = [], user = denying } = this.network
+    const { access, declared, env: more, grants = [], hosts = [], keys, user = denying } = this.network
     const config = makeEdgeConfig({
       home: this.edge,
       confinement: "required",
       runHosts: hosts,
       environment: { PATH, HOME: this.home }
     })
-    const env = { PATH, HOME: this.home, TMPDIR: this.temporary, HOSTILE: JSON.stringify(this.targets) }
+    const env = {
+      PATH,
+      HOME: this.home,
+      TMPDIR: this.temporary,
+      HOSTILE: JSON.stringify(this.targets),
+      ...more
+    }
     const plan = Effect.gen(function* () {
       const confinement = yield* Confinement
       const state = [{ path: ".agent", executed: ["settings.json", "hooks/"] }]
@@ -122,7 +133,8 @@ export class ConfinedCase {
               folders,
               network: declared,
               grants,
-              user
+              user,
+              keys
             },
             { file, args, cwd: this.workspace, env, stdin: "ignore", temporary: this.temporary }
           )
@@ -141,8 +153,8 @@ export class ConfinedCase {
   }
 
   /** Results of the hostile program. */
-  async attack(mode: RunMode): Promise<Results> {
-    const { args, env, file } = await this.confined(mode, process.execPath, [hostile])
+  async attack(mode: RunMode, program = hostile): Promise<Results> {
+    const { args, env, file } = await this.confined(mode, process.execPath, [program])
     const child = spawn(file, args, { env, ...this.user, stdio: ["ignore", "pipe", "pipe"] })
     let [stdout, stderr] = ["", ""]
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text))
