@@ -1,4 +1,4 @@
-/** One request of a run's proxy on a connection of its own. */
+/** One request of a run's proxy on its own connection. */
 import { Effect } from "effect"
 import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from "node:http"
 import type { Duplex } from "node:stream"

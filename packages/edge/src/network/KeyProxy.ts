@@ -2,7 +2,7 @@
  * Connections of a run to the services of its keys. The proxy ends their TLS with a certificate of the run's authority, reads each request of
  * HTTP/1.1, and puts the key where its placeholder is.
  *
- * Guarantees: a request goes to the service of its connection, whatever it names. A key is sent only over a connection whose certificate was
+ * Guarantees: a request goes to the service of its connection, regardless of what it names. A key is sent only over a connection whose certificate was
  * verified, or to an address with `http` that the owner wrote. Bodies are streamed in both directions. A response contains no key.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"

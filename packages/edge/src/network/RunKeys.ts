@@ -64,9 +64,9 @@ export const openRunKeys = Effect.fnUntraced(function* (
   const authority = yield* Effect.tryPromise({
     try: async () => {
       if (secure.length === 0) return undefined
-      const made = await makeRunAuthority(secure.map(namesOf), now)
-      writeTrustFiles(folder, made.certificate, environment)
-      return made
+      const issued = await makeRunAuthority(secure.map(namesOf), now)
+      writeTrustFiles(folder, issued.certificate, environment)
+      return issued
     },
     catch: String
   })

@@ -16,14 +16,24 @@ const SYSTEM_FILES = [
 const ADDED = "authority.pem"
 const WHOLE = "authorities.pem"
 
-/** Not a private key that is in the same file. */
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+const BEGIN = "-----BEGIN CERTIFICATE-----"
+const END = "-----END CERTIFICATE-----"
+
+/** The certificates of a text, and not a private key that is in the same file. */
+const certificatesIn = (text: string): string => {
+  const found: Array<string> = []
+  for (let at = text.indexOf(BEGIN); at !== -1;) {
+    const end = text.indexOf(END, at)
+    if (end === -1) break
+    found.push(text.slice(at, end + END.length))
+    at = text.indexOf(BEGIN, end)
+  }
+  return found.join("\n")
+}
 
 const textOf = (path: string | undefined): string | undefined => {
   try {
-    return path === undefined || path === ""
-      ? undefined
-      : (readFileSync(path, "utf8").match(CERTIFICATE) ?? []).join("\n")
+    return path === undefined || path === "" ? undefined : certificatesIn(readFileSync(path, "utf8"))
   } catch {
     return undefined
   }
@@ -32,7 +42,7 @@ const textOf = (path: string | undefined): string | undefined => {
 const trustedBySystem = (file: string | undefined): string => {
   for (const path of [file, ...SYSTEM_FILES]) {
     const text = textOf(path)
-    if (text !== undefined) return text
+    if (text !== undefined && text !== "") return text
   }
   return rootCertificates.join("\n")
 }

@@ -61,7 +61,7 @@ describe.skipIf(!canConfine)("a hostile program", () => {
       assert.notInclude(found["text"], KEY)
       assert.notInclude(found["text"], Buffer.from(KEY).toString("base64"))
       assert.include(found["text"], found["placeholder"])
-      // What the program received of its own ordinary request.
+      // What the program received for an ordinary request.
       assert.include(found["text"], "*".repeat(KEY.length))
       assert.deepStrictEqual(statuses, {
         ordinary: "200",

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import fc from "fast-check"
+import * as fc from "fast-check"
 import { buffer } from "node:stream/consumers"
 import { Readable } from "node:stream"
 import { KeyRedaction } from "../../src/network/KeyRedaction.ts"

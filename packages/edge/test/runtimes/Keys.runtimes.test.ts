@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { makeRunAuthority } from "../../src/network/RunAuthority.ts"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { RIGHT_KEY, WRONG_KEY } from "./FakeModels.ts"
-import { install } from "./Installation.ts"
+import { install, type Installed } from "./Installation.ts"
 import { programs } from "./Programs.ts"
 import { promptFor } from "./Script.ts"
 import { Stage } from "./Stage.ts"
@@ -23,10 +23,16 @@ const variables: Readonly<Record<string, string>> = {
   qwen: "OPENAI_API_KEY"
 }
 
+interface Subject {
+  readonly agentId: string
+  readonly place: Installed
+  readonly variable: string
+}
+
 const report: Array<string> = []
 afterAll(() => console.log(report.join("\n")))
 
-const subjects = []
+const subjects: Array<Subject> = []
 for (const program of programs) {
   const ids = [...program.agents.map(({ id }) => id), ...(program.alsoAs ?? [])]
   for (const agentId of ids.filter((id) => id in variables))
