@@ -87,6 +87,10 @@ const edge: Readonly<Record<string, Example>> = {
   CORRAL_EDGE_CONTAINMENT: { accepted: "environment_mark", rejected: "cgroup" },
   CORRAL_EDGE_CONFINEMENT: { accepted: "required", rejected: "on" },
   CORRAL_EDGE_RUN_HOSTS: { accepted: "registry.npmjs.org, 127.0.0.1:11434", rejected: "https://example.com" },
+  CORRAL_EDGE_PROXY_KEYS: {
+    accepted: '[{"adapter": "codex", "addresses": {"OPENAI_API_KEY": ["https://models.example.com/v1"]}}]',
+    rejected: '[{"adapter": "codex", "addresses": {"OPENAI_API_KEY": ["models.example.com"]}}]'
+  },
   CORRAL_EDGE_MAX_RUNS: { accepted: "5", rejected: "0" },
   CORRAL_EDGE_MAX_QUEUED: { accepted: "5", rejected: "-1" },
   CORRAL_EDGE_REQUESTS_PER_SECOND: { accepted: "5", rejected: "0" },

@@ -15,6 +15,7 @@ import {
   commandFindings,
   declarationFindings,
   environmentFindings,
+  keyFindings,
   probeFindings,
   startIn
 } from "./Declaration.ts"
@@ -77,7 +78,8 @@ export const planChecks = (
     planned("declares what it is", (adapter) => [
       ...probeFindings(adapter),
       ...commandFindings(adapter),
-      ...environmentFindings(adapter)
+      ...environmentFindings(adapter),
+      ...keyFindings(adapter)
     ]),
     planned("has the capabilities that it claims", (adapter) => capabilityFindings(adapter, recordings)),
     planned("holds at most one line", (adapter) =>

@@ -89,6 +89,21 @@ export const commandFindings = (adapter: RuntimeAdapter): ReadonlyArray<Finding>
 
 const SECRET = "corral-conformance-variable-71c3"
 
+const isPassed = ({ passEnv = [] }: RuntimeAdapter, variable: string): boolean =>
+  passEnv.some((name) => (name.endsWith("*") ? variable.startsWith(name.slice(0, -1)) : name === variable))
+
+/** Keys that the runtime never receives. */
+export const keyFindings = (adapter: RuntimeAdapter): ReadonlyArray<Finding> =>
+  catching("keys", "network.keys", () =>
+    findingsOf(
+      "keys",
+      (adapter.network?.keys ?? []).flatMap(({ headers, variable }) => [
+        ...(isPassed(adapter, variable) ? [] : [`passEnv does not pass ${variable}`]),
+        ...(headers.length > 0 ? [] : [`${variable} has no header`])
+      ])
+    )
+  )
+
 /** An adapter that copies `process.env` gives the Edge's secrets to the runtime. */
 export const environmentFindings = (adapter: RuntimeAdapter): ReadonlyArray<Finding> => {
   process.env[SECRET] = SECRET

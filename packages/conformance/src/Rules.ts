@@ -6,6 +6,7 @@ export const rules = {
   probe: "The probe names a program, and `signedIn.read` accepts any result.",
   command: "`command` returns a program, its arguments and stdin for every mode.",
   environment: "No variable of the own process is copied into the command or the conversation.",
+  keys: "The runtime receives the variables of its keys, and each key has a header.",
   capabilities: "A capability is claimed if and only if the adapter has it.",
   throws: "No function throws.",
   "unknown-input": "Unknown and unreadable lines do not throw.",

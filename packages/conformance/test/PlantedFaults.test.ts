@@ -60,6 +60,14 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
       }) // the variables are set
     }
   ],
+  keys: [
+    "declares a key that its runtime does not receive",
+    {
+      ...sampleAdapter,
+      passEnv: ["OTHER_*"],
+      network: { hosts: [], keys: [{ variable: "MODEL_KEY", headers: ["x-api-key"], hosts: ["model.test"] }] }
+    }
+  ],
   capabilities: [
     "claims to resume and does not",
     faultyProtocol((_, { prompt }) => ({ open: `${JSON.stringify({ prompt })}\n` }))

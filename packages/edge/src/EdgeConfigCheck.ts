@@ -10,6 +10,7 @@ import { unusableGrant } from "./approval/ConfiguredGrants.ts"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
 import { EnvName } from "./config/EnvName.ts"
 import { hubUrlOf } from "./config/HubAddress.ts"
+import { KeyEntries } from "./config/KeyEntries.ts"
 import { WorkspaceEntries } from "./config/WorkspaceEntries.ts"
 import { hostEntryOf } from "./network/HostEntry.ts"
 
@@ -54,6 +55,7 @@ const fields = {
   runHosts: Schema.Array(RunHost).annotate({
     expected: "hosts such as registry.npmjs.org or 127.0.0.1:11434"
   }),
+  proxyKeys: KeyEntries.annotate({ expected: "different adapters, with addresses of http or https" }),
   hubAddresses: Schema.UndefinedOr(Schema.Array(HubAddress)).annotate({
     expected: "addresses of a Hub such as https://corral.example"
   }),

@@ -26,6 +26,7 @@ import { edgeDefaults, type EdgeConfig } from "./config/EdgeConfig.ts"
 import { edgeHosts } from "./EdgeConfigCheck.ts"
 import { EnvName } from "./config/EnvName.ts"
 import { hostEntryOf } from "./network/HostEntry.ts"
+import { KeyEntries } from "./config/KeyEntries.ts"
 import { hubUrlOf } from "./config/HubAddress.ts"
 import { WorkspaceEntries, type WorkspaceEntry } from "./config/WorkspaceEntries.ts"
 
@@ -164,6 +165,15 @@ export const edgeSettings = {
     doc: "Hosts that [confined](confinement.md#network) runs reach in every mode without a decision, separated by commas: `registry.npmjs.org`, `*.example.com`, `api.example.com:8443`, `127.0.0.1:11434`. Hosts on this machine and in its networks are reached only if they are listed.",
     schema: list(RunHost, "hosts such as registry.npmjs.org or 127.0.0.1:11434, with commas between them"),
     default: edgeDefaults.runHosts
+  }),
+  proxyKeys: setting({
+    name: "CORRAL_EDGE_PROXY_KEYS",
+    doc: 'Adapters whose [confined](confinement.md#keys-outside-of-the-run) runs have placeholders instead of the keys of model services, JSON: `[{"adapter": "claude-code", "setting": "required", "addresses": {"ANTHROPIC_API_KEY": ["https://models.example.com"]}}]`. `setting` and `addresses` are optional.',
+    schema: json(
+      KeyEntries,
+      'a JSON array of {adapter, setting?, addresses?} with different adapters, each setting "required" or "preferred", and lists of http or https addresses by variable'
+    ),
+    default: edgeDefaults.proxyKeys
   }),
   maxRuns: setting({
     name: "CORRAL_EDGE_MAX_RUNS",

@@ -79,6 +79,11 @@ describe("Edge", { timeout: 30_000 }, () => {
       { runHosts: ["https://example.com"] },
       "hosts such as registry.npmjs.org or 127.0.0.1:11434"
     ],
+    [
+      "proxyKeys",
+      { proxyKeys: [{ adapter: "pi" }, { adapter: "pi" }] },
+      "different adapters, with addresses of http or https"
+    ],
     ["maxRuns", { maxRuns: 0 }, "a whole number from 1"]
   ] as const)("refuses an invalid %s before it touches the home", ([field, wrong, expected]) =>
     Effect.gen(function* () {

@@ -262,6 +262,25 @@ const expected: Readonly<Record<string, Expected>> = {
     ],
     bad: ["https://example.com", "example.com:0", "exa mple.com", "a.com,b..com", "*"]
   },
+  CORRAL_EDGE_PROXY_KEYS: {
+    of: (config) => config.proxyKeys,
+    fallback: [],
+    good: [
+      ['[{"adapter":"pi","setting":"preferred"}]', [{ adapter: "pi", setting: "preferred" }]],
+      [
+        '[{"adapter":"pi","addresses":{"A_KEY":["http://127.0.0.1:8080/v1"]}}]',
+        [{ adapter: "pi", addresses: { A_KEY: ["http://127.0.0.1:8080/v1"] } }]
+      ]
+    ],
+    bad: [
+      '["pi"]',
+      '[{"adapter":"pi"},{"adapter":"pi"}]',
+      '[{"adapter":"pi","setting":"off"}]',
+      '[{"adapter":"pi","addresses":{"A_KEY":["unix:/socket"]}}]',
+      '[{"adapter":"pi","addresses":{"A_KEY":["https://user:pass@a.test"]}}]',
+      '[{"adapter":"pi","addresses":{"CORRAL_KEY":["https://a.test"]}}]'
+    ]
+  },
   CORRAL_EDGE_MAX_RUNS: {
     of: (config) => config.maxRuns,
     fallback: 1_000,

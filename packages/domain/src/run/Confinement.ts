@@ -17,7 +17,7 @@ export const closesNetwork = (kind: ConfinementKind): boolean => kind === "bubbl
 export const KernelRefusal = Schema.Literals(["write", "access"])
 export type KernelRefusal = typeof KernelRefusal.Type
 
-/** Confinement of one run. `reason`: why it is `none`, as a sentence. */
+/** Confinement of one run. `reason`: why it is `none`, or what it does not limit, as a sentence. */
 export const RunConfinement = Schema.Struct({
   kind: ConfinementKind,
   reason: Schema.optionalKey(Schema.String)

@@ -7,6 +7,7 @@ import type { StreamTimesOptions } from "@corral/service/stream/StreamTimes"
 import { Context } from "effect"
 import { join } from "node:path"
 import type { RunTimes } from "./RunTimes.ts"
+import type { KeyEntry } from "./KeyEntries.ts"
 import type { WorkspaceEntry } from "./WorkspaceEntries.ts"
 import type { RetentionLimits } from "./RetentionLimits.ts"
 
@@ -37,6 +38,8 @@ export interface EdgeConfig {
   readonly confinement: "off" | "preferred" | "required"
   /** Hosts that confined runs reach without a decision: `example.com`, `*.example.com`, `127.0.0.1:11434`. */
   readonly runHosts: ReadonlyArray<string>
+  /** Adapters whose confined runs have placeholders instead of keys. */
+  readonly proxyKeys: ReadonlyArray<KeyEntry>
   /** Maximum number of live runs. Further runs are queued. */
   readonly maxRuns: number
   /** Maximum number of queued runs. Further runs are refused with `overloaded`. */
@@ -80,6 +83,7 @@ export const edgeDefaults = {
   containment: "auto",
   confinement: "off",
   runHosts: [],
+  proxyKeys: [],
   maxRuns: 1_000,
   maxQueued: 1_000,
   requestsPerSecond: 5_000,

@@ -5,7 +5,7 @@ import { openRunNetwork, PROXY_SOCKET } from "../network/RunNetwork.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
 import { type BubblewrapPrograms, probeBubblewrap } from "./BubblewrapProbe.ts"
 import type { ConfinementMeans, MeansTrial } from "./Means.ts"
-import { bridgedCommand, PROXY_PORT, proxyVariables } from "./NetworkBridge.ts"
+import { bridgedCommand, NETWORK_FOLDER, PROXY_PORT, proxyVariables } from "./NetworkBridge.ts"
 
 const openRelay = (folder: string) =>
   Effect.acquireRelease(
@@ -17,7 +17,7 @@ const bubblewrapOf = ({ bridge, program }: BubblewrapPrograms): ConfinementMeans
   kind: "bubblewrap",
   network: "closed",
   confine: Effect.fnUntraced(function* ({ command, mounts, network }) {
-    const granted = yield* openRunNetwork(network)
+    const { environmentOf, ports: granted } = yield* openRunNetwork(network)
     const relay = yield* openRelay(network.folder)
     const bridged = bridgedCommand(
       bridge,
@@ -28,7 +28,7 @@ const bubblewrapOf = ({ bridge, program }: BubblewrapPrograms): ConfinementMeans
       command
     )
     const args = bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
-    const env = { ...command.env, ...proxyVariables }
+    const env = { ...environmentOf(command.env, NETWORK_FOLDER), ...proxyVariables }
     return {
       command: { ...command, file: program, args, env, isConfined: true, control: relay.attach },
       ports: { connect: (port) => relay.connect(port), granted, reserved: [PROXY_PORT] }

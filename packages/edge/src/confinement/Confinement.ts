@@ -17,6 +17,7 @@ import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
+import type { KeyEntry } from "../config/KeyEntries.ts"
 import type { NetworkUser } from "../network/RunNetwork.ts"
 import type { RunPorts } from "../preview/RunPorts.ts"
 import { makeTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
@@ -37,6 +38,8 @@ export interface ConfinedRun extends ConfinedFiles {
   /** Rules of the configuration for its workspace and agent. */
   readonly grants: ReadonlyArray<GrantRule>
   readonly user: NetworkUser
+  /** The setting for the keys of its adapter; `undefined` if the run receives its keys. */
+  readonly keys?: KeyEntry | undefined
 }
 
 export class Confinement extends Context.Service<
@@ -151,7 +154,7 @@ const confine = Effect.fnUntraced(function* (
 ): Effect.fn.Return<SubprocessSpec, string, Scope.Scope> {
   const { config, system } = context
   const { environment, runHosts: hosts } = config
-  const { grants, ids, mode, network: declared, user } = run
+  const { grants, ids, keys: entry, mode, network: declared, user } = run
   const folder = `${command.temporary ?? ""}.net`
   const caches = yield* context.caches.open({
     workspace: ids?.workspace,
@@ -168,7 +171,8 @@ const confine = Effect.fnUntraced(function* (
     try: () => mountsOfRun(system, config, run, command, { network: folder, copies, caches }),
     catch: messageOf
   })
-  const network = { folder, mode, declared, hosts, grants, environment, user }
+  const keys = entry && { entry, declared: declared?.keys ?? [], env: command.env }
+  const network = { folder, mode, declared, hosts, grants, environment, user, keys }
   const confined = yield* means.confine({ command, mounts, network })
   if (ids !== undefined && confined.ports !== undefined) yield* listPorts(context, ids.run, confined.ports)
   return confined.command

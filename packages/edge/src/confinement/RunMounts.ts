@@ -41,7 +41,7 @@ export const mountsOfRun = (
   { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
   { attachments, copies, folders, mode, workspace }: ConfinedFiles,
   { args, env, file, temporary }: SubprocessSpec,
-  own: RunFolders
+  runFolders: RunFolders
 ): ReadonlyArray<Mount> => {
   const { HOME: home } = env
   if (home === undefined || temporary === undefined)
@@ -60,10 +60,10 @@ export const mountsOfRun = (
     state: resolveState(folders, env, home, edgeFolder),
     protected: protectedOnes,
     repository,
-    copies: copies?.make(own.copies, [...protectedOnes, ...(hasHooks ? [hooks] : [])]),
-    caches: own.caches,
+    copies: copies?.make(runFolders.copies, [...protectedOnes, ...(hasHooks ? [hooks] : [])]),
+    caches: runFolders.caches,
     attachments,
-    network: own.network,
+    network: runFolders.network,
     edgeFolder,
     edgeFiles: [tokenFile, configFile, deviceFile].flatMap((path) =>
       path !== undefined && existsSync(path) ? [path] : []

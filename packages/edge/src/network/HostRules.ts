@@ -2,10 +2,10 @@
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
-import { isIP } from "node:net"
 import { type HostEntry, hostEntryOf, hostEntryOfUrl } from "./HostEntry.ts"
-import { addressKind } from "./NetworkAddress.ts"
+import { isLoopbackHost } from "./NetworkAddress.ts"
 import type { NetworkRules } from "./NetworkDecision.ts"
+import type { NetworkTarget } from "./NetworkTarget.ts"
 
 interface HostSources {
   readonly mode: RunMode
@@ -15,6 +15,8 @@ interface HostSources {
   readonly grants: ReadonlyArray<GrantRule>
   /** The Edge's own environment, which its user sets. The variables of a request declare nothing. */
   readonly environment: Readonly<Record<string, string>>
+  /** Services that the owner lists for keys. */
+  readonly services?: ReadonlyArray<NetworkTarget> | undefined
 }
 
 /** Each port has a program that listens in the run. */
@@ -26,7 +28,14 @@ const LOWEST_PORT = 1_024
 const grantedHosts = (grants: ReadonlyArray<GrantRule>): ReadonlyArray<string> =>
   grants.flatMap((rule) => (rule.action === "network" && rule.tool === undefined ? [rule.host] : []))
 
-export const rulesOfRun = ({ declared, environment, grants, hosts, mode }: HostSources): NetworkRules => {
+export const rulesOfRun = ({
+  declared,
+  environment,
+  grants,
+  hosts,
+  mode,
+  services: listed = []
+}: HostSources): NetworkRules => {
   const isLimited = mode === "read_only" || mode === "plan"
   const entries = (texts: ReadonlyArray<string>) => texts.flatMap((text) => hostEntryOf(text) ?? [])
   const services = (declared?.addressVariables ?? []).flatMap(
@@ -35,13 +44,17 @@ export const rulesOfRun = ({ declared, environment, grants, hosts, mode }: HostS
   return {
     declared: entries(declared?.hosts ?? []),
     // The modes that change nothing refuse a granted action, too.
-    owned: [...entries(hosts), ...services, ...(isLimited ? [] : entries(grantedHosts(grants)))],
+    owned: [
+      ...entries(hosts),
+      ...services,
+      ...listed.map(({ host, port }) => ({ host, isBelow: false, port })),
+      ...(isLimited ? [] : entries(grantedHosts(grants)))
+    ],
     mayAsk: !isLimited
   }
 }
 
-const isLoopback = ({ host, isBelow }: HostEntry): boolean =>
-  !isBelow && (host === "localhost" || (isIP(host) !== 0 && addressKind(host) === "loopback"))
+const isLoopback = ({ host, isBelow }: HostEntry): boolean => !isBelow && isLoopbackHost(host)
 
 /** Ports of this machine that the entries name. */
 export const grantedPorts = (entries: ReadonlyArray<HostEntry>): ReadonlyArray<number> => {

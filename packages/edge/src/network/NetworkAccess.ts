@@ -19,6 +19,8 @@ export interface NetworkAccess {
   ) => Effect.Effect<Socket, HostUnreachable, Scope.Scope>
   /** Addresses of this machine. */
   readonly ownAddresses: () => ReadonlySet<string>
+  /** Authorities of certificates, PEM, in addition to those that Node trusts. */
+  readonly authorities?: ReadonlyArray<string> | undefined
 }
 
 const WITHIN = "10 seconds"

@@ -83,3 +83,7 @@ export const addressKind = (address: string): AddressKind => {
       return "reserved"
   }
 }
+
+/** Whether a host is this machine, as its spelling says. */
+export const isLoopbackHost = (host: string): boolean =>
+  host === "localhost" || (isIP(host) !== 0 && addressKind(host) === "loopback")

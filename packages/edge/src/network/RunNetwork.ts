@@ -15,11 +15,14 @@ import { connectLoopback } from "../preview/Loopback.ts"
 import { makeTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import { type HostAnswer, HostDecisions } from "./HostDecisions.ts"
 import { grantedPorts, rulesOfRun } from "./HostRules.ts"
+import type { KeyProxy } from "./KeyProxy.ts"
 import { NetworkAccess } from "./NetworkAccess.ts"
 import { type RefusalReason, timelineOf } from "./NetworkRefusal.ts"
 import { type NetworkTarget, showTarget } from "./NetworkTarget.ts"
+import type { ProxyConnectionOptions } from "./ProxyConnection.ts"
 import { ProxyCredentials } from "./ProxyCredentials.ts"
-import { MAX_CONNECTIONS, type RunProxyOptions, serveRunProxy } from "./RunProxy.ts"
+import { noKeys, openRunKeys, type RunKeyOptions, type RunKeys } from "./RunKeys.ts"
+import { MAX_CONNECTIONS, serveRunProxy } from "./RunProxy.ts"
 import { listening } from "./UnixListener.ts"
 
 /** How a run asks its user, and what it shows. */
@@ -41,18 +44,28 @@ export interface RunNetworkOptions {
   /** The Edge's own environment. */
   readonly environment: Readonly<Record<string, string>>
   readonly user: NetworkUser
+  /** For a run whose keys stay outside. */
+  readonly keys?: RunKeyOptions | undefined
+}
+
+export interface RunNetwork {
+  /** Ports of this machine that the run reaches, each with a socket of that name. */
+  readonly ports: ReadonlyArray<number>
+  /** The environment of the run. `folder`: where the run sees the network's folder. */
+  readonly environmentOf: RunKeys["environmentOf"]
 }
 
 /** Socket of the proxy in the folder. */
 export const PROXY_SOCKET = "proxy"
+const NO_KEYS = "No key stays outside of this run, because the Edge has none for its runtime."
 /** Refusals that the timeline shows. */
 const MAX_REPORTED = 20
 
-/** Opens the network. Returns the ports of this machine that the run reaches, each with a socket of that name. */
+/** Opens the network. */
 export const openRunNetwork = Effect.fnUntraced(function* (
   options: RunNetworkOptions
-): Effect.fn.Return<ReadonlyArray<number>, string, Scope.Scope> {
-  const { folder } = options
+): Effect.fn.Return<RunNetwork, string, Scope.Scope> {
+  const { environment, folder, user } = options
   yield* Effect.acquireRelease(
     Effect.try({
       try: () => makeTemporary(folder),
@@ -60,10 +73,13 @@ export const openRunNetwork = Effect.fnUntraced(function* (
     }),
     () => removeTemporary(folder)
   )
-  const { ports, proxy } = yield* decide(options)
-  yield* serveRunProxy(join(folder, PROXY_SOCKET), proxy)
-  for (const port of ports) yield* servePort(join(folder, String(port)), port)
-  return ports
+  const keys = options.keys === undefined ? noKeys : yield* openRunKeys(folder, options.keys, environment)
+  if (options.keys !== undefined && keys === noKeys) user.report("keys", NO_KEYS)
+  const { connection, ports } = yield* decide(options, keys.listed)
+  const keyed = yield* keys.makeProxy(connection)
+  yield* serveRunProxy(join(folder, PROXY_SOCKET), { ...connection, keyed })
+  for (const port of ports) yield* servePort(join(folder, String(port)), port, keyed)
+  return { ports, environmentOf: keys.environmentOf }
 })
 
 /** A way out without a namespace: a port of this machine for the proxy. */
@@ -74,28 +90,28 @@ export interface LoopbackNetwork {
   readonly ports: ReadonlyArray<number>
 }
 
-/** Opens the network for a run that shares the network of this machine, and is limited to some ports of it. */
+/** Opens the network for a run that shares the network of this machine, and is limited to some ports of it. Its keys are in the run. */
 export const openLoopbackNetwork = Effect.fnUntraced(function* (
   options: RunNetworkOptions
 ): Effect.fn.Return<LoopbackNetwork, string, Scope.Scope> {
-  const { ports, proxy } = yield* decide(options)
+  const { connection, ports } = yield* decide(options, noKeys.listed)
   const credentials = new ProxyCredentials()
-  const port = yield* serveRunProxy({ host: "127.0.0.1", port: 0 }, { ...proxy, credentials })
+  const port = yield* serveRunProxy({ host: "127.0.0.1", port: 0 }, { ...connection, credentials })
   if (port === undefined) return yield* Effect.fail("its proxy has no port")
   return { proxy: credentials.addressOf(port), ports: [port, ...ports] }
 })
 
-/** What the run reaches: ports of this machine, and hosts by the decisions of its proxy. */
-const decide = Effect.fnUntraced(function* (options: RunNetworkOptions) {
+/** What the run reaches: ports of this machine, and hosts by the decisions of its proxy. `services`: those of its keys. */
+const decide = Effect.fnUntraced(function* (options: RunNetworkOptions, services: RunKeys["listed"]) {
   const { user } = options
-  const rules = rulesOfRun(options)
+  const rules = rulesOfRun({ ...options, services })
   const decisions = new HostDecisions(rules, user.ask, yield* Effect.scope)
-  const proxy: RunProxyOptions = {
+  const connection: ProxyConnectionOptions = {
     access: yield* NetworkAccess,
     permissionFor: (target) => decisions.permissionFor(target),
     onRefused: reporter(user)
   }
-  return { proxy, ports: grantedPorts(rules.owned) }
+  return { connection, ports: grantedPorts(rules.owned) }
 })
 
 /** Reports each refused host once. */
@@ -111,11 +127,13 @@ const reporter = ({ report }: NetworkUser) => {
   }
 }
 
-/** Carries connections to a port of this machine. */
-const servePort = Effect.fnUntraced(function* (path: string, port: number) {
+/** Carries connections to a port of this machine. Connections to a service of the run's keys are read. */
+const servePort = Effect.fnUntraced(function* (path: string, port: number, keyed: KeyProxy | undefined) {
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
+  const service = keyed?.serviceAt({ host: "localhost", port })
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     client.on("error", () => undefined)
+    if (keyed !== undefined && service !== undefined) return void fork(keyed.serve(service, client))
     fork(
       connectLoopback(port).pipe(
         Effect.flatMap((upstream) => carryBytes(client, upstream)),

@@ -5,30 +5,34 @@
  * Guarantees: each connection and each request is decided. The address that was judged is the one that is connected to. Both directions are
  * streamed at the pace of the slower side. A refusal is a response with an error object. Everything ends with the scope.
  *
- * Does not: read what a tunnel carries.
+ * Does not: read what a tunnel carries, except to the services of the run's keys (`KeyProxy`).
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
-import { refuseRequest, refuseUpgrade } from "@corral/service/http/Refusal"
+import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { mint } from "@corral/service/Identifiers"
-import { Clock, Data, Effect, FiberSet, type Scope } from "effect"
-import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http"
-import { isIP, type ListenOptions, type Socket } from "node:net"
+import { Clock, Effect, FiberSet } from "effect"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { ListenOptions, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { carryBytes } from "../preview/CarriedBytes.ts"
 import { hopByHop, withoutHeaders } from "../preview/ProxyHeaders.ts"
-import type { HostPermission } from "./HostDecisions.ts"
-import type { NetworkAccess } from "./NetworkAccess.ts"
-import { reachableAddresses } from "./NetworkDecision.ts"
-import { networkRefusal, type RefusalReason } from "./NetworkRefusal.ts"
-import { type NetworkTarget, targetOfAuthority, targetOfUrl } from "./NetworkTarget.ts"
+import { exchangeHttp } from "./HttpExchange.ts"
+import type { KeyProxy } from "./KeyProxy.ts"
+import { networkRefusal } from "./NetworkRefusal.ts"
+import { targetOfAuthority, targetOfUrl } from "./NetworkTarget.ts"
+import {
+  ConnectionRefused,
+  connectTarget,
+  orRefused,
+  type ProxyConnectionOptions
+} from "./ProxyConnection.ts"
 import { type ProxyCredentials, refuseStranger } from "./ProxyCredentials.ts"
 import { listening } from "./UnixListener.ts"
 
-export interface RunProxyOptions {
-  readonly access: NetworkAccess
-  readonly permissionFor: (target: NetworkTarget) => Effect.Effect<HostPermission>
-  readonly onRefused: (reason: RefusalReason, target: NetworkTarget | undefined) => void
+export interface RunProxyOptions extends ProxyConnectionOptions {
+  /** Connections that the proxy reads. */
+  readonly keyed?: KeyProxy | undefined
   /** Of a proxy on a port, which other programs reach, too. */
   readonly credentials?: ProxyCredentials | undefined
 }
@@ -39,11 +43,7 @@ const MAX_HEAD_BYTES = 16_384
 const HEAD_WITHIN_MS = 10_000
 /** A tunnel without a byte in either direction. Models think for minutes. */
 const IDLE_MS = 1_800_000
-
-class ConnectionRefused extends Data.TaggedError("ConnectionRefused")<{
-  readonly reason: RefusalReason
-  readonly target: NetworkTarget | undefined
-}> {}
+const ESTABLISHED = "HTTP/1.1 200 Connection Established\r\n\r\n"
 
 /** Serves on the socket or port until the scope closes. Gives the port. */
 export const serveRunProxy = Effect.fnUntraced(function* (
@@ -81,24 +81,6 @@ export const serveRunProxy = Effect.fnUntraced(function* (
   return typeof address === "object" ? address?.port : undefined
 })
 
-/** A connection to the target, if it is allowed. */
-const open = Effect.fnUntraced(function* (
-  { access, permissionFor }: RunProxyOptions,
-  target: NetworkTarget | undefined
-): Effect.fn.Return<Socket, ConnectionRefused, Scope.Scope> {
-  const refuse = (reason: RefusalReason) => new ConnectionRefused({ reason, target })
-  if (target === undefined) return yield* refuse("malformed")
-  const permission = yield* permissionFor(target)
-  if (permission._tag === "Refused") return yield* refuse(permission.reason)
-  const connection = Effect.gen(function* () {
-    const addresses = isIP(target.host) === 0 ? yield* access.resolve(target.host) : [target.host]
-    const reachable = reachableAddresses(target, permission.reach, addresses, access.ownAddresses())
-    return reachable.length === 0 ? undefined : yield* access.connect(reachable, target.port)
-  })
-  const socket = yield* Effect.mapError(connection, ({ reason }) => refuse(reason))
-  return socket ?? (yield* refuse("local_address"))
-})
-
 const tunnel = (
   options: RunProxyOptions,
   { url = "" }: IncomingMessage,
@@ -107,8 +89,15 @@ const tunnel = (
   id: RequestId
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const upstream = yield* open(options, targetOfAuthority(url))
-    client.write("HTTP/1.1 200 Connection Established\r\n\r\n")
+    const target = targetOfAuthority(url)
+    const service = target && options.keyed?.serviceAt(target)
+    if (service !== undefined) {
+      client.write(ESTABLISHED)
+      if (head.length > 0) client.unshift(head)
+      return yield* options.keyed?.serve(service, client) ?? Effect.void
+    }
+    const upstream = yield* connectTarget(options, target)
+    client.write(ESTABLISHED)
     if (head.length > 0) upstream.write(head)
     yield* carryBytes(client, upstream)
   }).pipe(
@@ -129,53 +118,24 @@ const forward = (
   request: IncomingMessage,
   response: ServerResponse,
   id: RequestId
-): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const target = targetOfUrl(request.url ?? "")
-    const upstream = yield* open(options, target && { host: target.host, port: target.port })
-    const answer = yield* exchange(upstream, request, target?.path ?? "/", target?.authority ?? "")
+): Effect.Effect<void> => {
+  const target = targetOfUrl(request.url ?? "")
+  const { keyed } = options
+  const service = target && keyed?.serviceAt(target)
+  // A key for HTTPS is never in a request without TLS.
+  if (keyed !== undefined && target !== undefined && service?.isSecure === false)
+    return keyed.forward(service, target.path, request, response, id)
+  const exchange = Effect.gen(function* () {
+    const upstream = yield* connectTarget(options, target && { host: target.host, port: target.port })
+    const answer = yield* exchangeHttp(upstream, request, {
+      path: target?.path ?? "/",
+      authority: target?.authority ?? ""
+    })
     if (answer === undefined) return yield* new ConnectionRefused({ reason: "unreachable", target })
     yield* Effect.tryPromise(async (signal) => {
       response.writeHead(answer.statusCode ?? 502, withoutHeaders(answer.headers, hopByHop))
       await pipeline(answer, response, { signal })
     }).pipe(Effect.catch(() => Effect.sync(() => void response.destroy())))
-  }).pipe(
-    Effect.scoped,
-    Effect.catchTag("ConnectionRefused", ({ reason, target }) =>
-      Effect.sync(() => {
-        options.onRefused(reason, target)
-        refuseRequest(response, networkRefusal(reason, target), id)
-      })
-    ),
-    Effect.onInterrupt(() => Effect.sync(() => void response.destroy()))
-  )
-
-/** Sends the request. Succeeds as soon as the response starts; with `undefined` if none does. */
-const exchange = (
-  socket: Socket,
-  request: IncomingMessage,
-  path: string,
-  authority: string
-): Effect.Effect<IncomingMessage | undefined> =>
-  Effect.callback((resume) => {
-    const { headers, method } = request
-    const upstream = httpRequest({
-      createConnection: () => socket,
-      method,
-      path,
-      setHost: false,
-      headers: {
-        ...withoutHeaders(headers, hopByHop, ["expect", "host"]),
-        // A body of unknown length has no other end.
-        ...(headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" }),
-        host: authority,
-        connection: "close"
-      }
-    })
-    upstream.once("response", (answer) => resume(Effect.succeed(answer)))
-    upstream.once("upgrade", () => resume(Effect.undefined))
-    upstream.on("error", () => resume(Effect.undefined))
-    request.once("error", () => upstream.destroy())
-    request.pipe(upstream)
-    return Effect.sync(() => void upstream.destroy())
   })
+  return orRefused(options, response, id, exchange)
+}

@@ -35,6 +35,7 @@ import type { OpenWorkspace, Workspaces } from "../workspace/Workspaces.ts"
 import type { Worktrees } from "../workspace/Worktrees.ts"
 import { attachmentNote, imagesFor, withNote } from "./AttachedFiles.ts"
 import { ProjectFiles } from "./ProjectFiles.ts"
+import { admitWithKeys, checkKeys, keyEntryOf } from "./KeyAdmission.ts"
 import { folderOf } from "./RunFolder.ts"
 import { callAdapter, runtimeCommandOf } from "./RuntimeCommand.ts"
 
@@ -88,7 +89,8 @@ export const admitRun = Effect.fnUntraced(function* (
   const workspace = yield* workspaces.open(request.workspace)
   const isConfining = closesNetwork(admission.confinement.readiness.kind)
   yield* permitted(request, workspace, agent, config, isConfining)
-  const confinement = yield* admission.confinement.admit(request.mode)
+  const keys = keyEntryOf(config, adapter.id)
+  const confinement = yield* admitWithKeys(keys, agent, yield* admission.confinement.admit(request.mode))
   const model = request.model ?? agent.model
   const earlier = yield* resumedRun({ ...request, model }, agent, find)
   yield* isolated(request, agent, earlier)
@@ -111,6 +113,7 @@ export const admitRun = Effect.fnUntraced(function* (
   const command = yield* runtimeCommandOf(request, admission, agent, start, id)
   const refusal = project?.refusal(agent.label, command.env)
   if (refusal !== undefined) return yield* refusal
+  yield* checkKeys(keys, agent, confinement, command.env, config)
   return {
     protocol: yield* callAdapter(agent, () => adapter.protocol(start)),
     agent,

@@ -20,6 +20,7 @@ import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import type { Snapshots } from "../workspace/Snapshots.ts"
 import type { LiveRuns } from "./LiveRuns.ts"
+import { keyEntryOf, keyValues } from "./KeyAdmission.ts"
 import { OutputRedaction } from "./OutputRedaction.ts"
 import { ProjectFiles } from "./ProjectFiles.ts"
 import { type AdmittedRun, admitRun, type RunAdmission } from "./RunAdmission.ts"
@@ -152,7 +153,8 @@ const actorOptions = (
                 grants: grants.configuredFor(run.workspace, agent.grants),
                 user: networkUser(live, run.id),
                 // Other means do not mount: their runs write these folders themselves.
-                copies: run.confinement?.kind === "bubblewrap" ? protection?.copies : undefined
+                copies: run.confinement?.kind === "bubblewrap" ? protection?.copies : undefined,
+                keys: keyEntryOf(config, adapter.id)
               },
               unconfined
             )
@@ -167,7 +169,10 @@ const actorOptions = (
     protection,
     policy: grants.forRun(run, folder.root, agent.grants, start.attachmentFolder),
     root: folder.root,
-    redaction: new OutputRedaction(secretsOf(command.env)),
+    redaction: new OutputRedaction([
+      ...secretsOf(command.env),
+      ...keyValues(keyEntryOf(config, adapter.id), adapter, command.env)
+    ]),
     edgeId,
     continues: start.resumeSessionId,
     times: config.times,

@@ -9,6 +9,7 @@ import { oneLine } from "@corral/domain/text/OneLine"
 import { isStorableText } from "@corral/domain/text/Text"
 import { Result, Schema, SchemaIssue } from "effect"
 import { isAbsolute } from "node:path"
+import { EnvName } from "../config/EnvName.ts"
 import { hostEntryOf } from "../network/HostEntry.ts"
 import { isLexicallyInside } from "../workspace/PathContainment.ts"
 
@@ -47,15 +48,26 @@ const FoldersShape = Schema.Struct({
   )
 })
 
-const NetworkShape = Schema.Struct({
+const Host = Schema.String.check(
+  Schema.makeFilter((text) => hostEntryOf(text) !== undefined, {
+    expected: "a host such as api.example.com"
+  })
+)
+
+const KeyShape = Schema.Struct({
+  variable: EnvName,
+  headers: Schema.NonEmptyArray(Schema.Literals(["authorization", "x-api-key", "x-goog-api-key"])),
   hosts: Schema.Array(
-    Schema.String.check(
-      Schema.makeFilter((text) => hostEntryOf(text) !== undefined, {
-        expected: "a host such as api.example.com"
-      })
-    )
+    Host.check(Schema.makeFilter((text) => !text.startsWith("*."), { expected: "a host without a wildcard" }))
   ),
-  addressVariables: Schema.optional(Names)
+  addressVariable: Schema.optional(Schema.String),
+  prefix: Schema.optional(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{1,32}$/)))
+})
+
+const NetworkShape = Schema.Struct({
+  hosts: Schema.Array(Host),
+  addressVariables: Schema.optional(Names),
+  keys: Schema.optional(Schema.Array(KeyShape))
 })
 
 const AdapterShape = Schema.Struct({

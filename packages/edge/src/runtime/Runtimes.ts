@@ -63,6 +63,7 @@ const make = Effect.fnUntraced(function* () {
   const isConfining = closesNetwork((yield* Confinement).readiness.kind)
   const scope = yield* Effect.scope
   const file = yield* ConfigFile.openConfigFile(config.configFile, adapters, config.environment)
+  yield* checkProxyKeys(config, (yield* file.look).offers.agents)
   const context: RuntimesContext = { programs: yield* Programs, drift: new Drift(), isConfining }
   const { drift } = context
   const offers = Effect.map(file.look, (state) => state.offers)
@@ -98,6 +99,20 @@ const make = Effect.fnUntraced(function* () {
     countUnknown: (adapter, what, raw) => drift.count(adapter.id, what, raw)
   })
 })
+
+/** A misspelled adapter would run with its keys. Adapters of packages may be missing for a time. */
+const checkProxyKeys = (
+  { proxyKeys }: EdgeConfig,
+  agents: ReadonlyArray<OfferedAgent>
+): Effect.Effect<void, ConfigFile.ConfigFileInvalid> => {
+  const wrong = proxyKeys.find(
+    (entry) =>
+      !entry.adapter.startsWith("custom:") && !agents.some(({ adapter }) => adapter.id === entry.adapter)
+  )
+  if (wrong === undefined) return Effect.void
+  const message = `CORRAL_EDGE_PROXY_KEYS names the adapter ${wrong.adapter}, which this Edge does not have.`
+  return Effect.fail(new ConfigFile.ConfigFileInvalid({ message }))
+}
 
 interface RuntimesContext {
   readonly programs: Programs["Service"]

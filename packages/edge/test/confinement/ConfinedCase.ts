@@ -14,6 +14,7 @@ import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { KeyEntry } from "../../src/config/KeyEntries.ts"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { Confinement } from "../../src/confinement/Confinement.ts"
 import { folderContents } from "../../src/confinement/probe/FolderContents.ts"
@@ -56,6 +57,10 @@ export interface CaseNetwork {
   readonly grants?: ReadonlyArray<GrantRule> | undefined
   readonly user?: NetworkUser | undefined
   readonly access?: NetworkAccess | undefined
+  /** The setting for the keys of the run's variables. */
+  readonly keys?: KeyEntry | undefined
+  /** Further variables of the run. */
+  readonly env?: Readonly<Record<string, string>> | undefined
   /** For the hostile program. */
   readonly targets?: Readonly<Record<string, unknown>> | undefined
 }
@@ -105,14 +110,20 @@ export class ConfinedCase {
 
   /** The command of a run in that mode. */
   async confined(mode: RunMode, file: string, args: ReadonlyArray<string>): Promise<SubprocessSpec> {
-    const { access, declared, grants = [], hosts = [], user = denying } = this.network
+    const { access, declared, env: more, grants = [], hosts = [], keys, user = denying } = this.network
     const config = makeEdgeConfig({
       home: this.edge,
       confinement: "required",
       runHosts: hosts,
       environment: { PATH, HOME: this.home }
     })
-    const env = { PATH, HOME: this.home, TMPDIR: this.temporary, HOSTILE: JSON.stringify(this.targets) }
+    const env = {
+      PATH,
+      HOME: this.home,
+      TMPDIR: this.temporary,
+      HOSTILE: JSON.stringify(this.targets),
+      ...more
+    }
     const plan = Effect.gen(function* () {
       const confinement = yield* Confinement
       const state = [{ path: ".agent", executed: ["settings.json", "hooks/"] }]
@@ -136,7 +147,8 @@ export class ConfinedCase {
               network: declared,
               grants,
               user,
-              copies: this.copies
+              copies: this.copies,
+              keys
             },
             { file, args, cwd: this.workspace, env, stdin: "ignore", temporary: this.temporary }
           )
@@ -156,8 +168,11 @@ export class ConfinedCase {
   }
 
   /** Results of the hostile program. */
-  async attack(mode: RunMode, { group, marks }: CaseContainment = {}): Promise<Results> {
-    const spec = await this.confined(mode, process.execPath, [hostile])
+  async attack(
+    mode: RunMode,
+    { group, marks, program = hostile }: CaseContainment & { readonly program?: string } = {}
+  ): Promise<Results> {
+    const spec = await this.confined(mode, process.execPath, [program])
     const { args, file } = group === undefined ? spec : commandInGroup(group, spec.file, spec.args)
     const env = { ...spec.env, ...marks }
     const child = spawn(file, args, { env, ...this.user, stdio: ["ignore", "pipe", "pipe"] })

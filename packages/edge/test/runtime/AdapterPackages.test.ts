@@ -122,6 +122,14 @@ describe("AdapterPackages", () => {
       source({ ...data, network: { hosts: ["https://example.com"] } }),
       /not an adapter: network\.hosts\.0/
     ],
+    [
+      "a key for any host below a name",
+      source({
+        ...data,
+        network: { hosts: [], keys: [{ variable: "MODEL_KEY", headers: ["x-api-key"], hosts: ["*.test"] }] }
+      }),
+      /not an adapter: network\.keys\.0\.hosts\.0/
+    ],
     ["no probe", source({ ...data, probe: undefined }), /not an adapter: probe/],
     ["a stream protocol", source().replace("step:", "decode:"), /failed: its protocol has `decode`/],
     [

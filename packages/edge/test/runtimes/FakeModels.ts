@@ -3,7 +3,8 @@
  * (`Script`), and refuses every key but one.
  */
 import { type JsonObject, parseObject, textOf } from "@corral/adapters/text/Json"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { createServer as createSecureServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { anthropicMessages } from "./dialects/AnthropicMessages.ts"
@@ -27,8 +28,16 @@ export class FakeModels {
   readonly requests: Array<string> = []
   /** Steps that no offered tool could do: a test that finds one knows why. */
   readonly impossible: Array<string> = []
-  private readonly server = createServer((request, response) => void this.serve(request, response))
+  private readonly server: Server
+  private readonly isSecure: boolean
   private served = 0
+
+  /** `certificate`: for TLS. */
+  constructor(certificate?: { readonly cert: string; readonly key: string }) {
+    const serve = (request: IncomingMessage, response: ServerResponse) => void this.serve(request, response)
+    this.isSecure = certificate !== undefined
+    this.server = certificate === undefined ? createServer(serve) : createSecureServer(certificate, serve)
+  }
 
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
@@ -39,7 +48,7 @@ export class FakeModels {
   get url(): string {
     // It listens on a port, not on a path.
     const { port } = this.server.address() as AddressInfo
-    return `http://127.0.0.1:${port}`
+    return `http${this.isSecure ? "s" : ""}://127.0.0.1:${port}`
   }
 
   stop(): void {

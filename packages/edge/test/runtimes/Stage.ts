@@ -36,6 +36,10 @@ export interface Played {
 
 export interface StageOptions {
   readonly grants?: EdgeOptions["grants"] & {}
+  /** Certificate of the model server, for TLS. */
+  readonly certificate?: { readonly cert: string; readonly key: string }
+  /** Further variables of the Edge, by the address of the model server. */
+  readonly env?: (models: string) => Readonly<Record<string, string>>
   /** Before the Edge is started. */
   readonly prepare?: (edge: EdgeProcess) => unknown
 }
@@ -56,9 +60,9 @@ export class Stage {
     { bin, program }: Installed,
     agentId: string,
     key: string,
-    { grants = [], prepare = () => undefined }: StageOptions = {}
+    { certificate, env: more = () => ({}), grants = [], prepare = () => undefined }: StageOptions = {}
   ): Promise<Stage> {
-    const models = new FakeModels()
+    const models = new FakeModels(certificate)
     await models.start()
     const home = mkdtempSync(join(realpathSync(tmpdir()), "corral-home-"))
     const env = {
@@ -67,7 +71,8 @@ export class Stage {
       HOME: home,
       // Some runtimes have the address of their model service in a file. A confined run reaches what the owner lists.
       CORRAL_EDGE_RUN_HOSTS: new URL(models.url).host,
-      PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":")
+      PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
+      ...more(models.url)
     }
     const stage = new Stage(models, home, agentId, { env, grants })
     try {
