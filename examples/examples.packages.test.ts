@@ -194,6 +194,10 @@ describe("mounted routes", { timeout: 60_000 }, () => {
     const env = { CORRAL_HOME: home, CORRAL_DATABASE_URL: await makeEmptyDatabase() }
     const { request } = await served("mount-hub", env)
     assert.strictEqual(await (await request("/own")).text(), "my own page")
+    // The package has no console, and its user has no repository to build one in.
+    const page = await (await request("/")).text()
+    assert.include(page, "The console is part of the package <code>corral</code>")
+    assert.notInclude(page, "npm run build")
     assert.strictEqual(await statusOf(request("/client/projects")), 401)
     const headers = { origin: "https://evil.example" }
     assert.strictEqual(await statusOf(request("/client/projects", { headers })), 403)

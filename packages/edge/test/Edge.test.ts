@@ -104,7 +104,7 @@ describe("Edge", { timeout: 30_000 }, () => {
       const caught = yield* Effect.catchTag(startEdge(config), "HomeInUse", ({ message }) =>
         Effect.succeed(message)
       )
-      assert.strictEqual(caught, `${config.home} is in use by another Edge`)
+      assert.strictEqual(caught, `${config.home} is in use by another Edge. Stop it, or choose another home.`)
     })
   )
 

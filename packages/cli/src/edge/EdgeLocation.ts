@@ -14,6 +14,7 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import type { EdgeChoice } from "../Flags.ts"
+import { Host } from "../terminal/Host.ts"
 
 export interface EdgeEndpoint {
   /** Without a trailing slash. */
@@ -51,9 +52,15 @@ const readText = (file: string): string | undefined => {
 export const readEdgeFile = (home: string): EdgeFile | undefined =>
   Option.getOrUndefined(decodeEdgeFile(readText(join(home, "edge.json"))))
 
-const NOT_RUNNING = "No Edge is running on this machine. Start one with `npm start` or `corral up`."
-
-const notRunning = new CommandFailed({ message: NOT_RUNNING, exitCode: exitCodes.refused, unreachable: true })
+const notRunning = Effect.flatMap(Host, ({ invocation }) =>
+  Effect.fail(
+    new CommandFailed({
+      message: `No Edge is running on this machine. Start one with \`${invocation} up\`.`,
+      exitCode: exitCodes.refused,
+      unreachable: true
+    })
+  )
+)
 
 const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"])
 
@@ -67,14 +74,14 @@ const parseEdgeUrl = (text: string): Effect.Effect<string, CommandFailed> => {
 }
 
 /** Reads the instance id of the server at `url`. Does not send the token. */
-const fetchInstanceId = (url: string): Effect.Effect<string, CommandFailed, HttpClient.HttpClient> =>
+const fetchInstanceId = (url: string): Effect.Effect<string, CommandFailed, Host | HttpClient.HttpClient> =>
   HttpClient.get(`${url}/health`).pipe(
     Effect.flatMap(HttpClientResponse.schemaBodyJson(EdgeReadiness)),
     Effect.timeout("5 seconds"),
     Effect.map((readiness) => readiness.instanceId),
     Effect.catchTags({
-      HttpClientError: () => Effect.fail(notRunning),
-      TimeoutError: () => Effect.fail(notRunning),
+      HttpClientError: () => notRunning,
+      TimeoutError: () => notRunning,
       SchemaError: () => Effect.fail(refused(`The server at ${url} is not an Edge.`))
     })
   )

@@ -7,6 +7,8 @@ import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { locateEdge } from "../../src/edge/EdgeLocation.ts"
+import { Host } from "../../src/terminal/Host.ts"
+import { testHost } from "../terminal/TestHost.ts"
 
 const home = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "corral-home-"))),
@@ -49,6 +51,7 @@ const describeEdge = (folder: string, url: string, instanceId: string) =>
 const located = (folder: string, url: Option.Option<string> = Option.none()) =>
   locateEdge({ url, tokenFile: Option.none() }).pipe(
     Effect.provide(FetchHttpClient.layer),
+    Effect.provideService(Host, testHost({ invocation: "npx corral" })),
     Effect.provideService(
       ConfigProvider.ConfigProvider,
       ConfigProvider.fromEnv({ env: { CORRAL_HOME: folder } })
@@ -84,7 +87,7 @@ describe("EdgeLocation", () => {
   it.live("says how to start an Edge when none is running, with or without an old edge.json", () =>
     Effect.gen(function* () {
       const folder = yield* home
-      const sentence = "No Edge is running on this machine. Start one with `npm start` or `corral up`."
+      const sentence = "No Edge is running on this machine. Start one with `npx corral up`."
       assert.strictEqual((yield* Effect.flip(located(folder))).message, sentence)
       const { url, close } = yield* listener("i-1")
       yield* describeEdge(folder, url, "i-1")

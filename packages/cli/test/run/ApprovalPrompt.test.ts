@@ -9,6 +9,7 @@ import {
   formatQuestion
 } from "../../src/run/ApprovalPrompt.ts"
 import { Host } from "../../src/terminal/Host.ts"
+import { testHost } from "../terminal/TestHost.ts"
 
 const request: ApprovalRequest = {
   action: "write",
@@ -25,27 +26,18 @@ const second = ApprovalId.make("apr_01K00000000000000000000002")
 const terminal = Effect.gen(function* () {
   const written = yield* Queue.unbounded<string>()
   const listeners = new Set<(line: string) => void>()
-  const host: Host["Service"] = {
+  const host = testHost({
     terminal: true,
     live: true,
     columns: 80,
-    width: undefined,
-    written: Effect.void,
     interactive: true,
-    size: () => ({ columns: 80, rows: 24 }),
-    onResize: () => () => undefined,
-    openEditor: () => assert.fail("no chat in this test"),
     colours: true,
-    invocation: "corral",
-    environment: {},
     write: (text) => void Queue.offerUnsafe(written, text),
-    warn: () => {},
     onLine: (received) => {
       listeners.add(received)
       return () => void listeners.delete(received)
-    },
-    onSignal: () => () => {}
-  }
+    }
+  })
   const type = (line: string) => {
     for (const listener of listeners) listener(line)
   }

@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url"
 import { CommandFailed, exitCodes } from "../../src/CommandFailed.ts"
 import { corral } from "../../src/Corral.ts"
 import { Host } from "../../src/terminal/Host.ts"
+import { testHost } from "../terminal/TestHost.ts"
 
 const runId = "run_01K00000000000000000000000"
 const approvalId = "apr_01K00000000000000000000000"
@@ -98,24 +99,7 @@ afterAll(() => {
 const refusalOf = async (args: ReadonlyArray<string>, kind: keyof typeof homes) => {
   let shown = ""
   const write = (text: string): void => void (shown += text)
-  const host: Host["Service"] = {
-    terminal: false,
-    live: false,
-    colours: false,
-    columns: undefined,
-    width: undefined,
-    interactive: false,
-    size: () => ({ columns: 80, rows: 24 }),
-    onResize: () => () => undefined,
-    openEditor: () => assert.fail("no chat without a terminal"),
-    invocation: "corral",
-    environment: {},
-    write,
-    written: Effect.void,
-    warn: write,
-    onLine: () => () => undefined,
-    onSignal: () => () => undefined
-  }
+  const host = testHost({ write, warn: write })
   const services = Layer.mergeAll(
     NodeServices.layer,
     FetchHttpClient.layer,

@@ -3,28 +3,19 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Host } from "../../src/terminal/Host.ts"
 import { withProgress } from "../../src/terminal/Progress.ts"
+import { testHost } from "./TestHost.ts"
 
 /** What stands on a stderr of that width after a while of waiting, and how it ends. */
 const outputOf = Effect.fnUntraced(function* (columns: number | undefined, what: string) {
   const warned: Array<string> = []
-  const host: Host["Service"] = {
+  const host = testHost({
     terminal: true,
     live: true,
     columns,
-    width: undefined,
-    written: Effect.void,
     interactive: true,
-    size: () => ({ columns: 80, rows: 24 }),
-    onResize: () => () => undefined,
-    openEditor: () => assert.fail("no chat in this test"),
     colours: true,
-    invocation: "corral",
-    environment: {},
-    write: () => {},
-    warn: (text) => void warned.push(text),
-    onLine: () => () => {},
-    onSignal: () => () => {}
-  }
+    warn: (text) => void warned.push(text)
+  })
   const fiber = yield* Effect.forkChild(
     withProgress(what)(Effect.sleep("3 seconds")).pipe(Effect.provideService(Host, host))
   )

@@ -3,7 +3,7 @@
  * streams, with and without Effect.
  *
  * Guarantees: the token is sent in the `Authorization` header only, and only to `url`: redirects are not followed. Each write has an
- * `Idempotency-Key`. Every failure is a `CorralError`, except an abort by the caller.
+ * `Idempotency-Key`. Every failure is a `CorralError`, except an abort by the caller and what `token` or `headers` throws.
  * Does not: repeat a request. A write that is repeated with the same key takes effect once.
  */
 import { CorralError, errorOfResponse } from "./CorralError.ts"

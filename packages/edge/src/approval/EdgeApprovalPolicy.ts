@@ -3,7 +3,7 @@
  *
  * It sees each request after Corral's policy has judged it, and can decide otherwise, with one limit: a denial by the run's mode or by the
  * size of the request stands, so `read_only` stays read-only. A request that is too large to show completely cannot be allowed. A policy
- * that throws asks the user.
+ * that throws, or returns another value, asks the user.
  *
  * Synchronous: it runs on the event path of every run of the Edge. To decide later, return `"ask"` and call `RunSupervisor.decide`.
  */
@@ -36,6 +36,8 @@ const verdictOf = (choice: PolicyChoice, verdict: PolicyVerdict): PolicyVerdict 
   if (choice === "default") return verdict
   if (choice === "ask") return { _tag: "Ask" }
   if (choice === "allow") return { _tag: "Allow", by: "policy:program" }
+  // A program without types can return anything, such as the promise of an async function.
+  if (typeof choice?.deny !== "string") throw new TypeError("The approval policy returned no choice.")
   return { _tag: "Deny", by: "policy:program", reason: choice.deny }
 }
 
@@ -45,7 +47,7 @@ export type ProgramPolicy = (
   verdict: PolicyVerdict
 ) => PolicyVerdict
 
-/** `onThrow` receives what the policy throws. */
+/** `onThrow` receives what the policy throws, and an error if it returns no choice. */
 export const programPolicy =
   (policy: EdgeApprovalPolicy, onThrow: (error: unknown) => void): ProgramPolicy =>
   ({ request, run: { agentId, mode, sessionId, workspace } }, verdict) => {

@@ -19,7 +19,7 @@ export class HomeUnusable extends Data.TaggedError("HomeUnusable")<{ readonly me
 
 const refusalOf = (home: string, cause: unknown): HomeInUse | HomeUnusable => {
   if (cause instanceof Database.SqliteError && cause.code.startsWith("SQLITE_BUSY"))
-    return new HomeInUse({ message: `${home} is in use by another Edge` })
+    return new HomeInUse({ message: `${home} is in use by another Edge. Stop it, or choose another home.` })
   // The packed command installs SQLite as a separate package. Its absence is not about the home.
   if (cause instanceof Error && cause.name === "SqliteMissing")
     return new HomeUnusable({ message: cause.message })

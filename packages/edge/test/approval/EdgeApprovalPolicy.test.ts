@@ -56,6 +56,22 @@ describe("EdgeApprovalPolicy", () => {
     assert.strictEqual(verdictOf({ deny: "too large" }, {}, false)._tag, "Deny")
   })
 
+  it.each([undefined, "yes", { deny: undefined }, { deny: 5 }, Promise.resolve("allow")])(
+    "asks the user when it returns another value: %s",
+    (choice) => {
+      const errors: Array<unknown> = []
+      const program = programPolicy(
+        // Programs without types return anything, such as the promise of an async function.
+        () => choice as unknown as PolicyChoice,
+        (error) => errors.push(error)
+      )
+      const policy = policyOf({ program })
+      assert.deepStrictEqual(policy.judge(policy.assess(shell("npm test"))), { _tag: "Ask" })
+      assert.strictEqual(errors.length, 1)
+      assert.instanceOf(errors[0], Error)
+    }
+  )
+
   it("asks the user when it throws, also where Corral's own policy allows", () => {
     const thrown: Array<unknown> = []
     const program = programPolicy(

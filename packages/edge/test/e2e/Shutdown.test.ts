@@ -126,7 +126,7 @@ describe("A second Edge on the same home", () => {
     const before = discovered(edge)
     const second = await edge.startSecond()
     assert.strictEqual(second.code, 1)
-    assert.match(second.stderr, /^[^\n]+ is in use by another Edge\n$/)
+    assert.match(second.stderr, /^[^\n]+ is in use by another Edge\. Stop it, or choose another home\.\n$/)
     assert.deepStrictEqual(discovered(edge), before)
     assert.strictEqual((await edge.client.run(run.id)).state, "running")
   })

@@ -17,7 +17,10 @@ describe("HomeLock", () => {
         Effect.gen(function* () {
           yield* holdHome(home)
           const failure = yield* Effect.flip(Effect.scoped(holdHome(home)))
-          assert.deepInclude(failure, { _tag: "HomeInUse", message: `${home} is in use by another Edge` })
+          assert.deepInclude(failure, {
+            _tag: "HomeInUse",
+            message: `${home} is in use by another Edge. Stop it, or choose another home.`
+          })
         })
       )
       yield* holdHome(home)

@@ -1,6 +1,6 @@
 /**
  * Console at every path outside the APIs: its files by name, and its page for every navigation. The page's script selects the view. If the
- * console was not built, a plain page says so.
+ * console is not installed or was not built, a plain page says so.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -43,7 +43,7 @@ const absent = `<!doctype html>
 <meta name="viewport" content="width=device-width">
 <title>Corral</title>
 <h1>Corral</h1>
-<p>This Hub serves its API. The console was not built: run <code>npm run build</code>, then start the Hub again.</p>
+<p>This Hub serves its API, without a console. The console is part of the package <code>corral</code> and of a built repository.</p>
 </html>
 `
 
