@@ -35,8 +35,7 @@ export const reasons: Readonly<Record<string, string>> = {
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.soak.test.ts":
     "bubblewrap is not installed, or does not work here",
-  "packages/edge/test/confinement/HostileKeys.test.ts":
-    "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/confinement/HostileKeys.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedRunners.test.ts": "bubblewrap is not installed, or does not work here",
@@ -58,7 +57,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/runtimes/Hostile.runtimes.test.ts":
     "the program is not in the registry, does not run as root, or needs no grant",
   "packages/edge/test/runtimes/Conversations.runtimes.test.ts": "the program is not in the registry",
-  "packages/edge/test/runtimes/Keys.runtimes.test.ts": "the program is not in the registry, or bubblewrap is missing",
+  "packages/edge/test/runtimes/Keys.runtimes.test.ts":
+    "the program is not in the registry, or bubblewrap is missing",
   "packages/edge/test/runtimes/Runtimes.runtimes.test.ts": "the program is not in the registry",
   "packages/hub/test/contract/Console.test.ts": "the console was not built",
   "packages/hub/test/config/ClientKey.test.ts": "openssl is not installed",
