@@ -62,7 +62,8 @@ const bytesOfAddress = (host: string): Uint8Array<ArrayBuffer> => {
 
 /** `now`: Unix milliseconds. */
 const makeEncoder = async (now: number) => {
-  const asn1 = await import("asn1js")
+  // The default is the module itself, from the sources and from the build.
+  const { default: asn1 } = await import("asn1js")
   const sequence = (...value: Array<AsnType>) => new asn1.Sequence({ value })
   const octets = (bytes: ArrayBuffer) => new asn1.OctetString({ valueHex: bytes })
   const tagged = (tagNumber: number, valueHex: Uint8Array<ArrayBuffer>) =>
