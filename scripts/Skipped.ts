@@ -22,7 +22,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/Composer.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Review.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Thread.test.ts": "no Chromium for this system",
-  "packages/console/test/gallery/Gallery.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Gallery.test.ts": "no Chromium for this system",
+  "packages/console/test/smoke/Run.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Sidebar.soak.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Timeline.soak.test.ts": "no Chromium for this system",
   "packages/console/test/pictures/Pictures.test.ts":

@@ -27,5 +27,5 @@ for (const path of ["package.json", ...globSync("packages/*/package.json")])
 write("package-lock.json", (text) => lockWithVersion(text, version))
 write("packages/service/src/Version.ts", (text) => moduleWithVersion(text, version))
 console.error(
-  `Version ${version} is set. Read the difference, run npm test and npm run test:packages, and commit it.`
+  `Version ${version} is set. Read the difference, run npm test, npm run test:e2e and npm run test:packages, and commit it.`
 )

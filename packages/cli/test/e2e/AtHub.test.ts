@@ -1,26 +1,19 @@
 /** The command line at a Hub: signed in, with runs on another machine. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Task } from "@corral/domain/task/Task"
-import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { until } from "@corral/testing/time/Until"
 import { Joined } from "@corral/testing/stack/Joined"
 import { Corral } from "./Corral.ts"
+import { signIn } from "./SignIn.ts"
 
 describe("corral at a Hub", { timeout: 90_000 }, () => {
   const corral = new Corral()
   let joined: Joined
   beforeAll(async () => {
     joined = await Joined.open()
-    const login = corral.start("login", "--hub", joined.front.url)
-    const [, userCode] = await login.warned(/shows the code ([A-Z0-9-]+)\n/)
-    const browser = await joined.hub.atBrowser("owner")
-    const answered = await browser.ask("POST", "/client/auth/device/approve", {
-      body: { userCode, decision: "allow" }
-    })
-    assert.strictEqual(answered.status, 204, answered.text)
-    assert.strictEqual(await login.ended, 0)
-    assert.deepStrictEqual(login.out, [`You are signed in to ${joined.front.url} as owner.`])
+    await signIn(corral, joined)
   }, 90_000)
   afterAll(async () => {
     await corral.close()
@@ -73,38 +66,6 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.deepStrictEqual([exit, out], [2, []], stderr)
     assert.match(stderr, /full_access|grant/)
     assert.notMatch(stderr, /attach|still in progress|in progress/)
-  })
-
-  it("starts a run, decides its approval and reads its results", async () => {
-    const run = start(
-      "/say before\n/write hub.txt hello\n/artifact report.md text/markdown # Done\n/say after"
-    )
-    const approval = await askedFor(run)
-    const decided = await corral.run("approve", approval)
-    assert.deepStrictEqual(decided, { exit: 0, out: ["approved: Write hub.txt"], stderr: "" })
-    assert.strictEqual(await run.ended, 0, run.stderr)
-    assert.strictEqual(readFileSync(join(joined.edge.workspace, "hub.txt"), "utf8"), "hello\n")
-    await run.line(/^approved by you in a terminal/)
-
-    const id = await runIdOf(run)
-    const [listed] = await json("runs", "--project", joined.projectId, "--limit", "1")
-    assert.deepStrictEqual([listed.id, listed.state, listed.targetId], [id, "completed", joined.deviceId])
-    const shown = await corral.run("diff", id)
-    assert.include(shown.out.join("\n"), "--- /dev/null\n+++ b/hub.txt\n@@ -0,0 +1,1 @@\n+hello")
-    const [diff] = await json("diff", id)
-    assert.deepStrictEqual([diff.runId, diff.additions, diff.items.length], [id, 1, 1])
-
-    const [artifact] = await json("artifacts", "list", id)
-    assert.strictEqual(artifact.name, "report.md")
-    const output = join(mkdtempSync(join(dirname(corral.home), "saved-")), "report.md")
-    const [saved] = await json("artifacts", "save", id, artifact.id, "--output", output)
-    assert.deepStrictEqual([saved.path, statSync(output).size], [output, artifact.size])
-
-    const [verified] = await json("audit", "verify")
-    assert.deepInclude(verified, { ok: true, projectId: joined.projectId })
-    const late = await corral.run("attach", id, "--json")
-    assert.strictEqual(late.exit, 0)
-    assert.strictEqual(JSON.parse(late.out.at(-1) ?? "{}").type, "run.completed")
   })
 
   it("prints the name of another user who decides", async () => {

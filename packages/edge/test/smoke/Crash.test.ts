@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { Seeded } from "../harness/Seeded.ts"
-import { assertAllOver, killEdge } from "./KillEdge.ts"
+import { assertAllOver, killEdge } from "../e2e/KillEdge.ts"
 
 describe("A killed Edge", () => {
   it("keeps what it acknowledged and ends what it left, 4 times", { timeout: 240_000 }, async () => {

@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config"
+import { bothRuns, confinedProject, outside, sharedProject } from "./vitest.shared.ts"
+
+const confined = ["packages/edge/test/e2e/Confinement.test.ts"]
+
+// Whole programs from the outside. `npm test` has one test of each surface, in `test/smoke`.
+export default defineConfig({
+  test: {
+    ...bothRuns,
+    projects: [sharedProject({ include: [outside], exclude: confined }), confinedProject(confined)]
+  }
+})

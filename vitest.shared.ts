@@ -1,0 +1,58 @@
+/**
+ * Parts that the configurations of `npm test` and `npm run test:e2e` share.
+ *
+ * A file's folder and name say where it runs: `test/e2e` and `test/joined` in `npm run test:e2e`, `*.soak.test.ts` in `npm run test:soak` and
+ * so on, all others in `npm test`.
+ */
+import { tmpdir } from "node:os"
+import { fileURLToPath } from "node:url"
+
+/** Compiled code of what the tests' processes load, and of programs that they start from sources: without it each compiles them again. */
+process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
+  new URL("node_modules/.cache/node-compile", import.meta.url)
+)
+
+/** Whole programs from the outside: the command, the console in Chromium, a service as a process, several services joined. */
+export const outside = "packages/*/test/{e2e,joined}/**/*.test.ts"
+
+/** Of both runs. */
+export const bothRuns = {
+  maxWorkers: 4,
+  globalSetup: [
+    "packages/testing/src/files/TemporaryFiles.ts",
+    "packages/testing/src/postgres/SharedPostgres.ts"
+  ]
+}
+
+interface Project {
+  readonly include: ReadonlyArray<string>
+  readonly exclude?: ReadonlyArray<string>
+  readonly isolate?: boolean
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** A project without the files of other kinds, which have their own configurations. */
+export const projectOf = (name: string, { exclude = [], include, ...more }: Project) => ({
+  test: {
+    name,
+    include: [...include],
+    exclude: [
+      "**/*.soak.test.ts",
+      "**/*.runtimes.test.ts",
+      "**/*.packages.test.ts",
+      "**/node_modules/**",
+      ...exclude
+    ],
+    pool: "forks" as const,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    ...more
+  }
+})
+
+/** Files that share workers, and what those have loaded. */
+export const sharedProject = (project: Project) => projectOf("shared", { ...project, isolate: false })
+
+/** Confined programs have a `/dev` of their own, where the folder in memory is not. */
+export const confinedProject = (include: ReadonlyArray<string>) =>
+  projectOf("confined", { include, isolate: false, env: { TMPDIR: tmpdir() } })
