@@ -8,6 +8,9 @@ import { sampleRecordings } from "./SampleAdapter.ts"
 
 const sample = new URL("./SampleModule.ts", import.meta.url)
 
+/** Blocks its thread without using a processor. */
+const blocking = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)"
+
 /** A module that starts with this code and exports the sample with this fault. */
 const moduleOf = (code: string, fault = ""): string => {
   const folder = mkdtempSync(join(tmpdir(), "corral-module-"))
@@ -33,8 +36,8 @@ describe("checkModule", { timeout: 60_000 }, () => {
   })
 
   it("finds a call that blocks, and names its check", async () => {
-    const findings = await findingsOf(moduleOf("", "answer() { for (;;) {} }"), 8_000)
-    assert.deepStrictEqual(findings, ["edits: with answers | blocks: it does not return within 8 seconds"])
+    const findings = await findingsOf(moduleOf("", `answer() { ${blocking} }`), 5_000)
+    assert.deepStrictEqual(findings, ["edits: with answers | blocks: it does not return within 5 seconds"])
   })
 
   it("finds an import that blocks, throws or ends the process", async () => {

@@ -6,7 +6,7 @@ import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 /** An agent that says what it was asked, and takes the words of its configuration for an error. */
@@ -57,6 +57,9 @@ export default {
   }
 }`
 
+/** Blocks its thread without using a processor. One adapter below does it with a loop. */
+const blocking = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)"
+
 const prepare = (config: object) => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-configured-")))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -65,13 +68,13 @@ const prepare = (config: object) => {
   write(config)
   writeFileSync(join(folder, "agent.mjs"), agent)
   writeFileSync(join(folder, "shout.mjs"), adapter)
-  const edge = new EdgeProcess({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file } })
+  const edge = new EdgeInProcess({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file } })
   onTestFinished(() => edge.remove())
   return { edge, folder, write }
 }
 
 /** The problems of adapters in the Edge's health. */
-const problemsOf = async (client: EdgeProcess["client"]): Promise<ReadonlyArray<string>> => {
+const problemsOf = async (client: EdgeInProcess["client"]): Promise<ReadonlyArray<string>> => {
   const {
     problems = []
   }: { readonly problems?: ReadonlyArray<{ readonly part: string; readonly message: string }> } = JSON.parse(
@@ -200,7 +203,7 @@ describe("A configured agent", () => {
         ["version", "export default { specificationVersion: 9 }", "specificationVersion is 9"],
         ["shape", "export default { specificationVersion: 1 }", "not an adapter"],
         ["throws", "throw new Error('broken')", "importing it failed: broken"],
-        ["blocks", "for (;;) {}", "it did not answer within 10 seconds when it was imported"],
+        ["blocks", blocking, "it did not answer within 10 seconds when it was imported"],
         ["ends", "process.exit(0)", "it ended its thread"]
       ]
       const paths = [...refused.map(([name]) => `./${name}.mjs`), "./gone.mjs", "@someone/gone"]
@@ -256,7 +259,7 @@ describe("A configured agent", () => {
         ["signed-text", "() => 'yes'", /failed: signedIn\.read returned an invalid value/],
         [
           "signed-blocks",
-          "() => { for (;;) {} }",
+          `() => { ${blocking} }`,
           /did not answer within 2 seconds in probe\.signedIn\.read\.$/
         ]
       ]
@@ -310,7 +313,7 @@ describe("A configured agent", () => {
         "() => [{ _tag: 'Event', event: { type: 'run.created', payload: {} } }]",
         /failed: no adapter emits events of the type run\.created\.$/
       ],
-      ["blocks", "() => { for (;;) {} }", /did not answer within 5 seconds while it decoded output\.$/]
+      ["blocks", `() => { ${blocking} }`, /did not answer within 5 seconds while it decoded output\.$/]
     ]
     const { edge, folder } = prepare({
       adapters: ["./shout.mjs", ...faults.map(([name]) => `./${name}.mjs`)]

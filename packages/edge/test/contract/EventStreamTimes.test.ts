@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { once } from "node:events"
 import { WebSocket } from "ws"
 import { readEdgeConfig } from "../../src/EdgeSettings.ts"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { assertDense } from "../harness/LogInvariants.ts"
 import { within } from "@corral/testing/time/Within"
 
@@ -26,7 +26,7 @@ describe("The event stream", () => {
     "pings at the set interval, and closes with 1013 a reader that took nothing for the set time, to continue by `after`",
     { timeout: 60_000 },
     async () => {
-      const { client, token, url } = await openEdge({
+      const { client, token, url } = await openEdgeInProcess({
         env: {
           CORRAL_EDGE_STREAM_PING_MS: String(PING_MS),
           CORRAL_EDGE_STREAM_STALL_MS: String(STALL_MS)

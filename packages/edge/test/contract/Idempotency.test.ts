@@ -6,7 +6,8 @@ import { join } from "node:path"
 import { findProgram } from "../../src/process/ChildEnvironment.ts"
 import { writeProgram } from "../Folder.ts"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { sampleRepository } from "../workspace/Repository.ts"
 
 const create = (client: EdgeClient, key: string, text = "/say hello") =>
@@ -19,7 +20,7 @@ const runsOf = async (client: EdgeClient): Promise<number> => {
 
 describe("An idempotency key", () => {
   /** For tests that need no restart and count no runs but their own. */
-  const shared = new EdgeProcess()
+  const shared = new EdgeInProcess()
   beforeAll(() => shared.start())
   afterAll(() => shared.remove())
 
@@ -49,7 +50,7 @@ describe("An idempotency key", () => {
   })
 
   it("makes requests at once one run", async () => {
-    const { client } = await openEdge()
+    const { client } = await openEdgeInProcess()
     for (let round = 1; round <= 10; round++) {
       const answers = await Promise.all(Array.from({ length: 4 }, () => create(client, `round ${round}`)))
       const created = answers.filter(({ status }) => status === 201)

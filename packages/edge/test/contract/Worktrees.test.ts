@@ -3,14 +3,18 @@ import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { type EdgeOptions, type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { commitAll, git, knownWorkspace, repository, sampleRepository } from "../workspace/Repository.ts"
 
 const isolation = "worktree"
 
-const openRepository = async (options: EdgeOptions = {}): Promise<EdgeProcess> => {
-  const edge = await openEdge(options)
+const openRepository = async (
+  options: EdgeOptions = {},
+  open: typeof openEdge = openEdgeInProcess
+): Promise<EdgeProcess> => {
+  const edge = await open(options)
   sampleRepository(edge.workspace)
   return edge
 }
@@ -119,7 +123,7 @@ describe("A run in a worktree", () => {
     "is gone on with in the same worktree, by one run at a time, also after a restart",
     { timeout: 60_000 },
     async () => {
-      const edge = await openRepository()
+      const edge = await openRepository({}, openEdge)
       const first = await edge.client.create("/write one.txt 1", "auto_edit", { isolation })
       await edge.client.log(first.id)
       await edge.kill()
@@ -202,7 +206,7 @@ describe("A run in a worktree", () => {
   })
 
   it("needs a repository with a commit, and another run has none to show", async () => {
-    const { client, workspace } = await openEdge()
+    const { client, workspace } = await openEdgeInProcess()
     const refused = async () => {
       const answer = await client.tryCreate("/say hi", "ask", { isolation })
       assert.deepStrictEqual(

@@ -68,6 +68,16 @@ describe("HubLink", () => {
     })
   )
 
+  it.live("notices a Hub that has fallen silent", () =>
+    Effect.gen(function* () {
+      const peer = yield* Effect.promise(openPeer)
+      yield* linkTo(peer, { ping: 200, silence: 600, minDelay: 1 })
+      peer.freeze()
+      yield* Effect.promise(() => peer.until("another dial", () => peer.dials === 2))
+      yield* Effect.promise(() => peer.linked())
+    })
+  )
+
   it.live("tries the Hub's addresses in turn", () =>
     Effect.gen(function* () {
       const peer = yield* Effect.promise(openPeer)

@@ -59,20 +59,18 @@ describe("Authorization", { timeout: 60_000 }, () => {
   }
 
   for (const [name, expected] of Object.entries(requests) as ReadonlyArray<[EndpointName, Expected]>) {
-    it(`${name} is answered as the table says`, async () => {
+    it.each(callers)(`${name} is answered as the table says, called by %s`, async (caller) => {
       const fields = fieldsOf(expected.request, still)
-      for (const caller of callers) {
-        const refusal = refusalOf(name, caller)
-        const changes = refusal === undefined && expected.status !== 200 && fields.size > 0
-        const answer = await ask(
-          caller,
-          name,
-          changes ? await renewedWorld(hub, people, still, fields, caller) : still
-        )
-        const found = [caller, answer.status, refusal === undefined ? undefined : codeOf(answer)]
-        const status = refusal === undefined ? expected.status : errorTable[refusal].status
-        assert.deepStrictEqual(found, [caller, status, refusal], answer.text)
-      }
+      const refusal = refusalOf(name, caller)
+      const changes = refusal === undefined && expected.status !== 200 && fields.size > 0
+      const answer = await ask(
+        caller,
+        name,
+        changes ? await renewedWorld(hub, people, still, fields, caller) : still
+      )
+      const found = [answer.status, refusal === undefined ? undefined : codeOf(answer)]
+      const status = refusal === undefined ? expected.status : errorTable[refusal].status
+      assert.deepStrictEqual(found, [status, refusal], answer.text)
     })
 
     if (refusalOf(name, "not a member") === "permission_denied") {

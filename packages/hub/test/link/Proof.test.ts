@@ -4,7 +4,7 @@ import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Effect, Result } from "effect"
 import { WebSocket } from "ws"
 import { within } from "@corral/testing/time/Within"
-import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { newChallenge, Proofs } from "../../src/link/Proofs.ts"
 import { LinkedEdge, newKeyPair, offer, signed } from "../harness/LinkedEdge.ts"
 import { newId } from "@corral/testing/hub/Mirror"
@@ -14,7 +14,7 @@ const codeOf = <A>(answer: Result.Result<A, { readonly code: string }>): string 
   Result.isFailure(answer) ? answer.failure.code : "taken"
 
 describe("Proof of a device", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubInProcess()
   let world: World
   beforeAll(async () => {
     await hub.start()

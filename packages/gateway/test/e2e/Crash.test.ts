@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest"
-import { survives } from "./Crash.ts"
+import { survives } from "../handling/Crash.ts"
 
 describe("a Gateway that is killed", { timeout: 200_000 }, () => {
   it("loses nothing and has no effect twice", () => survives(4))

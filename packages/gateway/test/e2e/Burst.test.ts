@@ -4,7 +4,7 @@ import { Client } from "pg"
 import { startPostgres } from "@corral/testing/postgres/PostgresServer"
 import { pushedClick, pushedMessage } from "@corral/testing/gateway/FakeFeishu"
 import { CARDS, EVENTS, GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
-import { assertHandledOnce, burst } from "./Burst.ts"
+import { assertHandledOnce, burst } from "../handling/Burst.ts"
 
 /** Keeps everyone from the inbox until `release`. */
 const holdStore = async (url: string) => {

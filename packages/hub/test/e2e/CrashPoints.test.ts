@@ -12,7 +12,7 @@ import { type HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
 import { createRun } from "@corral/testing/hub/Mirror"
 import { reportOffer } from "@corral/testing/hub/Offers"
-import { untilTask, type World, worldOf } from "./World.ts"
+import { untilTask, type World, worldOf } from "../link/World.ts"
 
 /** Progress of a task when its Hub stops. */
 const points = ["the task", "its run", "its command"] as const

@@ -7,7 +7,7 @@ import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
 import { approvalRequested, createdRun, linesOf, Mirror, newId, runStarted } from "@corral/testing/hub/Mirror"
-import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
+import { makeTask, stateOf, until, untilTask, type World, worldOf } from "../link/World.ts"
 
 describe("Several Hubs on one database", { timeout: 90_000 }, () => {
   const a = new HubProcess()

@@ -4,8 +4,8 @@ import { join } from "node:path"
 import { until } from "@corral/testing/time/Until"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { Seeded } from "../harness/Seeded.ts"
-import { HostileHub } from "./HostileHub.ts"
-import { attackEdge } from "./HostileHubAttack.ts"
+import { HostileHub } from "../link/HostileHub.ts"
+import { attackEdge } from "../link/HostileHubAttack.ts"
 
 describe("An Edge with a hostile Hub", { timeout: 120_000 }, () => {
   it("serves its owner and executes only what a Hub may ask", async () => {
