@@ -326,6 +326,15 @@ const expected: Readonly<Record<string, Expected>> = {
     ],
     bad: [...notWhole, "16777217"]
   },
+  CORRAL_EDGE_CACHE_MAX_MB: {
+    of: (config) => config.cacheMaxMiB,
+    fallback: 10_240,
+    good: [
+      ["0", 0],
+      ["16777216", 16_777_216]
+    ],
+    bad: [...notWhole, "16777217"]
+  },
   CORRAL_EDGE_STREAM_PING_MS: {
     of: (config) => config.streamTimes?.pingEveryMs,
     fallback: 20_000,
