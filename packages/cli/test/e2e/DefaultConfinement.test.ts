@@ -82,7 +82,9 @@ describe("corral up without a setting, where runs can't be confined", { timeout:
       assert.strictEqual(doctor.exit, 0)
       assert.match(
         doctor.out.join("\n"),
-        new RegExp(`– Confinement none\\. ${reason} (Install the packages bubblewrap and socat|If this machine)`)
+        new RegExp(
+          `– Confinement none\\. ${reason} (Install the packages bubblewrap and socat|If this machine)`
+        )
       )
     } finally {
       await corral.close()
