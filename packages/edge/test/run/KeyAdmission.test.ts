@@ -41,6 +41,20 @@ describe("admitWithKeys", () => {
     }
   )
 
+  it.each(["landlock", "seatbelt"] as const)(
+    "counts %s as a means that leaves the key in the run",
+    async (kind) => {
+      const failure = await failureOf(admitWithKeys(required, agent, { kind }))
+      assert.strictEqual(failure.code, "permission_denied")
+      assert.include(failure.message, "which needs bubblewrap")
+      assert.deepStrictEqual(await Effect.runPromise(admitWithKeys(preferred, agent, { kind })), {
+        kind,
+        reason: "This machine confines runs without bubblewrap. It has the key of its model service."
+      })
+      await Effect.runPromise(checkKeys(required, agent, { kind }, {}, config))
+    }
+  )
+
   it("starts such a run with preferred, and the run says that it has the key", async () => {
     assert.deepStrictEqual(await Effect.runPromise(admitWithKeys(preferred, agent, unconfined)), {
       kind: "none",
