@@ -1,6 +1,6 @@
 /** Programs of the builds under measurement: this one, and an earlier one where `--against` names it. */
 import { spawnSync } from "node:child_process"
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
 /** `previous`: an earlier build, if one is measured too. */
@@ -23,6 +23,17 @@ export const builtProgram = (
   side: BenchSide,
   name: "corral" | "gateway" | "hub"
 ): string => join(dirname(entryOf(options, side)), "..", name, name === "corral" ? "main.mjs" : "index.js")
+
+/** The settings that a build knows. It refuses others. */
+export const knownSettings = (
+  options: BuildOptions,
+  side: BenchSide,
+  settings: Readonly<Record<string, string>>
+): Readonly<Record<string, string>> => {
+  if (side !== "previous") return settings
+  const program = readFileSync(join(dirname(entryOf(options, side)), "main.cjs"), "utf8")
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => program.includes(`"${name}"`)))
+}
 
 /** Arguments of Node for a program of this build that leaves CPU profiles. */
 export const profilingOf = (profile: string | undefined, side: BenchSide): ReadonlyArray<string> =>

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { type BenchSide, type BuildOptions, entryOf, profilingOf } from "./Builds.ts"
+import { type BenchSide, type BuildOptions, entryOf, knownSettings, profilingOf } from "./Builds.ts"
 import { cpuMicrosOf, memoryOf } from "./ProcessFigures.ts"
 
 /** The runtime's program is next to the Edge's entry. */
@@ -98,7 +98,7 @@ export class BenchTarget {
         CORRAL_EDGE_TOKEN_FILE: tokenFileOf(home.path),
         CORRAL_EDGE_WORKSPACES: JSON.stringify([{ id: "bench", path: home.workspace }]),
         // Confined runs are measured by the same groups.
-        CORRAL_EDGE_CONFINEMENT: confinement,
+        ...knownSettings(options, side, { CORRAL_EDGE_CONFINEMENT: confinement }),
         BENCH_TOKEN: home.token,
         BENCH_HEAP_FILE: heapFileOf(home.path),
         BENCH_PROGRAM: program,

@@ -5,7 +5,7 @@
 import { mkdirSync } from "node:fs"
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
-import { type BenchSide, type BuildOptions, entryOf, builtProgram } from "../Builds.ts"
+import { type BenchSide, type BuildOptions, entryOf, builtProgram, knownSettings } from "../Builds.ts"
 import { compared, eachSide, interleave, on, sidesOf } from "../Pair.ts"
 import { makeHome, removeHome, BenchTarget } from "../Target.ts"
 import type { Report } from "../Report.ts"
@@ -50,7 +50,12 @@ const joined = async (pair: LinkPair, options: BuildOptions, side: BenchSide): P
     {}
   )
   const corral = builtProgram(options, side, "corral")
-  const env = { PATH: process.env.PATH, HOME: home, CORRAL_HOME: home, CORRAL_EDGE_CONFINEMENT: "off" }
+  const env = {
+    PATH: process.env.PATH,
+    HOME: home,
+    CORRAL_HOME: home,
+    ...knownSettings(options, side, { CORRAL_EDGE_CONFINEMENT: "off" })
+  }
   execFileSync(
     process.execPath,
     [corral, "device", "join", "--hub", pair.hub.url, "--name", "bench", "--token-file", "-"],
