@@ -87,6 +87,25 @@ describe("transition", () => {
     assert.deepStrictEqual(described(actionsOf(emitted(draft("run.started", {})), emitted(delta))), [])
   })
 
+  it("keeps the runtime's session if a connection of its start was asked about or refused before", () => {
+    const text = "The connection was not approved."
+    const refused = draft("run.message.completed", {
+      messageId: "network:1",
+      role: "system",
+      channel: "text",
+      text
+    })
+    const question: RunMachineInput = { ...ask(a), isFromEdge: true }
+    const line: RunMachineInput = { ...emitted(refused), isFromEdge: true }
+    assert.deepStrictEqual(described(actionsOf(question)), ["run.approval.requested"])
+    assert.deepStrictEqual(described(actionsOf(line)), ["run.message.completed"])
+    const before = [{ _tag: "Spawned" }, question, decide(a, { decision: "deny" }), line] as const
+    assert.strictEqual(after(...before).status, "starting")
+    const started = emitted(draft("run.started", { runtimeSessionId: "s" }))
+    assert.deepInclude(after(...before, started), { status: "running", runtimeSessionId: "s" })
+    assert.strictEqual(after({ _tag: "Spawned" }, question, started).status, "waiting_approval")
+  })
+
   it("has not started when the runtime is not there", () => {
     const missing = draft("runtime.unavailable", { reason: "command_missing", message: "Not there." })
     assert.deepStrictEqual(described(actionsOf(emitted(missing))), ["runtime.unavailable"])
