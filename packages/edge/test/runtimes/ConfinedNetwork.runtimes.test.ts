@@ -2,14 +2,20 @@
  * Connections of real programs in confined runs: a command of the program, or its own tool, connects to a host that the user decides about. The
  * Edge is in this process, and the outside is a server of the test.
  */
+import type { AgentId } from "@corral/domain/identity/Ids"
 import type { Approval, Decision } from "@corral/domain/approval/Approval"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import { once } from "node:events"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { createServer as createSecureServer } from "node:https"
+import type { AddressInfo } from "node:net"
 import { dirname, join } from "node:path"
 import { pageOfApprovals } from "../../src/approval/Approvals.ts"
 import { makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
+import { makeRunAuthority } from "../../src/network/RunAuthority.ts"
 import { NetworkAccess } from "../../src/network/NetworkAccess.ts"
 import { RunSupervisor } from "../../src/run/RunSupervisor.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -17,7 +23,6 @@ import { canConfine } from "../confinement/CanConfine.ts"
 import { inMemory, linesOf, startEdge, startRun } from "../Embedded.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { Outside, PUBLIC } from "../network/Outside.ts"
-import { openUpstream } from "../preview/Upstream.ts"
 import { FakeModels, RIGHT_KEY } from "./FakeModels.ts"
 import { install, type Installed } from "./Installation.ts"
 import { programs } from "./Programs.ts"
@@ -28,7 +33,12 @@ afterAll(() => console.log(report.join("\n")))
 
 /** Programs whose command connects, and programs whose own tool does. */
 const byCommand = ["claude-code", "codex", "opencode-acp", "qwen", "copilot-acp"]
-const byTool = ["opencode-acp"]
+const byTool = ["claude-code", "opencode-acp"]
+
+/** Claude Code shows this tool to its model only after a search, and asks its own service about the host first. */
+const settings: Readonly<Record<string, object>> = {
+  "claude-code": { skipWebFetchPreflight: true, env: { ENABLE_TOOL_SEARCH: "false" } }
+}
 
 const places: Array<{ readonly agentId: string; readonly place: Installed }> = []
 for (const program of programs) {
@@ -39,21 +49,30 @@ for (const program of programs) {
 
 const FROM_OUTSIDE = "a page from outside"
 
-const open = Effect.fnUntraced(function* ({ bin, program }: Installed, agentId: string) {
+const open = Effect.fnUntraced(function* ({ bin, program }: Installed, agentId: string, isSecure = false) {
   const folder = yield* temporaryFolder
   const [home, workspace] = [join(folder, "home"), join(folder, "workspace")]
-  for (const each of [home, workspace]) mkdirSync(each)
+  for (const each of [join(home, ".claude"), workspace]) mkdirSync(each, { recursive: true })
+  if (settings[agentId] !== undefined)
+    writeFileSync(join(home, ".claude", "settings.json"), JSON.stringify(settings[agentId]))
   const models = new FakeModels()
   models.workspace = workspace
   yield* Effect.acquireRelease(
     Effect.promise(() => models.start()),
     () => Effect.sync(() => models.stop())
   )
-  const { port } = yield* Effect.promise(() =>
-    openUpstream(
-      (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).end(FROM_OUTSIDE)
-    )
+  const { certificate, signed } = yield* Effect.promise(() => makeRunAuthority([["asked.test"]], Date.now()))
+  const authority = join(folder, "authority.pem")
+  writeFileSync(authority, certificate)
+  const respond = (_: IncomingMessage, response: ServerResponse) =>
+    void response.writeHead(200, { "content-type": "text/plain" }).end(FROM_OUTSIDE)
+  const server = isSecure ? createSecureServer(signed[0] ?? {}, respond) : createServer(respond)
+  yield* Effect.acquireRelease(
+    Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening")),
+    () => Effect.sync(() => server.close())
   )
+  // It listens on a port, not on a path.
+  const { port } = server.address() as AddressInfo
   const outside = new Outside(port, { "asked.test": [PUBLIC] })
   const config = makeEdgeConfig({
     home: join(folder, "edge"),
@@ -61,6 +80,7 @@ const open = Effect.fnUntraced(function* ({ bin, program }: Installed, agentId: 
     runHosts: [new URL(models.url).host],
     environment: {
       ...program.settle({ home, models: models.url, key: RIGHT_KEY }),
+      NODE_EXTRA_CA_CERTS: authority,
       HOME: home,
       PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":")
     },
@@ -77,7 +97,7 @@ const open = Effect.fnUntraced(function* ({ bin, program }: Installed, agentId: 
     decision: Decision,
     mayDecide: () => boolean = () => true
   ) {
-    const run = yield* startRun(services, prompt, { agentId } as never)
+    const run = yield* startRun(services, prompt, { agentId: agentId as AgentId })
     const asked: Array<Approval> = []
     const decide = async (): Promise<true | undefined> => {
       for (const approval of pageOfApprovals(store, { runId: run.id, state: "pending", limit: 10 })) {
@@ -152,8 +172,10 @@ describe.skipIf(!canConfine)("connections of real programs in confined runs", { 
     describe.runIf(byTool.includes(agentId))(`a tool of ${agentId}`, () => {
       it.live("continues when its host is allowed, and fails when it is denied", () =>
         Effect.gen(function* () {
-          const { outside, play } = yield* open(place, agentId)
-          const prompt = promptFor("fetch", "http://asked.test/page")
+          // Claude Code makes HTTPS of HTTP.
+          const isSecure = agentId === "claude-code"
+          const { outside, play } = yield* open(place, agentId, isSecure)
+          const prompt = promptFor("fetch", `${isSecure ? "https" : "http"}://asked.test/page`)
           const denied = yield* play(prompt, "deny")
           assert.include(denied.text, "run.completed")
           assert.strictEqual(denied.asked.length, 1)
@@ -161,8 +183,12 @@ describe.skipIf(!canConfine)("connections of real programs in confined runs", { 
           assert.deepStrictEqual(outside.connected, [])
           const allowed = yield* play(prompt, "allow")
           assert.include(allowed.text, "run.completed")
-          assert.include(allowed.last, FROM_OUTSIDE, "the model receives the page")
-          report.push(`${agentId}, tool: denied, then allowed`)
+          assert.strictEqual(allowed.asked.length, 1)
+          assert.isAbove(outside.connected.length, 0)
+          assert.match(allowed.text, /"run.tool.result".*"status":"completed"/)
+          // Some give the page to another model, and its answer to theirs.
+          const sees = allowed.last.includes(FROM_OUTSIDE) ? "the page" : "a summary of the page"
+          report.push(`${agentId}, tool: denied, then allowed: the model receives ${sees}`)
         })
       )
     })
