@@ -83,6 +83,14 @@ describe.skipIf(!canConfine).each(subjects)("$agentId, confined", ({ agentId, pl
     note("edited a file")
   })
 
+  it.runIf(mode === "ask")("edits a file of a protected folder where that was allowed", async () => {
+    const file = ".vscode/notes.md"
+    stage.write(file, `# Notes\n\n${OLD}\n`)
+    assertCompleted(await play(promptFor("edit", file)))
+    assert.include(stage.file(file), NEW)
+    note("edited a file of a protected folder")
+  })
+
   it("is cancelled in the middle of a tool, and leaves no process behind", async () => {
     const script = promptFor(run, "echo begun > begun.txt && sleep 300")
     const { reader, runId } = await stage.playUntil(script, "begun.txt", mode)

@@ -147,6 +147,20 @@ describe.each(installed)("$program.name $program.version", (place) => {
       note("edit allowed", "asked with the file, changed and told with its patch")
     })
 
+    it.runIf(confinement === "required")(
+      "edits a file of a protected folder where that was allowed",
+      async () => {
+        const file = ".vscode/notes.md"
+        stage.write(file, `# Notes\n\n${OLD}\n`)
+        const played = await stage.play(promptFor("edit", file), allow)
+        assertCompleted(played)
+        assert.deepStrictEqual(writes(played), [[file]])
+        assert.strictEqual(stage.file(file), `# Notes\n\n${NEW}\n`)
+        assert.deepStrictEqual(payloads(played.events, "run.protected.changed"), [])
+        note("edit of a protected folder", "arrived in the workspace")
+      }
+    )
+
     it("is cancelled in the middle of a tool, and leaves no process behind", async () => {
       const script = promptFor("run", "echo begun > begun.txt && sleep 300")
       const { reader, runId } = await stage.playUntil(script, "begun.txt")

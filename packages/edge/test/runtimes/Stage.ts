@@ -7,7 +7,16 @@ import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { assert, onTestFailed } from "@effect/vitest"
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, watch, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  watch,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
@@ -129,6 +138,13 @@ export class Stage {
     const path = join(this.home, folder.replace(/^~\//, ""))
     assert.isTrue(existsSync(path), `${folder} is where the program keeps it`)
     rmSync(path, { recursive: true })
+  }
+
+  /** Writes a file of the workspace. */
+  write(name: string, content: string): void {
+    const path = join(this.edge.workspace, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content)
   }
 
   file(name: string): string {
