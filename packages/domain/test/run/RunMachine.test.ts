@@ -13,13 +13,14 @@ function never(): never {
 
 const expiresAt = "2026-01-01T00:30:00.000Z"
 const create: RunMachineInput = { _tag: "Created", payload: created }
-const ask = (approvalId: typeof a): RunMachineInput => ({
+const ask = (approvalId: typeof a): Extract<RunMachineInput, { _tag: "ApprovalRequested" }> => ({
   _tag: "ApprovalRequested",
   approvalId,
   request: request(),
   expiresAt
 })
-const emitted = (event: Extract<RunMachineInput, { _tag: "EventEmitted" }>["event"]): RunMachineInput => ({
+type EventEmitted = Extract<RunMachineInput, { _tag: "EventEmitted" }>
+const emitted = (event: EventEmitted["event"]): EventEmitted => ({
   _tag: "EventEmitted",
   event
 })

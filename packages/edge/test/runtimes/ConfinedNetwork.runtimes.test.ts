@@ -97,26 +97,27 @@ const open = Effect.fnUntraced(function* ({ bin, program }: Installed, agentId: 
     decision: Decision,
     mayDecide: () => boolean = () => true
   ) {
+    const runPromise = Effect.runPromiseWith(yield* Effect.context())
     const run = yield* startRun(services, prompt, { agentId: agentId as AgentId })
-    const asked: Array<Approval> = []
+    const approvals: Array<Approval> = []
     const decide = async (): Promise<true | undefined> => {
       for (const approval of pageOfApprovals(store, { runId: run.id, state: "pending", limit: 10 })) {
         const { action, title, tool } = approval.request
         const isConnection = action === "network" && tool === undefined
         const isAsked = isConnection && title.includes("asked.test")
-        if (isAsked && !asked.some(({ id }) => id === approval.id)) asked.push(approval)
+        if (isAsked && !approvals.some(({ id }) => id === approval.id)) approvals.push(approval)
         if (isAsked && !mayDecide()) continue
         const answer = isAsked ? decision : isConnection ? "deny" : "allow"
-        await Effect.runPromise(
+        await runPromise(
           supervisor.decide(run.id, approval.id, { decision: answer, scope: "once" }, { by: "local" })
         )
       }
-      const { state } = await Effect.runPromise(supervisor.get(run.id))
+      const { state } = await runPromise(supervisor.get(run.id))
       return state === "completed" || state === "failed" ? true : undefined
     }
     yield* Effect.promise(() => until(decide, "the end of the run", 90_000))
     const text = (yield* linesOf(services, run)).join("\n")
-    return { text, asked, last: models.requests.at(-1) ?? "" }
+    return { text, approvals, last: models.requests.at(-1) ?? "" }
   })
   return { outside, play, workspace }
 })
@@ -134,12 +135,12 @@ describe.skipIf(!canConfine)("connections of real programs in confined runs", { 
           const prompt = promptFor("run", "curl -sS http://asked.test/page")
           const denied = yield* play(prompt, "deny")
           assert.include(denied.text, "run.completed")
-          assert.strictEqual(denied.asked.length, 1)
+          assert.strictEqual(denied.approvals.length, 1)
           assert.include(denied.last, "was not approved", "the model receives the refusal")
           assert.deepStrictEqual(outside.connected, [])
           const allowed = yield* play(prompt, "allow")
           assert.include(allowed.text, "run.completed")
-          assert.strictEqual(allowed.asked.length, 1)
+          assert.strictEqual(allowed.approvals.length, 1)
           assert.include(allowed.last, FROM_OUTSIDE, "the model receives the page")
           assert.strictEqual(outside.connected.length, 1)
           report.push(`${agentId}, command: denied, then allowed`)
@@ -160,9 +161,9 @@ describe.skipIf(!canConfine)("connections of real programs in confined runs", { 
             setImmediate(() => writeFileSync(join(workspace, decided), ""))
             return true
           }
-          const { asked, last, text } = yield* play(promptFor("run", fetchTwice), "allow", later)
+          const { approvals, last, text } = yield* play(promptFor("run", fetchTwice), "allow", later)
           assert.include(text, "run.completed")
-          assert.strictEqual(asked.length, 1)
+          assert.strictEqual(approvals.length, 1)
           assert.include(last, FROM_OUTSIDE)
           report.push(`${agentId}, command: allowed after the first attempt`)
         })
@@ -178,12 +179,12 @@ describe.skipIf(!canConfine)("connections of real programs in confined runs", { 
           const prompt = promptFor("fetch", `${isSecure ? "https" : "http"}://asked.test/page`)
           const denied = yield* play(prompt, "deny")
           assert.include(denied.text, "run.completed")
-          assert.strictEqual(denied.asked.length, 1)
+          assert.strictEqual(denied.approvals.length, 1)
           assert.notInclude(denied.last, FROM_OUTSIDE)
           assert.deepStrictEqual(outside.connected, [])
           const allowed = yield* play(prompt, "allow")
           assert.include(allowed.text, "run.completed")
-          assert.strictEqual(allowed.asked.length, 1)
+          assert.strictEqual(allowed.approvals.length, 1)
           assert.isAbove(outside.connected.length, 0)
           assert.match(allowed.text, /"run.tool.result".*"status":"completed"/)
           // Some give the page to another model, and its answer to theirs.

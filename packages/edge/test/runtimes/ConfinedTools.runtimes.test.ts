@@ -25,7 +25,7 @@ const subjects = installed.flatMap((place) =>
 const report: Array<string> = []
 afterAll(() => console.log(report.join("\n")))
 
-/** Starts a sandbox of its own for each command, which does not start in a confined run. Its model asks to run a command without. */
+/** Starts its own sandbox for each command, which does not start in a confined run. Its model asks to run a command without. */
 const ownSandbox = new Set(["codex-acp"])
 
 const allow = () => "allow" as const
@@ -50,7 +50,7 @@ describe.skipIf(!canConfine).each(subjects)("$agentId, confined", ({ agentId, pl
 
   const note = (what: string) =>
     report.push(`${place.program.name} ${place.program.version}, ${agentId}, confined: ${what}`)
-  const play = (prompt: string, inMode = mode) => stage.play(prompt, allow, inMode)
+  const play = (prompt: string, inMode: RunMode = mode) => stage.play(prompt, allow, inMode)
 
   it("reads a file", async () => {
     const read = ownSandbox.has(agentId) ? promptFor(run, "cat README.md") : promptFor("read", "README.md")

@@ -119,8 +119,8 @@ const probeMode = Effect.fnUntraced(function* (
     "a changed file": isChanged ? SUCCEEDED : "no change",
     "a connection that arrived": arrivals() > arrived ? SUCCEEDED : "none"
   }
-  const judged = probed.judge(results)
-  return attemptsOf(mode, { ...judged, outside: seenFromOutside })
+  const outcomes = probed.judge(results)
+  return attemptsOf(mode, { ...outcomes, outside: seenFromOutside })
 })
 
 const scratchFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(

@@ -58,20 +58,20 @@ export class ProbedCopies {
     this.copies?.settle()
   }
 
-  /** The results, judged by what arrived in the workspace and what is reported. */
+  /** The results, decided by what arrived in the workspace and what is reported. */
   judge(results: EscapeResults): EscapeResults {
     const tried = results[COPIES] ?? {}
     const before = new Set(this.#before)
     const arrived = contentsIn(this.#workspace).filter((line) => !before.has(line))
     const discarded = new Set(this.copies?.discarded().map(({ path }) => path))
-    const judged: Record<string, string> = {}
+    const outcomes: Record<string, string> = {}
     let isReported = true
     for (const [name, file] of Object.entries(COPIED_FILES)) {
       const hasArrived = arrived.some((line) => line.startsWith(`/${file} `))
       const isChanged = tried[name] === SUCCEEDED
-      judged[name] = isChanged && !hasArrived ? IN_COPY : (tried[name] ?? NOT_TRIED)
+      outcomes[name] = isChanged && !hasArrived ? IN_COPY : (tried[name] ?? NOT_TRIED)
       if (isChanged && !hasArrived && !discarded.has(file)) isReported = false
     }
-    return { ...results, [COPIES]: { ...judged, [UNREPORTED]: isReported ? "none" : SUCCEEDED } }
+    return { ...results, [COPIES]: { ...outcomes, [UNREPORTED]: isReported ? "none" : SUCCEEDED } }
   }
 }
