@@ -20,7 +20,8 @@ export const eventExamples: EventExamples = {
     }
   },
   "run.started": {
-    sentence: "The runtime produced its first output.",
+    sentence:
+      "The runtime produced its first output. In a confined run, approvals of connections and lines about refused ones can precede it.",
     payload: { runtimeSessionId: "5f0c1a2e", runtimeVersion: "1.0.0", mode: "ask" }
   },
   "run.completed": {

@@ -53,7 +53,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/e2e/ConfinedCaches.test.ts":
     "bubblewrap or socat is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedProjects.test.ts":
-    "bubblewrap, socat, Python, pytest or Rust is not installed, or bubblewrap does not work here",
+    "bubblewrap, socat, Python, pytest, Go or Rust is not installed, or bubblewrap does not work here",
   "packages/edge/test/e2e/ConfinedRunners.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/Confinement.soak.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedGrant.test.ts": "bubblewrap is not installed, or does not work here",

@@ -51,6 +51,8 @@ describe("deploy", () => {
     assert.match(last, /^USER corral$/m)
     assert.match(last, /^HEALTHCHECK /m)
     assert.match(last, /^ENTRYPOINT \["node"\]$/m)
+    for (const needed of ["bubblewrap", "git", "socat"])
+      assert.match(last, new RegExp(`install .* ${needed} `), "what an Edge needs")
     // A script of one line for the program of every health check.
     for (const [, script = ""] of (image + read("compose.yaml")).matchAll(/"(fetch\(.*)"/g)) {
       const { status } = spawnSync(process.execPath, ["--check", "-"], {

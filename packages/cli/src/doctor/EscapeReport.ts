@@ -9,6 +9,7 @@ const titles: Readonly<Record<string, string>> = {
   readable: "Change a folder that the run may only read",
   workspace: "Change the workspace",
   protected: "Change protected folders of the workspace",
+  copies: "Change protected folders by their copies",
   opened: "Write files of this machine (asked, not done)",
   read: "Read files of this machine",
   processes: "Reach processes",

@@ -113,6 +113,21 @@ describe("RunView", () => {
     )
   })
 
+  it("keeps waiting when the runtime starts while a connection waits for a decision", () => {
+    const request = { action: "network", risk: "low", title: "Connect", editable: false, scopes: ["once"] }
+    const log = logOf([
+      { type: "run.created", payload: { v: 1, workspace: "here", mode: "ask", input: { text: "Hello" } } },
+      {
+        type: "run.approval.requested",
+        payload: { v: 1, approvalId: "a", expiresAt: "2030-01-01T00:00:00.000Z", request }
+      },
+      { type: "run.started", payload: { v: 1 } },
+      { type: "run.approval.resolved", payload: { v: 1, approvalId: "a", state: "denied" } }
+    ])
+    assert.strictEqual(viewOf(log.slice(0, 3)).state, "waiting_approval")
+    assert.strictEqual(viewOf(log).state, "running")
+  })
+
   it("orders blocks by the event that began them, each with its own seq", () => {
     fc.assert(
       fc.property(fc.array(messageEvent, { maxLength: 60 }), (events) => {

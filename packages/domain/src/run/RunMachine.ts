@@ -26,17 +26,22 @@ export interface InputEdit {
   readonly allowedInput: unknown
 }
 
+/** Whether an event or a request is the Edge's own, and not output of the runtime. */
+interface Source {
+  readonly isFromEdge?: boolean | undefined
+}
+
 /** Input of the state machine. */
 export type RunMachineInput =
   | { readonly _tag: "Created"; readonly payload: PayloadOf<"run.created"> }
   | { readonly _tag: "Spawned" }
-  | { readonly _tag: "EventEmitted"; readonly event: AdapterEvent }
-  | {
+  | ({ readonly _tag: "EventEmitted"; readonly event: AdapterEvent } & Source)
+  | ({
       readonly _tag: "ApprovalRequested"
       readonly approvalId: ApprovalId
       readonly request: ApprovalRequest
       readonly expiresAt: string
-    }
+    } & Source)
   | { readonly _tag: "ApprovalWithdrawn"; readonly approvalId: ApprovalId; readonly reason: string }
   | ({
       readonly _tag: "ApprovalDecided"
@@ -124,9 +129,9 @@ class Step {
     if (this.state.rejection !== undefined) this.state = { ...this.state, rejection: undefined }
   }
 
-  /** Output before `run.started` implies the start. */
-  ensureStarted(): void {
-    if (!this.state.started) this.append(draft("run.started", {}))
+  /** Output before `run.started` implies the start. What the Edge adds does not: the runtime has yet to say which conversation it has. */
+  ensureStarted({ isFromEdge = false }: Source): void {
+    if (!this.state.started && !isFromEdge) this.append(draft("run.started", {}))
   }
 
   conclude(outcome: Outcome, cancelledBy?: string): void {
@@ -161,7 +166,8 @@ export const transition = (state: RunState, input: RunMachineInput): Transition 
       return state.status === "created" ? [{ ...state, status: "starting" }, nothing] : [state, nothing]
     case "EventEmitted":
       if (keepsState(state, input.event)) return [state, [{ _tag: "Append", event: input.event }]]
-      if (input.event.type !== "run.started" && !input.event.type.startsWith("runtime.")) step.ensureStarted()
+      if (input.event.type !== "run.started" && !input.event.type.startsWith("runtime."))
+        step.ensureStarted(input)
       if (step.append(input.event) && isContinuation(input.event)) step.proceed()
       return step.done()
     case "ApprovalRequested":
@@ -206,15 +212,16 @@ export const transition = (state: RunState, input: RunMachineInput): Transition 
 
 const requestApproval = (
   step: Step,
-  { approvalId, expiresAt, request }: Extract<RunMachineInput, { _tag: "ApprovalRequested" }>
+  input: Extract<RunMachineInput, { _tag: "ApprovalRequested" }>
 ): Transition => {
+  const { approvalId, expiresAt, request } = input
   // A run that is already ending requests no approvals.
   if (step.state.verdict !== undefined) {
     const answer = { decision: "cancel", scope: "once", reason: "the run is ending" } as const
     step.act({ _tag: "Answer", approvalId, answer })
     return step.done()
   }
-  step.ensureStarted()
+  step.ensureStarted(input)
   if (step.append(draft("run.approval.requested", { approvalId, request, expiresAt }))) step.proceed()
   return step.done()
 }

@@ -83,7 +83,8 @@ export class RunView {
       })
     },
     "run.started": (view, event) => {
-      view.state = "running"
+      // A connection at the start of the runtime can wait for a decision.
+      view.state = view.pending.size > 0 ? "waiting_approval" : "running"
       const { model, projectSettings, runtimeVersion: version } = event.payload
       const { confinementFailure } = view
       view.list.push({

@@ -13,13 +13,14 @@ function never(): never {
 
 const expiresAt = "2026-01-01T00:30:00.000Z"
 const create: RunMachineInput = { _tag: "Created", payload: created }
-const ask = (approvalId: typeof a): RunMachineInput => ({
+const ask = (approvalId: typeof a): Extract<RunMachineInput, { _tag: "ApprovalRequested" }> => ({
   _tag: "ApprovalRequested",
   approvalId,
   request: request(),
   expiresAt
 })
-const emitted = (event: Extract<RunMachineInput, { _tag: "EventEmitted" }>["event"]): RunMachineInput => ({
+type EventEmitted = Extract<RunMachineInput, { _tag: "EventEmitted" }>
+const emitted = (event: EventEmitted["event"]): EventEmitted => ({
   _tag: "EventEmitted",
   event
 })
@@ -85,6 +86,25 @@ describe("transition", () => {
     assert.deepStrictEqual(described(actionsOf(emitted(delta))), ["run.started", "run.message.delta"])
     assert.deepStrictEqual(described(actionsOf(ask(a))), ["run.started", "run.approval.requested"])
     assert.deepStrictEqual(described(actionsOf(emitted(draft("run.started", {})), emitted(delta))), [])
+  })
+
+  it("keeps the runtime's session if a connection of its start was asked about or refused before", () => {
+    const text = "The connection was not approved."
+    const refused = draft("run.message.completed", {
+      messageId: "network:1",
+      role: "system",
+      channel: "text",
+      text
+    })
+    const question: RunMachineInput = { ...ask(a), isFromEdge: true }
+    const line: RunMachineInput = { ...emitted(refused), isFromEdge: true }
+    assert.deepStrictEqual(described(actionsOf(question)), ["run.approval.requested"])
+    assert.deepStrictEqual(described(actionsOf(line)), ["run.message.completed"])
+    const before = [{ _tag: "Spawned" }, question, decide(a, { decision: "deny" }), line] as const
+    assert.strictEqual(after(...before).status, "starting")
+    const started = emitted(draft("run.started", { runtimeSessionId: "s" }))
+    assert.deepInclude(after(...before, started), { status: "running", runtimeSessionId: "s" })
+    assert.strictEqual(after({ _tag: "Spawned" }, question, started).status, "waiting_approval")
   })
 
   it("has not started when the runtime is not there", () => {

@@ -3,9 +3,9 @@
  * the runtime, and then in the workspace by the Edge: exactly the content that the approval showed (ADR 67).
  *
  * Guarantees: nothing that the run wrote reaches the workspace. Only a file that an approval names is written, with the content that follows from
- * its input, once the copy has this content, and only if the file did not change meanwhile. No link is followed.
+ * its input or its patch, once the copy has this content, and only if the file did not change meanwhile. No link is followed.
  *
- * Does not: copy large folders, which stay read-only, or make edits whose content is not known, such as commands, patches and deletions.
+ * Does not: copy large folders, which stay read-only, or make edits whose content is not known, such as those of commands, and deletions.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { ProtectedChange } from "@corral/domain/run/ProtectedChange"
@@ -14,6 +14,7 @@ import { makeFolder } from "@corral/service/MakeFolder"
 import { dirname, join, posix, relative, sep } from "node:path"
 import type { WorkspacePaths } from "../approval/PathTarget.ts"
 import { approvedContent, MAX_CONTENT } from "./ApprovedContent.ts"
+import { patchedContent } from "./ApprovedPatch.ts"
 import { CLOSED_FOLDER, closedFile, copyFolder } from "./FolderCopy.ts"
 import { type FileContent, OpenedFolder } from "./OpenedFolder.ts"
 import { changesBetween, uncovered } from "./ProtectedComparison.ts"
@@ -73,7 +74,7 @@ export class ProtectedCopies {
 
   /** Opens the copy of the file that an allowed write names, if the content after it is known. */
   allow(request: ApprovalRequest, { decision, updatedInput }: ApprovalAnswer): void {
-    const { action, command, files = [], input, readsOnly } = request
+    const { action, command, files = [], input, patch, readsOnly } = request
     const [file] = files
     if (decision !== "allow" || action !== "write" || command !== undefined || readsOnly === true) return
     if (file === undefined || files.length !== 1 || this.#edits.size >= MAX_EDITS) return
@@ -84,8 +85,12 @@ export class ProtectedCopies {
     if (!this.#copied.some((folder) => path.startsWith(`${folder}/`))) return
     const [before, copy] = [this.#readFrom(this.#place.root, path), this.#readFrom(this.#folder, path)]
     if (before === undefined || copy === undefined || textOf(before) !== textOf(copy)) return
-    const after = approvedContent(updatedInput ?? input, textOf(before))
-    if (after === undefined) return
+    const content = textOf(before)
+    // An edited input is not what the patch shows.
+    const shown = updatedInput === undefined ? patch : undefined
+    const after =
+      approvedContent(updatedInput ?? input, content) ?? (shown && patchedContent(shown, path, content))
+    if (after === undefined || after.length > MAX_CONTENT) return
     this.#edits.set(path, { before, after })
     this.#setModes(path, OPEN_FOLDER, (mode) => OPEN_FILE | (mode & 0o111))
   }

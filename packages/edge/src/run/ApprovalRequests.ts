@@ -26,7 +26,8 @@ export const requestApproval = (
   batch.approvalCost += costOf(requested, assessed)
   approvals.add(approvalId, asker, assessed)
   const expiresAt = isoTime(batch.nowMs + approvalMs)
-  batch.apply({ _tag: "ApprovalRequested", approvalId, request: assessed.shown, expiresAt })
+  const isFromEdge = asker._tag === "Connection"
+  batch.apply({ _tag: "ApprovalRequested", approvalId, request: assessed.shown, expiresAt, isFromEdge })
   const verdict = withSizeLimit(policy.judge(assessed, isWhole), refusal)
   if (verdict._tag === "Ask") return
   if (verdict.by === "policy:confined") approvals.allowNoChanges(approvalId)

@@ -68,7 +68,7 @@ export class MailboxBatch extends BatchState {
         for (const input of this.#withReportedDiff(message.review)) this.apply(input)
         return this.apply({ _tag: "Ended" })
       case "Announced":
-        return this.apply({ _tag: "EventEmitted", event: message.event })
+        return this.apply({ _tag: "EventEmitted", event: message.event, isFromEdge: true })
       case "ConnectionRequested":
         return this.#requestConnection(message)
       case "Spent":

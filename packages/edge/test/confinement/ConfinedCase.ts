@@ -29,6 +29,13 @@ const hostile = fileURLToPath(new URL("hostile.mjs", import.meta.url))
 /** Attempts that it imports. */
 const shared = fileURLToPath(new URL("../../src/confinement/probe", import.meta.url))
 
+/** Whether programs of this machine can use io_uring. Without it, the attempts that use it fail for that reason. */
+export const hasRing = spawnSync(
+  "python3",
+  [fileURLToPath(new URL("ring.py", import.meta.url)), JSON.stringify([[false, "read", hostile]])],
+  { env: { PATH }, encoding: "utf8" }
+).stdout?.includes("succeeded")
+
 /** By kind, then by attempt: `succeeded`, or why it failed. */
 export type Results = Readonly<Record<string, Readonly<Record<string, string>>>>
 
@@ -47,6 +54,8 @@ export interface OrdinaryUser {
 export interface CaseContainment {
   /** Path of an existing control group. */
   readonly group?: string | undefined
+  /** Another group of the user, in which the program starts: an ordinary user moves processes between its own groups only. */
+  readonly startGroup?: string | undefined
   readonly marks?: Readonly<Record<string, string>> | undefined
 }
 
@@ -170,12 +179,15 @@ export class ConfinedCase {
   /** Results of the hostile program. */
   async attack(
     mode: RunMode,
-    { group, marks, program = hostile }: CaseContainment & { readonly program?: string } = {}
+    { group, marks, program = hostile, startGroup }: CaseContainment & { readonly program?: string } = {}
   ): Promise<Results> {
     const spec = await this.confined(mode, process.execPath, [program])
-    const { args, file } = group === undefined ? spec : commandInGroup(group, spec.file, spec.args)
+    const inGroup = group === undefined ? spec : commandInGroup(group, spec.file, spec.args)
+    const { args, file } =
+      startGroup === undefined ? inGroup : commandInGroup(startGroup, "setpriv", this.#asUser(inGroup))
     const env = { ...spec.env, ...marks }
-    const child = spawn(file, args, { env, ...this.user, stdio: ["ignore", "pipe", "pipe"] })
+    const user = startGroup === undefined ? this.user : undefined
+    const child = spawn(file, args, { env, ...user, stdio: ["ignore", "pipe", "pipe"] })
     let [stdout, stderr] = ["", ""]
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text))
     child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text))
@@ -191,6 +203,12 @@ export class ConfinedCase {
       this.folder,
       (path) => path === this.temporary || path === this.networkFolder || path === this.copiesFolder
     )
+  }
+
+  /** Arguments of `setpriv`, which changes the user after a process has entered a group. */
+  #asUser({ args, file }: Pick<SubprocessSpec, "args" | "file">): ReadonlyArray<string> {
+    const { gid, uid } = this.user ?? { uid: 0, gid: 0 }
+    return [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--", file, ...args]
   }
 
   /** The Edge of the test and the program of the run may have different users. */
@@ -209,6 +227,7 @@ export class ConfinedCase {
   private get targets() {
     return {
       ...this.network.targets,
+      hasRing,
       workspace: this.workspace,
       hostProcess: process.pid,
       outside: this.outside,

@@ -61,6 +61,8 @@ describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
       }
       assert.include(ofOutcome(found, "held"), "ask: read: ~/.ssh")
       assert.include(ofOutcome(found, "held"), "ask: read: files of the Edge")
+      const inCopies = found.filter(({ reason }) => reason === "discarded with the copy")
+      assert.deepStrictEqual(new Set(inCopies.map(({ mode }) => mode)), new Set(["ask", "auto_edit"]))
       assert.deepStrictEqual(readdirSync(home), [".ssh"])
       assert.deepStrictEqual(scratchFolders(), before)
     })
@@ -69,10 +71,11 @@ describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
   it.effect("reports each attempt that a weaker confinement lets through", () =>
     Effect.gen(function* () {
       const { home, layer } = machine()
-      const weaken = withMounts(({ hidden, socket }) => [
+      const weaken = withMounts(({ hidden, socket, workspace }) => [
         { kind: "write", path: hidden.folder },
         { kind: "write", path: socket },
-        { kind: "read", path: join(home, ".ssh") }
+        { kind: "read", path: join(home, ".ssh") },
+        { kind: "write", path: join(workspace.path, ".zed") }
       ])
       const found = yield* Effect.provide(probeEscapes(weaken), layer)
       const notHeld = ofOutcome(found, "not_held")
@@ -84,10 +87,16 @@ describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
           "hidden: unlink",
           "network: a socket file of the host",
           "read: ~/.ssh",
+          "copies: another content than an approval showed",
+          "copies: a file next to an approved one",
           "outside: a changed file",
           "outside: a connection that arrived"
         ])
           assert.include(notHeld, `${mode}: ${attempt}`)
+      assert.deepStrictEqual(
+        notHeld.filter((line) => /: copies: (settings|a task|a link|a hook|a change)/.test(line)),
+        []
+      )
       assert.deepStrictEqual(
         notHeld.filter((line) => /: (readable|workspace|protected|rights|processes): /.test(line)),
         []
@@ -130,7 +139,7 @@ describe.skipIf(process.platform !== "linux")("the program of the probe", () => 
       const results: EscapeResults = JSON.parse((yield* callProgram(call))?.stdout ?? "")
       const failed = Object.entries(results).flatMap(([kind, each]) =>
         Object.entries(each).flatMap(([name, result]) =>
-          result === "succeeded" || kind === "protected" ? [] : [`${kind}: ${name}`]
+          result === "succeeded" || kind === "protected" || kind === "copies" ? [] : [`${kind}: ${name}`]
         )
       )
       assert.deepStrictEqual(
@@ -138,6 +147,8 @@ describe.skipIf(process.platform !== "linux")("the program of the probe", () => 
         []
       )
       assert.strictEqual(results["protected"]?.["a hook"], "succeeded")
+      // The other folders of the copies have other names by then.
+      assert.strictEqual(results["copies"]?.["a file next to an approved one"], "succeeded")
       assert.strictEqual(results["protected"]?.["rename of the repository"], "succeeded")
       assert.notDeepEqual(contents(), before)
     }).pipe(Effect.scoped)

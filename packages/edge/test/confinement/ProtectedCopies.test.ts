@@ -96,6 +96,22 @@ describe("ProtectedCopies", () => {
     assert.deepStrictEqual(discarded(), [])
   })
 
+  it("bring what a patch shows, and nothing else that a runtime makes of it", () => {
+    const { content, copies, discarded, edit, write } = open()
+    const patch = `--- a/${SETTINGS}\n+++ b/${SETTINGS}\n@@ -1 +1,2 @@\n-old\n+new\n+more\n`
+    const created = "--- /dev/null\n+++ b/.vscode/tasks.json\n@@ -0,0 +1,1 @@\n+{}\n"
+    edit(SETTINGS, "", { patch, input: undefined })
+    edit(".vscode/tasks.json", "", { patch: created, input: undefined })
+    write(SETTINGS, "new\nmore\nevil\n")
+    write(".vscode/tasks.json", "{}\n")
+    copies.settle()
+    assert.deepStrictEqual([SETTINGS, ".vscode/tasks.json"].map(content), ["old\n", "{}\n"])
+    write(SETTINGS, "new\nmore\n")
+    copies.settle()
+    assert.strictEqual(content(SETTINGS), "new\nmore\n")
+    assert.deepStrictEqual(discarded(), [])
+  })
+
   it("keep out a change that no approval names, next to one that is approved, and report it", () => {
     const { content, copies, discarded, edit, workspace, write } = open()
     edit(SETTINGS, "new\n")
@@ -193,6 +209,15 @@ describe("ProtectedCopies", () => {
     const input = { file_path: SETTINGS, content: "new\n" }
     copies.allow(request({ files: [SETTINGS], input, ...more }), { ...allow, ...answer })
     assert.strictEqual(statSync(join(copy, ".vscode")).mode & 0o777, 0o555)
+    write(SETTINGS, "new\n")
+    copies.settle()
+    assert.strictEqual(content(SETTINGS), "old\n")
+  })
+
+  it("ignore the patch of an input that a user edited", () => {
+    const { content, copies, write } = open()
+    const patch = `--- a/${SETTINGS}\n+++ b/${SETTINGS}\n@@ -1 +1 @@\n-old\n+new\n`
+    copies.allow(request({ files: [SETTINGS], patch }), { ...allow, updatedInput: { path: SETTINGS } })
     write(SETTINGS, "new\n")
     copies.settle()
     assert.strictEqual(content(SETTINGS), "old\n")

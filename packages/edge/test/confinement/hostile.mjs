@@ -11,6 +11,7 @@ import { expectTrue as expect, resultsOf } from "../../src/confinement/probe/Att
 import { protectedAttempts, writeAttempts } from "../../src/confinement/probe/FileAttempts.ts"
 import { rightsAttempts } from "../../src/confinement/probe/RightsAttempts.ts"
 import { allowedConnections, networkAttempts } from "./hostileNetwork.mjs"
+import { ringAttempts } from "./hostileRing.mjs"
 
 const { home, hostProcess, outside, secret, sibling, socket, temporary, token, workspace } = JSON.parse(
   process.env["HOSTILE"] ?? "{}"
@@ -46,7 +47,7 @@ export const attempts = {
         "import ctypes,os\nc=ctypes.CDLL(None,use_errno=True)\nh=ctypes.create_string_buffer(bytes([8,0,0,0,1,0,0,0,2,0,0,0,0,0,0,0]))\nr=c.syscall(304,os.open('/etc',0),h,0)\nassert r>=0"
       ),
     "a loader": () => shell(`/lib64/ld-linux-x86-64.so.2 /usr/bin/touch ${join(outside, "loaded")}`),
-    io_uring: () =>
+    "io_uring of Node": () =>
       execFileSync(
         process.execPath,
         ["-e", `require("fs").promises.writeFile(process.argv[1], "x").catch(() => process.exit(1))`, file],
@@ -158,5 +159,6 @@ export const attempts = {
 }
 
 const results = {}
-for (const [kind, each] of Object.entries(attempts)) results[kind] = await resultsOf(each)
+for (const [kind, each] of Object.entries(attempts))
+  results[kind] = await resultsOf({ ...each, ...ringAttempts[kind] })
 console.log(JSON.stringify(results))

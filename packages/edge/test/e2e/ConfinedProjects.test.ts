@@ -19,12 +19,14 @@ const folderIn = (prefix: string | undefined): ReadonlyArray<string> =>
   prefix === undefined ? [] : [join(prefix, "bin")]
 const python = folderIn(printed("python3", "-c", "import sys; print(sys.prefix)"))
 const rust = folderIn(printed("rustc", "--print", "sysroot"))
+const go = folderIn(printed("go", "env", "GOROOT"))
 const packages = dirname(dirname(fileURLToPath(import.meta.resolve("typescript/package.json"))))
 const PATH = [
   dirname(process.execPath),
   join(packages, ".bin"),
   ...python,
   ...rust,
+  ...go,
   "/usr/local/bin",
   "/usr/bin",
   "/bin"
@@ -33,6 +35,7 @@ const has = (folders: ReadonlyArray<string>, program: string): boolean =>
   [...folders, "/usr/local/bin", "/usr/bin"].some((folder) => existsSync(join(folder, program)))
 const hasPython = has(python, "python3")
 const hasPytest = has(python, "pytest")
+const hasGo = has(go, "go")
 const hasRust = has(rust, "cargo") && printed("cc", "--version") !== undefined
 
 describe.skipIf(!canConfine)("a confined agent in auto_edit", { timeout: 120_000 }, () => {
@@ -108,6 +111,26 @@ describe.skipIf(!canConfine)("a confined agent in auto_edit", { timeout: 120_000
       "pytest -q"
     )
     assert.match(output, /1 passed/)
+  })
+
+  it.skipIf(!hasGo)("builds and tests a Go project", async () => {
+    const test =
+      'package add\n\nimport "testing"\n\nfunc TestAdds(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal("it does not add")\n\t}\n}\n'
+    const output = await builds(
+      "go",
+      {
+        "go.mod": "module example.com/add\n\ngo 1.19\n",
+        "add.go": "package add\n\nfunc Add(a, b int) int { return a + b }\n",
+        "add_test.go": test,
+        "cmd/add/main.go":
+          'package main\n\nimport (\n\t"example.com/add"\n\t"fmt"\n)\n\nfunc main() { fmt.Println("sum", add.Add(1, 2)) }\n'
+      },
+      "go build -o add ./cmd/add",
+      "./add",
+      "go test -v ./..."
+    )
+    assert.match(output, /sum 3/)
+    assert.match(output, /--- PASS: TestAdds/)
   })
 
   it.skipIf(!hasRust)("builds and tests a Rust project", async () => {

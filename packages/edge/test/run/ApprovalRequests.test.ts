@@ -1,7 +1,8 @@
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
-import { OpenApprovals } from "../../src/approval/OpenApprovals.ts"
+import { Deferred } from "effect"
+import { type ApprovalAsker, OpenApprovals } from "../../src/approval/OpenApprovals.ts"
 import { requestApproval } from "../../src/run/ApprovalRequests.ts"
 import { Backlog } from "../../src/run/Backlog.ts"
 import { BatchState } from "../../src/run/BatchState.ts"
@@ -25,7 +26,7 @@ const silent: AnyProtocol = {
 }
 
 /** The event of an approval request in a new run, with what is still pending. */
-const requested = (request: ApprovalRequest) => {
+const requested = (request: ApprovalRequest, asker: ApprovalAsker = { _tag: "Runtime", key: "1" }) => {
   const recorder = new RunRecorder(runOf(runIdOf(1)))
   recorder.apply(created)
   const batch = new BatchState(
@@ -46,10 +47,10 @@ const requested = (request: ApprovalRequest) => {
     },
     now
   )
-  requestApproval(batch, { _tag: "Runtime", key: "1" }, request)
+  requestApproval(batch, asker, request)
   const events = (recorder.take()?.events.lines ?? []).map((line) => JSON.parse(line))
   const event = events.find(({ type }) => type === "run.approval.requested")
-  return { ...event, pending: recorder.state.pending }
+  return { ...event, pending: recorder.state.pending, started: recorder.state.started }
 }
 
 describe("requestApproval", () => {
@@ -58,6 +59,13 @@ describe("requestApproval", () => {
     assert.deepStrictEqual(pending, [payload.approvalId])
     assert.strictEqual(createdAt, new Date(now).toISOString())
     assert.strictEqual(payload.expiresAt, new Date(now + HALF_HOUR).toISOString())
+  })
+
+  it("does not start the run for a connection, which the runtime may make before it opens its conversation", () => {
+    const connection: ApprovalAsker = { _tag: "Connection", reply: Deferred.makeUnsafe() }
+    const { pending, started } = requested(shell("npm test"), connection)
+    assert.deepStrictEqual([pending.length, started], [1, false])
+    assert.isTrue(requested(shell("npm test")).started)
   })
 
   it("offers to remember a request only if it is shown whole and without a secret", () => {

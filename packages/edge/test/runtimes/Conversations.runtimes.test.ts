@@ -10,6 +10,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { runDirectly } from "./DirectRun.ts"
+import { withConfinements } from "./Confinements.ts"
 import { RIGHT_KEY } from "./FakeModels.ts"
 import { install } from "./Installation.ts"
 import { otherModels, programs } from "./Programs.ts"
@@ -54,25 +55,30 @@ const modelIn = ({ events }: Played): unknown =>
 /** The name of a model without that of its service. */
 const bareName = (model = ""): string => model.replace(/^.*\//, "")
 
-const resumed = subjects.filter(({ adapter }) => adapter.continuation !== undefined)
+const resumed = withConfinements(subjects.filter(({ adapter }) => adapter.continuation !== undefined))
 
-describe.each(resumed)("a conversation with $agentId", ({ adapter, agentId, place }) => {
+describe.each(resumed)("a conversation with $agentId, confinement $confinement", (subject) => {
+  const { adapter, agentId, confinement, place } = subject
   const { continuation } = adapter
   if (place.missing !== undefined || continuation === undefined) {
     console.log(`${agentId} is skipped: ${place.missing}`)
     it.skip(`is driven: ${place.missing}`)
     return
   }
-  const mode: RunMode = adapter.capabilities.approvals ? "ask" : "full_access"
+  // Programs that never ask run in this mode if the kernel confines them.
+  const silent: RunMode = confinement === "off" ? "full_access" : "auto_edit"
+  const mode: RunMode = adapter.capabilities.approvals ? "ask" : silent
   let stage: Stage
   let first: Played
   beforeAll(async () => {
-    stage = await Stage.open(place, agentId, RIGHT_KEY, { grants: ["full_access"] })
+    stage = await Stage.open(place, agentId, RIGHT_KEY, { confinement, grants: ["full_access"] })
   })
   afterAll(() => stage.close())
 
   const note = (what: string) =>
-    report.push(`${place.program.name} ${place.program.version}, ${agentId}: ${what}`)
+    report.push(
+      `${place.program.name} ${place.program.version}, ${agentId}, confinement ${confinement}: ${what}`
+    )
   const next = (text: string, inMode: RunMode = mode, model?: string) =>
     stage.play(promptFor("say", text), allow, inMode, {
       resume: first.runId,
@@ -114,7 +120,10 @@ describe.each(resumed)("a conversation with $agentId", ({ adapter, agentId, plac
     assert.deepInclude(error.details, { reason: "unknown_session" }, ending(played.end))
     assert.isTrue(cannotContinue(error as Parameters<typeof cannotContinue>[0]))
     assert.deepStrictEqual(
-      played.events.filter(({ type }) => /^run\.(started|message|tool)/.test(type)),
+      // In a confined run, messages of the system name refused connections.
+      played.events.filter(
+        ({ payload, type }) => /^run\.(started|message|tool)/.test(type) && payload["role"] !== "system"
+      ),
       []
     )
     note(`deleted: ${ending(played.end)}`)

@@ -5,8 +5,11 @@
 import type { ProjectSettingsReport } from "@corral/domain/run/ProjectSettings"
 import type { RunMode } from "@corral/domain/run/Run"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { registry } from "@corral/testing/recordings/Fixtures"
+import { confinements, type DrivenConfinement } from "./Confinements.ts"
 import { RIGHT_KEY } from "./FakeModels.ts"
 import { DENIED, HostileRepository, INSTRUCTION } from "./HostileRepository.ts"
 import { install } from "./Installation.ts"
@@ -32,15 +35,36 @@ for (const program of programs) {
 const report: Array<string> = []
 afterAll(() => console.log(report.join("\n")))
 
-const subjects = installed.flatMap((place) => {
-  const { missing, program } = place
-  const { agents, alsoAs = [] } = program
-  return [...agents.map(({ id }) => id), ...alsoAs].map((agentId) => ({ agentId, missing, place }))
+interface Subject {
+  readonly agentId: string
+  readonly confinement: DrivenConfinement
+  readonly place: (typeof installed)[number]
+}
+
+/** Programs that never ask have further modes where the kernel confines them. */
+const confinementsOf = (agentId: string): ReadonlyArray<DrivenConfinement> =>
+  registry.get(agentId)?.capabilities.approvals === false ? confinements : ["off"]
+
+const subjects = installed.flatMap((place): ReadonlyArray<Subject> => {
+  const { agents, alsoAs = [] } = place.program
+  return [...agents.map(({ id }) => id), ...alsoAs].flatMap((agentId) =>
+    confinementsOf(agentId).map((confinement) => ({ agentId, confinement, place }))
+  )
 })
 
 const allow = () => "allow" as const
 
-describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missing, place }) => {
+/** A file that a program of the run can write in every mode: a confined one writes nothing outside of the workspace but the runtime's state. */
+const tracesOf = ({ agentId, confinement }: Subject, folder: string, home: string): string => {
+  const state = registry.get(agentId)?.folders?.state?.[0]?.path
+  if (confinement === "off" || state === undefined) return join(folder, "traces")
+  mkdirSync(join(home, state), { recursive: true })
+  return join(home, state, "traces")
+}
+
+describe.each(subjects)("a hostile repository and $agentId, confinement $confinement :", (subject) => {
+  const { agentId, confinement, place } = subject
+  const { missing } = place
   if (missing !== undefined) {
     console.log(`${agentId} is skipped: ${missing}`)
     it.skip(`is driven: ${missing}`)
@@ -49,17 +73,20 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
 
   const open = async (grants: StageOptions["grants"] & {}) => {
     const repositories: Array<HostileRepository> = []
-    const prepare: StageOptions["prepare"] = (edge) => {
-      const repository = new HostileRepository(edge.workspace, join(edge.folder, "traces"))
+    const prepare: StageOptions["prepare"] = (edge, home) => {
+      const repository = new HostileRepository(edge.workspace, tracesOf(subject, edge.folder, home))
       repository.plant()
       repositories.push(repository)
     }
-    const stage = await Stage.open(place, agentId, RIGHT_KEY, { grants, prepare })
+    const stage = await Stage.open(place, agentId, RIGHT_KEY, { confinement, grants, prepare })
     const [repository] = repositories
     if (repository === undefined) throw new Error("the repository was not planted")
     const { body } = await stage.edge.client.ask("GET", "/v1/agents")
     const { items } = body as { readonly items: ReadonlyArray<{ id: string; modes: ReadonlyArray<RunMode> }> }
-    return { stage, repository, modes: items.find(({ id }) => id === agentId)?.modes ?? [] }
+    const offered = items.find(({ id }) => id === agentId)?.modes ?? []
+    // Such a program asks nothing, so `ask` needs a worktree. `full_access` is never confined.
+    const isDriven = (mode: RunMode) => mode !== "ask" && mode !== "full_access"
+    return { stage, repository, modes: confinement === "off" ? offered : offered.filter(isDriven) }
   }
 
   describe("without the grant", () => {
@@ -81,12 +108,12 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
 
     it.for(modes)("leaves no trace in %s", async (mode, { skip }) => {
       const { repository, stage } = opened
-      if (!opened.modes.includes(mode)) return skip(`${agentId} does not offer it`)
+      if (!opened.modes.includes(mode)) return skip(`${agentId} is not driven in it`)
       if (refused.has(agentId)) {
         const files = await refusedFor(mode)
         assert.isAbove(files?.length ?? 0, 0, "it is refused, and the files are named")
         assert.deepStrictEqual(repository.ran, [])
-        report.push(`${agentId}, ${mode}: refused, no trace`)
+        report.push(`${agentId}, confinement ${confinement}, ${mode}: refused, no trace`)
         return
       }
       for (const prompt of prompts) {
@@ -100,7 +127,7 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
           assert.include(request, INSTRUCTION, "the instruction file reaches the model")
       }
       assert.deepStrictEqual(repository.ran, [])
-      report.push(`${agentId}, ${mode}: no trace`)
+      report.push(`${agentId}, confinement ${confinement}, ${mode}: no trace`)
     })
 
     it.runIf(keepsRules.has(agentId))("keeps the project's deny rules", async () => {
@@ -116,7 +143,7 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
       "leaves no trace in %s without the files that are refused",
       async (mode, { skip }) => {
         const { repository, stage } = opened
-        if (!opened.modes.includes(mode)) return skip(`${agentId} does not offer it`)
+        if (!opened.modes.includes(mode)) return skip(`${agentId} is not driven in it`)
         repository.remove((await refusedFor(mode)) ?? [])
         const ends = []
         for (const prompt of prompts) {
@@ -124,7 +151,9 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
           ends.push(`${end.type} after ${modelRequests.length} requests`)
         }
         assert.deepStrictEqual(repository.ran, [])
-        report.push(`${agentId}, ${mode}, the rest of the repository: ${ends.join(", ")}, no trace`)
+        report.push(
+          `${agentId}, confinement ${confinement}, ${mode}, the rest of the repository: ${ends.join(", ")}, no trace`
+        )
       }
     )
   })
@@ -132,13 +161,16 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
   it.skipIf(trustsByItself.has(agentId))("with the grant, executes what the project says", async () => {
     const { modes: ownModes, repository, stage } = await open(["full_access", "project_settings"])
     try {
-      const mode = ownModes.includes("full_access") ? "full_access" : "ask"
+      const unconfined = ownModes.includes("full_access") ? "full_access" : "ask"
+      const mode = confinement === "off" ? unconfined : "auto_edit"
       await stage.play(promptFor("edit", "README.md"), allow, mode).catch((cause: unknown) => {
         // A trap may break the program that runs it.
-        report.push(`${agentId}, with the grant: ${String(cause).slice(0, 200)}`)
+        report.push(`${agentId}, confinement ${confinement}, with the grant: ${String(cause).slice(0, 200)}`)
       })
       assert.isAbove(repository.ran.length, 0)
-      report.push(`${agentId}, with the grant: ${repository.ran.length} of the repository's programs ran`)
+      report.push(
+        `${agentId}, confinement ${confinement}, with the grant: ${repository.ran.length} of the repository's programs ran`
+      )
     } finally {
       await stage.close()
     }

@@ -56,9 +56,9 @@ describe.skipIf(!canConfine)("a run whose key stays outside", () => {
       writeFileSync(file, certificate)
       const stage = await Stage.open(place, agentId, key, {
         ...(isSecure ? { certificate: signed[0] } : {}),
+        confinement: "required",
         env: (models) => ({
           NODE_EXTRA_CA_CERTS: file,
-          CORRAL_EDGE_CONFINEMENT: "required",
           CORRAL_EDGE_RUN_HOSTS: "",
           CORRAL_EDGE_PROXY_KEYS: JSON.stringify([
             { adapter: agentId, addresses: { [variable]: [new URL(models).origin] } }

@@ -1,5 +1,5 @@
 /**
- * The real programs, driven through the Edge: whether the adapters still mean what the programs say. What a program or a registry does not
+ * The real programs, driven through the Edge, without a confinement and confined: whether the adapters still mean what the programs say. What a program or a registry does not
  * allow here is skipped, and says why.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
@@ -11,6 +11,7 @@ import { join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
+import { withConfinements } from "./Confinements.ts"
 import { RIGHT_KEY, WRONG_KEY } from "./FakeModels.ts"
 import { install } from "./Installation.ts"
 import { programs } from "./Programs.ts"
@@ -53,15 +54,19 @@ describe.each(installed)("$program.name $program.version", (place) => {
     return
   }
 
-  describe.each(program.agents)("$id", ({ asksToRead, id: agentId, keepsOutput }) => {
+  const agents = withConfinements(program.agents)
+  describe.each(agents)("$id, confinement $confinement", (agent) => {
+    const { asksToRead, confinement, id: agentId, keepsOutput } = agent
     let stage: Stage
     beforeAll(async () => {
-      stage = await Stage.open(place, agentId, RIGHT_KEY)
+      stage = await Stage.open(place, agentId, RIGHT_KEY, { confinement })
     })
     afterAll(() => stage.close())
 
     const note = (what: string, happened: string) =>
-      report.push(`${program.name} ${program.version}, ${agentId}, ${what}: ${happened}`)
+      report.push(
+        `${program.name} ${program.version}, ${agentId}, confinement ${confinement}, ${what}: ${happened}`
+      )
 
     it("says a message, in pieces and whole", async () => {
       const text = "Good morning to everybody on the ranch"
@@ -142,6 +147,20 @@ describe.each(installed)("$program.name $program.version", (place) => {
       note("edit allowed", "asked with the file, changed and told with its patch")
     })
 
+    it.runIf(confinement === "required")(
+      "edits a file of a protected folder where that was allowed",
+      async () => {
+        const file = ".vscode/notes.md"
+        stage.write(file, `# Notes\n\n${OLD}\n`)
+        const played = await stage.play(promptFor("edit", file), allow)
+        assertCompleted(played)
+        assert.deepStrictEqual(writes(played), [[file]])
+        assert.strictEqual(stage.file(file), `# Notes\n\n${NEW}\n`)
+        assert.deepStrictEqual(payloads(played.events, "run.protected.changed"), [])
+        note("edit of a protected folder", "arrived in the workspace")
+      }
+    )
+
     it("is cancelled in the middle of a tool, and leaves no process behind", async () => {
       const script = promptFor("run", "echo begun > begun.txt && sleep 300")
       const { reader, runId } = await stage.playUntil(script, "begun.txt")
@@ -163,7 +182,7 @@ describe.each(installed)("$program.name $program.version", (place) => {
     })
 
     it("fails as bad credentials with a wrong key", async () => {
-      const wrong = await Stage.open(place, agentId, WRONG_KEY)
+      const wrong = await Stage.open(place, agentId, WRONG_KEY, { confinement })
       onTestFinished(() => wrong.close())
       const { end } = await wrong.play(promptFor("say", "This is never said"), deny)
       assert.strictEqual(end.type, "run.failed")

@@ -3,7 +3,7 @@
  * already is read from the request alone, so that nothing has to be remembered between requests.
  */
 
-export type Act = "say" | "read" | "run" | "edit"
+export type Act = "say" | "read" | "run" | "edit" | "escape" | "fetch"
 
 /** What a prompt asks the model to do, and with what. */
 export interface Script {
@@ -14,7 +14,8 @@ export interface Script {
 /** What the model wants done, before it is said in the words of a program's own tools. */
 export type Step =
   | { readonly tool: "read"; readonly path: string }
-  | { readonly tool: "run"; readonly command: string }
+  | { readonly tool: "run"; readonly command: string; readonly withoutSandbox?: true }
+  | { readonly tool: "fetch"; readonly url: string }
   | { readonly tool: "edit"; readonly path: string; readonly old: string; readonly new: string }
 
 export interface Turn {
@@ -31,7 +32,7 @@ export const promptFor = (act: Act, subject: string): string => `Please do this:
 
 /** The last script in the text of a request of any shape. */
 export const scriptIn = (request: string): Script | undefined => {
-  const found = [...request.matchAll(/\[\[(say|read|run|edit): ([^\]"\\]*)\]\]/g)].at(-1)
+  const found = [...request.matchAll(/\[\[(say|read|run|edit|escape|fetch): ([^\]"\\]*)\]\]/g)].at(-1)
   const [, act, subject] = found ?? []
   return act === undefined || subject === undefined ? undefined : { act: act as Act, subject }
 }
@@ -48,6 +49,11 @@ const steps = ({ act, subject }: Script): ReadonlyArray<Step> => {
       return [{ tool: "read", path: subject }]
     case "run":
       return [{ tool: "run", command: subject }]
+    case "escape":
+      // As a model asks when a command failed in the program's own sandbox.
+      return [{ tool: "run", command: subject, withoutSandbox: true }]
+    case "fetch":
+      return [{ tool: "fetch", url: subject }]
     case "edit":
       // Programs refuse to edit what was not read.
       return [

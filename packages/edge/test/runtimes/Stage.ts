@@ -7,7 +7,16 @@ import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { assert, onTestFailed } from "@effect/vitest"
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, watch, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  watch,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
@@ -15,6 +24,7 @@ import { type EdgeOptions, EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { within } from "@corral/testing/time/Within"
+import type { DrivenConfinement } from "./Confinements.ts"
 import { FakeModels } from "./FakeModels.ts"
 import type { Installed } from "./Installation.ts"
 import { noNetwork } from "./Programs.ts"
@@ -36,12 +46,21 @@ export interface Played {
 
 export interface StageOptions {
   readonly grants?: EdgeOptions["grants"] & {}
+  /** Setting of the Edge, and what its runs have to say about it. */
+  readonly confinement?: DrivenConfinement
   /** Certificate of the model server, for TLS. */
   readonly certificate?: { readonly cert: string; readonly key: string }
   /** Further variables of the Edge, by the address of the model server. */
   readonly env?: (models: string) => Readonly<Record<string, string>>
-  /** Before the Edge is started. */
-  readonly prepare?: (edge: EdgeProcess) => unknown
+  /** Before the Edge is started. `home`: of the program. */
+  readonly prepare?: (edge: EdgeProcess, home: string) => unknown
+}
+
+interface StageParts {
+  readonly agentId: string
+  readonly confinement: DrivenConfinement | undefined
+  readonly home: string
+  readonly models: FakeModels
 }
 
 /** Which run a prompt continues, and with which model. */
@@ -55,12 +74,19 @@ export class Stage {
   private readonly models: FakeModels
   private readonly agentId: string
   private readonly home: string
+  private readonly confinement: DrivenConfinement | undefined
 
   static async open(
     { bin, program }: Installed,
     agentId: string,
     key: string,
-    { certificate, env: more = () => ({}), grants = [], prepare = () => undefined }: StageOptions = {}
+    {
+      certificate,
+      confinement,
+      env: more = () => ({}),
+      grants = [],
+      prepare = () => undefined
+    }: StageOptions = {}
   ): Promise<Stage> {
     const models = new FakeModels(certificate)
     await models.start()
@@ -71,12 +97,13 @@ export class Stage {
       HOME: home,
       // Some runtimes have the address of their model service in a file. A confined run reaches what the owner lists.
       CORRAL_EDGE_RUN_HOSTS: new URL(models.url).host,
+      ...(confinement === undefined ? {} : { CORRAL_EDGE_CONFINEMENT: confinement }),
       PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
       ...more(models.url)
     }
-    const stage = new Stage(models, home, agentId, { env, grants })
+    const stage = new Stage({ models, home, agentId, confinement }, { env, grants })
     try {
-      await prepare(stage.edge)
+      await prepare(stage.edge, home)
       await stage.edge.start()
     } catch (cause) {
       await stage.close()
@@ -85,10 +112,11 @@ export class Stage {
     return stage
   }
 
-  private constructor(models: FakeModels, home: string, agentId: string, options: EdgeOptions) {
+  private constructor({ agentId, confinement, home, models }: StageParts, options: EdgeOptions) {
     this.models = models
     this.agentId = agentId
     this.home = home
+    this.confinement = confinement
     this.edge = new EdgeProcess(options)
     models.workspace = this.edge.workspace
     writeFileSync(join(this.edge.workspace, "README.md"), README)
@@ -112,6 +140,13 @@ export class Stage {
     rmSync(path, { recursive: true })
   }
 
+  /** Writes a file of the workspace. */
+  write(name: string, content: string): void {
+    const path = join(this.edge.workspace, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content)
+  }
+
   file(name: string): string {
     return readFileSync(join(this.edge.workspace, name), "utf8")
   }
@@ -128,6 +163,7 @@ export class Stage {
     })
     await reader.ended
     assertWhole(reader.events)
+    this.assertConfined(reader.events, mode)
     assert.deepStrictEqual(this.edge.survivorsOf(runId), [], "alive after the run's end")
     // Where nothing may change, not every step is offered a tool.
     if (mode === "ask") assert.deepStrictEqual(this.models.impossible.slice(impossible), [])
@@ -137,10 +173,11 @@ export class Stage {
   /** Plays a prompt until this file is there, and gives the run that is at it. Every question is allowed. */
   async playUntil(
     prompt: string,
-    name: string
+    name: string,
+    mode: RunMode = "ask"
   ): Promise<{ readonly runId: string; readonly reader: EventReader }> {
     const path = join(this.edge.workspace, name)
-    const { reader, runId } = await this.begin(prompt)
+    const { reader, runId } = await this.begin(prompt, mode)
     const watching = new AbortController()
     const there = new Promise<true>((resolve) => {
       const look = () => existsSync(path) && resolve(true)
@@ -160,6 +197,14 @@ export class Stage {
     const reader = await this.edge.client.follow({ runId: id })
     onTestFailed(() => console.log(reader.frames.join("\n")))
     return { runId: id, reader }
+  }
+
+  private assertConfined(events: ReadonlyArray<Envelope>, mode: RunMode): void {
+    if (this.confinement === undefined) return
+    const created = events.find(({ type }) => type === "run.created")?.payload["confinement"]
+    const { kind = "none" } = (created ?? {}) as { readonly kind?: string }
+    const isConfined = this.confinement === "required" && mode !== "full_access"
+    assert.strictEqual(kind, isConfined ? "bubblewrap" : "none")
   }
 
   /** Answers questions until the run has ended. */

@@ -23,14 +23,21 @@ const oneOf = (tools: ReadonlyArray<OfferedTool>, ...names: ReadonlyArray<string
 const parameter = (tool: OfferedTool, ...names: readonly [string, ...Array<string>]): string =>
   names.find((name) => tool.parameters.includes(name)) ?? names[0]
 
-const shell = (tools: ReadonlyArray<OfferedTool>, command: string): Call | undefined => {
+const shell = (
+  tools: ReadonlyArray<OfferedTool>,
+  command: string,
+  withoutSandbox = false
+): Call | undefined => {
   const tool = oneOf(tools, "Bash", "bash", "run_shell_command", "exec_command", "shell_command")
   if (tool === undefined) return undefined
   const described = tool.parameters.includes("description") ? { description: "As the test asks" } : {}
   const foreground = tool.parameters.includes("is_background") ? { is_background: false } : {}
+  const escalated = withoutSandbox
+    ? { sandbox_permissions: "require_escalated", justification: "As the test asks" }
+    : {}
   return {
     name: tool.name,
-    input: { [parameter(tool, "command", "cmd")]: command, ...described, ...foreground }
+    input: { [parameter(tool, "command", "cmd")]: command, ...described, ...foreground, ...escalated }
   }
 }
 
@@ -47,13 +54,18 @@ const edit = (
 ): Call | undefined => {
   const tool = oneOf(tools, "Edit", "edit", "replace")
   if (tool !== undefined) {
+    // Some programs take a list of replacements.
+    if (tool.parameters.includes("edits")) {
+      const edits = [{ oldText: step.old, newText: step.new }]
+      return { name: tool.name, input: { [pathParameter(tool)]: absolute, edits } }
+    }
     const why = tool.parameters.includes("instruction") ? { instruction: "Change the greeting" } : {}
     return {
       name: tool.name,
       input: {
         [pathParameter(tool)]: absolute,
-        [parameter(tool, "old_string", "oldString")]: step.old,
-        [parameter(tool, "new_string", "newString")]: step.new,
+        [parameter(tool, "old_string", "oldString", "old_str")]: step.old,
+        [parameter(tool, "new_string", "newString", "new_str")]: step.new,
         ...why
       }
     }
@@ -65,13 +77,22 @@ const edit = (
     : { name: patch.name, input: { input: patchOf(step) } }
 }
 
+const fetchTool = (tools: ReadonlyArray<OfferedTool>, url: string): Call | undefined => {
+  const tool = oneOf(tools, "WebFetch", "webfetch", "web_fetch", "FetchURL")
+  if (tool === undefined) return undefined
+  const prompt = tool.parameters.includes("prompt") ? { prompt: "What does it say?" } : {}
+  const format = tool.parameters.includes("format") ? { format: "text" } : {}
+  return { name: tool.name, input: { url, ...prompt, ...format } }
+}
+
 /** `undefined` where nothing offered can do it. Relative paths are of `workspace`. */
 export const callFor = (
   step: Step,
   tools: ReadonlyArray<OfferedTool>,
   workspace: string
 ): Call | undefined => {
-  if (step.tool === "run") return shell(tools, step.command)
+  if (step.tool === "run") return shell(tools, step.command, step.withoutSandbox)
+  if (step.tool === "fetch") return fetchTool(tools, step.url)
   const absolute = isAbsolute(step.path) ? step.path : join(workspace, step.path)
   if (step.tool === "edit") return edit(tools, step, absolute)
   const tool = oneOf(tools, "Read", "read", "read_file")

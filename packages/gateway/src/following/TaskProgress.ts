@@ -83,7 +83,12 @@ const causeOf = (error: RunFailure | undefined): Pick<TaskProgress, "code" | "re
 /** Change of the progress by each event type. */
 const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
   "run.created": ignore,
-  "run.started": (progress, { createdAt }) => ({ ...progress, phase: "working", startedAt: createdAt }),
+  "run.started": (progress, { createdAt }) => ({
+    ...progress,
+    // A connection at the start of the runtime can wait for a decision.
+    phase: progress.waiting > 0 ? "waiting" : "working",
+    startedAt: createdAt
+  }),
   "run.message.delta": ignore,
   "run.message.completed": ignore,
   "run.tool.call": (progress) => ({ ...progress, tools: progress.tools + 1 }),

@@ -1,11 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { MessageDelivery, MessageTime } from "@corral/domain/session/Message"
+import type { RunEvent } from "@corral/domain/run/RunEvent"
 import type { TaskState } from "@corral/domain/task/Task"
 import { phaseTitle, runCard } from "../../src/following/RunCard.ts"
 import {
   hasCard,
   hasTaskEnded,
   inputProgress,
+  progressAfter,
   progressBeforeRun,
   startingProgress
 } from "../../src/following/TaskProgress.ts"
@@ -70,6 +72,19 @@ describe("the progress of a message without a run", () => {
     const progress = progressBeforeRun(startingProgress, failed, undefined)
     const [, line] = runCard({ place: "Atlas", progress, url: "https://hub" }).lines
     assert.match(line?.en ?? "", cause)
+  })
+
+  it("keeps waiting when a run that is asked says only then that it has started", () => {
+    const progress = progressAfter({ ...startingProgress, phase: "waiting", waiting: 1 }, {
+      id: "evt_01KAH2T3J0Q4W8XN5M00000002",
+      seq: 2,
+      type: "run.started",
+      runId: "run_01KAH2T3J0Q4W8XN5M7C1B9D6A",
+      agentId: "codex",
+      createdAt: "2026-01-01T00:00:00.000Z",
+      payload: { v: 1 }
+    } as RunEvent)
+    assert.strictEqual(progress.phase, "waiting")
   })
 
   it("keeps the reason of a message that failed", () => {

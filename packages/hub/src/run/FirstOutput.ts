@@ -12,6 +12,8 @@ const silent: ReadonlySet<string> = new Set([
   "run.created",
   "run.started",
   "run.failed",
+  // Its request says whether it counts.
+  "run.approval.resolved",
   "run.diff.ready",
   "run.protected.changed",
   "runtime.unavailable",
@@ -24,13 +26,22 @@ const lineRows = storedRows("run_events", Schema.Struct({ lines: Schema.String }
 
 interface LoggedEvent {
   readonly type?: unknown
-  readonly payload?: { readonly role?: unknown }
+  readonly payload?: {
+    readonly role?: unknown
+    readonly request?: { readonly action?: unknown; readonly tool?: unknown }
+  }
 }
+
+/** A runtime can connect before it opens its conversation: the Edge asks about that, and says what it refused. */
+const isConnection = (request: NonNullable<LoggedEvent["payload"]>["request"]): boolean =>
+  request?.action === "network" && request.tool === undefined
 
 const isSilent = (line: string): boolean => {
   // Events were checked when they were pushed.
   const { payload, type } = JSON.parse(line) as LoggedEvent
-  return silent.has(String(type)) || (type === "run.message.completed" && payload?.role === "user")
+  if (type === "run.message.completed") return payload?.role === "user" || payload?.role === "system"
+  if (type === "run.approval.requested") return isConnection(payload?.request)
+  return silent.has(String(type))
 }
 
 export const failedBeforeOutput = Effect.fnUntraced(function* (

@@ -111,6 +111,7 @@ describe("Messages to agents", { timeout: 120_000 }, () => {
     const resumed = await edge.turn(1)
     assert.isDefined(resumed.create.resume)
     await edge.create(resumed)
+    await edge.refuseConnection(resumed)
     await edge.fail(resumed)
     const again = await edge.turn(2)
     assert.isUndefined(again.create.resume)

@@ -8,9 +8,10 @@ import {
   type EdgeCommand,
   type CommandName
 } from "@corral/domain/link/EdgeCommand"
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
 import type { CreateRun, RunFailure } from "@corral/domain/run/Run"
 import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
+import { mint } from "@corral/service/Identifiers"
 import { linesOf } from "@corral/testing/hub/Mirror"
 import { until } from "@corral/testing/time/Until"
 import { type Dialling, LinkedEdge, offer, taken } from "./LinkedEdge.ts"
@@ -86,6 +87,25 @@ export class TalkingEdge {
   create({ create, runId }: StartedTurn): Promise<void> {
     const { input, mode, workspace } = create
     return this.push(runId, draft("run.created", { workspace, mode, input }))
+  }
+
+  /** A runtime in a confined run connects before it opens its conversation, and the connection is denied. */
+  refuseConnection({ runId }: StartedTurn): Promise<void> {
+    const approvalId = mint<ApprovalId>("apr", Date.now())
+    const request = {
+      action: "network",
+      risk: "medium",
+      title: "Connect to github.com:443",
+      editable: false,
+      scopes: ["once"]
+    } as const
+    const text = "The connection to github.com:443 was not approved."
+    return this.push(
+      runId,
+      draft("run.approval.requested", { approvalId, request, expiresAt: "2030-01-01T00:00:00.000Z" }),
+      draft("run.approval.resolved", { approvalId, state: "denied" }),
+      draft("run.message.completed", { messageId: "network:1", role: "system", channel: "text", text })
+    )
   }
 
   async begin(turn: StartedTurn, runtimeSessionId = "conversation"): Promise<void> {

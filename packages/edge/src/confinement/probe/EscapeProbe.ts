@@ -7,7 +7,7 @@
  * Does not: test `full_access`, which is never confined, or hosts of the internet.
  */
 import type { RunFailure, RunMode } from "@corral/domain/run/Run"
-import { Effect, type Scope } from "effect"
+import { Clock, Effect, type Scope } from "effect"
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { homedir, tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -19,6 +19,7 @@ import { NOT_TRIED, SUCCEEDED } from "./Attempts.ts"
 import { makeScene } from "./EscapeScene.ts"
 import { type EscapeServers, openServers } from "./EscapeServers.ts"
 import type { EscapeResults, EscapeTargets } from "./EscapeTargets.ts"
+import { ProbedCopies } from "./ProbedCopies.ts"
 import { unreadPaths, unwrittenPaths } from "./PrivatePaths.ts"
 
 /** The modes that are confined. */
@@ -85,6 +86,8 @@ const probeMode = Effect.fnUntraced(function* (
     read: unreadPaths(home, edgeHome),
     opened: unwrittenPaths(home, edgeHome)
   }
+  const clock = yield* Clock.Clock
+  const probed = new ProbedCopies(workspace, mode, () => clock.currentTimeMillisUnsafe())
   const command = yield* confinement.confine(
     {
       ids: undefined,
@@ -94,7 +97,8 @@ const probeMode = Effect.fnUntraced(function* (
       folders: { state: [], reads: [scene.program] },
       network: undefined,
       grants: [],
-      user: { ask: () => Effect.succeed("denied"), report: () => undefined }
+      user: { ask: () => Effect.succeed("denied"), report: () => undefined },
+      copies: probed.copies
     },
     {
       file: process.execPath,
@@ -105,15 +109,18 @@ const probeMode = Effect.fnUntraced(function* (
       temporary
     }
   )
+  probed.approve()
   const before = contents()
   const arrived = arrivals()
   const results = yield* outputOf(weaken(command, targets))
+  probed.settle()
   const isChanged = contents().join("\n") !== before.join("\n")
   const seenFromOutside = {
     "a changed file": isChanged ? SUCCEEDED : "no change",
     "a connection that arrived": arrivals() > arrived ? SUCCEEDED : "none"
   }
-  return attemptsOf(mode, { ...results, outside: seenFromOutside })
+  const outcomes = probed.judge(results)
+  return attemptsOf(mode, { ...outcomes, outside: seenFromOutside })
 })
 
 const scratchFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(

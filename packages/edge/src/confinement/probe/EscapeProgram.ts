@@ -8,7 +8,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { resultsOf } from "./Attempts.ts"
 import type { EscapeTargets } from "./EscapeTargets.ts"
-import { protectedAttempts, writeAttempts } from "./FileAttempts.ts"
+import { copyAttempts, protectedAttempts, writeAttempts } from "./FileAttempts.ts"
 import { networkAttempts, reached } from "./NetworkAttempts.ts"
 import { openAttempts, processAttempts, readAttempts, rightsAttempts } from "./RightsAttempts.ts"
 
@@ -33,6 +33,8 @@ const results = {
         )
       }),
   protected: await resultsOf(protectedAttempts(workspace.path, writable.workspace)),
+  // After those that find the permissions closed.
+  copies: await resultsOf(copyAttempts(workspace.path)),
   opened: await resultsOf(openAttempts(opened)),
   read: await resultsOf(readAttempts(read)),
   processes: await resultsOf(processAttempts(host)),

@@ -48,6 +48,7 @@ export const makeScene = (folder: string, mode: RunMode): EscapeScene => {
   ]
   write(join(workspace, "file.txt"), "kept")
   write(join(workspace, ".vscode", "settings.json"), "{}")
+  write(join(workspace, ".zed", "settings.json"), "{}")
   write(join(workspace, ".git", "HEAD"), "ref: refs/heads/main\n")
   write(join(workspace, ".git", "config"), "[core]\n\trepositoryformatversion = 0\n")
   for (const name of ["hooks", "objects", "refs"]) mkdirSync(join(workspace, ".git", name))
@@ -65,7 +66,9 @@ export const makeScene = (folder: string, mode: RunMode): EscapeScene => {
   const watched = [
     outside,
     shown,
-    ...(isWritable ? [".git/config", ".git/hooks", ".vscode"] : [""]).map((name) => join(workspace, name))
+    ...(isWritable ? [".git/config", ".git/hooks", ".vscode", ".zed"] : [""]).map((name) =>
+      join(workspace, name)
+    )
   ]
   return {
     workspace,

@@ -1,6 +1,6 @@
 /** Attempts to change files. All files are the probe's own. */
 import * as fs from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { type Attempts, runShell } from "./Attempts.ts"
 
 export interface WriteTarget {
@@ -100,3 +100,32 @@ export const protectedAttempts = (workspace: string, writable: string): Attempts
       fs.renameSync(join(workspace, ".vscode"), join(workspace, "vscode"))
   }
 }
+
+/** An edit of a protected folder that the probe approves. The program writes another content. */
+export const APPROVED_EDIT = { file: ".zed/settings.json", content: "approved" }
+
+/** By attempt, the file of the workspace that it changes in a copy. */
+export const COPIED_FILES = {
+  "settings of the editor with opened permissions": ".vscode/settings.json",
+  "a task of the editor with opened permissions": ".vscode/tasks.json",
+  "a link to a file of the system": ".vscode/link.json",
+  "a hook with opened permissions": ".git/hooks/post-commit",
+  "another content than an approval showed": APPROVED_EDIT.file,
+  "a file next to an approved one": ".zed/tasks.json"
+} as const
+
+/** Changes of the copies of protected folders, which the program owns. None may reach the workspace. */
+export const copyAttempts = (workspace: string): Attempts =>
+  Object.fromEntries(
+    Object.entries(COPIED_FILES).map(([name, file]) => [
+      name,
+      () => {
+        const path = join(workspace, file)
+        // The program owns its copies, so it may open their permissions.
+        fs.chmodSync(dirname(path), 0o755)
+        if (fs.existsSync(path)) fs.chmodSync(path, 0o644)
+        if (file.endsWith("link.json")) fs.symlinkSync("/etc/passwd", path)
+        else fs.writeFileSync(path, "x")
+      }
+    ])
+  )
