@@ -28,11 +28,12 @@ interface Project {
   readonly include: ReadonlyArray<string>
   readonly exclude?: ReadonlyArray<string>
   readonly isolate?: boolean
+  readonly execArgv?: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>>
 }
 
 /** A project without the files of other kinds, which have their own configurations. */
-export const projectOf = (name: string, { exclude = [], include, ...more }: Project) => ({
+export const projectOf = (name: string, { exclude = [], execArgv = [], include, ...more }: Project) => ({
   test: {
     name,
     include: [...include],
@@ -46,12 +47,20 @@ export const projectOf = (name: string, { exclude = [], include, ...more }: Proj
     pool: "forks" as const,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    execArgv: [...execArgv],
     ...more
   }
 })
 
 /** Files that share workers, and what those have loaded. */
 export const sharedProject = (project: Project) => projectOf("shared", { ...project, isolate: false })
+
+/**
+ * Tests of the Edge start thousands of programs. Each start copies the tables of the worker's memory, and the worker then takes a fault for each
+ * page that it writes: small workers start programs in half the time.
+ */
+export const spawningProject = (project: Project) =>
+  projectOf("edge", { ...project, isolate: false, execArgv: ["--max-semi-space-size=4"] })
 
 /** Confined programs have a `/dev` of their own, where the folder in memory is not. */
 export const confinedProject = (include: ReadonlyArray<string>) =>

@@ -12,6 +12,8 @@ const isRecursive = (options: Argument | undefined): boolean =>
 
 /** Lines of `mkdir` and `mkdirSync` with the option `recursive`, also as members. */
 export const recursiveFoldersIn = (path: string, text: string): ReadonlyArray<number> => {
+  // Few modules create folders, and parsing is nearly all of the work.
+  if (!text.includes("mkdir")) return []
   const found: Array<number> = []
   new Visitor({
     CallExpression: ({ arguments: [, options], callee, start }) => {

@@ -4,14 +4,13 @@
  * the bridge of a run.
  */
 import { Effect, type Scope } from "effect"
-import { existsSync, mkdirSync, mkdtempSync, readlinkSync, rmSync } from "node:fs"
+import { mkdirSync, readlinkSync } from "node:fs"
 import { createServer } from "node:net"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { listening } from "../network/UnixListener.ts"
-import { callProgram } from "../process/ProgramCall.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
+import { runTrial, type TrialShell } from "./ConfinementTrial.ts"
 import { installSentence } from "./InstallCommand.ts"
 import type { MissingMeans } from "./Means.ts"
 import type { Mount } from "./Mount.ts"
@@ -30,15 +29,12 @@ const notInstalled = (name: string, path: string | undefined): MissingMeans => (
   hint: `${installSentence(["bubblewrap", "socat"], path)} Confined runs need bubblewrap 0.8 or later, and reach the network through socat. Then restart the Edge.`
 })
 
-/** Prints a word if the program could do what it may, and nothing else. A failed redirection of `:` would end the shell. */
-const SCRIPT = `
-true > "$1/inside" || exit 3
-true 2>/dev/null > "$2/outside" && exit 4
-[ -w /proc/sys/kernel/hostname ] && exit 5
-[ "$(readlink /proc/self/ns/net)" = "$3" ] && exit 6
-[ "$("$4" -T 5 -u "TCP4:127.0.0.1:$5" -)" = bridged ] || exit 7
-echo confined
-`
+/** The settings of the kernel, the network of this machine, and a socket behind the bridge. */
+const CHECKS = [
+  "[ -w /proc/sys/kernel/hostname ] && exit 6",
+  '[ "$(readlink /proc/self/ns/net)" = "$4" ] && exit 7',
+  '[ "$("$5" -T 5 -u "TCP4:127.0.0.1:$6" -)" = bridged ] || exit 8'
+]
 
 /** What bubblewrap prints if it may not create its namespaces. */
 const REFUSALS = ["uid map", "namespace", "Permission denied", "Operation not permitted"]
@@ -70,40 +66,27 @@ const serveWord = (path: string): Effect.Effect<void, string, Scope.Scope> =>
     path
   )
 
-const attempt = Effect.fnUntraced(function* (
-  program: string,
-  bridge: string,
-  system: ReadonlyArray<Mount>,
-  folder: string
-): Effect.fn.Return<BubblewrapFound, string, Scope.Scope> {
-  const [writable, readable, network] = ["writable", "readable", "network"].map((name) => join(folder, name))
-  if (writable === undefined || readable === undefined || network === undefined)
-    return missingMeans("its test has no folder")
-  for (const each of [writable, readable, network]) mkdirSync(each)
-  yield* serveWord(join(network, "word"))
-  const mounts: ReadonlyArray<Mount> = [
-    ...system,
-    { kind: "write", path: writable },
-    { kind: "read", path: readable },
-    { kind: "read", path: NETWORK_FOLDER, source: network }
-  ]
-  const port = { port: PROXY_PORT, socket: "word" }
-  const test = [SCRIPT, "probe", writable, readable, readlinkSync("/proc/self/ns/net"), bridge]
-  const command = bridgedCommand(bridge, [port], {
-    file: "/bin/sh",
-    args: ["-c", ...test, String(PROXY_PORT)]
-  })
-  const args = bubblewrapArguments({ mounts, cwd: "/", ...command })
-  const result = yield* callProgram({ program, args: ["--die-with-parent", ...args], env: {}, cwd: "/" })
-  if (result === undefined) return missingMeans("it did not end in time")
-  const isConfined =
-    result.stdout === "confined\n" &&
-    existsSync(join(writable, "inside")) &&
-    !existsSync(join(readable, "outside"))
-  return isConfined
-    ? { program, bridge }
-    : missingMeans(result.stderr.trim() || `its test ended with ${result.code}`)
-})
+const trialOf = (program: string, bridge: string, system: ReadonlyArray<Mount>) =>
+  runTrial(
+    Effect.fnUntraced(function* ({ readable, writable }) {
+      const network = join(dirname(writable), "network")
+      mkdirSync(network)
+      yield* serveWord(join(network, "word"))
+      const mounts: ReadonlyArray<Mount> = [
+        ...system,
+        { kind: "write", path: writable },
+        { kind: "read", path: readable },
+        { kind: "read", path: NETWORK_FOLDER, source: network }
+      ]
+      const ports = [{ port: PROXY_PORT, socket: "word" }]
+      const args = (shell: TrialShell) => [
+        "--die-with-parent",
+        ...bubblewrapArguments({ mounts, cwd: "/", ...bridgedCommand(bridge, ports, shell) })
+      ]
+      const parameters = [readlinkSync("/proc/self/ns/net"), bridge, String(PROXY_PORT)]
+      return { program, args, checks: CHECKS, parameters }
+    })
+  )
 
 /** Tries bubblewrap. `path` is the PATH on which it and the bridge are looked up. */
 export const probeBubblewrap = (
@@ -115,13 +98,7 @@ export const probeBubblewrap = (
     if (program === undefined) return Effect.succeed(notInstalled("bubblewrap", path))
     const bridge = findProgram("socat", path)
     if (bridge === undefined) return Effect.succeed(notInstalled("socat", path))
-    return Effect.acquireRelease(
-      Effect.sync(() => mkdtempSync(join(tmpdir(), "corral-probe-"))),
-      (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
-    ).pipe(
-      Effect.flatMap((folder) => attempt(program, bridge, system, folder)),
-      Effect.scoped,
-      Effect.catch((cause) => Effect.succeed(missingMeans(cause))),
-      Effect.catchDefect((cause) => Effect.succeed(missingMeans(String(cause))))
+    return Effect.map(trialOf(program, bridge, system), (cause) =>
+      cause === undefined ? { program, bridge } : missingMeans(cause)
     )
   })

@@ -34,7 +34,7 @@ describe.skipIf(process.platform !== "linux")("probeBubblewrap", () => {
 
   it.effect("refuses a program that only says that it confines", () =>
     Effect.gen(function* () {
-      assert.property(yield* probeBubblewrap(standIn("echo confined"), []), "problem")
+      assert.property(yield* probeBubblewrap(standIn("echo limited"), []), "problem")
     })
   )
 

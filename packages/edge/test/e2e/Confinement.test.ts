@@ -1,5 +1,4 @@
 /** Confined runs of a real Edge: what it reports, what the kernel refuses, and how they end. */
-import type { EdgeReadiness } from "@corral/domain/http/Health"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { type EdgeOptions, EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
@@ -7,6 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { cancelEach, leftOver } from "./CancelRuns.ts"
+import { confinementOf, testReadOnly } from "./ConfinedReadOnly.ts"
 import { shellOutput } from "./ShellOutput.ts"
 
 const CONFINED = { CORRAL_EDGE_CONFINEMENT: "required", CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
@@ -15,12 +15,6 @@ const WITHOUT = { PATH: "/nowhere" }
 
 const open = (env: EdgeOptions["env"], grants: EdgeOptions["grants"] = []) =>
   openEdge({ env: { ...CONFINED, ...env }, grants })
-
-const confinementOf = async ({ client }: EdgeProcess) => {
-  const { body } = await client.ask("GET", "/v1/health")
-  // Judged against the contract by the client.
-  return (body as EdgeReadiness).confinement
-}
 
 describe.skipIf(!canConfine)("confined runs", () => {
   let edge: EdgeProcess
@@ -48,14 +42,7 @@ describe.skipIf(!canConfine)("confined runs", () => {
     assert.deepStrictEqual((await edge.client.run(run.id)).confinement, { kind: "bubblewrap" })
   })
 
-  it("cannot write the workspace in read_only, even if the runtime does not ask", async () => {
-    const { id } = await edge.client.create("/breach broken.txt\n/say done", "read_only")
-    const events = await edge.client.log(id)
-    assert.strictEqual(events.at(-1)?.type, "run.failed")
-    // Without a confinement, the run fails because the file changed.
-    assert.notInclude(JSON.stringify(events.at(-1)), "workspace_changed")
-    assert.isFalse(existsSync(join(edge.workspace, "broken.txt")))
-  })
+  testReadOnly(() => edge)
 
   it("write the workspace in ask, except folders that programs execute", async () => {
     mkdirSync(join(edge.workspace, ".vscode"))

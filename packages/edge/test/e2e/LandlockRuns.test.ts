@@ -1,13 +1,13 @@
 /** Runs of a real Edge on a machine without bubblewrap whose setpriv supports Landlock. */
-import type { EdgeReadiness } from "@corral/domain/http/Health"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { findProgram } from "../../src/process/ChildEnvironment.ts"
 import { landlock } from "../confinement/CanLimitFiles.ts"
+import { confinementOf, testReadOnly } from "./ConfinedReadOnly.ts"
 
 /** A PATH with setpriv only. */
 const programs = mkdtempSync(join(tmpdir(), "corral-setpriv-"))
@@ -16,12 +16,6 @@ if (setpriv !== undefined) symlinkSync(setpriv, join(programs, "setpriv"))
 afterAll(() => rmSync(programs, { recursive: true }))
 
 const settings = (confinement: string) => ({ CORRAL_EDGE_CONFINEMENT: confinement, PATH: programs })
-
-const confinementOf = async ({ client }: EdgeProcess) => {
-  const { body } = await client.ask("GET", "/v1/health")
-  // Judged against the contract by the client.
-  return (body as EdgeReadiness).confinement
-}
 
 describe.skipIf(landlock === undefined)("runs under Landlock", () => {
   let edge: EdgeProcess
@@ -51,13 +45,7 @@ describe.skipIf(landlock === undefined)("runs under Landlock", () => {
     assert.deepStrictEqual(events[0]?.payload["confinement"], { kind: "landlock" })
   })
 
-  it("cannot write the workspace in read_only, even if the runtime does not ask", async () => {
-    const { id } = await edge.client.create("/breach broken.txt\n/say done", "read_only")
-    const events = await edge.client.log(id)
-    assert.strictEqual(events.at(-1)?.type, "run.failed")
-    assert.notInclude(JSON.stringify(events.at(-1)), "workspace_changed")
-    assert.isFalse(existsSync(join(edge.workspace, "broken.txt")))
-  })
+  testReadOnly(() => edge)
 
   it("report a protected name that a run writes", async () => {
     mkdirSync(join(edge.workspace, ".vscode"))

@@ -66,7 +66,7 @@ const deliverDue = Effect.fn("Deliveries.deliverDue")(function* (
   services: InputServices,
   dispatcher: Dispatcher["Service"]
 ) {
-  const { sql } = services
+  const { sql, targets } = services
   while ((yield* settleEndedTasks(sql)) > 0);
   yield* failExpired(sql, services.now())
   yield* sendInputs(services)
@@ -82,8 +82,10 @@ const deliverDue = Effect.fn("Deliveries.deliverDue")(function* (
       )
       if (result === undefined || result._tag === "Idle") continue
       hasProgress = true
-      // A dispatch to an offline target would only return the task, and hold up an edit meanwhile.
-      if (result._tag === "Started" && result.targetId !== undefined) yield* dispatcher.wake(result.targetId)
+      // After the commit: a target that came online meanwhile has looked for tasks before this one was visible. A dispatch to an offline
+      // target would only return the task, and hold up an edit meanwhile.
+      if (result._tag === "Started" && (yield* targets.currentOffer(result.targetId)) !== undefined)
+        yield* dispatcher.wake(result.targetId)
     }
   }
 })

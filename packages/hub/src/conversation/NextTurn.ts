@@ -47,10 +47,10 @@ export interface DueAgent {
   readonly agentId: AgentInstanceId
 }
 
-/** `Idle`: there was nothing to do. `Failed`: the message has failed or is withdrawn. `Started`: it has a task, for that online target; without one, the task waits. */
+/** `Idle`: there was nothing to do. `Failed`: the message has failed or is withdrawn. `Started`: it has a task, which waits where the target was offline. */
 export type TurnResult =
   | { readonly _tag: "Idle" | "Failed" }
-  | { readonly _tag: "Started"; readonly targetId: DeviceId | undefined }
+  | { readonly _tag: "Started"; readonly targetId: DeviceId }
 
 const idle: TurnResult = { _tag: "Idle" }
 
@@ -136,8 +136,7 @@ const start = Effect.fnUntraced(function* (
     outcome: "allowed",
     code: null
   })
-  const isOnline = created.success.state === "pending"
-  const started: TurnResult = { _tag: "Started", targetId: isOnline ? agent.target_id : undefined }
+  const started: TurnResult = { _tag: "Started", targetId: agent.target_id }
   return started
 })
 

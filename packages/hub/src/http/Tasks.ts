@@ -33,6 +33,7 @@ const createHandler = Effect.gen(function* () {
   const authority = yield* HubAuthority
   const dispatcher = yield* Dispatcher
   const idempotency = yield* HubIdempotency
+  const targets = yield* Targets
   const tasks = yield* Tasks
 
   return {
@@ -55,7 +56,9 @@ const createHandler = Effect.gen(function* () {
           Effect.andThen(requireChatMode(principal, payload.mode), tasks.create(proof, id, payload))
         )
       )
-      if (!again && body.state === "pending") yield* dispatcher.wake(body.targetId)
+      // A target that came online meanwhile has looked for tasks before this one was visible.
+      const isOnline = body.state === "pending" || (yield* targets.currentOffer(body.targetId)) !== undefined
+      if (!again && isOnline) yield* dispatcher.wake(body.targetId)
       return yield* markReplayed(
         HttpApiSchema.withHeaders({ body, headers: { location: `/client/tasks/${body.id}` } }),
         again

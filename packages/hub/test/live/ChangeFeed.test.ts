@@ -164,7 +164,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
     await news.close()
   })
 
-  it.each([0, 1_000, 60_000, 3_600_000])(
+  it.concurrent.each([0, 1_000, 60_000, 3_600_000])(
     "tells that a device has gone when its lease is found to have ended %d ms before",
     async (ago) => {
       const other = new Mirror(hub)
