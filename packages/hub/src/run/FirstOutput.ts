@@ -12,6 +12,8 @@ const silent: ReadonlySet<string> = new Set([
   "run.created",
   "run.started",
   "run.failed",
+  "run.paused",
+  "run.resumed",
   "run.diff.ready",
   "run.protected.changed",
   "runtime.unavailable",
