@@ -35,6 +35,7 @@ const requested = (request: ApprovalRequest) => {
       approvals: new OpenApprovals(),
       backlog: new Backlog<RunMessage>(),
       isGone: () => false,
+      process: () => undefined,
       budget: new BudgetMeter(),
       redaction: new OutputRedaction(["correct horse"]),
       reported: { diff: undefined, isOver: false },
