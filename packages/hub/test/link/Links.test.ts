@@ -2,6 +2,7 @@ import { openedPreviewOf } from "../harness/OpenedPreview.ts"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { CommandId } from "@corral/domain/link/EdgeCommand"
 import type { ApprovalId, PreviewId, ProjectId, RunId } from "@corral/domain/identity/Ids"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Run } from "@corral/domain/run/Run"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -267,6 +268,44 @@ describe("links", { timeout: 60_000 }, () => {
       assert.deepInclude(closed.body, { message: "The preview is closed." })
       edge.answers = () => ({ _tag: "Done", value: { ...opened, url: "https://hub.example/" } })
       assert.strictEqual((await open()).status, 500)
+    })
+  })
+
+  describe("pauses", () => {
+    it("are sent to the Edge of the run, which may refuse them with a reason", async () => {
+      const { edge, world } = await linked()
+      const runId = await running(world, edge)
+      const started = taken(edge.commands[0] ?? assert.fail("no start"))
+      assert(started?._tag === "Done")
+      const ask = (change: string) => world.client.ask<HubRun>("POST", `/client/runs/${runId}/${change}`)
+      const before = edge.commands.length
+      const old = await ask("pause")
+      assert.deepStrictEqual([old.status, codeOf(old)], [409, "conflict"], old.text)
+      assert.deepNestedInclude(old, { "body.details": { reason: "edge_outdated" } })
+      assert.lengthOf(edge.commands, before)
+
+      await edge.heartbeat({ ...offer, commands: ["PauseRun", "ResumeRun"] })
+      const run = { ...(started.value as Run), state: "running" as const }
+      edge.answers = () => ({ _tag: "Done", value: { ...run, paused: true } })
+      const paused = await ask("pause")
+      assert.strictEqual(paused.status, 200, paused.text)
+      assert.deepInclude(paused.body, { id: runId, state: "running", paused: true, lastSeq: 2 })
+      assert.deepInclude(edge.commands.at(-1), {
+        name: "PauseRun",
+        payload: { runId, by: world.client.userId }
+      })
+      edge.answers = () => ({ _tag: "Done", value: run })
+      const resumed = await ask("resume")
+      assert.notProperty(resumed.body, "paused")
+      assert.deepInclude(edge.commands.at(-1), { name: "ResumeRun" })
+
+      const details = { reason: "no_control_group" }
+      edge.answers = () => ({ _tag: "Refused", error: { code: "conflict", message: "It can't.", details } })
+      const refused = await ask("pause")
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "conflict"])
+      assert.deepNestedInclude(refused, { "body.message": "It can't.", "body.details": details })
+      const trail = await sql(`SELECT action, outcome FROM audit WHERE resource = '${runId}' ORDER BY seq`)
+      assert.deepInclude(trail, { action: "run.pause", outcome: "allowed" })
     })
   })
 
