@@ -1,5 +1,6 @@
 /** Pause and resume over real HTTP, of real processes in real control groups. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Envelope } from "@corral/domain/run/RunEvent"
 import { groupsHere } from "@corral/testing/edge/ControlGroups"
 import { type Answer, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
@@ -35,6 +36,10 @@ const typesOf = ({ events }: EventReader): ReadonlyArray<string> =>
     .map(({ type }) => type)
     .filter((type) => /^run\.(paused|resumed|cancelled|completed|failed)$/.test(type))
 
+/** Whether the event has a text of `/stream`, which begins with the time when it was sent. */
+const isStreamed = ({ payload, type }: Envelope): boolean =>
+  type === "run.message.delta" && /^\d{6}/.test(String(payload["text"]))
+
 describe.skipIf(groupsHere === undefined)("A paused run", () => {
   const edge = new EdgeInProcess({ env })
   beforeAll(() => edge.start())
@@ -42,9 +47,9 @@ describe.skipIf(groupsHere === undefined)("A paused run", () => {
 
   it("prints nothing until it is resumed, and everything afterwards", async () => {
     const { client } = edge
-    const run = await client.create("/say ready\n/stream 400 200 40")
+    const run = await client.create("/say ready\n/stream 800 200 40")
     const reader = await client.follow({ runId: run.id })
-    await reader.event((event) => event.type === "run.message.delta")
+    await reader.event(isStreamed)
     assertRun(await pause(client, run.id), { paused: true, state: "running" })
     const pausedAt = process.hrtime.bigint()
     // Another run, from its start to its end: the Edge and the machine continue meanwhile.
@@ -57,9 +62,9 @@ describe.skipIf(groupsHere === undefined)("A paused run", () => {
     await reader.ended
     assertWhole(reader.events)
     const sent = reader.events
-      .filter(({ payload, type }) => type === "run.message.delta" && /^\d{6}/.test(String(payload["text"])))
+      .filter(isStreamed)
       .map(({ payload }) => BigInt(String(payload["text"]).trim().split(" ")[0] ?? ""))
-    assert.strictEqual(sent.length, 400)
+    assert.strictEqual(sent.length, 800)
     assert.deepStrictEqual(
       sent.filter((at) => at > pausedAt && at < resumedAt),
       []
@@ -205,6 +210,15 @@ describe.skipIf(groupsHere === undefined)("A paused run", () => {
     assert.deepInclude(reader.events.find(({ type }) => type === "runtime.timeout")?.payload, {
       kind: "silence"
     })
+  })
+
+  it("ends at its absolute limit, which a pause does not move", async () => {
+    const separateEdge = await openEdgeInProcess({ env: { ...env, CORRAL_EDGE_RUN_CAP_MS: "2500" } })
+    const { reader, run } = await pausedRun(separateEdge.client, "/children 2\n/say ready\n/hang")
+    await reader.ended
+    assert.deepStrictEqual(separateEdge.survivorsOf(run.id), [])
+    assert.deepStrictEqual(typesOf(reader), ["run.paused", "run.resumed", "run.failed"])
+    assert.deepInclude(reader.events.find(({ type }) => type === "runtime.timeout")?.payload, { kind: "cap" })
   })
 
   it("ends with its Edge", async () => {
