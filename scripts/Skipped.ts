@@ -7,7 +7,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/e2e/Completions.test.ts": "the shell is not installed",
   "packages/cli/test/e2e/Doctor.test.ts": "the system has no /proc",
   "packages/cli/test/e2e/EdgeChat.test.ts": "`script` is not installed",
-  "packages/cli/test/e2e/FirstRun.test.ts": "no Node before 22, or no `script`, is installed",
+  "packages/cli/test/e2e/FirstRun.test.ts":
+    "no Node before 22, or no `script`, is installed, or this user cannot make control groups",
   "packages/console/test/e2e/ConfinedNetwork.test.ts":
     "no Chromium for this system, or bubblewrap, socat or curl is not installed",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
@@ -15,6 +16,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/FirstRun.soak.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Keys.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Outage.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Pause.test.ts":
+    "no Chromium for this system, or this user cannot make control groups",
   "packages/console/test/e2e/Routes.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Access.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Bidi.test.ts": "no Chromium for this system",
