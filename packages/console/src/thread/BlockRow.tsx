@@ -101,7 +101,7 @@ const views: {
   ),
   pause: ({ block: { by, change, reason }, messages, place }) => (
     <p className="line quiet">
-      <span aria-hidden="true">{change === "paused" ? "❚❚" : "▶"} </span>
+      <span aria-hidden="true">{change === "paused" ? "▮▮" : "●"} </span>
       {messages.pauses[change]}
       {by !== undefined && (
         <>

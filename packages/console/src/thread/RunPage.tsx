@@ -12,6 +12,7 @@ import { useMessages } from "../text/Language.tsx"
 import { DeviceBanner, useDevice } from "./DeviceBanner.tsx"
 import { DeviceName } from "./DeviceName.tsx"
 import { FollowedWork, isEnded } from "./FollowedWork.tsx"
+import { PauseButton } from "./PauseButton.tsx"
 import { PanelButtons } from "./PanelButtons.tsx"
 import { TypedMessage } from "./PersonMessage.tsx"
 import { useRunPlace } from "./RunPlace.ts"
@@ -22,6 +23,7 @@ import { heardStatus, StateAnnouncement, ThreadState, type ThreadStatus } from "
 import { TurnFailure } from "./TurnFailure.tsx"
 import { TurnFooter } from "./TurnFooter.tsx"
 import { type ThreadPanel, useThreadPanel } from "./useThreadPanel.ts"
+import { usePause } from "./usePause.ts"
 import { useStop } from "./useStop.ts"
 import { useTurnSummary } from "./useTurnSummary.ts"
 import { Loading } from "../ui/Loading.tsx"
@@ -41,7 +43,7 @@ const statusOf = (run: HubRun, isWaiting: boolean): ThreadStatus => {
     case "queued":
       return run.state
     default:
-      return "working"
+      return run.paused === true ? "paused" : "working"
   }
 }
 
@@ -57,6 +59,8 @@ const RunThread = ({ approvals, panel, run }: ThreadProps) => {
   const isOver = isEnded(state)
   const mayWork = useCanWork(projectId)
   const stop = useStop()
+  const pause = usePause()
+  const isPaused = run.paused === true
   const place = useRunPlace(run)
   const summary = useTurnSummary(isOver ? run : undefined)
   const status = statusOf(run, approvals.length > 0)
@@ -73,6 +77,13 @@ const RunThread = ({ approvals, panel, run }: ThreadProps) => {
               {messages.toSession}
             </Link>
           )}
+          {mayWork && !isOver && (
+            <PauseButton
+              isPaused={isPaused}
+              isBusy={pause.isPending}
+              onChange={() => pause.mutate({ ids: [id], change: isPaused ? "resume" : "pause" })}
+            />
+          )}
           {mayWork && !isOver && <StopButton isBusy={stop.isPending} onStop={() => stop.mutate([id])} />}
           <PanelButtons tab={panel.tab} onTab={panel.open} />
         </>
@@ -86,7 +97,7 @@ const RunThread = ({ approvals, panel, run }: ThreadProps) => {
       dock={
         isOver ? undefined : (
           <>
-            <RefusalNote error={stop.error} />
+            <RefusalNote error={stop.error ?? pause.error} />
             <ApprovalDock approvals={approvals} />
             {mayWork && <RunMessageForm id={id} />}
           </>
