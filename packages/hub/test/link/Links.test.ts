@@ -2,7 +2,6 @@ import { openedPreviewOf } from "../harness/OpenedPreview.ts"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { CommandId } from "@corral/domain/link/EdgeCommand"
 import type { ApprovalId, PreviewId, ProjectId, RunId } from "@corral/domain/identity/Ids"
-import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Run } from "@corral/domain/run/Run"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -277,11 +276,12 @@ describe("links", { timeout: 60_000 }, () => {
       const runId = await running(world, edge)
       const started = taken(edge.commands[0] ?? assert.fail("no start"))
       assert(started?._tag === "Done")
-      const ask = (change: string) => world.client.ask<HubRun>("POST", `/client/runs/${runId}/${change}`)
+      const ask = (change: string) =>
+        world.client.ask<Record<string, unknown>>("POST", `/client/runs/${runId}/${change}`)
       const before = edge.commands.length
       const old = await ask("pause")
       assert.deepStrictEqual([old.status, codeOf(old)], [409, "conflict"], old.text)
-      assert.deepNestedInclude(old, { "body.details": { reason: "edge_outdated" } })
+      assert.deepInclude(old.body, { details: { reason: "edge_outdated" } })
       assert.lengthOf(edge.commands, before)
 
       await edge.heartbeat({ ...offer, commands: ["PauseRun", "ResumeRun"] })
@@ -290,10 +290,8 @@ describe("links", { timeout: 60_000 }, () => {
       const paused = await ask("pause")
       assert.strictEqual(paused.status, 200, paused.text)
       assert.deepInclude(paused.body, { id: runId, state: "running", paused: true, lastSeq: 2 })
-      assert.deepInclude(edge.commands.at(-1), {
-        name: "PauseRun",
-        payload: { runId, by: world.client.userId }
-      })
+      assert.strictEqual(edge.commands.at(-1)?.name, "PauseRun")
+      assert.deepStrictEqual(edge.commands.at(-1)?.payload, { runId, by: world.client.userId })
       edge.answers = () => ({ _tag: "Done", value: run })
       const resumed = await ask("resume")
       assert.notProperty(resumed.body, "paused")
@@ -303,7 +301,7 @@ describe("links", { timeout: 60_000 }, () => {
       edge.answers = () => ({ _tag: "Refused", error: { code: "conflict", message: "It can't.", details } })
       const refused = await ask("pause")
       assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "conflict"])
-      assert.deepNestedInclude(refused, { "body.message": "It can't.", "body.details": details })
+      assert.deepInclude(refused.body, { message: "It can't.", details })
       const trail = await sql(`SELECT action, outcome FROM audit WHERE resource = '${runId}' ORDER BY seq`)
       assert.deepInclude(trail, { action: "run.pause", outcome: "allowed" })
     })
