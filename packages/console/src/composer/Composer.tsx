@@ -23,16 +23,19 @@ import { useSessionDraft } from "./useSessionDraft.ts"
 import { composerMessages } from "./messages.ts"
 import "./composer.css"
 
+interface ComposerControl {
+  readonly isPaused: boolean
+  /** Pauses the turn, or resumes it. */
+  readonly onPause: () => void
+  readonly onStop: () => void
+}
+
 interface Props {
   readonly session: Session
   /** Whether a turn of the default agent is in progress. */
   readonly isWorking: boolean
-  /** Whether that turn is paused. */
-  readonly isPaused?: boolean
-  /** Stops the turn. */
-  readonly onStop?: () => void
-  /** Pauses the turn, or resumes it. */
-  readonly onPause?: () => void
+  /** Stops, pauses and resumes the turn. */
+  readonly control: ComposerControl
 }
 
 /** What happens to a message. */
@@ -52,7 +55,7 @@ const useKeysHint = ({ takesInput }: Recipient, isWorking: boolean): string => {
   return `${takesInput ? messages.enterQueuesOrNow : messages.enterQueues} · ${messages.escapeStops}`
 }
 
-const OpenComposer = ({ isPaused = false, isWorking, onPause, onStop, session }: Props) => {
+const OpenComposer = ({ control: { isPaused, onPause, onStop }, isWorking, session }: Props) => {
   const messages = useMessages(composerMessages)
   const draft = useSessionDraft(session.id)
   useStoredDraft(draft)
@@ -98,17 +101,17 @@ const OpenComposer = ({ isPaused = false, isWorking, onPause, onStop, session }:
           <AttachButton draft={draft} />
           <SessionChips session={session} recipient={recipient} />
         </div>
-        {isWorking && onPause !== undefined && (
-          <button type="button" className="button composer-button composer-stop" onClick={onPause}>
-            <Icon name={isPaused ? "resume" : "pause"} />
-            <span className="composer-button-text">{isPaused ? messages.resume : messages.pause}</span>
-          </button>
-        )}
-        {isWorking && onStop !== undefined && (
-          <button type="button" className="button composer-button composer-stop" onClick={onStop}>
-            <Icon name="stop" />
-            <span className="composer-button-text">{messages.stop}</span>
-          </button>
+        {isWorking && (
+          <>
+            <button type="button" className="button composer-button composer-stop" onClick={onPause}>
+              <Icon name={isPaused ? "resume" : "pause"} />
+              <span className="composer-button-text">{isPaused ? messages.resume : messages.pause}</span>
+            </button>
+            <button type="button" className="button composer-button composer-stop" onClick={onStop}>
+              <Icon name="stop" />
+              <span className="composer-button-text">{messages.stop}</span>
+            </button>
+          </>
         )}
         <SendButton draft={draft} isBusy={send.isPending} label={isBusy ? messages.queue : messages.send} />
       </div>

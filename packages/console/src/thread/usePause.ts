@@ -3,7 +3,7 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
 
-export interface PauseRequest {
+interface PauseChange {
   readonly ids: ReadonlyArray<HubRun["id"]>
   readonly change: "pause" | "resume"
 }
@@ -11,7 +11,7 @@ export interface PauseRequest {
 export const usePause = () => {
   const client = useQueryClient()
   return useMutation({
-    mutationFn: ({ change, ids }: PauseRequest) =>
+    mutationFn: ({ change, ids }: PauseChange) =>
       Promise.all(ids.map((id) => hubApi.runs[change]({ params: { id } }))),
     onSettled: () => client.invalidateQueries({ queryKey: ["runs"] })
   })

@@ -110,10 +110,10 @@ describe.skipIf(groupsHere === undefined)("A paused run", () => {
     assert.deepInclude(await client.run(run.id), { paused: true, state: "running", pendingApprovals: [] })
     await resume(client, run.id)
     await reader.ended
-    const said = reader.events
+    const texts = reader.events
       .filter(({ type }) => type === "run.message.completed")
       .map((event) => event.payload["text"])
-    assert.includeMembers(said, ["allowed", "later"])
+    assert.includeMembers(texts, ["allowed", "later"])
     assert.deepStrictEqual(typesOf(reader), ["run.paused", "run.resumed", "run.completed"])
   })
 

@@ -74,18 +74,18 @@ describe.skipIf(groupsHere === undefined)("Freezer", () => {
       assert.isTrue(yield* freezer.freeze())
       const { args, file } = commandInGroup(group, "/bin/sh", ["-c", "echo in"])
       const late = spawn(file, args, { env: {}, stdio: ["ignore", "pipe", "ignore"] })
-      const said = yield* Effect.forkChild(
+      const printed = yield* Effect.forkChild(
         Effect.callback<string>((resume) => {
           late.stdout.once("data", (chunk: Buffer) => resume(Effect.succeed(chunk.toString().trim())))
         })
       )
       const first = yield* Effect.raceFirst(
-        Fiber.join(said),
+        Fiber.join(printed),
         Effect.as(Effect.sleep("100 millis"), "nothing")
       )
       assert.strictEqual(first, "nothing")
       freezer.thaw()
-      assert.strictEqual(yield* Effect.timeout(Fiber.join(said), "10 seconds"), "in")
+      assert.strictEqual(yield* Effect.timeout(Fiber.join(printed), "10 seconds"), "in")
     })
   )
 

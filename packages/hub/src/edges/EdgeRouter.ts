@@ -111,16 +111,6 @@ export class EdgeRouter extends Context.Service<
     Effect.gen(function* () {
       const targets = yield* Targets
       const route = new CommandRoute(yield* Commands, targets)
-      /** An Edge that does not support a command takes it for a protocol error and ends the link. */
-      const requireCommand = Effect.fnUntraced(function* (
-        targetId: DeviceId,
-        name: CommandName,
-        refusal: Conflict
-      ) {
-        const offer = yield* targets.currentOffer(targetId)
-        if (offer === undefined) return yield* route.failOffline(targetId, false)
-        if (!offer.commands.includes(name)) return yield* refusal
-      })
 
       return EdgeRouter.of({
         checkOffer: Effect.fn("EdgeRouter.checkOffer")(function* (targetId, create) {
@@ -150,14 +140,7 @@ export class EdgeRouter extends Context.Service<
             ({ id }) => id === command.runId
           ),
 
-        changePause: Effect.fn("EdgeRouter.changePause")(function* (targetId, name, command) {
-          yield* requireCommand(targetId, name, pauseRefusal("edge_outdated"))
-          return yield* route.send(
-            writeRequest(targetId, name, command),
-            toPauseRefusal,
-            ({ id }) => id === command.runId
-          )
-        }),
+        changePause: changePause(route),
 
         sendInput: (targetId, command, key) => {
           const request = {
@@ -186,7 +169,7 @@ export class EdgeRouter extends Context.Service<
           ),
 
         openPreview: Effect.fn("EdgeRouter.openPreview")(function* (targetId, command) {
-          yield* requireCommand(targetId, "OpenPreview", new Conflict({ message: PREVIEW_UNSUPPORTED }))
+          yield* route.requireCommand(targetId, "OpenPreview", new Conflict({ message: PREVIEW_UNSUPPORTED }))
           return yield* route.send(
             readRequest(targetId, "OpenPreview", command),
             toPreviewRefusal,
@@ -202,6 +185,13 @@ export class EdgeRouter extends Context.Service<
     })
   )
 }
+
+const changePause = (route: CommandRoute): EdgeRouter["Service"]["changePause"] =>
+  Effect.fn("EdgeRouter.changePause")(function* (targetId, name, command) {
+    yield* route.requireCommand(targetId, name, pauseRefusal("edge_outdated"))
+    const request = writeRequest(targetId, name, command)
+    return yield* route.send(request, toPauseRefusal, ({ id }) => id === command.runId)
+  })
 
 const READ_TIMEOUT_MS = 10_000
 const WRITE_TIMEOUT_MS = 30_000
