@@ -42,6 +42,15 @@ export const eventExamples: EventExamples = {
     sentence: "A user or client cancelled the run. The last event of its log.",
     payload: { reason: "cancelled by the user", by: "local" }
   },
+  "run.paused": {
+    sentence:
+      "A user paused the run: all its processes are frozen. Output that they printed before may follow. The state of the run stays the same.",
+    payload: { by: "local" }
+  },
+  "run.resumed": {
+    sentence: "The processes continue. Without `by` the run was resumed because it ends.",
+    payload: { by: "local" }
+  },
   "run.message.delta": {
     sentence:
       "A part of a text while it is streamed. The parts of one `messageId` and `channel` join to the full text.",

@@ -7,7 +7,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/e2e/Completions.test.ts": "the shell is not installed",
   "packages/cli/test/e2e/Doctor.test.ts": "the system has no /proc",
   "packages/cli/test/e2e/EdgeChat.test.ts": "`script` is not installed",
-  "packages/cli/test/e2e/FirstRun.test.ts": "no Node before 22, or no `script`, is installed",
+  "packages/cli/test/e2e/FirstRun.test.ts":
+    "no Node before 22, or no `script`, is installed, or this user cannot make control groups",
   "packages/console/test/e2e/ConfinedNetwork.test.ts":
     "no Chromium for this system, or bubblewrap, socat or curl is not installed",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
@@ -15,6 +16,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/FirstRun.soak.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Keys.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Outage.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Pause.test.ts":
+    "no Chromium for this system, or this user cannot make control groups",
   "packages/console/test/e2e/Routes.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Access.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Bidi.test.ts": "no Chromium for this system",
@@ -68,6 +71,9 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/process/AbandonedGroups.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Containment.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/ControlGroup.test.ts": "this user cannot make control groups",
+  "packages/edge/test/contract/HubLink.test.ts": "this user cannot make control groups",
+  "packages/edge/test/contract/Pause.test.ts": "this user cannot make control groups",
+  "packages/edge/test/process/Freezer.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/GroupRecord.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Subprocess.test.ts": "this user cannot make control groups",
   "packages/edge/test/runtimes/Attachments.runtimes.test.ts": "the program is not in the registry",

@@ -9,6 +9,7 @@ import { auditCommand } from "./commands/audit.ts"
 import { cancelCommand } from "./commands/cancel.ts"
 import { chatCommand } from "./commands/chat.ts"
 import { makeCompletionsCommand } from "./commands/completions.ts"
+import { pauseCommand, unpauseCommand } from "./commands/pause.ts"
 import { denyCommand } from "./commands/deny.ts"
 import { deviceCommand } from "./commands/device.ts"
 import { devicesCommand } from "./commands/devices.ts"
@@ -42,6 +43,8 @@ export const corral = Command.make("corral").pipe(
     approvalsCommand,
     approveCommand,
     denyCommand,
+    pauseCommand,
+    unpauseCommand,
     cancelCommand,
     diffCommand,
     artifactsCommand,

@@ -21,6 +21,8 @@ export const edgePaths = {
     create: ["POST", "/v1/runs"],
     get: ["GET", "/v1/runs/:id"],
     cancel: ["POST", "/v1/runs/:id/cancel"],
+    pause: ["POST", "/v1/runs/:id/pause"],
+    resume: ["POST", "/v1/runs/:id/resume"],
     input: ["POST", "/v1/runs/:id/input"],
     result: ["GET", "/v1/runs/:id/result"],
     events: ["GET", "/v1/runs/:id/events"]

@@ -96,6 +96,8 @@ export const hubPaths = {
     get: ["GET", "/client/runs/:id"],
     events: ["GET", "/client/runs/:id/events"],
     cancel: ["POST", "/client/runs/:id/cancel"],
+    pause: ["POST", "/client/runs/:id/pause"],
+    resume: ["POST", "/client/runs/:id/resume"],
     input: ["POST", "/client/runs/:id/input"],
     approvals: ["GET", "/client/runs/:id/approvals"],
     diff: ["GET", "/client/runs/:id/diff"],

@@ -95,8 +95,8 @@ describe("the founding contract", () => {
         .split(",")
         .map((name) => name.trim())
     )
-    // Decided since, with ADR 0032 and ADR 0062.
-    const added = ["runtime.retrying", "run.protected.changed"]
+    // Decided since, with ADR 0032, ADR 0062 and ADR 0071.
+    const added = ["runtime.retrying", "run.protected.changed", "run.paused", "run.resumed"]
     assert.deepStrictEqual(sorted(eventTypes), sorted([...names, ...added]))
   })
 

@@ -67,6 +67,8 @@ const added = new Set([
   "GET /health/live",
   "GET /v1/grants",
   "DELETE /v1/grants/{id}",
+  "POST /v1/runs/{id}/pause",
+  "POST /v1/runs/{id}/resume",
   "POST /v1/link/rotate",
   "POST /integrations/slack/events",
   "POST /integrations/slack/card-actions"

@@ -7,6 +7,7 @@ import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
 import { refusalHint } from "@corral/domain/run/ConfinementText"
 import type { ApprovalBlock, EndBlock, FileBlock, RunBlock, ToolBlock } from "@corral/domain/run/RunBlock"
 import { approvalLines, VALUE_INDENT } from "../run/ApprovalBlock.ts"
+import { pauseLine } from "../run/PauseLine.ts"
 import { protectedLine } from "../run/ProtectedLine.ts"
 import { resolutionLine } from "../run/ResolutionLine.ts"
 import { retryLine } from "../run/RetryLine.ts"
@@ -156,6 +157,8 @@ export const blockRows = (block: RunBlock, context: RowContext): Rows => {
       return warningRow(protectedLine(block.changes), columns)
     case "retry":
       return warningRow(retryLine(block.retry), columns)
+    case "pause":
+      return wrapSpans(pauseLine(block, context.nameOf), columns)
     case "start": {
       const { confinementFailure, projectSettings } = block
       const failure =

@@ -21,6 +21,8 @@ export type ChatWork =
   | { readonly kind: "send"; readonly message: OutgoingMessage }
   | { readonly kind: "decide"; readonly id: ApprovalId; readonly decision: DecisionRequest }
   | { readonly kind: "stop"; readonly runs: ReadonlyArray<RunId> }
+  | { readonly kind: "pause"; readonly runs: ReadonlyArray<RunId> }
+  | { readonly kind: "resume"; readonly runs: ReadonlyArray<RunId> }
   | { readonly kind: "retry"; readonly id: string }
   | { readonly kind: "withdraw"; readonly id: string }
   | { readonly kind: "diff"; readonly run: RunId }
@@ -75,7 +77,9 @@ export class Chat {
         : this.view.decision !== undefined
           ? "needs your decision"
           : this.view.isWorking
-            ? "working"
+            ? this.view.isPaused
+              ? "paused"
+              : "working"
             : "ready"
     const model = this.model === undefined ? "" : ` · ${this.model}`
     return `${state} · ${this.thread.place()} · ${this.mode ?? this.thread.mode()}${model}`
@@ -182,7 +186,10 @@ export class Chat {
         this.view.notice(this.attached.remove(argument))
         return []
       case "stop":
-        return this.stop()
+      case "pause":
+        return this.change(name)
+      case "unpause":
+        return this.change("resume")
       case "diff":
         return this.diff()
       case "retry":
@@ -211,9 +218,9 @@ export class Chat {
     return []
   }
 
-  private stop(): ReadonlyArray<ChatWork> {
+  private change(kind: "stop" | "pause" | "resume"): ReadonlyArray<ChatWork> {
     const { activeRuns } = this.view
-    if (activeRuns.length > 0) return [{ kind: "stop", runs: activeRuns }]
+    if (activeRuns.length > 0) return [{ kind, runs: activeRuns }]
     this.view.notice("The agent is not working.")
     return []
   }

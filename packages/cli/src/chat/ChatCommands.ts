@@ -10,6 +10,8 @@ export const chatCommands = {
   attach: "/attach FILE: add a file to the message: an image, a PDF document or text",
   detach: "/detach [NAME]: remove this file, or all files, from the message",
   stop: "/stop: stop the agent",
+  pause: "/pause: freeze the agent's programs until /unpause",
+  unpause: "/unpause: let them continue",
   diff: "/diff: changes of the last turn",
   retry: "/retry: send messages again that were not sent or not delivered",
   withdraw: "/withdraw: take back the last queued message",

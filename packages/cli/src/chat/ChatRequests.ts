@@ -70,6 +70,10 @@ export class ChatRequests {
             )
           )
         )
+      case "pause":
+      case "resume":
+        // The run's events say what happened.
+        return this.call(Effect.forEach(work.runs, (run) => thread.server[work.kind](run)))
       case "retry":
         return this.call(thread.retry(work.id))
       case "withdraw":

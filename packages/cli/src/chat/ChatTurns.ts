@@ -60,6 +60,11 @@ export class ChatTurns {
     )
   }
 
+  /** Whether all work in progress is paused. */
+  get isPaused(): boolean {
+    return this.turns.size > 0 && [...this.turns.values()].every(({ rows }) => rows.view.isPaused)
+  }
+
   begin(runId: RunId, agent: string): void {
     this.followed.add(runId)
     this.turns.set(runId, { agent, rows: new TurnRows(this.columns, this.nameOf, this.reasons) })

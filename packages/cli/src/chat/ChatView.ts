@@ -63,6 +63,11 @@ export class ChatView {
     return this.turns.isWorking
   }
 
+  /** Whether all work in progress is paused. */
+  get isPaused(): boolean {
+    return this.turns.isPaused
+  }
+
   /** Ids of the user's messages that were not delivered, once. */
   takeFailed(): ReadonlyArray<string> {
     const ids = [...this.failed]

@@ -82,6 +82,8 @@ export const edgeRunServer = Effect.fn("EdgePlace.edgePlace")(function* (choice:
       }
     }),
     cancel: (id) => calls.runs.cancel({ params: { id } }),
+    pause: (id) => calls.runs.pause({ params: { id } }),
+    resume: (id) => calls.runs.resume({ params: { id } }),
     decide: Effect.fnUntraced(function* (id, decision) {
       const { runId } = yield* calls.permissions.get({ params: { id } })
       const headers = { "idempotency-key": randomUUID() }

@@ -3,6 +3,7 @@
  */
 import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
 import { envelopeOf } from "@corral/domain/run/EventSequence"
+import type { RunEvent } from "@corral/domain/run/RunEvent"
 import { isTerminalType, type TerminalType } from "@corral/domain/run/RunEnd"
 import { Deferred, Effect, Exit, Stream } from "effect"
 import { openApprovalPrompt, type TerminalAnswer } from "./ApprovalPrompt.ts"
@@ -84,8 +85,8 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
     // A prompt disappears before its answer is shown, and appears after the action that it is about.
     if (knownEvent?.type === "run.approval.resolved") {
       yield* prompt?.settled(knownEvent.payload.approvalId) ?? Effect.void
-      if (!json && knownEvent.payload.by !== undefined) nameOf = yield* naming
     }
+    if (!json && namesUser(knownEvent)) nameOf = yield* naming
     show(event)
     if (knownEvent?.type !== "run.approval.requested") return
     const { approvalId, request } = knownEvent.payload
@@ -108,6 +109,13 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
   const exitCode = end === undefined ? yield* exitCodeOfEndedRun(place, runId) : exitCodeForEnd(end)
   if (exitCode !== exitCodes.completed) return yield* exitWith(exitCode)
 }, Effect.scoped)
+
+/** Whether the line of the event has the name of a user. */
+const namesUser = (event: RunEvent | undefined): boolean =>
+  (event?.type === "run.approval.resolved" ||
+    event?.type === "run.paused" ||
+    event?.type === "run.resumed") &&
+  event.payload.by !== undefined
 
 const exitCodeOfEndedRun = Effect.fnUntraced(function* (place: RunServer, runId: RunId) {
   const { state } = yield* place.run(runId)

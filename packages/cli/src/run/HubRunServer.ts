@@ -157,6 +157,8 @@ export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: Ru
     ).pipe(Effect.map(({ items }) => items)),
     choices: Effect.flatMap(project, ({ id }) => readChoices(calls, id)),
     cancel: (id) => calls.runs.cancel({ params: { id } }),
+    pause: (id) => calls.runs.pause({ params: { id } }),
+    resume: (id) => calls.runs.resume({ params: { id } }),
     decide: (id, payload) =>
       calls.approvals.decide({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload }),
     diff: (id) => readAllPages((query) => calls.runs.diff({ params: { id }, query })),

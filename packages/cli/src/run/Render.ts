@@ -14,6 +14,7 @@ import { withoutTrailing } from "@corral/domain/text/Trailing"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import type { TailedEvent } from "./EventTail.ts"
 import { makePaint, type Paint } from "../terminal/Paint.ts"
+import { pauseLine } from "./PauseLine.ts"
 import { protectedLine } from "./ProtectedLine.ts"
 import { resolutionLine } from "./ResolutionLine.ts"
 import { retryLine } from "./RetryLine.ts"
@@ -75,6 +76,8 @@ export class Renderer {
       return to.#line(`${to.#paint("bold", runId)} · ${agentId} in ${workspace} · ${mode}${limits}`)
     },
     "run.started": (to, { payload }) => to.#started(payload),
+    "run.paused": (to, { payload }) => to.#pause("paused", payload),
+    "run.resumed": (to, { payload }) => to.#pause("resumed", payload),
     "run.message.delta": (to, { payload }) => to.#delta(payload),
     "run.message.completed": (to, { payload }) => to.#message(payload),
     "run.tool.call": (to, { payload }) => to.#call(payload),
@@ -129,6 +132,10 @@ export class Renderer {
 
   #warning(text: string): string {
     return this.#line(this.#paint("yellow", text))
+  }
+
+  #pause(change: "paused" | "resumed", { by, reason }: PayloadOf<"run.paused">): string {
+    return this.#line(paintRow(pauseLine({ change, by, reason }, this.#nameOf), this.#paint))
   }
 
   #started({ model, projectSettings, runtimeVersion }: PayloadOf<"run.started">): string {

@@ -31,7 +31,7 @@ const limitsOf = (kind: ConfinementKind): string => {
 
 /** `width`: columns of the terminal; `undefined` where the output is not one, so nothing but the prompt is cut. */
 export const formatRun = (
-  { id, state, agentId, workspace, confinement, createdAt, input }: Run | HubRun,
+  { id, state, paused, agentId, workspace, confinement, createdAt, input }: Run | HubRun,
   paint: Paint,
   width: number | undefined
 ): string => {
@@ -40,13 +40,16 @@ export const formatRun = (
   const limits = confinement === undefined ? "" : `, ${limitsOf(confinement.kind)}`
   const place = escapeLine(`${agentId} in ${workspace}${limits}`)
   const prompt = escapeLine(input.text)
-  const status = (text: string) => paint(tints[state], text)
+  // A run that needs a decision says so, also while it is paused.
+  const isShownPaused = paused === true && state !== "waiting_approval"
+  const label = isShownPaused ? "paused" : state
+  const status = (text: string) => paint(isShownPaused ? "yellow" : tints[state], text)
   if (columns < FIXED + PLACE) {
     const rest = fitColumns(`${place}  ${prompt}`, columns - INDENT.length)
-    return `${id}\n${INDENT}${status(state)}  ${time}\n${INDENT}${paint("dim", rest)}\n`
+    return `${id}\n${INDENT}${status(label)}  ${time}\n${INDENT}${paint("dim", rest)}\n`
   }
   const shownPlace = fitColumns(place, columns - FIXED)
   const room = columns - FIXED - columnsOf(shownPlace) - INDENT.length
   const shown = room > 1 ? fitColumns(prompt, Math.min(PROMPT_SHOWN, room)) : ""
-  return `${id}  ${status(state.padEnd(16))}  ${time}  ${shownPlace}  ${paint("dim", shown)}`.trimEnd() + "\n"
+  return `${id}  ${status(label.padEnd(16))}  ${time}  ${shownPlace}  ${paint("dim", shown)}`.trimEnd() + "\n"
 }

@@ -59,6 +59,8 @@ export interface RunServer {
   /** Agents that can run in this workspace now, and workspaces of the server. */
   readonly choices: ServerCall<RunChoices>
   readonly cancel: (id: RunId) => ServerCall<Run | HubRun>
+  readonly pause: (id: RunId) => ServerCall<Run | HubRun>
+  readonly resume: (id: RunId) => ServerCall<Run | HubRun>
   readonly decide: (id: ApprovalId, decision: DecisionRequest) => ServerCall<Approval | HubApproval>
   /** All pages. */
   readonly diff: (id: RunId) => ServerCall<Omit<Diff, "nextCursor" | "requestId">>

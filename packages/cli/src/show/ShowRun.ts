@@ -40,6 +40,7 @@ export const runDetails = (run: Run | HubRun, columns: number, invocation: strin
     input,
     mode,
     model,
+    paused,
     pendingApprovals,
     protectedChanges,
     resultText,
@@ -48,7 +49,7 @@ export const runDetails = (run: Run | HubRun, columns: number, invocation: strin
   const failure = error === undefined ? undefined : `${error.message} (${error.code})`
   return [
     [{ text: id, style: "bold" }],
-    ...detail("state", run.state, columns),
+    ...detail("state", `${run.state}${paused === true ? ", paused" : ""}`, columns),
     ...detail(
       "agent",
       `${agentId}${model === undefined ? "" : ` (${model})`} in ${run.workspace}, ${mode}`,
@@ -61,6 +62,7 @@ export const runDetails = (run: Run | HubRun, columns: number, invocation: strin
     ...detail("ended", endedAt, columns),
     ...detail("failure", failure, columns),
     ...detail("warning", protectedChanges && protectedLine(protectedChanges), columns),
+    ...detail("continue", paused && `${invocation} unpause ${id}`, columns),
     ...pendingApprovals.flatMap((approval) =>
       detail("decision", `${invocation} approvals allow ${approval}`, columns)
     ),

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { groupsHere } from "@corral/testing/edge/ControlGroups"
 import { until } from "@corral/testing/time/Until"
 import { Corral, program } from "./Corral.ts"
 
@@ -114,6 +115,37 @@ describe("corral run", { timeout: 60_000 }, () => {
       out.map((line) => JSON.parse(line).id),
       await runIdOf(run)
     )
+  })
+
+  it.skipIf(groupsHere === undefined)(
+    "pauses and continues a run, which says so where it is followed",
+    async () => {
+      const run = start("/say here\n/sleep 200\n/wait")
+      await run.line(/^here$/)
+      const id = await runIdOf(run)
+      const paused = await corral.run("pause", id)
+      assert.deepStrictEqual(paused, { exit: 0, out: [`${id} is paused`], stderr: "" })
+      await run.line(/^paused by local$/)
+      const { out } = await corral.run("runs", "--limit", "1")
+      assert.match(out[0] ?? "", /^run_\w+ {2}paused /)
+      assert.include((await corral.run("show", id)).out.join("\n"), "running, paused")
+      const again = await corral.run("pause", id.slice(0, 20), "--json")
+      assert.deepInclude(JSON.parse(again.out[0] ?? "{}"), { id, state: "running", paused: true })
+      const resumed = await corral.run("unpause", id)
+      assert.deepStrictEqual(resumed, { exit: 0, out: [`${id} continues`], stderr: "" })
+      await run.line(/^resumed by local$/)
+      assert.strictEqual((await corral.run("cancel", id)).exit, 0)
+      assert.strictEqual(await run.ended, 130)
+      const late = await corral.run("pause", id)
+      assert.strictEqual(late.exit, 2)
+      assert.include(late.stderr, "The run has ended.")
+    }
+  )
+
+  it("keeps pausing apart from continuing a conversation", async () => {
+    const [pause, unpause] = [await corral.run("pause", "--help"), await corral.run("unpause", "--help")]
+    assert.include(pause.out.join("\n"), "unpause")
+    assert.include(unpause.out.join("\n"), "run --resume")
   })
 
   it("exits at the second Ctrl-C without waiting for the Edge", async () => {

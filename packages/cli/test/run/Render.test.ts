@@ -124,6 +124,19 @@ describe("Render", () => {
     assert.deepStrictEqual(rendered(false, [resolved]), [`approved by Ada in the console (${approvalId})\n`])
   })
 
+  it("says who paused and resumed the run, or why it continues", () => {
+    const lines = rendered(false, [
+      frame(2, "run.paused", { by: "usr_1" }),
+      frame(3, "run.resumed", { by: "usr_1", reason: "lunch is over" }),
+      frame(4, "run.resumed", { reason: "the run was cancelled" })
+    ])
+    assert.deepStrictEqual(lines, [
+      "paused by Ada\n",
+      "resumed by Ada: lunch is over\n",
+      "resumed: the run was cancelled\n"
+    ])
+  })
+
   it("streams and rewrites without colours where none are wanted", () => {
     assert.deepStrictEqual(rendered(true, frames, false).slice(2, 10), [
       "reasoning: Let me ",

@@ -15,6 +15,7 @@ const anyText = fc.oneof(
 const anyRun = fc
   .record({
     state: fc.constantFrom(...HubRunStatus.literals),
+    paused: fc.constantFrom(true, undefined),
     agentId: anyText,
     workspace: anyText,
     text: anyText
@@ -35,14 +36,21 @@ describe("formatRun", () => {
         assert.strictEqual(lines.pop(), "")
         for (const line of lines) assert.isAtMost(columnsOf(line), width, JSON.stringify(line))
         assert.include(lines[0], run.id)
-        assert.include(lines.join("\n"), run.state)
+        const isPaused = run.paused === true && run.state !== "waiting_approval"
+        assert.include(lines.join("\n"), isPaused ? "paused" : run.state)
       })
     )
   })
 
   it("keeps one line with agent and workspace where the output is not a terminal", () => {
     const [run] = fc.sample(anyRun, 1)
-    const plain = { ...run, agentId: "scripted", workspace: "site", input: { text: "say hello" } } as Run
+    const plain = {
+      ...run,
+      state: "waiting_approval",
+      agentId: "scripted",
+      workspace: "site",
+      input: { text: "say hello" }
+    } as Run
     const text = formatRun(plain, makePaint(false), undefined)
     assert.match(text, /^run_0+ {2}\w+ +2026-11-23 07:21:33 {2}scripted in site {2}say hello\n$/)
   })

@@ -60,6 +60,8 @@ const eventFields = {
   "run.completed": { text: optionalText, usage },
   "run.failed": { error: failure, usage },
   "run.cancelled": { reason: optionalText, by: optionalText, usage },
+  "run.paused": { reason: optionalText, by: optionalText },
+  "run.resumed": { reason: optionalText, by: optionalText },
   "run.message.delta": { messageId: text, channel, text },
   "run.message.completed": {
     messageId: text,

@@ -50,6 +50,9 @@ const messageEvent = fc.oneof(
     payload: { v: 1, approvalId, state: "denied" }
   })),
   fc
+    .record({ type: fc.constantFrom("run.paused", "run.resumed"), by: names, reason: texts })
+    .map(({ type, ...payload }) => ({ type, payload: { v: 1, ...payload } })),
+  fc
     .record({
       type: fc.constantFrom("run.later", "run.tool.call", "__proto__", "constructor"),
       v: fc.constantFrom(1, 2)
@@ -69,8 +72,8 @@ const logOf = (events: ReadonlyArray<{ readonly type: string; readonly payload: 
       }) as Envelope // of the shape that the Hub sends
   )
 
-const seen = ({ blocks, dropped, lastSeq, pending, state, unknown }: RunView) =>
-  structuredClone({ blocks, dropped, lastSeq, pending, state, unknown })
+const seen = ({ blocks, dropped, isPaused, lastSeq, pending, state, unknown }: RunView) =>
+  structuredClone({ blocks, dropped, isPaused, lastSeq, pending, state, unknown })
 
 /** A view and the function that applies received events to it. */
 const emptyView = () => {
@@ -138,6 +141,17 @@ describe("RunView", () => {
           [...new Set(seqs)].toSorted((a, b) => a - b)
         )
         assert.strictEqual(lastSeq, events.length)
+      })
+    )
+  })
+
+  it("is paused after the last pause that no resume and no end follows", () => {
+    fc.assert(
+      fc.property(fc.array(messageEvent, { maxLength: 60 }), (events) => {
+        const last = events.findLast(({ type }) => type === "run.paused" || type === "run.resumed")
+        assert.strictEqual(viewOf(logOf(events)).isPaused, last?.type === "run.paused")
+        const cancelled = { type: "run.cancelled", payload: { v: 1 } }
+        assert.isFalse(viewOf(logOf([...events, cancelled])).isPaused)
       })
     )
   })

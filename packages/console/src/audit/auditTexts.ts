@@ -146,6 +146,8 @@ const en: AuditTexts = {
     ],
     "task.route": ["sent", "send", (subject) => sentence`work to ${the("device", "a device")(subject)}`],
     "run.cancel": ["cancelled", "cancel", the("run", "a run")],
+    "run.pause": ["paused", "pause", the("run", "a run")],
+    "run.resume": ["resumed", "resume", the("run", "a run")],
     "run.input": ["sent", "send", (subject) => sentence`a message to ${the("run", "a run")(subject)}`],
     "run.push": [
       "sent",
@@ -253,6 +255,8 @@ const zh: AuditTexts = {
     ],
     "task.route": ["派发了任务到", "派发任务到", zhThe("设备")],
     "run.cancel": ["取消了", "取消", zhThe("运行")],
+    "run.pause": ["暂停了", "暂停", zhThe("运行")],
+    "run.resume": ["继续了", "继续", zhThe("运行")],
     "run.input": ["发送了消息到", "发送消息到", zhThe("运行")],
     "run.push": ["推送了", "推送", (subject) => sentence`${zhInProject(subject)}不属于自己的运行事件`],
     "approval.decide": ["处理了", "处理", ({ resource }) => sentence`${resource ?? "一项审批"}`],

@@ -63,8 +63,8 @@ export const BoardCard = ({ approval, item }: Props) => {
       <p className="card-facts">
         <StatusMark status={status} />{" "}
         {approval === undefined ? (
-          // How long a device works that can't be heard is not known.
-          status !== "offline" && <RunTime run={run} />
+          // How long a device works that can't be heard is not known. A paused run's time stands still.
+          status !== "offline" && status !== "paused" && <RunTime run={run} />
         ) : (
           <span className={`risk risk-${approval.request.risk}`}>
             {messages.risks[approval.request.risk]}

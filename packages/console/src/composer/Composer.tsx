@@ -23,19 +23,27 @@ import { useSessionDraft } from "./useSessionDraft.ts"
 import { composerMessages } from "./messages.ts"
 import "./composer.css"
 
+interface ComposerControl {
+  readonly isPaused: boolean
+  /** Pauses the turn, or resumes it. */
+  readonly onPause: () => void
+  readonly onStop: () => void
+}
+
 interface Props {
   readonly session: Session
   /** Whether a turn of the default agent is in progress. */
   readonly isWorking: boolean
-  /** Stops the turn. */
-  readonly onStop?: () => void
+  /** Stops, pauses and resumes the turn. */
+  readonly control: ComposerControl
 }
 
 /** What happens to a message. */
-const useHint = ({ isNote, isOffline, target }: Recipient): string => {
+const useHint = ({ isNote, isOffline, target }: Recipient, isPaused: boolean): string => {
   const messages = useMessages(composerMessages)
   if (isOffline && target !== undefined) return messages.waitsFor(target.name)
-  return isNote ? messages.noteHint : ""
+  if (isNote) return messages.noteHint
+  return isPaused ? messages.pausedHint : ""
 }
 
 /** What the keys do. */
@@ -47,7 +55,7 @@ const useKeysHint = ({ takesInput }: Recipient, isWorking: boolean): string => {
   return `${takesInput ? messages.enterQueuesOrNow : messages.enterQueues} · ${messages.escapeStops}`
 }
 
-const OpenComposer = ({ isWorking, onStop, session }: Props) => {
+const OpenComposer = ({ control: { isPaused, onPause, onStop }, isWorking, session }: Props) => {
   const messages = useMessages(composerMessages)
   const draft = useSessionDraft(session.id)
   useStoredDraft(draft)
@@ -56,7 +64,7 @@ const OpenComposer = ({ isWorking, onStop, session }: Props) => {
   const isArmed = useEscapeTwice(isWorking ? onStop : undefined)
   // Only the work of the default agent is known here.
   const isBusy = isWorking && recipient.isDefault
-  const hint = useHint(recipient)
+  const hint = useHint(recipient, isBusy && isPaused)
   const keys = useKeysHint(recipient, isBusy)
 
   const submit = (isForced: boolean) => {
@@ -93,11 +101,17 @@ const OpenComposer = ({ isWorking, onStop, session }: Props) => {
           <AttachButton draft={draft} />
           <SessionChips session={session} recipient={recipient} />
         </div>
-        {isWorking && onStop !== undefined && (
-          <button type="button" className="button composer-button composer-stop" onClick={onStop}>
-            <Icon name="stop" />
-            <span className="composer-button-text">{messages.stop}</span>
-          </button>
+        {isWorking && (
+          <>
+            <button type="button" className="button composer-button composer-stop" onClick={onPause}>
+              <Icon name={isPaused ? "resume" : "pause"} />
+              <span className="composer-button-text">{isPaused ? messages.resume : messages.pause}</span>
+            </button>
+            <button type="button" className="button composer-button composer-stop" onClick={onStop}>
+              <Icon name="stop" />
+              <span className="composer-button-text">{messages.stop}</span>
+            </button>
+          </>
         )}
         <SendButton draft={draft} isBusy={send.isPending} label={isBusy ? messages.queue : messages.send} />
       </div>

@@ -47,8 +47,8 @@ const WorkRow = ({ run }: { readonly run: HubRun }) => {
         </span>
         <StatusMark status={status} />
         <span className="home-time">
-          {/* How long a device works that can't be heard is not known. */}
-          {!isSilent && <RunTime run={run} />}
+          {/* How long a device works that can't be heard is not known. A paused run's time stands still. */}
+          {!isSilent && status !== "paused" && <RunTime run={run} />}
         </span>
       </div>
     </li>

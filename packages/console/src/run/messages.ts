@@ -73,6 +73,7 @@ export const runMessages = bilingual(
       const when = delayMs === undefined ? "" : ` in ${seconds(delayMs)} s`
       return `Model call failed: ${reason}. Retrying${when}${which}.`
     },
+    pauses: { paused: "Paused.", resumed: "Resumed." },
     projectSettings: { ignored: "Project settings ignored:", enabled: "Project settings enabled:" },
     gap: (from: number, to: number) =>
       from === to
@@ -150,6 +151,7 @@ export const runMessages = bilingual(
       const when = delayMs === undefined ? "正在重试" : `${seconds(delayMs)} 秒后重试`
       return `模型调用失败：${reason}。${when}${which}。`
     },
+    pauses: { paused: "已暂停。", resumed: "已继续。" },
     projectSettings: { ignored: "已忽略项目设置：", enabled: "已启用项目设置：" },
     gap: (from: number, to: number) => `缺少事件 ${from} 至 ${to}，Hub 已不再保存。`,
     say: "发给智能体的消息",

@@ -20,12 +20,12 @@ import { PanelButtons } from "../thread/PanelButtons.tsx"
 import { ReadMarker } from "../thread/ReadMarker.tsx"
 import { ThreadMenu } from "./ThreadMenu.tsx"
 import { SidePanel } from "../thread/SidePanel.tsx"
-import { StopButton } from "../thread/StopButton.tsx"
 import { ThreadEntries } from "../thread/ThreadEntries.tsx"
 import { ThreadFrame } from "../thread/ThreadFrame.tsx"
 import { heardStatus, StateAnnouncement, ThreadState } from "../thread/ThreadState.tsx"
+import { TurnButtons } from "../thread/TurnButtons.tsx"
 import { type ThreadPanel, useThreadPanel } from "../thread/useThreadPanel.ts"
-import { useStop } from "../thread/useStop.ts"
+import { useTurnControl } from "../thread/useTurnControl.ts"
 import { useThread } from "../thread/useThread.ts"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
@@ -58,7 +58,6 @@ interface ThreadProps {
 const SessionThread = ({ panel, session }: ThreadProps) => {
   const client = useQueryClient()
   const thread = useThread(session)
-  const stop = useStop()
   const send = useSend(session.id)
   const update = useMutation({
     mutationFn: (payload: UpdateSession) => hubApi.sessions.update({ params: { id: session.id }, payload }),
@@ -69,7 +68,10 @@ const SessionThread = ({ panel, session }: ThreadProps) => {
   const { active, approvals, newest, queued, runs, runsById, since, status } = thread
   const agent = session.agents.find(({ id }) => id === session.defaultAgentInstanceId)
   const ofDefault = active.filter(({ prompts: [first] }) => first?.to === agent?.id)
-  const onStop = () => stop.mutate((ofDefault.length === 0 ? active : ofDefault).map(({ runId }) => runId))
+  const control = useTurnControl(
+    (ofDefault.length === 0 ? active : ofDefault).map(({ runId }) => runId),
+    runsById
+  )
   const isOffline = useDevice(agent?.targetId)?.state === "offline"
   const { mutate } = send
   const onAgain = useCallback((prompt: Message) => mutate(again(prompt)), [mutate])
@@ -81,7 +83,7 @@ const SessionThread = ({ panel, session }: ThreadProps) => {
         <>
           <ThreadState status={heardStatus(status, isOffline)} since={since} />
           {agent !== undefined && <DeviceName deviceId={agent.targetId} workspace={agent.workspace} />}
-          {mayWork && active.length > 0 && <StopButton isBusy={stop.isPending} onStop={onStop} />}
+          {mayWork && active.length > 0 && <TurnButtons control={control} />}
           {runs.length > 0 && <PanelButtons tab={panel.tab} onTab={panel.open} />}
           <ThreadMenu {...{ mayWork, newest, session }} onUpdate={update.mutateAsync} />
         </>
@@ -94,9 +96,9 @@ const SessionThread = ({ panel, session }: ThreadProps) => {
       }
       dock={
         <>
-          <RefusalNote error={stop.error ?? send.error ?? update.error} />
+          <RefusalNote error={control.error ?? send.error ?? update.error} />
           <ApprovalDock approvals={approvals} />
-          <Composer session={session} isWorking={ofDefault.length > 0} onStop={onStop} />
+          <Composer session={session} isWorking={ofDefault.length > 0} control={control} />
         </>
       }
       onClosePanel={() => panel.open(undefined)}

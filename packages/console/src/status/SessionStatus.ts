@@ -10,6 +10,7 @@ import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
 export const workStatuses = [
   "needsYou",
   "working",
+  "paused",
   "offline",
   "waiting",
   "failed",
@@ -18,7 +19,10 @@ export const workStatuses = [
 ] as const
 export type WorkStatus = (typeof workStatuses)[number]
 
-export type RunFacts = Pick<HubRun, "id" | "state" | "targetId" | "createdAt" | "pendingApprovals"> & {
+export type RunFacts = Pick<
+  HubRun,
+  "id" | "state" | "paused" | "targetId" | "createdAt" | "pendingApprovals"
+> & {
   readonly sessionId?: SessionId
 }
 
@@ -45,12 +49,14 @@ export interface StatusContext {
 }
 
 export const runStatus = (
-  { id, state, targetId }: Pick<RunFacts, "id" | "state" | "targetId">,
+  { id, paused, state, targetId }: Pick<RunFacts, "id" | "state" | "paused" | "targetId">,
   { offline, waiting }: StatusContext
 ): WorkStatus => {
   if (isInProgress(state) && waiting.has(id)) return "needsYou"
   const status = statusByState[state]
-  return status === "working" && offline.has(targetId) ? "offline" : status
+  if (status !== "working") return status
+  if (offline.has(targetId)) return "offline"
+  return paused === true ? "paused" : status
 }
 
 const isStronger = (a: WorkStatus, b: WorkStatus): boolean =>

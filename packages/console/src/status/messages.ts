@@ -6,6 +6,7 @@ export const statusMessages = bilingual(
     words: {
       needsYou: "Needs you",
       working: "Working",
+      paused: "Paused",
       offline: "Device offline",
       waiting: "Waiting",
       failed: "Failed",
@@ -17,6 +18,7 @@ export const statusMessages = bilingual(
     words: {
       needsYou: "等您处理",
       working: "进行中",
+      paused: "已暂停",
       offline: "设备离线",
       waiting: "等待中",
       failed: "失败",

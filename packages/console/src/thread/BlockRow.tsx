@@ -1,5 +1,6 @@
 /** A block of the work that is not an action: a text, a file for the reader, a note of the runtime. The table has a view for each kind. */
 import { Fragment, memo, type ReactNode } from "react"
+import { UserName } from "../approval/UserName.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { ArtifactLink } from "../review/ArtifactLink.tsx"
 import { MessageView } from "../run/MessageView.tsx"
@@ -97,6 +98,19 @@ const views: {
         </p>
       )}
     </>
+  ),
+  pause: ({ block: { by, change, reason }, messages, place }) => (
+    <p className="line quiet">
+      <span aria-hidden="true">{change === "paused" ? "▮▮" : "●"} </span>
+      {messages.pauses[change]}
+      {by !== undefined && (
+        <>
+          {" "}
+          (<UserName by={by} projectId={place.projectId} />)
+        </>
+      )}
+      {reason !== undefined && ` ${visibleLine(reason, 1_000)}`}
+    </p>
   ),
   gap: ({ block, messages }) => <p className="line warning">{messages.gap(block.from, block.to)}</p>,
   // The turn shows the changes and a failure below the work.

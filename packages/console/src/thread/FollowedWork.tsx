@@ -34,7 +34,7 @@ const Rows = ({ after, answer, follower, place }: Props & { readonly follower: R
   const messages = useMessages(runMessages)
   const {
     version,
-    view: { blocks, dropped, state, unknown }
+    view: { blocks, dropped, isPaused, state, unknown }
   } = useRunView(follower)
   const device = visibleLine(useTargetName(place.targetId) ?? "", 60)
   const isOver = isEnded(state)
@@ -46,7 +46,7 @@ const Rows = ({ after, answer, follower, place }: Props & { readonly follower: R
       {dropped > 0 && <p className="quiet">{messages.dropped(dropped)}</p>}
       {unknown > 0 && <p className="quiet">{messages.unknown(unknown)}</p>}
       <WorkList {...{ answer, blocks, isOver, place, silence, version }} />
-      {!isOver && answer === undefined && <LiveLine {...{ blocks, device, isOffline, state }} />}
+      {!isOver && answer === undefined && <LiveLine {...{ blocks, device, isOffline, isPaused, state }} />}
       {isOver && after}
     </>
   )

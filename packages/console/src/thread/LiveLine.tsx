@@ -11,6 +11,7 @@ import "./work.css"
 
 interface Props {
   readonly state: RunView["state"]
+  readonly isPaused: boolean
   readonly blocks: ReadonlyArray<RunBlock>
   /** Name of the device. */
   readonly device: string
@@ -21,7 +22,7 @@ interface Props {
 /** Blocks at the end among which the call in progress is looked for. */
 const LOOK_BACK = 20
 
-export const LiveLine = ({ blocks, device, isOffline, state }: Props) => {
+export const LiveLine = ({ blocks, device, isOffline, isPaused, state }: Props) => {
   const messages = useMessages(threadMessages)
   const last = blocks.at(-1)
   const call = blocks
@@ -47,6 +48,12 @@ export const LiveLine = ({ blocks, device, isOffline, state }: Props) => {
     return (
       <p className="live live-offline">
         <span aria-hidden="true">⊘</span> <span className="live-text">{messages.lastHeard(text)}</span>
+      </p>
+    )
+  if (isPaused && state !== "waiting_approval")
+    return (
+      <p className="live live-paused">
+        <span aria-hidden="true">▮▮</span> <span className="live-text">{messages.paused}</span>
       </p>
     )
   return (

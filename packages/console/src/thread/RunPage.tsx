@@ -2,7 +2,7 @@
 import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { useEffect, useState } from "react"
+import { useEffect, useMemo, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { useCanWork } from "../api/ProjectsAndTargets.ts"
 import { ApprovalDock } from "../approval/ApprovalDock.tsx"
@@ -16,13 +16,13 @@ import { PanelButtons } from "./PanelButtons.tsx"
 import { TypedMessage } from "./PersonMessage.tsx"
 import { useRunPlace } from "./RunPlace.ts"
 import { SidePanel } from "./SidePanel.tsx"
-import { StopButton } from "./StopButton.tsx"
 import { ThreadFrame } from "./ThreadFrame.tsx"
 import { heardStatus, StateAnnouncement, ThreadState, type ThreadStatus } from "./ThreadState.tsx"
+import { TurnButtons } from "./TurnButtons.tsx"
 import { TurnFailure } from "./TurnFailure.tsx"
 import { TurnFooter } from "./TurnFooter.tsx"
 import { type ThreadPanel, useThreadPanel } from "./useThreadPanel.ts"
-import { useStop } from "./useStop.ts"
+import { useTurnControl } from "./useTurnControl.ts"
 import { useTurnSummary } from "./useTurnSummary.ts"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
@@ -41,7 +41,7 @@ const statusOf = (run: HubRun, isWaiting: boolean): ThreadStatus => {
     case "queued":
       return run.state
     default:
-      return "working"
+      return run.paused === true ? "paused" : "working"
   }
 }
 
@@ -56,7 +56,10 @@ const RunThread = ({ approvals, panel, run }: ThreadProps) => {
   const { createdAt, error, id, input, projectId, sessionId, state, targetId, workspace } = run
   const isOver = isEnded(state)
   const mayWork = useCanWork(projectId)
-  const stop = useStop()
+  const control = useTurnControl(
+    [id],
+    useMemo(() => new Map([[id, run]]), [id, run])
+  )
   const place = useRunPlace(run)
   const summary = useTurnSummary(isOver ? run : undefined)
   const status = statusOf(run, approvals.length > 0)
@@ -73,7 +76,7 @@ const RunThread = ({ approvals, panel, run }: ThreadProps) => {
               {messages.toSession}
             </Link>
           )}
-          {mayWork && !isOver && <StopButton isBusy={stop.isPending} onStop={() => stop.mutate([id])} />}
+          {mayWork && !isOver && <TurnButtons control={control} />}
           <PanelButtons tab={panel.tab} onTab={panel.open} />
         </>
       }
@@ -86,7 +89,7 @@ const RunThread = ({ approvals, panel, run }: ThreadProps) => {
       dock={
         isOver ? undefined : (
           <>
-            <RefusalNote error={stop.error} />
+            <RefusalNote error={control.error} />
             <ApprovalDock approvals={approvals} />
             {mayWork && <RunMessageForm id={id} />}
           </>

@@ -6,6 +6,7 @@ import "./thread.css"
 
 export type ThreadStatus =
   | "working"
+  | "paused"
   | "waiting"
   | "queued"
   | "offline"
@@ -16,6 +17,7 @@ export type ThreadStatus =
 
 const marks: Readonly<Record<ThreadStatus, string>> = {
   working: "●",
+  paused: "▮▮",
   waiting: "◆",
   queued: "○",
   offline: "⊘",
@@ -27,7 +29,7 @@ const marks: Readonly<Record<ThreadStatus, string>> = {
 
 /** What an agent does on a device that can't be heard is not known, and not how long. */
 export const heardStatus = (status: ThreadStatus, isOffline: boolean): ThreadStatus =>
-  status === "working" && isOffline ? "offline" : status
+  (status === "working" || status === "paused") && isOffline ? "offline" : status
 
 interface Props {
   readonly status: ThreadStatus

@@ -108,6 +108,12 @@ const useSameItems = (items: ReadonlyArray<Message>): ReadonlyArray<Message> => 
   return last.current
 }
 
+const activeStatus = (running: ReadonlyArray<HubRun>): ThreadStatus => {
+  if (running.length === 0) return "working"
+  if (running.every(({ state }) => state === "queued")) return "queued"
+  return running.every(({ paused }) => paused === true) ? "paused" : "working"
+}
+
 const statusOf = (
   entries: ReadonlyArray<ThreadEntry>,
   running: ReadonlyArray<HubRun>,
@@ -115,8 +121,7 @@ const statusOf = (
   isWaiting: boolean
 ): ThreadStatus => {
   if (isWaiting) return "waiting"
-  if (isActive)
-    return running.length > 0 && running.every(({ state }) => state === "queued") ? "queued" : "working"
+  if (isActive) return activeStatus(running)
   const last = entries.findLast((entry) => entry.kind === "turn")
   return last?.kind === "turn" ? (last.answer?.outcome ?? "idle") : "idle"
 }

@@ -36,6 +36,7 @@ import {
   MessageSquarePlus,
   Monitor,
   Paperclip,
+  Pause,
   Pencil,
   Pin,
   Play,
@@ -93,6 +94,7 @@ const drawings = {
   offline: WifiOff,
   open: ExternalLink,
   options: SlidersHorizontal,
+  pause: Pause,
   pin: Pin,
   plus: Plus,
   projects: Folder,
@@ -100,6 +102,7 @@ const drawings = {
   reasoning: Brain,
   refresh: RotateCw,
   remove: Trash2,
+  resume: Play,
   runs: Play,
   search: Search,
   send: ArrowUp,
@@ -123,6 +126,6 @@ interface Props {
 
 export const Icon = ({ name, size = 16 }: Props) => {
   const Drawing = drawings[name]
-  const fill = name === "stop" ? "currentColor" : "none"
+  const fill = name === "stop" || name === "pause" || name === "resume" ? "currentColor" : "none"
   return <Drawing className="icon" size={size} strokeWidth={1.75} fill={fill} aria-hidden="true" />
 }

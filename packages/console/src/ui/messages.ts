@@ -1,5 +1,6 @@
 /** UI text of shared components, with advice for each error code. */
 import type { CorralError } from "@corral/client/http/CorralError"
+import type { PauseRefusalReason } from "@corral/domain/run/RunPause"
 import type { RuntimeRemedy } from "@corral/domain/run/RuntimeRemedy"
 import { bilingual } from "../text/Language.tsx"
 
@@ -50,10 +51,29 @@ const remedies = bilingual<Readonly<Record<RuntimeRemedy, string>>>(
   }
 )
 
+/** What a user can do about a run that can't be paused. */
+const pauseAdvice = bilingual<Partial<Record<PauseRefusalReason, string>>>(
+  {
+    no_control_group: "Stop it instead. Pausing needs Linux with control groups on the device.",
+    not_started: "Try again when it is running.",
+    ending: "Wait for its end.",
+    freeze_failed: "Try again, or stop it.",
+    edge_outdated: "Update Corral on the device."
+  },
+  {
+    no_control_group: "请改用停止。暂停功能需要设备运行 Linux 并启用控制组（cgroup v2）。",
+    not_started: "请在开始运行后重试。",
+    ending: "请等待其结束。",
+    freeze_failed: "请重试，或停止运行。",
+    edge_outdated: "请在该设备上更新 Corral。"
+  }
+)
+
 export const uiMessages = bilingual(
   {
     advice: advice.en,
     remedies: remedies.en,
+    pauseAdvice: pauseAdvice.en,
     again: "Try again",
     signInAgain: "Sign in again",
     requestId: "Request ID",
@@ -98,6 +118,7 @@ export const uiMessages = bilingual(
   {
     advice: advice.zh,
     remedies: remedies.zh,
+    pauseAdvice: pauseAdvice.zh,
     again: "重试",
     signInAgain: "重新登录",
     requestId: "请求 ID",

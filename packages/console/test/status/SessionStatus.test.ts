@@ -40,6 +40,20 @@ describe("SessionStatus", () => {
     assert.deepStrictEqual(statuses(runs, ["1", "2"]), { a: "needsYou" })
   })
 
+  it("shows a pause below work and a needed decision, and not on a device that is offline", () => {
+    const paused = { paused: true } as const
+    const runs = [
+      { ...run("1", "a", "running"), ...paused },
+      { ...run("2", "b", "running"), ...paused },
+      run("3", "b", "running"),
+      { ...run("4", "c", "waiting_approval"), ...paused },
+      { ...run("5", "d", "starting"), ...paused },
+      run("6", "d", "queued")
+    ]
+    assert.deepStrictEqual(statuses(runs), { a: "paused", b: "working", c: "needsYou", d: "paused" })
+    assert.strictEqual(statuses(runs, [], ["dev_laptop"])["a"], "offline")
+  })
+
   it("does not say that a run works on a device that is offline", () => {
     const runs = [
       run("1", "a", "running"),

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { uiMessages } from "../../src/ui/messages.ts"
 import { refusalAdvice } from "../../src/ui/refusalAdvice.ts"
 
-const adviceFor = (code: "runtime_unavailable" | "target_offline", details = {}) =>
+const adviceFor = (code: "conflict" | "runtime_unavailable" | "target_offline", details = {}) =>
   (["en", "zh"] as const).map((language) => refusalAdvice(uiMessages[language], { code, details }))
 
 describe("refusalAdvice", () => {
@@ -24,6 +24,13 @@ describe("refusalAdvice", () => {
       assert.notMatch(chinese ?? "", /安装|登录/)
     }
   )
+
+  it("depends on the reason of a refused pause", () => {
+    const [english, chinese] = adviceFor("conflict", { reason: "no_control_group" })
+    assert.match(english ?? "", /^Stop it instead/)
+    assert.match(chinese ?? "", /停止/)
+    assert.match(adviceFor("conflict", { reason: "constructor" })[0] ?? "", /^Reload/)
+  })
 
   it("is by code otherwise", () => {
     assert.match(adviceFor("target_offline")[0] ?? "", /^Start the Edge/)

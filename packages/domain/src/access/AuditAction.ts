@@ -19,6 +19,8 @@ export const auditActions = {
   "task.create": "create a task",
   "task.route": "send a task to a device; recorded when refused",
   "run.cancel": "cancel a task or a run",
+  "run.pause": "pause a run",
+  "run.resume": "resume a paused run",
   "run.input": "send further input to a run",
   "run.push": "push events of a run that is not the device's; recorded when refused",
   "approval.decide": "decide an approval",

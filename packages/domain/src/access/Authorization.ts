@@ -82,6 +82,8 @@ export const authorityMatrix = {
   },
   "task.create": role("member"),
   "run.cancel": role("member"),
+  "run.pause": role("member"),
+  "run.resume": role("member"),
   "approval.decide": role("member"),
   "session.write": role("member"),
   "project.update": role("admin"),

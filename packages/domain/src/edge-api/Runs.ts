@@ -8,6 +8,7 @@ import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
 import { Limit, listQuery, page } from "../http/Page.ts"
 import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { RunId } from "../identity/Ids.ts"
+import { PAUSE_TEXT, RESUME_TEXT } from "../run/RunPause.ts"
 import { CreateRun, Run, RunInput, RunStatus } from "../run/Run.ts"
 import { EventPage, RunPending, RunResult } from "./RunViews.ts"
 
@@ -44,6 +45,16 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
       OpenApi.Description,
       "Cancelling a cancelled run has no effect. `run_not_cancellable` if the run has completed or failed."
     ),
+    HttpApiEndpoint.post("pause", "/v1/runs/:id/pause", {
+      params: run,
+      success: Run,
+      error: responses("not_found", "conflict")
+    }).annotate(OpenApi.Description, PAUSE_TEXT),
+    HttpApiEndpoint.post("resume", "/v1/runs/:id/resume", {
+      params: run,
+      success: Run,
+      error: responses("not_found", "conflict")
+    }).annotate(OpenApi.Description, RESUME_TEXT),
     HttpApiEndpoint.post("input", "/v1/runs/:id/input", {
       params: run,
       headers: idempotencyHeaders,

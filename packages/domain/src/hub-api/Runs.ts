@@ -15,6 +15,7 @@ import { Limit, listQuery, page } from "../http/Page.ts"
 import { OpenedPreview } from "../device/Preview.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { RunInput } from "../run/Run.ts"
+import { PAUSE_TEXT, RESUME_TEXT } from "../run/RunPause.ts"
 import { EventPage } from "../edge-api/RunViews.ts"
 import { isStorableText } from "../text/Text.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
@@ -27,6 +28,14 @@ const routed = responses(
   "target_offline",
   "overloaded",
   "schema_validation_failed"
+)
+
+const pauseErrors = responses(
+  "permission_denied",
+  "unauthorized_target",
+  "target_offline",
+  "overloaded",
+  "conflict"
 )
 
 export class HubRuns extends HttpApiGroup.make("runs")
@@ -70,6 +79,12 @@ export class HubRuns extends HttpApiGroup.make("runs")
         "run_not_cancellable"
       )
     }).annotate(RequiredAuthority, "run.cancel"),
+    HttpApiEndpoint.post("pause", "/client/runs/:id/pause", { params, success: HubRun, error: pauseErrors })
+      .annotate(RequiredAuthority, "run.pause")
+      .annotate(OpenApi.Description, PAUSE_TEXT),
+    HttpApiEndpoint.post("resume", "/client/runs/:id/resume", { params, success: HubRun, error: pauseErrors })
+      .annotate(RequiredAuthority, "run.resume")
+      .annotate(OpenApi.Description, RESUME_TEXT),
     HttpApiEndpoint.post("input", "/client/runs/:id/input", {
       params,
       headers: idempotencyHeaders,

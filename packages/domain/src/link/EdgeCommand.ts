@@ -40,6 +40,8 @@ export const ATTACHMENTS_FEATURE = "attachments"
 
 const attachments = Schema.optionalKey(CommandAttachments)
 
+const pause = Schema.Struct({ runId: RunId, by: Schema.String, reason: Schema.optionalKey(Schema.String) })
+
 /** Payload and result of each command, by name. */
 export const edgeCommands = {
   StartRun: { payload: Schema.Struct({ runId: RunId, create: CreateRun, attachments }), success: Run },
@@ -47,6 +49,8 @@ export const edgeCommands = {
     payload: Schema.Struct({ runId: RunId, by: Schema.String, reason: Schema.optionalKey(Schema.String) }),
     success: Run
   },
+  PauseRun: { payload: pause, success: Run },
+  ResumeRun: { payload: pause, success: Run },
   SendInput: {
     /** `messageId`: the Edge logs the input under this id. Early versions of the Edge choose their own. */
     payload: Schema.Struct({
@@ -107,6 +111,8 @@ const command = <N extends CommandName, P extends Schema.Top>(
 export const EdgeCommand = Schema.Union([
   command("StartRun", edgeCommands.StartRun),
   command("CancelRun", edgeCommands.CancelRun),
+  command("PauseRun", edgeCommands.PauseRun),
+  command("ResumeRun", edgeCommands.ResumeRun),
   command("SendInput", edgeCommands.SendInput),
   command("DecideApproval", edgeCommands.DecideApproval),
   command("ReadDiff", edgeCommands.ReadDiff),

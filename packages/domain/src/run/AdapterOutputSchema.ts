@@ -14,6 +14,8 @@ import type { AdapterOutput } from "./RuntimeAdapter.ts"
 const isReserved = (type: EventType): boolean =>
   isTerminalType(type) ||
   type === "run.created" ||
+  type === "run.paused" ||
+  type === "run.resumed" ||
   type === "run.protected.changed" ||
   type.startsWith("run.approval.") ||
   /^(?:integration|identity)\./.test(type)

@@ -69,7 +69,7 @@ export const Budget = Schema.Struct({
   tokens: limit,
   /** Replies of the model. */
   turns: limit,
-  /** Milliseconds from the start of the runtime, including the time that approvals are pending. 1 s to 24 h. */
+  /** Milliseconds from the start of the runtime, including the time that approvals are pending, without pauses. 1 s to 24 h. */
   wallMs: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 })))
 }).annotate({ identifier: "Budget" })
 export type Budget = typeof Budget.Type
@@ -80,7 +80,7 @@ export const CreateRun = Schema.Struct({
   agentId: AgentId,
   input: RunInput,
   mode: RunMode,
-  /** Active time in milliseconds, without the time that approvals are pending. 1 s to 24 h. */
+  /** Active time in milliseconds, without pauses and the time that approvals are pending. 1 s to 24 h. */
   timeoutMs: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 }))),
   sessionId: Schema.optionalKey(SessionId),
   /** An earlier run whose conversation continues. */
@@ -103,6 +103,8 @@ export const Run = Schema.Struct({
   sessionId: Schema.optionalKey(SessionId),
   mode: RunMode,
   state: RunStatus,
+  /** Present while all processes of the run are frozen. `state` is the one before. */
+  paused: Schema.optionalKey(Schema.Literal(true)),
   input: RunInput,
   model: Schema.optionalKey(Schema.String),
   /** Conversation id of the runtime, if it has one. */

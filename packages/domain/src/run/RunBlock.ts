@@ -128,6 +128,14 @@ export interface StartBlock extends BlockStart {
   readonly confinementFailure: string | undefined
 }
 
+/** A pause by a user, or its end. `by` and `reason` as in the event. */
+export interface PauseBlock extends BlockStart {
+  readonly kind: "pause"
+  readonly change: "paused" | "resumed"
+  readonly by: string | undefined
+  readonly reason: string | undefined
+}
+
 export interface EndBlock extends BlockStart {
   readonly kind: "end"
   readonly state: "completed" | "failed" | "cancelled"
@@ -157,5 +165,6 @@ export type RunBlock =
   | ProtectedBlock
   | RetryBlock
   | StartBlock
+  | PauseBlock
   | EndBlock
   | GapBlock

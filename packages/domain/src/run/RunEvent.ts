@@ -63,6 +63,10 @@ export const payloads = {
   "run.completed": { text: optionalText, ...cut, usage: Schema.optionalKey(Usage) },
   "run.failed": { error: RunFailure, usage: Schema.optionalKey(Usage) },
   "run.cancelled": { reason: optionalText, by: optionalText, usage: Schema.optionalKey(Usage) },
+  /** All processes of the run are frozen. Output that they printed before may follow. */
+  "run.paused": { reason: optionalText, by: optionalText },
+  /** The processes continue. `by` is absent if the run was resumed because it ends; `reason` says why. */
+  "run.resumed": { reason: optionalText, by: optionalText },
   "run.message.delta": {
     messageId: text,
     channel: Schema.Literals(["text", "reasoning"]),

@@ -58,6 +58,9 @@ export type RunMachineInput =
   /** The Edge fails the run regardless of the runtime: a limit was reached, or its mode was violated. */
   | { readonly _tag: "FailureImposed"; readonly error: RunFailure }
   | ({ readonly _tag: "CancelRequested"; readonly reason?: string | undefined } & DecidedBy)
+  /** All processes of the run are frozen, because a user requested that. */
+  | ({ readonly _tag: "Frozen"; readonly reason?: string | undefined } & DecidedBy)
+  | ({ readonly _tag: "ResumeRequested"; readonly reason?: string | undefined } & DecidedBy)
   | {
       readonly _tag: "TimedOut"
       readonly kind: PayloadOf<"runtime.timeout">["kind"]
@@ -70,6 +73,8 @@ export type TransitionAction =
   | { readonly _tag: "Append"; readonly event: EventDraft }
   /** Send the decision to the runtime. */
   | { readonly _tag: "Answer"; readonly approvalId: ApprovalId; readonly answer: ApprovalAnswer }
+  /** Let the frozen processes continue. */
+  | { readonly _tag: "Thaw" }
   /** Close stdin and give the process time to exit. */
   | { readonly _tag: "Leave" }
   /** End the process: protocol cancel, then signals. */
@@ -89,6 +94,11 @@ const resolutionOf = (answer: ApprovalAnswer): ResolutionState => {
       return "cancelled"
   }
 }
+
+const sourceOf = (by: string | undefined, reason: string | undefined): PayloadOf<"run.resumed"> => ({
+  ...(reason === undefined ? {} : { reason }),
+  ...(by === undefined ? {} : { by })
+})
 
 /** One transition in progress: the state so far and the collected actions. Drops events that `accept` refuses. */
 class Step {
@@ -111,12 +121,18 @@ class Step {
     this.actions.push(action)
   }
 
-  /** Cancels all pending approvals and answers the runtime. */
-  resolveAll(reason: string): void {
+  /** Before the end of the run: cancels all pending approvals, answers the runtime, and ends a pause. */
+  settle(reason: string): void {
     for (const approvalId of this.state.pending) {
       this.append(draft("run.approval.resolved", { approvalId, state: "cancelled", reason }))
       this.act({ _tag: "Answer", approvalId, answer: { decision: "cancel", scope: "once", reason } })
     }
+    this.resume({ reason })
+  }
+
+  /** Ends a pause, if there is one. */
+  resume({ by, reason }: DecidedBy & { readonly reason?: string | undefined }): void {
+    if (this.append(draft("run.resumed", sourceOf(by, reason)))) this.act({ _tag: "Thaw" })
   }
 
   /** Records that the runtime learned of a rejected action. */
@@ -189,7 +205,7 @@ export const transition = (state: RunState, input: RunMachineInput): Transition 
       // The run is being stopped and the runtime has finished: give the process time to exit.
       if (state.verdict !== undefined) return [state, leave]
       step.conclude(outcomeAfter(step.state.rejection, input.outcome))
-      step.resolveAll(input.reason ?? "the runtime ended its turn")
+      step.settle(input.reason ?? "the runtime ended its turn")
       step.act({ _tag: "Leave" })
       return step.done()
     case "UsageReported":
@@ -199,9 +215,16 @@ export const transition = (state: RunState, input: RunMachineInput): Transition 
     case "CancelRequested":
       if (state.verdict === undefined) {
         step.conclude({ _tag: "Cancelled", reason: input.reason }, input.by)
-        step.resolveAll("the run was cancelled")
+        step.settle("the run was cancelled")
       }
       step.act({ _tag: "Stop" })
+      return step.done()
+    case "Frozen":
+      // A run that is ending has resumed its processes.
+      if (state.verdict === undefined) step.append(draft("run.paused", sourceOf(input.by, input.reason)))
+      return step.done()
+    case "ResumeRequested":
+      step.resume(input)
       return step.done()
     case "TimedOut":
       return timeOut(step, input)
@@ -242,7 +265,7 @@ const timeOut = (
   if (step.state.verdict === undefined) {
     step.append(draft("runtime.timeout", { kind, afterMs }))
     step.conclude({ _tag: "Failed", error: timeoutFailure(kind, afterMs) })
-    step.resolveAll("the run timed out")
+    step.settle("the run timed out")
   }
   step.act({ _tag: "Stop" })
   return step.done()
@@ -295,7 +318,7 @@ const overrule = (step: Step, error: RunFailure): Transition => {
   const { verdict } = step.state
   if (verdict?._tag === "Cancelled") return step.done()
   step.conclude({ _tag: "Failed", error, ...(verdict?.usage === undefined ? {} : { usage: verdict.usage }) })
-  step.resolveAll("the run was ended")
+  step.settle("the run was ended")
   if (verdict === undefined) step.act({ _tag: "Stop" })
   return step.done()
 }
@@ -310,7 +333,7 @@ const end = (step: Step): Transition => {
     }
   }
   if (step.state.verdict === undefined) step.conclude(verdict)
-  step.resolveAll("the run ended")
+  step.settle("the run ended")
   for (const [callId, tool] of step.state.openCalls) {
     const status = verdict._tag === "Cancelled" ? "cancelled" : "failed"
     step.append(draft("run.tool.result", { callId, tool, status }))

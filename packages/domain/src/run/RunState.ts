@@ -26,6 +26,8 @@ export interface RunState {
   /** Tool calls without a result: call id → tool. */
   readonly openCalls: ReadonlyMap<string, string>
   readonly started: boolean
+  /** Whether the processes of the run are frozen. A run that is ending is not. */
+  readonly paused?: true | undefined
   /** How the run will end, once known. The terminal event waits for the end of the process. */
   readonly verdict: Outcome | undefined
   /** The last denial or expiry, until the runtime continues. Not in the log: only the run's actor knows it. */
@@ -56,6 +58,7 @@ export interface RunSummary {
   readonly worktree?: RunId
   readonly confinement?: RunConfinement
   readonly protectedChanges?: ProtectedChanges
+  readonly paused?: true
   /** ISO 8601. Set by the store: the state has no times. */
   readonly endedAt?: string
 }
@@ -64,6 +67,7 @@ export const runSummaryOf = ({
   confinement,
   error,
   model,
+  paused,
   protectedChanges,
   resultText,
   runtimeSessionId,
@@ -77,7 +81,8 @@ export const runSummaryOf = ({
   ...(error === undefined ? {} : { error }),
   ...(worktree === undefined ? {} : { worktree }),
   ...(confinement === undefined ? {} : { confinement }),
-  ...(protectedChanges === undefined ? {} : { protectedChanges })
+  ...(protectedChanges === undefined ? {} : { protectedChanges }),
+  ...(paused === undefined ? {} : { paused })
 })
 
 export type ResolutionState = PayloadOf<"run.approval.resolved">["state"]
@@ -101,8 +106,11 @@ export type Refusal =
   | "approval_already_asked"
   | "call_already_open"
   | "call_not_open"
+  | "already_paused"
+  | "not_paused"
   | "approvals_pending"
   | "calls_open"
+  | "still_paused"
 
 export type Accepted = { readonly ok: true; readonly state: RunState }
 export type Refused = { readonly ok: false; readonly refusal: Refusal }
@@ -142,6 +150,7 @@ const resolveApproval = (
 const end = (state: RunState, event: DraftOf<TerminalType>): Accepted | Refused => {
   if (state.pending.length > 0) return refused("approvals_pending")
   if (state.openCalls.size > 0) return refused("calls_open")
+  if (state.paused === true) return refused("still_paused")
   const usage = event.payload.usage ?? state.usage
   switch (event.type) {
     case "run.completed":
@@ -192,6 +201,10 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
       return requestApproval(state, event.payload)
     case "run.approval.resolved":
       return resolveApproval(state, event.payload)
+    case "run.paused":
+      return state.paused === true ? refused("already_paused") : accepted({ ...state, paused: true })
+    case "run.resumed":
+      return state.paused === true ? accepted({ ...state, paused: undefined }) : refused("not_paused")
     case "run.protected.changed":
       return accepted({
         ...state,

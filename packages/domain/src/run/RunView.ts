@@ -12,7 +12,7 @@ import { appendText, boundText, type BoundedText } from "./BoundedText.ts"
 import { envelopeOf, type MissingEvents, type SequencedEvent } from "./EventSequence.ts"
 import { type EventHandlers, handleEvent } from "./EventTable.ts"
 import { approvalResolution } from "./Resolution.ts"
-import type { EndBlock, MessageBlock, RunBlock } from "./RunBlock.ts"
+import type { EndBlock, MessageBlock, PauseBlock, RunBlock } from "./RunBlock.ts"
 import type { RunStatus } from "./Run.ts"
 import type { Envelope, EventOf, PayloadOf, RunEvent } from "./RunEvent.ts"
 import type { TerminalType } from "./RunEnd.ts"
@@ -24,6 +24,8 @@ const MAX_LABEL = 4_096
 export class RunView {
   /** State of the run. `queued` comes only from a Hub. */
   state: RunStatus | "queued" | undefined
+  /** Whether the processes of the run are frozen. */
+  isPaused = false
   /** The last `seq` in the view. */
   lastSeq = 0
   /** Number of events that this build does not know. */
@@ -102,6 +104,8 @@ export class RunView {
       const { by, reason } = event.payload
       view.end(event, { state: "cancelled", by, reason })
     },
+    "run.paused": (view, event) => view.setPaused(event, "paused"),
+    "run.resumed": (view, event) => view.setPaused(event, "resumed"),
     "run.message.delta": (view, event) => view.addDelta(event),
     "run.message.completed": (view, event) => view.completeMessage(event),
     "run.tool.call": (view, event) => view.startCall(event),
@@ -157,6 +161,12 @@ export class RunView {
     "integration.message.received": () => {},
     "integration.card.action": () => {},
     "identity.binding.required": () => {}
+  }
+
+  private setPaused(event: EventOf<"run.paused" | "run.resumed">, change: PauseBlock["change"]): void {
+    this.isPaused = change === "paused"
+    const { by, reason } = event.payload
+    this.list.push({ kind: "pause", ...startOf(event), change, by, reason })
   }
 
   private addDelta(event: EventOf<"run.message.delta">): void {
@@ -281,6 +291,7 @@ export class RunView {
     { by, error, reason, state }: Pick<EndBlock, "state"> & Partial<EndBlock>
   ): void {
     this.pending.clear()
+    this.isPaused = false
     this.state = state
     const warning = this.list.find(LAST_WARNING, "warning")
     if (warning !== undefined && error !== undefined && error.message === this.lastWarning)

@@ -98,6 +98,8 @@ export type AdapterEvent = Exclude<
       | "run.completed"
       | "run.failed"
       | "run.cancelled"
+      | "run.paused"
+      | "run.resumed"
       | "run.approval.requested"
       | "run.approval.resolved"
       | `integration.${string}`

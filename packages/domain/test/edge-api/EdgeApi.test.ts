@@ -55,6 +55,8 @@ const runs = HttpApiBuilder.group(Api, "runs", (handlers) =>
         ),
       get: notFound,
       cancel: notFound,
+      pause: notFound,
+      resume: notFound,
       input: notFound,
       result: notFound,
       events: notFound

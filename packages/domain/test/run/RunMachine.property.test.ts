@@ -52,8 +52,10 @@ const visible = ({
   error,
   resultText,
   runtimeSessionId,
-  model
+  model,
+  paused
 }: RunState) => ({
+  paused,
   status: status === "starting" ? "created" : status,
   pending,
   openCalls: [...openCalls],
@@ -195,6 +197,50 @@ describe("RunMachine", () => {
           (action) => action._tag === "Answer" && action.answer.reason === "the run is ending"
         )
         assert.strictEqual(answers.length - unwritten.length, requested && !withdrawn ? 1 : 0)
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "pauses and resumes in turn, and has resumed before its end",
+    [inputs],
+    ([sequence]) => {
+      const { events, state } = play([...sequence, ended])
+      const changes = events.map(({ type }) => type).filter((type) => /^run\.(paused|resumed)$/.test(type))
+      assert.deepStrictEqual(
+        changes,
+        changes.map((_, at) => (at % 2 === 0 ? "run.paused" : "run.resumed"))
+      )
+      assert.strictEqual(changes.length % 2, 0)
+      assert.isUndefined(state.paused)
+    },
+    runs
+  )
+
+  it.prop(
+    "is never paused while it ends, and thaws once for each pause",
+    [inputs],
+    ([sequence]) => {
+      play(sequence, ({ paused, verdict }) => assert.isFalse(paused === true && verdict !== undefined))
+      const { actions, events } = play([...sequence, ended])
+      assert.strictEqual(
+        actions.filter(({ _tag }) => _tag === "Thaw").length,
+        countOf(events, ({ type }) => type === "run.resumed")
+      )
+    },
+    runs
+  )
+
+  it.prop(
+    "keeps its state, approvals and calls when it is paused or resumed",
+    [underWay],
+    ([sequence]) => {
+      const { state } = play(sequence)
+      for (const input of [{ _tag: "Frozen" }, { _tag: "ResumeRequested" }] as const) {
+        const [next, actions] = transition(state, input)
+        assert.deepStrictEqual({ ...next, paused: undefined }, { ...state, paused: undefined })
+        for (const event of eventsOf(actions)) assert.match(event.type, /^run\.(paused|resumed)$/)
       }
     },
     runs

@@ -347,6 +347,57 @@ describe("transition", () => {
   })
 })
 
+describe("a pause", () => {
+  const freeze: RunMachineInput = { _tag: "Frozen", by: "usr_1" }
+  const resume: RunMachineInput = { _tag: "ResumeRequested", by: "usr_2", reason: "lunch is over" }
+  const started = emitted(draft("run.started", {}))
+
+  it("keeps the state of the run", () => {
+    assert.deepInclude(after(started, freeze), { status: "running", paused: true })
+    assert.deepInclude(after(started, ask(a), freeze), { status: "waiting_approval", paused: true })
+    assert.deepStrictEqual(appended(actionsOf(freeze, started)), [draft("run.paused", { by: "usr_1" })])
+  })
+
+  it("has no effect on a paused run, and a resume none on a run that is not paused", () => {
+    assert.deepStrictEqual(actionsOf(freeze, started, freeze), [])
+    assert.deepStrictEqual(actionsOf(resume, started), [])
+    assert.deepStrictEqual(actionsOf(resume, started, freeze, resume), [])
+  })
+
+  it("ends with a resume, which thaws after its event", () => {
+    const actions = actionsOf(resume, started, freeze)
+    assert.deepStrictEqual(described(actions), ["run.resumed", "Thaw"])
+    assert.deepStrictEqual(appended(actions)[0]?.payload, { by: "usr_2", reason: "lunch is over" })
+  })
+
+  it("takes decisions, whose answers wait for the program", () => {
+    assert.deepStrictEqual(described(actionsOf(decide(a), started, ask(a), freeze)), [
+      "run.approval.resolved",
+      "Answer"
+    ])
+    assert.deepInclude(after(started, ask(a), freeze, decide(a)), { status: "running", paused: true })
+  })
+
+  it("ends before the run does: with a cancel, a timeout, a failure and a result that was printed before", () => {
+    const endings: ReadonlyArray<readonly [RunMachineInput, string]> = [
+      [cancel, "Stop"],
+      [{ _tag: "TimedOut", kind: "cap", afterMs: 1 }, "Stop"],
+      [{ _tag: "FailureImposed", error: { code: "internal", message: "x" } }, "Stop"],
+      [conclude(), "Leave"]
+    ]
+    for (const [input, last] of endings) {
+      const actions = described(actionsOf(input, started, freeze))
+      assert.deepStrictEqual(actions.slice(-3), ["run.resumed", "Thaw", last], input._tag)
+    }
+    const types = described(actionsOf(ended, started, freeze))
+    assert.deepStrictEqual(types, ["run.resumed", "Thaw", "run.failed"])
+  })
+
+  it("does not begin once the run is ending", () => {
+    assert.deepStrictEqual(actionsOf(freeze, started, cancel), [])
+  })
+})
+
 describe("accept", () => {
   const log = (...events: ReadonlyArray<EventDraft>): RunState =>
     events.reduce((state, event) => {
@@ -359,6 +410,8 @@ describe("accept", () => {
   const born = draft("run.created", created)
   const started = draft("run.started", {})
   const done = draft("run.completed", {})
+  const paused = draft("run.paused", {})
+  const resumed = draft("run.resumed", {})
 
   const refusals: ReadonlyArray<readonly [Refusal, RunState, EventDraft]> = [
     ["not_created", initial, started],
@@ -372,7 +425,11 @@ describe("accept", () => {
     ["call_already_open", log(born, call), call],
     ["call_not_open", log(born), result],
     ["approvals_pending", log(born, requested), done],
-    ["calls_open", log(born, call), done]
+    ["calls_open", log(born, call), done],
+    ["already_paused", log(born, paused), paused],
+    ["not_paused", log(born), resumed],
+    ["not_paused", log(born, paused, resumed), resumed],
+    ["still_paused", log(born, paused), done]
   ]
   it.each(refusals)("refuses as %s", (refusal, state, event) => {
     assert.deepStrictEqual(accept(state, event), { ok: false, refusal })

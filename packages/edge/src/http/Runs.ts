@@ -1,4 +1,4 @@
-/** Endpoints of `/v1/runs`: create, list, read, cancel, further input, result and log. */
+/** Endpoints of `/v1/runs`: create, list, read, cancel, pause, resume, further input, result and log. */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import {
   ApprovalRejected,
@@ -59,6 +59,10 @@ export const edgeRuns = HttpApiBuilder.group(
 
       cancel: ({ params }) =>
         withErrorObject(supervisor.cancel(params.id, "cancelled by the user", LOCAL_PRINCIPAL)),
+
+      pause: ({ params }) => withErrorObject(supervisor.pause(params.id, LOCAL_PRINCIPAL)),
+
+      resume: ({ params }) => withErrorObject(supervisor.resume(params.id, LOCAL_PRINCIPAL)),
 
       input: Effect.fnUntraced(function* ({ headers, params, payload }) {
         const request = {

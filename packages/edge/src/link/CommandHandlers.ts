@@ -86,6 +86,12 @@ const executeCommand = (
       const { by, reason = "cancelled by the user", runId } = command.payload
       return onOwnRun(command.name, runId, runs.cancel(runId, reason, by))
     }
+    case "PauseRun":
+    case "ResumeRun": {
+      const { by, reason, runId } = command.payload
+      const change = command.name === "PauseRun" ? runs.pause : runs.resume
+      return onOwnRun(command.name, runId, change(runId, by, reason))
+    }
     case "SendInput":
       return onOwnRun(command.name, command.payload.runId, sendInput(services, command))
     case "DecideApproval":

@@ -121,6 +121,19 @@ export const killGroup = (group: string): boolean => {
   }
 }
 
+/** Freezes the processes of a group and of the groups below, or lets them continue; `false` if that is not supported. */
+export const setFrozen = (group: string, frozen: boolean): boolean => {
+  try {
+    writeFileSync(join(group, "cgroup.freeze"), frozen ? "1" : "0")
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whether all processes of the group are frozen. */
+export const isFrozen = (group: string): boolean => lines(join(group, "cgroup.events")).includes("frozen 1")
+
 /** Whether a process is in the group or in a group inside. */
 export const isPopulated = (group: string): boolean =>
   lines(join(group, "cgroup.events")).includes("populated 1")

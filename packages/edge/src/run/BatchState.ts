@@ -8,7 +8,8 @@ import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { REQUESTS_PER_BATCH, type Backlog, MAX_OPEN_APPROVALS } from "./Backlog.ts"
 import type { BudgetMeter } from "./Budget.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
-import type { RunMessage } from "./RunMessage.ts"
+import type { PauseRequest, RunMessage } from "./RunMessage.ts"
+import type { RunProcess } from "./RunProcess.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 
 /** Dependencies of a batch, the same for all batches of a run. */
@@ -19,6 +20,8 @@ export interface BatchContext {
   readonly backlog: Backlog<RunMessage>
   /** Whether the process has exited. Then it needs no answers. */
   readonly isGone: () => boolean
+  /** The process of the run, once it has started. */
+  readonly process: () => RunProcess | undefined
   readonly budget: BudgetMeter
   readonly redaction: OutputRedaction
   /** The last diff that the runtime reported, for the end of the run; and whether the process ended after the run's outcome. */
@@ -41,6 +44,8 @@ export class BatchState {
   readonly actions: Array<RunAction> = []
   /** Replies to commands. */
   readonly replies: Array<Effect.Effect<unknown>> = []
+  /** Pauses to begin after this batch. */
+  readonly pauses: Array<PauseRequest> = []
   /** Weight of the outputs that were processed. */
   weight = 0
   /** The program to start after this batch. */

@@ -14,6 +14,7 @@ import { requestApproval } from "./ApprovalRequests.ts"
 import { withNote } from "./AttachedFiles.ts"
 import { BatchState } from "./BatchState.ts"
 import { chargeBudget, dispatch } from "./OutputDispatch.ts"
+import { endFreeze, requestPause, requestResume } from "./RunPause.ts"
 import { isOutput, type RunMessage, type RunMessageOf } from "./RunMessage.ts"
 
 export class MailboxBatch extends BatchState {
@@ -77,6 +78,12 @@ export class MailboxBatch extends BatchState {
         return this.#reportSilence(message)
       case "Cancel":
         return this.apply({ _tag: "CancelRequested", reason: message.reason, by: message.by })
+      case "Pause":
+        return requestPause(this, message)
+      case "Resume":
+        return requestResume(this, message)
+      case "FreezeEnded":
+        return endFreeze(this, message)
       case "ApprovalExpired":
       case "TimedOut":
         return this.apply(message)
@@ -137,8 +144,8 @@ export class MailboxBatch extends BatchState {
 
   /** The runtime is not silent if an earlier message of the batch requested an approval or called a tool. */
   #reportSilence({ silentMs }: RunMessageOf<"Quiet">): void {
-    const { openCalls, pending, verdict } = this.context.recorder.state
-    if (verdict !== undefined || pending.length > 0 || openCalls.size > 0) return
+    const { openCalls, paused, pending, verdict } = this.context.recorder.state
+    if (verdict !== undefined || pending.length > 0 || openCalls.size > 0 || paused === true) return
     this.apply({ _tag: "EventEmitted", event: draft("runtime.retrying", { reason: "silence", silentMs }) })
   }
 

@@ -17,6 +17,8 @@ export const performAction = (
       return leave(session)
     case "Stop":
       return stop(session)
+    case "Thaw":
+      return Effect.sync(() => session.process?.freezer?.thaw())
     case "Refuse":
       return Effect.void
   }
@@ -37,6 +39,7 @@ const answer = (
 const leave = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> => {
   const { isLeaving, isStopping, options, process } = session
   if (process === undefined) return Effect.void
+  process.freezer?.release()
   if (isStopping || isLeaving) return Effect.sync(() => process.child.closeInput())
   session.isLeaving = true
   return Effect.forkScoped(Ladder.terminateAfterInput(process.ladder, options.times.leave))
@@ -47,6 +50,7 @@ const stop = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> =
   if (session.isStopping) return Effect.void
   session.isStopping = true
   const { options, post, preparing, process } = session
+  process?.freezer?.release()
   return process === undefined
     ? Effect.andThen(
         preparing === undefined ? Effect.void : Fiber.interrupt(preparing),

@@ -20,6 +20,7 @@ import type { StoreFailed } from "../store/Store.ts"
 import { BudgetMeter } from "./Budget.ts"
 import { storeOutputs } from "./OutputStorage.ts"
 import { performAction } from "./RunActions.ts"
+import { freezeRun } from "./RunPause.ts"
 import { postLater, startProcess } from "./RunProcess.ts"
 import { type RunActorOptions, RunSession } from "./RunSession.ts"
 import type { BatchContext } from "./BatchState.ts"
@@ -41,6 +42,10 @@ export interface RunActor {
     decider: Decider
   ) => Effect.Effect<void, DecideFailure | RunGone>
   readonly cancel: (reason: string, by: string) => void
+  /** Succeeds when all processes of the run are frozen and the log says so. A paused run stays paused. */
+  readonly pause: PauseCommand
+  /** Succeeds when the processes of the run continue. */
+  readonly resume: PauseCommand
   /** Writes an event of the Edge to the run's log, if the run is still live. */
   readonly announce: (event: AdapterEvent) => void
   /** Requests the approval of a connection. `undefined` if none can be requested now. */
@@ -55,6 +60,8 @@ export interface RunActor {
   /** The terminal run, once it is on disk. Fails if the store failed. */
   readonly ended: Deferred.Deferred<Run, StoreFailed>
 }
+
+type PauseCommand = (by: string, reason?: string) => Effect.Effect<void, Conflict | RunGone>
 
 export const makeRunActor = (options: RunActorOptions): RunActor => {
   const session = new RunSession(options)
@@ -71,6 +78,10 @@ export const makeRunActor = (options: RunActorOptions): RunActor => {
         reply
       })),
     cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
+    pause: (by, reason) =>
+      request<void, Conflict>(session, (reply) => ({ _tag: "Pause", by, reason, reply })),
+    resume: (by, reason) =>
+      request<void, Conflict>(session, (reply) => ({ _tag: "Resume", by, reason, reply })),
     announce: (event) => void post({ _tag: "Announced", event }),
     requestConnection: (approval) =>
       request<ApprovalAnswer | undefined>(session, (reply) => ({
@@ -135,6 +146,7 @@ const batchContext = (session: RunSession): BatchContext => {
     approvals,
     backlog,
     isGone: () => session.process?.child.isGone === true,
+    process: () => session.process,
     budget: new BudgetMeter(recorder.run.budget),
     write: (text) => stdin.write(text),
     policy,
@@ -168,6 +180,7 @@ const processBatch = Effect.fnUntraced(function* (
   for (const approval of approvals.takeUnwatched())
     yield* Effect.forkScoped(awaitDecision(session, approval, (text) => stdin.write(text)))
   for (const action of batch.actions) yield* performAction(session, action)
+  for (const pause of batch.pauses) yield* freezeRun(session, pause)
   for (const reply of batch.replies) yield* reply
   if (batch.isUnfinished) session.resumeLater()
   if (batch.hasToolResult) options.protection?.callEnded()
@@ -201,13 +214,16 @@ const awaitDecision = Effect.fnUntraced(function* (
   approvals.remove(approval.id)
 })
 
-/** The time of a pending approval counts neither as silence nor towards the run's timeout. */
+/** The time of a pending approval counts neither as silence nor towards the run's timeout. A pause stops all clocks but the cap. */
 const adjustClocks = ({ options: { recorder }, process }: RunSession) => {
   if (process === undefined) return Effect.void
-  const isPending = recorder.state.pending.length > 0
-  process.silence.stand(isPending)
-  process.silence.work(recorder.state.openCalls.size > 0)
-  return process.activeClock(!isPending)
+  const { openCalls, paused, pending } = recorder.state
+  const isPaused = paused === true
+  const isWaiting = pending.length > 0 || isPaused
+  process.silence.stand(isWaiting)
+  process.silence.work(openCalls.size > 0)
+  const active = process.activeClock(!isWaiting)
+  return process.wallClock === undefined ? active : Effect.andThen(active, process.wallClock(!isPaused))
 }
 
 /** After the process has exited: ends remaining processes of the run and reviews its workspace. */

@@ -28,6 +28,13 @@ export interface Decider {
   readonly origin?: DecisionOrigin | undefined
 }
 
+/** A pause or a resume that a user requests. */
+export interface PauseRequest {
+  readonly by: string
+  readonly reason: string | undefined
+  readonly reply: Deferred.Deferred<void, Conflict>
+}
+
 export type RunMessage =
   /** The run has a slot and its workspace is ready. */
   | { readonly _tag: "Ready"; readonly command: SubprocessSpec }
@@ -61,6 +68,10 @@ export type RunMessage =
   /** The runtime has printed nothing for that long. */
   | { readonly _tag: "Quiet"; readonly silentMs: number }
   | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
+  | ({ readonly _tag: "Pause" } & PauseRequest)
+  | ({ readonly _tag: "Resume" } & PauseRequest)
+  /** The freeze of a pause has ended. */
+  | { readonly _tag: "FreezeEnded"; readonly isFrozen: boolean }
   | ({
       readonly _tag: "Decide"
       readonly approvalId: ApprovalId

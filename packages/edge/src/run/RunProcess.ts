@@ -6,12 +6,13 @@ import { type ProcessTarget, sweep } from "../process/Containment.ts"
 import type * as Ladder from "../process/Termination.ts"
 import { EDGE_MARK, RUN_MARK, processStartTime } from "../process/MarkSweep.ts"
 import { Subprocess, type SubprocessSpec } from "../process/Subprocess.ts"
+import { Freezer } from "../process/Freezer.ts"
 import { removeTemporary } from "../process/TemporaryFolder.ts"
 import * as ActiveClock from "./ActiveClock.ts"
 import { WARN_AT } from "./Budget.ts"
 import type { RunSession } from "./RunSession.ts"
 import { decodeOutput } from "./RuntimeOutput.ts"
-import type { RunMessage } from "./RunMessage.ts"
+import type { PauseRequest, RunMessage } from "./RunMessage.ts"
 import * as SilenceClock from "./SilenceClock.ts"
 
 export interface RunProcess {
@@ -21,10 +22,18 @@ export interface RunProcess {
   readonly ladder: Ladder.TerminationOptions
   readonly silence: SilenceClock.SilenceClock
   /** Lets the run's timeout pass, or stops its clock. */
-  readonly activeClock: Effect.Success<ReturnType<typeof ActiveClock.makeActiveClock>>
+  readonly activeClock: StoppableClock
+  /** The same for the time budget, if there is one. */
+  readonly wallClock: StoppableClock | undefined
+  /** Absent without control groups. */
+  readonly freezer: Freezer | undefined
+  /** Pauses that wait for the freeze in progress. */
+  readonly freezes: Array<PauseRequest>
   /** Writes the protocol's opening once the workspace's snapshot is taken. */
   readonly opening: Fiber.Fiber<void>
 }
+
+type StoppableClock = Effect.Success<ReturnType<typeof ActiveClock.makeActiveClock>>
 
 export const startProcess = Effect.fnUntraced(function* (
   session: RunSession,
@@ -53,13 +62,16 @@ export const startProcess = Effect.fnUntraced(function* (
     post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
   )
   yield* watchSilence(session, silence)
-  yield* watchWallTime(session, budget)
+  const wallClock = yield* makeWallClock(session, budget)
   return {
     child,
     clear: Effect.suspend(() => Effect.tap(sweep(target), () => remove)),
     ladder: { child, target, exited, grace: times.cancel },
     silence,
     activeClock,
+    wallClock,
+    freezer: group === undefined ? undefined : new Freezer(group),
+    freezes: [],
     opening
   }
 })
@@ -110,12 +122,17 @@ const watchSilence = Effect.fnUntraced(function* ({ post }: RunSession, silence:
   yield* Effect.forkScoped(Effect.map(missed, (limit) => post({ _tag: "TimedOut", ...limit })))
 })
 
-const watchWallTime = (session: RunSession, budget: Budget | undefined) =>
-  Effect.forEach(
-    budget?.wallMs === undefined ? [] : [budget.wallMs * WARN_AT, budget.wallMs],
-    (used) => postLater(session, used, { _tag: "Spent", limit: "wallMs", used }),
-    { discard: true }
-  )
+/** Clock of the time budget: of its warning and of its end. It does not start by itself. */
+const makeWallClock = Effect.fnUntraced(function* ({ post }: RunSession, budget: Budget | undefined) {
+  const wallMs = budget?.wallMs
+  if (wallMs === undefined) return undefined
+  const spent = (used: number) =>
+    ActiveClock.makeActiveClock(used, () => void post({ _tag: "Spent", limit: "wallMs", used }))
+  const warning = yield* spent(wallMs * WARN_AT)
+  const end = yield* spent(wallMs)
+  const both: StoppableClock = (run) => Effect.andThen(warning(run), end(run))
+  return both
+})
 
 /** Posts a message after `millis`, unless the run's scope closes before. */
 export const postLater = (

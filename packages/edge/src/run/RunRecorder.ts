@@ -258,11 +258,14 @@ export class RunRecorder {
       error,
       runtimeSessionId,
       model,
+      paused,
       protectedChanges
     } = this.state
+    const { paused: _, ...run } = this.run
     return {
-      ...this.run,
+      ...run,
       state: status ?? "created",
+      ...(paused === undefined ? {} : { paused }),
       lastSeq: this.seq,
       pendingApprovals: pending,
       updatedAt: this.now,

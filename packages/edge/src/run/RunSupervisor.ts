@@ -11,6 +11,7 @@ import type { Approval } from "@corral/domain/approval/Approval"
 import { Conflict, NotFound, Overloaded, RunNotCancellable } from "@corral/domain/errors/Failures"
 import type { ApprovalId, MessageId, RunId } from "@corral/domain/identity/Ids"
 import type { CreateRun, Run, RunStatus } from "@corral/domain/run/Run"
+import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
@@ -44,6 +45,8 @@ import type { DecideFailure, Decider } from "./RunMessage.ts"
 import { awaitEnd, drainRuns, runCounters, superviseRun } from "./RunSupervision.ts"
 import { makeStoppedRuns } from "./StoppedRuns.ts"
 
+type PauseCommand = (id: RunId, by: string, reason?: string) => Effect.Effect<Run, NotFound | Conflict>
+
 export class RunSupervisor extends Context.Service<
   RunSupervisor,
   {
@@ -71,6 +74,10 @@ export class RunSupervisor extends Context.Service<
       reason: string,
       by: string
     ) => Effect.Effect<Run, NotFound | RunNotCancellable>
+    /** Succeeds with the paused run when its processes are frozen and the log says so. `conflict` has a `reason` in its details. */
+    readonly pause: PauseCommand
+    /** Succeeds with the run when its processes continue. */
+    readonly resume: PauseCommand
     readonly decide: (
       runId: RunId,
       approvalId: ApprovalId,
@@ -210,9 +217,23 @@ const queries = ({
 
 const commands = (
   context: SupervisorContext
-): Pick<RunSupervisor["Service"], "cancel" | "decide" | "input" | "announce"> => {
+): Pick<RunSupervisor["Service"], "cancel" | "pause" | "resume" | "decide" | "input" | "announce"> => {
   const { config, find, live, store } = context
+  const pauseCommand =
+    (name: "pause" | "resume"): PauseCommand =>
+    (id, by, reason) =>
+      Effect.suspend(() => {
+        const actor = live.actors.get(id)
+        const over = Effect.andThen(find(id), Effect.fail(pauseRefusal("ended")))
+        if (actor === undefined) return over
+        return actor[name](by, reason).pipe(
+          Effect.andThen(Effect.sync(() => actor.run())),
+          Effect.catchTag("RunGone", () => over)
+        )
+      })
   return {
+    pause: pauseCommand("pause"),
+    resume: pauseCommand("resume"),
     cancel: (id, reason, by) =>
       Effect.suspend(() => {
         const actor = live.actors.get(id)

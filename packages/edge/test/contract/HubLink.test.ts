@@ -10,6 +10,7 @@ import { Schema } from "effect"
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { groupsHere } from "@corral/testing/edge/ControlGroups"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
@@ -95,6 +96,26 @@ describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
     assert.strictEqual(peer.log(quiet.id).at(-1)?.payload["by"], "usr_ada")
   })
 
+  it.skipIf(groupsHere === undefined)("pauses and resumes a run, once or several times", async () => {
+    const run = runOf(await peer.start("/say ready\n/hang"))
+    edge.runIds.add(run.id)
+    await peer.until("the message", () =>
+      peer.log(run.id).some(({ type }) => type === "run.message.completed")
+    )
+    const request = { runId: run.id, by: "usr_ada", reason: "lunch" }
+    for (let time = 0; time < 2; time++) assert.isTrue(runOf(await peer.ask("PauseRun", request)).paused)
+    for (let time = 0; time < 2; time++)
+      assert.notProperty(runOf(await peer.ask("ResumeRun", request)), "paused")
+    await peer.ask("CancelRun", request)
+    await ended(peer, run.id)
+    const changes = peer.log(run.id).filter(({ type }) => /^run\.(paused|resumed)$/.test(type))
+    assert.deepStrictEqual(
+      changes.map(({ payload, type }) => [type, payload]),
+      ["run.paused", "run.resumed"].map((type) => [type, { v: 1, by: "usr_ada", reason: "lunch" }])
+    )
+    assert.strictEqual(codeOfOutcome(await peer.ask("PauseRun", request)), "conflict")
+  })
+
   it("keeps the Edge's own runs to itself", async () => {
     const localRun = await edge.client.create("/say mine")
     await edge.client.result(localRun.id, 10_000)
@@ -102,12 +123,14 @@ describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
     const by = "usr_ada"
     const requested = [
       peer.ask("CancelRun", { runId, by }),
+      peer.ask("PauseRun", { runId, by }),
+      peer.ask("ResumeRun", { runId, by }),
       peer.ask("SendInput", { runId, input: { text: "hello" }, by }),
       peer.ask("ReadDiff", { runId }),
       peer.ask("ListArtifacts", { runId }),
       peer.ask("OpenPreview", { runId, previewId: mint<PreviewId>("prv", Date.now()) })
     ]
-    assert.deepStrictEqual((await Promise.all(requested)).map(codeOfOutcome), Array(5).fill("not_found"))
+    assert.deepStrictEqual((await Promise.all(requested)).map(codeOfOutcome), Array(7).fill("not_found"))
     const resumed = await peer.start("/say more", { resume: runId })
     assert.strictEqual(codeOfOutcome(resumed), "schema_validation_failed")
     const taken = await peer.start("/say more", {}, runId)

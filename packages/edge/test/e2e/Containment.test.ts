@@ -40,6 +40,22 @@ describe("Containment", () => {
     assert.deepStrictEqual(edge.survivors(), [])
   })
 
+  it("ends a paused run at the next start, after the Edge was killed", async (context) => {
+    const edge = await openEdge({ env })
+    if ((await kindOf(edge.client)) !== "cgroup") return context.skip("no control groups here")
+    const { run } = await vanished(edge.client)
+    const paused = await edge.client.ask("POST", `/v1/runs/${run.id}/pause`)
+    assert.strictEqual(paused.status, 200, paused.text)
+    await edge.kill()
+    assert.isAtLeast(edge.survivors().length, 1, "it outlives the Edge")
+    await edge.start()
+    assert.deepStrictEqual(edge.survivors(), [])
+    const log = await edge.client.log(run.id)
+    const changes = log.map(({ type }) => type).filter((type) => /^run\.(paused|resumed|failed)$/.test(type))
+    assert.deepStrictEqual(changes, ["run.paused", "run.resumed", "run.failed"])
+    assert.notProperty(await edge.client.run(run.id), "paused")
+  })
+
   for (const [damage, change] of [
     ["is missing", (file: string) => rmSync(file)],
     ["is damaged", (file: string) => writeFileSync(file, '{"hierarchy"')],

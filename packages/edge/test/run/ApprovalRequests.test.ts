@@ -36,6 +36,7 @@ const requested = (request: ApprovalRequest, asker: ApprovalAsker = { _tag: "Run
       approvals: new OpenApprovals(),
       backlog: new Backlog<RunMessage>(),
       isGone: () => false,
+      process: () => undefined,
       budget: new BudgetMeter(),
       redaction: new OutputRedaction(["correct horse"]),
       reported: { diff: undefined, isOver: false },

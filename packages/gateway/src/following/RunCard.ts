@@ -22,7 +22,13 @@ const titles: Readonly<Record<Phase, readonly [words: LocalizedText, tone: Tone]
   lost: [{ en: "No longer followed", zh: "不再跟进" }, "neutral"]
 }
 
-export const phaseTitle = ({ phase }: TaskProgress): LocalizedText => titles[phase][0]
+const pausedTitle: (typeof titles)[Phase] = [{ en: "Paused", zh: "已暂停" }, "neutral"]
+
+/** A paused run that needs a decision still needs it. */
+const titleOf = ({ paused, phase }: TaskProgress): (typeof titles)[Phase] =>
+  paused === true && (phase === "starting" || phase === "working") ? pausedTitle : titles[phase]
+
+export const phaseTitle = (progress: TaskProgress): LocalizedText => titleOf(progress)[0]
 
 /** Causes of failure, by error code. */
 const causes: Readonly<Record<string, LocalizedText>> = {
@@ -84,7 +90,7 @@ export interface RunCardInput {
 }
 
 export const runCard = ({ cancel, language, place, progress, url }: RunCardInput): Card => {
-  const [title, tone] = titles[progress.phase]
+  const [title, tone] = titleOf(progress)
   const cause = progress.phase === "failed" ? causeOf(progress) : undefined
   const memory = progress.transcript === true ? withoutMemory : undefined
   const lines = [{ en: place, zh: place }, activity(progress), duration(progress), cause, memory]

@@ -41,6 +41,8 @@ export const TaskProgress = Schema.Struct({
   diff: Schema.optional(
     Schema.Struct({ files: Schema.Number, additions: Schema.Number, deletions: Schema.Number })
   ),
+  /** Whether the run is paused. */
+  paused: Schema.optional(Schema.Boolean),
   /** Whether the runtime received the earlier conversation as a text, because it does not remember it. */
   transcript: Schema.optional(Schema.Boolean),
   /** A code of the error table. */
@@ -71,6 +73,7 @@ const end =
     ...progress,
     phase,
     waiting: 0,
+    paused: undefined,
     endedAt: createdAt
   })
 
@@ -89,6 +92,8 @@ const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
     phase: progress.waiting > 0 ? "waiting" : "working",
     startedAt: createdAt
   }),
+  "run.paused": (progress) => ({ ...progress, paused: true }),
+  "run.resumed": (progress) => ({ ...progress, paused: undefined }),
   "run.message.delta": ignore,
   "run.message.completed": ignore,
   "run.tool.call": (progress) => ({ ...progress, tools: progress.tools + 1 }),

@@ -9,7 +9,8 @@ import {
   inputProgress,
   progressAfter,
   progressBeforeRun,
-  startingProgress
+  startingProgress,
+  type TaskProgress
 } from "../../src/following/TaskProgress.ts"
 
 const error = { code: "target_offline", message: "offline" } as const
@@ -58,6 +59,14 @@ describe("the progress of a message without a run", () => {
       runCard({ place: "Atlas", progress: { ...startingProgress, transcript }, url: "https://hub" }).lines
     assert.lengthOf(card(true), card(false).length + 1)
     assert.match(card(true).at(-1)?.en ?? "", /^The agent doesn't remember the earlier messages\./)
+  })
+
+  it("says on the card that the run is paused, unless it needs a decision", () => {
+    const titleOf = (phase: TaskProgress["phase"]) =>
+      phaseTitle({ ...startingProgress, phase, paused: true }).en
+    assert.strictEqual(titleOf("working"), "Paused")
+    assert.strictEqual(titleOf("waiting"), "Needs your decision")
+    assert.strictEqual(titleOf("cancelled"), "Cancelled")
   })
 
   it.each([

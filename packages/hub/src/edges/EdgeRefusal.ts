@@ -17,6 +17,7 @@ import {
 } from "@corral/domain/errors/Failures"
 import { ApprovalId } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
+import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { Data, Option, Schema } from "effect"
 
 /** Refusal to start a run, with any code of the error table. */
@@ -68,6 +69,12 @@ export const toCancelRefusal = mapCodes<Overloaded | RunNotCancellable>(
   ["not_found", RunNotCancellable],
   ["overloaded", Overloaded]
 )
+
+/** A run that the Edge no longer has ended long ago. */
+export const toPauseRefusal = (error: RunFailure): Conflict | Overloaded | undefined =>
+  error.code === "not_found" ? pauseRefusal("ended") : pauseCodes(error)
+
+const pauseCodes = mapCodes<Conflict | Overloaded>(["conflict", Conflict], ["overloaded", Overloaded])
 
 export const toInputRefusal = mapCodes<Conflict | Overloaded | PermissionDenied>(
   ["overloaded", Overloaded],

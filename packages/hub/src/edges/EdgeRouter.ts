@@ -21,6 +21,7 @@ import type { DeviceId } from "@corral/domain/identity/Ids"
 import type { CommandName, CommandPayload, CommandSuccess } from "@corral/domain/link/EdgeCommand"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
+import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { findOfferRefusal, type OfferRefusal } from "../run/OfferRefusal.ts"
@@ -33,6 +34,7 @@ import {
   toDecisionRefusal,
   toInputRefusal,
   toListFilesRefusal,
+  toPauseRefusal,
   toPreviewRefusal,
   toReadFileRefusal,
   type ReadRefusal,
@@ -60,6 +62,12 @@ export class EdgeRouter extends Context.Service<
       targetId: DeviceId,
       command: CommandPayload<"CancelRun">
     ) => Routed<Run, RunNotCancellable>
+    /** Pauses or resumes a run. Fails with `conflict` where the Edge is too old for that, or cannot pause the run. */
+    readonly changePause: <N extends "PauseRun" | "ResumeRun">(
+      targetId: DeviceId,
+      name: N,
+      command: CommandPayload<N>
+    ) => Routed<Run, Conflict>
     /** Sends an input once per key. */
     readonly sendInput: (
       targetId: DeviceId,
@@ -132,6 +140,8 @@ export class EdgeRouter extends Context.Service<
             ({ id }) => id === command.runId
           ),
 
+        changePause: changePause(route),
+
         sendInput: (targetId, command, key) => {
           const request = {
             ...writeRequest(targetId, "SendInput", command),
@@ -159,11 +169,7 @@ export class EdgeRouter extends Context.Service<
           ),
 
         openPreview: Effect.fn("EdgeRouter.openPreview")(function* (targetId, command) {
-          const offer = yield* targets.currentOffer(targetId)
-          if (offer === undefined) return yield* route.failOffline(targetId, false)
-          // An Edge that does not support a command takes it for a protocol error and ends the link.
-          if (!offer.commands.includes("OpenPreview"))
-            return yield* new Conflict({ message: PREVIEW_UNSUPPORTED })
+          yield* route.requireCommand(targetId, "OpenPreview", new Conflict({ message: PREVIEW_UNSUPPORTED }))
           return yield* route.send(
             readRequest(targetId, "OpenPreview", command),
             toPreviewRefusal,
@@ -179,6 +185,13 @@ export class EdgeRouter extends Context.Service<
     })
   )
 }
+
+const changePause = (route: CommandRoute): EdgeRouter["Service"]["changePause"] =>
+  Effect.fn("EdgeRouter.changePause")(function* (targetId, name, command) {
+    yield* route.requireCommand(targetId, name, pauseRefusal("edge_outdated"))
+    const request = writeRequest(targetId, name, command)
+    return yield* route.send(request, toPauseRefusal, ({ id }) => id === command.runId)
+  })
 
 const READ_TIMEOUT_MS = 10_000
 const WRITE_TIMEOUT_MS = 30_000

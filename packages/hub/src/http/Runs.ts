@@ -1,9 +1,11 @@
-/** `/client/runs`: the mirrored runs and their logs; cancel, input, diff, artifacts and previews go to the Edge. */
+/** `/client/runs`: the mirrored runs and their logs; cancel, pause, resume, input, diff, artifacts and previews go to the Edge. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { Conflict, RunNotCancellable } from "@corral/domain/errors/Failures"
 import { HubRun } from "@corral/domain/hub-api/HubRun"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import type { RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
+import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect, Fiber } from "effect"
@@ -93,7 +95,24 @@ const commandHandlers = Effect.gen(function* () {
   const serverScope = yield* Effect.scope
   const targets = yield* Targets
 
+  const pauseHandler = (action: "run.pause" | "run.resume", command: "PauseRun" | "ResumeRun") =>
+    Effect.fnUntraced(function* ({ params: { id } }: { readonly params: { readonly id: RunId } }) {
+      const { userId } = yield* CurrentPrincipal
+      const run = yield* admitted(action, id)
+      const mirrored = yield* runs.get(run.proof, id)
+      const { projectId, state, targetId } = mirrored
+      const changed = isFinalState(state)
+        ? Effect.fail(pauseRefusal("ended"))
+        : router.changePause(targetId, command, { runId: id, by: userId }).pipe(requireRoute(targets, run))
+      const auditedAction = { action, resource: id, projectId }
+      return reportedRun(mirrored, yield* audit.perform(auditedAction, yield* Effect.exit(changed)))
+    }, withErrorObjects)
+
   return {
+    pause: pauseHandler("run.pause", "PauseRun"),
+
+    resume: pauseHandler("run.resume", "ResumeRun"),
+
     cancel: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"runs", "cancel">) {
       const { userId } = yield* CurrentPrincipal
       const run = yield* admitted("run.cancel", id)

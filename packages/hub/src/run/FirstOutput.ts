@@ -14,6 +14,8 @@ const silent: ReadonlySet<string> = new Set([
   "run.failed",
   // Its request says whether it counts.
   "run.approval.resolved",
+  "run.paused",
+  "run.resumed",
   "run.diff.ready",
   "run.protected.changed",
   "runtime.unavailable",

@@ -38,6 +38,8 @@ const changes = {
   "run.completed": "run",
   "run.failed": "run",
   "run.cancelled": "run",
+  "run.paused": "run",
+  "run.resumed": "run",
   "run.message.delta": "nothing",
   "run.message.completed": "nothing",
   "run.tool.call": "nothing",

@@ -50,7 +50,7 @@ export const storeRunChanges = Effect.fnUntraced(function* (
   yield* sql`
     UPDATE runs SET state = ${mirror.state}, started = ${mirror.isStarted}, pending = ${mirror.pending}::text[],
       told = ${JSON.stringify(mirror.summary)}, ended_at = ${mirror.isEnded ? at : null}
-    WHERE id = ${row.id} ${mirror.state === row.state ? sql`` : sql`RETURNING ${noticeOf(sql, "runState")}`}`
+    WHERE id = ${row.id} ${isShownChange(run) ? sql`RETURNING ${noticeOf(sql, "runState")}` : sql``}`
   yield* storeApprovals(sql, run)
   const { taskState } = run
   if (row.task_id === null || taskState === undefined) return
@@ -59,6 +59,10 @@ export const storeRunChanges = Effect.fnUntraced(function* (
     UPDATE tasks SET state = ${taskState}, error = ${error === undefined ? null : JSON.stringify(error)}, updated_at = ${at}
     WHERE id = ${row.task_id} AND state <> ${taskState} RETURNING ${noticeOf(sql, "task")}`
 })
+
+/** Whether lists of runs show the change. */
+const isShownChange = ({ mirror, row }: PushedRun): boolean =>
+  mirror.state !== row.state || mirror.summary.paused !== row.told.paused
 
 const storeApprovals = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { mirror, row }: PushedRun) {
   for (const approval of mirror.requestedApprovals.values()) {

@@ -25,6 +25,7 @@ const Summary = Schema.Struct(
     "worktree",
     "confinement",
     "protectedChanges",
+    "paused",
     "endedAt"
   ])
 )

@@ -279,6 +279,8 @@ export const requests: Record<EndpointName, Expected> = {
   "runs.events": get(({ runId }) => `/client/runs/${runId}/events`),
   // No device is linked here, so allowed callers get the error of an offline device.
   "runs.cancel": send("POST", 503, ({ runId }) => `/client/runs/${runId}/cancel`),
+  "runs.pause": send("POST", 503, ({ runId }) => `/client/runs/${runId}/pause`),
+  "runs.resume": send("POST", 503, ({ runId }) => `/client/runs/${runId}/resume`),
   "runs.input": send(
     "POST",
     503,

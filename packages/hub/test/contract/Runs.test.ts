@@ -258,6 +258,58 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     assert.notInclude(trail.text, "private wish")
   })
 
+  it("mirrors a pause in the run and in lists, and none of a run that has ended", async () => {
+    const paused = draft("run.paused", { by: "usr_x" })
+    const runId = await mirror.run(project, createdRun, runStarted, paused)
+    const run = async () => (await ada.ask<HubRun>("GET", `/client/runs/${runId}`)).body
+    assert.deepInclude(await run(), { state: "running", paused: true })
+    const list = await ada.ask<Page<HubRun>>("GET", `/client/runs?projectId=${project}&state=running`)
+    assert.isTrue(list.body.items.find(({ id }) => id === runId)?.paused)
+    await mirror.append(runId, 4, draft("run.resumed", { by: "usr_x" }))
+    assert.notProperty(await run(), "paused")
+    await mirror.append(runId, 5, paused, draft("run.resumed", { reason: "the run was cancelled" }))
+    await mirror.append(runId, 7, draft("run.cancelled", {}))
+    const ended = await run()
+    assert.strictEqual(ended.state, "cancelled")
+    assert.notProperty(ended, "paused")
+  })
+
+  it("pauses and resumes for members who may use the device, and records each request", async () => {
+    const ownProject = await mirror.project(ada.userId)
+    const runId = await mirror.run(ownProject, createdRun, runStarted)
+    const over = await mirror.run(ownProject, createdRun, runStarted, runCompleted)
+    const [vera, mia] = [await hub.signedIn("vera"), await hub.signedIn("mia")]
+    await mirror.member(ada.userId, ownProject, vera.userId, "viewer")
+    await mirror.member(ada.userId, ownProject, mia.userId, "member")
+    for (const change of ["pause", "resume"]) {
+      const send = async (client: HubClient, id: RunId) => {
+        const answer = await client.ask("POST", `/client/runs/${id}/${change}`)
+        return [answer.status, codeOf(answer)]
+      }
+      assert.deepStrictEqual(await send(vera, runId), [403, "permission_denied"])
+      assert.deepStrictEqual(await send(mia, runId), [403, "unauthorized_target"])
+      assert.deepStrictEqual(await send(bob, runId), [403, "permission_denied"])
+      assert.deepStrictEqual(await send(ada, runId), [503, "target_offline"])
+      assert.deepStrictEqual(await send(ada, over), [409, "conflict"])
+      const { body } = await ada.ask<Page<AuditRecord>>(
+        "GET",
+        `/client/audit?projectId=${ownProject}&action=run.${change}`
+      )
+      assert.deepEqual<unknown>(
+        body.items.map(({ actor, code, outcome, resource }) => [resource, actor, outcome, code]),
+        [
+          [over, ada.userId, "failed", "conflict"],
+          [runId, ada.userId, "failed", "target_offline"],
+          [runId, bob.userId, "denied", "permission_denied"],
+          [runId, mia.userId, "denied", "unauthorized_target"],
+          [runId, vera.userId, "denied", "permission_denied"]
+        ]
+      )
+    }
+    const refused = await ada.ask("POST", `/client/runs/${over}/pause`)
+    assert.deepInclude((refused.body as unknown as { readonly details: object }).details, { reason: "ended" })
+  })
+
   it("cancels a cancelled run again, but no ended run, and not for viewers", async () => {
     const cancelled = await mirror.run(project, createdRun, draft("run.cancelled", { by: "x" }))
     const again = await ada.ask<HubRun>("POST", `/client/runs/${cancelled}/cancel`)

@@ -29,6 +29,7 @@ const edgeWith = (artifact: Artifact, content: Buffer) => {
     checkOffer: never,
     start: never,
     cancel: never,
+    changePause: never,
     sendInput: never,
     decide: never,
     readDiff: never,

@@ -40,6 +40,14 @@ const ways = {
     (router: Router) => router.cancel(targetId, { runId, by: "x" }),
     { run_not_cancellable: "run_not_cancellable", not_found: "run_not_cancellable", overloaded: "overloaded" }
   ],
+  pause: [
+    (router: Router) => router.changePause(targetId, "PauseRun", { runId, by: "x" }),
+    { conflict: "conflict", not_found: "conflict", overloaded: "overloaded" }
+  ],
+  resume: [
+    (router: Router) => router.changePause(targetId, "ResumeRun", { runId, by: "x" }),
+    { conflict: "conflict", not_found: "conflict", overloaded: "overloaded" }
+  ],
   input: [
     (router: Router) => router.sendInput(targetId, { runId, by: "x", input: { text: "x" } }),
     { conflict: "conflict", not_found: "permission_denied", overloaded: "overloaded" }
@@ -87,7 +95,7 @@ const ways = {
 const requested = (
   way: keyof typeof ways,
   request: CommandResult,
-  commands: ReadonlyArray<string> = ["OpenPreview"]
+  commands: ReadonlyArray<string> = ["OpenPreview", "PauseRun", "ResumeRun"]
 ) =>
   Effect.flatMap(EdgeRouter, (router): Effect.Effect<unknown, { readonly _tag: string }> =>
     ways[way][0](router)
@@ -154,7 +162,7 @@ describe("EdgeRouter", () => {
     "%s: says offline where nothing was done, and unknown where it may have been",
     (way) =>
       Effect.gen(function* () {
-        const writes = ["start", "cancel", "input", "decide"].includes(way)
+        const writes = ["start", "cancel", "pause", "resume", "input", "decide"].includes(way)
         for (const _tag of ["NotSent", "Waits", "Unknown"] as const) {
           const failure = failureOf(yield* requested(way, { _tag }))
           assert.strictEqual(failure?.["code"], "target_offline")
@@ -194,9 +202,11 @@ describe("EdgeRouter", () => {
   it.effect("sends no command that the Edge does not support", () =>
     Effect.gen(function* () {
       const done = answered({ _tag: "Done", value: openedPreview })
-      const failure = failureOf(yield* requested("openPreview", done, []))
-      assert.deepInclude(failure, { code: "conflict" })
-      assert.match(String(failure?.["message"]), /^The Edge of this device is too old/)
+      for (const way of ["openPreview", "pause", "resume"] as const) {
+        const failure = failureOf(yield* requested(way, done, []))
+        assert.deepInclude(failure, { code: "conflict" })
+        assert.match(String(failure?.["message"]), /^The Edge of this device is too old/)
+      }
     })
   )
 

@@ -270,6 +270,43 @@ describe("links", { timeout: 60_000 }, () => {
     })
   })
 
+  describe("pauses", () => {
+    it("are sent to the Edge of the run, which may refuse them with a reason", async () => {
+      const { edge, world } = await linked()
+      const runId = await running(world, edge)
+      const started = taken(edge.commands[0] ?? assert.fail("no start"))
+      assert(started?._tag === "Done")
+      const ask = (change: string) =>
+        world.client.ask<Record<string, unknown>>("POST", `/client/runs/${runId}/${change}`)
+      const before = edge.commands.length
+      const old = await ask("pause")
+      assert.deepStrictEqual([old.status, codeOf(old)], [409, "conflict"], old.text)
+      assert.deepInclude(old.body, { details: { reason: "edge_outdated" } })
+      assert.lengthOf(edge.commands, before)
+
+      await edge.heartbeat({ ...offer, commands: ["PauseRun", "ResumeRun"] })
+      const run = { ...(started.value as Run), state: "running" as const }
+      edge.answers = () => ({ _tag: "Done", value: { ...run, paused: true } })
+      const paused = await ask("pause")
+      assert.strictEqual(paused.status, 200, paused.text)
+      assert.deepInclude(paused.body, { id: runId, state: "running", paused: true, lastSeq: 2 })
+      assert.strictEqual(edge.commands.at(-1)?.name, "PauseRun")
+      assert.deepStrictEqual(edge.commands.at(-1)?.payload, { runId, by: world.client.userId })
+      edge.answers = () => ({ _tag: "Done", value: run })
+      const resumed = await ask("resume")
+      assert.notProperty(resumed.body, "paused")
+      assert.deepInclude(edge.commands.at(-1), { name: "ResumeRun" })
+
+      const details = { reason: "no_control_group" }
+      edge.answers = () => ({ _tag: "Refused", error: { code: "conflict", message: "It can't.", details } })
+      const refused = await ask("pause")
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "conflict"])
+      assert.deepInclude(refused.body, { message: "It can't.", details })
+      const trail = await sql(`SELECT action, outcome FROM audit WHERE resource = '${runId}' ORDER BY seq`)
+      assert.deepInclude(trail, { action: "run.pause", outcome: "allowed" })
+    })
+  })
+
   describe("tasks", () => {
     it("are sent over the link and follow their runs", async () => {
       const { edge, world } = await linked()

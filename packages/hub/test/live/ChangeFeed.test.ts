@@ -2,6 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { ApprovalId, ProjectId } from "@corral/domain/identity/Ids"
 import type { Message } from "@corral/domain/session/Message"
 import type { Task } from "@corral/domain/task/Task"
+import { draft } from "@corral/domain/run/RunEvent"
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { notify } from "../../src/store/Notice.ts"
@@ -94,6 +95,19 @@ describe("/client/news", { timeout: 60_000 }, () => {
       news.hints.filter((hint) => hint.id === runId),
       [{ kind: "run", id: runId, projectId: project, state: "completed" }]
     )
+    await news.close()
+  })
+
+  it("sends a change when a run is paused or resumed", async () => {
+    await receive()
+    const news = await ChangeFollower.open(ada)
+    const runId = await mirror.run(project, createdRun, runStarted)
+    const running = { kind: "run", id: runId, state: "running" } as const
+    const started = await news.hint(running)
+    await mirror.append(runId, 3, draft("run.paused", {}))
+    const paused = await news.hint(running, started + 1)
+    await mirror.append(runId, 4, draft("run.resumed", {}))
+    await news.hint(running, paused + 1)
     await news.close()
   })
 

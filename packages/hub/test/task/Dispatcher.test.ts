@@ -75,6 +75,7 @@ class PlayedEdge {
           return Effect.succeed<Run>({ ...create, ...report, id: runId, updatedAt: at })
         }),
       cancel: away,
+      changePause: away,
       decide: away,
       readDiff: away,
       listArtifacts: away,

@@ -88,6 +88,8 @@ const Step = Schema.Union([
   Schema.TaggedStruct("UsageReported", { turns: Schema.Literals([1, 2]) }),
   Schema.TaggedStruct("FailureImposed", { code: Schema.Literals(["permission_denied", "run_timeout"]) }),
   Schema.TaggedStruct("CancelRequested", {}),
+  Schema.TaggedStruct("Frozen", {}),
+  Schema.TaggedStruct("ResumeRequested", {}),
   Schema.TaggedStruct("TimedOut", { kind: Schema.Literals(["run", "first_event", "silence", "cap"]) }),
   Schema.TaggedStruct("Ended", {})
 ])
@@ -122,6 +124,9 @@ const inputOf = (step: typeof Step.Type): RunMachineInput => {
       return { _tag: "FailureImposed", error: { code: step.code, message: "It went too far." } }
     case "CancelRequested":
       return { _tag: "CancelRequested", reason: "enough", by: "a person" }
+    case "Frozen":
+    case "ResumeRequested":
+      return { ...step, by: "a person" }
     case "TimedOut":
       return { ...step, afterMs: 1_000 }
     case "Spawned":

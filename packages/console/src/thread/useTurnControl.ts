@@ -1,0 +1,32 @@
+/** Control of runs in progress: stop, pause and resume, with their state. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { usePause } from "./usePause.ts"
+import { useStop } from "./useStop.ts"
+
+export interface TurnControl {
+  readonly isPaused: boolean
+  readonly isStopping: boolean
+  readonly isChangingPause: boolean
+  readonly error: Error | null
+  readonly onStop: () => void
+  /** Pauses the runs, or resumes them if they are paused. */
+  readonly onPause: () => void
+}
+
+/** `runs`: those that are loaded. */
+export const useTurnControl = (
+  ids: ReadonlyArray<HubRun["id"]>,
+  runs: ReadonlyMap<HubRun["id"], HubRun>
+): TurnControl => {
+  const stop = useStop()
+  const pause = usePause()
+  const isPaused = ids.length > 0 && ids.every((id) => runs.get(id)?.paused === true)
+  return {
+    isPaused,
+    isStopping: stop.isPending,
+    isChangingPause: pause.isPending,
+    error: stop.error ?? pause.error,
+    onStop: () => stop.mutate(ids),
+    onPause: () => pause.mutate({ ids, change: isPaused ? "resume" : "pause" })
+  }
+}
