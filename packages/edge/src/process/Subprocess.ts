@@ -13,6 +13,7 @@ import { constants } from "node:os"
 import { join } from "node:path"
 import { Duplex } from "node:stream"
 import { commandInGroup, makeGroup } from "./ControlGroup.ts"
+import type { RunChild } from "./RunChild.ts"
 import { makeTemporary } from "./TemporaryFolder.ts"
 
 export interface SubprocessSpec {
@@ -102,7 +103,7 @@ interface Exit {
   readonly signal: NodeJS.Signals | null
 }
 
-export class Subprocess {
+export class Subprocess implements RunChild {
   readonly pid: number | undefined
   readonly isConfined: boolean
   private readonly child: ChildProcess | undefined
@@ -161,7 +162,7 @@ export class Subprocess {
     return this.exit !== undefined || this.pid === undefined
   }
 
-  write(text: string): void {
+  write(text: string | Uint8Array): void {
     if (this.child?.stdin?.writable === true) this.child.stdin.write(text)
   }
 

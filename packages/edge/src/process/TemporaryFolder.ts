@@ -7,10 +7,11 @@
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { chmodSync, lstatSync, mkdirSync, readdirSync } from "node:fs"
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import type { RunLife } from "./RunLife.ts"
 
 /** The path of a socket has up to 103 characters. This leaves 32 for its name after a run's id. */
 const MAX_PARENT_LENGTH = 39
@@ -38,6 +39,12 @@ export const makeTemporary = (folder: string): void => {
   if (!isOurs(around)) throw new Error("the folder of temporary files belongs to another user")
   chmodSync(around, 0o700)
   mkdirSync(folder, { mode: 0o700 })
+}
+
+/** The folder of an adopted run, which exists, or a new one. */
+export const openTemporary = (folder: string, { isAdopted }: RunLife): void => {
+  if (!isAdopted || !existsSync(folder)) makeTemporary(folder)
+  else if (!isOurs(folder)) throw new Error("the folder of temporary files belongs to another user")
 }
 
 /** Adds permissions, because a folder that cannot be listed or changed cannot be emptied. */
@@ -69,8 +76,12 @@ export const removeTemporary = (folder: string): Effect.Effect<void> =>
     Effect.catch((cause) => Effect.logWarning("failed to remove a temporary folder", cause))
   )
 
-/** Removes the folders that a killed Edge of this home left. */
-export const leftTemporary = (home: string): ReadonlyArray<string> =>
+/** The folders that a killed Edge of this home left, except those of `adopted` runs: their names begin with the run's id. */
+export const leftTemporary = (home: string, adopted: ReadonlySet<string> = new Set()): ReadonlyArray<string> =>
   [inHome(home), inSystem(home)]
     .filter(isOurs)
-    .flatMap((around) => readdirSync(around).map((name) => join(around, name)))
+    .flatMap((around) =>
+      readdirSync(around)
+        .filter((name) => !adopted.has(name.replace(/\..*$/, "")))
+        .map((name) => join(around, name))
+    )

@@ -46,7 +46,7 @@ const leave = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> 
 const stop = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> => {
   if (session.isStopping) return Effect.void
   session.isStopping = true
-  const { options, post, preparing, process } = session
+  const { post, preparing, process } = session
   return process === undefined
     ? Effect.andThen(
         preparing === undefined ? Effect.void : Fiber.interrupt(preparing),
@@ -55,7 +55,7 @@ const stop = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> =
     : Effect.forkScoped(
         Effect.andThen(
           Fiber.interrupt(process.opening),
-          Ladder.terminate(process.ladder, options.protocol.cancel())
+          Ladder.terminate(process.ladder, session.reported.isCancelled)
         )
       )
 }

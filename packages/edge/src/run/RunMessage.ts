@@ -48,9 +48,15 @@ export type RunMessage =
   /** A connection of a confined run needs a decision. `reply`: the answer; `undefined` if none can be requested now. */
   | {
       readonly _tag: "ConnectionRequested"
+      /** Host and port. */
+      readonly address: string
       readonly request: ApprovalRequest
       readonly reply: Deferred.Deferred<ApprovalAnswer | undefined>
     }
+  /** The process of an earlier Edge continues. */
+  | { readonly _tag: "Adopted" }
+  /** Outputs that an earlier Edge read and did not apply. They are redacted. */
+  | { readonly _tag: "Replayed"; readonly outputs: ReadonlyArray<AdapterOutput> }
   | { readonly _tag: "Spent"; readonly limit: keyof Budget; readonly used: number }
   | { readonly _tag: "ApprovalExpired"; readonly approvalId: ApprovalId }
   | {
@@ -83,6 +89,7 @@ export type RunMessageOf<Tag extends RunMessage["_tag"]> = Extract<RunMessage, {
 /** Whether a message keeps its place in the order in which the runtime printed. */
 export const isOutput = ({ _tag }: RunMessage): boolean =>
   _tag === "Decoded" ||
+  _tag === "Replayed" ||
   _tag === "Exited" ||
   _tag === "DecodeFailed" ||
   _tag === "DecodingEnded" ||

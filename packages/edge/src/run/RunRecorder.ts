@@ -125,20 +125,31 @@ export class RunRecorder {
     return this.state.status !== undefined && isTerminal(this.state.status)
   }
 
+  /** Whether there is something to append. */
+  get hasChanges(): boolean {
+    return (
+      this.lines.length > 0 ||
+      this.projections.length > 0 ||
+      this.held !== undefined ||
+      this.state.status !== this.shownState.status
+    )
+  }
+
   /**
    * Batch to append; `undefined` if nothing changed. A batch without events has a row for a state without an event, such as `starting`.
+   * `outputs`: as in `NewEvents`.
    */
-  take():
+  take(outputs?: number):
     | { readonly events: NewEvents; readonly projections: ReadonlyArray<Write>; readonly run: Run }
     | undefined {
     this.settle(noneStored)
-    const moved = this.state.status !== this.shownState.status
-    if (this.lines.length === 0 && !moved) return undefined
+    if (!this.hasChanges) return undefined
     const events: NewEvents = {
       runId: this.run.id,
       firstSeq: this.seq - this.lines.length + 1,
       lines: this.lines,
-      terminal: this.terminal
+      terminal: this.terminal,
+      outputs
     }
     const run = this.snapshot()
     const isNew = events.firstSeq === 1

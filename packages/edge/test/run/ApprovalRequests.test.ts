@@ -8,6 +8,7 @@ import { BatchState } from "../../src/run/BatchState.ts"
 import { BudgetMeter } from "../../src/run/Budget.ts"
 import { OutputRedaction } from "../../src/run/OutputRedaction.ts"
 import type { RunMessage } from "../../src/run/RunMessage.ts"
+import { RunPosition } from "../../src/journal/RunPosition.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { policyOf, shell } from "../approval/RunPolicies.ts"
 import { created, runIdOf, runOf } from "../Samples.ts"
@@ -37,8 +38,11 @@ const requested = (request: ApprovalRequest) => {
       isGone: () => false,
       budget: new BudgetMeter(),
       redaction: new OutputRedaction(["correct horse"]),
-      reported: { diff: undefined, isOver: false },
-      write: () => undefined,
+      isStarted: () => true,
+      position: new RunPosition(),
+      journal: undefined,
+      appliedBefore: 0,
+      reported: { diff: undefined, isOver: undefined, isCancelled: false },
       policy: policyOf(),
       root: "/ws",
       approvalMs: HALF_HOUR,
