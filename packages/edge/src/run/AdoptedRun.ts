@@ -1,8 +1,8 @@
 /** A run whose process an earlier Edge started, in the state in which that Edge left it. */
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 import type { RunPosition } from "../journal/RunPosition.ts"
-import type { RunChild } from "../process/RunChild.ts"
-import type { SubprocessHandlers, SubprocessSpec } from "../process/Subprocess.ts"
+import type { RunChild, RunChildHandlers } from "../process/RunChild.ts"
+import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { RunReported } from "./BatchState.ts"
 import type { BudgetMeter } from "./Budget.ts"
 
@@ -41,5 +41,5 @@ export interface AdoptedRun {
   /** Whether the process has ended: its clocks have stopped. */
   readonly hasEnded: boolean
   /** Continues with the process. Its output follows the position. */
-  readonly attach: (handlers: SubprocessHandlers) => RunChild
+  readonly attach: (command: SubprocessSpec, handlers: RunChildHandlers) => RunChild
 }

@@ -4,7 +4,7 @@ import { draft } from "@corral/domain/run/RunEvent"
 import { withRefusal } from "../confinement/KernelRefusals.ts"
 import { requestApproval } from "./ApprovalRequests.ts"
 import type { BatchState } from "./BatchState.ts"
-import type { BudgetNotice } from "./Budget.ts"
+import { budgetNoticeId, type BudgetNotice } from "./Budget.ts"
 import { withPathsIn } from "./FilePaths.ts"
 
 /** Applies outputs from `from` on. From the first approval request that exceeds the batch, the outputs wait in the backlog. */
@@ -88,7 +88,7 @@ export const chargeBudget = (batch: BatchState, notices: ReadonlyArray<BudgetNot
     if (batch.context.recorder.state.verdict !== undefined) return
     if (notice._tag === "Warn") {
       const { limit, text } = notice
-      const message = { messageId: `budget:${limit}`, role: "system", channel: "text", text } as const
+      const message = { messageId: budgetNoticeId(limit), role: "system", channel: "text", text } as const
       batch.apply({ _tag: "EventEmitted", event: draft("run.message.completed", message) })
     } else {
       batch.apply({ _tag: "FailureImposed", error: notice.error })

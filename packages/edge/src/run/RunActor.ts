@@ -15,10 +15,12 @@ import type { ApprovalId, MessageId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
-import type { OpenApproval } from "../approval/OpenApprovals.ts"
+import type { ApprovalAsker, OpenApproval } from "../approval/OpenApprovals.ts"
+import type { AssessedRequest } from "../approval/RunPolicy.ts"
 import { forgetJournal, type RunJournal } from "../journal/RunJournal.ts"
 import type { StoreFailed, Write } from "../store/Store.ts"
 import type { RunAction } from "./RunRecorder.ts"
+import type { RunHold } from "./RunHold.ts"
 import { BudgetMeter } from "./Budget.ts"
 import { storeOutputs } from "./OutputStorage.ts"
 import { performAction } from "./RunActions.ts"
@@ -56,6 +58,15 @@ export interface RunActor {
     messageId: MessageId | undefined,
     note: string | undefined
   ) => Effect.Effect<void, Conflict | RunGone>
+  /** Whether the run outlives its Edge. */
+  readonly isHeld: boolean
+  /** Opens an approval again, which an earlier Edge requested. Call it before `live`. */
+  readonly reopen: (
+    id: ApprovalId,
+    asker: ApprovalAsker,
+    assessed: AssessedRequest,
+    expiresMs: number
+  ) => void
   /** Runs the actor. Succeeds when the run's end is on disk and all its processes have ended. */
   readonly live: Effect.Effect<void, StoreFailed, Scope.Scope>
   /** The terminal run, once it is on disk. Fails if the store failed. */
@@ -76,6 +87,8 @@ export const makeRunActor = (options: RunActorOptions): RunActor => {
         ...decider,
         reply
       })),
+    isHeld: options.hold !== undefined,
+    reopen: (id, asker, assessed, expiresMs) => session.approvals.add(id, asker, assessed, expiresMs),
     cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
     announce: (event) => void post({ _tag: "Announced", event }),
     requestConnection: (address, approval) =>
@@ -111,7 +124,8 @@ const request = <A, E = never>(
 const live = Effect.fnUntraced(function* (session: RunSession) {
   const { mailbox, options } = session
   const clock = yield* Clock.Clock
-  const { adopted, protection, times } = options
+  const { adopted, hold, protection, times } = options
+  if (hold !== undefined) yield* Effect.addFinalizer(() => leaveHolder(options, hold))
   if (adopted === undefined) session.preparing = yield* Effect.forkScoped(prepare(session))
   else yield* adopt(session, adopted)
   if (adopted?.hasEnded !== true) {
@@ -137,9 +151,18 @@ const prepare = ({
     onFailure: (error) => post({ _tag: "Unready", error })
   })
 
+/** The next Edge continues the run, or the holder forgets it. */
+const leaveHolder = ({ protection, recorder }: RunActorOptions, hold: RunHold): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (!recorder.terminal && hold.isLeft()) return Effect.sync(hold.leave)
+    protection?.removeRecord()
+    return hold.end
+  })
+
 /** Continues with the process of an earlier Edge, where that Edge stopped. */
 const adopt = Effect.fnUntraced(function* (session: RunSession, adopted: AdoptedRun) {
-  const { recorder, times } = session.options
+  const { options } = session
+  const { recorder, times } = options
   const { budget } = recorder.run
   for (const text of adopted.texts) session.stdin.write(text)
   session.post({ _tag: "Adopted" })
@@ -147,7 +170,12 @@ const adopt = Effect.fnUntraced(function* (session: RunSession, adopted: Adopted
   if (adopted.endedBy === "wall" && budget?.wallMs !== undefined)
     session.post({ _tag: "Spent", limit: "wallMs", used: budget.wallMs })
   if (adopted.endedBy === "cap") session.post({ _tag: "TimedOut", kind: "cap", afterMs: times.cap })
-  session.process = yield* adoptProcess(session, adopted)
+  const command = yield* options.prepare.pipe(
+    Effect.catch(({ message }) =>
+      Effect.as(Effect.logWarning(`run ${recorder.run.id} has no network`, { cause: message }), adopted.command)
+    )
+  )
+  session.process = yield* adoptProcess(session, adopted, command)
   if (adopted.isStopping) yield* performAction(session, { _tag: "Stop" })
   else if (recorder.state.verdict !== undefined) yield* performAction(session, { _tag: "Leave" })
 })

@@ -3,12 +3,17 @@
  *
  * A run without it ends with its Edge.
  */
-import type { RunChild } from "../process/RunChild.ts"
-import type { SubprocessHandlers, SubprocessSpec } from "../process/Subprocess.ts"
+import type { Effect } from "effect"
+import type { RunChild, RunChildHandlers } from "../process/RunChild.ts"
+import type { SubprocessSpec } from "../process/Subprocess.ts"
 
 export interface RunHold {
   /** Starts the program in the holder. */
-  readonly start: (spec: SubprocessSpec, handlers: SubprocessHandlers) => RunChild
+  readonly start: (spec: SubprocessSpec, handlers: RunChildHandlers) => RunChild
   /** Whether this Edge leaves the run to the next one. Then nothing of the run is ended or removed. */
   readonly isLeft: () => boolean
+  /** The run is over: the holder forgets it. */
+  readonly end: Effect.Effect<void>
+  /** Closes the connection. The run continues. */
+  readonly leave: () => void
 }

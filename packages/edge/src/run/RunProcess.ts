@@ -5,8 +5,8 @@ import { Deferred, Effect, type Fiber, type Scope } from "effect"
 import { type ProcessTarget, sweep } from "../process/Containment.ts"
 import type * as Ladder from "../process/Termination.ts"
 import { EDGE_MARK, RUN_MARK, processStartTime } from "../process/MarkSweep.ts"
-import type { RunChild } from "../process/RunChild.ts"
-import { Subprocess, type SubprocessHandlers, type SubprocessSpec } from "../process/Subprocess.ts"
+import type { RunChild, RunChildHandlers } from "../process/RunChild.ts"
+import { Subprocess, type SubprocessSpec } from "../process/Subprocess.ts"
 import { removeTemporary } from "../process/TemporaryFolder.ts"
 import * as ActiveClock from "./ActiveClock.ts"
 import { type AdoptedRun, noneElapsed } from "./AdoptedRun.ts"
@@ -46,14 +46,15 @@ export const startProcess = (
 /** Continues with a process that an earlier Edge started. */
 export const adoptProcess = (
   session: RunSession,
-  adopted: AdoptedRun
+  adopted: AdoptedRun,
+  command: SubprocessSpec
 ): Effect.Effect<RunProcess, never, Scope.Scope> =>
-  superviseProcess(session, adopted.command, adopted.attach)
+  superviseProcess(session, command, (handlers) => adopted.attach(command, handlers))
 
 const superviseProcess = Effect.fnUntraced(function* (
   session: RunSession,
   command: SubprocessSpec,
-  start: (handlers: SubprocessHandlers) => RunChild
+  start: (handlers: RunChildHandlers) => RunChild
 ): Effect.fn.Return<RunProcess, never, Scope.Scope> {
   const { exited, options, post } = session
   const { adopted, hold, protocol, recorder, times } = options
@@ -110,7 +111,7 @@ const superviseProcess = Effect.fnUntraced(function* (
 
 const spawn = (
   { post, stdout }: RunSession,
-  start: (handlers: SubprocessHandlers) => RunChild,
+  start: (handlers: RunChildHandlers) => RunChild,
   silence: SilenceClock.SilenceClock,
   end: Deferred.Deferred<ProcessEnd>
 ): RunChild => {

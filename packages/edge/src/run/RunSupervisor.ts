@@ -2,10 +2,11 @@
  * The run supervisor: admits runs, keeps one supervised fiber per live run, and carries commands to it. The store answers for runs that are
  * not live.
  *
- * Guarantees: an admitted run is on disk before its caller receives it. When the supervisor's scope closes, all runs are ended and nothing
- * of them is left.
+ * Guarantees: an admitted run is on disk before its caller receives it. When the supervisor's scope closes, all runs are ended, except those that
+ * outlive this Edge, and nothing of them is left.
  *
- * Does not: restart a run. `Recovery` ends the runs of an Edge that died at the next start, `StoppedRuns` those that the store failed.
+ * Runs that outlive their Edge are adopted at the next start (`RunAdoption`). `Recovery` ends the others then, and `StoppedRuns` those that the
+ * store failed.
  */
 import type { Approval } from "@corral/domain/approval/Approval"
 import { Conflict, NotFound, Overloaded, RunNotCancellable } from "@corral/domain/errors/Failures"
@@ -26,6 +27,7 @@ import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import { findRun, pageOfRuns } from "../log/Runs.ts"
 import { removeAbandonedGroups } from "../process/AbandonedGroups.ts"
+import { Holder } from "../holder/Holder.ts"
 import { Containment } from "../process/Containment.ts"
 import { recordGroups } from "../process/GroupRecord.ts"
 import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
@@ -37,11 +39,12 @@ import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { repeatDecision } from "./LateDecision.ts"
 import { LiveRuns } from "./LiveRuns.ts"
-import { EdgeIdentity } from "./Recovery.ts"
+import { EdgeIdentity, endLostRun } from "./Recovery.ts"
+import { type AdoptionContext, adoptRun } from "./RunAdoption.ts"
 import type { AdmissionFailure } from "./RunAdmission.ts"
 import { createSupervisedRun, type RunCreationContext, storeUnavailable } from "./RunCreation.ts"
 import type { DecideFailure, Decider } from "./RunMessage.ts"
-import { awaitEnd, drainRuns, runCounters, superviseRun } from "./RunSupervision.ts"
+import { awaitEnd, endRuns, leaveRuns, runCounters, superviseRun } from "./RunSupervision.ts"
 import { makeStoppedRuns } from "./StoppedRuns.ts"
 
 export class RunSupervisor extends Context.Service<
@@ -91,8 +94,13 @@ export class RunSupervisor extends Context.Service<
     readonly liveRuns: () => number
     /** Number of admitted runs that wait for a slot. */
     readonly queuedRuns: () => number
-    /** Admits no more runs, cancels the live ones and waits for their ends: up to the cancel grace and two seconds. */
+    /**
+     * Admits no more runs. Leaves those that outlive this Edge to the next one, cancels the others, and waits for their ends: up to the cancel
+     * grace and two seconds.
+     */
     readonly drain: Effect.Effect<void>
+    /** Admits no more runs, cancels all live ones and waits for their ends, as `drain` does. */
+    readonly endAll: Effect.Effect<void>
   }
 >()("corral/edge/RunSupervisor") {
   static readonly layer = Layer.effect(
@@ -103,6 +111,8 @@ export class RunSupervisor extends Context.Service<
 
 /** How long a stopping Edge waits for the ends of its runs, beyond the cancel grace: time to write them down. */
 const STOP_MARGIN_MS = 2_000
+/** Each reads its output again. */
+const ADOPTED_AT_ONCE = 4
 /** How long a cancel waits beyond the grace: on a busy machine the last process of a run takes its time to end. */
 const CANCEL_MARGIN_MS = 10_000
 
@@ -110,28 +120,70 @@ const make = Effect.fnUntraced(function* () {
   const config = yield* EdgeConfig
   const live = new LiveRuns(config)
   const context = yield* makeContext(config, live)
-  const drain = drainRuns(live, config.times.cancel + STOP_MARGIN_MS)
+  const patienceMs = config.times.cancel + STOP_MARGIN_MS
+  const drain = leaveRuns(live, patienceMs)
   yield* Effect.addFinalizer(() => drain)
-  return RunSupervisor.of({ ...creation(context), ...queries(context), ...commands(context), drain })
+  yield* adoptRuns(context)
+  return RunSupervisor.of({
+    ...creation(context),
+    ...queries(context),
+    ...commands(context),
+    drain,
+    endAll: endRuns(live, patienceMs)
+  })
 })
 
-interface SupervisorContext extends RunCreationContext {
-  readonly store: Store["Service"]
+interface SupervisorContext extends AdoptionContext {
+  /** Runs that the last Edge of this home left alive. */
+  readonly left: ReadonlyArray<Run>
 }
+
+/** Continues the runs of the last Edge. The holder forgets those whose end is stored. */
+const adoptRuns = (context: SupervisorContext): Effect.Effect<void, StoreFailed> =>
+  Effect.andThen(
+    Effect.forEach(
+      context.holder.found.filter(({ id }) => !context.left.some((run) => run.id === id)),
+      ({ id }) => Effect.ignore(Effect.flatMap(context.holder.open(id), ({ end }) => end)),
+      { discard: true }
+    ),
+    Effect.suspend(() => continueRuns(context))
+  )
+
+const continueRuns = (context: SupervisorContext): Effect.Effect<void, StoreFailed> =>
+  Effect.forEach(
+    context.left,
+    (run) =>
+      adoptRun(context, run).pipe(
+        Effect.matchEffect({
+          onSuccess: (actor) =>
+            Effect.sync(() => {
+              context.live.actors.set(run.id, actor)
+              context.supervise(actor, undefined)
+            }),
+          onFailure: ({ message }) =>
+            Effect.andThen(
+              Effect.logWarning(`run ${run.id} could not be continued`, { cause: message }),
+              endLostRun(context, run)
+            )
+        })
+      ),
+    { concurrency: ADOPTED_AT_ONCE, discard: true }
+  )
 
 const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveRuns) {
   const store = yield* Store
   const log = yield* EdgeEventLog
   const metrics = yield* CurrentMetrics
   const worktrees = yield* Worktrees
-  const { edgeId, left } = yield* EdgeIdentity
+  const { edgeId, groups, left } = yield* EdgeIdentity
   const containment = yield* Containment
-  yield* worktrees.recover
-  yield* recordGroups(config.home, containment.folder, left)
+  const leftIds = new Set(left.map(({ id }): string => id))
+  yield* worktrees.recover(leftIds)
+  yield* recordGroups(config.home, containment.folder, groups)
   if (containment.folder !== undefined)
     yield* Effect.forkScoped(removeAbandonedGroups(containment.folder, edgeId))
   // Listed before the first run creates its own folder.
-  yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home), removeTemporary, { discard: true }))
+  yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home, leftIds), removeTemporary, { discard: true }))
   const stopped = yield* makeStoppedRuns(store, log)
   live.sampleInto(metrics)
   const supervision = { live, stopped, worktrees, counters: runCounters(metrics) }
@@ -143,6 +195,8 @@ const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveR
     store,
     log,
     live,
+    left,
+    holder: yield* Holder,
     stopped,
     edgeId,
     worktrees,

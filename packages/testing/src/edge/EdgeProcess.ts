@@ -22,6 +22,8 @@ const entry = built ? "../../../../dist/edge/index.js" : "../../../edge/src/main
 const main = fileURLToPath(new URL(entry, import.meta.url))
 /** Confinement of every Edge of the tests that does not name one: most tests are about other parts, and start faster without. */
 const confinement = process.env["CORRAL_TEST_CONFINEMENT"] ?? "off"
+/** Most tests end their Edge and expect that nothing is left. */
+const orphanMs = "0"
 const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-compile", import.meta.url))
 
 export interface EdgeOptions {
@@ -177,6 +179,7 @@ export class EdgeProcess {
       NODE_COMPILE_CACHE: compiled,
       CORRAL_HOME: this.home,
       CORRAL_EDGE_WORKSPACES: JSON.stringify(workspaces),
+      CORRAL_EDGE_ORPHAN_MS: orphanMs,
       ...(isDefault ? {} : { CORRAL_EDGE_CONFINEMENT: confinement }),
       ...env
     }
