@@ -95,7 +95,7 @@ export const adoptedProcess = (facts: AdoptionFacts): AdoptedRun => {
     isStopping: journal.state?.isStopping === true,
     elapsed: elapsedOf(run, logged, now),
     endedBy: end?.by === "wall" || end?.by === "cap" ? end.by : undefined,
-    hasEnded: opened.gone !== undefined,
+    hasEnded: opened.exit !== undefined,
     attach: (command, handlers) =>
       HeldProcess.adopt(
         connection,

@@ -20,7 +20,7 @@ export interface HoldContext {
   readonly config: EdgeConfig
   readonly confinement: Confinement["Service"]
   readonly holder: Holder["Service"]
-  readonly live: Pick<LiveRuns, "isLeaving">
+  readonly live: LiveRuns
 }
 
 /** The decoder of an external adapter runs in a thread, at its own pace: what it was told, and when, cannot be repeated. */

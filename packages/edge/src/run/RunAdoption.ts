@@ -93,7 +93,7 @@ interface Restoration {
 
 /** The actor in the state of the one before. */
 const restored = (context: AdoptionContext, restoration: Restoration): RunActor => {
-  const { admitted, budget, hold, journal, kept, logged, redaction, replayed, run } = restoration
+  const { admitted, hold, journal, kept, logged, redaction, replayed, run } = restoration
   const { grants, clock } = context
   const pending = pendingOf(context, run)
   const recorder = recorderOf(run, logged, pending, journal)

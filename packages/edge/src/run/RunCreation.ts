@@ -164,7 +164,7 @@ export const actorOptions = (
   recorder: RunRecorder,
   life: ActorLife
 ): RunActorOptions => {
-  const { artifacts, clock, config, containment, edgeId, grants, live, log, runtimes, snapshots } = context
+  const { artifacts, config, containment, edgeId, grants, live, log, runtimes, snapshots } = context
   const { adapter, agent, protocol, run, start } = admitted
   const { adopted, hold } = life
   const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath }

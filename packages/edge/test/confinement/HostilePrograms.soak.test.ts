@@ -4,6 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { RunMode } from "@corral/domain/run/Run"
+import { runSweep } from "../../src/process/Containment.ts"
 import { groupsHere } from "@corral/testing/edge/ControlGroups"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
@@ -39,7 +40,7 @@ describe.skipIf(!canConfine || groupsHere === undefined || !isRoot)(
         makeGroup(group)
         return group
       }),
-      (group) => Effect.andThen(emptyGroup(group), () => Effect.sync(() => removeGroup(group)))
+      (group) => Effect.andThen(runSweep(emptyGroup(group)), () => Effect.sync(() => removeGroup(group)))
     )
     for (const mode of MODES)
       it.live(`change nothing beyond ${mode}, and leave no process`, () =>
