@@ -77,8 +77,7 @@ export class HeldProcess implements RunChild {
     } catch (error) {
       child.#refuseStart(error instanceof Error ? error : new Error(String(error)))
     }
-    if (connection.isClosed)
-      process.nextTick(() => child.#end({ code: null, signal: "SIGKILL", stderr: "" }))
+    if (connection.isClosed) process.nextTick(() => child.#end({ code: null, signal: "SIGKILL", stderr: "" }))
     return child
   }
 

@@ -78,7 +78,8 @@ export class RunJournal {
   /** Row of a request by the output that is being applied, or by a connection. */
   request(approvalId: ApprovalId, by: { readonly key: string } | { readonly connection: string }): Write {
     const { outputs: output } = this.#position
-    return this.#entry({ _tag: "Request", approvalId, ...("key" in by ? { ...by, output } : by) })
+    const what = "key" in by ? { key: by.key, output } : { connection: by.connection }
+    return this.#entry({ _tag: "Request", approvalId, ...what })
   }
 
   /** Row of the state that is not in the log; `undefined` if it is stored already. */

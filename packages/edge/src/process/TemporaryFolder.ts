@@ -64,11 +64,12 @@ export const removeTemporary = (folder: string): Effect.Effect<void> =>
   )
 
 /** The folders that a killed Edge of this home left, except those of `adopted` runs: their names begin with the run's id. */
-export const leftTemporary = (home: string, adopted: ReadonlySet<string> = new Set()): ReadonlyArray<string> =>
-  [inHome(home), inSystem(home)]
-    .filter(isOurFolder)
-    .flatMap((around) =>
-      readdirSync(around)
-        .filter((name) => !adopted.has(name.replace(/\..*$/, "")))
-        .map((name) => join(around, name))
-    )
+export const leftTemporary = (
+  home: string,
+  adopted: ReadonlySet<string> = new Set()
+): ReadonlyArray<string> =>
+  [inHome(home), inSystem(home)].filter(isOurFolder).flatMap((around) =>
+    readdirSync(around)
+      .filter((name) => !adopted.has(name.replace(/\..*$/, "")))
+      .map((name) => join(around, name))
+  )

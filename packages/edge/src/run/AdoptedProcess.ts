@@ -37,7 +37,8 @@ export const replayRun = Effect.fn("RunReplay.run")(function* ({
 }: ReplaySource): Effect.fn.Return<ReplayedRun, string> {
   const replay = new RunReplay(options)
   const { outputBytes } = connection.opened
-  if (outputBytes > 0) yield* readOutput(join(holderPlaceOf(home).folder, `${runId}.out`), outputBytes, replay)
+  if (outputBytes > 0)
+    yield* readOutput(join(holderPlaceOf(home).folder, `${runId}.out`), outputBytes, replay)
   if (!replay.finish()) return yield* Effect.fail("Its stored output is shorter than what was read of it.")
   const { diff, position, requests, rest, texts } = replay
   return { diff, position, requests, rest, texts, appliedOutputs: options.appliedOutputs }

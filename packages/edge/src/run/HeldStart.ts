@@ -24,10 +24,7 @@ export interface HoldContext {
 }
 
 /** The decoder of an external adapter runs in a thread, at its own pace: what it was told, and when, cannot be repeated. */
-const canOutlive = (
-  { config, confinement }: HoldContext,
-  { adapter, protocol, run }: AdmittedRun
-): boolean =>
+const canOutlive = ({ config, confinement }: HoldContext, { adapter, protocol, run }: AdmittedRun): boolean =>
   config.orphanMs > 0 &&
   protocol.decode === undefined &&
   confinement.canOutlive(run.confinement, keyEntryOf(config, adapter.id) !== undefined)

@@ -172,7 +172,10 @@ const adopt = Effect.fnUntraced(function* (session: RunSession, adopted: Adopted
   if (adopted.endedBy === "cap") session.post({ _tag: "TimedOut", kind: "cap", afterMs: times.cap })
   const command = yield* options.prepare.pipe(
     Effect.catch(({ message }) =>
-      Effect.as(Effect.logWarning(`run ${recorder.run.id} has no network`, { cause: message }), adopted.command)
+      Effect.as(
+        Effect.logWarning(`run ${recorder.run.id} has no network`, { cause: message }),
+        adopted.command
+      )
     )
   )
   session.process = yield* adoptProcess(session, adopted, command)
@@ -223,8 +226,7 @@ const processBatch = Effect.fnUntraced(function* (
   yield* commit(session, batch)
   for (const text of batch.writes) stdin.write(text)
   stdout.processed(batch.weight, session.isBackedUp)
-  for (const approval of approvals.takeUnwatched())
-    yield* Effect.forkScoped(awaitDecision(session, approval))
+  for (const approval of approvals.takeUnwatched()) yield* Effect.forkScoped(awaitDecision(session, approval))
   for (const action of batch.actions) yield* performAction(session, action)
   for (const reply of batch.replies) yield* reply
   if (batch.isUnfinished) session.resumeLater()
@@ -258,10 +260,7 @@ const journalRows = (
 }
 
 /** Waits for a decision. The answer to a connection is passed on here, that to the runtime is written. An expired approval is a message like any other. */
-const awaitDecision = Effect.fnUntraced(function* (
-  { approvals, post }: RunSession,
-  approval: OpenApproval
-) {
+const awaitDecision = Effect.fnUntraced(function* ({ approvals, post }: RunSession, approval: OpenApproval) {
   const now = yield* Clock.currentTimeMillis
   const decided = yield* Effect.timeoutOption(
     Deferred.await(approval.answer),

@@ -10,7 +10,12 @@ import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Data, Deferred, Effect } from "effect"
 import { pageOfApprovals } from "../approval/Approvals.ts"
 import type { HeldRunConnection } from "../holder/HeldRunConnection.ts"
-import { appliedOutputs, type JournaledRequest, readJournal, type StoredJournal } from "../journal/RunJournal.ts"
+import {
+  appliedOutputs,
+  type JournaledRequest,
+  readJournal,
+  type StoredJournal
+} from "../journal/RunJournal.ts"
 import { removeTemporary, temporaryFolderOf } from "../process/TemporaryFolder.ts"
 import type { Store } from "../store/Store.ts"
 import { adoptedProcess, type ReplayedRun, replayRun } from "./AdoptedProcess.ts"
@@ -75,7 +80,18 @@ const adoptFrom = Effect.fnUntraced(function* (
       appliedOutputs: appliedOutputs(context.store, run.id, journal)
     }
   }).pipe(Effect.mapError((message) => new NotAdopted({ message })))
-  return restored(context, { run, kept, admitted, hold, logged, journal, redaction, budget, replayed, connection })
+  return restored(context, {
+    run,
+    kept,
+    admitted,
+    hold,
+    logged,
+    journal,
+    redaction,
+    budget,
+    replayed,
+    connection
+  })
 })
 
 interface Restoration {
@@ -150,7 +166,11 @@ const recorderOf = (
   journal: StoredJournal | undefined
 ): RunRecorder => {
   const { cancelledBy, rejection, used, verdict } = journal?.state ?? {}
-  return RunRecorder.recovered({ ...run, lastSeq }, { ...state, verdict, rejection, cancelledBy, used }, pending)
+  return RunRecorder.recovered(
+    { ...run, lastSeq },
+    { ...state, verdict, rejection, cancelledBy, used },
+    pending
+  )
 }
 
 /** What admission gave, without asking again. */
@@ -194,7 +214,10 @@ const requestOf = ({ requests }: StoredJournal, replayed: ReplayedRun, approvalI
 const answersOf = (
   store: Store["Service"],
   run: Run,
-  asked: ReadonlyMap<JournaledRequest & { readonly connection: string }, Deferred.Deferred<ApprovalAnswer | undefined>>
+  asked: ReadonlyMap<
+    JournaledRequest & { readonly connection: string },
+    Deferred.Deferred<ApprovalAnswer | undefined>
+  >
 ) => {
   const approvals = new Map(
     pageOfApprovals(store, { runId: run.id, limit: 100_000 }).map((one) => [one.id, one])

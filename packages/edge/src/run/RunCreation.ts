@@ -247,7 +247,11 @@ const prepareRun = (
 /** The command of a run whose process an earlier Edge started. */
 const continueRun = (
   { confinement, live }: RunCreationContext,
-  { command, confined, protection }: Pick<RunPreparation, "command" | "confined"> & {
+  {
+    command,
+    confined,
+    protection
+  }: Pick<RunPreparation, "command" | "confined"> & {
     readonly protection: ProtectedWatch | undefined
   }
 ) =>

@@ -139,7 +139,9 @@ export class RunRecorder {
    * Batch to append; `undefined` if nothing changed. A batch without events has a row for a state without an event, such as `starting`.
    * `outputs`: as in `NewEvents`.
    */
-  take(outputs?: number):
+  take(
+    outputs?: number
+  ):
     | { readonly events: NewEvents; readonly projections: ReadonlyArray<Write>; readonly run: Run }
     | undefined {
     this.settle(noneStored)

@@ -183,7 +183,9 @@ const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveR
   if (containment.folder !== undefined)
     yield* Effect.forkScoped(removeAbandonedGroups(containment.folder, edgeId))
   // Listed before the first run creates its own folder.
-  yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home, leftIds), removeTemporary, { discard: true }))
+  yield* Effect.forkScoped(
+    Effect.forEach(leftTemporary(config.home, leftIds), removeTemporary, { discard: true })
+  )
   const stopped = yield* makeStoppedRuns(store, log)
   live.sampleInto(metrics)
   const supervision = { live, stopped, worktrees, counters: runCounters(metrics) }

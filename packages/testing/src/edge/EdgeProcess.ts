@@ -14,7 +14,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { EdgeClient } from "./EdgeClient.ts"
 import { endGroups } from "./ControlGroups.ts"
-import { endAll, survivors, type Survivor } from "./Survivors.ts"
+import { endAll, endHolder, survivors, type Survivor } from "./Survivors.ts"
 import { within } from "../time/Within.ts"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
@@ -149,6 +149,7 @@ export class EdgeProcess {
   /** Ends the Edge. A test that checks an orderly stop does so before. */
   async remove(): Promise<void> {
     if (this.launched !== undefined) await this.end()
+    endHolder(this.home)
     await endGroups(this.runIds, this.storedId())
     for (let look = 0; look < 20 && this.survivors().length > 0; look++) endAll(this.survivors())
     rmSync(this.folder, { recursive: true, force: true })
