@@ -92,6 +92,8 @@ export class RunSupervisor extends Context.Service<
     /** The run once it has ended, or as it is after `waitMs`. */
     readonly result: (id: RunId, waitMs: number) => Effect.Effect<Run, NotFound>
     readonly liveRuns: () => number
+    /** Live runs that outlive this Edge. */
+    readonly lastingRuns: () => number
     /** Number of admitted runs that wait for a slot. */
     readonly queuedRuns: () => number
     /**
@@ -251,7 +253,7 @@ const queries = ({
   store
 }: SupervisorContext): Pick<
   RunSupervisor["Service"],
-  "get" | "list" | "result" | "liveRuns" | "queuedRuns"
+  "get" | "list" | "result" | "liveRuns" | "lastingRuns" | "queuedRuns"
 > => ({
   get: find,
   list: (options) => pageOfRuns(store, options).map((run) => live.actors.get(run.id)?.run() ?? run),
@@ -261,6 +263,7 @@ const queries = ({
       return actor === undefined ? find(id) : awaitEnd(actor, waitMs)
     }),
   liveRuns: () => live.running,
+  lastingRuns: () => [...live.actors.values()].filter(({ isHeld }) => isHeld).length,
   queuedRuns: () => live.queue.waiting
 })
 
