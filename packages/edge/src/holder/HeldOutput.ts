@@ -80,6 +80,7 @@ export class HeldOutput {
     if (this.#isWhole && !this.#store(bytes)) {
       this.#isWhole = false
       this.#options.onIncomplete()
+      if (this.#isDeleted) return
     }
     if (isNext && this.#reader !== undefined && !this.#isBlocked) {
       this.#send(this.#reader, bytes)

@@ -191,9 +191,12 @@ export class HeldRun {
     this.#output?.drained()
   }
 
-  write(bytes: Buffer): void {
+  /** `false` before the start. */
+  write(bytes: Buffer): boolean {
+    if (this.#target === undefined) return false
     this.#stdinBytes += bytes.length
     if (this.#child?.write(bytes) === false) this.#peer?.pauseReading()
+    return true
   }
 
   closeInput(): void {

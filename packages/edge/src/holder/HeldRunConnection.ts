@@ -38,9 +38,14 @@ export interface HeldRunReceiver {
 /** Payload of one `keepPart` or `write` frame. */
 const PART = 4_194_304
 
-const parsed = <A>(payload: Buffer): A =>
-  // Written by `jsonFrame` of the same format, in a socket that only this user reaches.
-  JSON.parse(payload.toString("utf8")) as A
+/** Written by `jsonFrame` of the same format. A program that took the holder's place may send anything. */
+const parsed = <A>(payload: Buffer): A | undefined => {
+  try {
+    return JSON.parse(payload.toString("utf8")) as A
+  } catch {
+    return undefined
+  }
+}
 
 export class HeldRunConnection {
   readonly opened: OpenedRun
@@ -73,7 +78,7 @@ export class HeldRunConnection {
           if (connection !== undefined) return connection.#receive(type, payload)
           if (type === frameTypes.opened) {
             opened = parsed<OpenedRun>(payload)
-            missing = opened.keepBytes
+            missing = opened?.keepBytes ?? 0
           } else if (type === frameTypes.blob) {
             blob.push(Buffer.from(payload))
             missing -= payload.length
@@ -174,9 +179,15 @@ export class HeldRunConnection {
     })
   }
 
-  /** Closes the connection. The run continues. */
+  /** Closes the connection without a word to its receiver. The run continues. */
   close(): void {
+    this.#receiver = undefined
     this.#socket.destroy()
+  }
+
+  /** Closes the connection, and tells the receiver that the holder is lost. */
+  abandon(reason: string): void {
+    this.#socket.destroy(new Error(reason))
   }
 
   #writeParts(type: number, bytes: Uint8Array): void {
@@ -190,21 +201,17 @@ export class HeldRunConnection {
   }
 
   #receive(type: number, payload: Buffer): void {
-    switch (type) {
-      case frameTypes.control:
-        return this.#receiver?.onControl(payload)
-      case frameTypes.kept:
-        return this.#keepWaiters.shift()?.(true)
-      case frameTypes.started:
-        return this.#receiver?.onStarted(parsed<HeldStarted>(payload))
-      case frameTypes.spawnError:
-        return this.#receiver?.onSpawnError(parsed<HeldSpawnError>(payload))
-      case frameTypes.gone:
-        this.#exit = parsed<HeldExit>(payload)
-        return this.#receiver?.onGone(this.#exit)
-      case frameTypes.ended:
-        return this.#receiver?.onEnded(parsed<HeldEnd>(payload))
-      default:
+    const receiver = this.#receiver
+    if (type === frameTypes.kept) return this.#keepWaiters.shift()?.(true)
+    if (type === frameTypes.control) return receiver?.onControl(payload)
+    const value = parsed<HeldStarted & HeldSpawnError & HeldEnd>(payload)
+    if (value === undefined) return this.abandon(`a frame of type ${type} is not JSON`)
+    if (type === frameTypes.started) receiver?.onStarted(value)
+    else if (type === frameTypes.spawnError) receiver?.onSpawnError(value)
+    else if (type === frameTypes.ended) receiver?.onEnded(value)
+    else if (type === frameTypes.gone) {
+      this.#exit = value
+      receiver?.onGone(value)
     }
   }
 

@@ -59,7 +59,16 @@ const make = Effect.fnUntraced(function* ({
   let control: HolderControl | undefined
   let incompatible: HolderIncompatible | undefined
   const connections = new Set<HeldRunConnection>()
-  const connect = Effect.tap(connectOnce, (found) => Effect.sync(() => (control = found)))
+  let isClosed = false
+  const connect = Effect.tap(connectOnce, (found) =>
+    Effect.sync(() => {
+      control = found
+      // A run whose output is not read would not notice.
+      found?.onClosed(() => {
+        if (!isClosed) for (const connection of connections) connection.abandon("the holder was lost")
+      })
+    })
+  )
 
   const connected = Effect.gen(function* () {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -71,6 +80,7 @@ const make = Effect.fnUntraced(function* ({
 
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
+      isClosed = true
       for (const connection of connections) connection.close()
       control?.close()
     })

@@ -140,7 +140,7 @@ export class HolderConnection implements HeldRunPeer {
   #receiveForRun(run: HeldRun, type: number, payload: Buffer): void {
     switch (type) {
       case frameTypes.write:
-        return run.write(payload)
+        return run.write(payload) ? undefined : this.refuse("the run is not started")
       case frameTypes.control:
         return run.writeControl(payload)
       case frameTypes.closeInput:

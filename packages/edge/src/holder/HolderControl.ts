@@ -26,6 +26,11 @@ export class HolderControl {
     return !this.#socket.destroyed
   }
 
+  /** Calls the listener when the holder is lost, or when the connection was closed. */
+  onClosed(listener: () => void): void {
+    this.#socket.once("close", listener)
+  }
+
   /** The holder ends when it has no runs. */
   endWhenIdle(): void {
     if (this.#socket.writable) this.#socket.write(frameOf(frameTypes.endHolder))
@@ -34,6 +39,14 @@ export class HolderControl {
   /** From now on the holder's clocks run. */
   close(): void {
     this.#socket.destroy()
+  }
+}
+
+const welcomeIn = (payload: Buffer): HolderWelcome | undefined => {
+  try {
+    return JSON.parse(payload.toString("utf8")) as HolderWelcome
+  } catch {
+    return undefined
   }
 }
 
@@ -58,8 +71,9 @@ export const connectControl = (
     const socket = connectSocket(place.socket, {
       onFrame: (type, payload) => {
         if (type !== frameTypes.welcome) return
+        const welcome = welcomeIn(payload)
+        if (welcome === undefined) return void socket.destroy(new Error("its answer is not JSON"))
         // Its format is compared before the rest is used.
-        const welcome = JSON.parse(payload.toString("utf8")) as HolderWelcome
         if (welcome.format === HOLDER_FORMAT)
           return resume(Effect.succeed(new HolderControl(socket, welcome)))
         resume(
