@@ -155,7 +155,7 @@ export class MailboxBatch extends BatchState {
     return diff === undefined || isMeasured ? review : [{ _tag: "EventEmitted", event: diff }, ...review]
   }
 
-  #sendInput({ messageId, note, reply, text }: RunMessageOf<"Input">): void {
+  #sendInput({ keep, messageId, note, reply, text }: RunMessageOf<"Input">): void {
     const { protocol, recorder } = this.context
     const whole = withNote(text, note)
     const line = recorder.state.verdict === undefined ? protocol.input(whole) : undefined
@@ -171,6 +171,7 @@ export class MailboxBatch extends BatchState {
     } as const
     this.apply({ _tag: "EventEmitted", event: draft("run.message.completed", message) })
     this.tell({ _tag: "Input", text: whole }, line)
+    if (keep !== undefined) recorder.addResult(keep)
     this.replies.push(Deferred.succeed(reply, undefined))
   }
 }

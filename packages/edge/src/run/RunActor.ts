@@ -18,6 +18,7 @@ import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
 import type { ApprovalAsker, OpenApproval } from "../approval/OpenApprovals.ts"
 import type { AssessedRequest } from "../approval/RunPolicy.ts"
 import { forgetJournal, type RunJournal } from "../journal/RunJournal.ts"
+import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { StoreFailed, Write } from "../store/Store.ts"
 import type { RunAction } from "./RunRecorder.ts"
 import type { RunHold } from "./RunHold.ts"
@@ -56,7 +57,8 @@ export interface RunActor {
   readonly input: (
     text: string,
     messageId: MessageId | undefined,
-    note: string | undefined
+    note: string | undefined,
+    keep: ResultRows<Run> | undefined
   ) => Effect.Effect<void, Conflict | RunGone>
   /** Whether the run outlives its Edge. */
   readonly isHeld: boolean
@@ -98,8 +100,8 @@ export const makeRunActor = (options: RunActorOptions): RunActor => {
         request: approval,
         reply
       })),
-    input: (text, messageId, note = "") =>
-      request<void, Conflict>(session, (reply) => ({ _tag: "Input", text, messageId, note, reply })),
+    input: (text, messageId, note = "", keep = undefined) =>
+      request<void, Conflict>(session, (reply) => ({ _tag: "Input", text, messageId, note, keep, reply })),
     live: live(session).pipe(
       Effect.tapError((error) => Deferred.fail(ended, error)),
       Effect.andThen(Effect.suspend(() => Deferred.succeed(ended, options.recorder.run))),

@@ -8,7 +8,7 @@ import type {
   SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
 import type { ApprovalId, MessageId } from "@corral/domain/identity/Ids"
-import type { Budget, RunFailure } from "@corral/domain/run/Run"
+import type { Budget, Run, RunFailure } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type {
@@ -18,6 +18,7 @@ import type {
   ProcessEnd
 } from "@corral/domain/run/RuntimeAdapter"
 import type { Deferred } from "effect"
+import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 
 export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound | SchemaValidationFailed
@@ -80,6 +81,8 @@ export type RunMessage =
       readonly messageId: MessageId | undefined
       /** What only the runtime receives, after the text. */
       readonly note: string
+      /** Rows to commit together with the input. */
+      readonly keep: ResultRows<Run> | undefined
       readonly reply: Deferred.Deferred<void, Conflict>
     }
 

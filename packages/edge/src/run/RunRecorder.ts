@@ -18,6 +18,7 @@ import { transition, type TransitionAction, type RunMachineInput } from "@corral
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import { putApproval, replaceApproval } from "../approval/Approvals.ts"
 import type { StoredArtifact, NewArtifact } from "../artifact/Artifacts.ts"
+import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { NewEvents } from "../log/StoredBatch.ts"
 import { makeEventEncoder } from "../log/EventEncoder.ts"
 import { cutText, fitPayload, mayExceed, wholeOutput } from "./PayloadLimit.ts"
@@ -57,6 +58,7 @@ export class RunRecorder {
   private seq = 0
   private lines: Array<string> = []
   private projections: Array<Write> = []
+  private results: Array<ResultRows<Run>> = []
   private shownState: RunState = initial
   private now: string
   /** `undefined` while no event of this batch names an artifact. */
@@ -130,6 +132,7 @@ export class RunRecorder {
     return (
       this.lines.length > 0 ||
       this.projections.length > 0 ||
+      this.results.length > 0 ||
       this.held !== undefined ||
       this.state.status !== this.shownState.status
     )
@@ -160,15 +163,21 @@ export class RunRecorder {
       this.projections.push(isNew ? insertRun(run) : updateRun(run))
       this.shownState = this.state
     }
-    const projections = this.projections
+    const projections = [...this.projections, ...this.results.flatMap((rows) => rows(run))]
     this.lines = []
     this.projections = []
+    this.results = []
     return { events, projections, run }
   }
 
   /** Adds rows to the transaction of the next events. */
   addRows(writes: ReadonlyArray<Write>): void {
     this.projections.push(...writes)
+  }
+
+  /** Adds rows about the run as the next events leave it to their transaction. */
+  addResult(rows: ResultRows<Run>): void {
+    this.results.push(rows)
   }
 
   /** Makes `run` visible after its batch is durable. */

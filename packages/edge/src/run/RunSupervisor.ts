@@ -80,12 +80,16 @@ export class RunSupervisor extends Context.Service<
       answer: ApprovalAnswer,
       decider: Decider
     ) => Effect.Effect<Approval, DecideFailure | Overloaded>
-    /** The log contains the input, under `messageId` where there is one, before this succeeds. Only the runtime receives `note`. */
+    /**
+     * The log contains the input, under `messageId` where there is one, together with the rows of `keep`, before this succeeds. Only the runtime
+     * receives `note`.
+     */
     readonly input: (
       id: RunId,
       text: string,
       messageId?: MessageId,
-      note?: string
+      note?: string,
+      keep?: ResultRows<Run>
     ) => Effect.Effect<Run, NotFound | Conflict>
     /** Writes an event to the log of a live run. Ignored when the run has ended. */
     readonly announce: (id: RunId, event: AdapterEvent) => Effect.Effect<void>
@@ -291,12 +295,12 @@ const commands = (
         )
       })
     },
-    input: (id, text, messageId, note) =>
+    input: (id, text, messageId, note, keep) =>
       Effect.suspend(() => {
         const actor = live.actors.get(id)
         const over = Effect.andThen(find(id), Effect.fail(new Conflict({ message: "The run has ended." })))
         if (actor === undefined) return over
-        return actor.input(text, messageId, note).pipe(
+        return actor.input(text, messageId, note, keep).pipe(
           Effect.andThen(Effect.sync(() => actor.run())),
           Effect.catchTag("RunGone", () => over)
         )

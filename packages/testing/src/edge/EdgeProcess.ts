@@ -56,6 +56,8 @@ export class EdgeProcess {
   /** stderr of all processes of this home. */
   stderr = ""
   url = ""
+  /** The program of the next start. */
+  entry = main
   private readonly options: EdgeOptions
   private launched: LaunchedEdge | undefined
 
@@ -187,7 +189,7 @@ export class EdgeProcess {
   }
 
   protected launch(): LaunchedEdge {
-    const child = spawn(process.execPath, [main], {
+    const child = spawn(process.execPath, [this.entry], {
       cwd: this.folder,
       stdio: ["ignore", "pipe", "pipe"],
       env: this.environment
