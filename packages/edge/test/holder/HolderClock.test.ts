@@ -94,6 +94,20 @@ describe("the clock of the holder", () => {
     await untilRunGone(run)
   })
 
+  it("ends a run at the time that its Edge set last", async () => {
+    const home = openHome()
+    const edge = await connectEdge({ home })
+    const late = await startShell(edge, "read line", { limits: { until: { wall: 1 } } })
+    const early = await startShell(edge, "read line", { limits: { until: { wall: Date.now() + 600_000 } } })
+    late.connection.setUntil({ wall: Date.now() + 600_000 })
+    early.connection.setUntil({ cap: 1 })
+    await Effect.runPromise(late.connection.keep(Buffer.from("answered after the time")))
+    await Effect.runPromise(early.connection.keep(Buffer.from("answered after the time")))
+    await edge.close()
+    await untilRunGone(early)
+    assert.isTrue(isRunning(late.child.pid ?? 0))
+  })
+
   it("ends without runs when its Edge stops, or when the Edge says so", async () => {
     const home = openHome()
     const edge = await connectEdge({ home })

@@ -10,6 +10,7 @@ import { FrameReader, frameTypes, HOLDER_FORMAT, jsonFrame } from "../../src/hol
 import { fieldsOf } from "../../src/holder/HolderMessages.ts"
 import { holderKeyFile, holderPlaceOf } from "../../src/holder/HolderPlace.ts"
 import { startHolder } from "../../src/holder/HolderStart.ts"
+import { EDGE_MARK, RUN_MARK } from "../../src/process/MarkSweep.ts"
 import { openFolder } from "../Folder.ts"
 import { startShell } from "./HeldCase.ts"
 import { connectEdge, holdersOf, openHome, storedOutput, untilGone } from "./HolderHome.ts"
@@ -31,7 +32,7 @@ describe("Holder", () => {
     assert.deepStrictEqual([edge.holder.found, edge.holder.pid(), holdersOf(home)], [[], undefined, []])
     const runs = await Promise.all(Array.from({ length: 10 }, () => startShell(edge, "echo out")))
     for (const { record } of runs) await record.ended.promise
-    assert.deepStrictEqual(holdersOf(home), [edge.holder.pid()])
+    assert.deepStrictEqual(holdersOf(home), [edge.holder.pid() ?? 0])
   })
 
   it("replaces the socket of a dead holder, and deletes the output that it had stored", async () => {
@@ -52,14 +53,24 @@ describe("Holder", () => {
     assert.deepStrictEqual(storedOutput(home), [`${next.id}.out`])
   })
 
+  it("has the marks of the run in which its Edge runs", async () => {
+    const home = openHome()
+    const outer = { [RUN_MARK]: "run_outer", [EDGE_MARK]: "edge_outer", OTHER: "1" }
+    const edge = await connectEdge({ home, environment: outer })
+    await startShell(edge, "read line")
+    const variables = readFileSync(`/proc/${edge.holder.pid()}/environ`, "utf8").split("\0")
+    assert.includeMembers(variables, [`${RUN_MARK}=run_outer`, `${EDGE_MARK}=edge_outer`])
+    assert.notInclude(variables, "OTHER=1")
+  })
+
   it("leaves a living holder alone when another one is started", async () => {
     const home = openHome()
     const edge = await connectEdge({ home })
     const run = await startShell(edge, "echo out; read line; echo $line")
     await run.record.received(4)
-    await Effect.runPromise(startHolder(home, "another"))
+    await Effect.runPromise(startHolder({ home, build: "another", environment: {} }))
     for (const pid of holdersOf(home)) if (pid !== edge.holder.pid()) await untilGone(pid)
-    assert.deepStrictEqual(holdersOf(home), [edge.holder.pid()])
+    assert.deepStrictEqual(holdersOf(home), [edge.holder.pid() ?? 0])
     run.child.write("still\n")
     await run.record.ended.promise
     assert.strictEqual(run.record.output.toString(), "out\nstill\n")
@@ -86,8 +97,8 @@ describe("Holder", () => {
     const { holder } = await connectEdge({ home })
     const { incompatible } = holder
     assert.strictEqual(incompatible?.holderFormat, 99)
-    assert.strictEqual(incompatible.edgeFormat, HOLDER_FORMAT)
-    assert.strictEqual(incompatible.holderBuild, "9.9.9")
+    assert.strictEqual(incompatible?.edgeFormat, HOLDER_FORMAT)
+    assert.strictEqual(incompatible?.holderBuild, "9.9.9")
     assert.instanceOf(await Effect.runPromise(Effect.flip(holder.open("run_1"))), HolderIncompatible)
   })
 
