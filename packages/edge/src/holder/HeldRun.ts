@@ -102,6 +102,10 @@ export class HeldRun {
     return this.#output?.isWhole === false && this.#end === undefined && this.#ender === undefined
   }
 
+  setUntil(until: HeldUntil): void {
+    this.#until = until
+  }
+
   /** Notes who ends it. The holder then kills its processes. */
   endBy(ender: HeldEnder): void {
     this.#ender = ender

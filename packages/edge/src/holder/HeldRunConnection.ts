@@ -18,6 +18,7 @@ import type {
   HeldSpawnError,
   HeldStart,
   HeldStarted,
+  HeldUntil,
   OpenedRun
 } from "./HolderMessages.ts"
 
@@ -35,6 +36,8 @@ export interface HeldRunReceiver {
   readonly onClose: (reason: Error) => void
 }
 
+/** From this size on, reads have their own memory. Node's buffers share it below. */
+const WORTH_RELEASING = 16_384
 /** Payload of one `keepPart` or `write` frame. */
 const PART = 4_194_304
 
@@ -89,7 +92,7 @@ export class HeldRunConnection {
         },
         onClose: (reason) => {
           if (connection !== undefined) connection.#receiveClose(reason)
-          else resume(Effect.fail(new HolderFailed({ message: `Can't open the run: ${reason.message}.` })))
+          else resume(Effect.fail(openFailure(reason)))
         }
       })
       try {
@@ -124,6 +127,11 @@ export class HeldRunConnection {
   /** Starts the program. The answer is `onStarted` or `onSpawnError`. */
   start(spec: HeldStart): void {
     this.#socket.write(jsonFrame(frameTypes.start, spec))
+  }
+
+  /** Replaces the times at which the holder ends the run if no Edge is connected, such as after a pause. */
+  setUntil(until: HeldUntil): void {
+    if (this.#socket.writable) this.#socket.write(jsonFrame(frameTypes.until, until))
   }
 
   /** Lets stdout flow from that byte on. */
@@ -197,7 +205,10 @@ export class HeldRunConnection {
 
   #receiveData(piece: Buffer): void {
     // A copy, because the read buffer is reused. A large one has its own memory, which the run releases early.
-    this.#receiver?.onData(Buffer.from(piece))
+    if (piece.length < WORTH_RELEASING) return this.#receiver?.onData(Buffer.from(piece))
+    const copy = Buffer.allocUnsafeSlow(piece.length)
+    copy.set(piece)
+    this.#receiver?.onData(copy)
   }
 
   #receive(type: number, payload: Buffer): void {
@@ -222,6 +233,9 @@ export class HeldRunConnection {
     this.#receiver?.onClose(reason)
   }
 }
+
+const openFailure = ({ code, message }: NodeJS.ErrnoException): HolderFailed =>
+  new HolderFailed({ message: `Can't open the run: ${message}.`, code })
 
 const lostHolder = ({ message }: Error): HolderFailed =>
   new HolderFailed({ message: `The connection to the holder broke: ${message}.` })

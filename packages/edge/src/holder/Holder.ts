@@ -26,6 +26,8 @@ export interface HolderOptions {
   readonly orphanMs?: number | undefined
   /** Version of the Edge. */
   readonly build?: string | undefined
+  /** The Edge's own environment. */
+  readonly environment?: Readonly<Record<string, string>> | undefined
 }
 
 export class Holder extends Context.Service<
@@ -45,11 +47,17 @@ export class Holder extends Context.Service<
 >()("corral/edge/Holder") {
   static readonly layerOf = (options: HolderOptions) => Layer.effect(Holder, make(options))
 
-  static readonly layer = Layer.unwrap(Effect.map(EdgeConfig, ({ home }) => Holder.layerOf({ home })))
+  static readonly layer = Layer.unwrap(
+    Effect.map(EdgeConfig, ({ environment, home }) => Holder.layerOf({ environment, home }))
+  )
 }
+
+const hasNoHolder = (failure: HolderFailed | HolderIncompatible): boolean =>
+  failure._tag === "HolderFailed" && (failure.code === "ENOENT" || failure.code === "ECONNREFUSED")
 
 const make = Effect.fnUntraced(function* ({
   build = VERSION,
+  environment = {},
   home,
   orphanMs = ORPHAN_MS
 }: HolderOptions): Effect.fn.Return<Holder["Service"], HolderFailed, Scope.Scope> {
@@ -73,7 +81,7 @@ const make = Effect.fnUntraced(function* ({
   const connected = Effect.gen(function* () {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if (control?.isOpen === true || (yield* connect) !== undefined) return
-      yield* startHolder(home, build)
+      yield* startHolder({ home, build, environment })
     }
     return yield* new HolderFailed({ message: "Can't start the holder of runs: it ends again." })
   }).pipe(oneAtATime.withPermit)
@@ -93,6 +101,11 @@ const make = Effect.fnUntraced(function* ({
     incompatible,
     open: (run) =>
       Effect.andThen(connected, HeldRunConnection.open(place, run)).pipe(
+        // The holder has ended, and the control connection has not noticed yet.
+        Effect.tapError((failure) =>
+          Effect.sync(() => (hasNoHolder(failure) ? control?.close() : undefined))
+        ),
+        Effect.retry({ times: 2, while: hasNoHolder }),
         Effect.tap((connection) =>
           Effect.sync(() => {
             connections.add(connection)

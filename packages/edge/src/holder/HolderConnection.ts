@@ -7,7 +7,15 @@ import { timingSafeEqual } from "node:crypto"
 import type { Socket } from "node:net"
 import type { HeldRun, HeldRunPeer } from "./HeldRun.ts"
 import { FrameReader, frameOf, frameTypes, HOLDER_FORMAT, jsonFrame, writeFrame } from "./HolderFrames.ts"
-import { fieldsOf, helloIn, type HolderHello, positionIn, runNameIn, heldStartIn } from "./HolderMessages.ts"
+import {
+  fieldsOf,
+  helloIn,
+  type HolderHello,
+  positionIn,
+  runNameIn,
+  heldStartIn,
+  untilIn
+} from "./HolderMessages.ts"
 
 /** Maximum payload before the key was received. */
 const MAX_FIRST = 4_096
@@ -158,6 +166,10 @@ export class HolderConnection implements HeldRunPeer {
         const from = positionIn(fieldsOf(payload))
         if (from === undefined || !run.read(from)) this.refuse("that output is not stored")
         return
+      }
+      case frameTypes.until: {
+        const until = untilIn(fieldsOf(payload))
+        return until === undefined ? this.refuse("the times are invalid") : run.setUntil(until)
       }
       case frameTypes.endRun:
         return this.#registry.endRun(run)

@@ -2,7 +2,11 @@
 import { Data } from "effect"
 
 /** The holder cannot be started or reached, or refused a request. */
-export class HolderFailed extends Data.TaggedError("HolderFailed")<{ readonly message: string }> {}
+export class HolderFailed extends Data.TaggedError("HolderFailed")<{
+  readonly message: string
+  /** Code of the operating system. */
+  readonly code?: string | undefined
+}> {}
 
 /** A holder of another format has runs of this home. */
 export class HolderIncompatible extends Data.TaggedError("HolderIncompatible")<{

@@ -29,6 +29,8 @@ export const frameTypes = {
   endRun: 10,
   // In both directions: bytes of descriptor 3 of the program.
   control: 11,
+  // From an Edge, on the connection of a run.
+  until: 12,
   // From the holder.
   welcome: 32,
   opened: 33,

@@ -142,7 +142,7 @@ export const positionIn = (fields: Fields | undefined): number | undefined => {
   return isCount(from) ? from : undefined
 }
 
-const untilIn = (value: unknown): HeldUntil | undefined => {
+export const untilIn = (value: unknown): HeldUntil | undefined => {
   if (typeof value !== "object" || value === null) return undefined
   const { cap, wall } = value as HeldUntil
   return isOptionalCount(cap) && isOptionalCount(wall) ? { cap, wall } : undefined

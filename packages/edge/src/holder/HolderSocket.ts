@@ -15,8 +15,10 @@ export interface HolderSocketHandlers {
   readonly onClose: (reason: NodeJS.ErrnoException) => void
 }
 
-/** Code of the reason if the holder refused a frame. */
-export const REFUSED = "REFUSED"
+/** A reason that is not of the operating system. Without a code, the holder has ended. */
+const problem = (message: string): NodeJS.ErrnoException =>
+  Object.assign(new Error(message), { code: "PROTOCOL" })
+
 const READ_BYTES = 65_536
 let shared: Buffer | undefined
 
@@ -27,12 +29,10 @@ export const connectSocket = (path: string, handlers: HolderSocketHandlers): Soc
     {
       onFrame: (type, payload) => {
         if (type !== frameTypes.refused) return handlers.onFrame(type, payload)
-        reason = Object.assign(new Error(`the holder refused: ${payload.toString("utf8")}`), {
-          code: REFUSED
-        })
+        reason = problem(`the holder refused: ${payload.toString("utf8")}`)
       },
       ...(handlers.onData === undefined ? {} : { onPiece: handlers.onData }),
-      onInvalid: (problem) => socket.destroy(new Error(`the holder sent ${problem}`))
+      onInvalid: (bytes) => socket.destroy(problem(`the holder sent ${bytes}`))
     },
     { streamed: frameTypes.data }
   )

@@ -1,7 +1,7 @@
 /**
  * Start of the holder's process.
  *
- * Guarantees: it has its own session, an almost empty environment without the Edge's marks, and no open file of the Edge, so that nothing
+ * Guarantees: it has its own session, an almost empty environment without this Edge's marks, and no open file of the Edge, so that nothing
  * that ends the Edge ends it.
  */
 import { Effect, Option } from "effect"
@@ -9,6 +9,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
+import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
 import { HolderFailed } from "./HolderFailures.ts"
 
 const START_LIMIT = "10 seconds"
@@ -23,10 +24,27 @@ const program = (): string => {
 /** A small heap: the holder's objects are few, and live as long as their runs. */
 const FLAGS = ["--max-semi-space-size=1", "--no-warnings"]
 
-const start = (home: string, build: string): ChildProcess =>
+export interface HolderStartOptions {
+  readonly home: string
+  /** Version of the Edge. */
+  readonly build: string
+  /** The Edge's own environment. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** Marks of a run of another Edge in which this Edge runs. That run's sweep has to find the holder. */
+const outerMarks = (environment: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    [RUN_MARK, EDGE_MARK].flatMap((name) => {
+      const value = environment[name]
+      return value === undefined ? [] : [[name, value]]
+    })
+  )
+
+const start = ({ build, environment, home }: HolderStartOptions): ChildProcess =>
   spawn(process.execPath, [...FLAGS, program(), home, build], {
     cwd: "/",
-    env: { PATH: "/usr/bin:/bin", UV_THREADPOOL_SIZE: "1" },
+    env: { ...outerMarks(environment), PATH: "/usr/bin:/bin", UV_THREADPOOL_SIZE: "1" },
     detached: true,
     stdio: ["ignore", "ignore", "ignore", "pipe"]
   })
@@ -48,11 +66,11 @@ const answerIn = (text: string): Answer => {
 }
 
 /** Starts a holder. Succeeds when it listens, or when another one does. */
-export const startHolder = (home: string, build: string): Effect.Effect<void, HolderFailed> =>
+export const startHolder = (options: HolderStartOptions): Effect.Effect<void, HolderFailed> =>
   Effect.callback<void, HolderFailed>((resume) => {
     let child: ChildProcess
     try {
-      child = start(home, build)
+      child = start(options)
     } catch (error) {
       return resume(Effect.fail(failed(String(error))))
     }
