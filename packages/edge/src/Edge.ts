@@ -20,6 +20,7 @@ import * as EventDelivery from "./log/EventDelivery.ts"
 import { EventStreams } from "./http/EventStreams.ts"
 import { EdgeServer } from "./http/Server.ts"
 import { EdgeIdempotency } from "./log/EdgeIdempotency.ts"
+import { Holder } from "./holder/Holder.ts"
 import { HubLink } from "./link/HubLink.ts"
 import { LocalToken } from "./LocalToken.ts"
 import { Containment } from "./process/Containment.ts"
@@ -61,6 +62,10 @@ const startChecks = HomeLock.homeLockLayer.pipe(
 
 const storage = Layer.unwrap(EdgeStorage)
 
+const holder = Layer.unwrap(
+  Effect.map(EdgeConfig, ({ home, orphanMs }) => Holder.layerOf({ home, orphanMs }))
+)
+
 /** Services that runs need, without a server, for programs that start and follow runs themselves. */
 export const edgeCoreLayer = Layer.mergeAll(
   RunSupervisor.layer,
@@ -82,6 +87,7 @@ export const edgeCoreLayer = Layer.mergeAll(
   // In parallel: the store waits for a thread and looks for processes, containment and confinement wait for a process.
   Layer.provideMerge([
     EdgeIdentity.layer.pipe(
+      Layer.provideMerge(holder),
       Layer.provide(EventDelivery.eventDeliveryLayer),
       Layer.provideMerge(EdgeEventLog.layer),
       Layer.provideMerge(storage)

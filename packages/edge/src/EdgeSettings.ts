@@ -147,6 +147,13 @@ export const edgeSettings = {
       default: times.silenceNotice
     })
   },
+  orphanMs: setting({
+    name: "CORRAL_EDGE_ORPHAN_MS",
+    doc: "Time that live runs continue without an Edge, in milliseconds. The next Edge of the same home continues them; without one, they end after this time. 0: runs end with their Edge.",
+    schema: wholeNumber(0, 86_400_000),
+    // A program that embeds an Edge decides itself.
+    default: 1_800_000
+  }),
   containment: setting({
     name: "CORRAL_EDGE_CONTAINMENT",
     doc: "How Corral finds all processes of a run: `auto` uses a control group for each run where the system allows it, `environment_mark` never does.",

@@ -234,6 +234,15 @@ const expected: Readonly<Record<string, Expected>> = {
     ],
     bad: [...notWhole, "99", "86400001"]
   },
+  CORRAL_EDGE_ORPHAN_MS: {
+    of: (config) => config.orphanMs,
+    fallback: 1_800_000,
+    good: [
+      ["0", 0],
+      ["86400000", 86_400_000]
+    ],
+    bad: [...notWhole, "-1", "86400001"]
+  },
   CORRAL_EDGE_CONTAINMENT: {
     of: (config) => config.containment,
     fallback: "auto",

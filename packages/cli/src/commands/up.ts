@@ -9,7 +9,8 @@ import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import { toggle } from "../Flags.ts"
 import { type LocalServices, startLocalServices } from "../service/LocalServices.ts"
 import { formatWelcome } from "../service/Welcome.ts"
-import { Host, receiveSignal } from "../terminal/Host.ts"
+import { settleLiveRuns } from "../service/LiveRunsAtEnd.ts"
+import { Host, receiveSignal, type StopSignal } from "../terminal/Host.ts"
 
 /** Maximum time from the signal to the end of the process. */
 const STOP_LIMIT = "9500 millis"
@@ -43,11 +44,11 @@ const parseWorkspace = ([id, path]: readonly [string, string]): Effect.Effect<
       ? Effect.succeed({ id, path: resolve(path) })
       : Effect.fail(refused(`--workspace: folder ${resolve(path)} was not found. Create it first.`))
 
-/** Completes at the first SIGINT or SIGTERM. */
+/** Completes with the first SIGINT or SIGTERM. */
 const stopSignal = Effect.gen(function* () {
-  const stop = yield* Deferred.make<void>()
+  const stop = yield* Deferred.make<StopSignal>()
   for (const signal of ["SIGINT", "SIGTERM"] as const)
-    yield* receiveSignal(signal, () => Deferred.doneUnsafe(stop, Exit.void))
+    yield* receiveSignal(signal, () => Deferred.doneUnsafe(stop, Exit.succeed(signal)))
   return Deferred.await(stop)
 })
 
@@ -104,7 +105,9 @@ export const upCommand = Command.make(
     )
     if (services === undefined) return yield* Scope.close(scope, Exit.void)
     yield* printReady(services)
-    yield* stopped
+    const signal = yield* stopped
+    // A service manager sends SIGTERM. Only a user is asked.
+    if (signal === "SIGINT") yield* settleLiveRuns(services.edge.runs)
     const closed = yield* Effect.timeoutOption(Scope.close(scope, Exit.void), STOP_LIMIT)
     if (Option.isNone(closed)) {
       return yield* new CommandFailed({

@@ -17,6 +17,7 @@ import { LOCAL_DEVICE_FILE } from "../hub/ThisDevice.ts"
 import { Host } from "../terminal/Host.ts"
 import { withProgress } from "../terminal/Progress.ts"
 import type { RunningHub } from "./HubService.ts"
+import type { LastingRuns } from "./LiveRunsAtEnd.ts"
 import { ensureSample, SAMPLE_ID } from "./SampleWorkspace.ts"
 
 export interface LocalServicesOptions {
@@ -28,7 +29,7 @@ export interface LocalServicesOptions {
 }
 
 export interface LocalServices {
-  readonly edge: { readonly url: string }
+  readonly edge: { readonly url: string; readonly runs: LastingRuns }
   readonly config: { readonly tokenFile: string }
   readonly workspaces: ReadonlyArray<WorkspaceEntry>
   readonly hub?: { readonly publicUrl: string; readonly owner: string | undefined }

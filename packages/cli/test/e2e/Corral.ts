@@ -33,6 +33,7 @@ export class Corral {
       HOME: dirname(this.home),
       CORRAL_HOME: this.home,
       NODE_COMPILE_CACHE: compiled,
+      CORRAL_EDGE_ORPHAN_MS: "0",
       ...(this.#hasDefaultConfinement ? {} : { CORRAL_EDGE_CONFINEMENT: "off" })
     }
   }

@@ -10,13 +10,20 @@ import type { AssessedRequest } from "./RunPolicy.ts"
 /** What waits for a decision: the runtime, with its own key, or a connection of the run. */
 export type ApprovalAsker =
   | { readonly _tag: "Runtime"; readonly key: string }
-  | { readonly _tag: "Connection"; readonly reply: Deferred.Deferred<ApprovalAnswer | undefined> }
+  | {
+      readonly _tag: "Connection"
+      /** Host and port. */
+      readonly address: string
+      readonly reply: Deferred.Deferred<ApprovalAnswer | undefined>
+    }
 
 export interface OpenApproval {
   readonly id: ApprovalId
   readonly asker: ApprovalAsker
   readonly assessed: AssessedRequest
   readonly answer: Deferred.Deferred<ApprovalAnswer>
+  /** Unix milliseconds. */
+  readonly expiresMs: number
 }
 
 export class OpenApprovals {
@@ -25,8 +32,8 @@ export class OpenApprovals {
   private readonly unnamed = new Set<ApprovalId>()
   private unwatched: Array<OpenApproval> = []
 
-  add(id: ApprovalId, asker: ApprovalAsker, assessed: AssessedRequest): void {
-    const approval = { id, asker, assessed, answer: Deferred.makeUnsafe<ApprovalAnswer>() }
+  add(id: ApprovalId, asker: ApprovalAsker, assessed: AssessedRequest, expiresMs: number): void {
+    const approval = { id, asker, assessed, expiresMs, answer: Deferred.makeUnsafe<ApprovalAnswer>() }
     this.open.set(id, approval)
     if (asker._tag === "Runtime") this.ids.set(asker.key, id)
     this.unwatched.push(approval)

@@ -29,6 +29,11 @@ export interface EdgeConfig {
   /** Milliseconds of active time for runs without their own timeout. */
   readonly runTimeoutMs: number
   readonly times: RunTimes
+  /**
+   * Milliseconds that live runs continue without an Edge, until the next one of this home adopts them; 0: runs end with their Edge. The setting
+   * of a service is half an hour by default, the one of an embedding program 0.
+   */
+  readonly orphanMs: number
   /** `auto`: the strongest method that works on this machine. `environment_mark`: no control groups. */
   readonly containment: "auto" | "environment_mark"
   /**
@@ -80,6 +85,7 @@ export const edgeDefaults = {
     silence: 1_800_000,
     silenceNotice: 30_000
   },
+  orphanMs: 0,
   containment: "auto",
   confinement: "off",
   runHosts: [],

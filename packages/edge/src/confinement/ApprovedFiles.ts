@@ -22,6 +22,11 @@ const namedByCommand = (command: string, cwd: string, look: RequestPaths): Reado
     })
   })
 
+export interface ApprovedFilesState {
+  readonly once: ReadonlyArray<string>
+  readonly always: ReadonlyArray<string>
+}
+
 export class ApprovedFiles {
   readonly #place: WorkspacePaths
   readonly #once = new Set<string>()
@@ -29,6 +34,15 @@ export class ApprovedFiles {
 
   constructor(place: WorkspacePaths) {
     this.#place = place
+  }
+
+  get state(): ApprovedFilesState {
+    return { once: [...this.#once], always: [...this.#always] }
+  }
+
+  restore({ always, once }: ApprovedFilesState): void {
+    for (const path of once) this.#once.add(path)
+    for (const path of always) this.#always.add(path)
   }
 
   /** Adds the files of an allowed request. */

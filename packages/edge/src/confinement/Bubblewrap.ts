@@ -1,7 +1,8 @@
 /** Confinement by bubblewrap: files, processes, rights and the network. The network is a namespace with a bridge to the run's proxy. */
 import { Effect } from "effect"
 import { PortRelay } from "../network/PortRelay.ts"
-import { openRunNetwork, PROXY_SOCKET } from "../network/RunNetwork.ts"
+import { openRunNetwork, PROXY_SOCKET, type RunNetworkOptions } from "../network/RunNetwork.ts"
+import type { RunPorts } from "../preview/RunPorts.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
 import { type BubblewrapPrograms, probeBubblewrap } from "./BubblewrapProbe.ts"
 import type { ConfinementMeans, MeansTrial } from "./Means.ts"
@@ -17,8 +18,7 @@ const bubblewrapOf = ({ bridge, program }: BubblewrapPrograms): ConfinementMeans
   kind: "bubblewrap",
   network: "closed",
   confine: Effect.fnUntraced(function* ({ command, mounts, network }) {
-    const { environmentOf, ports: granted } = yield* openRunNetwork(network)
-    const relay = yield* openRelay(network.folder)
+    const { environmentOf, granted, relay } = yield* openNetwork(network)
     const bridged = bridgedCommand(
       bridge,
       [
@@ -31,9 +31,27 @@ const bubblewrapOf = ({ bridge, program }: BubblewrapPrograms): ConfinementMeans
     const env = { ...environmentOf(command.env, NETWORK_FOLDER), ...proxyVariables }
     return {
       command: { ...command, file: program, args, env, isConfined: true, control: relay.attach },
-      ports: { connect: (port) => relay.connect(port), granted, reserved: [PROXY_PORT] }
+      ports: portsOf(relay, granted)
+    }
+  }),
+  adopt: Effect.fnUntraced(function* ({ command, network }) {
+    const { granted, relay } = yield* openNetwork(network)
+    return {
+      command: { ...command, isConfined: true, control: relay.attach },
+      ports: portsOf(relay, granted)
     }
   })
+})
+
+const openNetwork = Effect.fnUntraced(function* (network: RunNetworkOptions) {
+  const { environmentOf, ports: granted } = yield* openRunNetwork(network)
+  return { environmentOf, granted, relay: yield* openRelay(network.folder) }
+})
+
+const portsOf = (relay: PortRelay, granted: ReadonlyArray<number>): RunPorts => ({
+  connect: (port) => relay.connect(port),
+  granted,
+  reserved: [PROXY_PORT]
 })
 
 /** bubblewrap, if it confines programs on this machine. */

@@ -18,11 +18,13 @@ import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { KeyEntry } from "../config/KeyEntries.ts"
-import type { NetworkUser } from "../network/RunNetwork.ts"
+import type { NetworkUser, RunNetworkOptions } from "../network/RunNetwork.ts"
 import type { RunPorts } from "../preview/RunPorts.ts"
-import { makeTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
+import { ownLife, type RunLife } from "../process/RunLife.ts"
+import { openTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
-import type { ConfinementMeans } from "./Means.ts"
+import type { MountedCache } from "./CacheFolders.ts"
+import type { ConfinedCommand, ConfinementMeans } from "./Means.ts"
 import { chooseMeans, type MeansFound } from "./MeansChoice.ts"
 import type { Mount } from "./Mount.ts"
 import { namedProxyProblem } from "./NamedProxy.ts"
@@ -40,6 +42,7 @@ export interface ConfinedRun extends ConfinedFiles {
   readonly user: NetworkUser
   /** The setting for the keys of its adapter; `undefined` if the run receives its keys. */
   readonly keys?: KeyEntry | undefined
+  readonly life?: RunLife | undefined
 }
 
 export class Confinement extends Context.Service<
@@ -51,6 +54,13 @@ export class Confinement extends Context.Service<
     readonly admit: (mode: RunMode) => Effect.Effect<RunConfinement | undefined, PermissionDenied>
     /** The command in its confinement. Called before the start, when the run's folder exists. Its network ends with the scope. */
     readonly confine: (
+      run: ConfinedRun,
+      command: SubprocessSpec
+    ) => Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
+    /** Whether a run with this confinement, and with keys outside or not, can outlive its Edge. */
+    readonly canOutlive: (confinement: RunConfinement | undefined, hasKeysOutside: boolean) => boolean
+    /** The network of a run again, whose program an earlier Edge confined. */
+    readonly adopt: (
       run: ConfinedRun,
       command: SubprocessSpec
     ) => Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
@@ -93,6 +103,12 @@ const choose = Effect.fnUntraced(function* () {
       means === undefined
         ? Effect.die("a run without means was admitted as confined")
         : Effect.mapError(confine(means, context, run, command), notConfined),
+    canOutlive: (confinement, hasKeysOutside) =>
+      (confinement?.kind ?? "none") === "none" || (means?.adopt !== undefined && !hasKeysOutside),
+    adopt: (run, command) =>
+      means?.adopt === undefined
+        ? Effect.succeed(command)
+        : Effect.mapError(adoptConfined(means.adopt, context, run, command), notConfined),
     portsOf: (id) => context.ports.get(id)
   })
 })
@@ -101,6 +117,8 @@ const unconfined = Confinement.of({
   readiness: { kind: "none", setting: "off", network: "open" },
   admit: () => Effect.undefined,
   confine: (_, command) => Effect.succeed(command),
+  canOutlive: () => true,
+  adopt: (_, command) => Effect.succeed(command),
   portsOf: () => undefined
 })
 
@@ -153,8 +171,49 @@ const confine = Effect.fnUntraced(function* (
   command: SubprocessSpec
 ): Effect.fn.Return<SubprocessSpec, string, Scope.Scope> {
   const { config, system } = context
-  const { environment, runHosts: hosts } = config
-  const { grants, ids, keys: entry, mode, network: declared, user } = run
+  const { copies, caches, network } = yield* openFolders(context, run, command)
+  const mounts = yield* Effect.try({
+    try: () => mountsOfRun(system, config, run, command, { network: network.folder, copies, caches }),
+    catch: messageOf
+  })
+  return yield* listed(context, run, yield* means.confine({ command, mounts, network }))
+})
+
+const adoptConfined = Effect.fnUntraced(function* (
+  adopt: NonNullable<ConfinementMeans["adopt"]>,
+  context: ConfinementContext,
+  run: ConfinedRun,
+  command: SubprocessSpec
+): Effect.fn.Return<SubprocessSpec, string, Scope.Scope> {
+  const { network } = yield* openFolders(context, run, command)
+  return yield* listed(context, run, yield* adopt({ command, network }))
+})
+
+const listed = (
+  context: ConfinementContext,
+  { ids }: ConfinedRun,
+  { command, ports }: ConfinedCommand
+): Effect.Effect<SubprocessSpec, never, Scope.Scope> =>
+  ids === undefined || ports === undefined
+    ? Effect.succeed(command)
+    : Effect.as(listPorts(context, ids.run, ports), command)
+
+/** Caches, copies and network of a run, until the scope closes. */
+const openFolders = Effect.fnUntraced(function* (
+  context: ConfinementContext,
+  run: ConfinedRun,
+  command: SubprocessSpec
+): Effect.fn.Return<
+  {
+    readonly caches: ReadonlyArray<MountedCache>
+    readonly copies: string
+    readonly network: RunNetworkOptions
+  },
+  string,
+  Scope.Scope
+> {
+  const { environment, runHosts: hosts } = context.config
+  const { grants, ids, keys: entry, life = ownLife, mode, network: declared, user } = run
   const folder = `${command.temporary ?? ""}.net`
   const caches = yield* context.caches.open({
     workspace: ids?.workspace,
@@ -164,16 +223,10 @@ const confine = Effect.fnUntraced(function* (
   })
   const copies = `${command.temporary ?? ""}.copies`
   if (run.copies !== undefined)
-    yield* Effect.acquireRelease(Effect.try({ try: () => makeTemporary(copies), catch: messageOf }), () =>
-      removeTemporary(copies)
+    yield* Effect.acquireRelease(
+      Effect.try({ try: () => openTemporary(copies, life), catch: messageOf }),
+      () => (life.isLeft() ? Effect.void : removeTemporary(copies))
     )
-  const mounts = yield* Effect.try({
-    try: () => mountsOfRun(system, config, run, command, { network: folder, copies, caches }),
-    catch: messageOf
-  })
   const keys = entry && { entry, declared: declared?.keys ?? [], env: command.env }
-  const network = { folder, mode, declared, hosts, grants, environment, user, keys }
-  const confined = yield* means.confine({ command, mounts, network })
-  if (ids !== undefined && confined.ports !== undefined) yield* listPorts(context, ids.run, confined.ports)
-  return confined.command
+  return { caches, copies, network: { folder, mode, declared, hosts, grants, environment, user, keys, life } }
 })

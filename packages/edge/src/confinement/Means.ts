@@ -39,6 +39,12 @@ export interface ConfinementMeans {
   readonly network: ConfinementReadiness["network"]
   /** The confined command. Its network ends with the scope. Fails with a phrase. */
   readonly confine: (request: ConfinementRequest) => Effect.Effect<ConfinedCommand, string, Scope.Scope>
+  /** Opens the network of a run again, whose program an earlier Edge confined. Without it, runs end with their Edge. */
+  readonly adopt?:
+    | ((
+        request: Pick<ConfinementRequest, "command" | "network">
+      ) => Effect.Effect<ConfinedCommand, string, Scope.Scope>)
+    | undefined
 }
 
 /** Where a means finds programs, and what of the machine its runs read. */

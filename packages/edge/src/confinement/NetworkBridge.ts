@@ -79,7 +79,7 @@ bridge=$1; shift
 trap : HUP INT TERM
 started= awaited=
 while [ "$1" != -- ]; do
-  OPENSSL_CONF=/dev/null "$bridge" "TCP4-LISTEN:$1,bind=127.0.0.1,fork,reuseaddr,max-children=${MAX_CONNECTIONS}" "UNIX-CONNECT:${NETWORK_FOLDER}/$3" </dev/null >/dev/null 2>&1 3<&- &
+  OPENSSL_CONF=/dev/null "$bridge" "TCP4-LISTEN:$1,bind=127.0.0.1,fork,reuseaddr,max-children=${MAX_CONNECTIONS}" "UNIX-CONNECT:${NETWORK_FOLDER}/$3,forever,interval=0.1" </dev/null >/dev/null 2>&1 3<&- &
   started="$started $!" awaited="$awaited $2"; shift 3
 done
 shift

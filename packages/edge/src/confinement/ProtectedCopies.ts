@@ -18,6 +18,7 @@ import { patchedContent } from "./ApprovedPatch.ts"
 import { CLOSED_FOLDER, closedFile, copyFolder } from "./FolderCopy.ts"
 import { type FileContent, OpenedFolder } from "./OpenedFolder.ts"
 import { changesBetween, uncovered } from "./ProtectedComparison.ts"
+import { scanOf, type StoredScan, storedScan } from "./ProtectedRecord.ts"
 import { type ProtectedScan, ProtectedTree } from "./ProtectedTree.ts"
 
 const MAX_ENTRIES = 1_000
@@ -37,6 +38,14 @@ interface ApprovedEdit {
 }
 
 const textOf = (found: Found): string | undefined => (found === "missing" ? undefined : found.text)
+
+export interface ProtectedCopiesState {
+  readonly folder: string
+  readonly copied: ReadonlyArray<string>
+  readonly first: StoredScan | undefined
+  readonly edits: ReadonlyArray<readonly [path: string, edit: ApprovedEdit]>
+  readonly arrived: ReadonlyArray<readonly [path: string, text: string]>
+}
 
 export class ProtectedCopies {
   readonly #place: WorkspacePaths
@@ -70,6 +79,25 @@ export class ProtectedCopies {
     this.#tree = new ProtectedTree(folder, this.#now)
     this.#first = this.#scan()
     return copies
+  }
+
+  get state(): ProtectedCopiesState {
+    return {
+      folder: this.#folder,
+      copied: this.#copied,
+      first: this.#first && storedScan(this.#first),
+      edits: [...this.#edits],
+      arrived: [...this.#arrived]
+    }
+  }
+
+  /** Continues with the copies of an earlier Edge. */
+  restore({ arrived, copied, edits, first, folder }: ProtectedCopiesState): void {
+    this.#folder = folder
+    this.#copied = copied
+    this.#first = first && scanOf(first)
+    for (const [path, edit] of edits) this.#edits.set(path, edit)
+    for (const [path, text] of arrived) this.#arrived.set(path, text)
   }
 
   /** Opens the copy of the file that an allowed write names, if the content after it is known. */

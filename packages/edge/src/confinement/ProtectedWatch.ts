@@ -16,9 +16,10 @@ import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Clock, Effect, Latch, Semaphore } from "effect"
 import { workspacePathsAt } from "../approval/PathTarget.ts"
-import { ApprovedFiles } from "./ApprovedFiles.ts"
+import { ApprovedFiles, type ApprovedFilesState } from "./ApprovedFiles.ts"
 import { changesBetween, uncovered } from "./ProtectedComparison.ts"
-import { ProtectedCopies } from "./ProtectedCopies.ts"
+import { ProtectedCopies, type ProtectedCopiesState } from "./ProtectedCopies.ts"
+import { type ProtectedRecord, scanOf, type StoredScan, storedScan } from "./ProtectedRecord.ts"
 import { type ProtectedScan, ProtectedTree } from "./ProtectedTree.ts"
 
 /** Steps of a scan before other work of the Edge. */
@@ -33,6 +34,13 @@ const shortened = ({ path, ...change }: ProtectedChange): ProtectedChange => ({
   path: path.length > MAX_PATH ? `${path.slice(0, MAX_PATH).toWellFormed()}…` : path
 })
 
+/** What a watch knows. */
+export interface ProtectedWatchState {
+  readonly last: StoredScan | undefined
+  readonly approved: ApprovedFilesState
+  readonly copies: ProtectedCopiesState
+}
+
 export class ProtectedWatch {
   /** Copies of the folders that the kernel protects. */
   readonly copies: ProtectedCopies
@@ -44,8 +52,12 @@ export class ProtectedWatch {
   #last: ProtectedScan | undefined
   #isIncompleteReported = false
 
-  constructor(root: string, clock: Clock.Clock) {
+  readonly #record: ProtectedRecord<ProtectedWatchState> | undefined
+
+  /** `record`: for the next Edge. */
+  constructor(root: string, clock: Clock.Clock, record?: ProtectedRecord<ProtectedWatchState>) {
     const now = () => clock.currentTimeMillisUnsafe()
+    this.#record = record
     this.#approved = new ApprovedFiles(workspacePathsAt(root))
     this.copies = new ProtectedCopies(workspacePathsAt(root), now)
     this.#tree = new ProtectedTree(root, now)
@@ -53,14 +65,49 @@ export class ProtectedWatch {
 
   /** Records the names, before the agent receives its prompt. */
   readonly start: Effect.Effect<void> = Effect.suspend(() => this.#scan).pipe(
-    Effect.map((scan) => void (this.#last ??= scan)),
+    Effect.map((scan) => {
+      this.#last ??= scan
+      this.#save()
+    }),
     this.#one.withPermits(1)
   )
+
+  /** Continues with what an earlier Edge recorded. Without a record, the names are recorded now, and a report says that it is incomplete. */
+  readonly continue: Effect.Effect<void> = Effect.suspend(() => {
+    const state = this.#record?.read()
+    if (state !== undefined) {
+      this.#approved.restore(state.approved)
+      this.copies.restore(state.copies)
+      this.#last = state.last && scanOf(state.last)
+    }
+    this.callEnded()
+    if (this.#last !== undefined) return Effect.void
+    return Effect.andThen(
+      this.start,
+      Effect.sync(() => {
+        if (this.#last !== undefined) this.#last = { ...this.#last, isComplete: false }
+      })
+    )
+  })
+
+  /** The run is over. */
+  removeRecord(): void {
+    this.#record?.remove()
+  }
+
+  #save(): void {
+    this.#record?.write({
+      last: this.#last && storedScan(this.#last),
+      approved: this.#approved.state,
+      copies: this.copies.state
+    })
+  }
 
   /** Adds what an allowed request names, before the runtime receives the answer. */
   allow(request: ApprovalRequest, answer: ApprovalAnswer): void {
     this.#approved.allow(request, answer)
     this.copies.allow(request, answer)
+    this.#save()
   }
 
   /** A tool call has ended. */
@@ -115,6 +162,7 @@ export class ProtectedWatch {
       this.#approved.use(changes.flatMap(({ path }) => (once.has(path) ? [path] : [])))
       this.#last = scan
       this.#isIncompleteReported ||= !scan.isComplete
+      this.#save()
       if (event !== undefined) report(event)
     })
   }

@@ -17,7 +17,6 @@ import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
-import { Store } from "../store/Store.ts"
 import { runEvents } from "./RunEvents.ts"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { LOCAL_PRINCIPAL } from "./Principal.ts"
@@ -28,7 +27,6 @@ export const edgeRuns = HttpApiBuilder.group(
   "runs",
   Effect.fnUntraced(function* (handlers) {
     const log = yield* EdgeEventLog
-    const store = yield* Store
     const supervisor = yield* RunSupervisor
     const idempotency = yield* EdgeIdempotency
 
@@ -71,9 +69,7 @@ export const edgeRuns = HttpApiBuilder.group(
           request: payload
         }
         const sendInput = (keep: ResultRows<Run>) =>
-          supervisor
-            .input(params.id, payload.text)
-            .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))
+          supervisor.input(params.id, payload.text, undefined, undefined, keep)
         const { body, replayed: again } = yield* idempotency.once(request, sendInput)
         return yield* markReplayed(body, again)
       }, withErrorObject),

@@ -185,16 +185,14 @@ const sendInput = Effect.fnUntraced(function* (
   services: Services,
   { commandId, payload }: Extract<EdgeCommand, { readonly name: "SendInput" }>
 ) {
-  const { idempotency, runs, store } = services
+  const { idempotency, runs } = services
   const { attachments, input, messageId, runId } = payload
   const { sessionId } = yield* runs.get(runId)
   const request = { scope: "hub", key: commandId, request: payload }
   const send = (placed?: TurnAttachments) => {
     const note = placed && attachmentNote(placed)
     return idempotency.once(request, (keep: ResultRows<Run>) =>
-      runs
-        .input(runId, input.text, messageId, note)
-        .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))
+      runs.input(runId, input.text, messageId, note, keep)
     )
   }
   const { body } = yield* withFiles(services, { runId, sessionId, attachments }, send)

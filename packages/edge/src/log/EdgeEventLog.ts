@@ -86,7 +86,7 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
     const startedAt = performance.now()
     const bytes = Buffer.from(lines)
     const batch: StoredBatch = { batch: 0, runId, firstSeq, lastSeq, lines, bytes, terminal }
-    return store.commit([insertBatchRow(batch, bytes), ...projections]).pipe(
+    return store.commit([insertBatchRow(batch, bytes, events.outputs), ...projections]).pipe(
       Effect.tap(() =>
         Effect.sync(() => {
           committing.record((performance.now() - startedAt) / 1_000)

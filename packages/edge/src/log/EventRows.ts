@@ -30,16 +30,22 @@ export const reservePositions = (runId: RunId): ReadonlyArray<Write> => [
   ]
 ]
 
-const insertBatch = "INSERT INTO events (run_id, first_seq, last_seq, lines, checksum) VALUES (?, ?, ?, ?, ?)"
+const insertBatch =
+  "INSERT INTO events (run_id, first_seq, last_seq, lines, checksum, outputs) VALUES (?, ?, ?, ?, ?, ?)"
 
-/** Inserts a batch with its checksum. */
-export const insertBatchRow = ({ firstSeq, lastSeq, lines, runId }: StoredBatch, bytes: Buffer): Write => [
+/** Inserts a batch with its checksum. `outputs`: as in `NewEvents`. */
+export const insertBatchRow = (
+  { firstSeq, lastSeq, lines, runId }: StoredBatch,
+  bytes: Buffer,
+  outputs: number | undefined
+): Write => [
   insertBatch,
   runId,
   firstSeq,
   lastSeq,
   lines,
-  checksumOf(firstSeq, lastSeq, bytes)
+  checksumOf(firstSeq, lastSeq, bytes),
+  outputs ?? null
 ]
 
 /** The batch of a row; `undefined` if the row is damaged. Batches before `checkedFrom` were stored without a checksum. */

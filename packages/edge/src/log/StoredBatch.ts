@@ -7,6 +7,8 @@ export interface NewEvents {
   readonly firstSeq: number
   readonly lines: ReadonlyArray<string>
   readonly terminal: boolean
+  /** Outputs of the runtime that the run has applied with these events; only of a run that outlives its Edge. */
+  readonly outputs?: number | undefined
 }
 
 /** Events of one append, as JSON lines without a final newline. All readers that are up to date share the object. */

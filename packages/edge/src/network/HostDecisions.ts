@@ -67,11 +67,15 @@ export class HostDecisions {
 
   /** Asks the user, independently of the connection. */
   #request(target: NetworkTarget): Effect.Effect<Deferred.Deferred<HostAnswer>> {
-    const key = showTarget(target)
+    return this.continueWith(showTarget(target), this.#ask(target))
+  }
+
+  /** Waits for the answer to a question about a host and port that was asked. */
+  continueWith(key: string, asked: Effect.Effect<HostAnswer>): Effect.Effect<Deferred.Deferred<HostAnswer>> {
     const answer = Deferred.makeUnsafe<HostAnswer>()
     this.#answers.set(key, answer)
     this.#open++
-    return this.#ask(target).pipe(
+    return asked.pipe(
       Effect.tap((received) => {
         this.#open--
         if (received === "unavailable") this.#answers.delete(key)

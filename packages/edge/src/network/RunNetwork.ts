@@ -8,11 +8,13 @@ import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { RunMode } from "@corral/domain/run/Run"
 import { Effect, FiberSet, type Scope } from "effect"
+import { readdirSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { carryBytes } from "../preview/CarriedBytes.ts"
 import { connectLoopback } from "../preview/Loopback.ts"
-import { makeTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
+import { ownLife, type RunLife } from "../process/RunLife.ts"
+import { openTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import { type HostAnswer, HostDecisions } from "./HostDecisions.ts"
 import { grantedPorts, rulesOfRun } from "./HostRules.ts"
 import type { KeyProxy } from "./KeyProxy.ts"
@@ -31,6 +33,8 @@ export interface NetworkUser {
   readonly ask: (target: NetworkTarget) => Effect.Effect<HostAnswer>
   /** Adds a line to the run's timeline. */
   readonly report: (id: string, text: string) => void
+  /** Answers to what an earlier Edge asked, by host and port. */
+  readonly answers?: ReadonlyMap<string, Effect.Effect<HostAnswer>> | undefined
 }
 
 export interface RunNetworkOptions {
@@ -46,6 +50,7 @@ export interface RunNetworkOptions {
   readonly user: NetworkUser
   /** For a run whose keys stay outside. */
   readonly keys?: RunKeyOptions | undefined
+  readonly life?: RunLife | undefined
 }
 
 export interface RunNetwork {
@@ -65,13 +70,17 @@ const MAX_REPORTED = 20
 export const openRunNetwork = Effect.fnUntraced(function* (
   options: RunNetworkOptions
 ): Effect.fn.Return<RunNetwork, string, Scope.Scope> {
-  const { environment, folder, user } = options
+  const { environment, folder, life = ownLife, user } = options
   yield* Effect.acquireRelease(
     Effect.try({
-      try: () => makeTemporary(folder),
+      try: () => {
+        openTemporary(folder, life)
+        // Sockets of an Edge that ended. Nothing else is in the folder.
+        if (life.isAdopted) readdirSync(folder).forEach((name) => rmSync(join(folder, name), { force: true }))
+      },
       catch: String
     }),
-    () => removeTemporary(folder)
+    () => (life.isLeft() ? Effect.void : removeTemporary(folder))
   )
   const keys = options.keys === undefined ? noKeys : yield* openRunKeys(folder, options.keys, environment)
   if (options.keys !== undefined && keys === noKeys) user.report("keys", NO_KEYS)
@@ -106,6 +115,7 @@ const decide = Effect.fnUntraced(function* (options: RunNetworkOptions, services
   const { user } = options
   const rules = rulesOfRun({ ...options, services })
   const decisions = new HostDecisions(rules, user.ask, yield* Effect.scope)
+  for (const [address, answer] of user.answers ?? []) yield* decisions.continueWith(address, answer)
   const connection: ProxyConnectionOptions = {
     access: yield* NetworkAccess,
     permissionFor: (target) => decisions.permissionFor(target),

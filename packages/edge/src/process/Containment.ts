@@ -15,16 +15,12 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
-import {
-  edgeGroup,
-  emptyGroup,
-  commandInGroup,
-  killGroup,
-  makeGroup,
-  ownGroup,
-  removeGroup
-} from "./ControlGroup.ts"
-import { hasProc, type MarkedProcesses, sweepMarked } from "./MarkSweep.ts"
+import { edgeGroup, commandInGroup, killGroup, makeGroup, ownGroup, removeGroup } from "./ControlGroup.ts"
+import { hasProc } from "./MarkSweep.ts"
+import { type ProcessTarget, sweepTarget } from "./ProcessTarget.ts"
+import type { SweepSteps } from "./SweepSteps.ts"
+
+export type { ProcessTarget } from "./ProcessTarget.ts"
 
 export class Containment extends Context.Service<
   Containment,
@@ -93,26 +89,18 @@ const choose = Effect.fnUntraced(function* (setting: EdgeConfig["containment"]) 
   })
 })
 
-/** All processes of a run or of an Edge. */
-export interface ProcessTarget extends MarkedProcesses {
-  readonly groups?: ReadonlyArray<string> | undefined
-}
-
-const ROUNDS = 5
+/** Runs the steps of a sweep, and logs its failures. */
+export const runSweep = Effect.fnUntraced(function* (steps: SweepSteps) {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (value._tag === "Pause") yield* Effect.sleep(value.millis)
+    else yield* Effect.logError(value.message, value.details)
+  }
+})
 
 /**
  * Kills all processes of the target until none is found and its groups are removed. Returns the number of searches that found a process.
  * The first search is immediate. Processes that cannot be killed are logged.
  */
-export const sweep = Effect.fn("Containment.sweep")(function* (target: ProcessTarget) {
-  const groups = target.groups ?? []
-  let looks = 0
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const group of groups) looks += yield* emptyGroup(group)
-    looks += yield* sweepMarked(target)
-    // Last, because processes that were found by their marks may have entered the group again.
-    if (groups.filter((group) => !removeGroup(group)).length === 0) return looks
-  }
-  yield* Effect.logError("failed to remove control groups", { mark: target.mark })
-  return looks
-})
+export const sweep = Effect.fn("Containment.sweep")((target: ProcessTarget) => runSweep(sweepTarget(target)))

@@ -6,9 +6,9 @@
  * caller also searches for the marks.
  */
 import { makeFolder } from "@corral/service/MakeFolder"
-import { Effect } from "effect"
 import { readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
+import type { SweepSteps } from "./SweepSteps.ts"
 
 const PREFIX = "corral-"
 
@@ -138,22 +138,23 @@ export const isFrozen = (group: string): boolean => lines(join(group, "cgroup.ev
 export const isPopulated = (group: string): boolean =>
   lines(join(group, "cgroup.events")).includes("populated 1")
 
-const PAUSE = "1 millis"
+const PAUSE_MS = 1
 const LIMIT = 2_000
 
-/** Kills until the group is empty. Returns the number of attempts. Logs processes that the kernel cannot end, such as those waiting for a device. */
-export const emptyGroup = Effect.fnUntraced(function* (group: string) {
+/** Kills until the group is empty. Reports processes that the kernel cannot end, such as those waiting for a device. */
+export function* emptyGroup(group: string): SweepSteps {
   for (let look = 0; look < LIMIT; look++) {
     if (!isPopulated(group)) return look
     killGroup(group)
-    yield* Effect.sleep(PAUSE)
+    yield { _tag: "Pause", millis: PAUSE_MS }
   }
-  yield* Effect.logError("failed to kill the processes of a control group", {
-    group: basename(group),
-    attempts: LIMIT
-  })
+  yield {
+    _tag: "Failure",
+    message: "failed to kill the processes of a control group",
+    details: { group: basename(group), attempts: LIMIT }
+  }
   return LIMIT
-})
+}
 
 const removed = (group: string): boolean => {
   try {

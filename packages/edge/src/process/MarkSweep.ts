@@ -5,8 +5,8 @@
  * until it finds none. Without /proc, it reaches the process group only.
  * Does not: find a process that leaves the session, clears its environment and loses its parent.
  */
-import { Effect } from "effect"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
+import type { SweepSteps } from "./SweepSteps.ts"
 
 export const RUN_MARK = "CORRAL_RUN_ID"
 export const EDGE_MARK = "CORRAL_EDGE_ID"
@@ -70,6 +70,8 @@ export const processStartTime = (pid: number | undefined): number => {
 export interface MarkedProcesses {
   /** The mark: `NAME=value` in the environment. */
   readonly mark: string
+  /** Processes with one of these marks are left alone. */
+  readonly except?: ReadonlyArray<string> | undefined
   /** Leader of the session. */
   readonly leader?: number | undefined
   readonly since?: number | undefined
@@ -85,7 +87,7 @@ const MAX_LISTINGS = 8
  * Examines each process once. A process that ends before it is examined may have started another, which is in the next listing. So is a
  * process whose id is lower than that of its parent, where ids have started again from the lowest: at least two listings are needed.
  */
-const examineAll = ({ mark, leader, since = 0 }: MarkedProcesses) => {
+const examineAll = ({ except = [], mark, leader, since = 0 }: MarkedProcesses) => {
   const examined = new Set([String(process.pid)])
   const rows: Array<ProcessRow> = []
   const found = new Set<number>()
@@ -102,7 +104,8 @@ const examineAll = ({ mark, leader, since = 0 }: MarkedProcesses) => {
     const environ = row.kernel || row.startedAt < since ? NONE : readProc(`/proc/${name}/environ`)
     // Empty during an exec: examined again. Unreadable after its end, or for another user's process.
     if (environ !== "") examined.add(name)
-    if (environ !== undefined && carries(environ, mark)) found.add(row.pid)
+    if (environ !== undefined && carries(environ, mark) && !except.some((other) => carries(environ, other)))
+      found.add(row.pid)
     return environ === "" || environ === undefined
   }
   let certain = false
@@ -154,7 +157,7 @@ export const signalConfined = (leader: number, signal: NodeJS.Signals): void => 
   if (!isSignalled.includes(true)) signalGroup(leader, signal)
 }
 
-const SWEEP_PAUSE = "2 millis"
+const SWEEP_PAUSE_MS = 2
 const SWEEP_LIMIT = 1_000
 /** Number of searches without a result after which uncertain ones count too, because a busy machine is never quiet. */
 const EMPTY_LIMIT = { beforeKilling: 4, afterKilling: 12 }
@@ -162,9 +165,9 @@ const EMPTY_LIMIT = { beforeKilling: 4, afterKilling: 12 }
 /**
  * Kills until no process is found. A process that forks or changes its program during a search can be missed, so an empty search counts only
  * if nothing changed during it. After a kill, two are needed. Returns the number of searches that found a process. Stops after `SWEEP_LIMIT`
- * searches, with a log entry.
+ * searches, with a failure.
  */
-export const sweepMarked = Effect.fnUntraced(function* (target: MarkedProcesses) {
+export function* sweepMarked(target: MarkedProcesses): SweepSteps {
   const { leader, mark } = target
   let clean = 0
   let empty = 0
@@ -187,8 +190,12 @@ export const sweepMarked = Effect.fnUntraced(function* (target: MarkedProcesses)
       for (const pid of pids) signalOne(pid, "SIGKILL")
       if (leader !== undefined) signalGroup(leader, "SIGKILL")
     }
-    yield* Effect.sleep(SWEEP_PAUSE)
+    yield { _tag: "Pause", millis: SWEEP_PAUSE_MS }
   }
-  yield* Effect.logError("failed to kill marked processes", { mark, searches: SWEEP_LIMIT })
+  yield {
+    _tag: "Failure",
+    message: "failed to kill marked processes",
+    details: { mark, searches: SWEEP_LIMIT }
+  }
   return killing
-})
+}

@@ -6,40 +6,26 @@
  *
  * Does not: kill processes; `Containment` does. It creates the control group and the temporary folder, and does not remove them.
  */
-import type { ProcessEnd, RuntimeCommand, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
+import type { RuntimeCommand } from "@corral/domain/run/RuntimeAdapter"
 import { type ChildProcess, spawn } from "node:child_process"
-import { accessSync, constants as fileConstants, writeFileSync } from "node:fs"
 import { constants } from "node:os"
-import { join } from "node:path"
 import { Duplex } from "node:stream"
-import { commandInGroup, makeGroup } from "./ControlGroup.ts"
-import { makeTemporary } from "./TemporaryFolder.ts"
+import { makeProgramFiles, type ProgramFilesSpec } from "./ProgramFiles.ts"
+import type { RunChild, RunChildHandlers } from "./RunChild.ts"
 
-export interface SubprocessSpec {
-  readonly file: string
-  readonly args: ReadonlyArray<string>
+export interface SubprocessSpec extends ProgramFilesSpec {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly stdin: RuntimeCommand["stdin"]
-  /** The control group of the process. */
-  readonly group?: string | undefined
-  /** Its private temporary folder, which its environment contains. */
-  readonly temporary?: string | undefined
-  /** Files that are written into the temporary folder before the start. */
-  readonly settingsFiles?: ReadonlyArray<SettingsFile> | undefined
   /** Whether `file` is the program that confines the runtime. It is the parent of a session with the runtime, and reports its end. */
   readonly isConfined?: boolean | undefined
   /** Receives a socket that is descriptor 3 of the program. It ends with the process. */
   readonly control?: ((channel: Duplex) => void) | undefined
 }
 
-export interface SubprocessHandlers {
-  readonly onChunk: (chunk: Buffer) => void
-  /** The process has exited. Some of its output may still arrive. */
-  readonly onGone?: () => void
-  readonly onEnd: (end: ProcessEnd) => void
-  /** The program could not be started. */
-  readonly onSpawnError: (error: NodeJS.ErrnoException) => void
+export interface SubprocessHandlers extends RunChildHandlers {
+  /** Stdin accepts more again, after `write` has returned `false`. */
+  readonly onDrain?: () => void
 }
 
 const STDERR_TAIL = 16_384
@@ -49,22 +35,10 @@ const LINGER_MS = 100
 /** Maximum wait, even if a survivor continues to print. */
 const LINGER_LIMIT_MS = 500
 
-/** Exit code of the shell that enters the group, if the program does not exist. */
-const inside = (group: string, { args, file }: SubprocessSpec) => {
-  accessSync(file, fileConstants.X_OK)
-  makeGroup(group)
-  return commandInGroup(group, file, args)
-}
-
 /** Node reports some failures as an event, and throws others, such as an argument list that is too long. */
 const start = (spec: SubprocessSpec): ChildProcess | NodeJS.ErrnoException => {
   try {
-    if (spec.temporary !== undefined) {
-      makeTemporary(spec.temporary)
-      for (const { content, name } of spec.settingsFiles ?? [])
-        writeFileSync(join(spec.temporary, name), content, { mode: 0o600 })
-    }
-    const { args, file } = spec.group === undefined ? spec : inside(spec.group, spec)
+    const { args, file } = makeProgramFiles(spec)
     return spawn(file, args, {
       cwd: spec.cwd,
       env: spec.env,
@@ -102,7 +76,7 @@ interface Exit {
   readonly signal: NodeJS.Signals | null
 }
 
-export class Subprocess {
+export class Subprocess implements RunChild {
   readonly pid: number | undefined
   readonly isConfined: boolean
   private readonly child: ChildProcess | undefined
@@ -149,10 +123,11 @@ export class Subprocess {
     })
     child.stderr?.on("error", () => undefined)
     // The pipe breaks if the child has ended. `exit` reports its end.
-    child.stdin?.on("error", () => undefined)
+    child.stdin?.on("error", () => this.handlers.onDrain?.())
+    if (handlers.onDrain !== undefined) child.stdin?.on("drain", handlers.onDrain)
     child.once("exit", (code, signal) => {
       this.exit = this.isConfined ? endInside(code, signal) : { code, signal }
-      this.handlers.onGone?.()
+      this.handlers.onGone?.(this.exit)
       this.settle()
     })
   }
@@ -161,8 +136,9 @@ export class Subprocess {
     return this.exit !== undefined || this.pid === undefined
   }
 
-  write(text: string): void {
-    if (this.child?.stdin?.writable === true) this.child.stdin.write(text)
+  /** Returns whether stdin accepts more now. What is written meanwhile waits in memory. */
+  write(input: string | Uint8Array): boolean {
+    return this.child?.stdin?.writable !== true || this.child.stdin.write(input)
   }
 
   closeInput(): void {

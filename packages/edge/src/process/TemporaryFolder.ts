@@ -4,13 +4,16 @@
  * It is in Corral's home. Unix sockets have short paths, so if the home's path is too long, it is in a folder of the system's temporary
  * folder that belongs to this home. Links are removed and never followed.
  */
-import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { chmodSync, lstatSync, mkdirSync, readdirSync } from "node:fs"
+import { chmodSync, existsSync, readdirSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
+import { isOurFolder, makeTemporary } from "./PrivateFolder.ts"
+import type { RunLife } from "./RunLife.ts"
+
+export { makeTemporary } from "./PrivateFolder.ts"
 
 /** The path of a socket has up to 103 characters. This leaves 32 for its name after a run's id. */
 const MAX_PARENT_LENGTH = 39
@@ -25,19 +28,10 @@ export const temporaryFolderOf = (home: string, runId: string): string => {
   return join(long.length <= MAX_PARENT_LENGTH || long.length <= short.length ? long : short, runId)
 }
 
-/** Whether it is a folder of this user and not a link. Other users can create files in the system's temporary folder. */
-const isOurs = (folder: string): boolean => {
-  const stat = lstatSync(folder, { throwIfNoEntry: false })
-  return stat?.isDirectory() === true && (process.getuid === undefined || stat.uid === process.getuid())
-}
-
-/** Throws if the folder exists, or if its parent belongs to another user. */
-export const makeTemporary = (folder: string): void => {
-  const around = dirname(folder)
-  makeFolder(around)
-  if (!isOurs(around)) throw new Error("the folder of temporary files belongs to another user")
-  chmodSync(around, 0o700)
-  mkdirSync(folder, { mode: 0o700 })
+/** The folder of an adopted run, which exists, or a new one. */
+export const openTemporary = (folder: string, { isAdopted }: RunLife): void => {
+  if (!isAdopted || !existsSync(folder)) makeTemporary(folder)
+  else if (!isOurFolder(folder)) throw new Error("the folder of temporary files belongs to another user")
 }
 
 /** Adds permissions, because a folder that cannot be listed or changed cannot be emptied. */
@@ -69,8 +63,13 @@ export const removeTemporary = (folder: string): Effect.Effect<void> =>
     Effect.catch((cause) => Effect.logWarning("failed to remove a temporary folder", cause))
   )
 
-/** Removes the folders that a killed Edge of this home left. */
-export const leftTemporary = (home: string): ReadonlyArray<string> =>
-  [inHome(home), inSystem(home)]
-    .filter(isOurs)
-    .flatMap((around) => readdirSync(around).map((name) => join(around, name)))
+/** The folders that a killed Edge of this home left, except those of `adopted` runs: their names begin with the run's id. */
+export const leftTemporary = (
+  home: string,
+  adopted: ReadonlySet<string> = new Set()
+): ReadonlyArray<string> =>
+  [inHome(home), inSystem(home)].filter(isOurFolder).flatMap((around) =>
+    readdirSync(around)
+      .filter((name) => !adopted.has(name.replace(/\..*$/, "")))
+      .map((name) => join(around, name))
+  )

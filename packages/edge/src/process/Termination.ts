@@ -6,12 +6,12 @@
 import { Deferred, Effect } from "effect"
 import { type ProcessTarget, sweep } from "./Containment.ts"
 import { signalConfined, signalGroup } from "./MarkSweep.ts"
-import type { Subprocess } from "./Subprocess.ts"
+import type { RunChild } from "./RunChild.ts"
 
 export interface TerminationOptions {
-  readonly child: Subprocess
-  /** All processes of the run. */
-  readonly target: ProcessTarget
+  readonly child: RunChild
+  /** All processes of the run, as they are known at that moment. */
+  readonly target: () => ProcessTarget
   /** Succeeds when the process has ended. */
   readonly exited: Deferred.Deferred<void>
   /** Milliseconds from the first step to SIGKILL. */
@@ -21,22 +21,22 @@ export interface TerminationOptions {
 const goneWithin = (exited: Deferred.Deferred<void>, millis: number) =>
   Effect.timeoutOption(Deferred.await(exited), millis).pipe(Effect.map((exit) => exit._tag === "Some"))
 
-/** Steps: protocol cancel if there is one, SIGINT, SIGTERM, then SIGKILL and the sweep. */
+/** Steps: time for the protocol's cancel if the runtime was asked, SIGINT, SIGTERM, then SIGKILL and the sweep. */
 export const terminate = Effect.fn("Termination.terminate")(function* (
   options: TerminationOptions,
-  cancel: string | undefined
+  isAsked: boolean
 ) {
   const { child, exited, grace, target } = options
   const signal = (name: NodeJS.Signals) => () => {
     if (child.pid !== undefined) (child.isConfined ? signalConfined : signalGroup)(child.pid, name)
   }
   const signals = [signal("SIGINT"), signal("SIGTERM")]
-  const steps = cancel === undefined ? signals : [() => child.write(cancel), ...signals]
+  const steps = isAsked ? [() => undefined, ...signals] : signals
   for (const act of steps) {
     act()
     if (yield* goneWithin(exited, grace / steps.length)) return
   }
-  yield* sweep(target)
+  yield* sweep(target())
 })
 
 /** End of a completed turn: closes stdin, waits for the exit, then takes the steps of `terminate`. */
@@ -45,5 +45,5 @@ export const terminateAfterInput = Effect.fn("Termination.terminateAfterInput")(
   millis: number
 ) {
   options.child.closeInput()
-  if (!(yield* goneWithin(options.exited, millis))) yield* terminate(options, undefined)
+  if (!(yield* goneWithin(options.exited, millis))) yield* terminate(options, false)
 })

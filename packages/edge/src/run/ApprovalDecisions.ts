@@ -31,7 +31,7 @@ export const applyDecision = (batch: BatchState, message: RunMessageOf<"Decide">
   if (refusal === undefined) {
     if (assessed !== undefined)
       recorder.addRows(policy.remember(assessed, answer, { approvalId, by, nowMs: batch.nowMs }))
-    batch.actions.push(...actions)
+    batch.act(actions)
     batch.replies.push(Deferred.succeed(reply, undefined))
   } else {
     const state = recorder.state.resolved.get(approvalId) ?? "cancelled"

@@ -14,7 +14,7 @@ export const requestApproval = (
   asker: ApprovalAsker,
   requested: ApprovalRequest
 ): void => {
-  const { approvals, approvalMs, policy, redaction } = batch.context
+  const { approvals, approvalMs, journal, policy, recorder, redaction } = batch.context
   const approvalId = mint<ApprovalId>("apr", batch.nowMs)
   const { isWhole, refusal, request } = limitRequestSize(requested)
   // A request that is not shown completely is neither edited nor remembered. The policy decides it each time.
@@ -24,10 +24,15 @@ export const requestApproval = (
     redacted
   )
   batch.approvalCost += costOf(requested, assessed)
-  approvals.add(approvalId, asker, assessed)
-  const expiresAt = isoTime(batch.nowMs + approvalMs)
+  const expiresMs = batch.nowMs + approvalMs
+  const expiresAt = isoTime(expiresMs)
+  approvals.add(approvalId, asker, assessed, expiresMs)
   const isFromEdge = asker._tag === "Connection"
   batch.apply({ _tag: "ApprovalRequested", approvalId, request: assessed.shown, expiresAt, isFromEdge })
+  if (journal !== undefined && recorder.state.pending.includes(approvalId))
+    recorder.addRows([
+      journal.request(approvalId, asker._tag === "Runtime" ? asker : { connection: asker.address })
+    ])
   const verdict = withSizeLimit(policy.judge(assessed, isWhole), refusal)
   if (verdict._tag === "Ask") return
   if (verdict.by === "policy:confined") approvals.allowNoChanges(approvalId)

@@ -4,6 +4,8 @@ import type { AdapterEvent, AnyProtocol } from "@corral/domain/run/RuntimeAdapte
 import type { Effect } from "effect"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
+import type { AdapterCall, RunJournal } from "../journal/RunJournal.ts"
+import type { RunPosition } from "../journal/RunPosition.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { REQUESTS_PER_BATCH, type Backlog, MAX_OPEN_APPROVALS } from "./Backlog.ts"
 import type { BudgetMeter } from "./Budget.ts"
@@ -22,18 +24,30 @@ export interface BatchContext {
   readonly isGone: () => boolean
   /** The process of the run, once it has started. */
   readonly process: () => RunProcess | undefined
+  readonly position: RunPosition
+  /** Only of a run that outlives its Edge. */
+  readonly journal: RunJournal | undefined
+  /** Outputs that an earlier Edge has applied. */
+  readonly appliedBefore: number
   readonly budget: BudgetMeter
   readonly redaction: OutputRedaction
-  /** The last diff that the runtime reported, for the end of the run; and whether the process ended after the run's outcome. */
-  readonly reported: { diff: AdapterEvent | undefined; isOver: boolean }
-  /** Writes to the runtime's stdin. */
-  readonly write: (text: string) => void
+  /** What the run remembers from one batch to the next. */
+  readonly reported: RunReported
   readonly policy: RunPolicy
   /** Real path of the folder that the run works in. */
   readonly root: string
   /** Milliseconds until an approval expires. */
   readonly approvalMs: number
   readonly onUnknown: (what: string, raw?: string) => void
+}
+
+export interface RunReported {
+  /** The last diff that the runtime reported, for the end of the run. */
+  diff: AdapterEvent | undefined
+  /** Whether the process ended after the run's outcome; `undefined` before its end. */
+  isOver: boolean | undefined
+  /** Whether the runtime was asked to cancel, if its protocol can. */
+  isCancelled: boolean
 }
 
 export class BatchState {
@@ -46,6 +60,8 @@ export class BatchState {
   readonly replies: Array<Effect.Effect<unknown>> = []
   /** Pauses to begin after this batch. */
   readonly pauses: Array<PauseRequest> = []
+  /** Texts for the runtime's stdin, in order. */
+  readonly writes: Array<string> = []
   /** Weight of the outputs that were processed. */
   weight = 0
   /** The program to start after this batch. */
@@ -78,8 +94,40 @@ export class BatchState {
   /** Applies an input to the run machine, without secrets, and collects its actions. */
   apply(input: RunMachineInput): void {
     const { recorder, redaction } = this.context
-    for (const action of recorder.apply(isRedacted(input) ? input : redaction.value(input)))
+    this.act(recorder.apply(isRedacted(input) ? input : redaction.value(input)))
+  }
+
+  /** Collects actions. What they tell the runtime is encoded now, at a known position of the run, and written later. */
+  act(actions: ReadonlyArray<RunAction>): void {
+    for (const action of actions) {
       this.actions.push(action)
+      if (action._tag === "Answer") this.#encodeAnswer(action)
+      else if (action._tag === "Stop") this.#encodeCancel()
+    }
+  }
+
+  /** Adds a call of the adapter to the journal, and its text to what is written. */
+  tell(call: AdapterCall, text: string | undefined): void {
+    const { journal, recorder } = this.context
+    if (journal !== undefined) recorder.addRows([journal.call(call)])
+    if (text !== undefined) this.writes.push(text)
+  }
+
+  #encodeAnswer({ answer, approvalId }: Extract<RunAction, { readonly _tag: "Answer" }>): void {
+    const { approvals, protocol } = this.context
+    const asker = approvals.get(approvalId)?.asker
+    if (asker?._tag !== "Runtime") return
+    const { key } = asker
+    this.tell({ _tag: "Answer", approvalId, key, answer }, protocol.answer(key, answer))
+  }
+
+  #encodeCancel(): void {
+    const { process, protocol, reported } = this.context
+    if (reported.isCancelled || process() === undefined) return
+    const text = protocol.cancel()
+    if (text === undefined) return
+    reported.isCancelled = true
+    this.tell({ _tag: "Cancel" }, text)
   }
 }
 

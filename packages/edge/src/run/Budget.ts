@@ -23,14 +23,20 @@ const warningText = (limit: keyof Budget, used: number, of: number): string => {
 }
 
 const none: ReadonlyArray<keyof Budget> = []
+const limits: ReadonlyArray<keyof Budget> = ["tokens", "turns", "wallMs"]
+
+/** Id of the message that warns about a limit. */
+export const budgetNoticeId = (limit: keyof Budget): string => `budget:${limit}`
 
 export class BudgetMeter {
   private readonly budget: Budget
   private warned: ReadonlyArray<keyof Budget> = none
   private over = false
 
-  constructor(budget: Budget = {}) {
+  /** `notices`: ids of messages, warnings that were emitted among them. */
+  constructor(budget: Budget = {}, notices: ReadonlySet<string> = new Set()) {
     this.budget = budget
+    if (notices.size > 0) this.warned = limits.filter((limit) => notices.has(budgetNoticeId(limit)))
   }
 
   /** Notices for what the run has used so far, as its runtime counts. */

@@ -26,7 +26,7 @@ export const networkUser = ({ actors }: Pick<LiveRuns, "actors">, id: RunId): Ne
     Effect.suspend((): Effect.Effect<HostAnswer> => {
       const actor = actors.get(id)
       if (actor === undefined) return Effect.succeed("unavailable")
-      return actor.requestConnection(connectionRequest(target)).pipe(
+      return actor.requestConnection(showTarget(target), connectionRequest(target)).pipe(
         Effect.map((answer) =>
           answer === undefined ? "unavailable" : answer.decision === "allow" ? "allowed" : "denied"
         ),

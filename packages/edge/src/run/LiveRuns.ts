@@ -20,6 +20,8 @@ export class LiveRuns {
   readonly queue: RunQueue
   /** A stopping Edge admits no more runs. */
   isDraining = false
+  /** An Edge that leaves its runs to the next one. */
+  isLeaving = false
   readonly #capacity: number
   #admitting = 0
   /** Ids that callers chose and that are being admitted. */

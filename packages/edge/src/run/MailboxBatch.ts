@@ -53,6 +53,10 @@ export class MailboxBatch extends BatchState {
         return this.apply({ _tag: "FailureImposed", error: message.error })
       case "Decoded":
         return this.#applyOutputs(message)
+      case "Adopted":
+        return this.apply({ _tag: "Spawned" })
+      case "Replayed":
+        return dispatch(this, message.outputs)
       case "Exited":
         return this.#replyWithEnd(message)
       case "DecodeFailed":
@@ -105,7 +109,7 @@ export class MailboxBatch extends BatchState {
   #applyOutputs({ outputs, weight }: RunMessageOf<"Decoded">): void {
     const { redaction, reported } = this.context
     this.weight += weight
-    dispatch(this, redaction.redactStream(reported.isOver ? outputs.filter(isClosing) : outputs))
+    dispatch(this, redaction.redactStream(reported.isOver === true ? outputs.filter(isClosing) : outputs))
   }
 
   /**
@@ -114,17 +118,17 @@ export class MailboxBatch extends BatchState {
    */
   #replyWithEnd({ end, reply }: RunMessageOf<"Exited">): void {
     const { recorder, redaction, reported } = this.context
-    reported.isOver = recorder.state.verdict !== undefined
+    reported.isOver ??= recorder.state.verdict !== undefined
     const shown: ProcessEnd = reported.isOver ? { ...end, stderr: "" } : redaction.value(end)
     Deferred.doneUnsafe(reply, Effect.succeed(shown))
   }
 
   /** A run that is ending opens no connections. */
-  #requestConnection({ reply, request }: RunMessageOf<"ConnectionRequested">): void {
+  #requestConnection({ address, reply, request }: RunMessageOf<"ConnectionRequested">): void {
     const { isGone, recorder } = this.context
     if (recorder.state.verdict !== undefined || isGone() || !this.hasRoom)
       this.replies.push(Deferred.succeed(reply, undefined))
-    else requestApproval(this, { _tag: "Connection", reply }, request)
+    else requestApproval(this, { _tag: "Connection", address, reply }, request)
   }
 
   /** Output after the run's outcome does not change the outcome. */
@@ -158,9 +162,10 @@ export class MailboxBatch extends BatchState {
     return diff === undefined || isMeasured ? review : [{ _tag: "EventEmitted", event: diff }, ...review]
   }
 
-  #sendInput({ messageId, note, reply, text }: RunMessageOf<"Input">): void {
-    const { protocol, recorder, write } = this.context
-    const line = recorder.state.verdict === undefined ? protocol.input(withNote(text, note)) : undefined
+  #sendInput({ keep, messageId, note, reply, text }: RunMessageOf<"Input">): void {
+    const { protocol, recorder } = this.context
+    const whole = withNote(text, note)
+    const line = recorder.state.verdict === undefined ? protocol.input(whole) : undefined
     if (line === undefined) {
       this.replies.push(Deferred.fail(reply, new Conflict({ message: "The run takes no further input." })))
       return
@@ -172,10 +177,9 @@ export class MailboxBatch extends BatchState {
       text
     } as const
     this.apply({ _tag: "EventEmitted", event: draft("run.message.completed", message) })
-    this.replies.push(
-      Effect.sync(() => write(line)),
-      Deferred.succeed(reply, undefined)
-    )
+    this.tell({ _tag: "Input", text: whole }, line)
+    if (keep !== undefined) recorder.addResult(keep)
+    this.replies.push(Deferred.succeed(reply, undefined))
   }
 }
 

@@ -4,7 +4,7 @@ import { draft } from "@corral/domain/run/RunEvent"
 import { withRefusal } from "../confinement/KernelRefusals.ts"
 import { requestApproval } from "./ApprovalRequests.ts"
 import type { BatchState } from "./BatchState.ts"
-import type { BudgetNotice } from "./Budget.ts"
+import { budgetNoticeId, type BudgetNotice } from "./Budget.ts"
 import { withPathsIn } from "./FilePaths.ts"
 
 /** Applies outputs from `from` on. From the first approval request that exceeds the batch, the outputs wait in the backlog. */
@@ -14,18 +14,32 @@ export const dispatch = (batch: BatchState, outputs: ReadonlyArray<AdapterOutput
     if (output === undefined) return
     if (output._tag === "Approval") {
       if (!batch.canRequestApproval) return batch.context.backlog.hold(outputs, at)
-      requestApproval(batch, { _tag: "Runtime", key: output.key }, output.request)
+      if (!isApplied(batch)) requestApproval(batch, { _tag: "Runtime", key: output.key }, output.request)
+    } else if (isApplied(batch)) {
+      restore(batch, output)
     } else {
       dispatchOne(batch, output)
     }
+    batch.context.position.outputs++
   }
+}
+
+/** Whether an earlier Edge has applied the output. */
+const isApplied = ({ context: { appliedBefore, position } }: BatchState): boolean =>
+  position.outputs < appliedBefore
+
+/** What an applied output left, that is in no log. */
+const restore = ({ context: { budget, reported }, writes }: BatchState, output: AdapterOutput): void => {
+  if (output._tag === "Reply") writes.push(output.text)
+  else if (output._tag === "Usage") budget.charge(output.usage)
+  else if (output._tag === "Event" && output.event.type === "run.diff.ready") reported.diff = output.event
 }
 
 const dispatchOne = (
   batch: BatchState,
   output: Exclude<AdapterOutput, { readonly _tag: "Approval" }>
 ): void => {
-  const { budget, onUnknown, recorder, redaction, root, write } = batch.context
+  const { budget, onUnknown, recorder, redaction, root } = batch.context
   switch (output._tag) {
     case "Event":
       return applyEvent(batch, withHints(batch, withPathsIn(root, output.event)))
@@ -38,7 +52,7 @@ const dispatchOne = (
         output.content
       )
     case "Reply":
-      return write(output.text)
+      return void batch.writes.push(output.text)
     case "Usage":
       batch.apply({ _tag: "UsageReported", usage: output.usage })
       return chargeBudget(batch, budget.charge(output.usage))
@@ -74,7 +88,7 @@ export const chargeBudget = (batch: BatchState, notices: ReadonlyArray<BudgetNot
     if (batch.context.recorder.state.verdict !== undefined) return
     if (notice._tag === "Warn") {
       const { limit, text } = notice
-      const message = { messageId: `budget:${limit}`, role: "system", channel: "text", text } as const
+      const message = { messageId: budgetNoticeId(limit), role: "system", channel: "text", text } as const
       batch.apply({ _tag: "EventEmitted", event: draft("run.message.completed", message) })
     } else {
       batch.apply({ _tag: "FailureImposed", error: notice.error })

@@ -1,66 +1,32 @@
 /**
- * What a start does about its predecessor: ends the processes it left, and the runs it did not end.
+ * What a start does about its predecessor: ends the processes it left, and the runs it did not end. Runs that the holder has are left for
+ * their adoption.
  *
  * A run that was under way when the Edge died is folded from its log and gets the events that were missing: its approvals are
  * cancelled, its tool calls closed, and it fails as `runtime_unavailable` with the reason `edge_restarted`.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { fold, initial, type RunState } from "@corral/domain/run/RunState"
-import type { RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
-import type { EventDraft } from "@corral/domain/run/RunEvent"
 import { pageOfApprovals } from "../approval/Approvals.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { sweep } from "../process/Containment.ts"
-import { groupsOfEdge } from "../process/ControlGroup.ts"
+import { basename } from "node:path"
+import { Holder } from "../holder/Holder.ts"
+import { type Containment, sweep } from "../process/Containment.ts"
+import { groupsIn, groupsOfEdge } from "../process/ControlGroup.ts"
 import { leftGroups } from "../process/GroupRecord.ts"
-import { EDGE_MARK } from "../process/MarkSweep.ts"
+import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
-import type { StoredBatch } from "../log/StoredBatch.ts"
 import { mint } from "@corral/service/Identifiers"
+import { forgetJournal } from "../journal/RunJournal.ts"
+import { readLoggedRun } from "./LoggedRun.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import { unfinishedRuns } from "../log/Runs.ts"
 import { Store, StoreFailed } from "../store/Store.ts"
 import { RESTORE_HINT, StoreDamaged } from "../store/StoreDamage.ts"
 
-const PAGE = 262_144
-
 /** The Edge's lasting id, by which everything it ever started is marked; `undefined` in a store that has none yet. */
 const knownId = (store: Store["Service"]): string | undefined =>
   store.get<{ readonly id: string }>("SELECT id FROM edge")?.id
-
-const readSound = (
-  log: EdgeEventLog["Service"],
-  runId: RunId,
-  after: number
-): ReadonlyArray<StoredBatch> | undefined => {
-  try {
-    return log.read(runId, after, PAGE)
-  } catch (error) {
-    if (error instanceof StoreDamaged) return undefined
-    throw error
-  }
-}
-
-const foldLog = (
-  log: EdgeEventLog["Service"],
-  run: Run
-): { readonly state: RunState; readonly lastSeq: number } => {
-  let state = initial
-  let lastSeq = 0
-  for (;;) {
-    const batches = readSound(log, run.id, lastSeq)
-    // Nothing can be known of what is damaged: the run ends after it.
-    if (batches === undefined) return { state, lastSeq: Math.max(lastSeq, run.lastSeq) }
-    const last = batches.at(-1)
-    if (last === undefined) return { state, lastSeq }
-    for (const { lines } of batches) {
-      // The log holds what `makeEventEncoder` wrote of drafts that the machine accepted.
-      for (const line of lines.split("\n")) state = fold(state, JSON.parse(line) as EventDraft)
-    }
-    lastSeq = last.lastSeq
-  }
-}
 
 /** Why a run has no actor to end it, for its terminal event. */
 export interface ActorLoss {
@@ -81,7 +47,7 @@ export const endRun = Effect.fnUntraced(function* (
   { message, reason }: ActorLoss,
   now: number
 ): Effect.fn.Return<void, StoreFailed> {
-  const { state, lastSeq } = foldLog(log, run)
+  const { state, lastSeq } = readLoggedRun(log, run)
   const pending = pageOfApprovals(store, { runId: run.id, state: "pending", limit: 100_000 })
   const recorder = RunRecorder.recovered({ ...run, lastSeq }, state, pending)
   recorder.at(new Date(now).toISOString())
@@ -98,6 +64,7 @@ export const endRun = Effect.fnUntraced(function* (
     }
   })
   recorder.apply({ _tag: "Ended" })
+  recorder.addRows([forgetJournal(run.id)])
   const batch = recorder.take()
   if (batch !== undefined) yield* log.append(batch.events, batch.projections)
 })
@@ -112,25 +79,44 @@ const readable = <A>(read: () => A): Effect.Effect<A, StoreFailed> =>
       })
   })
 
-/**
- * Gives the Edge's id. Nothing of an earlier Edge of this store is alive or unfinished when it succeeds. `groupsOf`: the control groups
- * that an Edge may have left.
- */
+export interface RecoveryOptions {
+  /** The control groups that an Edge may have left. */
+  readonly groupsOf?: (edgeId: string) => ReadonlyArray<string>
+  /** Ids of the runs that the holder has. */
+  readonly held?: ReadonlySet<string>
+}
+
+export interface Recovered {
+  readonly edgeId: string
+  /** Unfinished runs that the holder has. They are alive. */
+  readonly left: ReadonlyArray<Run>
+}
+
+/** Gives the Edge's id. Nothing of an earlier Edge of this store is alive or unfinished when it succeeds, except the runs that are left. */
 export const recover = Effect.fnUntraced(function* (
   store: Store["Service"],
   log: EdgeEventLog["Service"],
-  groupsOf: (edgeId: string) => ReadonlyArray<string> = groupsOfEdge
-): Effect.fn.Return<string, StoreFailed> {
+  { groupsOf = groupsOfEdge, held = new Set() }: RecoveryOptions = {}
+): Effect.fn.Return<Recovered, StoreFailed> {
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
   const storedId = yield* readable(() => knownId(store))
   if (storedId === undefined) {
     // It has a name before it starts anything: nothing to look for on this machine.
     const id = mint<string>("edge", now)
     yield* store.commit([["INSERT INTO edge (id) VALUES (?)", id]])
-    return id
+    return { edgeId: id, left: [] }
   }
-  yield* sweep({ mark: `${EDGE_MARK}=${storedId}`, groups: groupsOf(storedId) })
-  for (const run of yield* readable(() => unfinishedRuns(store)))
+  const unfinished = yield* readable(() => unfinishedRuns(store))
+  const left = unfinished.filter(({ id }) => held.has(id))
+  const leftIds = new Set(left.map(({ id }): string => id))
+  yield* sweep({
+    mark: `${EDGE_MARK}=${storedId}`,
+    except: [...leftIds].map((id) => `${RUN_MARK}=${id}`),
+    groups: groupsOf(storedId).flatMap((group) =>
+      leftIds.size === 0 ? [group] : groupsIn(group).filter((inner) => !leftIds.has(basename(inner)))
+    )
+  })
+  for (const run of unfinished.filter(({ id }) => !leftIds.has(id)))
     yield* endRun(store, log, run, restarted, now).pipe(
       // A damaged store is served as far as it can be read; that is more than no Edge at all.
       Effect.catchIf(
@@ -138,25 +124,49 @@ export const recover = Effect.fnUntraced(function* (
         ({ message }) => Effect.logError(`run ${run.id} could not be ended`, { cause: message })
       )
     )
-  return storedId
+  return { edgeId: storedId, left }
 })
+
+/** Ends a run that was left alive and cannot be continued. */
+export const endLostRun = Effect.fn("Recovery.endLostRun")(function* (
+  { clock, containment, edgeId, log, store }: LostRunContext,
+  run: Run
+): Effect.fn.Return<void, StoreFailed> {
+  const group = containment.groupOf(edgeId, run.id)
+  yield* sweep({ mark: `${RUN_MARK}=${run.id}`, groups: group === undefined ? [] : [group] })
+  yield* endRun(store, log, run, restarted, clock.currentTimeMillisUnsafe())
+})
+
+interface LostRunContext {
+  readonly store: Store["Service"]
+  readonly log: EdgeEventLog["Service"]
+  readonly clock: Clock.Clock
+  readonly containment: Containment["Service"]
+  readonly edgeId: string
+}
 
 /** Identity of this Edge, for as long as its store exists. Available once nothing of its predecessor is alive or unfinished. */
 export class EdgeIdentity extends Context.Service<
   EdgeIdentity,
   {
     readonly edgeId: string
-    /** Control groups of the predecessor. Those that still exist could not be removed. */
-    readonly left: ReadonlyArray<string>
+    /** Control groups of the predecessor. Those that still exist could not be removed, or have a run that is left. */
+    readonly groups: ReadonlyArray<string>
+    /** Runs of the predecessor that are alive. */
+    readonly left: ReadonlyArray<Run>
   }
 >()("corral/edge/EdgeIdentity") {
   static readonly layer = Layer.effect(
     EdgeIdentity,
     Effect.gen(function* () {
       const { home } = yield* EdgeConfig
-      let left: ReadonlyArray<string> = []
-      const edgeId = yield* recover(yield* Store, yield* EdgeEventLog, (id) => (left = leftGroups(home, id)))
-      return EdgeIdentity.of({ edgeId, left })
+      const { found } = yield* Holder
+      let groups: ReadonlyArray<string> = []
+      const { edgeId, left } = yield* recover(yield* Store, yield* EdgeEventLog, {
+        groupsOf: (id) => (groups = leftGroups(home, id)),
+        held: new Set(found.map(({ id }) => id))
+      })
+      return EdgeIdentity.of({ edgeId, groups, left })
     })
   )
 }

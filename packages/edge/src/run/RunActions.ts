@@ -49,7 +49,7 @@ const leave = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> 
 const stop = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> => {
   if (session.isStopping) return Effect.void
   session.isStopping = true
-  const { options, post, preparing, process } = session
+  const { post, preparing, process } = session
   process?.freezer?.release()
   return process === undefined
     ? Effect.andThen(
@@ -59,7 +59,7 @@ const stop = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> =
     : Effect.forkScoped(
         Effect.andThen(
           Fiber.interrupt(process.opening),
-          Ladder.terminate(process.ladder, options.protocol.cancel())
+          Ladder.terminate(process.ladder, session.reported.isCancelled)
         )
       )
 }

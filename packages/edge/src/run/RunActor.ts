@@ -15,13 +15,19 @@ import type { ApprovalId, MessageId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
-import type { OpenApproval } from "../approval/OpenApprovals.ts"
-import type { StoreFailed } from "../store/Store.ts"
+import type { ApprovalAsker, OpenApproval } from "../approval/OpenApprovals.ts"
+import type { AssessedRequest } from "../approval/RunPolicy.ts"
+import { forgetJournal, type RunJournal } from "../journal/RunJournal.ts"
+import type { ResultRows } from "../log/EdgeIdempotency.ts"
+import type { StoreFailed, Write } from "../store/Store.ts"
+import type { RunAction } from "./RunRecorder.ts"
+import type { RunHold } from "./RunHold.ts"
 import { BudgetMeter } from "./Budget.ts"
 import { storeOutputs } from "./OutputStorage.ts"
 import { performAction } from "./RunActions.ts"
 import { freezeRun } from "./RunPause.ts"
-import { postLater, startProcess } from "./RunProcess.ts"
+import type { AdoptedRun } from "./AdoptedRun.ts"
+import { adoptProcess, postLater, startProcess } from "./RunProcess.ts"
 import { type RunActorOptions, RunSession } from "./RunSession.ts"
 import type { BatchContext } from "./BatchState.ts"
 import { MailboxBatch } from "./MailboxBatch.ts"
@@ -48,13 +54,26 @@ export interface RunActor {
   readonly resume: PauseCommand
   /** Writes an event of the Edge to the run's log, if the run is still live. */
   readonly announce: (event: AdapterEvent) => void
-  /** Requests the approval of a connection. `undefined` if none can be requested now. */
-  readonly requestConnection: (request: ApprovalRequest) => Effect.Effect<ApprovalAnswer | undefined, RunGone>
+  /** Requests the approval of a connection to a host and port. `undefined` if none can be requested now. */
+  readonly requestConnection: (
+    address: string,
+    request: ApprovalRequest
+  ) => Effect.Effect<ApprovalAnswer | undefined, RunGone>
   readonly input: (
     text: string,
     messageId: MessageId | undefined,
-    note: string | undefined
+    note: string | undefined,
+    keep: ResultRows<Run> | undefined
   ) => Effect.Effect<void, Conflict | RunGone>
+  /** Whether the run outlives its Edge. */
+  readonly isHeld: boolean
+  /** Opens an approval again, which an earlier Edge requested. Call it before `live`. */
+  readonly reopen: (
+    id: ApprovalId,
+    asker: ApprovalAsker,
+    assessed: AssessedRequest,
+    expiresMs: number
+  ) => void
   /** Runs the actor. Succeeds when the run's end is on disk and all its processes have ended. */
   readonly live: Effect.Effect<void, StoreFailed, Scope.Scope>
   /** The terminal run, once it is on disk. Fails if the store failed. */
@@ -77,20 +96,23 @@ export const makeRunActor = (options: RunActorOptions): RunActor => {
         ...decider,
         reply
       })),
+    isHeld: options.hold !== undefined,
+    reopen: (id, asker, assessed, expiresMs) => session.approvals.add(id, asker, assessed, expiresMs),
     cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
     pause: (by, reason) =>
       request<void, Conflict>(session, (reply) => ({ _tag: "Pause", by, reason, reply })),
     resume: (by, reason) =>
       request<void, Conflict>(session, (reply) => ({ _tag: "Resume", by, reason, reply })),
     announce: (event) => void post({ _tag: "Announced", event }),
-    requestConnection: (approval) =>
+    requestConnection: (address, approval) =>
       request<ApprovalAnswer | undefined>(session, (reply) => ({
         _tag: "ConnectionRequested",
+        address,
         request: approval,
         reply
       })),
-    input: (text, messageId, note = "") =>
-      request<void, Conflict>(session, (reply) => ({ _tag: "Input", text, messageId, note, reply })),
+    input: (text, messageId, note = "", keep = undefined) =>
+      request<void, Conflict>(session, (reply) => ({ _tag: "Input", text, messageId, note, keep, reply })),
     live: live(session).pipe(
       Effect.tapError((error) => Deferred.fail(ended, error)),
       Effect.andThen(Effect.suspend(() => Deferred.succeed(ended, options.recorder.run))),
@@ -115,9 +137,14 @@ const request = <A, E = never>(
 const live = Effect.fnUntraced(function* (session: RunSession) {
   const { mailbox, options } = session
   const clock = yield* Clock.Clock
-  session.preparing = yield* Effect.forkScoped(prepare(session))
-  yield* postLater(session, options.times.cap, { _tag: "TimedOut", kind: "cap", afterMs: options.times.cap })
-  const { protection } = options
+  const { adopted, hold, protection, times } = options
+  if (hold !== undefined) yield* Effect.addFinalizer(() => leaveHolder(options, hold))
+  if (adopted === undefined) session.preparing = yield* Effect.forkScoped(prepare(session))
+  else yield* adopt(session, adopted)
+  if (adopted?.hasEnded !== true) {
+    const left = Math.max(0, times.cap - (adopted?.elapsed.age ?? 0))
+    yield* postLater(session, left, { _tag: "TimedOut", kind: "cap", afterMs: times.cap })
+  }
   if (protection !== undefined)
     yield* Effect.forkScoped(protection.follow((event) => void session.post({ _tag: "Announced", event })))
   const context = batchContext(session)
@@ -137,9 +164,43 @@ const prepare = ({
     onFailure: (error) => post({ _tag: "Unready", error })
   })
 
+/** The next Edge continues the run, or the holder forgets it. */
+const leaveHolder = ({ protection, recorder }: RunActorOptions, hold: RunHold): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (!recorder.terminal && hold.isLeft()) return Effect.sync(hold.leave)
+    protection?.removeRecord()
+    return hold.end
+  })
+
+/** Continues with the process of an earlier Edge, where that Edge stopped. */
+const adopt = Effect.fnUntraced(function* (session: RunSession, adopted: AdoptedRun) {
+  const { options } = session
+  const { recorder, times } = options
+  const { budget } = recorder.run
+  for (const text of adopted.texts) session.stdin.write(text)
+  session.post({ _tag: "Adopted" })
+  session.post({ _tag: "Replayed", outputs: adopted.outputs })
+  if (adopted.endedBy === "wall" && budget?.wallMs !== undefined)
+    session.post({ _tag: "Spent", limit: "wallMs", used: budget.wallMs })
+  if (adopted.endedBy === "cap") session.post({ _tag: "TimedOut", kind: "cap", afterMs: times.cap })
+  const command = yield* options.prepare.pipe(
+    Effect.catch(({ message }) =>
+      Effect.as(
+        Effect.logWarning(`run ${recorder.run.id} has no network`, { cause: message }),
+        adopted.command
+      )
+    )
+  )
+  session.process = yield* adoptProcess(session, adopted, command)
+  // A freeze or a thaw that the earlier Edge has begun.
+  if (recorder.state.paused !== true) session.process.freezer?.thaw()
+  if (adopted.isStopping) yield* performAction(session, { _tag: "Stop" })
+  else if (recorder.state.verdict !== undefined) yield* performAction(session, { _tag: "Leave" })
+})
+
 const batchContext = (session: RunSession): BatchContext => {
-  const { approvals, backlog, options, stdin } = session
-  const { onUnknown, policy, protocol, recorder, redaction, root, times } = options
+  const { approvals, backlog, journal, options, position, reported } = session
+  const { adopted, onUnknown, policy, protocol, recorder, redaction, root, times } = options
   return {
     recorder,
     protocol,
@@ -147,12 +208,14 @@ const batchContext = (session: RunSession): BatchContext => {
     backlog,
     isGone: () => session.process?.child.isGone === true,
     process: () => session.process,
-    budget: new BudgetMeter(recorder.run.budget),
-    write: (text) => stdin.write(text),
+    position,
+    journal,
+    appliedBefore: adopted?.appliedOutputs ?? 0,
+    budget: adopted?.budget ?? new BudgetMeter(recorder.run.budget),
     policy,
     root,
     redaction,
-    reported: { diff: undefined, isOver: false },
+    reported,
     approvalMs: times.approval,
     onUnknown
   }
@@ -175,10 +238,10 @@ const processBatch = Effect.fnUntraced(function* (
     session.process = yield* startProcess(session, batch.command)
     session.preparing = undefined
   }
-  yield* commit(options)
+  yield* commit(session, batch)
+  for (const text of batch.writes) stdin.write(text)
   stdout.processed(batch.weight, session.isBackedUp)
-  for (const approval of approvals.takeUnwatched())
-    yield* Effect.forkScoped(awaitDecision(session, approval, (text) => stdin.write(text)))
+  for (const approval of approvals.takeUnwatched()) yield* Effect.forkScoped(awaitDecision(session, approval))
   for (const action of batch.actions) yield* performAction(session, action)
   for (const pause of batch.pauses) yield* freezeRun(session, pause)
   for (const reply of batch.replies) yield* reply
@@ -188,29 +251,41 @@ const processBatch = Effect.fnUntraced(function* (
   if (batch.isProcessGone) yield* finish(session)
 })
 
-const commit = Effect.fnUntraced(function* ({ artifacts, log, recorder }: RunActorOptions) {
+const commit = Effect.fnUntraced(function* (session: RunSession, { actions }: MailboxBatch) {
+  const { artifacts, log, recorder } = session.options
   yield* storeOutputs(artifacts, recorder)
-  const batch = recorder.take()
+  const { journal, position } = session
+  if (journal !== undefined) recorder.addRows(journalRows(session, journal, actions))
+  const batch = recorder.take(journal === undefined ? undefined : position.outputs)
   if (batch === undefined) return
   yield* log.append(batch.events, batch.projections)
   recorder.committed(batch.run)
 })
 
-/** Waits for a decision and sends it to what asked. An expired approval is a message like any other. */
-const awaitDecision = Effect.fnUntraced(function* (
-  { approvals, options: { protocol, times }, post }: RunSession,
-  approval: OpenApproval,
-  write: (text: string) => void
-) {
-  const decided = yield* Effect.timeoutOption(Deferred.await(approval.answer), times.approval)
+/** State that belongs to the next commit. A stop is stored even if nothing else is: the user was told. */
+const journalRows = (
+  { isStopping, options: { recorder }, reported }: RunSession,
+  journal: RunJournal,
+  actions: ReadonlyArray<RunAction>
+): ReadonlyArray<Write> => {
+  if (recorder.terminal) return [forgetJournal(recorder.run.id)]
+  const stops = isStopping || actions.some(({ _tag }) => _tag === "Stop")
+  if (!recorder.hasChanges && (isStopping || !stops)) return []
+  const row = journal.state(recorder.state, stops, reported.isOver)
+  return row === undefined ? [] : [row]
+}
+
+/** Waits for a decision. The answer to a connection is passed on here, that to the runtime is written. An expired approval is a message like any other. */
+const awaitDecision = Effect.fnUntraced(function* ({ approvals, post }: RunSession, approval: OpenApproval) {
+  const now = yield* Clock.currentTimeMillis
+  const decided = yield* Effect.timeoutOption(
+    Deferred.await(approval.answer),
+    Math.max(0, approval.expiresMs - now)
+  )
   if (decided._tag === "None") post({ _tag: "ApprovalExpired", approvalId: approval.id })
   const answer = decided._tag === "Some" ? decided.value : yield* Deferred.await(approval.answer)
   const { asker } = approval
   if (asker._tag === "Connection") yield* Deferred.succeed(asker.reply, answer)
-  else {
-    const line = protocol.answer(asker.key, answer)
-    if (line !== undefined) write(line)
-  }
   approvals.remove(approval.id)
 })
 

@@ -12,7 +12,16 @@ import { type Clock, Effect, type Scope } from "effect"
 import type { Grants } from "../approval/Grants.ts"
 import type { TurnAttachments } from "../attachment/Attachments.ts"
 import { canWrite } from "../confinement/ConfinedRoot.ts"
+import type { ConfinedRun } from "../confinement/Confinement.ts"
+import { ProtectedRecord } from "../confinement/ProtectedRecord.ts"
 import { ProtectedWatch } from "../confinement/ProtectedWatch.ts"
+import type { RunPolicy } from "../approval/RunPolicy.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import type { NetworkUser } from "../network/RunNetwork.ts"
+import { join } from "node:path"
+import type { AdoptedRun } from "./AdoptedRun.ts"
+import { type HoldContext, holdRun } from "./HeldStart.ts"
+import type { RunHold } from "./RunHold.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { Containment } from "../process/Containment.ts"
 import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
@@ -35,6 +44,7 @@ import type { StoppedRuns } from "./StoppedRuns.ts"
 export interface RunCreationContext
   extends
     Pick<RunAdmission, "config" | "runtimes" | "workspaces" | "worktrees" | "confinement" | "find">,
+    HoldContext,
     Pick<RunActorOptions, "log" | "artifacts" | "edgeId"> {
   readonly grants: Grants["Service"]
   readonly snapshots: Snapshots["Service"]
@@ -86,13 +96,19 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   recorder.apply({ _tag: "Created", payload: admitted.created })
   const batch = recorder.take()
   if (batch === undefined) return yield* Effect.die("a new run has nothing to write")
-  const actor = makeRunActor(actorOptions(context, request, admitted, recorder))
+  const hold = yield* holdRun(context, request, admitted)
+  const actor = makeRunActor(actorOptions(context, request, admitted, recorder, { hold }))
   // An interruption between the commit and the supervision would leave a run without an actor.
   yield* Effect.uninterruptible(
     Effect.gen(function* () {
       yield* log.append(batch.events, [...batch.projections, ...admitted.rows, ...keep(batch.run)]).pipe(
         // The run may be on disk. If so, it ends like a run whose store failed.
-        Effect.tapError(() => Effect.sync(() => stopped.add(batch.run.id))),
+        Effect.tapError(() =>
+          Effect.andThen(
+            Effect.sync(() => stopped.add(batch.run.id)),
+            hold?.end ?? Effect.void
+          )
+        ),
         Effect.mapError(storeUnavailable)
       )
       recorder.committed(batch.run)
@@ -103,76 +119,91 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   return batch.run
 }, Effect.scoped)
 
-const actorOptions = (
-  {
-    artifacts,
-    clock,
-    config,
-    confinement,
-    containment,
-    edgeId,
-    grants,
-    live,
-    log,
-    runtimes,
-    snapshots,
-    worktrees
-  }: RunCreationContext,
+/** The part of an actor that concerns an earlier or a later Edge. */
+export interface ActorLife {
+  readonly hold: RunHold | undefined
+  readonly adopted?: AdoptedRun | undefined
+  /** Answers to what the run's connections have asked. */
+  readonly answers?: NetworkUser["answers"]
+  /** The watch over protected names, if the actor does not make it. */
+  readonly protection?: ProtectedWatch | undefined
+  readonly redaction?: OutputRedaction | undefined
+  readonly policy?: RunPolicy | undefined
+}
+
+export const protectionOf = (
+  { clock, config }: Pick<RunCreationContext, "clock" | "config">,
+  { run, start }: Pick<AdmittedRun, "run" | "start">,
+  hold: RunHold | undefined
+): ProtectedWatch | undefined =>
+  isConfined(run) && canWrite(run.mode)
+    ? new ProtectedWatch(
+        start.workspacePath,
+        clock,
+        hold === undefined
+          ? undefined
+          : new ProtectedRecord(join(config.home, "held", `${run.id}.names.json`))
+      )
+    : undefined
+
+export const redactionOf = (
+  config: EdgeConfig,
+  { adapter, command }: Pick<AdmittedRun, "adapter" | "command">
+): OutputRedaction =>
+  new OutputRedaction([
+    ...secretsOf(command.env),
+    ...keyValues(keyEntryOf(config, adapter.id), adapter, command.env)
+  ])
+
+const isConfined = ({ confinement }: Run): boolean => confinement !== undefined && confinement.kind !== "none"
+
+export const actorOptions = (
+  context: RunCreationContext,
   request: CreateRun,
   admitted: AdmittedRun,
-  recorder: RunRecorder
+  recorder: RunRecorder,
+  life: ActorLife
 ): RunActorOptions => {
+  const { artifacts, config, containment, edgeId, grants, live, log, runtimes, snapshots } = context
   const { adapter, agent, protocol, run, start } = admitted
+  const { adopted, hold } = life
   const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath }
   const command = { ...admitted.command, group: containment.groupOf(edgeId, run.id) }
-  const mark = { [RUN_MARK]: run.id, [EDGE_MARK]: edgeId }
-  const isConfined = run.confinement !== undefined && run.confinement.kind !== "none"
-  const protection = isConfined && canWrite(run.mode) ? new ProtectedWatch(folder.root, clock) : undefined
+  const protection = life.protection ?? protectionOf(context, admitted, hold)
+  const confined: ConfinedRun | undefined = isConfined(run)
+    ? {
+        ids: { run: run.id, workspace: run.workspace },
+        mode: request.mode,
+        workspace: folder.root,
+        attachments: start.attachmentFolder,
+        folders: adapter.folders,
+        network: adapter.network,
+        grants: grants.configuredFor(run.workspace, agent.grants),
+        user: { ...networkUser(live, run.id), answers: life.answers },
+        // Other means do not mount: their runs write these folders themselves.
+        copies: run.confinement?.kind === "bubblewrap" ? protection?.copies : undefined,
+        keys: keyEntryOf(config, adapter.id),
+        life: { isAdopted: adopted !== undefined, isLeft: () => hold?.isLeft() === true }
+      }
+    : undefined
   return {
     recorder,
     protocol,
-    prepare: commandWhenFree(live, request.sessionId ?? request.workspace, command).pipe(
-      Effect.tap(() =>
-        worktrees
-          .make(run.id, mark)
-          .pipe(
-            Effect.andThen(checkProjectFiles(admitted, recorder)),
-            Effect.andThen(markRunStart(snapshots, folder))
-          )
-      ),
-      Effect.flatMap((unconfined) =>
-        isConfined
-          ? confinement.confine(
-              {
-                ids: { run: run.id, workspace: run.workspace },
-                mode: run.mode,
-                workspace: folder.root,
-                attachments: start.attachmentFolder,
-                folders: adapter.folders,
-                network: adapter.network,
-                grants: grants.configuredFor(run.workspace, agent.grants),
-                user: networkUser(live, run.id),
-                // Other means do not mount: their runs write these folders themselves.
-                copies: run.confinement?.kind === "bubblewrap" ? protection?.copies : undefined,
-                keys: keyEntryOf(config, adapter.id)
-              },
-              unconfined
-            )
-          : Effect.succeed(unconfined)
-      )
-    ),
+    hold,
+    adopted,
+    prepare:
+      adopted === undefined
+        ? prepareRun(context, request, { admitted, recorder, command, folder, confined })
+        : continueRun(context, { command, confined, protection }),
     snapshot: Effect.all([snapshots.before(run.id, folder.root), protection?.start ?? Effect.void], {
       concurrency: 2,
       discard: true
     }),
     review: reviewRunChanges(snapshots, folder, protection),
     protection,
-    policy: grants.forRun(run, folder.root, agent.grants, start.attachmentFolder),
+    policy: life.policy ?? grants.forRun(run, folder.root, agent.grants, start.attachmentFolder),
     root: folder.root,
-    redaction: new OutputRedaction([
-      ...secretsOf(command.env),
-      ...keyValues(keyEntryOf(config, adapter.id), adapter, command.env)
-    ]),
+    redaction: life.redaction ?? redactionOf(config, admitted),
     edgeId,
     continues: start.resumeSessionId,
     times: config.times,
@@ -181,6 +212,53 @@ const actorOptions = (
     onUnknown: (what, raw) => runtimes.countUnknown(adapter, what, raw)
   }
 }
+
+interface RunPreparation {
+  readonly admitted: AdmittedRun
+  readonly recorder: RunRecorder
+  readonly command: SubprocessSpec
+  readonly folder: RunWorkspace
+  readonly confined: ConfinedRun | undefined
+}
+
+/** The command of a run whose turn has come, when its folder exists. */
+const prepareRun = (
+  { confinement, edgeId, live, snapshots, worktrees }: RunCreationContext,
+  request: CreateRun,
+  { admitted, command, confined, folder, recorder }: RunPreparation
+) => {
+  const { id } = admitted.run
+  const mark = { [RUN_MARK]: id, [EDGE_MARK]: edgeId }
+  return commandWhenFree(live, request.sessionId ?? request.workspace, command).pipe(
+    Effect.tap(() =>
+      worktrees
+        .make(id, mark)
+        .pipe(
+          Effect.andThen(checkProjectFiles(admitted, recorder)),
+          Effect.andThen(markRunStart(snapshots, folder))
+        )
+    ),
+    Effect.flatMap((unconfined) =>
+      confined === undefined ? Effect.succeed(unconfined) : confinement.confine(confined, unconfined)
+    )
+  )
+}
+
+/** The command of a run whose process an earlier Edge started. */
+const continueRun = (
+  { confinement, live }: RunCreationContext,
+  {
+    command,
+    confined,
+    protection
+  }: Pick<RunPreparation, "command" | "confined"> & {
+    readonly protection: ProtectedWatch | undefined
+  }
+) =>
+  live.queue.occupy.pipe(
+    Effect.andThen(protection?.continue ?? Effect.void),
+    Effect.andThen(confined === undefined ? Effect.succeed(command) : confinement.adopt(confined, command))
+  )
 
 /** Waits for a slot, then returns the command once and releases it: its environment and prompt dominate an idle run's memory. */
 const commandWhenFree = (

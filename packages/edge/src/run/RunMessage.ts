@@ -8,7 +8,7 @@ import type {
   SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
 import type { ApprovalId, MessageId } from "@corral/domain/identity/Ids"
-import type { Budget, RunFailure } from "@corral/domain/run/Run"
+import type { Budget, Run, RunFailure } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type {
@@ -18,6 +18,7 @@ import type {
   ProcessEnd
 } from "@corral/domain/run/RuntimeAdapter"
 import type { Deferred } from "effect"
+import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 
 export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound | SchemaValidationFailed
@@ -55,9 +56,15 @@ export type RunMessage =
   /** A connection of a confined run needs a decision. `reply`: the answer; `undefined` if none can be requested now. */
   | {
       readonly _tag: "ConnectionRequested"
+      /** Host and port. */
+      readonly address: string
       readonly request: ApprovalRequest
       readonly reply: Deferred.Deferred<ApprovalAnswer | undefined>
     }
+  /** The process of an earlier Edge continues. */
+  | { readonly _tag: "Adopted" }
+  /** Outputs that an earlier Edge read and did not apply. They are redacted. */
+  | { readonly _tag: "Replayed"; readonly outputs: ReadonlyArray<AdapterOutput> }
   | { readonly _tag: "Spent"; readonly limit: keyof Budget; readonly used: number }
   | { readonly _tag: "ApprovalExpired"; readonly approvalId: ApprovalId }
   | {
@@ -85,6 +92,8 @@ export type RunMessage =
       readonly messageId: MessageId | undefined
       /** What only the runtime receives, after the text. */
       readonly note: string
+      /** Rows to commit together with the input. */
+      readonly keep: ResultRows<Run> | undefined
       readonly reply: Deferred.Deferred<void, Conflict>
     }
 
@@ -94,6 +103,7 @@ export type RunMessageOf<Tag extends RunMessage["_tag"]> = Extract<RunMessage, {
 /** Whether a message keeps its place in the order in which the runtime printed. */
 export const isOutput = ({ _tag }: RunMessage): boolean =>
   _tag === "Decoded" ||
+  _tag === "Replayed" ||
   _tag === "Exited" ||
   _tag === "DecodeFailed" ||
   _tag === "DecodingEnded" ||

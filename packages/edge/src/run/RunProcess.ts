@@ -5,10 +5,12 @@ import { Deferred, Effect, type Fiber, type Scope } from "effect"
 import { type ProcessTarget, sweep } from "../process/Containment.ts"
 import type * as Ladder from "../process/Termination.ts"
 import { EDGE_MARK, RUN_MARK, processStartTime } from "../process/MarkSweep.ts"
+import type { RunChild, RunChildHandlers } from "../process/RunChild.ts"
 import { Subprocess, type SubprocessSpec } from "../process/Subprocess.ts"
 import { Freezer } from "../process/Freezer.ts"
 import { removeTemporary } from "../process/TemporaryFolder.ts"
 import * as ActiveClock from "./ActiveClock.ts"
+import { type AdoptedRun, noneElapsed } from "./AdoptedRun.ts"
 import { WARN_AT } from "./Budget.ts"
 import type { RunSession } from "./RunSession.ts"
 import { decodeOutput } from "./RuntimeOutput.ts"
@@ -16,7 +18,7 @@ import type { PauseRequest, RunMessage } from "./RunMessage.ts"
 import * as SilenceClock from "./SilenceClock.ts"
 
 export interface RunProcess {
-  readonly child: Subprocess
+  readonly child: RunChild
   /** Kills remaining processes of the run and removes its temporary folder. Returns the number of searches that found any. */
   readonly clear: Effect.Effect<number>
   readonly ladder: Ladder.TerminationOptions
@@ -35,13 +37,38 @@ export interface RunProcess {
 
 type StoppableClock = Effect.Success<ReturnType<typeof ActiveClock.makeActiveClock>>
 
-export const startProcess = Effect.fnUntraced(function* (
+/** Starts the process of a run. */
+export const startProcess = (
   session: RunSession,
   command: SubprocessSpec
+): Effect.Effect<RunProcess, never, Scope.Scope> => {
+  const { edgeId, hold, recorder } = session.options
+  const env = { ...command.env, [RUN_MARK]: recorder.run.id, [EDGE_MARK]: edgeId }
+  const spec = { ...command, env }
+  return superviseProcess(
+    session,
+    command,
+    (handlers) => hold?.start(spec, handlers) ?? new Subprocess(spec, handlers)
+  )
+}
+
+/** Continues with a process that an earlier Edge started. */
+export const adoptProcess = (
+  session: RunSession,
+  adopted: AdoptedRun,
+  command: SubprocessSpec
+): Effect.Effect<RunProcess, never, Scope.Scope> =>
+  superviseProcess(session, command, (handlers) => adopted.attach(command, handlers))
+
+const superviseProcess = Effect.fnUntraced(function* (
+  session: RunSession,
+  command: SubprocessSpec,
+  start: (handlers: RunChildHandlers) => RunChild
 ): Effect.fn.Return<RunProcess, never, Scope.Scope> {
   const { exited, options, post } = session
-  const { protocol, recorder, times } = options
+  const { adopted, hold, protocol, recorder, times } = options
   const { budget, id, timeoutMs } = recorder.run
+  const elapsed = adopted?.elapsed ?? noneElapsed
   const { group, temporary } = command
   const silence = yield* SilenceClock.makeSilenceClock(times)
   const all: ProcessTarget = { mark: `${RUN_MARK}=${id}`, groups: group === undefined ? undefined : [group] }
@@ -50,22 +77,39 @@ export const startProcess = Effect.fnUntraced(function* (
   const end = Deferred.makeUnsafe<ProcessEnd>()
   // Alive at the end of the scope only if the run was interrupted or the store failed.
   const child = yield* Effect.acquireRelease(
-    Effect.sync(() => spawn(session, command, silence, end)),
-    ({ pid }) => (recorder.terminal ? Effect.void : Effect.andThen(sweep({ ...all, leader: pid }), remove))
+    Effect.sync(() => spawn(session, start, silence, end)),
+    ({ pid }) =>
+      recorder.terminal || hold?.isLeft() === true
+        ? Effect.void
+        : Effect.andThen(sweep({ ...all, leader: pid }), remove)
   )
   yield* Effect.forkScoped(
-    decodeOutput({ protocol, stdout: session.stdout, exit: exitOf(session, end), post })
+    decodeOutput({
+      protocol,
+      stdout: session.stdout,
+      exit: exitOf(session, end),
+      post,
+      position: session.position
+    })
   )
   const opening = yield* Effect.forkScoped(open(session, child, command))
-  const target: ProcessTarget = { ...all, leader: child.pid, since: processStartTime(child.pid) }
-  const activeClock = yield* ActiveClock.makeActiveClock(timeoutMs, () =>
+  // Read once it is known: the holder reports it a moment after the start.
+  let since: number | undefined
+  const target = (): ProcessTarget => {
+    const { pid } = child
+    if (pid !== undefined) since ??= processStartTime(pid)
+    return { ...all, leader: pid, since }
+  }
+  target()
+  const activeClock = yield* ActiveClock.makeActiveClock(timeoutMs - elapsed.active, () =>
     post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
   )
-  yield* watchSilence(session, silence)
-  const wallClock = yield* makeWallClock(session, budget)
+  if (adopted?.hasEnded !== true) yield* watchSilence(session, silence)
+  const wallClock =
+    adopted?.hasEnded === true ? undefined : yield* makeWallClock(session, budget, elapsed.wall)
   return {
     child,
-    clear: Effect.suspend(() => Effect.tap(sweep(target), () => remove)),
+    clear: Effect.suspend(() => Effect.tap(sweep(target()), () => remove)),
     ladder: { child, target, exited, grace: times.cancel },
     silence,
     activeClock,
@@ -77,27 +121,23 @@ export const startProcess = Effect.fnUntraced(function* (
 })
 
 const spawn = (
-  { options: { edgeId, recorder }, post, stdout }: RunSession,
-  spec: SubprocessSpec,
+  { post, stdout }: RunSession,
+  start: (handlers: RunChildHandlers) => RunChild,
   silence: SilenceClock.SilenceClock,
   end: Deferred.Deferred<ProcessEnd>
-): Subprocess => {
-  const env = { ...spec.env, [RUN_MARK]: recorder.run.id, [EDGE_MARK]: edgeId }
-  const child = new Subprocess(
-    { ...spec, env },
-    {
-      onChunk: (chunk) => {
-        silence.recordOutput()
-        stdout.push(chunk)
-      },
-      onGone: () => post({ _tag: "Resumed" }),
-      onEnd: (processEnd) => {
-        Deferred.doneUnsafe(end, Effect.succeed(processEnd))
-        stdout.end()
-      },
-      onSpawnError: (error) => post({ _tag: "SpawnFailed", error })
-    }
-  )
+): RunChild => {
+  const child = start({
+    onChunk: (chunk) => {
+      silence.recordOutput()
+      stdout.push(chunk)
+    },
+    onGone: () => post({ _tag: "Resumed" }),
+    onEnd: (processEnd) => {
+      Deferred.doneUnsafe(end, Effect.succeed(processEnd))
+      stdout.end()
+    },
+    onSpawnError: (error) => post({ _tag: "SpawnFailed", error })
+  })
   stdout.child = child
   return child
 }
@@ -110,10 +150,13 @@ const exitOf = ({ post }: RunSession, processEnd: Deferred.Deferred<ProcessEnd>)
     return Deferred.await(reply)
   })
 
-/** A program takes longer to start than a snapshot takes: both run concurrently, and the prompt waits for both. */
-const open = (session: RunSession, child: Subprocess, { stdin }: SubprocessSpec): Effect.Effect<void> =>
+/**
+ * A program takes longer to start than a snapshot takes: both run concurrently, and the prompt waits for both. A process that has received a
+ * part of its prompt had its snapshot before.
+ */
+const open = (session: RunSession, child: RunChild, { stdin }: SubprocessSpec): Effect.Effect<void> =>
   Effect.andThen(
-    session.hasPromptOnStart ? Effect.void : session.options.snapshot,
+    session.hasPromptOnStart || session.hasPrompt ? Effect.void : session.options.snapshot,
     Effect.sync(() => session.stdin.open(child, stdin))
   )
 
@@ -123,11 +166,15 @@ const watchSilence = Effect.fnUntraced(function* ({ post }: RunSession, silence:
 })
 
 /** Clock of the time budget: of its warning and of its end. It does not start by itself. */
-const makeWallClock = Effect.fnUntraced(function* ({ post }: RunSession, budget: Budget | undefined) {
+const makeWallClock = Effect.fnUntraced(function* (
+  { post }: RunSession,
+  budget: Budget | undefined,
+  elapsed: number
+) {
   const wallMs = budget?.wallMs
   if (wallMs === undefined) return undefined
   const spent = (used: number) =>
-    ActiveClock.makeActiveClock(used, () => void post({ _tag: "Spent", limit: "wallMs", used }))
+    ActiveClock.makeActiveClock(used - elapsed, () => void post({ _tag: "Spent", limit: "wallMs", used }))
   const warning = yield* spent(wallMs * WARN_AT)
   const end = yield* spent(wallMs)
   const both: StoppableClock = (run) => Effect.andThen(warning(run), end(run))

@@ -44,6 +44,12 @@ export class RunQueue {
       )
     })
 
+  /** Takes a slot at once, beyond the limit if need be, for a run that has one already. Releases it with the scope. */
+  readonly occupy: Effect.Effect<void, never, Scope.Scope> = Effect.suspend(() => {
+    this.taken++
+    return Effect.addFinalizer(() => this.free)
+  })
+
   private withdraw(flow: string, ticket: Ticket): void {
     const line = this.flows.get(flow)?.filter((other) => other !== ticket) ?? []
     if (line.length === 0) this.flows.delete(flow)
@@ -53,7 +59,7 @@ export class RunQueue {
   /** Passes the slot to the first flow, and moves the flow to the end. */
   private readonly free: Effect.Effect<void> = Effect.suspend(() => {
     const next = this.flows.entries().next()
-    if (next.done === true) {
+    if (next.done === true || this.taken > this.slots) {
       this.taken--
       return Effect.void
     }

@@ -18,6 +18,7 @@ import { transition, type TransitionAction, type RunMachineInput } from "@corral
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import { putApproval, replaceApproval } from "../approval/Approvals.ts"
 import type { StoredArtifact, NewArtifact } from "../artifact/Artifacts.ts"
+import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { NewEvents } from "../log/StoredBatch.ts"
 import { makeEventEncoder } from "../log/EventEncoder.ts"
 import { cutText, fitPayload, mayExceed, wholeOutput } from "./PayloadLimit.ts"
@@ -57,6 +58,7 @@ export class RunRecorder {
   private seq = 0
   private lines: Array<string> = []
   private projections: Array<Write> = []
+  private results: Array<ResultRows<Run>> = []
   private shownState: RunState = initial
   private now: string
   /** `undefined` while no event of this batch names an artifact. */
@@ -125,20 +127,34 @@ export class RunRecorder {
     return this.state.status !== undefined && isTerminal(this.state.status)
   }
 
+  /** Whether there is something to append. */
+  get hasChanges(): boolean {
+    return (
+      this.lines.length > 0 ||
+      this.projections.length > 0 ||
+      this.results.length > 0 ||
+      this.held !== undefined ||
+      this.state.status !== this.shownState.status
+    )
+  }
+
   /**
    * Batch to append; `undefined` if nothing changed. A batch without events has a row for a state without an event, such as `starting`.
+   * `outputs`: as in `NewEvents`.
    */
-  take():
+  take(
+    outputs?: number
+  ):
     | { readonly events: NewEvents; readonly projections: ReadonlyArray<Write>; readonly run: Run }
     | undefined {
     this.settle(noneStored)
-    const moved = this.state.status !== this.shownState.status
-    if (this.lines.length === 0 && !moved) return undefined
+    if (!this.hasChanges) return undefined
     const events: NewEvents = {
       runId: this.run.id,
       firstSeq: this.seq - this.lines.length + 1,
       lines: this.lines,
-      terminal: this.terminal
+      terminal: this.terminal,
+      outputs
     }
     const run = this.snapshot()
     const isNew = events.firstSeq === 1
@@ -147,15 +163,21 @@ export class RunRecorder {
       this.projections.push(isNew ? insertRun(run) : updateRun(run))
       this.shownState = this.state
     }
-    const projections = this.projections
+    const projections = [...this.projections, ...this.results.flatMap((rows) => rows(run))]
     this.lines = []
     this.projections = []
+    this.results = []
     return { events, projections, run }
   }
 
   /** Adds rows to the transaction of the next events. */
   addRows(writes: ReadonlyArray<Write>): void {
     this.projections.push(...writes)
+  }
+
+  /** Adds rows about the run as the next events leave it to their transaction. */
+  addResult(rows: ResultRows<Run>): void {
+    this.results.push(rows)
   }
 
   /** Makes `run` visible after its batch is durable. */

@@ -20,6 +20,11 @@ import type { RunRecorder } from "./RunRecorder.ts"
 import { RuntimeStdin } from "./RuntimeStdin.ts"
 import type { RunMessage } from "./RunMessage.ts"
 import { StdoutReader } from "./StdoutReader.ts"
+import { RunJournal } from "../journal/RunJournal.ts"
+import { RunPosition } from "../journal/RunPosition.ts"
+import type { RunReported } from "./BatchState.ts"
+import type { AdoptedRun } from "./AdoptedRun.ts"
+import type { RunHold } from "./RunHold.ts"
 
 export interface RunActorOptions {
   readonly recorder: RunRecorder
@@ -42,6 +47,10 @@ export interface RunActorOptions {
   readonly times: RunTimes
   readonly log: EdgeEventLog["Service"]
   readonly artifacts: Artifacts["Service"]
+  /** The holder's part of the run, if the run outlives its Edge. */
+  readonly hold?: RunHold | undefined
+  /** The run's process, which an earlier Edge started. */
+  readonly adopted?: AdoptedRun | undefined
   /** Called for each output of an unknown kind. */
   readonly onUnknown: (what: string, raw?: string) => void
 }
@@ -56,6 +65,10 @@ export class RunSession {
   readonly backlog = new Backlog<RunMessage>()
   readonly stdout = new StdoutReader()
   readonly stdin: RuntimeStdin
+  readonly position: RunPosition
+  /** Only of a run that outlives its Edge. */
+  readonly journal: RunJournal | undefined
+  readonly reported: RunReported
   /** The terminal run, once it is on disk. Fails if the store failed. */
   readonly ended = Deferred.makeUnsafe<Run, StoreFailed>()
   /** Succeeds when the process is gone and its output is processed. */
@@ -68,8 +81,13 @@ export class RunSession {
   #isResuming = false
 
   constructor(options: RunActorOptions) {
+    const { adopted, hold, protocol, recorder } = options
     this.options = options
-    this.stdin = new RuntimeStdin(options.protocol.open)
+    this.stdin = new RuntimeStdin(protocol.open, adopted?.stdinBytes)
+    this.position = adopted?.position ?? new RunPosition()
+    this.journal =
+      hold === undefined ? undefined : new RunJournal(recorder.run.id, this.position, adopted?.journal.next)
+    this.reported = adopted?.reported ?? { diff: undefined, isOver: undefined, isCancelled: false }
   }
 
   readonly post = (message: RunMessage): boolean => this.mailbox.post(message)
@@ -77,6 +95,11 @@ export class RunSession {
   /** Whether the prompt is on the command line, so that the program starts to work before it reads stdin. */
   get hasPromptOnStart(): boolean {
     return this.options.protocol.open === ""
+  }
+
+  /** Whether the process has received the beginning of its prompt from an earlier Edge. */
+  get hasPrompt(): boolean {
+    return (this.options.adopted?.stdinBytes ?? 0) > 0
   }
 
   /** Whether stdout is paused because the runtime requests approvals faster than they are decided. */

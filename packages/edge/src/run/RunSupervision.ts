@@ -1,5 +1,6 @@
 /** One supervised fiber per live run, from its first event to its end. */
 import type { Run } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { Counter, Metrics } from "@corral/service/telemetry/Metrics"
 import type { TraceSpan } from "@corral/service/telemetry/Traces"
 import { Deferred, Effect } from "effect"
@@ -33,13 +34,17 @@ export const superviseRun = (
   span: TraceSpan | undefined
 ): Effect.Effect<void, StoreFailed> => {
   const { id } = actor.run()
+  const isLeft = () => live.isLeaving && actor.isHeld && !isTerminal(actor.run().state)
   return Effect.scoped(actor.live).pipe(
     Effect.tapError(() => Effect.sync(() => stopped.add(id))),
-    Effect.tapCause((cause) => Effect.logError(`run ${id} lost its supervision`, cause)),
+    Effect.tapCause((cause) =>
+      isLeft() ? Effect.void : Effect.logError(`run ${id} lost its supervision`, cause)
+    ),
     // Suspended: a live run does not hold the effects of its end.
-    Effect.ensuring(Effect.suspend(() => worktrees.settle(id))),
+    Effect.ensuring(Effect.suspend(() => (isLeft() ? Effect.void : worktrees.settle(id)))),
     Effect.ensuring(
       Effect.sync(() => {
+        if (isLeft()) return
         const outcome = outcomeOf(actor.run())
         counters[outcome].add()
         span?.end({ "corral.run.outcome": outcome }, outcome === "failed" || outcome === "lost")
@@ -57,10 +62,25 @@ export const awaitEnd = (actor: RunActor, millis: number): Effect.Effect<Run> =>
   Effect.timeoutOption(Effect.exit(Deferred.await(actor.ended)), millis).pipe(Effect.map(() => actor.run()))
 
 /** Cancels every live run and waits up to `patienceMs` for their ends. No further run is admitted. */
-export const drainRuns = (live: LiveRuns, patienceMs: number): Effect.Effect<void> =>
+export const endRuns = (live: LiveRuns, patienceMs: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     live.isDraining = true
-    const actors: ReadonlyArray<RunActor> = [...live.actors.values()]
+    return endAll([...live.actors.values()], patienceMs)
+  })
+
+/** Leaves the runs that outlive this Edge to the next one, and ends the others as `endRuns` does. */
+export const leaveRuns = (live: LiveRuns, patienceMs: number): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    live.isDraining = true
+    live.isLeaving = true
+    return endAll(
+      [...live.actors.values()].filter(({ isHeld }) => !isHeld),
+      patienceMs
+    )
+  })
+
+const endAll = (actors: ReadonlyArray<RunActor>, patienceMs: number): Effect.Effect<void> =>
+  Effect.suspend(() => {
     for (const actor of actors) actor.cancel("the Edge is stopping", "system")
     return Effect.forEach(actors, (actor) => awaitEnd(actor, patienceMs), {
       concurrency: "unbounded",

@@ -2,10 +2,11 @@
  * The run supervisor: admits runs, keeps one supervised fiber per live run, and carries commands to it. The store answers for runs that are
  * not live.
  *
- * Guarantees: an admitted run is on disk before its caller receives it. When the supervisor's scope closes, all runs are ended and nothing
- * of them is left.
+ * Guarantees: an admitted run is on disk before its caller receives it. When the supervisor's scope closes, all runs are ended, except those that
+ * outlive this Edge, and nothing of them is left.
  *
- * Does not: restart a run. `Recovery` ends the runs of an Edge that died at the next start, `StoppedRuns` those that the store failed.
+ * Runs that outlive their Edge are adopted at the next start (`RunAdoption`). `Recovery` ends the others then, and `StoppedRuns` those that the
+ * store failed.
  */
 import type { Approval } from "@corral/domain/approval/Approval"
 import { Conflict, NotFound, Overloaded, RunNotCancellable } from "@corral/domain/errors/Failures"
@@ -27,6 +28,7 @@ import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import { findRun, pageOfRuns } from "../log/Runs.ts"
 import { removeAbandonedGroups } from "../process/AbandonedGroups.ts"
+import { Holder } from "../holder/Holder.ts"
 import { Containment } from "../process/Containment.ts"
 import { recordGroups } from "../process/GroupRecord.ts"
 import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
@@ -38,11 +40,12 @@ import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { repeatDecision } from "./LateDecision.ts"
 import { LiveRuns } from "./LiveRuns.ts"
-import { EdgeIdentity } from "./Recovery.ts"
+import { EdgeIdentity, endLostRun } from "./Recovery.ts"
+import { type AdoptionContext, adoptRun } from "./RunAdoption.ts"
 import type { AdmissionFailure } from "./RunAdmission.ts"
-import { createSupervisedRun, type RunCreationContext, storeUnavailable } from "./RunCreation.ts"
+import { createSupervisedRun, storeUnavailable } from "./RunCreation.ts"
 import type { DecideFailure, Decider } from "./RunMessage.ts"
-import { awaitEnd, drainRuns, runCounters, superviseRun } from "./RunSupervision.ts"
+import { awaitEnd, endRuns, leaveRuns, runCounters, superviseRun } from "./RunSupervision.ts"
 import { makeStoppedRuns } from "./StoppedRuns.ts"
 
 type PauseCommand = (id: RunId, by: string, reason?: string) => Effect.Effect<Run, NotFound | Conflict>
@@ -84,22 +87,33 @@ export class RunSupervisor extends Context.Service<
       answer: ApprovalAnswer,
       decider: Decider
     ) => Effect.Effect<Approval, DecideFailure | Overloaded>
-    /** The log contains the input, under `messageId` where there is one, before this succeeds. Only the runtime receives `note`. */
+    /**
+     * The log contains the input, under `messageId` where there is one, together with the rows of `keep`, before this succeeds. Only the runtime
+     * receives `note`.
+     */
     readonly input: (
       id: RunId,
       text: string,
       messageId?: MessageId,
-      note?: string
+      note?: string,
+      keep?: ResultRows<Run>
     ) => Effect.Effect<Run, NotFound | Conflict>
     /** Writes an event to the log of a live run. Ignored when the run has ended. */
     readonly announce: (id: RunId, event: AdapterEvent) => Effect.Effect<void>
     /** The run once it has ended, or as it is after `waitMs`. */
     readonly result: (id: RunId, waitMs: number) => Effect.Effect<Run, NotFound>
     readonly liveRuns: () => number
+    /** Live runs that outlive this Edge. */
+    readonly lastingRuns: () => number
     /** Number of admitted runs that wait for a slot. */
     readonly queuedRuns: () => number
-    /** Admits no more runs, cancels the live ones and waits for their ends: up to the cancel grace and two seconds. */
+    /**
+     * Admits no more runs. Leaves those that outlive this Edge to the next one, cancels the others, and waits for their ends: up to the cancel
+     * grace and two seconds.
+     */
     readonly drain: Effect.Effect<void>
+    /** Admits no more runs, cancels all live ones and waits for their ends, as `drain` does. */
+    readonly endAll: Effect.Effect<void>
   }
 >()("corral/edge/RunSupervisor") {
   static readonly layer = Layer.effect(
@@ -110,6 +124,8 @@ export class RunSupervisor extends Context.Service<
 
 /** How long a stopping Edge waits for the ends of its runs, beyond the cancel grace: time to write them down. */
 const STOP_MARGIN_MS = 2_000
+/** Each reads its output again. */
+const ADOPTED_AT_ONCE = 4
 /** How long a cancel waits beyond the grace: on a busy machine the last process of a run takes its time to end. */
 const CANCEL_MARGIN_MS = 10_000
 
@@ -117,28 +133,72 @@ const make = Effect.fnUntraced(function* () {
   const config = yield* EdgeConfig
   const live = new LiveRuns(config)
   const context = yield* makeContext(config, live)
-  const drain = drainRuns(live, config.times.cancel + STOP_MARGIN_MS)
+  const patienceMs = config.times.cancel + STOP_MARGIN_MS
+  const drain = leaveRuns(live, patienceMs)
   yield* Effect.addFinalizer(() => drain)
-  return RunSupervisor.of({ ...creation(context), ...queries(context), ...commands(context), drain })
+  yield* adoptRuns(context)
+  return RunSupervisor.of({
+    ...creation(context),
+    ...queries(context),
+    ...commands(context),
+    drain,
+    endAll: endRuns(live, patienceMs)
+  })
 })
 
-interface SupervisorContext extends RunCreationContext {
-  readonly store: Store["Service"]
+interface SupervisorContext extends AdoptionContext {
+  /** Runs that the last Edge of this home left alive. */
+  readonly left: ReadonlyArray<Run>
 }
+
+/** Continues the runs of the last Edge. The holder forgets those whose end is stored. */
+const adoptRuns = (context: SupervisorContext): Effect.Effect<void, StoreFailed> =>
+  Effect.andThen(
+    Effect.forEach(
+      context.holder.found.filter(({ id }) => !context.left.some((run) => run.id === id)),
+      ({ id }) => Effect.ignore(Effect.flatMap(context.holder.open(id), ({ end }) => end)),
+      { discard: true }
+    ),
+    Effect.suspend(() => continueRuns(context))
+  )
+
+const continueRuns = (context: SupervisorContext): Effect.Effect<void, StoreFailed> =>
+  Effect.forEach(
+    context.left,
+    (run) =>
+      adoptRun(context, run).pipe(
+        Effect.matchEffect({
+          onSuccess: (actor) =>
+            Effect.sync(() => {
+              context.live.actors.set(run.id, actor)
+              context.supervise(actor, undefined)
+            }),
+          onFailure: ({ message }) =>
+            Effect.andThen(
+              Effect.logWarning(`run ${run.id} could not be continued`, { cause: message }),
+              endLostRun(context, run)
+            )
+        })
+      ),
+    { concurrency: ADOPTED_AT_ONCE, discard: true }
+  )
 
 const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveRuns) {
   const store = yield* Store
   const log = yield* EdgeEventLog
   const metrics = yield* CurrentMetrics
   const worktrees = yield* Worktrees
-  const { edgeId, left } = yield* EdgeIdentity
+  const { edgeId, groups, left } = yield* EdgeIdentity
   const containment = yield* Containment
-  yield* worktrees.recover
-  yield* recordGroups(config.home, containment.folder, left)
+  const leftIds = new Set(left.map(({ id }): string => id))
+  yield* worktrees.recover(leftIds)
+  yield* recordGroups(config.home, containment.folder, groups)
   if (containment.folder !== undefined)
     yield* Effect.forkScoped(removeAbandonedGroups(containment.folder, edgeId))
   // Listed before the first run creates its own folder.
-  yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home), removeTemporary, { discard: true }))
+  yield* Effect.forkScoped(
+    Effect.forEach(leftTemporary(config.home, leftIds), removeTemporary, { discard: true })
+  )
   const stopped = yield* makeStoppedRuns(store, log)
   live.sampleInto(metrics)
   const supervision = { live, stopped, worktrees, counters: runCounters(metrics) }
@@ -150,6 +210,8 @@ const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveR
     store,
     log,
     live,
+    left,
+    holder: yield* Holder,
     stopped,
     edgeId,
     worktrees,
@@ -202,7 +264,7 @@ const queries = ({
   store
 }: SupervisorContext): Pick<
   RunSupervisor["Service"],
-  "get" | "list" | "result" | "liveRuns" | "queuedRuns"
+  "get" | "list" | "result" | "liveRuns" | "lastingRuns" | "queuedRuns"
 > => ({
   get: find,
   list: (options) => pageOfRuns(store, options).map((run) => live.actors.get(run.id)?.run() ?? run),
@@ -212,6 +274,7 @@ const queries = ({
       return actor === undefined ? find(id) : awaitEnd(actor, waitMs)
     }),
   liveRuns: () => live.running,
+  lastingRuns: () => [...live.actors.values()].filter(({ isHeld }) => isHeld).length,
   queuedRuns: () => live.queue.waiting
 })
 
@@ -253,12 +316,12 @@ const commands = (
         )
       })
     },
-    input: (id, text, messageId, note) =>
+    input: (id, text, messageId, note, keep) =>
       Effect.suspend(() => {
         const actor = live.actors.get(id)
         const over = Effect.andThen(find(id), Effect.fail(new Conflict({ message: "The run has ended." })))
         if (actor === undefined) return over
-        return actor.input(text, messageId, note).pipe(
+        return actor.input(text, messageId, note, keep).pipe(
           Effect.andThen(Effect.sync(() => actor.run())),
           Effect.catchTag("RunGone", () => over)
         )

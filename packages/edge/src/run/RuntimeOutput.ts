@@ -7,6 +7,7 @@
 import { fromSteps, outputDecoder } from "@corral/adapters/OutputDecoder"
 import type { AnyProtocol, DecodeFailure, OutputDecoder, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Cause, Effect, Exit, Option, Stream } from "effect"
+import type { RunPosition } from "../journal/RunPosition.ts"
 import { detachBuffer } from "./DetachBuffer.ts"
 import type { RunMessage } from "./RunMessage.ts"
 import type { StdoutReader } from "./StdoutReader.ts"
@@ -17,15 +18,17 @@ export interface RuntimeOutputOptions {
   /** Succeeds after the process has ended and the run has processed all output before. */
   readonly exit: Effect.Effect<ProcessEnd>
   readonly post: (message: RunMessage) => void
+  readonly position: RunPosition
 }
 
 export const decodeOutput = Effect.fnUntraced(function* ({
   exit,
+  position,
   post,
   protocol,
   stdout
 }: RuntimeOutputOptions) {
-  const decoded = yield* decoderOf(protocol)(stdout.stream, exit).pipe(
+  const decoded = yield* decoderOf(protocol, position)(stdout.stream, exit).pipe(
     Stream.runForEachArray((outputs) => {
       post({ _tag: "Decoded", outputs, weight: stdout.emitted() })
       return stdout.accepting
@@ -42,11 +45,12 @@ export const decodeOutput = Effect.fnUntraced(function* ({
 })
 
 /** A synchronous decoder has copied what it keeps of a read when `step` returns. */
-const decoderOf = (protocol: AnyProtocol): OutputDecoder =>
+const decoderOf = (protocol: AnyProtocol, position: RunPosition): OutputDecoder =>
   protocol.decode === undefined
     ? fromSteps({
         step: (read) => {
           const outputs = protocol.step(read)
+          position.bytes += read.length
           detachBuffer(read)
           return outputs
         },

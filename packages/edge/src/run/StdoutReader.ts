@@ -7,7 +7,7 @@
  *
  * Does not: decode. A read counts as unread until its outputs are processed, or until the decoder pulls on without an output.
  */
-import type { Subprocess } from "../process/Subprocess.ts"
+import type { RunChild } from "../process/RunChild.ts"
 import { type Array as Arr, Cause, Effect, Stream } from "effect"
 
 /** Maximum number of bytes that are read and not processed. */
@@ -20,7 +20,7 @@ type Pull = Effect.Effect<Reads, Cause.Done>
 
 export class StdoutReader {
   /** The process whose pipe is paused and resumed. */
-  child: Pick<Subprocess, "pause" | "resume"> | undefined
+  child: Pick<RunChild, "pause" | "resume"> | undefined
   #isAccepting = true
   /** Resumes a decoder that waits to be accepted. */
   #accept: (() => void) | undefined

@@ -103,6 +103,16 @@ const steps: ReadonlyArray<string> = [
   ALTER TABLE events ADD COLUMN checksum INTEGER;
   CREATE TABLE checksums (first_batch INTEGER NOT NULL) STRICT;
   INSERT INTO checksums SELECT coalesce(max(batch), 0) + 1 FROM events;
+  `,
+  // For runs that outlive their Edge: how many outputs a batch includes, and what the Edge told the adapter.
+  `
+  ALTER TABLE events ADD COLUMN outputs INTEGER;
+  CREATE TABLE run_journal (
+    run_id TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    entry TEXT NOT NULL,
+    PRIMARY KEY (run_id, ordinal)
+  ) STRICT, WITHOUT ROWID;
   `
 ]
 

@@ -49,8 +49,11 @@ export class Worktrees extends Context.Service<
     readonly make: (owner: RunId, mark: Readonly<Record<string, string>>) => Effect.Effect<void, RunFailure>
     /** Removes an incomplete worktree of a run that has ended. */
     readonly settle: (owner: RunId) => Effect.Effect<void>
-    /** Removes the worktrees that an earlier Edge was creating or removing. Call at start, when no process of it is alive. */
-    readonly recover: Effect.Effect<void>
+    /**
+     * Removes the worktrees that an earlier Edge was creating or removing. Call at start, when no process of it is alive. `adopted` runs can
+     * create theirs again.
+     */
+    readonly recover: (adopted: ReadonlySet<string>) => Effect.Effect<void>
     /** Up to `limit` worktrees before `before`, newest first. Removed ones are left out. */
     readonly list: (before: string | undefined, limit: number) => ReadonlyArray<Worktree>
     readonly get: (owner: RunId) => Effect.Effect<ExaminedWorktree, NotFound>
@@ -91,7 +94,7 @@ const make = Effect.fnUntraced(function* () {
     enter: (owner) => enter(context, owner),
     make: (owner, mark) => createWorktree(context, owner, mark),
     settle: (owner) => settle(context, owner),
-    recover: recover(context),
+    recover: (adopted) => recover(context, adopted),
     list: (before, limit) => {
       const live = worktreesInUse(store)
       return pageOfRows(store, before, limit).map((row) => shown(context, row, live))
@@ -223,12 +226,15 @@ const settle = (context: WorktreesContext, owner: RunId): Effect.Effect<void> =>
     return row?.state === "making" ? removeCheckout(context, row) : Effect.void
   }).pipe(Effect.catch(logFailure("failed to remove incomplete worktree", owner)))
 
-const recover = (context: WorktreesContext): Effect.Effect<void> =>
+const recover = (context: WorktreesContext, adopted: ReadonlySet<string>): Effect.Effect<void> =>
   Effect.suspend(() =>
     Effect.forEach(
       unsettledRows(context.store),
       (row) =>
-        removeCheckout(context, row).pipe(Effect.catch(logFailure("failed to remove worktree", row.runId))),
+        (row.state === "making" && adopted.has(row.runId)
+          ? checkoutOf(context, row).remove(row.saved)
+          : removeCheckout(context, row)
+        ).pipe(Effect.catch(logFailure("failed to remove worktree", row.runId))),
       { discard: true }
     )
   )

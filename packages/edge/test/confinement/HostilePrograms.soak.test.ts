@@ -4,6 +4,7 @@
  */
 import { describe, it } from "@effect/vitest"
 import type { RunMode } from "@corral/domain/run/Run"
+import { runSweep } from "../../src/process/Containment.ts"
 import { groupsHere } from "@corral/testing/edge/ControlGroups"
 import { until } from "@corral/testing/time/Until"
 import { Effect } from "effect"
@@ -37,7 +38,7 @@ const newGroups = (user: OrdinaryUser | undefined) =>
     }),
     (groups) =>
       Effect.forEach(Object.values(groups), (group) =>
-        Effect.andThen(emptyGroup(group), () => Effect.sync(() => removeGroup(group)))
+        Effect.andThen(runSweep(emptyGroup(group)), () => Effect.sync(() => removeGroup(group)))
       )
   )
 

@@ -16,6 +16,7 @@ import {
   ownGroup,
   removeGroup
 } from "../../src/process/ControlGroup.ts"
+import { runSweep } from "../../src/process/Containment.ts"
 import { groupsHere } from "@corral/testing/edge/ControlGroups"
 
 let counter = 0
@@ -29,7 +30,7 @@ const groupFolder = Effect.acquireRelease(
     makeGroup(folder)
     return folder
   }),
-  (folder) => Effect.andThen(emptyGroup(folder), () => Effect.sync(() => removeGroup(folder)))
+  (folder) => Effect.andThen(runSweep(emptyGroup(folder)), () => Effect.sync(() => removeGroup(folder)))
 )
 
 const inMinutes = (minutes: number) => TestClock.setTime(Date.now() + minutes * MINUTE_MS)

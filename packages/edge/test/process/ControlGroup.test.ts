@@ -14,6 +14,7 @@ import {
   ownGroup,
   removeGroup
 } from "../../src/process/ControlGroup.ts"
+import { runSweep } from "../../src/process/Containment.ts"
 import { groupsHere } from "@corral/testing/edge/ControlGroups"
 
 let counter = 0
@@ -47,7 +48,7 @@ describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
       makeGroup(group)
       return group
     }),
-    (group) => Effect.andThen(emptyGroup(group), () => Effect.sync(() => removeGroup(group)))
+    (group) => Effect.andThen(runSweep(emptyGroup(group)), () => Effect.sync(() => removeGroup(group)))
   )
 
   it.live("runs a program as the process that entered, its arguments and environment as given", () =>

@@ -12,6 +12,7 @@ import {
   makeGroup,
   removeGroup
 } from "../../src/process/ControlGroup.ts"
+import { runSweep } from "../../src/process/Containment.ts"
 import { Freezer } from "../../src/process/Freezer.ts"
 
 it.live("fails where there is no group", () =>
@@ -45,7 +46,7 @@ describe.skipIf(groupsHere === undefined)("Freezer", () => {
         stdout.once("data", () => resume(Effect.succeed({ group, echo })))
       }
     ),
-    ({ group }) => Effect.andThen(emptyGroup(group), () => Effect.sync(() => removeGroup(group)))
+    ({ group }) => Effect.andThen(runSweep(emptyGroup(group)), () => Effect.sync(() => removeGroup(group)))
   )
 
   it.live("stops all processes of the group, which continue after the thaw where they were", () =>
@@ -105,7 +106,7 @@ describe.skipIf(groupsHere === undefined)("Freezer", () => {
     Effect.gen(function* () {
       const { group } = yield* answering
       assert.isTrue(yield* new Freezer(group).freeze())
-      yield* emptyGroup(group)
+      yield* runSweep(emptyGroup(group))
       assert.isTrue(removeGroup(group))
     })
   )

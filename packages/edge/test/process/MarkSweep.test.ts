@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, readFileSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
+import { runSweep } from "../../src/process/Containment.ts"
 import * as MarkSweep from "../../src/process/MarkSweep.ts"
 import { hasProc, signalGroup } from "../../src/process/MarkSweep.ts"
 import { temporaryFolder } from "../Folder.ts"
@@ -75,7 +76,7 @@ const escaping = inNewSession.replace("WHICH", "process.env")
 const escapingUnmarked = inNewSession.replace("WHICH", "{ PATH: process.env.PATH }")
 
 const survivors = (mark: string, leader: number | undefined) => MarkSweep.findSurvivors({ mark, leader }).pids
-const sweep = (mark: string, leader: number | undefined) => MarkSweep.sweepMarked({ mark, leader })
+const sweep = (mark: string, leader: number | undefined) => runSweep(MarkSweep.sweepMarked({ mark, leader }))
 
 describe("survivors", () => {
   it("works from /proc where there is one", () => {

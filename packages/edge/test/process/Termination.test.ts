@@ -68,7 +68,7 @@ const started = Effect.gen(function* () {
     child,
     exited,
     grace: GRACE,
-    target: { mark: "CORRAL_RUN_ID=none", leader: child.pid, groups: undefined }
+    target: () => ({ mark: "CORRAL_RUN_ID=none", leader: child.pid, groups: undefined })
   }
   return {
     options,
@@ -82,7 +82,8 @@ describe("terminate", () => {
   it.effect("shares the grace between cancel, SIGINT and SIGTERM, and then kills", () =>
     Effect.gen(function* () {
       const { child, heard, isGone, options } = yield* started
-      yield* Effect.forkScoped(terminate(options, "cancel\n"), { startImmediately: true })
+      child.write("cancel\n")
+      yield* Effect.forkScoped(terminate(options, true), { startImmediately: true })
       assert.deepStrictEqual(yield* heard("cancel"), ["ready", "cancel"])
       yield* TestClock.adjust(GRACE / 3)
       assert.deepStrictEqual(yield* heard("SIGINT"), ["ready", "cancel", "SIGINT"])
@@ -97,7 +98,7 @@ describe("terminate", () => {
   it.effect("starts with SIGINT, after half of the grace SIGTERM, where the protocol has no cancel", () =>
     Effect.gen(function* () {
       const { heard, isGone, options } = yield* started
-      yield* Effect.forkScoped(terminate(options, undefined), { startImmediately: true })
+      yield* Effect.forkScoped(terminate(options, false), { startImmediately: true })
       assert.deepStrictEqual(yield* heard("SIGINT"), ["ready", "SIGINT"])
       yield* TestClock.adjust(GRACE / 2)
       assert.deepStrictEqual(yield* heard("SIGTERM"), ["ready", "SIGINT", "SIGTERM"])

@@ -9,6 +9,7 @@ import { BatchState } from "../../src/run/BatchState.ts"
 import { BudgetMeter } from "../../src/run/Budget.ts"
 import { OutputRedaction } from "../../src/run/OutputRedaction.ts"
 import type { RunMessage } from "../../src/run/RunMessage.ts"
+import { RunPosition } from "../../src/journal/RunPosition.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { policyOf, shell } from "../approval/RunPolicies.ts"
 import { created, runIdOf, runOf } from "../Samples.ts"
@@ -39,8 +40,10 @@ const requested = (request: ApprovalRequest, asker: ApprovalAsker = { _tag: "Run
       process: () => undefined,
       budget: new BudgetMeter(),
       redaction: new OutputRedaction(["correct horse"]),
-      reported: { diff: undefined, isOver: false },
-      write: () => undefined,
+      position: new RunPosition(),
+      journal: undefined,
+      appliedBefore: 0,
+      reported: { diff: undefined, isOver: undefined, isCancelled: false },
       policy: policyOf(),
       root: "/ws",
       approvalMs: HALF_HOUR,
@@ -63,7 +66,11 @@ describe("requestApproval", () => {
   })
 
   it("does not start the run for a connection, which the runtime may make before it opens its conversation", () => {
-    const connection: ApprovalAsker = { _tag: "Connection", reply: Deferred.makeUnsafe() }
+    const connection: ApprovalAsker = {
+      _tag: "Connection",
+      address: "example.com:443",
+      reply: Deferred.makeUnsafe()
+    }
     const { pending, started } = requested(shell("npm test"), connection)
     assert.deepStrictEqual([pending.length, started], [1, false])
     assert.isTrue(requested(shell("npm test")).started)

@@ -36,7 +36,8 @@ const writeRun = Effect.fnUntraced(function* (turns: ReadonlyArray<ReadonlyArray
 })
 
 const restart = Effect.gen(function* () {
-  return yield* recover(yield* Store, yield* EdgeEventLog)
+  const { edgeId } = yield* recover(yield* Store, yield* EdgeEventLog)
+  return edgeId
 })
 
 const logOf = Effect.fnUntraced(function* ({ id }: Run) {

@@ -51,6 +51,15 @@ describe("RunRecorder", () => {
     assert.isUndefined(recorder.take())
   })
 
+  it("adds rows about the run to the transaction of its next events", () => {
+    const recorder = recorderAfter()
+    recorder.addResult(({ lastSeq, state }) => [["INSERT", state, lastSeq]])
+    recorder.apply({ _tag: "EventEmitted", event: draft("run.started", {}) })
+    const batch = recorder.take()
+    assert.deepStrictEqual(batch?.projections.at(-1), ["INSERT", "running", 2])
+    assert.isUndefined(recorder.take(), "once")
+  })
+
   it("writes down that the run is starting, which no event tells", () => {
     const recorder = recorderAfter()
     recorder.apply({ _tag: "Spawned" })

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { AnyProtocol, OutputDecoder } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, Fiber, Stream } from "effect"
+import { RunPosition } from "../../src/journal/RunPosition.ts"
 import { decodeOutput } from "../../src/run/RuntimeOutput.ts"
 import type { RunMessage } from "../../src/run/RunMessage.ts"
 import { StdoutReader } from "../../src/run/StdoutReader.ts"
@@ -28,7 +29,8 @@ const decoding = Effect.fnUntraced(function* (protocol: AnyProtocol) {
       protocol,
       stdout,
       exit: Effect.succeed({ code: 0, signal: null, stderr: "" }),
-      post: (message) => void posted.push(message)
+      post: (message) => void posted.push(message),
+      position: new RunPosition()
     }),
     { startImmediately: true }
   )

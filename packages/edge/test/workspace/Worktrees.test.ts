@@ -359,7 +359,7 @@ describe("Worktrees", () => {
       }).pipe(Effect.provide(servicesIn(created)), Effect.scoped)
       yield* Effect.gen(function* () {
         const worktrees = yield* Worktrees
-        yield* worktrees.recover
+        yield* worktrees.recover(new Set())
         assert.deepStrictEqual(knownWorkspace(root), {
           folders: [join(home, "worktrees", stored)],
           branches: [`corral/${stored}`]

@@ -14,7 +14,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { EdgeClient } from "./EdgeClient.ts"
 import { endGroups } from "./ControlGroups.ts"
-import { endAll, survivors, type Survivor } from "./Survivors.ts"
+import { endAll, endHolder, survivors, type Survivor } from "./Survivors.ts"
 import { within } from "../time/Within.ts"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
@@ -22,6 +22,8 @@ const entry = built ? "../../../../dist/edge/index.js" : "../../../edge/src/main
 const main = fileURLToPath(new URL(entry, import.meta.url))
 /** Confinement of every Edge of the tests that does not name one: most tests are about other parts, and start faster without. */
 const confinement = process.env["CORRAL_TEST_CONFINEMENT"] ?? "off"
+/** Most tests end their Edge and expect that nothing is left. */
+const orphanMs = "0"
 const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-compile", import.meta.url))
 
 export interface EdgeOptions {
@@ -54,6 +56,8 @@ export class EdgeProcess {
   /** stderr of all processes of this home. */
   stderr = ""
   url = ""
+  /** The program of the next start. */
+  entry = main
   private readonly options: EdgeOptions
   private launched: LaunchedEdge | undefined
 
@@ -147,6 +151,7 @@ export class EdgeProcess {
   /** Ends the Edge. A test that checks an orderly stop does so before. */
   async remove(): Promise<void> {
     if (this.launched !== undefined) await this.end()
+    endHolder(this.home)
     await endGroups(this.runIds, this.storedId())
     for (let look = 0; look < 20 && this.survivors().length > 0; look++) endAll(this.survivors())
     rmSync(this.folder, { recursive: true, force: true })
@@ -177,13 +182,14 @@ export class EdgeProcess {
       NODE_COMPILE_CACHE: compiled,
       CORRAL_HOME: this.home,
       CORRAL_EDGE_WORKSPACES: JSON.stringify(workspaces),
+      CORRAL_EDGE_ORPHAN_MS: orphanMs,
       ...(isDefault ? {} : { CORRAL_EDGE_CONFINEMENT: confinement }),
       ...env
     }
   }
 
   protected launch(): LaunchedEdge {
-    const child = spawn(process.execPath, [main], {
+    const child = spawn(process.execPath, [this.entry], {
       cwd: this.folder,
       stdio: ["ignore", "pipe", "pipe"],
       env: this.environment

@@ -57,3 +57,22 @@ export const endAll = (found: ReadonlyArray<Survivor>): void => {
     }
   }
 }
+
+const commandOf = (pid: string): ReadonlyArray<string> =>
+  attempt(() => readFileSync(`/proc/${pid}/cmdline`, "latin1")).split("\0")
+
+/** The holder of a home's runs, if there is one. */
+export const holderOf = (home: string): number | undefined =>
+  readdirSync("/proc")
+    .filter((name) => /^[0-9]+$/.test(name))
+    .map((name) => ({ pid: Number(name), command: commandOf(name) }))
+    .find(
+      ({ command }) =>
+        command.includes(home) && command.some((part) => /holder[^/]*$|holder\/main\.ts$/.test(part))
+    )?.pid
+
+/** Kills the holder of a home, so that its runs are left to the caller. */
+export const endHolder = (home: string): void => {
+  const pid = holderOf(home)
+  if (pid !== undefined) process.kill(pid, "SIGKILL")
+}

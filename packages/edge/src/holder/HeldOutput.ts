@@ -1,0 +1,205 @@
+/**
+ * Stdout of one run in the holder: stored in a file first, then sent to the Edge that reads.
+ *
+ * Guarantees: a byte that was sent is in the file, so that the next Edge can read it again. What the Edge does not accept is read from the
+ * file later, and does not wait in memory. The program waits once `READ_AHEAD` bytes are not sent, or `READ_AHEAD_ALONE` without a reader.
+ * Beyond `maxBytes`, or if the disk refuses a write, the output is not whole: further bytes pass through, and the file is deleted when its
+ * bytes are sent.
+ *
+ * Does not: flush to the disk. A reboot ends the run anyway.
+ */
+import { closeSync, constants, openSync, readSync, rmSync, writeSync } from "node:fs"
+
+const READ_AHEAD = 1_048_576
+const READ_AHEAD_ALONE = 16_777_216
+const PIECE = 65_536
+/** Bytes that are sent from the file in one turn of the event loop, because other runs wait. */
+const TURN = 1_048_576
+
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDWR } = constants
+
+/** The Edge that reads. */
+export interface OutputReader {
+  /** Returns whether the reader accepts more now. */
+  readonly sendOutput: (bytes: Buffer) => boolean
+  /** All output was sent. Called again after each `read`. */
+  readonly onAllSent: () => void
+  /** The file was changed or cannot be read. Nothing more is sent. */
+  readonly onLost: () => void
+}
+
+export interface HeldOutputOptions {
+  readonly path: string
+  readonly maxBytes: number
+  /** Lets the program print, or leaves its pipe to fill. */
+  readonly setPaused: (isPaused: boolean) => void
+  /** The output is not whole from now on. */
+  readonly onIncomplete: () => void
+}
+
+export class HeldOutput {
+  readonly #options: HeldOutputOptions
+  #file: number | undefined
+  #isWhole = true
+  /** Bytes in the file. */
+  #stored = 0
+  /** Bytes that the program has printed. */
+  #total = 0
+  #sent = 0
+  /** Bytes that are not stored, and wait for the reader. */
+  #unstored: Array<Buffer> = []
+  #reader: OutputReader | undefined
+  #isBlocked = false
+  #isPaused = false
+  #hasEnded = false
+  #isDeleted = false
+  #turn: NodeJS.Immediate | undefined
+
+  constructor(options: HeldOutputOptions) {
+    this.#options = options
+    try {
+      this.#file = openSync(options.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND, 0o600)
+    } catch {
+      this.#isWhole = false
+    }
+  }
+
+  get bytes(): number {
+    return this.#total
+  }
+
+  get isWhole(): boolean {
+    return this.#isWhole
+  }
+
+  /** Adds what the program printed. */
+  push(bytes: Buffer): void {
+    if (this.#isDeleted) return
+    const isNext = this.#sent === this.#total
+    this.#total += bytes.length
+    if (this.#isWhole && !this.#store(bytes)) {
+      this.#isWhole = false
+      this.#options.onIncomplete()
+      if (this.#isDeleted) return
+    }
+    if (isNext && this.#reader !== undefined && !this.#isBlocked) {
+      this.#send(this.#reader, bytes)
+      this.#dropFile()
+    } else if (!this.#isWhole) this.#unstored.push(bytes)
+    this.#adjust()
+  }
+
+  /** The program has ended, and has printed all. */
+  end(): void {
+    this.#hasEnded = true
+    this.#pump()
+  }
+
+  /** Sends from this position on. `false` if its bytes are not stored. */
+  read(from: number, reader: OutputReader): boolean {
+    const first = this.#isWhole ? 0 : this.#sent
+    if (from < first || from > this.#total) return false
+    this.#sent = from
+    this.#reader = reader
+    this.#isBlocked = false
+    this.#pump()
+    return true
+  }
+
+  /** The reader has left. */
+  detach(): void {
+    this.#reader = undefined
+    this.#adjust()
+  }
+
+  /** The reader accepts more. */
+  drained(): void {
+    this.#isBlocked = false
+    this.#pump()
+  }
+
+  /** Deletes the file. Further output is discarded. */
+  delete(): void {
+    this.#reader = undefined
+    this.#isWhole = false
+    this.#unstored = []
+    this.#sent = this.#total
+    this.#dropFile()
+    clearImmediate(this.#turn)
+    this.#isDeleted = true
+    this.#isPaused = false
+    this.#options.setPaused(false)
+  }
+
+  #store(bytes: Buffer): boolean {
+    if (this.#file === undefined || this.#total > this.#options.maxBytes) return false
+    try {
+      let at = 0
+      while (at < bytes.length) at += writeSync(this.#file, bytes, at)
+    } catch {
+      // The disk is full. A part of the bytes may be in the file, and is not read.
+      return false
+    }
+    this.#stored = this.#total
+    return true
+  }
+
+  #send(reader: OutputReader, bytes: Buffer): void {
+    this.#sent += bytes.length
+    if (!reader.sendOutput(bytes)) this.#isBlocked = true
+  }
+
+  /** The next bytes for the reader; `undefined` if all were sent. */
+  #next(): Buffer | undefined {
+    if (this.#sent >= this.#stored || this.#file === undefined) return this.#unstored.shift()
+    const piece = Buffer.allocUnsafeSlow(Math.min(PIECE, this.#stored - this.#sent))
+    try {
+      const count = readSync(this.#file, piece, 0, piece.length, this.#sent)
+      return count > 0 ? piece.subarray(0, count) : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  #pump(): void {
+    clearImmediate(this.#turn)
+    const reader = this.#reader
+    if (reader === undefined) return
+    const limit = this.#sent + TURN
+    while (!this.#isBlocked && this.#sent < this.#total && this.#sent < limit) {
+      const bytes = this.#next()
+      if (bytes === undefined) return this.#lose(reader)
+      this.#send(reader, bytes)
+    }
+    this.#dropFile()
+    this.#adjust()
+    if (this.#isBlocked) return
+    if (this.#sent < this.#total) this.#turn = setImmediate(() => this.#pump())
+    else if (this.#hasEnded) reader.onAllSent()
+  }
+
+  #lose(reader: OutputReader): void {
+    this.#reader = undefined
+    this.#isWhole = false
+    this.#options.onIncomplete()
+    reader.onLost()
+  }
+
+  /** Deletes the file if it can no longer be read from its beginning, and its bytes were sent. */
+  #dropFile(): void {
+    if (this.#isWhole || this.#file === undefined || this.#sent < this.#stored) return
+    closeSync(this.#file)
+    this.#file = undefined
+    rmSync(this.#options.path, { force: true })
+  }
+
+  #adjust(): void {
+    const waiting = this.#total - this.#sent
+    const limit = !this.#isWhole ? 0 : this.#reader === undefined ? READ_AHEAD_ALONE : READ_AHEAD
+    // Bytes that are not stored wait in memory, so the program prints no more until they are sent.
+    const isOver = this.#isWhole ? waiting > limit : waiting > 0 || this.#isBlocked
+    if (isOver === this.#isPaused || (!isOver && waiting > limit / 2)) return
+    this.#isPaused = isOver
+    this.#options.setPaused(isOver)
+  }
+}

@@ -1,0 +1,256 @@
+/**
+ * One run in the holder: its process, what it has printed and accepted, and the connection of the Edge that reads it.
+ *
+ * Guarantees: a complete `write` frame is counted and reaches the program once. A program that does not read its stdin leaves the
+ * connection unread.
+ *
+ * Does not: end with its connection. The holder ends it when the Edge says so, or when its time is over.
+ */
+import { join } from "node:path"
+import type { Duplex } from "node:stream"
+import { removeGroup } from "../process/ControlGroup.ts"
+import { processStartTime } from "../process/MarkSweep.ts"
+import type { ProcessTarget } from "../process/ProcessTarget.ts"
+import { Subprocess } from "../process/Subprocess.ts"
+import { HeldOutput } from "./HeldOutput.ts"
+import { frameTypes, jsonFrame } from "./HolderFrames.ts"
+import type {
+  HeldEnd,
+  HeldEnder,
+  HeldExit,
+  HeldRunSummary,
+  HeldSpawnError,
+  HeldStart,
+  HeldStarted,
+  HeldUntil,
+  OpenedRun
+} from "./HolderMessages.ts"
+
+/** The connection of an Edge to one run. */
+export interface HeldRunPeer {
+  readonly send: (frame: Buffer) => void
+  /** Returns whether the connection accepts more now. */
+  readonly sendBytes: (type: number, bytes: Buffer) => boolean
+  readonly pauseReading: () => void
+  readonly resumeReading: () => void
+  /** Ends the connection after what was sent. */
+  readonly finish: () => void
+  /** Ends the connection, with a reason for the Edge's log. */
+  readonly refuse: (reason: string) => void
+}
+
+/** Payload of one `blob` frame. */
+const BLOB_PART = 4_194_304
+const NOTHING = Buffer.alloc(0)
+
+export class HeldRun {
+  readonly id: string
+  /** Opaque state of the Edge. In memory only, because it contains secrets. */
+  blob = NOTHING
+  readonly #path: string
+  readonly #onIncomplete: () => void
+  #child: Subprocess | undefined
+  #channel: Duplex | undefined
+  #output: HeldOutput | undefined
+  #peer: HeldRunPeer | undefined
+  #startedAt: number | undefined
+  #started: HeldStarted | undefined
+  #spawnError: HeldSpawnError | undefined
+  #target: ProcessTarget | undefined
+  #until: HeldUntil = {}
+  #ender: HeldEnder | undefined
+  #stdinBytes = 0
+  #isInputClosed = false
+  #exit: HeldExit | undefined
+  #end: HeldEnd | undefined
+
+  /** `folder`: where its output is stored. `onIncomplete`: its output is no longer whole. */
+  constructor(id: string, folder: string, onIncomplete: () => void) {
+    this.id = id
+    this.#path = join(folder, `${id}.out`)
+    this.#onIncomplete = onIncomplete
+  }
+
+  get summary(): HeldRunSummary {
+    return {
+      id: this.id,
+      startedAt: this.#startedAt,
+      pid: this.#started?.pid,
+      hasEnded: this.#end !== undefined || this.#spawnError !== undefined
+    }
+  }
+
+  /** All its processes; `undefined` before the start. */
+  get target(): ProcessTarget | undefined {
+    return this.#target
+  }
+
+  get hasLeader(): boolean {
+    return this.#started !== undefined && this.#exit === undefined
+  }
+
+  /** The first of its times, if it is not over. */
+  nextTime(): { readonly at: number; readonly by: HeldEnder } | undefined {
+    if (this.#end !== undefined || this.#ender !== undefined) return undefined
+    const { cap, wall } = this.#until
+    if (wall !== undefined && wall <= (cap ?? wall)) return { at: wall, by: "wall" }
+    return cap === undefined ? undefined : { at: cap, by: "cap" }
+  }
+
+  /** Whether no later Edge can continue it. */
+  get isLost(): boolean {
+    return this.#output?.isWhole === false && this.#end === undefined && this.#ender === undefined
+  }
+
+  setUntil(until: HeldUntil): void {
+    this.#until = until
+  }
+
+  /** Notes who ends it. The holder then kills its processes. */
+  endBy(ender: HeldEnder): void {
+    this.#ender = ender
+    if (ender === "output") this.#output?.delete()
+  }
+
+  /** Sends its state to a connection that replaces the one before. */
+  attach(peer: HeldRunPeer, isNew: boolean): void {
+    const replaced = this.#peer
+    this.#peer = undefined
+    this.#leaveUnread()
+    replaced?.refuse("replaced by another connection")
+    this.#peer = peer
+    const opened: OpenedRun = {
+      isNew,
+      keepBytes: this.blob.length,
+      started: this.#started,
+      spawnError: this.#spawnError,
+      stdinBytes: this.#stdinBytes,
+      isInputClosed: this.#isInputClosed,
+      outputBytes: this.#output?.bytes ?? 0,
+      isWhole: this.#output?.isWhole ?? true,
+      exit: this.#exit,
+      end: this.#end
+    }
+    peer.send(jsonFrame(frameTypes.opened, opened))
+    for (let at = 0; at < this.blob.length; at += BLOB_PART)
+      peer.sendBytes(frameTypes.blob, this.blob.subarray(at, at + BLOB_PART))
+  }
+
+  detach(peer: HeldRunPeer): void {
+    if (this.#peer !== peer) return
+    this.#peer = undefined
+    this.#leaveUnread()
+  }
+
+  /** `false` if it was started before. `now`: unix time in milliseconds. */
+  start(spec: HeldStart, now: number): boolean {
+    if (this.#target !== undefined) return false
+    this.#until = spec.until
+    const groups = spec.group === undefined ? undefined : [spec.group]
+    this.#target = { mark: spec.mark, groups }
+    const output = new HeldOutput({
+      path: this.#path,
+      maxBytes: spec.maxBytes,
+      setPaused: (isPaused) => (isPaused ? this.#child?.pause() : this.#child?.resume()),
+      onIncomplete: this.#onIncomplete
+    })
+    this.#output = output
+    const { args, cwd, env, file, isConfined, stdin } = spec
+    const control = spec.hasControl ? (channel: Duplex) => this.#openChannel(channel) : undefined
+    const child = new Subprocess(
+      { file, args, cwd, env, isConfined, stdin, control },
+      {
+        onChunk: (bytes) => output.push(bytes),
+        onGone: (exit) => this.#onGone(exit),
+        onEnd: ({ code, signal, stderr }) => this.#onEnd({ code, signal, stderr, by: this.#ender }),
+        onSpawnError: ({ code, message }) => this.#onSpawnError({ code, message }),
+        onDrain: () => this.#peer?.resumeReading()
+      }
+    )
+    this.#child = child
+    if (child.pid === undefined) return true
+    const startTicks = processStartTime(child.pid)
+    this.#startedAt = now
+    this.#started = { pid: child.pid, startTicks }
+    this.#target = { mark: spec.mark, groups, leader: child.pid, since: startTicks }
+    this.#peer?.send(jsonFrame(frameTypes.started, this.#started))
+    return true
+  }
+
+  /** Sends output from that position on. `false` if it is not stored. */
+  read(from: number): boolean {
+    const peer = this.#peer
+    if (peer === undefined || this.#output === undefined) return false
+    this.#channel?.resume()
+    return this.#output.read(from, {
+      sendOutput: (bytes) => peer.sendBytes(frameTypes.data, bytes),
+      onAllSent: () =>
+        this.#end === undefined ? undefined : peer.send(jsonFrame(frameTypes.ended, this.#end)),
+      onLost: () => peer.refuse("the stored output cannot be read")
+    })
+  }
+
+  drained(): void {
+    this.#channel?.resume()
+    this.#output?.drained()
+  }
+
+  /** `false` before the start. */
+  write(bytes: Buffer): boolean {
+    if (this.#target === undefined) return false
+    this.#stdinBytes += bytes.length
+    if (this.#child?.write(bytes) === false) this.#peer?.pauseReading()
+    return true
+  }
+
+  closeInput(): void {
+    this.#isInputClosed = true
+    this.#child?.closeInput()
+  }
+
+  writeControl(bytes: Buffer): void {
+    if (this.#channel?.writable === true) this.#channel.write(bytes)
+  }
+
+  /** Deletes what is stored, and its control group. Its processes were killed before. */
+  delete(): void {
+    this.#output?.delete()
+    for (const group of this.#target?.groups ?? []) removeGroup(group)
+    this.blob = NOTHING
+    this.#peer?.finish()
+  }
+
+  #leaveUnread(): void {
+    this.#output?.detach()
+    this.#channel?.pause()
+  }
+
+  #openChannel(channel: Duplex): void {
+    this.#channel = channel
+    channel.on("error", () => undefined)
+    channel.on("data", (bytes: Buffer) => {
+      if (this.#peer?.sendBytes(frameTypes.control, bytes) !== true) channel.pause()
+    })
+    channel.pause()
+  }
+
+  #onGone({ code, signal }: HeldExit): void {
+    this.#exit = { code, signal }
+    this.#peer?.send(jsonFrame(frameTypes.gone, this.#exit))
+  }
+
+  #onEnd(end: HeldEnd): void {
+    this.#end = end
+    // Releases the sockets: an ended run may wait long for its Edge.
+    this.#child = undefined
+    this.#channel = undefined
+    this.#peer?.resumeReading()
+    this.#output?.end()
+  }
+
+  #onSpawnError(error: HeldSpawnError): void {
+    this.#spawnError = error
+    this.#output?.delete()
+    this.#peer?.send(jsonFrame(frameTypes.spawnError, error))
+  }
+}

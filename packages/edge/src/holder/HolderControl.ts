@@ -1,0 +1,116 @@
+/** Control connection of an Edge to the holder of its home. */
+import { Effect, Option } from "effect"
+import { readFileSync, rmSync } from "node:fs"
+import type { Socket } from "node:net"
+import { HolderFailed, HolderIncompatible } from "./HolderFailures.ts"
+import { frameOf, frameTypes, HOLDER_FORMAT, jsonFrame } from "./HolderFrames.ts"
+import type { HeldRunSummary, HolderHello, HolderWelcome } from "./HolderMessages.ts"
+import { holderKeyFile, type HolderPlace } from "./HolderPlace.ts"
+import { connectSocket } from "./HolderSocket.ts"
+
+const ANSWER_LIMIT = "10 seconds"
+
+export class HolderControl {
+  readonly pid: number
+  /** Runs that the holder had when the Edge connected. */
+  readonly runs: ReadonlyArray<HeldRunSummary>
+  readonly #socket: Socket
+
+  constructor(socket: Socket, { pid, runs }: HolderWelcome) {
+    this.#socket = socket
+    this.pid = pid
+    this.runs = runs
+  }
+
+  get isOpen(): boolean {
+    return !this.#socket.destroyed
+  }
+
+  /** Calls the listener when the holder is lost, or when the connection was closed. */
+  onClosed(listener: () => void): void {
+    this.#socket.once("close", listener)
+  }
+
+  /** The holder ends when it has no runs. */
+  endWhenIdle(): void {
+    if (this.#socket.writable) this.#socket.write(frameOf(frameTypes.endHolder))
+  }
+
+  /** From now on the holder's clocks run. */
+  close(): void {
+    this.#socket.destroy()
+  }
+}
+
+const welcomeIn = (payload: Buffer): HolderWelcome | undefined => {
+  try {
+    return JSON.parse(payload.toString("utf8")) as HolderWelcome
+  } catch {
+    return undefined
+  }
+}
+
+const unreachable = (reason: string): HolderFailed =>
+  new HolderFailed({ message: `Can't reach the holder of runs: ${reason}.` })
+
+/** A holder that died leaves its socket. */
+const isAbsent = ({ code }: NodeJS.ErrnoException, { socket }: HolderPlace): boolean => {
+  if (code === "ECONNREFUSED") rmSync(socket, { force: true })
+  return code === "ECONNREFUSED" || code === "ENOENT"
+}
+
+/**
+ * Connects to the holder if there is one; `undefined` if there is none, or if it ended during the attempt. Removes the socket of a dead
+ * holder: the Edge has the lock of the home, so that no other one starts a holder meanwhile.
+ */
+export const connectControl = (
+  place: HolderPlace,
+  hello: Omit<HolderHello, "format" | "key">
+): Effect.Effect<HolderControl | undefined, HolderFailed | HolderIncompatible> =>
+  Effect.callback<HolderControl | undefined, HolderFailed | HolderIncompatible>((resume) => {
+    const socket = connectSocket(place.socket, {
+      onFrame: (type, payload) => {
+        if (type !== frameTypes.welcome) return
+        const welcome = welcomeIn(payload)
+        if (welcome === undefined) return void socket.destroy(new Error("its answer is not JSON"))
+        // Its format is compared before the rest is used.
+        if (welcome.format === HOLDER_FORMAT)
+          return resume(Effect.succeed(new HolderControl(socket, welcome)))
+        resume(
+          Effect.fail(
+            new HolderIncompatible({
+              holderFormat: welcome.format,
+              edgeFormat: HOLDER_FORMAT,
+              holderBuild: welcome.build,
+              holderPid: welcome.pid
+            })
+          )
+        )
+        socket.destroy()
+      },
+      onClose: (reason) => {
+        const hasEnded = reason.code === undefined || reason.code === "ECONNRESET" || reason.code === "EPIPE"
+        resume(
+          hasEnded || isAbsent(reason, place) ? Effect.undefined : Effect.fail(unreachable(reason.message))
+        )
+      }
+    })
+    socket.once("connect", () => {
+      try {
+        const key = readFileSync(holderKeyFile(place.folder), "utf8")
+        socket.write(jsonFrame(frameTypes.hello, { format: HOLDER_FORMAT, key, ...hello }))
+      } catch (error) {
+        resume(Effect.fail(unreachable(String(error))))
+        socket.destroy()
+      }
+    })
+    return Effect.sync(() => void socket.destroy())
+  }).pipe(
+    Effect.timeoutOption(ANSWER_LIMIT),
+    Effect.flatMap(
+      Option.match({
+        onSome: Effect.succeed,
+        onNone: () => Effect.fail(unreachable("it does not answer"))
+      })
+    )
+  )

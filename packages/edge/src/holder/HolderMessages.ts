@@ -1,0 +1,177 @@
+/**
+ * JSON payloads of the frames, and their validation by the holder. Plain code without Effect and Schema, which would triple the holder's
+ * memory and its time to start.
+ */
+
+/** First frame of a control connection. */
+export interface HolderHello {
+  readonly format: number
+  /** Content of the key file. Programs of confined runs may reach the socket, and cannot read the key. */
+  readonly key: string
+  /** Milliseconds without a control connection after which the holder ends all runs. */
+  readonly orphanMs: number
+  /** Version of the Edge. */
+  readonly build: string
+}
+
+/** A run of a holder. */
+export interface HeldRunSummary {
+  readonly id: string
+  /** Unix time in milliseconds; absent if the program was not started. */
+  readonly startedAt?: number | undefined
+  readonly pid?: number | undefined
+  readonly hasEnded: boolean
+}
+
+/** Answer to `hello`. A holder of another format gives no runs. */
+export interface HolderWelcome {
+  readonly format: number
+  readonly build: string
+  readonly pid: number
+  readonly runs: ReadonlyArray<HeldRunSummary>
+}
+
+/** First frame on the connection of a run. */
+export interface HeldOpen {
+  readonly run: string
+  readonly key: string
+}
+
+/** Times at which the holder ends the run if no Edge is connected, in unix milliseconds. */
+export interface HeldUntil {
+  readonly wall?: number | undefined
+  readonly cap?: number | undefined
+}
+
+export interface HeldStart {
+  readonly file: string
+  readonly args: ReadonlyArray<string>
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly stdin: "ignore" | "once" | "pipe"
+  readonly isConfined: boolean
+  /** Whether descriptor 3 of the program is carried over `control` frames. */
+  readonly hasControl: boolean
+  /** The control group that the program enters. The holder kills and removes it when it ends the run. */
+  readonly group?: string | undefined
+  /** The mark of the run's processes: `NAME=value` in the environment. */
+  readonly mark: string
+  /** Maximum number of bytes of stdout that are stored. */
+  readonly maxBytes: number
+  readonly until: HeldUntil
+}
+
+export interface HeldExit {
+  readonly code: number | null
+  readonly signal: string | null
+}
+
+/** Why the holder ended a run without an Edge. `output`: the output was no longer whole, so no Edge could have continued the run. */
+export type HeldEnder = "wall" | "cap" | "output"
+
+export interface HeldEnd extends HeldExit {
+  readonly stderr: string
+  readonly by?: HeldEnder | undefined
+}
+
+export interface HeldStarted {
+  readonly pid: number
+  /** Clock ticks from the boot to the start of the process; 0 if unknown. */
+  readonly startTicks: number
+}
+
+export interface HeldSpawnError {
+  readonly code?: string | undefined
+  readonly message: string
+}
+
+/** State of a run when a connection opens it. */
+export interface OpenedRun {
+  /** Whether the run did not exist before. */
+  readonly isNew: boolean
+  /** Bytes of the blob that follows. */
+  readonly keepBytes: number
+  readonly started?: HeldStarted | undefined
+  readonly spawnError?: HeldSpawnError | undefined
+  /** Bytes of stdin that the holder has accepted. They reach the program once. */
+  readonly stdinBytes: number
+  readonly isInputClosed: boolean
+  /** Bytes that the program has printed, as far as they were read. */
+  readonly outputBytes: number
+  /** Whether all output can be read from its beginning. */
+  readonly isWhole: boolean
+  /** The program has exited. */
+  readonly exit?: HeldExit | undefined
+  /** The program has exited, and all its output was read from the pipe. */
+  readonly end?: HeldEnd | undefined
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The object in a payload; `undefined` if it is none. */
+export const fieldsOf = (payload: Buffer): Fields | undefined => {
+  try {
+    const value: unknown = JSON.parse(payload.toString("utf8"))
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Fields)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === "string"
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+const isOptionalCount = (value: unknown): value is number | undefined => value === undefined || isCount(value)
+
+/** Names of runs are names of files. */
+const RUN_NAME = /^[A-Za-z0-9_-]{1,64}$/
+
+export const helloIn = (fields: Fields | undefined): Omit<HolderHello, "key"> | undefined => {
+  const { build, format, orphanMs } = fields ?? {}
+  return isCount(format) && isCount(orphanMs) && isText(build) ? { format, orphanMs, build } : undefined
+}
+
+export const runNameIn = (fields: Fields | undefined): string | undefined => {
+  const run = fields?.run
+  return isText(run) && RUN_NAME.test(run) ? run : undefined
+}
+
+export const positionIn = (fields: Fields | undefined): number | undefined => {
+  const from = fields?.from
+  return isCount(from) ? from : undefined
+}
+
+export const untilIn = (value: unknown): HeldUntil | undefined => {
+  if (typeof value !== "object" || value === null) return undefined
+  const { cap, wall } = value as HeldUntil
+  return isOptionalCount(cap) && isOptionalCount(wall) ? { cap, wall } : undefined
+}
+
+const variablesIn = (value: unknown): Readonly<Record<string, string>> | undefined =>
+  typeof value === "object" && value !== null && Object.values(value).every(isText)
+    ? (value as Readonly<Record<string, string>>)
+    : undefined
+
+export const heldStartIn = (fields: Fields | undefined): HeldStart | undefined => {
+  const { args, cwd, env, file, group, hasControl, isConfined, mark, maxBytes, stdin, until } = fields ?? {}
+  const [variables, times] = [variablesIn(env), untilIn(until)]
+  if (!isText(file) || !isText(cwd) || !isText(mark) || !isCount(maxBytes)) return undefined
+  if (!Array.isArray(args) || !args.every(isText)) return undefined
+  if (variables === undefined || times === undefined) return undefined
+  if (stdin !== "ignore" && stdin !== "once" && stdin !== "pipe") return undefined
+  if (group !== undefined && !isText(group)) return undefined
+  return {
+    file,
+    args,
+    cwd,
+    env: variables,
+    stdin,
+    isConfined: isConfined === true,
+    hasControl: hasControl === true,
+    group,
+    mark,
+    maxBytes,
+    until: times
+  }
+}

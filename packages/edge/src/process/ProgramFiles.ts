@@ -1,0 +1,37 @@
+/** Files of a run's program that exist before it starts: its temporary folder with settings files, and its control group. */
+import type { SettingsFile } from "@corral/domain/run/RuntimeAdapter"
+import { accessSync, constants, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { commandInGroup, makeGroup } from "./ControlGroup.ts"
+import { makeTemporary } from "./PrivateFolder.ts"
+
+export interface ProgramFilesSpec {
+  readonly file: string
+  readonly args: ReadonlyArray<string>
+  /** The control group of the process. */
+  readonly group?: string | undefined
+  /** Its private temporary folder, which its environment contains. */
+  readonly temporary?: string | undefined
+  /** Files that are written into the temporary folder before the start. */
+  readonly settingsFiles?: ReadonlyArray<SettingsFile> | undefined
+}
+
+/** Creates the files. Returns the command that starts the program inside its group. Throws the error of the operating system. */
+export const makeProgramFiles = ({
+  args,
+  file,
+  group,
+  settingsFiles = [],
+  temporary
+}: ProgramFilesSpec): { readonly file: string; readonly args: ReadonlyArray<string> } => {
+  if (temporary !== undefined) {
+    makeTemporary(temporary)
+    for (const { content, name } of settingsFiles)
+      writeFileSync(join(temporary, name), content, { mode: 0o600 })
+  }
+  if (group === undefined) return { file, args }
+  // The shell that enters the group would report a missing program as an exit code.
+  accessSync(file, constants.X_OK)
+  makeGroup(group)
+  return commandInGroup(group, file, args)
+}

@@ -1,0 +1,72 @@
+/** Which runs outlive their Edge, and their entry at the holder before they start. */
+import type { CreateRun } from "@corral/domain/run/Run"
+import { Effect } from "effect"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import type { Confinement } from "../confinement/Confinement.ts"
+import type { HeldRunConnection } from "../holder/HeldRunConnection.ts"
+import type { Holder } from "../holder/Holder.ts"
+import { HeldProcess } from "../holder/HeldProcess.ts"
+import { RUN_MARK } from "../process/MarkSweep.ts"
+import { encodeKeptRun } from "./KeptRun.ts"
+import { keyEntryOf } from "./KeyAdmission.ts"
+import type { LiveRuns } from "./LiveRuns.ts"
+import type { AdmittedRun } from "./RunAdmission.ts"
+import type { RunHold } from "./RunHold.ts"
+
+/** Bytes of stdout that are kept for the next Edge, for each run. A run that prints more ends with its Edge. */
+const MAX_OUTPUT = 67_108_864
+
+export interface HoldContext {
+  readonly config: EdgeConfig
+  readonly confinement: Confinement["Service"]
+  readonly holder: Holder["Service"]
+  readonly live: LiveRuns
+}
+
+/** The decoder of an external adapter runs in a thread, at its own pace: what it was told, and when, cannot be repeated. */
+const canOutlive = ({ config, confinement }: HoldContext, { adapter, protocol, run }: AdmittedRun): boolean =>
+  config.orphanMs > 0 &&
+  protocol.decode === undefined &&
+  confinement.canOutlive(run.confinement, keyEntryOf(config, adapter.id) !== undefined)
+
+/** Registers a run at the holder, with everything that the next Edge needs. `undefined` for a run that ends with its Edge. */
+export const holdRun = Effect.fn("RunHold.hold")(function* (
+  context: HoldContext,
+  request: CreateRun,
+  admitted: AdmittedRun
+): Effect.fn.Return<RunHold | undefined> {
+  if (!canOutlive(context, admitted)) return undefined
+  const { command, run, start } = admitted
+  return yield* context.holder.open(run.id).pipe(
+    Effect.tap((connection) => connection.keep(encodeKeptRun({ request, start, command }))),
+    Effect.map((connection) => holdOf(context, admitted, connection)),
+    Effect.catch(({ message }) =>
+      Effect.as(Effect.logWarning(`run ${run.id} ends with this Edge`, { cause: message }), undefined)
+    )
+  )
+})
+
+/** The hold of a run whose connection is open. */
+export const holdOf = (
+  { config, live }: Pick<HoldContext, "config" | "live">,
+  { run }: Pick<AdmittedRun, "run">,
+  connection: HeldRunConnection
+): RunHold => ({
+  start: (spec, handlers) =>
+    HeldProcess.start(
+      connection,
+      spec,
+      {
+        mark: `${RUN_MARK}=${run.id}`,
+        maxBytes: MAX_OUTPUT,
+        until: {
+          cap: Date.parse(run.createdAt) + config.times.cap,
+          ...(run.budget?.wallMs === undefined ? {} : { wall: Date.now() + run.budget.wallMs })
+        }
+      },
+      handlers
+    ),
+  isLeft: () => live.isLeaving,
+  end: connection.end,
+  leave: () => connection.close()
+})

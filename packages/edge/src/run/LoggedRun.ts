@@ -1,0 +1,102 @@
+/** A run as its log shows it: its state, the time that its clocks have measured, and the warnings that it has received. */
+import type { EventDraft, RunEvent } from "@corral/domain/run/RunEvent"
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { Run } from "@corral/domain/run/Run"
+import { fold, initial, type RunState } from "@corral/domain/run/RunState"
+import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
+import type { StoredBatch } from "../log/StoredBatch.ts"
+import { StoreDamaged } from "../store/StoreDamage.ts"
+
+const PAGE = 262_144
+
+/** A clock that stops and starts. */
+export interface ClockReading {
+  /** Milliseconds before `since`. */
+  readonly millis: number
+  /** Since when it runs, in Unix milliseconds; `undefined` while it stands. */
+  readonly since: number | undefined
+}
+
+/** What a clock shows at that time, in Unix milliseconds. */
+export const millisAt = ({ millis, since }: ClockReading, now: number): number =>
+  millis + (since === undefined ? 0 : now - since)
+
+const turned = (reading: ClockReading, isRunning: boolean, now: number): ClockReading =>
+  isRunning === (reading.since !== undefined)
+    ? reading
+    : { millis: millisAt(reading, now), since: isRunning ? now : undefined }
+
+const standing: ClockReading = { millis: 0, since: undefined }
+
+export interface LoggedRun {
+  readonly state: RunState
+  readonly lastSeq: number
+  /** Time without a pending approval and without pauses. */
+  readonly active: ClockReading
+  /** Time without pauses. */
+  readonly wall: ClockReading
+  /** Ids of the system's messages, such as warnings about a budget. */
+  readonly notices: ReadonlySet<string>
+}
+
+const readSound = (
+  log: EdgeEventLog["Service"],
+  runId: RunId,
+  after: number
+): ReadonlyArray<StoredBatch> | undefined => {
+  try {
+    return log.read(runId, after, PAGE)
+  } catch (error) {
+    if (error instanceof StoreDamaged) return undefined
+    throw error
+  }
+}
+
+/** Reads the log of a run, as far as it is sound. Nothing can be known of what is damaged: the run continues after it. */
+export const readLoggedRun = (log: EdgeEventLog["Service"], run: Run): LoggedRun => {
+  const reader = new LogReader()
+  for (;;) {
+    const batches = readSound(log, run.id, reader.lastSeq)
+    const last = batches?.at(-1)
+    if (batches === undefined || last === undefined)
+      return reader.result(batches === undefined ? Math.max(reader.lastSeq, run.lastSeq) : reader.lastSeq)
+    for (const { lines } of batches) {
+      // The log holds what `makeEventEncoder` wrote of drafts that the machine accepted.
+      for (const line of lines.split("\n")) reader.read(JSON.parse(line) as EventDraft & RunEvent)
+    }
+    reader.lastSeq = last.lastSeq
+  }
+}
+
+class LogReader {
+  lastSeq = 0
+  #state: RunState = initial
+  #active = standing
+  #wall = standing
+  readonly #notices = new Set<string>()
+
+  read(event: EventDraft & RunEvent): void {
+    const before = this.#state
+    this.#state = fold(before, event)
+    if (event.type === "run.message.completed" && event.payload.role === "system")
+      this.#notices.add(event.payload.messageId)
+    this.#count(Date.parse(event.createdAt))
+  }
+
+  result(lastSeq: number): LoggedRun {
+    return {
+      state: this.#state,
+      lastSeq,
+      active: this.#active,
+      wall: this.#wall,
+      notices: this.#notices
+    }
+  }
+
+  #count(now: number): void {
+    const { paused, pending, started } = this.#state
+    const isRunning = started && paused !== true
+    this.#wall = turned(this.#wall, isRunning, now)
+    this.#active = turned(this.#active, isRunning && pending.length === 0, now)
+  }
+}

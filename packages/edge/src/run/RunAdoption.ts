@@ -1,0 +1,241 @@
+/**
+ * Adoption: a start continues the runs that the last Edge of its home left alive.
+ *
+ * Guarantees: an adopted run continues its log without a gap and without a repetition, its open approvals stay open, and its process receives
+ * each byte of stdin once. A run that did not start its program yet starts it now. A run that cannot be adopted ends as lost.
+ */
+import type { Approval } from "@corral/domain/approval/Approval"
+import type { Run } from "@corral/domain/run/Run"
+import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
+import { Data, Deferred, Effect } from "effect"
+import { pageOfApprovals } from "../approval/Approvals.ts"
+import type { HeldRunConnection } from "../holder/HeldRunConnection.ts"
+import {
+  appliedOutputs,
+  type JournaledRequest,
+  readJournal,
+  type StoredJournal
+} from "../journal/RunJournal.ts"
+import { removeTemporary, temporaryFolderOf } from "../process/TemporaryFolder.ts"
+import type { Store } from "../store/Store.ts"
+import { adoptedProcess, type ReplayedRun, replayRun } from "./AdoptedProcess.ts"
+import { BudgetMeter } from "./Budget.ts"
+import { holdOf, type HoldContext } from "./HeldStart.ts"
+import { decodeKeptRun, type KeptRun } from "./KeptRun.ts"
+import { type LoggedRun, readLoggedRun } from "./LoggedRun.ts"
+import type { AdmittedRun } from "./RunAdmission.ts"
+import { makeRunActor, type RunActor } from "./RunActor.ts"
+import { actorOptions, protectionOf, redactionOf, type RunCreationContext } from "./RunCreation.ts"
+import { RunRecorder } from "./RunRecorder.ts"
+
+export interface AdoptionContext extends RunCreationContext, HoldContext {
+  readonly store: Store["Service"]
+}
+
+/** Why a run cannot be adopted. */
+export class NotAdopted extends Data.TaggedError("NotAdopted")<{ readonly message: string }> {}
+
+/** Makes the actor of a run that the holder has. It is supervised by the caller. */
+export const adoptRun = Effect.fn("RunAdoption.adopt")(function* (
+  context: AdoptionContext,
+  run: Run
+): Effect.fn.Return<RunActor, NotAdopted> {
+  const connection = yield* context.holder
+    .open(run.id)
+    .pipe(Effect.mapError(({ message }) => new NotAdopted({ message })))
+  return yield* adoptFrom(context, run, connection).pipe(Effect.tapError(() => connection.end))
+})
+
+const adoptFrom = Effect.fnUntraced(function* (
+  context: AdoptionContext,
+  run: Run,
+  connection: HeldRunConnection
+): Effect.fn.Return<RunActor, NotAdopted> {
+  const kept = decodeKeptRun(connection.blob)
+  if (kept === undefined) return yield* notAdopted("Another version of Corral started it.")
+  const admitted = yield* admittedAgain(context, run, kept)
+  const hold = holdOf(context, admitted, connection)
+  const logged = readLoggedRun(context.log, run)
+  const { opened } = connection
+  if (opened.started === undefined) {
+    yield* removeLeftovers(context, run)
+    const recorder = recorderOf(run, logged, pendingOf(context, run), undefined)
+    return makeRunActor(actorOptions(context, kept.request, admitted, recorder, { hold }))
+  }
+  if (!opened.isWhole) return yield* notAdopted("Its output is too long to be read again.")
+  const journal = readJournal(context.store, run.id)
+  const redaction = redactionOf(context.config, admitted)
+  const budget = new BudgetMeter(run.budget, logged.notices)
+  const { protocol } = admitted
+  if (protocol.decode !== undefined) return yield* notAdopted("Its adapter cannot repeat what it decoded.")
+  const replayed = yield* replayRun({
+    connection,
+    home: context.config.home,
+    runId: run.id,
+    options: {
+      protocol,
+      redaction,
+      budget,
+      journal,
+      appliedOutputs: appliedOutputs(context.store, run.id, journal)
+    }
+  }).pipe(Effect.mapError((message) => new NotAdopted({ message })))
+  return restored(context, {
+    run,
+    kept,
+    admitted,
+    hold,
+    logged,
+    journal,
+    redaction,
+    budget,
+    replayed,
+    connection
+  })
+})
+
+interface Restoration {
+  readonly run: Run
+  readonly kept: KeptRun
+  readonly admitted: AdmittedRun
+  readonly hold: ReturnType<typeof holdOf>
+  readonly logged: LoggedRun
+  readonly journal: StoredJournal
+  readonly redaction: ReturnType<typeof redactionOf>
+  readonly budget: BudgetMeter
+  readonly replayed: ReplayedRun
+  readonly connection: HeldRunConnection
+}
+
+/** The actor in the state of the one before. */
+const restored = (context: AdoptionContext, restoration: Restoration): RunActor => {
+  const { admitted, hold, journal, kept, logged, redaction, replayed, run } = restoration
+  const { grants, clock } = context
+  const pending = pendingOf(context, run)
+  const recorder = recorderOf(run, logged, pending, journal)
+  const policy = grants.forRun(
+    run,
+    admitted.start.workspacePath,
+    admitted.agent.grants,
+    admitted.start.attachmentFolder
+  )
+  // What the user remembered for the run.
+  for (const call of journal.calls) {
+    if (call._tag !== "Answer" || call.answer.scope === "once") continue
+    const request = requestOf(journal, replayed, call.approvalId)
+    if (request === undefined) continue
+    const decided = { approvalId: call.approvalId, by: "", nowMs: clock.currentTimeMillisUnsafe() }
+    if (call.answer.scope === "run") policy.remember(policy.assess(request), call.answer, decided)
+  }
+  const connections = journal.requests.flatMap((one) => ("connection" in one ? [one] : []))
+  const asked = new Map(connections.map((one) => [one, Deferred.makeUnsafe<ApprovalAnswer | undefined>()]))
+  const actor = makeRunActor(
+    actorOptions(context, kept.request, admitted, recorder, {
+      hold,
+      policy,
+      redaction,
+      protection: protectionOf(context, admitted, hold),
+      answers: answersOf(context.store, run, asked),
+      adopted: adoptedProcess({
+        ...restoration,
+        now: clock.currentTimeMillisUnsafe(),
+        group: context.containment.groupOf(context.edgeId, run.id)
+      })
+    })
+  )
+  for (const approval of pending) {
+    const entry = journal.requests.find(({ approvalId }) => approvalId === approval.id)
+    const request = requestOf(journal, replayed, approval.id) ?? approval.request
+    const assessed = policy.assess(request, redaction.value(request))
+    const expiresMs = Date.parse(approval.expiresAt)
+    if (entry === undefined) continue
+    if ("key" in entry) actor.reopen(approval.id, { _tag: "Runtime", key: entry.key }, assessed, expiresMs)
+    else {
+      const reply = asked.get(entry) ?? Deferred.makeUnsafe<ApprovalAnswer | undefined>()
+      actor.reopen(approval.id, { _tag: "Connection", address: entry.connection, reply }, assessed, expiresMs)
+    }
+  }
+  return actor
+}
+
+const notAdopted = (message: string) => Effect.fail(new NotAdopted({ message }))
+
+const pendingOf = ({ store }: AdoptionContext, { id }: Run): ReadonlyArray<Approval> =>
+  pageOfApprovals(store, { runId: id, state: "pending", limit: 100_000 })
+
+const recorderOf = (
+  run: Run,
+  { lastSeq, state }: LoggedRun,
+  pending: ReadonlyArray<Approval>,
+  journal: StoredJournal | undefined
+): RunRecorder => {
+  const { cancelledBy, rejection, used, verdict } = journal?.state ?? {}
+  return RunRecorder.recovered(
+    { ...run, lastSeq },
+    { ...state, verdict, rejection, cancelledBy, used },
+    pending
+  )
+}
+
+/** What admission gave, without asking again. */
+const admittedAgain = Effect.fnUntraced(function* (
+  { runtimes }: AdoptionContext,
+  run: Run,
+  { command, start }: KeptRun
+): Effect.fn.Return<AdmittedRun, NotAdopted> {
+  const agent = yield* runtimes
+    .get(run.agentId)
+    .pipe(Effect.mapError(() => new NotAdopted({ message: "This Edge does not offer its agent." })))
+  const { adapter } = agent
+  return {
+    run,
+    agent,
+    adapter,
+    start,
+    command,
+    protocol: adapter.protocol(start),
+    project: undefined,
+    created: { workspace: run.workspace, mode: run.mode, input: run.input },
+    rows: []
+  }
+})
+
+/** Folders of a start that was not completed. */
+const removeLeftovers = ({ config }: AdoptionContext, { id }: Run): Effect.Effect<void> => {
+  const folder = temporaryFolderOf(config.home, id)
+  return Effect.forEach(["", ".net", ".copies"], (end) => removeTemporary(`${folder}${end}`), {
+    discard: true
+  })
+}
+
+/** The request as the runtime made it. */
+const requestOf = ({ requests }: StoredJournal, replayed: ReplayedRun, approvalId: string) => {
+  const entry = requests.find((one) => one.approvalId === approvalId)
+  return entry !== undefined && "output" in entry ? replayed.requests.get(entry.output) : undefined
+}
+
+/** Answers to the connections of a run, by their addresses. */
+const answersOf = (
+  store: Store["Service"],
+  run: Run,
+  asked: ReadonlyMap<
+    JournaledRequest & { readonly connection: string },
+    Deferred.Deferred<ApprovalAnswer | undefined>
+  >
+) => {
+  const approvals = new Map(
+    pageOfApprovals(store, { runId: run.id, limit: 100_000 }).map((one) => [one.id, one])
+  )
+  return new Map(
+    [...asked].map(([{ approvalId, connection }, reply]) => {
+      const state = approvals.get(approvalId)?.state
+      const answer =
+        state === "pending"
+          ? Effect.map(Deferred.await(reply), (given) =>
+              given?.decision === "allow" ? ("allowed" as const) : ("denied" as const)
+            )
+          : Effect.succeed(state === "approved" ? ("allowed" as const) : ("denied" as const))
+      return [connection, answer] as const
+    })
+  )
+}

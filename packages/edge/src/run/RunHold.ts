@@ -1,0 +1,19 @@
+/**
+ * The part of a run that the holder has, so that it outlives its Edge: the process with its pipes, and what the next Edge needs to know.
+ *
+ * A run without it ends with its Edge.
+ */
+import type { Effect } from "effect"
+import type { RunChild, RunChildHandlers } from "../process/RunChild.ts"
+import type { SubprocessSpec } from "../process/Subprocess.ts"
+
+export interface RunHold {
+  /** Starts the program in the holder. */
+  readonly start: (spec: SubprocessSpec, handlers: RunChildHandlers) => RunChild
+  /** Whether this Edge leaves the run to the next one. Then nothing of the run is ended or removed. */
+  readonly isLeft: () => boolean
+  /** The run is over: the holder forgets it. */
+  readonly end: Effect.Effect<void>
+  /** Closes the connection. The run continues. */
+  readonly leave: () => void
+}

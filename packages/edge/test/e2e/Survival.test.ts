@@ -1,0 +1,109 @@
+/** Runs that outlive their Edge: it is killed or stopped while they are under way, and the next one continues them. */
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import type { EventReader } from "@corral/testing/edge/EventReader"
+import { until } from "@corral/testing/time/Until"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assertWhole } from "../harness/LogInvariants.ts"
+
+const SURVIVING = { CORRAL_EDGE_ORPHAN_MS: "60000", CORRAL_EDGE_CANCEL_GRACE_MS: "500" }
+
+const open = async (env: Readonly<Record<string, string>> = {}): Promise<EdgeProcess> => {
+  const edge = new EdgeProcess({ env: { ...SURVIVING, ...env } })
+  onTestFinished(() => edge.remove())
+  await edge.start()
+  return edge
+}
+
+const textOf = (reader: EventReader): string =>
+  reader.events
+    .flatMap(({ payload, type }) => (type === "run.message.delta" ? [String(payload["text"])] : []))
+    .join("")
+
+/** Kills the Edge, or stops it in order, and starts the next one. */
+const restart = async (edge: EdgeProcess, how: "SIGKILL" | "SIGTERM"): Promise<void> => {
+  if (how === "SIGKILL") await edge.kill()
+  else await edge.stop()
+  await edge.start()
+}
+
+describe.each(["SIGKILL", "SIGTERM"] as const)("a run whose Edge ends by %s", (how) => {
+  it("continues to stream, with each event once", async () => {
+    const edge = await open()
+    const { id } = await edge.client.create("/stream 3000 1000 40")
+    const before = await edge.client.follow({ runId: id })
+    await before.count(300)
+    await restart(edge, how)
+    const after = await edge.client.follow({ runId: id })
+    assert.strictEqual((await after.ended).code, 1000)
+    assertWhole(after.events)
+    assert.deepStrictEqual(after.frames.slice(0, before.frames.length), before.frames)
+    assert.strictEqual((await edge.client.run(id)).state, "completed")
+    assert.strictEqual(after.events.filter(({ type }) => type === "run.message.delta").length, 3000)
+    assert.strictEqual(textOf(after).length, 3000 * 40)
+    assert.deepStrictEqual(edge.survivors(), [])
+  })
+
+  it("keeps its approvals open, and receives the decision", async () => {
+    const edge = await open()
+    const { id } = await edge.client.create("/say one\n/ask\n/say two\n/ask\n/wait\n/say three")
+    const before = await edge.client.follow({ runId: id })
+    const first = await before.event("run.approval.requested")
+    await restart(edge, how)
+    const approvalId = String(first.payload["approvalId"])
+    assert.strictEqual((await edge.client.approval(approvalId)).state, "pending")
+    await edge.client.decide(id, approvalId, "allow")
+    const after = await edge.client.follow({ runId: id })
+    const second = await after.event(
+      ({ payload, type }) => type === "run.approval.requested" && payload["approvalId"] !== approvalId
+    )
+    await edge.client.decide(id, String(second.payload["approvalId"]), "allow")
+    await restart(edge, how)
+    await edge.client.ask("POST", `/v1/runs/${id}/input`, { body: { text: "and more" } })
+    await restart(edge, how)
+    const last = await edge.client.follow({ runId: id })
+    assert.strictEqual((await last.ended).code, 1000)
+    assertWhole(last.events)
+    const texts = last.events.flatMap(({ payload, type }) =>
+      type === "run.message.completed" ? [payload["text"]] : []
+    )
+    assert.deepStrictEqual(texts, ["one", "allowed", "two", "allowed", "and more", "and more", "three"])
+    assert.strictEqual((await edge.client.run(id)).state, "completed")
+  })
+})
+
+describe("runs of an Edge that is gone", () => {
+  it("are cancelled by the next one", async () => {
+    const edge = await open()
+    const { id } = await edge.client.create("/children 2\n/say there\n/hang")
+    await (await edge.client.follow({ runId: id })).message("there")
+    await edge.kill()
+    assert.isNotEmpty(edge.survivors())
+    await edge.start()
+    assert.strictEqual((await edge.client.cancel(id)).status, 200)
+    assert.strictEqual((await edge.client.run(id)).state, "cancelled")
+    assert.deepStrictEqual(edge.survivors(), [])
+  })
+
+  it("complete meanwhile, and are shown as completed", async () => {
+    const edge = await open()
+    const { id } = await edge.client.create("/say before\n/sleep 700\n/say after")
+    await (await edge.client.follow({ runId: id })).message("before")
+    await edge.kill()
+    const output = join(edge.home, "held", `${id}.out`)
+    await until(
+      async () => (readFileSync(output, "utf8").includes('"done"') ? true : undefined),
+      "the program's last line"
+    )
+    await edge.start()
+    const reader = await edge.client.follow({ runId: id })
+    assert.strictEqual((await reader.ended).code, 1000)
+    assertWhole(reader.events)
+    assert.strictEqual((await edge.client.run(id)).state, "completed")
+    assert.include(
+      reader.events.map(({ payload }) => payload["text"]),
+      "after"
+    )
+  })
+})

@@ -1,0 +1,174 @@
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { Effect } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { connect, createServer, type Server } from "node:net"
+import { join } from "node:path"
+import { HolderIncompatible } from "../../src/holder/HolderFailures.ts"
+import { FrameReader, frameTypes, HOLDER_FORMAT, jsonFrame } from "../../src/holder/HolderFrames.ts"
+import { fieldsOf } from "../../src/holder/HolderMessages.ts"
+import { holderKeyFile, holderPlaceOf } from "../../src/holder/HolderPlace.ts"
+import { startHolder } from "../../src/holder/HolderStart.ts"
+import { EDGE_MARK, RUN_MARK } from "../../src/process/MarkSweep.ts"
+import { openFolder } from "../Folder.ts"
+import { startShell } from "./HeldCase.ts"
+import { connectEdge, holdersOf, openHome, storedOutput, untilGone } from "./HolderHome.ts"
+
+/** Listens where the holder of a home would. */
+const listenAsHolder = async (home: string, server: Server): Promise<void> => {
+  const { folder, socket } = holderPlaceOf(home)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  writeFileSync(holderKeyFile(folder), "the key")
+  server.listen(socket)
+  await once(server, "listening")
+  onTestFinished(() => void server.close())
+}
+
+describe("Holder", () => {
+  it("starts no holder before the first run, and one for all", async () => {
+    const home = openHome()
+    const edge = await connectEdge({ home })
+    assert.deepStrictEqual([edge.holder.found, edge.holder.pid(), holdersOf(home)], [[], undefined, []])
+    const runs = await Promise.all(Array.from({ length: 10 }, () => startShell(edge, "echo out")))
+    for (const { record } of runs) await record.ended.promise
+    assert.deepStrictEqual(holdersOf(home), [edge.holder.pid() ?? 0])
+  })
+
+  it("replaces the socket of a dead holder, and deletes the output that it had stored", async () => {
+    const home = openHome()
+    const first = await connectEdge({ home })
+    const run = await startShell(first, "echo out; read line")
+    await run.record.received(4)
+    const [dead = 0] = holdersOf(home)
+    process.kill(dead, "SIGKILL")
+    await run.record.ended.promise
+    assert.isTrue(existsSync(holderPlaceOf(home).socket))
+    assert.deepStrictEqual(storedOutput(home), [`${run.id}.out`])
+    await first.close()
+    const second = await connectEdge({ home })
+    assert.deepStrictEqual(second.holder.found, [])
+    const next = await startShell(second, "echo out")
+    await next.record.ended.promise
+    assert.deepStrictEqual(storedOutput(home), [`${next.id}.out`])
+  })
+
+  it("has the marks of the run in which its Edge runs", async () => {
+    const home = openHome()
+    const outer = { [RUN_MARK]: "run_outer", [EDGE_MARK]: "edge_outer", OTHER: "1" }
+    const edge = await connectEdge({ home, environment: outer })
+    await startShell(edge, "read line")
+    const variables = readFileSync(`/proc/${edge.holder.pid()}/environ`, "utf8").split("\0")
+    assert.includeMembers(variables, [`${RUN_MARK}=run_outer`, `${EDGE_MARK}=edge_outer`])
+    assert.notInclude(variables, "OTHER=1")
+  })
+
+  it("leaves a living holder alone when another one is started", async () => {
+    const home = openHome()
+    const edge = await connectEdge({ home })
+    const run = await startShell(edge, "echo out; read line; echo $line")
+    await run.record.received(4)
+    await Effect.runPromise(startHolder({ home, build: "another", environment: {} }))
+    for (const pid of holdersOf(home)) if (pid !== edge.holder.pid()) await untilGone(pid)
+    assert.deepStrictEqual(holdersOf(home), [edge.holder.pid() ?? 0])
+    run.child.write("still\n")
+    await run.record.ended.promise
+    assert.strictEqual(run.record.output.toString(), "out\nstill\n")
+  })
+
+  it("gives the runs of an Edge that still seems connected to the one that connects last", async () => {
+    const home = openHome()
+    const first = await connectEdge({ home })
+    const run = await startShell(first, "echo out; read line")
+    await run.record.received(4)
+    const second = await connectEdge({ home })
+    assert.strictEqual(second.holder.found.length, 1)
+    assert.strictEqual((await run.record.ended.promise).signal, "SIGKILL")
+  })
+
+  it("fails with both formats for a holder of another format", async () => {
+    const home = openFolder()
+    const server = createServer((socket) => {
+      socket.once("data", () => {
+        socket.write(jsonFrame(frameTypes.welcome, { format: 99, build: "9.9.9", pid: 1, more: "unknown" }))
+      })
+    })
+    await listenAsHolder(home, server)
+    const { holder } = await connectEdge({ home })
+    const { incompatible } = holder
+    assert.strictEqual(incompatible?.holderFormat, 99)
+    assert.strictEqual(incompatible?.edgeFormat, HOLDER_FORMAT)
+    assert.strictEqual(incompatible?.holderBuild, "9.9.9")
+    assert.instanceOf(await Effect.runPromise(Effect.flip(holder.open("run_1"))), HolderIncompatible)
+  })
+
+  it("answers an Edge of another format with its own, and continues", async () => {
+    const home = openHome()
+    const edge = await connectEdge({ home })
+    const run = await startShell(edge, "read line; echo $line")
+    const { folder, socket } = holderPlaceOf(home)
+    const key = readFileSync(holderKeyFile(folder), "utf8")
+    const other = connect(socket)
+    const answers: Array<unknown> = []
+    const reader = new FrameReader({
+      onFrame: (type, payload) => void answers.push([type, fieldsOf(payload)]),
+      onInvalid: (reason) => void answers.push(reason)
+    })
+    other.on("data", (chunk: Buffer) => reader.push(chunk))
+    other.write(jsonFrame(frameTypes.hello, { format: 99, key }))
+    await once(other, "close")
+    const pid = edge.holder.pid()
+    assert.deepInclude(answers[0], { format: HOLDER_FORMAT, build: "0.2.0", pid, runs: [] })
+    run.child.write("still\n")
+    await run.record.ended.promise
+    assert.strictEqual(run.record.output.toString(), "still\n")
+  })
+
+  it("refuses a folder that is a link", async () => {
+    const home = openFolder()
+    symlinkSync(openFolder(), join(home, "held"))
+    const { holder } = await connectEdge({ home })
+    const failure = await Effect.runPromise(Effect.flip(holder.open("run_1")))
+    assert.include(failure.message, "is a link, or belongs to another user")
+  })
+
+  it("fails for a holder that does not answer with frames", async () => {
+    const home = openFolder()
+    const sockets = createServer((socket) =>
+      socket.once("data", () => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n"))
+    )
+    await listenAsHolder(home, sockets)
+    const failure = await connectEdge({ home }).then(
+      () => undefined,
+      (error: unknown) => String(error)
+    )
+    assert.include(failure, "Can't reach the holder")
+  })
+
+  it("has a short socket in a home with a long path", async () => {
+    const home = join(openHome(), "h".repeat(90))
+    mkdirSync(home)
+    assert.isAtMost(Buffer.byteLength(holderPlaceOf(home).socket), 103)
+    const edge = await connectEdge({ home })
+    const { record } = await startShell(edge, "echo out")
+    await record.ended.promise
+    assert.strictEqual(record.output.toString(), "out\n")
+    process.kill(edge.holder.pid() ?? 0, "SIGTERM")
+  })
+
+  it("has a key once it listens, and ends at SIGTERM before any Edge connects", async () => {
+    const home = openHome()
+    const { folder } = holderPlaceOf(home)
+    const program = new URL("../../src/holder/main.ts", import.meta.url).pathname
+    const child = spawn(process.execPath, [program, home, "test"], {
+      stdio: ["ignore", "ignore", "ignore", "pipe"]
+    })
+    const ready = child.stdio[3]
+    if (ready === null || ready === undefined) return assert.fail("no pipe")
+    await once(ready, "data")
+    assert.isTrue(existsSync(holderKeyFile(folder)))
+    process.kill(child.pid ?? 0, "SIGTERM")
+    const [code] = await once(child, "exit")
+    assert.strictEqual(code, 0)
+  })
+})
