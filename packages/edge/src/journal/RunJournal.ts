@@ -11,10 +11,10 @@ import type { RunState } from "@corral/domain/run/RunState"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
-import type { RunPosition } from "./RunPosition.ts"
+import type { OutputPosition } from "./OutputPosition.ts"
 
 /** A call of the adapter, whose result was written to stdin. */
-export type AdapterCall =
+export type JournalCall =
   | {
       readonly _tag: "Answer"
       readonly approvalId: ApprovalId
@@ -25,7 +25,7 @@ export type AdapterCall =
   | { readonly _tag: "Cancel" }
 
 /** A call and the position of the run at that moment. */
-export type JournaledCall = AdapterCall & { readonly bytes: number; readonly outputs: number }
+export type JournaledCall = JournalCall & { readonly bytes: number; readonly outputs: number }
 
 /** What requested an approval: the output with that number, under the runtime's key, or a connection to an address. */
 export type JournaledRequest = { readonly _tag: "Request"; readonly approvalId: ApprovalId } & (
@@ -59,18 +59,18 @@ const STATE = 0
 
 export class RunJournal {
   readonly #runId: RunId
-  readonly #position: RunPosition
+  readonly #position: OutputPosition
   #next: number
   #stored: Omit<UnloggedState, "outputs"> | undefined
 
-  constructor(runId: RunId, position: RunPosition, next = STATE + 1) {
+  constructor(runId: RunId, position: OutputPosition, next = STATE + 1) {
     this.#runId = runId
     this.#position = position
     this.#next = next
   }
 
   /** Row of a call at this moment. */
-  call(call: AdapterCall): Write {
+  call(call: JournalCall): Write {
     const { bytes, outputs } = this.#position
     return this.#entry({ ...call, bytes, outputs })
   }

@@ -71,11 +71,14 @@ export class HostDecisions {
   }
 
   /** Waits for the answer to a question about a host and port that was asked. */
-  continueWith(key: string, asked: Effect.Effect<HostAnswer>): Effect.Effect<Deferred.Deferred<HostAnswer>> {
+  continueWith(
+    key: string,
+    question: Effect.Effect<HostAnswer>
+  ): Effect.Effect<Deferred.Deferred<HostAnswer>> {
     const answer = Deferred.makeUnsafe<HostAnswer>()
     this.#answers.set(key, answer)
     this.#open++
-    return asked.pipe(
+    return question.pipe(
       Effect.tap((received) => {
         this.#open--
         if (received === "unavailable") this.#answers.delete(key)

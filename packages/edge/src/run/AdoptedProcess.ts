@@ -10,7 +10,7 @@ import { holderPlaceOf } from "../holder/HolderPlace.ts"
 import type { StoredJournal } from "../journal/RunJournal.ts"
 import type { AdoptedRun, RunElapsed } from "./AdoptedRun.ts"
 import type { BudgetMeter } from "./Budget.ts"
-import type { KeptRun } from "./KeptRun.ts"
+import type { RunStartState } from "./RunStartState.ts"
 import { type LoggedRun, millisAt } from "./LoggedRun.ts"
 import { RunReplay, type RunReplayOptions } from "./RunReplay.ts"
 
@@ -65,7 +65,7 @@ const readOutput = (path: string, length: number, replay: RunReplay): Effect.Eff
 
 interface AdoptionFacts {
   readonly run: Run
-  readonly kept: KeptRun
+  readonly startState: RunStartState
   readonly logged: LoggedRun
   readonly journal: StoredJournal
   readonly budget: BudgetMeter
@@ -76,12 +76,12 @@ interface AdoptionFacts {
 }
 
 export const adoptedProcess = (facts: AdoptionFacts): AdoptedRun => {
-  const { budget, connection, group, journal, kept, logged, now, replayed, run } = facts
+  const { budget, connection, group, journal, startState, logged, now, replayed, run } = facts
   const { opened } = connection
   const { diff, position, rest, texts, appliedOutputs } = replayed
   const { end } = opened
   return {
-    command: { ...kept.command, group },
+    command: { ...startState.command, group },
     position,
     journal,
     reported: {

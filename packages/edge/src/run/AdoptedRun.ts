@@ -1,6 +1,6 @@
 /** A run whose process an earlier Edge started, in the state in which that Edge left it. */
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
-import type { RunPosition } from "../journal/RunPosition.ts"
+import type { OutputPosition } from "../journal/OutputPosition.ts"
 import type { RunChild, RunChildHandlers } from "../process/RunChild.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { RunReported } from "./BatchState.ts"
@@ -20,7 +20,7 @@ export const noneElapsed: RunElapsed = { age: 0, wall: 0, active: 0 }
 
 export interface AdoptedRun {
   readonly command: SubprocessSpec
-  readonly position: RunPosition
+  readonly position: OutputPosition
   /** Number of its next entry. */
   readonly journal: { readonly next: number }
   readonly reported: RunReported

@@ -4,8 +4,8 @@ import type { AdapterEvent, AnyProtocol } from "@corral/domain/run/RuntimeAdapte
 import type { Effect } from "effect"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
-import type { AdapterCall, RunJournal } from "../journal/RunJournal.ts"
-import type { RunPosition } from "../journal/RunPosition.ts"
+import type { JournalCall, RunJournal } from "../journal/RunJournal.ts"
+import type { OutputPosition } from "../journal/OutputPosition.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { REQUESTS_PER_BATCH, type Backlog, MAX_OPEN_APPROVALS } from "./Backlog.ts"
 import type { BudgetMeter } from "./Budget.ts"
@@ -24,7 +24,7 @@ export interface BatchContext {
   readonly isGone: () => boolean
   /** The process of the run, once it has started. */
   readonly process: () => RunProcess | undefined
-  readonly position: RunPosition
+  readonly position: OutputPosition
   /** Only of a run that outlives its Edge. */
   readonly journal: RunJournal | undefined
   /** Outputs that an earlier Edge has applied. */
@@ -97,7 +97,7 @@ export class BatchState {
     this.act(recorder.apply(isRedacted(input) ? input : redaction.value(input)))
   }
 
-  /** Collects actions. What they tell the runtime is encoded now, at a known position of the run, and written later. */
+  /** Collects actions. What they callAdapter the runtime is encoded now, at a known position of the run, and written later. */
   act(actions: ReadonlyArray<RunAction>): void {
     for (const action of actions) {
       this.actions.push(action)
@@ -107,7 +107,7 @@ export class BatchState {
   }
 
   /** Adds a call of the adapter to the journal, and its text to what is written. */
-  tell(call: AdapterCall, text: string | undefined): void {
+  callAdapter(call: JournalCall, text: string | undefined): void {
     const { journal, recorder } = this.context
     if (journal !== undefined) recorder.addRows([journal.call(call)])
     if (text !== undefined) this.writes.push(text)
@@ -118,7 +118,7 @@ export class BatchState {
     const asker = approvals.get(approvalId)?.asker
     if (asker?._tag !== "Runtime") return
     const { key } = asker
-    this.tell({ _tag: "Answer", approvalId, key, answer }, protocol.answer(key, answer))
+    this.callAdapter({ _tag: "Answer", approvalId, key, answer }, protocol.answer(key, answer))
   }
 
   #encodeCancel(): void {
@@ -127,7 +127,7 @@ export class BatchState {
     const text = protocol.cancel()
     if (text === undefined) return
     reported.isCancelled = true
-    this.tell({ _tag: "Cancel" }, text)
+    this.callAdapter({ _tag: "Cancel" }, text)
   }
 }
 

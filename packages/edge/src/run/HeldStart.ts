@@ -7,13 +7,13 @@ import type { HeldRunConnection } from "../holder/HeldRunConnection.ts"
 import type { Holder } from "../holder/Holder.ts"
 import { HeldProcess } from "../holder/HeldProcess.ts"
 import { RUN_MARK } from "../process/MarkSweep.ts"
-import { encodeKeptRun } from "./KeptRun.ts"
+import { encodeStartState } from "./RunStartState.ts"
 import { keyEntryOf } from "./KeyAdmission.ts"
 import type { LiveRuns } from "./LiveRuns.ts"
 import type { AdmittedRun } from "./RunAdmission.ts"
 import type { RunHold } from "./RunHold.ts"
 
-/** Bytes of stdout that are kept for the next Edge, for each run. A run that prints more ends with its Edge. */
+/** Bytes of stdout that are stored for the next Edge, for each run. A run that prints more ends with its Edge. */
 const MAX_OUTPUT = 67_108_864
 
 export interface HoldContext {
@@ -38,7 +38,7 @@ export const holdRun = Effect.fn("RunHold.hold")(function* (
   if (!canOutlive(context, admitted)) return undefined
   const { command, run, start } = admitted
   return yield* context.holder.open(run.id).pipe(
-    Effect.tap((connection) => connection.keep(encodeKeptRun({ request, start, command }))),
+    Effect.tap((connection) => connection.keep(encodeStartState({ request, start, command }))),
     Effect.map((connection) => holdOf(context, admitted, connection)),
     Effect.catch(({ message }) =>
       Effect.as(Effect.logWarning(`run ${run.id} ends with this Edge`, { cause: message }), undefined)

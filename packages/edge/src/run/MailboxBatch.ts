@@ -177,7 +177,7 @@ export class MailboxBatch extends BatchState {
       text
     } as const
     this.apply({ _tag: "EventEmitted", event: draft("run.message.completed", message) })
-    this.tell({ _tag: "Input", text: whole }, line)
+    this.callAdapter({ _tag: "Input", text: whole }, line)
     if (keep !== undefined) recorder.addResult(keep)
     this.replies.push(Deferred.succeed(reply, undefined))
   }

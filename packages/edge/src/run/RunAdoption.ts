@@ -21,7 +21,7 @@ import type { Store } from "../store/Store.ts"
 import { adoptedProcess, type ReplayedRun, replayRun } from "./AdoptedProcess.ts"
 import { BudgetMeter } from "./Budget.ts"
 import { holdOf, type HoldContext } from "./HeldStart.ts"
-import { decodeKeptRun, type KeptRun } from "./KeptRun.ts"
+import { decodeStartState, type RunStartState } from "./RunStartState.ts"
 import { type LoggedRun, readLoggedRun } from "./LoggedRun.ts"
 import type { AdmittedRun } from "./RunAdmission.ts"
 import { makeRunActor, type RunActor } from "./RunActor.ts"
@@ -51,16 +51,16 @@ const adoptFrom = Effect.fnUntraced(function* (
   run: Run,
   connection: HeldRunConnection
 ): Effect.fn.Return<RunActor, NotAdopted> {
-  const kept = decodeKeptRun(connection.blob)
-  if (kept === undefined) return yield* notAdopted("Another version of Corral started it.")
-  const admitted = yield* admittedAgain(context, run, kept)
+  const startState = decodeStartState(connection.blob)
+  if (startState === undefined) return yield* notAdopted("Another version of Corral started it.")
+  const admitted = yield* admittedAgain(context, run, startState)
   const hold = holdOf(context, admitted, connection)
   const logged = readLoggedRun(context.log, run)
   const { opened } = connection
   if (opened.started === undefined) {
     yield* removeLeftovers(context, run)
     const recorder = recorderOf(run, logged, pendingOf(context, run), undefined)
-    return makeRunActor(actorOptions(context, kept.request, admitted, recorder, { hold }))
+    return makeRunActor(actorOptions(context, startState.request, admitted, recorder, { hold }))
   }
   if (!opened.isWhole) return yield* notAdopted("Its output is too long to be read again.")
   const journal = readJournal(context.store, run.id)
@@ -82,7 +82,7 @@ const adoptFrom = Effect.fnUntraced(function* (
   }).pipe(Effect.mapError((message) => new NotAdopted({ message })))
   return restored(context, {
     run,
-    kept,
+    startState,
     admitted,
     hold,
     logged,
@@ -96,7 +96,7 @@ const adoptFrom = Effect.fnUntraced(function* (
 
 interface Restoration {
   readonly run: Run
-  readonly kept: KeptRun
+  readonly startState: RunStartState
   readonly admitted: AdmittedRun
   readonly hold: ReturnType<typeof holdOf>
   readonly logged: LoggedRun
@@ -109,7 +109,7 @@ interface Restoration {
 
 /** The actor in the state of the one before. */
 const restored = (context: AdoptionContext, restoration: Restoration): RunActor => {
-  const { admitted, hold, journal, kept, logged, redaction, replayed, run } = restoration
+  const { admitted, hold, journal, startState, logged, redaction, replayed, run } = restoration
   const { grants, clock } = context
   const pending = pendingOf(context, run)
   const recorder = recorderOf(run, logged, pending, journal)
@@ -128,14 +128,14 @@ const restored = (context: AdoptionContext, restoration: Restoration): RunActor 
     if (call.answer.scope === "run") policy.remember(policy.assess(request), call.answer, decided)
   }
   const connections = journal.requests.flatMap((one) => ("connection" in one ? [one] : []))
-  const asked = new Map(connections.map((one) => [one, Deferred.makeUnsafe<ApprovalAnswer | undefined>()]))
+  const replies = new Map(connections.map((one) => [one, Deferred.makeUnsafe<ApprovalAnswer | undefined>()]))
   const actor = makeRunActor(
-    actorOptions(context, kept.request, admitted, recorder, {
+    actorOptions(context, startState.request, admitted, recorder, {
       hold,
       policy,
       redaction,
       protection: protectionOf(context, admitted, hold),
-      answers: answersOf(context.store, run, asked),
+      answers: answersOf(context.store, run, replies),
       adopted: adoptedProcess({
         ...restoration,
         now: clock.currentTimeMillisUnsafe(),
@@ -151,7 +151,7 @@ const restored = (context: AdoptionContext, restoration: Restoration): RunActor 
     if (entry === undefined) continue
     if ("key" in entry) actor.reopen(approval.id, { _tag: "Runtime", key: entry.key }, assessed, expiresMs)
     else {
-      const reply = asked.get(entry) ?? Deferred.makeUnsafe<ApprovalAnswer | undefined>()
+      const reply = replies.get(entry) ?? Deferred.makeUnsafe<ApprovalAnswer | undefined>()
       actor.reopen(approval.id, { _tag: "Connection", address: entry.connection, reply }, assessed, expiresMs)
     }
   }
@@ -181,7 +181,7 @@ const recorderOf = (
 const admittedAgain = Effect.fnUntraced(function* (
   { runtimes }: AdoptionContext,
   run: Run,
-  { command, start }: KeptRun
+  { command, start }: RunStartState
 ): Effect.fn.Return<AdmittedRun, NotAdopted> {
   const agent = yield* runtimes
     .get(run.agentId)
@@ -218,7 +218,7 @@ const requestOf = ({ requests }: StoredJournal, replayed: ReplayedRun, approvalI
 const answersOf = (
   store: Store["Service"],
   run: Run,
-  asked: ReadonlyMap<
+  replies: ReadonlyMap<
     JournaledRequest & { readonly connection: string },
     Deferred.Deferred<ApprovalAnswer | undefined>
   >
@@ -227,12 +227,12 @@ const answersOf = (
     pageOfApprovals(store, { runId: run.id, limit: 100_000 }).map((one) => [one.id, one])
   )
   return new Map(
-    [...asked].map(([{ approvalId, connection }, reply]) => {
+    [...replies].map(([{ approvalId, connection }, reply]) => {
       const state = approvals.get(approvalId)?.state
       const answer =
         state === "pending"
-          ? Effect.map(Deferred.await(reply), (given) =>
-              given?.decision === "allow" ? ("allowed" as const) : ("denied" as const)
+          ? Effect.map(Deferred.await(reply), (answer) =>
+              answer?.decision === "allow" ? ("allowed" as const) : ("denied" as const)
             )
           : Effect.succeed(state === "approved" ? ("allowed" as const) : ("denied" as const))
       return [connection, answer] as const

@@ -11,7 +11,7 @@ import type { AdapterEvent, AdapterOutput, Protocol } from "@corral/domain/run/R
 import type { BudgetMeter } from "./Budget.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { JournaledCall, StoredJournal } from "../journal/RunJournal.ts"
-import { RunPosition } from "../journal/RunPosition.ts"
+import { OutputPosition } from "../journal/OutputPosition.ts"
 
 export interface RunReplayOptions {
   readonly protocol: Protocol
@@ -24,7 +24,7 @@ export interface RunReplayOptions {
 
 export class RunReplay {
   /** Where the replay is. `outputs` counts those that the log includes, at most. */
-  readonly position = new RunPosition()
+  readonly position = new OutputPosition()
   /** Outputs that the log does not include. */
   readonly rest: Array<AdapterOutput> = []
   /** What was written to stdin after the protocol's opening. */

@@ -21,7 +21,7 @@ import { RuntimeStdin } from "./RuntimeStdin.ts"
 import type { RunMessage } from "./RunMessage.ts"
 import { StdoutReader } from "./StdoutReader.ts"
 import { RunJournal } from "../journal/RunJournal.ts"
-import { RunPosition } from "../journal/RunPosition.ts"
+import { OutputPosition } from "../journal/OutputPosition.ts"
 import type { RunReported } from "./BatchState.ts"
 import type { AdoptedRun } from "./AdoptedRun.ts"
 import type { RunHold } from "./RunHold.ts"
@@ -65,7 +65,7 @@ export class RunSession {
   readonly backlog = new Backlog<RunMessage>()
   readonly stdout = new StdoutReader()
   readonly stdin: RuntimeStdin
-  readonly position: RunPosition
+  readonly position: OutputPosition
   /** Only of a run that outlives its Edge. */
   readonly journal: RunJournal | undefined
   readonly reported: RunReported
@@ -84,7 +84,7 @@ export class RunSession {
     const { adopted, hold, protocol, recorder } = options
     this.options = options
     this.stdin = new RuntimeStdin(protocol.open, adopted?.stdinBytes)
-    this.position = adopted?.position ?? new RunPosition()
+    this.position = adopted?.position ?? new OutputPosition()
     this.journal =
       hold === undefined ? undefined : new RunJournal(recorder.run.id, this.position, adopted?.journal.next)
     this.reported = adopted?.reported ?? { diff: undefined, isOver: undefined, isCancelled: false }

@@ -7,7 +7,7 @@
 import { fromSteps, outputDecoder } from "@corral/adapters/OutputDecoder"
 import type { AnyProtocol, DecodeFailure, OutputDecoder, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Cause, Effect, Exit, Option, Stream } from "effect"
-import type { RunPosition } from "../journal/RunPosition.ts"
+import type { OutputPosition } from "../journal/OutputPosition.ts"
 import { detachBuffer } from "./DetachBuffer.ts"
 import type { RunMessage } from "./RunMessage.ts"
 import type { StdoutReader } from "./StdoutReader.ts"
@@ -18,7 +18,7 @@ export interface RuntimeOutputOptions {
   /** Succeeds after the process has ended and the run has processed all output before. */
   readonly exit: Effect.Effect<ProcessEnd>
   readonly post: (message: RunMessage) => void
-  readonly position: RunPosition
+  readonly position: OutputPosition
 }
 
 export const decodeOutput = Effect.fnUntraced(function* ({
@@ -45,7 +45,7 @@ export const decodeOutput = Effect.fnUntraced(function* ({
 })
 
 /** A synchronous decoder has copied what it keeps of a read when `step` returns. */
-const decoderOf = (protocol: AnyProtocol, position: RunPosition): OutputDecoder =>
+const decoderOf = (protocol: AnyProtocol, position: OutputPosition): OutputDecoder =>
   protocol.decode === undefined
     ? fromSteps({
         step: (read) => {

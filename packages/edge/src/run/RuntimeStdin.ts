@@ -34,8 +34,8 @@ export class RuntimeStdin {
   }
 
   #writeRest(child: RunChild, bytes: Buffer): void {
-    const known = Math.min(this.#received, bytes.length)
-    this.#received -= known
-    if (known < bytes.length) child.write(bytes.subarray(known))
+    const before = Math.min(this.#received, bytes.length)
+    this.#received -= before
+    if (before < bytes.length) child.write(bytes.subarray(before))
   }
 }

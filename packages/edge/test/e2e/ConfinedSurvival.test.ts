@@ -67,9 +67,9 @@ describe.skipIf(!canConfine)("a confined run whose Edge was killed", { timeout: 
     await edge.client.decide(id, String(shell.payload["approvalId"]), "allow")
     const isNetwork = ({ payload, type }: (typeof before.events)[number]) =>
       type === "run.approval.requested" && (payload["request"] as { action: string }).action === "network"
-    const asked = await before.event(isNetwork)
+    const request = await before.event(isNetwork)
     await restart(edge)
-    const approvalId = String(asked.payload["approvalId"])
+    const approvalId = String(request.payload["approvalId"])
     assert.strictEqual((await edge.client.approval(approvalId)).state, "pending")
     await edge.client.decide(id, approvalId, "deny")
     const after = await edge.client.follow({ runId: id })

@@ -1,5 +1,5 @@
 /** Many live runs whose Edge ends again and again: their work, what users do meanwhile, and what must be true in the end. */
-import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { until } from "@corral/testing/time/Until"
 import { assert } from "@effect/vitest"
 import type { Envelope } from "@corral/domain/run/RunEvent"
@@ -68,9 +68,9 @@ const isStreamed = (text: string): boolean => /^\d{9,} x/.test(text)
 
 /** The run says what it would say without an interruption. */
 const assertSame = ({ id, pieces, texts }: ExpectedRun, events: ReadonlyArray<Envelope>): void => {
-  const said = textsOf(events)
-  assert.deepStrictEqual(said.filter((text) => !isStreamed(text)).sort(), [...texts].sort(), id)
-  const streamed = said.filter(isStreamed).join("")
+  const messages = textsOf(events)
+  assert.deepStrictEqual(messages.filter((text) => !isStreamed(text)).sort(), [...texts].sort(), id)
+  const streamed = messages.filter(isStreamed).join("")
   assert.strictEqual(streamed.length, pieces * 40, id)
   const deltas = events.flatMap(({ payload, type }) =>
     type === "run.message.delta" && payload["channel"] === "text" ? [String(payload["text"])] : []
@@ -99,7 +99,7 @@ export class SurvivingRuns {
     return this.#live.size
   }
 
-  /** Starts runs until so many are live. */
+  /** Starts runs until that number is live. */
   async fill(count: number): Promise<void> {
     while (this.#live.size < count) {
       const { script, ...expected } = scriptOf(this.#seeded, `run ${this.#created++}`)
@@ -185,7 +185,7 @@ export interface SurvivalOptions {
   readonly kills: number
   /** Programs of the Edge, in turns. */
   readonly entries: ReadonlyArray<string>
-  /** Every so many kills, the next program starts instead. */
+  /** After this number of kills, the next program starts instead. */
   readonly killsPerUpgrade: number
 }
 

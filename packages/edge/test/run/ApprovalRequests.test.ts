@@ -9,7 +9,7 @@ import { BatchState } from "../../src/run/BatchState.ts"
 import { BudgetMeter } from "../../src/run/Budget.ts"
 import { OutputRedaction } from "../../src/run/OutputRedaction.ts"
 import type { RunMessage } from "../../src/run/RunMessage.ts"
-import { RunPosition } from "../../src/journal/RunPosition.ts"
+import { OutputPosition } from "../../src/journal/OutputPosition.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { policyOf, shell } from "../approval/RunPolicies.ts"
 import { created, runIdOf, runOf } from "../Samples.ts"
@@ -40,7 +40,7 @@ const requested = (request: ApprovalRequest, asker: ApprovalAsker = { _tag: "Run
       process: () => undefined,
       budget: new BudgetMeter(),
       redaction: new OutputRedaction(["correct horse"]),
-      position: new RunPosition(),
+      position: new OutputPosition(),
       journal: undefined,
       appliedBefore: 0,
       reported: { diff: undefined, isOver: undefined, isCancelled: false },

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { AnyProtocol, OutputDecoder } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, Fiber, Stream } from "effect"
-import { RunPosition } from "../../src/journal/RunPosition.ts"
+import { OutputPosition } from "../../src/journal/OutputPosition.ts"
 import { decodeOutput } from "../../src/run/RuntimeOutput.ts"
 import type { RunMessage } from "../../src/run/RunMessage.ts"
 import { StdoutReader } from "../../src/run/StdoutReader.ts"
@@ -30,7 +30,7 @@ const decoding = Effect.fnUntraced(function* (protocol: AnyProtocol) {
       stdout,
       exit: Effect.succeed({ code: 0, signal: null, stderr: "" }),
       post: (message) => void posted.push(message),
-      position: new RunPosition()
+      position: new OutputPosition()
     }),
     { startImmediately: true }
   )

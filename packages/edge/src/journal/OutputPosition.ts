@@ -1,5 +1,5 @@
 /** How far a run has come. Changed in place: it is on the path of every output. */
-export class RunPosition {
+export class OutputPosition {
   /** Bytes of stdout that the adapter has received. */
   bytes = 0
   /** Outputs that the run has applied, counted after their redaction. */

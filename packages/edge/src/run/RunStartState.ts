@@ -10,22 +10,24 @@ import type { SubprocessSpec } from "../process/Subprocess.ts"
 /** The next Edge may have another version. Another number means another shape. */
 const FORMAT = 1
 
-export interface KeptRun {
+export interface RunStartState {
   readonly request: CreateRun
   readonly start: RunStart
   /** The command without its confinement. */
   readonly command: Omit<SubprocessSpec, "control">
 }
 
-export const encodeKeptRun = (run: KeptRun): Uint8Array =>
+export const encodeStartState = (run: RunStartState): Uint8Array =>
   Buffer.from(JSON.stringify({ format: FORMAT, ...run }))
 
-/** `undefined` for what another version kept. */
-export const decodeKeptRun = (bytes: Uint8Array): KeptRun | undefined => {
+/** `undefined` for the state of another version. */
+export const decodeStartState = (bytes: Uint8Array): RunStartState | undefined => {
   try {
     // An Edge of this user wrote the bytes, and only such Edges reach the holder.
-    const kept = JSON.parse(Buffer.from(bytes).toString()) as KeptRun & { readonly format: number }
-    return kept.format === FORMAT ? kept : undefined
+    const startState = JSON.parse(Buffer.from(bytes).toString()) as RunStartState & {
+      readonly format: number
+    }
+    return startState.format === FORMAT ? startState : undefined
   } catch {
     return undefined
   }
