@@ -92,7 +92,7 @@ export const packed: ReadonlyArray<Packed> = [
       "workspace/Workspaces",
       "workspace/Worktrees"
     ],
-    started: ["store/Writer", "runtime/AdapterWorker"]
+    started: ["store/Writer", "runtime/AdapterWorker", "holder/main"]
   },
   {
     name: "hub",

@@ -39,8 +39,17 @@ export interface HeldRunPeer {
   readonly refuse: (reason: string) => void
 }
 
+export interface HeldRunListener {
+  /** Its output is no longer whole. */
+  readonly onIncomplete: (run: HeldRun) => void
+  /** Its process has exited, and all output was read. */
+  readonly onEnded: (run: HeldRun) => void
+}
+
 /** Payload of one `blob` frame. */
 const BLOB_PART = 4_194_304
+/** Milliseconds in which the id of an ended process is not used again: ids are given in order. */
+const LATELY_MS = 10_000
 const NOTHING = Buffer.alloc(0)
 
 export class HeldRun {
@@ -48,7 +57,7 @@ export class HeldRun {
   /** Opaque state of the Edge. In memory only, because it contains secrets. */
   blob = NOTHING
   readonly #path: string
-  readonly #onIncomplete: () => void
+  readonly #listener: HeldRunListener
   #child: Subprocess | undefined
   #channel: Duplex | undefined
   #output: HeldOutput | undefined
@@ -62,13 +71,14 @@ export class HeldRun {
   #stdinBytes = 0
   #isInputClosed = false
   #exit: HeldExit | undefined
+  #exitedAt = 0
   #end: HeldEnd | undefined
 
-  /** `folder`: where its output is stored. `onIncomplete`: its output is no longer whole. */
-  constructor(id: string, folder: string, onIncomplete: () => void) {
+  /** `folder`: where its output is stored. */
+  constructor(id: string, folder: string, listener: HeldRunListener) {
     this.id = id
     this.#path = join(folder, `${id}.out`)
-    this.#onIncomplete = onIncomplete
+    this.#listener = listener
   }
 
   get summary(): HeldRunSummary {
@@ -80,9 +90,14 @@ export class HeldRun {
     }
   }
 
-  /** All its processes; `undefined` before the start. */
+  /**
+   * All its processes; `undefined` before the start. Without the leader of the session some time after its exit, because the system gives
+   * its id to another process.
+   */
   get target(): ProcessTarget | undefined {
-    return this.#target
+    const hasEndedLately = performance.now() - this.#exitedAt < LATELY_MS
+    if (this.#target === undefined || this.hasLeader || hasEndedLately) return this.#target
+    return { ...this.#target, leader: undefined }
   }
 
   get hasLeader(): boolean {
@@ -152,7 +167,7 @@ export class HeldRun {
       path: this.#path,
       maxBytes: spec.maxBytes,
       setPaused: (isPaused) => (isPaused ? this.#child?.pause() : this.#child?.resume()),
-      onIncomplete: this.#onIncomplete
+      onIncomplete: () => this.#listener.onIncomplete(this)
     })
     this.#output = output
     const { args, cwd, env, file, isConfined, stdin } = spec
@@ -236,6 +251,7 @@ export class HeldRun {
 
   #onGone({ code, signal }: HeldExit): void {
     this.#exit = { code, signal }
+    this.#exitedAt = performance.now()
     this.#peer?.send(jsonFrame(frameTypes.gone, this.#exit))
   }
 
@@ -246,6 +262,7 @@ export class HeldRun {
     this.#channel = undefined
     this.#peer?.resumeReading()
     this.#output?.end()
+    this.#listener.onEnded(this)
   }
 
   #onSpawnError(error: HeldSpawnError): void {

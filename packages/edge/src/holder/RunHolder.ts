@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { killGroup } from "../process/ControlGroup.ts"
 import { signalGroup } from "../process/MarkSweep.ts"
 import { sweepTarget } from "../process/ProcessTarget.ts"
-import { HeldRun } from "./HeldRun.ts"
+import { HeldRun, type HeldRunListener } from "./HeldRun.ts"
 import type { HolderConnection, HolderRegistry } from "./HolderConnection.ts"
 import { frameTypes, HOLDER_FORMAT, jsonFrame } from "./HolderFrames.ts"
 import type { HolderHello } from "./HolderMessages.ts"
@@ -33,7 +33,7 @@ export interface RunHolderOptions {
   readonly report: (problem: string) => void
 }
 
-export class RunHolder implements HolderRegistry {
+export class RunHolder implements HolderRegistry, HeldRunListener {
   readonly key: Buffer
   readonly build: string
   readonly now: () => number
@@ -83,7 +83,7 @@ export class RunHolder implements HolderRegistry {
     this.#connections.add(connection)
     const existing = this.#runs.get(id)
     if (existing !== undefined) return { run: existing, isNew: false }
-    const run: HeldRun = new HeldRun(id, this.#options.folder, () => this.#endLost(run))
+    const run = new HeldRun(id, this.#options.folder, this)
     this.#runs.set(id, run)
     return { run, isNew: true }
   }
@@ -104,7 +104,11 @@ export class RunHolder implements HolderRegistry {
     this.#control = undefined
     this.#aloneSince = this.now()
     for (const each of this.#connections) each.destroy()
-    for (const run of this.#runs.values()) this.#endLost(run)
+    for (const run of this.#runs.values()) {
+      this.onIncomplete(run)
+      // Its Edge may have died before it swept.
+      if (run.summary.hasEnded) this.onEnded(run)
+    }
     this.#watchClock()
   }
 
@@ -153,10 +157,15 @@ export class RunHolder implements HolderRegistry {
   }
 
   /** Ends a run that no later Edge can continue, if there is no Edge now. */
-  #endLost(run: HeldRun): void {
+  onIncomplete(run: HeldRun): void {
     if (this.#control !== undefined || !run.isLost) return
     run.endBy("output")
     void this.#kill(run)
+  }
+
+  /** Kills what a run has left behind, unless its Edge does. */
+  onEnded(run: HeldRun): void {
+    if (this.#control === undefined && !this.#isEnding) void this.#kill(run)
   }
 
   readonly #watchClock = (): void => {

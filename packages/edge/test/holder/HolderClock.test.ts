@@ -83,6 +83,20 @@ describe("the clock of the holder", () => {
     }
   )
 
+  it("kills what a run leaves behind that ends without an Edge", async () => {
+    const home = openHome()
+    const edge = await connectEdge({ home })
+    const [pipe, other] = [await startShell(edge, "read line"), await startShell(edge, "read line")]
+    const run = await startShell(edge, `${ESCAPING.replace("while", "sleep 600 & exit 0; while")}`)
+    await run.record.received(6)
+    await edge.close()
+    await untilNone(run)
+    for (const { child } of [pipe, other]) assert.isTrue(isRunning(child.pid ?? 0))
+    const next = await connectEdge({ home })
+    const adopted = await adoptRun(next, run.id)
+    assert.strictEqual((await adopted.record.ended.promise).code, 0)
+  })
+
   it("leaves a run whose time is over to the Edge that is connected", async () => {
     const home = openHome()
     const edge = await connectEdge({ home })
