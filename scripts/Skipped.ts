@@ -46,7 +46,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/confinement/ConfinedSignals.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.soak.test.ts":
-    "bubblewrap is not installed or does not work here, or this user cannot make control groups",
+    "bubblewrap is not installed or does not work here, or this user is not root or cannot make control groups",
   "packages/edge/test/confinement/HostileKeys.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.test.ts":
     "bubblewrap is not installed, or does not work here",
@@ -79,6 +79,10 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/process/GroupRecord.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Subprocess.test.ts": "this user cannot make control groups",
   "packages/edge/test/runtimes/Attachments.runtimes.test.ts": "the program is not in the registry",
+  "packages/edge/test/runtimes/ConfinedNetwork.runtimes.test.ts":
+    "the program is not in the registry, or bubblewrap is missing",
+  "packages/edge/test/runtimes/ConfinedTools.runtimes.test.ts":
+    "the program is not in the registry, does not run as root, or bubblewrap is missing",
   "packages/edge/test/runtimes/Hostile.runtimes.test.ts":
     "the program is not in the registry, does not run as root, or needs no grant",
   "packages/edge/test/runtimes/Conversations.runtimes.test.ts": "the program is not in the registry",

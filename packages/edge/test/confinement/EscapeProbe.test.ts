@@ -1,8 +1,7 @@
 /** The probe of the confinement: it holds on this machine, and reports what a weaker confinement lets through. */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { Confinement } from "../../src/confinement/Confinement.ts"
@@ -44,14 +43,23 @@ const withMounts =
     return { ...command, args: command.args.toSpliced(at, 0, ...mountArguments(mounts(targets))) }
   }
 
-const scratchFolders = () =>
-  readdirSync(realpathSync(tmpdir())).filter((name) => name.startsWith("corral-probe-"))
+/** A folder for temporary files that no other test uses, for this test. */
+const ownTemporaryFolder = (): string => {
+  const folder = realpathSync(openFolder())
+  const before = process.env["TMPDIR"]
+  process.env["TMPDIR"] = folder
+  onTestFinished(() => {
+    if (before === undefined) delete process.env["TMPDIR"]
+    else process.env["TMPDIR"] = before
+  })
+  return folder
+}
 
 describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
   it.effect("holds in every mode, and leaves nothing", () =>
     Effect.gen(function* () {
-      const before = scratchFolders()
       const { home, layer } = machine()
+      const temporary = ownTemporaryFolder()
       const found = yield* Effect.provide(probeEscapes(), layer)
       assert.deepStrictEqual(ofOutcome(found, "not_held"), [])
       assert.deepStrictEqual(new Set(found.map(({ mode }) => mode)), new Set(probedModes))
@@ -64,7 +72,7 @@ describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
       const inCopies = found.filter(({ reason }) => reason === "discarded with the copy")
       assert.deepStrictEqual(new Set(inCopies.map(({ mode }) => mode)), new Set(["ask", "auto_edit"]))
       assert.deepStrictEqual(readdirSync(home), [".ssh"])
-      assert.deepStrictEqual(scratchFolders(), before)
+      assert.deepStrictEqual(readdirSync(temporary), [])
     })
   )
 
