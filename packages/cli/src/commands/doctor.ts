@@ -1,13 +1,29 @@
-/** `corral doctor`: checks this machine and reports problems with hints, or tests the confinement. Works without a running Edge. */
+/** `corral doctor`: checks this machine and reports problems with hints, tests the confinement, or checks an upgrade. Works without a running Edge. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { edgeFlags, jsonObject, toggle } from "../Flags.ts"
+import { VERSION } from "@corral/service/Version"
+import { formatUpgrade } from "../doctor/UpgradeReport.ts"
 import { formatDiagnosis } from "../doctor/DiagnosisReport.ts"
 import { Host } from "../terminal/Host.ts"
 import { makePaint } from "../terminal/Paint.ts"
 
 const probe = toggle("probe", "Test the confinement: a program tries to go beyond each mode, and must fail")
+
+const upgrade = toggle("upgrade", "Say whether the live runs of this home continue under this version")
+
+const checkUpgrade = Effect.fn(function* (json: boolean) {
+  const host = yield* Host
+  const { findHolder } = yield* Effect.promise(() => import("../doctor/Upgrade.ts"))
+  const found = yield* findHolder
+  host.write(
+    json
+      ? `${JSON.stringify({ version: VERSION, runs: found?.runs ?? 0, ...(found === undefined ? {} : { build: found.build, compatible: found.isCompatible }) })}\n`
+      : formatUpgrade(found, VERSION)
+  )
+  if (found?.isCompatible === false && found.runs > 0) return yield* exitWith(exitCodes.failed)
+})
 
 const testConfinement = Effect.fn(function* (json: boolean) {
   const host = yield* Host
@@ -28,8 +44,9 @@ const testConfinement = Effect.fn(function* (json: boolean) {
 
 export const doctorCommand = Command.make(
   "doctor",
-  { ...edgeFlags, json: jsonObject, probe },
-  Effect.fn(function* ({ url, tokenFile, json, probe: isProbe }) {
+  { ...edgeFlags, json: jsonObject, probe, upgrade },
+  Effect.fn(function* ({ url, tokenFile, json, probe: isProbe, upgrade: isUpgrade }) {
+    if (isUpgrade) return yield* checkUpgrade(json)
     if (isProbe) return yield* testConfinement(json)
     const host = yield* Host
     // Loaded on demand: other commands start faster without the parts of the Edge.

@@ -65,7 +65,8 @@ const isAbsent = ({ code }: NodeJS.ErrnoException, { socket }: HolderPlace): boo
  */
 export const connectControl = (
   place: HolderPlace,
-  hello: Omit<HolderHello, "format" | "key">
+  hello: Omit<HolderHello, "format" | "key">,
+  format = HOLDER_FORMAT
 ): Effect.Effect<HolderControl | undefined, HolderFailed | HolderIncompatible> =>
   Effect.callback<HolderControl | undefined, HolderFailed | HolderIncompatible>((resume) => {
     const socket = connectSocket(place.socket, {
@@ -74,13 +75,12 @@ export const connectControl = (
         const welcome = welcomeIn(payload)
         if (welcome === undefined) return void socket.destroy(new Error("its answer is not JSON"))
         // Its format is compared before the rest is used.
-        if (welcome.format === HOLDER_FORMAT)
-          return resume(Effect.succeed(new HolderControl(socket, welcome)))
+        if (welcome.format === format) return resume(Effect.succeed(new HolderControl(socket, welcome)))
         resume(
           Effect.fail(
             new HolderIncompatible({
               holderFormat: welcome.format,
-              edgeFormat: HOLDER_FORMAT,
+              edgeFormat: format,
               holderBuild: welcome.build,
               holderPid: welcome.pid
             })
@@ -98,7 +98,7 @@ export const connectControl = (
     socket.once("connect", () => {
       try {
         const key = readFileSync(holderKeyFile(place.folder), "utf8")
-        socket.write(jsonFrame(frameTypes.hello, { format: HOLDER_FORMAT, key, ...hello }))
+        socket.write(jsonFrame(frameTypes.hello, { format, key, ...hello }))
       } catch (error) {
         resume(Effect.fail(unreachable(String(error))))
         socket.destroy()

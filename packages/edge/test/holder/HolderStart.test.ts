@@ -7,6 +7,7 @@ import { connect, createServer, type Server } from "node:net"
 import { join } from "node:path"
 import { HolderIncompatible } from "../../src/holder/HolderFailures.ts"
 import { FrameReader, frameTypes, HOLDER_FORMAT, jsonFrame } from "../../src/holder/HolderFrames.ts"
+import { inquireHolder } from "../../src/holder/HolderInquiry.ts"
 import { fieldsOf } from "../../src/holder/HolderMessages.ts"
 import { holderKeyFile, holderPlaceOf } from "../../src/holder/HolderPlace.ts"
 import { startHolder } from "../../src/holder/HolderStart.ts"
@@ -51,6 +52,19 @@ describe("Holder", () => {
     const next = await startShell(second, "echo out")
     await next.record.ended.promise
     assert.deepStrictEqual(storedOutput(home), [`${next.id}.out`])
+  })
+
+  it("answers an inquiry, and stays with its Edge", async () => {
+    const home = openHome()
+    assert.isUndefined(await Effect.runPromise(inquireHolder(home)))
+    const edge = await connectEdge({ home, build: "1.0.0" })
+    const run = await startShell(edge, "echo out; read line; echo $line")
+    await run.record.received(4)
+    const found = await Effect.runPromise(inquireHolder(home))
+    assert.deepStrictEqual(found, { runs: 1, build: "1.0.0", isCompatible: true })
+    run.child.write("on\n")
+    await run.record.ended.promise
+    assert.strictEqual(run.record.output.toString(), "out\non\n")
   })
 
   it("has the marks of the run in which its Edge runs", async () => {
