@@ -1,5 +1,12 @@
 import { defineConfig } from "vitest/config"
-import { bothRuns, confinedProject, outside, projectOf, sharedProject, spawningProject } from "./vitest.shared.ts"
+import {
+  bothRuns,
+  confinedProject,
+  outside,
+  projectOf,
+  sharedProject,
+  spawningProject
+} from "./vitest.shared.ts"
 
 /** What looks at the process that it is in, or at everything that runs here: a fork for each file. */
 const apart = ["packages/edge/test/process/**/*.test.ts", "packages/adapters/test/Conformance.test.ts"]
