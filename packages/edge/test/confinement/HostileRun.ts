@@ -5,9 +5,12 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { workspacePathsAt } from "../../src/approval/PathTarget.ts"
+import { changesBetween } from "../../src/confinement/ProtectedComparison.ts"
+import { ProtectedTree } from "../../src/confinement/ProtectedTree.ts"
 import { ProtectedCopies } from "../../src/confinement/ProtectedCopies.ts"
 import { type CaseContainment, ConfinedCase, type OrdinaryUser, type Results } from "./ConfinedCase.ts"
 import { HostileNetwork } from "./HostileNetwork.ts"
+import { scanned } from "./ProtectedCase.ts"
 
 const succeeded = (results: Results, kind: string): ReadonlyArray<string> =>
   Object.entries(results[kind] ?? {}).flatMap(([name, result]) => (result === "succeeded" ? [name] : []))
@@ -16,7 +19,8 @@ const failed = (results: Results, kind: string): Readonly<Record<string, string>
   Object.fromEntries(Object.entries(results[kind] ?? {}).filter(([, result]) => result !== "succeeded"))
 
 /** Entries that the attempts on the workspace and the state make or change. */
-const EXPECTED = /^\/(workspace\/(new|file|root|removed)\.txt|workspace\/\.git\/|home\/\.agent\/)/
+const EXPECTED =
+  /^\/(workspace\/(new|file|root|removed)\.txt|workspace\/(\.git|sub|deep|\.idea|\.husky)\/|workspace\/(Makefile|package\.json|\.envrc|\.npmrc|\.gitattributes|\.tool-versions|\.env) |home\/\.agent\/)/
 const PROTECTED =
   /^\/(workspace\/\.git\/(config( |$)|hooks)|workspace\/\.vscode|home\/\.agent\/(hooks|settings))/
 
@@ -43,6 +47,8 @@ const attack = async (mode: RunMode, user?: OrdinaryUser, containment?: HostileC
   await machine.open()
   // The confinement makes missing folders of hooks.
   await machine.confined(mode, "/bin/true", [])
+  const tree = new ProtectedTree(machine.workspace, () => performance.now())
+  const scan = scanned(tree)
   const before = machine.contents()
   const results = await machine.attack(mode, containment)
   const after = new Set(machine.contents())
@@ -51,7 +57,8 @@ const attack = async (mode: RunMode, user?: OrdinaryUser, containment?: HostileC
     ...before.filter((line) => !after.has(line)),
     ...[...after].filter((line) => !earlier.has(line))
   ]
-  return { results, changed, hosts, discarded: machine.copies?.discarded() ?? [] }
+  const reported = changesBetween(scan, scanned(tree)).map(({ path }) => path)
+  return { results, changed, hosts, reported, discarded: machine.copies?.discarded() ?? [] }
 }
 
 /** Users of this machine as whom an Edge may run. */
@@ -70,7 +77,7 @@ export const assertHeld = async (
   containment?: HostileCase
 ): Promise<void> => {
   const isWritable = mode === "ask" || mode === "auto_edit"
-  const { changed, discarded, hosts, results } = await attack(mode, user, containment)
+  const { changed, discarded, hosts, reported, results } = await attack(mode, user, containment)
   const hasCopies = containment?.hasCopies === true
   for (const kind of ["outside", "unreadable", "rights", "executed", "network"])
     assert.deepStrictEqual(succeeded(results, kind), [], kind)
@@ -82,8 +89,13 @@ export const assertHeld = async (
   assert.deepStrictEqual(failed(results, "connections"), {})
   assert.deepStrictEqual(hosts.reached, [])
   assert.deepStrictEqual(new Set(hosts.requestedHosts), new Set(isWritable ? REQUESTABLE : []))
-  if (isWritable) assert.deepStrictEqual(failed(results, "workspace"), {})
-  else assert.deepStrictEqual(succeeded(results, "workspace"), [])
+  const names = Object.keys(results["names"] ?? {})
+  assert.isAbove(names.length, 10)
+  for (const kind of ["workspace", "names"])
+    if (isWritable) assert.deepStrictEqual(failed(results, kind), {})
+    else assert.deepStrictEqual(succeeded(results, kind), [])
+  if (isWritable) assert.includeMembers([...reported], names, "each is reported")
+  else assert.deepStrictEqual(reported, [])
   const allowed = isWritable ? EXPECTED : /^\/home\/\.agent\//
   assert.deepStrictEqual(
     changed.filter((line) => !allowed.test(line) || PROTECTED.test(line)),

@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { connect } from "node:net"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { expectTrue as expect, resultsOf } from "../../src/confinement/probe/Attempts.ts"
 import { protectedAttempts, writeAttempts } from "../../src/confinement/probe/FileAttempts.ts"
 import { rightsAttempts } from "../../src/confinement/probe/RightsAttempts.ts"
@@ -30,6 +30,28 @@ const connected = (path) =>
   })
 /** A Python program; an attempt without Python counts as refused. */
 const python = (script, ...args) => program("python3", "-c", script, ...args)
+
+const written = (path) => fs.writeFileSync(path, "x")
+
+/** Names that the kernel cannot protect, because they do not exist before, with ways to make them. The Edge reports each. */
+const protectedNames = {
+  "package.json": written,
+  Makefile: written,
+  "deep/er/CLAUDE.md": written,
+  ".envrc": (path) => shell(`echo x > ${path}`),
+  ".idea/workspace.xml": written,
+  ".husky/pre-commit": (path) => fs.writeFileSync(path, "x", { mode: 0o755 }),
+  ".npmrc": (path) => fs.linkSync(join(workspace, "file.txt"), path),
+  ".gitattributes": (path) => fs.symlinkSync("/etc/passwd", path),
+  ".tool-versions": (path) => {
+    written(join(workspace, "given.txt"))
+    fs.renameSync(join(workspace, "given.txt"), path)
+  },
+  ".env": (path) => python("import os,sys\nos.mknod(sys.argv[1])", path),
+  "sub/.git/hooks/post-checkout": written,
+  "sub/.git/config": written,
+  ".git/commondir": written
+}
 
 /** By kind. An attempt fails by throwing; `outside` and `protected` never succeed, `workspace` succeeds in modes with changes. */
 export const attempts = {
@@ -155,7 +177,17 @@ export const attempts = {
     "settings of the agent": () => fs.appendFileSync(join(home, ".agent", "settings.json"), "x"),
     "rename of the agent's hooks": () =>
       fs.renameSync(join(home, ".agent", "hooks"), join(home, ".agent", "old"))
-  }
+  },
+  /** Last: Git obeys some of them. */
+  names: Object.fromEntries(
+    Object.entries(protectedNames).map(([name, change]) => [
+      name,
+      () => {
+        fs.mkdirSync(join(workspace, dirname(name)), { recursive: true })
+        change(join(workspace, name))
+      }
+    ])
+  )
 }
 
 const results = {}
