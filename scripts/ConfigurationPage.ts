@@ -22,6 +22,7 @@ All files are in \`CORRAL_HOME\`, which Corral creates with mode 0700.
 |---|---|---|
 | \`edge.db\`, \`edge.db-wal\`, \`edge.db-shm\` | the store: events, runs, approvals, idempotency keys | 0600 |
 | \`edge.db.lock\` | locked while an Edge uses this home; a second Edge is refused | |
+| \`held/\` | socket, key and problems (\`holder.log\`) of the process that holds live runs, and what their programs have printed. Deleted at the end of each run. With a long path of the home, the socket is in \`/tmp/corral-held-…\` | 0700 |
 | \`control-groups.json\` | folders in which the Edge made control groups, to find what a killed Edge left. The Edge searches everywhere without it | 0600 |
 | \`edge.token\` | the local token; \`CORRAL_EDGE_TOKEN_FILE\` sets another path. To replace the token, delete the file and restart the Edge | 0600 |
 | \`edge.config.json\` | your profiles and runners; \`CORRAL_EDGE_CONFIG_FILE\` sets another path. The Edge refuses a file that others can write | |
