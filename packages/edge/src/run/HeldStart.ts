@@ -1,6 +1,6 @@
 /** Which runs outlive their Edge, and their entry at the holder before they start. */
 import type { CreateRun } from "@corral/domain/run/Run"
-import { Effect } from "effect"
+import { type Clock, Effect } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { Confinement } from "../confinement/Confinement.ts"
 import type { HeldRunConnection } from "../holder/HeldRunConnection.ts"
@@ -12,11 +12,13 @@ import { keyEntryOf } from "./KeyAdmission.ts"
 import type { LiveRuns } from "./LiveRuns.ts"
 import type { AdmittedRun } from "./RunAdmission.ts"
 import type { RunHold } from "./RunHold.ts"
+import { RunTimeLimits } from "./RunTimeLimits.ts"
 
 /** Bytes of stdout that are stored for the next Edge, for each run. A run that prints more ends with its Edge. */
 const MAX_OUTPUT = 67_108_864
 
 export interface HoldContext {
+  readonly clock: Clock.Clock
   readonly config: EdgeConfig
   readonly confinement: Confinement["Service"]
   readonly holder: Holder["Service"]
@@ -48,25 +50,26 @@ export const holdRun = Effect.fn("RunHold.hold")(function* (
 
 /** The hold of a run whose connection is open. */
 export const holdOf = (
-  { config, live }: Pick<HoldContext, "config" | "live">,
+  { clock, config, live }: Pick<HoldContext, "clock" | "config" | "live">,
   { run }: Pick<AdmittedRun, "run">,
   connection: HeldRunConnection
-): RunHold => ({
-  start: (spec, handlers) =>
-    HeldProcess.start(
-      connection,
-      spec,
-      {
-        mark: `${RUN_MARK}=${run.id}`,
-        maxBytes: MAX_OUTPUT,
-        until: {
-          cap: Date.parse(run.createdAt) + config.times.cap,
-          ...(run.budget?.wallMs === undefined ? {} : { wall: Date.now() + run.budget.wallMs })
-        }
-      },
-      handlers
-    ),
-  isLeft: () => live.isLeaving,
-  end: connection.end,
-  leave: () => connection.close()
-})
+): RunHold => {
+  const limits = new RunTimeLimits(run, config.times.cap)
+  const now = () => clock.currentTimeMillisUnsafe()
+  return {
+    start: (spec, handlers) =>
+      HeldProcess.start(
+        connection,
+        spec,
+        { mark: `${RUN_MARK}=${run.id}`, maxBytes: MAX_OUTPUT, until: limits.start(now(), 0) },
+        handlers
+      ),
+    continueAfter: (elapsed) => connection.setUntil(limits.start(now(), elapsed)),
+    pause: (isPaused) => {
+      if (limits.pause(isPaused, now())) connection.setUntil(limits.until)
+    },
+    isLeft: () => live.isLeaving,
+    end: connection.end,
+    leave: () => connection.close()
+  }
+}

@@ -192,6 +192,7 @@ const adopt = Effect.fnUntraced(function* (session: RunSession, adopted: Adopted
     )
   )
   session.process = yield* adoptProcess(session, adopted, command)
+  if (!adopted.hasEnded) options.hold?.continueAfter(adopted.elapsed.wall)
   // A freeze or a thaw that the earlier Edge has begun.
   if (recorder.state.paused !== true) session.process.freezer?.thaw()
   if (adopted.isStopping) yield* performAction(session, { _tag: "Stop" })
@@ -290,11 +291,12 @@ const awaitDecision = Effect.fnUntraced(function* ({ approvals, post }: RunSessi
 })
 
 /** The time of a pending approval counts neither as silence nor towards the run's timeout. A pause stops all clocks but the cap. */
-const adjustClocks = ({ options: { recorder }, process }: RunSession) => {
+const adjustClocks = ({ options: { hold, recorder }, process }: RunSession) => {
   if (process === undefined) return Effect.void
   const { openCalls, paused, pending } = recorder.state
   const isPaused = paused === true
   const isWaiting = pending.length > 0 || isPaused
+  hold?.pause(isPaused)
   process.silence.stand(isWaiting)
   process.silence.work(openCalls.size > 0)
   const active = process.activeClock(!isWaiting)

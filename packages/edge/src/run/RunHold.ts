@@ -10,6 +10,10 @@ import type { SubprocessSpec } from "../process/Subprocess.ts"
 export interface RunHold {
   /** Starts the program in the holder. */
   readonly start: (spec: SubprocessSpec, handlers: RunChildHandlers) => RunChild
+  /** The adopted process has used that many milliseconds of its time budget. */
+  readonly continueAfter: (elapsed: number) => void
+  /** The time budget of a paused run stands, also without an Edge. */
+  readonly pause: (isPaused: boolean) => void
   /** Whether this Edge leaves the run to the next one. Then nothing of the run is ended or removed. */
   readonly isLeft: () => boolean
   /** The run is over: the holder forgets it. */

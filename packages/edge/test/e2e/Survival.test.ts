@@ -1,5 +1,6 @@
 /** Runs that outlive their Edge: it is killed or stopped while they are under way, and the next one continues them. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { groupsHere } from "@corral/testing/edge/ControlGroups"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
 import { until } from "@corral/testing/time/Until"
@@ -105,5 +106,24 @@ describe("runs of an Edge that is gone", () => {
       reader.events.map(({ payload }) => payload["text"]),
       "after"
     )
+  })
+
+  it.skipIf(groupsHere === undefined)("stay paused, and continue when they are resumed", async () => {
+    const edge = await open()
+    const { id } = await edge.client.create("/stream 600 200 40\n/say over")
+    await (await edge.client.follow({ runId: id })).count(50)
+    assert.strictEqual((await edge.client.ask("POST", `/v1/runs/${id}/pause`, { body: {} })).status, 200)
+    await restart(edge, "SIGKILL")
+    const run = await edge.client.run(id)
+    assert.deepInclude(run, { state: "running", paused: true })
+    const { lastSeq } = run
+    await restart(edge, "SIGTERM")
+    assert.strictEqual((await edge.client.run(id)).lastSeq, lastSeq)
+    assert.strictEqual((await edge.client.ask("POST", `/v1/runs/${id}/resume`, { body: {} })).status, 200)
+    const reader = await edge.client.follow({ runId: id })
+    assert.strictEqual((await reader.ended).code, 1000)
+    assertWhole(reader.events)
+    assert.strictEqual(reader.events.filter(({ type }) => type === "run.message.delta").length >= 600, true)
+    assert.strictEqual((await edge.client.run(id)).state, "completed")
   })
 })

@@ -1,0 +1,31 @@
+import { assert, describe, it } from "@effect/vitest"
+import { RunTimeLimits } from "../../src/run/RunTimeLimits.ts"
+import { newRunId, runOf } from "../Samples.ts"
+
+const CREATED = Date.parse("2026-11-01T00:00:00.000Z")
+const run = { ...runOf(newRunId()), createdAt: new Date(CREATED).toISOString() }
+
+describe("RunTimeLimits", () => {
+  it("ends a run at the cap, and at the end of its time budget if it has one", () => {
+    assert.deepStrictEqual(new RunTimeLimits(run, 5_000).start(CREATED + 100, 0), { cap: CREATED + 5_000 })
+    const limits = new RunTimeLimits({ ...run, budget: { wallMs: 1_000 } }, 5_000)
+    assert.deepStrictEqual(limits.start(CREATED + 100, 300), { cap: CREATED + 5_000, wall: CREATED + 800 })
+  })
+
+  it("moves the end of the time budget by each pause, and not the cap", () => {
+    const limits = new RunTimeLimits({ ...run, budget: { wallMs: 1_000 } }, 5_000)
+    limits.start(CREATED, 0)
+    assert.isFalse(limits.pause(false, CREATED + 10))
+    assert.isTrue(limits.pause(true, CREATED + 100))
+    assert.deepStrictEqual(limits.until, { cap: CREATED + 5_000 })
+    assert.isFalse(limits.pause(true, CREATED + 200))
+    assert.isTrue(limits.pause(false, CREATED + 400))
+    assert.deepStrictEqual(limits.until, { cap: CREATED + 5_000, wall: CREATED + 1_300 })
+  })
+
+  it("changes nothing of a run without a time budget", () => {
+    const limits = new RunTimeLimits(run, 5_000)
+    limits.start(CREATED, 0)
+    assert.isFalse(limits.pause(true, CREATED + 100))
+  })
+})
