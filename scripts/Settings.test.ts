@@ -84,6 +84,7 @@ const edge: Readonly<Record<string, Example>> = {
   CORRAL_EDGE_FIRST_EVENT_MS: duration,
   CORRAL_EDGE_SILENCE_MS: duration,
   CORRAL_EDGE_SILENCE_NOTICE_MS: duration,
+  CORRAL_EDGE_ORPHAN_MS: { accepted: "0", rejected: "-1" },
   CORRAL_EDGE_CONTAINMENT: { accepted: "environment_mark", rejected: "cgroup" },
   CORRAL_EDGE_CONFINEMENT: { accepted: "required", rejected: "on" },
   CORRAL_EDGE_RUN_HOSTS: { accepted: "registry.npmjs.org, 127.0.0.1:11434", rejected: "https://example.com" },

@@ -70,6 +70,6 @@ export const leftTemporary = (
 ): ReadonlyArray<string> =>
   [inHome(home), inSystem(home)].filter(isOurFolder).flatMap((around) =>
     readdirSync(around)
-      .filter((name) => !adopted.has(name.replace(/\..*$/, "")))
+      .filter((name) => !adopted.has(name.split(".", 1)[0] ?? name))
       .map((name) => join(around, name))
   )
