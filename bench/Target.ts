@@ -9,6 +9,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { endHolder, holderOf } from "@corral/testing/edge/Survivors"
 import { type BenchSide, type BuildOptions, entryOf, knownSettings, profilingOf } from "./Builds.ts"
 import { cpuMicrosOf, memoryOf } from "./ProcessFigures.ts"
 
@@ -61,6 +62,8 @@ export class BenchTarget {
   private readonly child: ChildProcess
   private readonly pid: number
   private readonly heapFile: string
+  private readonly home: string
+  private holder: number | undefined
 
   private constructor(
     side: BenchSide,
@@ -69,7 +72,7 @@ export class BenchTarget {
     readyAfter: number,
     child: ChildProcess,
     pid: number,
-    heapFile: string
+    home: string
   ) {
     this.side = side
     this.url = url
@@ -77,7 +80,8 @@ export class BenchTarget {
     this.readyAfter = readyAfter
     this.child = child
     this.pid = pid
-    this.heapFile = heapFile
+    this.home = home
+    this.heapFile = heapFileOf(home)
   }
 
   static async start(side: BenchSide, home: Home, options: TargetOptions): Promise<BenchTarget> {
@@ -112,15 +116,26 @@ export class BenchTarget {
     const readyAfter = performance.now() - begin
     const { url } = JSON.parse(String(line)) as { readonly url: string }
     if (child.pid === undefined) throw new Error(`the ${side} has no process`)
-    return new BenchTarget(side, url, home.token, readyAfter, child, child.pid, heapFileOf(home.path))
+    return new BenchTarget(side, url, home.token, readyAfter, child, child.pid, home.path)
   }
 
+  /** Of the server and of what holds its runs. */
   cpuMicros(): number {
-    return cpuMicrosOf(this.pid)
+    return this.pids.reduce((sum, pid) => sum + cpuMicrosOf(pid), 0)
   }
 
   memory(): { readonly resident: number; readonly anonymous: number } {
-    return memoryOf(this.pid)
+    const each = this.pids.map(memoryOf)
+    return {
+      resident: each.reduce((sum, { resident }) => sum + resident, 0),
+      anonymous: each.reduce((sum, { anonymous }) => sum + anonymous, 0)
+    }
+  }
+
+  /** The holder starts with the first run. */
+  private get pids(): ReadonlyArray<number> {
+    this.holder ??= holderOf(this.home)
+    return this.holder === undefined ? [this.pid] : [this.pid, this.holder]
   }
 
   /** Kilobytes in use by objects and buffers, at the last collection of garbage. */
@@ -139,5 +154,7 @@ export class BenchTarget {
     const killTimer = setTimeout(() => this.child.kill("SIGKILL"), STOP_LIMIT_MS)
     await exit
     clearTimeout(killTimer)
+    // It would hold the runs for the next Edge.
+    endHolder(this.home)
   }
 }

@@ -71,8 +71,8 @@ export const holderOf = (home: string): number | undefined =>
         command.includes(home) && command.some((part) => /holder[^/]*$|holder\/main\.ts$/.test(part))
     )?.pid
 
-/** Kills the holder of a home, so that its runs are left to the caller. */
-export const endHolder = (home: string): void => {
+/** Ends the holder of a home: by SIGTERM with its runs, by SIGKILL alone. */
+export const endHolder = (home: string, signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): void => {
   const pid = holderOf(home)
-  if (pid !== undefined) process.kill(pid, "SIGKILL")
+  if (pid !== undefined) process.kill(pid, signal)
 }
