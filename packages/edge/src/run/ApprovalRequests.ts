@@ -6,8 +6,28 @@ import { mint } from "@corral/service/Identifiers"
 import type { ApprovalAsker } from "../approval/OpenApprovals.ts"
 import type { PolicyVerdict } from "../approval/Policy.ts"
 import { limitRequestSize } from "../approval/RequestSize.ts"
-import type { AssessedRequest } from "../approval/RunPolicy.ts"
+import type { AssessedRequest, RunPolicy } from "../approval/RunPolicy.ts"
 import { type BatchState, isoTime } from "./BatchState.ts"
+import type { OutputRedaction } from "./OutputRedaction.ts"
+
+/** Reads a request. One that is not shown completely is neither edited nor remembered: the policy decides it each time. */
+export const assessRequest = (
+  policy: RunPolicy,
+  redaction: OutputRedaction,
+  requested: ApprovalRequest
+): {
+  readonly assessed: AssessedRequest
+  readonly isWhole: boolean
+  readonly refusal: string | undefined
+} => {
+  const { isWhole, refusal, request } = limitRequestSize(requested)
+  const redacted = redaction.value(request)
+  const assessed = policy.assess(
+    isWhole && redacted === request ? request : { ...request, scopes: ["once"], editable: false },
+    redacted
+  )
+  return { assessed, isWhole, refusal }
+}
 
 export const requestApproval = (
   batch: BatchState,
@@ -16,13 +36,7 @@ export const requestApproval = (
 ): void => {
   const { approvals, approvalMs, journal, policy, recorder, redaction } = batch.context
   const approvalId = mint<ApprovalId>("apr", batch.nowMs)
-  const { isWhole, refusal, request } = limitRequestSize(requested)
-  // A request that is not shown completely is neither edited nor remembered. The policy decides it each time.
-  const redacted = redaction.value(request)
-  const assessed = policy.assess(
-    isWhole && redacted === request ? request : { ...request, scopes: ["once"], editable: false },
-    redacted
-  )
+  const { assessed, isWhole, refusal } = assessRequest(policy, redaction, requested)
   batch.approvalCost += costOf(requested, assessed)
   const expiresMs = batch.nowMs + approvalMs
   const expiresAt = isoTime(expiresMs)

@@ -19,6 +19,7 @@ import {
 import { removeTemporary, temporaryFolderOf } from "../process/TemporaryFolder.ts"
 import type { Store } from "../store/Store.ts"
 import { adoptedProcess, type ReplayedRun, replayRun } from "./AdoptedProcess.ts"
+import { assessRequest } from "./ApprovalRequests.ts"
 import { BudgetMeter } from "./Budget.ts"
 import { holdOf, type HoldContext } from "./HeldStart.ts"
 import { decodeStartState, type RunStartState } from "./RunStartState.ts"
@@ -125,7 +126,8 @@ const restored = (context: AdoptionContext, restoration: Restoration): RunActor 
     const request = requestOf(journal, replayed, call.approvalId)
     if (request === undefined) continue
     const decided = { approvalId: call.approvalId, by: "", nowMs: clock.currentTimeMillisUnsafe() }
-    if (call.answer.scope === "run") policy.remember(policy.assess(request), call.answer, decided)
+    const { assessed } = assessRequest(policy, redaction, request)
+    if (call.answer.scope === "run") policy.remember(assessed, call.answer, decided)
   }
   const connections = journal.requests.flatMap((one) => ("connection" in one ? [one] : []))
   const replies = new Map(connections.map((one) => [one, Deferred.makeUnsafe<ApprovalAnswer | undefined>()]))
@@ -146,7 +148,7 @@ const restored = (context: AdoptionContext, restoration: Restoration): RunActor 
   for (const approval of pending) {
     const entry = journal.requests.find(({ approvalId }) => approvalId === approval.id)
     const request = requestOf(journal, replayed, approval.id) ?? approval.request
-    const assessed = policy.assess(request, redaction.value(request))
+    const { assessed } = assessRequest(policy, redaction, request)
     const expiresMs = Date.parse(approval.expiresAt)
     if (entry === undefined) continue
     if ("key" in entry) actor.reopen(approval.id, { _tag: "Runtime", key: entry.key }, assessed, expiresMs)

@@ -87,6 +87,26 @@ describe("runs of an Edge that is gone", () => {
     assert.deepStrictEqual(edge.survivors(), [])
   })
 
+  it("do not ask again what a user has allowed for the run", async () => {
+    const edge = await open()
+    const { id } = await edge.client.create("/shell echo same\n/wait\n/shell echo same\n/say over")
+    const before = await edge.client.follow({ runId: id })
+    const { payload } = await before.event("run.approval.requested")
+    await edge.client.decide(id, String(payload["approvalId"]), "allow", { scope: "run" })
+    await before.event("run.tool.result")
+    await edge.kill()
+    await edge.start()
+    await edge.client.ask("POST", `/v1/runs/${id}/input`, { body: { text: "go on" } })
+    const after = await edge.client.follow({ runId: id })
+    assert.strictEqual((await after.ended).code, 1000)
+    assertWhole(after.events)
+    const resolved = after.events.filter(({ type }) => type === "run.approval.resolved")
+    assert.deepStrictEqual(
+      resolved.map(({ payload }) => payload["by"]),
+      ["local", `policy:remembered:${String(payload["approvalId"])}`]
+    )
+  })
+
   it("complete meanwhile, and are shown as completed", async () => {
     const edge = await open()
     const { id } = await edge.client.create("/say before\n/sleep 700\n/say after")
