@@ -117,6 +117,8 @@ export class GuideRun {
       cwd: this.root,
       detached: true,
       env: {
+        // A guide may end with a live run.
+        CORRAL_EDGE_ORPHAN_MS: "0",
         HOME: this.home,
         PATH: [dirname(process.execPath), process.env["PATH"]].join(":"),
         CORRAL_HUB_PORT: String(this.port)

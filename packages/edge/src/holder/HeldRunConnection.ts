@@ -68,8 +68,15 @@ export class HeldRunConnection {
     this.#exit = opened.exit
   }
 
-  /** Opens the run, which is created if the holder does not have it. Fails without a control connection. */
-  static readonly open = (place: HolderPlace, run: string): Effect.Effect<HeldRunConnection, HolderFailed> =>
+  /**
+   * Opens the run, which is created if the holder does not have it. With `state`, succeeds when the holder has it, as `keep` does: both are sent
+   * together. Fails without a control connection.
+   */
+  static readonly open = (
+    place: HolderPlace,
+    run: string,
+    state?: Uint8Array
+  ): Effect.Effect<HeldRunConnection, HolderFailed> =>
     Effect.callback((resume) => {
       let opened: OpenedRun | undefined
       let connection: HeldRunConnection | undefined
@@ -87,8 +94,12 @@ export class HeldRunConnection {
             missing -= payload.length
           }
           if (opened === undefined || missing > 0) return
-          connection = new HeldRunConnection(socket, opened, Buffer.concat(blob))
-          resume(Effect.succeed(connection))
+          const open = new HeldRunConnection(socket, opened, Buffer.concat(blob))
+          connection = open
+          if (state === undefined) return resume(Effect.succeed(open))
+          open.#keepWaiters.push((isKept) =>
+            resume(isKept ? Effect.succeed(open) : Effect.fail(lostHolder(open.#closed)))
+          )
         },
         onClose: (reason) => {
           if (connection !== undefined) connection.#receiveClose(reason)
@@ -98,6 +109,7 @@ export class HeldRunConnection {
       try {
         const key = readFileSync(holderKeyFile(place.folder), "utf8")
         socket.write(jsonFrame(frameTypes.open, { run, key }))
+        if (state !== undefined) writeState(socket, state)
       } catch (error) {
         socket.destroy(error instanceof Error ? error : undefined)
       }
@@ -167,12 +179,8 @@ export class HeldRunConnection {
   keep(state: Uint8Array): Effect.Effect<void, HolderFailed> {
     return Effect.callback((resume) => {
       if (this.#closed !== undefined) return resume(Effect.fail(lostHolder(this.#closed)))
-      this.#keepWaiters.push((isKept) =>
-        resume(isKept ? Effect.void : Effect.fail(lostHolder(this.#closed ?? new Error("closed"))))
-      )
-      const last = Math.max(0, Math.ceil(state.length / PART) - 1) * PART
-      if (last > 0) this.#writeParts(frameTypes.keepPart, state.subarray(0, last))
-      this.#socket.write(frameOf(frameTypes.keep, state.subarray(last)))
+      this.#keepWaiters.push((isKept) => resume(isKept ? Effect.void : Effect.fail(lostHolder(this.#closed))))
+      writeState(this.#socket, state)
     })
   }
 
@@ -199,8 +207,7 @@ export class HeldRunConnection {
   }
 
   #writeParts(type: number, bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length; at += PART)
-      this.#socket.write(frameOf(type, bytes.subarray(at, at + PART)))
+    writeParts(this.#socket, type, bytes)
   }
 
   #receiveData(piece: Buffer): void {
@@ -237,5 +244,15 @@ export class HeldRunConnection {
 const openFailure = ({ code, message }: NodeJS.ErrnoException): HolderFailed =>
   new HolderFailed({ message: `Can't open the run: ${message}.`, code })
 
-const lostHolder = ({ message }: Error): HolderFailed =>
+const lostHolder = ({ message }: Error = new Error("closed")): HolderFailed =>
   new HolderFailed({ message: `The connection to the holder broke: ${message}.` })
+
+const writeParts = (socket: Socket, type: number, bytes: Uint8Array): void => {
+  for (let at = 0; at < bytes.length; at += PART) socket.write(frameOf(type, bytes.subarray(at, at + PART)))
+}
+
+const writeState = (socket: Socket, state: Uint8Array): void => {
+  const last = Math.max(0, Math.ceil(state.length / PART) - 1) * PART
+  if (last > 0) writeParts(socket, frameTypes.keepPart, state.subarray(0, last))
+  socket.write(frameOf(frameTypes.keep, state.subarray(last)))
+}

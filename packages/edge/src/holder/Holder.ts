@@ -37,8 +37,11 @@ export class Holder extends Context.Service<
     readonly found: ReadonlyArray<HeldRunSummary>
     /** A living holder of another format. No run can be opened until it has ended. */
     readonly incompatible: HolderIncompatible | undefined
-    /** Opens a run in the holder, which starts if there is none. The run is created if it is new. */
-    readonly open: (run: string) => Effect.Effect<HeldRunConnection, HolderFailed | HolderIncompatible>
+    /** Opens a run in the holder, which starts if there is none. The run is created if it is new. Replaces its state by `state`, if given. */
+    readonly open: (
+      run: string,
+      state?: Uint8Array
+    ) => Effect.Effect<HeldRunConnection, HolderFailed | HolderIncompatible>
     /** The holder's process; `undefined` if none is connected. */
     readonly pid: () => number | undefined
     /** The holder ends when it has no runs. */
@@ -99,8 +102,8 @@ const make = Effect.fnUntraced(function* ({
   return Holder.of({
     found: control === undefined ? [] : (control as HolderControl).runs,
     incompatible,
-    open: (run) =>
-      Effect.andThen(connected, HeldRunConnection.open(place, run)).pipe(
+    open: (run, state) =>
+      Effect.andThen(connected, HeldRunConnection.open(place, run, state)).pipe(
         // The holder has ended, and the control connection has not noticed yet.
         Effect.tapError((failure) =>
           Effect.sync(() => (hasNoHolder(failure) ? control?.close() : undefined))

@@ -39,8 +39,7 @@ export const holdRun = Effect.fn("RunHold.hold")(function* (
 ): Effect.fn.Return<RunHold | undefined> {
   if (!canOutlive(context, admitted)) return undefined
   const { command, run, start } = admitted
-  return yield* context.holder.open(run.id).pipe(
-    Effect.tap((connection) => connection.keep(encodeStartState({ request, start, command }))),
+  return yield* context.holder.open(run.id, encodeStartState({ request, start, command })).pipe(
     Effect.map((connection) => holdOf(context, admitted, connection)),
     Effect.catch(({ message }) =>
       Effect.as(Effect.logWarning(`run ${run.id} ends with this Edge`, { cause: message }), undefined)

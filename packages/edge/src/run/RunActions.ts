@@ -1,6 +1,4 @@
 /** Actions of a run's actor, performed after earlier events are durable: answers approvals, ends the process. */
-import type { ApprovalId } from "@corral/domain/identity/Ids"
-import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, Fiber, type Scope } from "effect"
 import * as Ladder from "../process/Termination.ts"
 import type { RunAction } from "./RunRecorder.ts"
@@ -12,7 +10,7 @@ export const performAction = (
 ): Effect.Effect<unknown, never, Scope.Scope> => {
   switch (action._tag) {
     case "Answer":
-      return answer(session, action.approvalId, action.answer)
+      return session.approvals.answer(action.approvalId, action.answer)
     case "Leave":
       return leave(session)
     case "Stop":
@@ -24,16 +22,16 @@ export const performAction = (
   }
 }
 
-const answer = (
+/** Lets a confined run make the change of a protected name that an answer allows. Before the runtime receives the answer. */
+export const allowProtected = (
   { approvals, options: { protection } }: RunSession,
-  id: ApprovalId,
-  decision: ApprovalAnswer
-): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const assessed = approvals.get(id)?.assessed
-    if (assessed !== undefined && approvals.allowsChanges(id)) protection?.allow(assessed.request, decision)
-    return approvals.answer(id, decision)
-  })
+  action: RunAction
+): void => {
+  if (protection === undefined || action._tag !== "Answer") return
+  const assessed = approvals.get(action.approvalId)?.assessed
+  if (assessed !== undefined && approvals.allowsChanges(action.approvalId))
+    protection.allow(assessed.request, action.answer)
+}
 
 /** The turn is over: the process is asked to leave by itself. */
 const leave = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> => {

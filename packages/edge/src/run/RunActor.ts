@@ -24,7 +24,7 @@ import type { RunAction } from "./RunRecorder.ts"
 import type { RunHold } from "./RunHold.ts"
 import { BudgetMeter } from "./Budget.ts"
 import { storeOutputs } from "./OutputStorage.ts"
-import { performAction } from "./RunActions.ts"
+import { allowProtected, performAction } from "./RunActions.ts"
 import { freezeRun } from "./RunPause.ts"
 import type { AdoptedRun } from "./AdoptedRun.ts"
 import { adoptProcess, postLater, startProcess } from "./RunProcess.ts"
@@ -240,6 +240,7 @@ const processBatch = Effect.fnUntraced(function* (
     session.preparing = undefined
   }
   yield* commit(session, batch)
+  for (const action of batch.actions) allowProtected(session, action)
   for (const text of batch.writes) stdin.write(text)
   stdout.processed(batch.weight, session.isBackedUp)
   for (const approval of approvals.takeUnwatched()) yield* Effect.forkScoped(awaitDecision(session, approval))
