@@ -91,7 +91,7 @@ export class BenchTarget {
     if (!existsSync(program)) throw new Error(`there is no ${program}: npm run build makes it`)
     const collecting = collectable === true ? ["--expose-gc", "--import", COLLECT] : []
     const server = side === "floor" ? [FLOOR] : [...profilingOf(profile, side), entry]
-    const { CORRAL_EDGE_CONFINEMENT: confinement = "off" } = process.env
+    const { CORRAL_EDGE_CONFINEMENT: confinement = "off", CORRAL_EDGE_ORPHAN_MS: orphanMs } = process.env
     const begin = performance.now()
     const child = spawn(process.execPath, [...collecting, ...server], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -101,8 +101,11 @@ export class BenchTarget {
         CORRAL_HOME: home.path,
         CORRAL_EDGE_TOKEN_FILE: tokenFileOf(home.path),
         CORRAL_EDGE_WORKSPACES: JSON.stringify([{ id: "bench", path: home.workspace }]),
-        // Confined runs are measured by the same groups.
-        ...knownSettings(options, side, { CORRAL_EDGE_CONFINEMENT: confinement }),
+        // Confined runs, and runs that end with their Edge, are measured by the same groups.
+        ...knownSettings(options, side, {
+          CORRAL_EDGE_CONFINEMENT: confinement,
+          ...(orphanMs === undefined ? {} : { CORRAL_EDGE_ORPHAN_MS: orphanMs })
+        }),
         BENCH_TOKEN: home.token,
         BENCH_HEAP_FILE: heapFileOf(home.path),
         BENCH_PROGRAM: program,
