@@ -31,6 +31,9 @@ export class FakeModels {
   private readonly server: Server
   private readonly isSecure: boolean
   private served = 0
+  private hold:
+    | { readonly after: number; readonly reached: () => void; readonly over: Promise<void> }
+    | undefined
 
   /** `certificate`: for TLS. */
   constructor(certificate?: { readonly cert: string; readonly key: string }) {
@@ -49,6 +52,18 @@ export class FakeModels {
     // It listens on a port, not on a path.
     const { port } = this.server.address() as AddressInfo
     return `http${this.isSecure ? "s" : ""}://127.0.0.1:${port}`
+  }
+
+  /** From now on, an answer after at least `after` tool results waits until `release`. `reached` settles at the first such request. */
+  holdAnswers(after: number): { readonly reached: Promise<void>; readonly release: () => void } {
+    const reached = Promise.withResolvers<void>()
+    const over = Promise.withResolvers<void>()
+    this.hold = { after, reached: reached.resolve, over: over.promise }
+    const release = () => {
+      this.hold = undefined
+      over.resolve()
+    }
+    return { reached: reached.promise, release }
   }
 
   stop(): void {
@@ -74,10 +89,18 @@ export class FakeModels {
     }
     const body = parseObject(raw) ?? {}
     const reply = this.respond(dialect, body, raw)
+    if (dialect.tools(body).length > 0 && scriptIn(raw) !== undefined) await this.wait(dialect.results(body))
     const model = textOf(body["model"]) ?? /models\/([^:]+):/.exec(path)?.[1] ?? "fake-model"
     const streams = body["stream"] === true || path.includes(":stream")
     if (streams) answer(200, "text/event-stream", dialect.stream({ ...reply, model }))
     else json(200, dialect.whole({ ...reply, model }))
+  }
+
+  private wait(results: number): Promise<void> | undefined {
+    const { hold } = this
+    if (hold === undefined || results < hold.after) return undefined
+    hold.reached()
+    return hold.over
   }
 
   private respond(dialect: Dialect, body: JsonObject, raw: string) {

@@ -1,0 +1,134 @@
+/**
+ * The real programs outlive their Edge, without a confinement and confined: it is killed while an approval is open, during a tool call, and while
+ * the model answers. The next one continues the run, and its log says what that of an uninterrupted run says.
+ */
+import type { RunMode } from "@corral/domain/run/Run"
+import { registry } from "@corral/testing/recordings/Fixtures"
+import { until } from "@corral/testing/time/Until"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { withConfinements } from "./Confinements.ts"
+import { RIGHT_KEY } from "./FakeModels.ts"
+import { install } from "./Installation.ts"
+import { type EdgeEnd, historyOf, interrupt } from "./InterruptedRun.ts"
+import { programs } from "./Programs.ts"
+import { closing, promptFor } from "./Script.ts"
+import { type BegunRun, Stage } from "./Stage.ts"
+
+const SURVIVING = { CORRAL_EDGE_ORPHAN_MS: "120000" }
+
+/** Drives these adapters only. */
+const wanted = process.env["CORRAL_TEST_AGENTS"]?.split(",")
+
+const installed = []
+for (const program of programs) {
+  const ids = [...program.agents.map(({ id }) => id), ...(program.alsoAs ?? [])]
+  const agentIds = ids.filter((id) => wanted?.includes(id) ?? true)
+  const missing = process.getuid?.() === 0 ? program.notForRoot : undefined
+  const place = missing === undefined && agentIds.length > 0 ? await install(program) : undefined
+  installed.push({ agentIds, place: place ?? { program, bin: "", missing: missing ?? "" } })
+}
+const report: Array<string> = []
+afterAll(() => console.log(report.join("\n")))
+
+const subjects = installed.flatMap(({ agentIds, place }) =>
+  agentIds.flatMap((agentId) => {
+    const adapter = registry.get(agentId)
+    return adapter === undefined ? [] : [{ agentId, adapter, place }]
+  })
+)
+
+const allow = () => "allow" as const
+
+/** A command that begins, waits for a file, and ends. */
+const waiting = (name: string) =>
+  `touch ${name}-begun && while ! test -e ${name}-go; do sleep 0.1; done && touch ${name}-done && echo ${name}`
+
+describe.each(withConfinements(subjects))("$agentId, confinement $confinement", (subject) => {
+  const { adapter, agentId, confinement, place } = subject
+  if (place.missing !== undefined) {
+    console.log(`${agentId} is skipped: ${place.missing}`)
+    it.skip(`is driven: ${place.missing}`)
+    return
+  }
+  const { approvals } = adapter.capabilities
+  const silent: RunMode = confinement === "off" ? "full_access" : "auto_edit"
+  const mode: RunMode = approvals ? "ask" : silent
+  let stage: Stage
+  beforeAll(async () => {
+    stage = await Stage.open(place, agentId, RIGHT_KEY, {
+      confinement,
+      grants: ["full_access"],
+      env: () => SURVIVING
+    })
+  })
+  afterAll(() => stage.close())
+
+  const hasFile = (name: string) =>
+    until(async () => existsSync(join(stage.edge.workspace, name)) || undefined, name)
+  const stop = (run: BegunRun, how: EdgeEnd, meanwhile?: () => unknown) =>
+    interrupt({ edge: stage.edge, follow: (id) => stage.follow(id) }, run, how, meanwhile)
+
+  /** Lets the run end, and compares it with one that is not interrupted. */
+  const complete = async (run: BegunRun, act: "run" | "commands", subjectOfAct: string) => {
+    const { end, events } = await stage.end(run, allow, mode)
+    const last = closing({ act, subject: subjectOfAct })
+    assert.strictEqual(end.type, "run.completed", JSON.stringify(end.payload))
+    const history = historyOf(events)
+    assert.isTrue(
+      history.some((line) => line === `text: ${last}`),
+      history.join("\n")
+    )
+    const plain = await stage.play(promptFor(act, subjectOfAct), allow, mode)
+    assert.deepStrictEqual(history, historyOf(plain.events))
+    const note = `${place.program.name} ${place.program.version}, ${agentId}, confinement ${confinement}`
+    report.push(`${note}, ${act} ${subjectOfAct}: ${events.length} events, ${plain.events.length} without`)
+  }
+
+  it.runIf(approvals)("runs a tool that the next Edge allows", async () => {
+    const command = "touch allowed.txt && echo allowed"
+    const run = await stage.begin(promptFor("run", command), mode)
+    const approvalId = await stage.question(run)
+    const next = await stop(run, "SIGKILL")
+    assert.strictEqual((await stage.edge.client.approval(approvalId)).state, "pending")
+    assert.isFalse(existsSync(join(stage.edge.workspace, "allowed.txt")))
+    await complete(next, "run", command)
+    stage.file("allowed.txt")
+  })
+
+  it("completes a tool call that ends while no Edge is there", async () => {
+    const command = waiting("killed")
+    const run = await stage.playUntil(promptFor("run", command), "killed-begun", mode)
+    const next = await stop(run, "SIGKILL", async () => {
+      stage.write("killed-go", "")
+      await hasFile("killed-done")
+    })
+    await complete(next, "run", command)
+  })
+
+  it("continues when the Edge is killed between two tool calls", async () => {
+    const commands = "touch first.txt && echo first; touch second.txt && echo second"
+    const answers = stage.holdAnswers(1)
+    const run = await stage.playWhile(promptFor("commands", commands), answers.reached, "the request", mode)
+    const next = await stop(run, "SIGKILL", () => answers.release())
+    await complete(next, "commands", commands)
+    stage.file("second.txt")
+  })
+
+  it("continues when the Edge is stopped at an approval and during a tool call", async () => {
+    const command = waiting("stopped")
+    let run = await stage.begin(promptFor("run", command), mode)
+    if (approvals) {
+      const approvalId = await stage.question(run)
+      run = await stop(run, "SIGTERM")
+      await stage.edge.client.decide(run.runId, approvalId, "allow")
+    }
+    await hasFile("stopped-begun")
+    const next = await stop(run, "SIGTERM", async () => {
+      stage.write("stopped-go", "")
+      await hasFile("stopped-done")
+    })
+    await complete(next, "run", command)
+  })
+})
