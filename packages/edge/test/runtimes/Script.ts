@@ -3,7 +3,7 @@
  * already is read from the request alone, so that nothing has to be remembered between requests.
  */
 
-export type Act = "say" | "read" | "run" | "commands" | "edit" | "escape" | "fetch"
+export type Act = "say" | "read" | "run" | "edit" | "escape" | "fetch"
 
 /** What a prompt asks the model to do, and with what. */
 export interface Script {
@@ -32,9 +32,7 @@ export const promptFor = (act: Act, subject: string): string => `Please do this:
 
 /** The last script in the text of a request of any shape. */
 export const scriptIn = (request: string): Script | undefined => {
-  const found = [...request.matchAll(/\[\[(say|read|run|commands|edit|escape|fetch): ([^\]"\\]*)\]\]/g)].at(
-    -1
-  )
+  const found = [...request.matchAll(/\[\[(say|read|run|edit|escape|fetch): ([^\]"\\]*)\]\]/g)].at(-1)
   const [, act, subject] = found ?? []
   return act === undefined || subject === undefined ? undefined : { act: act as Act, subject }
 }
@@ -43,6 +41,9 @@ export const scriptIn = (request: string): Script | undefined => {
 export const closing = ({ act, subject }: Script): string =>
   act === "say" ? subject : `That was all: ${act} ${subject}`
 
+/** Commands of one subject, each a call of its own. */
+const commands = (subject: string): ReadonlyArray<string> => subject.split(" ;; ")
+
 const steps = ({ act, subject }: Script): ReadonlyArray<Step> => {
   switch (act) {
     case "say":
@@ -50,13 +51,10 @@ const steps = ({ act, subject }: Script): ReadonlyArray<Step> => {
     case "read":
       return [{ tool: "read", path: subject }]
     case "run":
-      return [{ tool: "run", command: subject }]
-    case "commands":
-      // One call for each, one after the other.
-      return subject.split("; ").map((command) => ({ tool: "run", command }))
+      return commands(subject).map((command) => ({ tool: "run", command }))
     case "escape":
       // As a model asks when a command failed in the program's own sandbox.
-      return [{ tool: "run", command: subject, withoutSandbox: true }]
+      return commands(subject).map((command) => ({ tool: "run", command, withoutSandbox: true }))
     case "fetch":
       return [{ tool: "fetch", url: subject }]
     case "edit":

@@ -135,8 +135,8 @@ export class Stage {
   }
 
   /** Holds answers of the model, as `FakeModels.holdAnswers`. */
-  holdAnswers(after: number): ReturnType<FakeModels["holdAnswers"]> {
-    return this.models.holdAnswers(after)
+  holdAnswers(...how: Parameters<FakeModels["holdAnswers"]>): ReturnType<FakeModels["holdAnswers"]> {
+    return this.models.holdAnswers(...how)
   }
 
   /** What the model was asked so far. */

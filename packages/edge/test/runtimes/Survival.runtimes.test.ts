@@ -8,11 +8,12 @@ import { until } from "@corral/testing/time/Until"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
+import { isDeepStrictEqual } from "node:util"
 import { withConfinements } from "./Confinements.ts"
 import { RIGHT_KEY } from "./FakeModels.ts"
 import { install } from "./Installation.ts"
-import { type EdgeEnd, historyOf, interrupt } from "./InterruptedRun.ts"
-import { programs } from "./Programs.ts"
+import { type EdgeEnd, historyOf, interrupt, typesBeyond } from "./InterruptedRun.ts"
+import { ownSandbox, programs } from "./Programs.ts"
 import { closing, promptFor } from "./Script.ts"
 import { type BegunRun, Stage } from "./Stage.ts"
 
@@ -55,6 +56,7 @@ describe.each(withConfinements(subjects))("$agentId, confinement $confinement", 
   const { approvals } = adapter.capabilities
   const silent: RunMode = confinement === "off" ? "full_access" : "auto_edit"
   const mode: RunMode = approvals ? "ask" : silent
+  const act = ownSandbox.has(agentId) ? "escape" : "run"
   let stage: Stage
   beforeAll(async () => {
     stage = await Stage.open(place, agentId, RIGHT_KEY, {
@@ -66,59 +68,63 @@ describe.each(withConfinements(subjects))("$agentId, confinement $confinement", 
   afterAll(() => stage.close())
 
   const hasFile = (name: string) =>
-    until(async () => existsSync(join(stage.edge.workspace, name)) || undefined, name)
+    until(async () => existsSync(join(stage.edge.workspace, name)) || undefined, name, 60_000)
   const stop = (run: BegunRun, how: EdgeEnd, meanwhile?: () => unknown) =>
-    interrupt({ edge: stage.edge, follow: (id) => stage.follow(id) }, run, how, meanwhile)
+    interrupt(stage, run, how, meanwhile)
 
-  /** Lets the run end, and compares it with one that is not interrupted. */
-  const complete = async (run: BegunRun, act: "run" | "commands", subjectOfAct: string) => {
+  /** Lets the run end, and compares it with one that is not interrupted. A program that repeats a part of its turn is compared by its last text. */
+  const complete = async (run: BegunRun, subjectOfAct: string, repeats = false) => {
     const { end, events } = await stage.end(run, allow, mode)
     const last = closing({ act, subject: subjectOfAct })
     assert.strictEqual(end.type, "run.completed", JSON.stringify(end.payload))
     const history = historyOf(events)
-    assert.isTrue(
-      history.some((line) => line === `text: ${last}`),
-      history.join("\n")
-    )
+    assert.strictEqual(history.filter((line) => line === `text: ${last}`).length, 1, history.join("\n"))
     const plain = await stage.play(promptFor(act, subjectOfAct), allow, mode)
-    assert.deepStrictEqual(history, historyOf(plain.events))
+    const expected = historyOf(plain.events)
+    const isSame = isDeepStrictEqual(history, expected)
+    if (!repeats) assert.deepStrictEqual(history, expected)
     const note = `${place.program.name} ${place.program.version}, ${agentId}, confinement ${confinement}`
-    report.push(`${note}, ${act} ${subjectOfAct}: ${events.length} events, ${plain.events.length} without`)
+    const more = typesBeyond(events, plain.events)
+    report.push(`${note}, ${subjectOfAct}: ${isSame ? "same" : JSON.stringify(history)}, more: ${more}`)
   }
 
   it.runIf(approvals)("runs a tool that the next Edge allows", async () => {
     const command = "touch allowed.txt && echo allowed"
-    const run = await stage.begin(promptFor("run", command), mode)
+    const run = await stage.begin(promptFor(act, command), mode)
     const approvalId = await stage.question(run)
     const next = await stop(run, "SIGKILL")
     assert.strictEqual((await stage.edge.client.approval(approvalId)).state, "pending")
     assert.isFalse(existsSync(join(stage.edge.workspace, "allowed.txt")))
-    await complete(next, "run", command)
+    await complete(next, command)
     stage.file("allowed.txt")
   })
 
   it("completes a tool call that ends while no Edge is there", async () => {
     const command = waiting("killed")
-    const run = await stage.playUntil(promptFor("run", command), "killed-begun", mode)
+    const run = await stage.playUntil(promptFor(act, command), "killed-begun", mode)
     const next = await stop(run, "SIGKILL", async () => {
       stage.write("killed-go", "")
       await hasFile("killed-done")
     })
-    await complete(next, "run", command)
+    await complete(next, command)
   })
 
-  it("continues when the Edge is killed between two tool calls", async () => {
-    const commands = "touch first.txt && echo first; touch second.txt && echo second"
-    const answers = stage.holdAnswers(1)
-    const run = await stage.playWhile(promptFor("commands", commands), answers.reached, "the request", mode)
-    const next = await stop(run, "SIGKILL", () => answers.release())
-    await complete(next, "commands", commands)
-    stage.file("second.txt")
-  })
+  it.each(["beginning", "middle"] as const)(
+    "continues when the Edge is killed at the %s of an answer",
+    async (at) => {
+      const commands = `touch first-${at}.txt && echo first ;; touch second-${at}.txt && echo second`
+      const answers = stage.holdAnswers(1, at)
+      const run = await stage.playWhile(promptFor(act, commands), answers.reached, "the request", mode)
+      const next = await stop(run, "SIGKILL", () => answers.release())
+      // The connection to the model is one through the Edge.
+      await complete(next, commands, at === "middle" && confinement === "required")
+      stage.file(`second-${at}.txt`)
+    }
+  )
 
   it("continues when the Edge is stopped at an approval and during a tool call", async () => {
     const command = waiting("stopped")
-    let run = await stage.begin(promptFor("run", command), mode)
+    let run = await stage.begin(promptFor(act, command), mode)
     if (approvals) {
       const approvalId = await stage.question(run)
       run = await stop(run, "SIGTERM")
@@ -129,6 +135,6 @@ describe.each(withConfinements(subjects))("$agentId, confinement $confinement", 
       stage.write("stopped-go", "")
       await hasFile("stopped-done")
     })
-    await complete(next, "run", command)
+    await complete(next, command)
   })
 })
