@@ -35,7 +35,8 @@ const happened = ({ payload, type }: Envelope): ReadonlyArray<string> => {
     case "run.tool.call":
       return [`call ${String(payload["tool"])}`]
     case "run.tool.result":
-      return [`result ${String(payload["status"])} ${String(payload["output"])}`]
+      // Some programs show the id of the process.
+      return [`result ${String(payload["status"])} ${String(payload["output"]).replace(/PGID: \d+/, "PGID")}`]
     case "run.completed":
     case "run.failed":
     case "run.cancelled":

@@ -41,7 +41,7 @@ export const scriptIn = (request: string): Script | undefined => {
 export const closing = ({ act, subject }: Script): string =>
   act === "say" ? subject : `That was all: ${act} ${subject}`
 
-/** Commands of one subject, each a call of its own. */
+/** Commands of one subject. Each is a call. */
 const commands = (subject: string): ReadonlyArray<string> => subject.split(" ;; ")
 
 const steps = ({ act, subject }: Script): ReadonlyArray<Step> => {

@@ -88,6 +88,15 @@ describe.each(withConfinements(subjects))("$agentId, confinement $confinement", 
     report.push(`${note}, ${subjectOfAct}: ${isSame ? "same" : JSON.stringify(history)}, more: ${more}`)
   }
 
+  /** Stops the Edge at the approval of the command, which the next Edge allows. */
+  const stopAtApproval = async (command: string) => {
+    const waitingRun = await stage.begin(promptFor(act, command), mode)
+    const approvalId = await stage.question(waitingRun)
+    const run = await stop(waitingRun, "SIGTERM")
+    await stage.edge.client.decide(run.runId, approvalId, "allow")
+    return run
+  }
+
   it.runIf(approvals)("runs a tool that the next Edge allows", async () => {
     const command = "touch allowed.txt && echo allowed"
     const run = await stage.begin(promptFor(act, command), mode)
@@ -124,12 +133,9 @@ describe.each(withConfinements(subjects))("$agentId, confinement $confinement", 
 
   it("continues when the Edge is stopped at an approval and during a tool call", async () => {
     const command = waiting("stopped")
-    let run = await stage.begin(promptFor(act, command), mode)
-    if (approvals) {
-      const approvalId = await stage.question(run)
-      run = await stop(run, "SIGTERM")
-      await stage.edge.client.decide(run.runId, approvalId, "allow")
-    }
+    const run = approvals
+      ? await stopAtApproval(command)
+      : await stage.playUntil(promptFor(act, command), "stopped-begun", mode)
     await hasFile("stopped-begun")
     const next = await stop(run, "SIGTERM", async () => {
       stage.write("stopped-go", "")
