@@ -92,6 +92,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/runtimes/Keys.runtimes.test.ts":
     "the program is not in the registry, or bubblewrap is missing",
   "packages/edge/test/runtimes/Runtimes.runtimes.test.ts": "the program is not in the registry",
+  "packages/edge/test/runtimes/Survival.runtimes.test.ts":
+    "the program is not in the registry, does not run as root, or never asks",
   "packages/hub/test/contract/Console.test.ts": "the console was not built",
   "packages/hub/test/config/ClientKey.test.ts": "openssl is not installed",
   "packages/hub/test/signin/ProviderFetch.test.ts": "openssl is not installed",

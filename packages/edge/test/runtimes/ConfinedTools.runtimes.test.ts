@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { RIGHT_KEY } from "./FakeModels.ts"
 import { install } from "./Installation.ts"
-import { programs } from "./Programs.ts"
+import { ownSandbox, programs } from "./Programs.ts"
 import { NEW, OLD, promptFor } from "./Script.ts"
 import { type Played, Stage } from "./Stage.ts"
 
@@ -24,9 +24,6 @@ const subjects = installed.flatMap((place) =>
 )
 const report: Array<string> = []
 afterAll(() => console.log(report.join("\n")))
-
-/** Starts its own sandbox for each command, which does not start in a confined run. Its model asks to run a command without. */
-const ownSandbox = new Set(["codex-acp"])
 
 const allow = () => "allow" as const
 

@@ -21,6 +21,19 @@ export const WRONG_KEY = "sk-wrong-0000000000000000"
 
 const dialects: ReadonlyArray<Dialect> = [anthropicMessages, openAiResponses, openAiChat, geminiContent]
 
+interface HeldAnswers {
+  /** Number of tool results before them. */
+  readonly after: number
+  readonly at: "beginning" | "middle"
+  readonly reached: () => void
+  readonly over: Promise<void>
+}
+
+const waitFor = ({ over, reached }: HeldAnswers): Promise<void> => {
+  reached()
+  return over
+}
+
 export class FakeModels {
   /** The folder that relative paths of scripts are in. */
   workspace = "/"
@@ -31,6 +44,7 @@ export class FakeModels {
   private readonly server: Server
   private readonly isSecure: boolean
   private served = 0
+  private held: HeldAnswers | undefined
 
   /** `certificate`: for TLS. */
   constructor(certificate?: { readonly cert: string; readonly key: string }) {
@@ -49,6 +63,21 @@ export class FakeModels {
     // It listens on a port, not on a path.
     const { port } = this.server.address() as AddressInfo
     return `http${this.isSecure ? "s" : ""}://127.0.0.1:${port}`
+  }
+
+  /**
+   * From now on, an answer after at least `after` tool results waits until `release`, at its beginning or in its middle. `reached` settles at
+   * the first such answer.
+   */
+  holdAnswers(after: number, at: HeldAnswers["at"] = "beginning") {
+    const reached = Promise.withResolvers<void>()
+    const over = Promise.withResolvers<void>()
+    this.held = { after, at, reached: reached.resolve, over: over.promise }
+    const release = () => {
+      this.held = undefined
+      over.resolve()
+    }
+    return { reached: reached.promise, release }
   }
 
   stop(): void {
@@ -74,10 +103,23 @@ export class FakeModels {
     }
     const body = parseObject(raw) ?? {}
     const reply = this.respond(dialect, body, raw)
+    const held = this.heldFor(dialect, body, raw)
+    if (held?.at === "beginning") await waitFor(held)
     const model = textOf(body["model"]) ?? /models\/([^:]+):/.exec(path)?.[1] ?? "fake-model"
     const streams = body["stream"] === true || path.includes(":stream")
-    if (streams) answer(200, "text/event-stream", dialect.stream({ ...reply, model }))
-    else json(200, dialect.whole({ ...reply, model }))
+    if (streams) {
+      const text = dialect.stream({ ...reply, model })
+      const middle = held?.at === "middle" ? text.length / 2 : 0
+      response.writeHead(200, { "content-type": "text/event-stream" }).write(text.slice(0, middle))
+      if (held?.at === "middle") await waitFor(held)
+      response.end(text.slice(middle))
+    } else json(200, dialect.whole({ ...reply, model }))
+  }
+
+  private heldFor(dialect: Dialect, body: JsonObject, raw: string): HeldAnswers | undefined {
+    const { held } = this
+    const isTurn = dialect.tools(body).length > 0 && scriptIn(raw) !== undefined
+    return isTurn && held !== undefined && dialect.results(body) >= held.after ? held : undefined
   }
 
   private respond(dialect: Dialect, body: JsonObject, raw: string) {

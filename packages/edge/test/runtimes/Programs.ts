@@ -257,6 +257,12 @@ max_context_size = 200000
   }
 ]
 
+/**
+ * Agents whose program starts its own sandbox for each command: it reads only, and does not start in a confined run. Their models ask to run a
+ * command without it.
+ */
+export const ownSandbox: ReadonlySet<string> = new Set(["codex-acp"])
+
 /** A second model for conversations that change theirs, by agent. */
 export const otherModels: Readonly<Record<string, string>> = {
   "claude-code": "claude-opus-4-1",

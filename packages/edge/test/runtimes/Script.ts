@@ -41,6 +41,9 @@ export const scriptIn = (request: string): Script | undefined => {
 export const closing = ({ act, subject }: Script): string =>
   act === "say" ? subject : `That was all: ${act} ${subject}`
 
+/** Commands of one subject. Each is a call. */
+const commands = (subject: string): ReadonlyArray<string> => subject.split(" ;; ")
+
 const steps = ({ act, subject }: Script): ReadonlyArray<Step> => {
   switch (act) {
     case "say":
@@ -48,10 +51,10 @@ const steps = ({ act, subject }: Script): ReadonlyArray<Step> => {
     case "read":
       return [{ tool: "read", path: subject }]
     case "run":
-      return [{ tool: "run", command: subject }]
+      return commands(subject).map((command) => ({ tool: "run", command }))
     case "escape":
       // As a model asks when a command failed in the program's own sandbox.
-      return [{ tool: "run", command: subject, withoutSandbox: true }]
+      return commands(subject).map((command) => ({ tool: "run", command, withoutSandbox: true }))
     case "fetch":
       return [{ tool: "fetch", url: subject }]
     case "edit":

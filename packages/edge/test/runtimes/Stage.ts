@@ -44,6 +44,12 @@ export interface Played {
   readonly modelRequests: ReadonlyArray<string>
 }
 
+/** A run that is followed. */
+export interface BegunRun {
+  readonly runId: RunId
+  readonly reader: EventReader
+}
+
 export interface StageOptions {
   readonly grants?: EdgeOptions["grants"] & {}
   /** Setting of the Edge, and what its runs have to say about it. */
@@ -128,6 +134,11 @@ export class Stage {
     rmSync(this.home, { recursive: true, force: true })
   }
 
+  /** Holds answers of the model, as `FakeModels.holdAnswers`. */
+  holdAnswers(...how: Parameters<FakeModels["holdAnswers"]>): ReturnType<FakeModels["holdAnswers"]> {
+    return this.models.holdAnswers(...how)
+  }
+
   /** What the model was asked so far. */
   get modelRequests(): ReadonlyArray<string> {
     return this.models.requests
@@ -156,6 +167,18 @@ export class Stage {
     const before = this.models.requests.length
     const impossible = this.models.impossible.length
     const { reader, runId } = await this.begin(prompt, mode, next)
+    const played = await this.end({ reader, runId }, decision, mode)
+    // Where nothing may change, not every step is offered a tool.
+    if (mode === "ask") assert.deepStrictEqual(this.models.impossible.slice(impossible), [])
+    return { ...played, modelRequests: this.models.requests.slice(before) }
+  }
+
+  /** Decides the questions of a run until it has ended. */
+  async end(
+    { reader, runId }: BegunRun,
+    decision: Decide,
+    mode: RunMode
+  ): Promise<Omit<Played, "modelRequests">> {
     const requests: Array<ApprovalRequest> = []
     const end = await this.decide(runId, reader, (request) => {
       requests.push(request)
@@ -165,38 +188,55 @@ export class Stage {
     assertWhole(reader.events)
     this.assertConfined(reader.events, mode)
     assert.deepStrictEqual(this.edge.survivorsOf(runId), [], "alive after the run's end")
-    // Where nothing may change, not every step is offered a tool.
-    if (mode === "ask") assert.deepStrictEqual(this.models.impossible.slice(impossible), [])
-    return { runId, events: reader.events, end, requests, modelRequests: this.models.requests.slice(before) }
+    return { runId, events: reader.events, end, requests }
   }
 
   /** Plays a prompt until this file is there, and gives the run that is at it. Every question is allowed. */
-  async playUntil(
-    prompt: string,
-    name: string,
-    mode: RunMode = "ask"
-  ): Promise<{ readonly runId: string; readonly reader: EventReader }> {
+  async playUntil(prompt: string, name: string, mode: RunMode = "ask"): Promise<BegunRun> {
     const path = join(this.edge.workspace, name)
-    const { reader, runId } = await this.begin(prompt, mode)
     const watching = new AbortController()
-    const there = new Promise<true>((resolve) => {
-      const look = () => existsSync(path) && resolve(true)
+    const there = new Promise<void>((resolve) => {
+      const look = () => existsSync(path) && resolve()
       watch(this.edge.workspace, { signal: watching.signal }, look)
       look()
     })
-    // Ends with the reader, whether the file comes or not.
+    try {
+      return await this.playWhile(prompt, there, `the file ${name}`, mode)
+    } finally {
+      watching.abort()
+    }
+  }
+
+  /** Plays a prompt until `reached` settles. Every question is allowed. */
+  async playWhile(prompt: string, reached: Promise<void>, what: string, mode: RunMode): Promise<BegunRun> {
+    const { reader, runId } = await this.begin(prompt, mode)
+    // Ends with the reader, whether it is reached or not.
     const ended = this.decide(runId, reader, () => "allow")
-    const first = await within(Promise.race([there, ended]), PATIENCE_MS, `the file ${name}`)
-    watching.abort()
-    if (first !== true) assert.fail(`the run ended before: ${JSON.stringify(first)}`)
+    const first = await within(Promise.race([reached, ended]), PATIENCE_MS, what)
+    if (first !== undefined) assert.fail(`the run ended before: ${JSON.stringify(first)}`)
     return { runId, reader }
   }
 
-  private async begin(prompt: string, mode: RunMode = "ask", next: Next = {}) {
+  /** Starts a run. */
+  async begin(prompt: string, mode: RunMode = "ask", next: Next = {}): Promise<BegunRun> {
     const { id } = await this.edge.client.create(prompt, mode, { agentId: this.agentId, ...next })
-    const reader = await this.edge.client.follow({ runId: id })
+    return this.follow(id)
+  }
+
+  /** Reads a run from its first event on. */
+  async follow(runId: RunId): Promise<BegunRun> {
+    const reader = await this.edge.client.follow({ runId })
     onTestFailed(() => console.log(reader.frames.join("\n")))
-    return { runId: id, reader }
+    return { runId, reader }
+  }
+
+  /** The first question about an action of the agent that a person decides. */
+  async question({ reader }: BegunRun): Promise<string> {
+    const event = await reader.event(
+      (event) => isQuestion(event) && !isConnection(event.payload["request"] as ApprovalRequest),
+      PATIENCE_MS
+    )
+    return approvalOf(event)
   }
 
   private assertConfined(events: ReadonlyArray<Envelope>, mode: RunMode): void {
