@@ -46,13 +46,18 @@ const happened = ({ payload, type }: Envelope): ReadonlyArray<string> => {
   }
 }
 
-/** What the run did and said. Streamed text is one line: nothing of it is missing or repeated. */
+/** The text that the run has streamed. */
+export const streamedText = (events: ReadonlyArray<Envelope>): string =>
+  events
+    .flatMap(({ payload, type }) =>
+      type === "run.message.delta" && payload["channel"] === "text" ? [String(payload["text"])] : []
+    )
+    .join("")
+
+/** What the run did and said. Nothing of the streamed text is missing or repeated. */
 export const historyOf = (events: ReadonlyArray<Envelope>): ReadonlyArray<string> => {
   assertWhole(events)
-  const streamed = events.flatMap(({ payload, type }) =>
-    type === "run.message.delta" && payload["channel"] === "text" ? [String(payload["text"])] : []
-  )
-  return [...events.flatMap(happened), `streamed: ${streamed.join("")}`]
+  return [...events.flatMap(happened), `streamed: ${streamedText(events)}`]
 }
 
 /** Types of events that the one log has more of than the other, such as a diff where the other run changed nothing. */

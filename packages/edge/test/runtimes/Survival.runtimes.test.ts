@@ -12,7 +12,7 @@ import { isDeepStrictEqual } from "node:util"
 import { withConfinements } from "./Confinements.ts"
 import { RIGHT_KEY } from "./FakeModels.ts"
 import { install } from "./Installation.ts"
-import { type EdgeEnd, historyOf, interrupt, typesBeyond } from "./InterruptedRun.ts"
+import { type EdgeEnd, historyOf, interrupt, streamedText, typesBeyond } from "./InterruptedRun.ts"
 import { ownSandbox, programs } from "./Programs.ts"
 import { closing, promptFor } from "./Script.ts"
 import { type BegunRun, Stage } from "./Stage.ts"
@@ -41,6 +41,9 @@ const subjects = installed.flatMap(({ agentIds, place }) =>
 )
 
 const allow = () => "allow" as const
+
+/** Text of the first answer. */
+const FIRST = "Now: run."
 
 /** A command that begins, waits for a file, and ends. */
 const waiting = (name: string) =>
@@ -124,8 +127,11 @@ describe.each(withConfinements(subjects))("$agentId, confinement $confinement", 
       const commands = `touch first-${at}.txt && echo first ;; touch second-${at}.txt && echo second`
       const answers = stage.holdAnswers(1, at)
       const run = await stage.playWhile(promptFor(act, commands), answers.reached, "the request", mode)
+      // The first half of the answer has arrived, and a part of it is in the log.
+      if (at === "middle" && adapter.capabilities.deltas)
+        await run.reader.event(() => streamedText(run.reader.events).length > FIRST.length, 60_000)
       const next = await stop(run, "SIGKILL", () => answers.release())
-      // The connection to the model is one through the Edge.
+      // The connection to the model goes through the Edge, so the program sends its request again.
       await complete(next, commands, at === "middle" && confinement === "required")
       stage.file(`second-${at}.txt`)
     }
