@@ -115,7 +115,8 @@ export class SurvivingRuns {
     for (const { id, runId } of pending)
       if (isLast || this.#seeded.whole(0, 2) === 0) await client.decide(runId, id, "allow")
     for (const run of this.#live.values()) {
-      if (!isLast && this.#seeded.whole(0, 40) === 0) await this.#cancel(run)
+      // Again if the Edge ended before it had received the cancel.
+      if (run.isCancelled || (!isLast && this.#seeded.whole(0, 40) === 0)) await this.#cancel(run)
       if (run.sent < run.inputs && !run.isCancelled) await this.#send(run)
     }
   }
