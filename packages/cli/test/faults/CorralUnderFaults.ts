@@ -1,0 +1,104 @@
+/**
+ * Corral under the fault matrix: a Hub on a PostgreSQL of its own, one Edge whose link is a separate connection, a Gateway on a fake
+ * Feishu, and the `corral` command. Real processes.
+ *
+ * The Hub keeps its port, so that surfaces reach it at one address; only the Edge reaches it through the link.
+ */
+import { startPostgres, freePort, type PostgresServer } from "@corral/testing/postgres/PostgresServer"
+import { until } from "@corral/testing/time/Until"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Chats } from "../joined/Chats.ts"
+import { apiSurface } from "./ApiSurface.ts"
+import { conversationRecord } from "./ConversationRecord.ts"
+import type {
+  ConversationRecord,
+  FaultName,
+  FaultProduct,
+  FaultSurface,
+  SurfaceName
+} from "./FaultProduct.ts"
+import { EFFECTS, gateOf } from "./ScriptedWork.ts"
+
+/** Longer than any fault of the matrix. */
+const ORPHAN_MS = "600000"
+
+export class CorralUnderFaults implements FaultProduct {
+  readonly surfaces: Readonly<Record<SurfaceName, FaultSurface>>
+  readonly faults: Readonly<Record<FaultName, () => Promise<void>>>
+  private readonly chats: Chats
+  private readonly database: PostgresServer
+
+  static async open(): Promise<CorralUnderFaults> {
+    const database = await startPostgres()
+    const port = await freePort()
+    const chats = await Chats.open({
+      gatewayEnv: { CORRAL_HUB_URL: `http://127.0.0.1:${port}` },
+      gatewayServer: database.url,
+      joined: {
+        databaseUrl: database.url,
+        hubEnv: { CORRAL_HUB_PORT: String(port) },
+        edge: { env: { CORRAL_EDGE_ORPHAN_MS: ORPHAN_MS, CORRAL_EDGE_CANCEL_GRACE_MS: "500" } }
+      }
+    })
+    return new CorralUnderFaults(database, chats)
+  }
+
+  private constructor(database: PostgresServer, chats: Chats) {
+    this.database = database
+    this.chats = chats
+    const { deviceId, edge, hub, owner, projectId } = chats.joined
+    const api = apiSurface(hub.url, owner.token ?? "", { projectId, deviceId })
+    this.surfaces = { API: api, console: api, CLI: api, chat: api }
+    this.faults = {
+      "Edge killed": async () => {
+        await edge.kill()
+        await edge.start()
+      },
+      "Hub killed": async () => {
+        await hub.end("SIGKILL")
+        await hub.start()
+      },
+      "link cut": async () => {
+        await this.cutLink()
+        this.restoreLink()
+      },
+      "Edge and Hub killed": async () => {
+        await Promise.all([edge.kill(), hub.end("SIGKILL")])
+        await hub.start()
+        await edge.start()
+      },
+      "database restarted": () => database.restart()
+    }
+  }
+
+  async cutLink(): Promise<void> {
+    const { front } = this.chats.joined
+    const { refused } = front
+    front.ports = []
+    front.cut()
+    await until(async () => (front.refused > refused ? true : undefined), "the Edge's next try", 30_000)
+  }
+
+  restoreLink(): void {
+    this.chats.joined.found()
+  }
+
+  effects(): ReadonlyArray<string> {
+    const file = join(this.chats.joined.edge.workspace, EFFECTS)
+    return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : []
+  }
+
+  release(name: string): void {
+    writeFileSync(join(this.chats.joined.edge.workspace, gateOf(name)), "")
+  }
+
+  record(): Promise<ConversationRecord> {
+    return conversationRecord(this.chats.joined)
+  }
+
+  async remove(): Promise<void> {
+    await this.chats.remove()
+    await this.database.stop()
+  }
+}
