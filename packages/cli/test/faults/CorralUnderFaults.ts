@@ -9,7 +9,12 @@ import { until } from "@corral/testing/time/Until"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Chats } from "../joined/Chats.ts"
+import { Corral } from "../e2e/Corral.ts"
+import { signIn } from "../e2e/SignIn.ts"
 import { apiSurface } from "./ApiSurface.ts"
+import { chatSurface } from "./ChatSurface.ts"
+import { cliSurface } from "./CliSurface.ts"
+import { consoleSurface } from "./ConsoleSurface.ts"
 import { conversationRecord } from "./ConversationRecord.ts"
 import type {
   ConversationRecord,
@@ -29,6 +34,8 @@ export class CorralUnderFaults implements FaultProduct {
   private readonly chats: Chats
   private readonly database: PostgresServer
 
+  private readonly corral: Corral
+
   static async open(): Promise<CorralUnderFaults> {
     const database = await startPostgres()
     const port = await freePort()
@@ -41,15 +48,30 @@ export class CorralUnderFaults implements FaultProduct {
         edge: { env: { CORRAL_EDGE_ORPHAN_MS: ORPHAN_MS, CORRAL_EDGE_CANCEL_GRACE_MS: "500" } }
       }
     })
-    return new CorralUnderFaults(database, chats)
+    const { deviceId, hub, owner, projectId } = chats.joined
+    const placement = { deviceId, projectId }
+    const corral = new Corral()
+    await signIn(corral, chats.joined, hub.url)
+    const { token } = await hub.people.signIn("owner", "web")
+    return new CorralUnderFaults(database, chats, corral, {
+      API: apiSurface(hub.url, owner.token ?? "", placement),
+      console: consoleSurface(hub.url, token, placement),
+      CLI: cliSurface(corral),
+      chat: chatSurface(chats, await chats.linked("owner"))
+    })
   }
 
-  private constructor(database: PostgresServer, chats: Chats) {
+  private constructor(
+    database: PostgresServer,
+    chats: Chats,
+    corral: Corral,
+    surfaces: CorralUnderFaults["surfaces"]
+  ) {
     this.database = database
     this.chats = chats
-    const { deviceId, edge, hub, owner, projectId } = chats.joined
-    const api = apiSurface(hub.url, owner.token ?? "", { projectId, deviceId })
-    this.surfaces = { API: api, console: api, CLI: api, chat: api }
+    this.corral = corral
+    this.surfaces = surfaces
+    const { edge, hub } = chats.joined
     this.faults = {
       "Edge killed": async () => {
         await edge.kill()
@@ -98,6 +120,7 @@ export class CorralUnderFaults implements FaultProduct {
   }
 
   async remove(): Promise<void> {
+    await this.corral.close()
     await this.chats.remove()
     await this.database.stop()
   }

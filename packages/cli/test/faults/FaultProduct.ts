@@ -56,6 +56,8 @@ export interface FaultConversation {
   readonly cancelled: () => Promise<void>
   /** Waits until the last run is shown as failed, with its message. */
   readonly failed: (message: string) => Promise<void>
+  /** Times that the surface said that it is not connected; absent if it says so in no way that is counted. */
+  readonly outages?: (() => number) | undefined
   /** Stops following. */
   readonly close: () => Promise<void>
 }

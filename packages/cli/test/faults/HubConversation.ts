@@ -56,6 +56,9 @@ export class HubConversation implements FaultConversation {
   private readonly reader: HubReader
   private readonly sessionId: SessionId
   private readonly stopping = new AbortController()
+  /** Ends what follows the conversation besides it. */
+  onClose: () => Promise<void> = async () => undefined
+  outages: (() => number) | undefined
   private last: Message | undefined
   private streamed = ""
   private counted = Promise.withResolvers<void>()
@@ -164,6 +167,7 @@ export class HubConversation implements FaultConversation {
   async close(): Promise<void> {
     this.stopping.abort()
     await this.following
+    await this.onClose()
   }
 
   private async follow(): Promise<void> {
