@@ -18,6 +18,7 @@ const CANCELLED = 130
 interface SentMessage {
   readonly id: string
   readonly program: RunningProgram
+  runId?: string
 }
 
 class CliConversation implements FaultConversation {
@@ -29,7 +30,7 @@ class CliConversation implements FaultConversation {
 
   static async begin(corral: Corral, work: AgentWork): Promise<CliConversation> {
     const conversation = new CliConversation(corral)
-    const first = await conversation.say(work, "--new", "--to", "scripted", "--workspace", "ws")
+    const first = await conversation.start(work, "--new", "--to", "scripted", "--workspace", "ws")
     const [, id = ""] = await first.warned(/session (ses_\w+)/)
     conversation.sessionId = id
     return conversation
@@ -40,7 +41,7 @@ class CliConversation implements FaultConversation {
   }
 
   async send(work: AgentWork): Promise<void> {
-    await this.say(work, "--session", this.sessionId)
+    await this.start(work, "--session", this.sessionId)
   }
 
   /** As the commands printed them, and as `corral show` lists them. */
@@ -123,14 +124,16 @@ class CliConversation implements FaultConversation {
     return last
   }
 
-  private async say(work: AgentWork, ...flags: ReadonlyArray<string>): Promise<RunningProgram> {
+  private async start(work: AgentWork, ...flags: ReadonlyArray<string>): Promise<RunningProgram> {
     const program = this.corral.start("say", "--wait", ...flags, promptOf(work))
     const [, id = ""] = await within(program.warned(/(msg_\w+)\n/), PATIENCE_MS, "the message's id")
     this.sent.push({ id, program })
-    void program.ended.then((exit) => {
-      if (exit === 0) this.completed.push(program.out.join("\n"))
-    })
+    void this.keepAnswer(program)
     return program
+  }
+
+  private async keepAnswer(program: RunningProgram): Promise<void> {
+    if ((await program.ended) === 0) this.completed.push(program.out.join("\n"))
   }
 
   /** Output of a command, which is repeated while the Hub or the device can't be reached. */
@@ -152,12 +155,14 @@ class CliConversation implements FaultConversation {
     return (JSON.parse(line) as { readonly messages: ReadonlyArray<Message> }).messages
   }
 
-  private runId(): Promise<string> {
-    return until(
-      async () => (await this.messages()).find(({ id }) => id === this.last.id)?.delivery?.runId,
+  private async runId(): Promise<string> {
+    const { last } = this
+    last.runId ??= await until(
+      async () => (await this.messages()).find(({ id }) => id === last.id)?.delivery?.runId,
       "the run",
       PATIENCE_MS
     )
+    return last.runId
   }
 
   private async runIn(state: HubRun["state"]): Promise<void> {

@@ -1,4 +1,4 @@
-/** What the Hub and the Edge stored of the latest session, and whether both stored the same. */
+/** What the Hub and the Edge stored of one session, and whether both stored the same. */
 import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
@@ -60,11 +60,20 @@ const defectsOfRun = async (joined: Joined, run: HubRun): Promise<ReadonlyArray<
   ]
 }
 
-export const conversationRecord = async (joined: Joined): Promise<ConversationRecord> => {
+/** Messages of the session whose first message has the name in it, oldest first. */
+const findMessages = async ({ owner }: Joined, name: string): Promise<ReadonlyArray<Message>> => {
+  const { items: sessions } = (await owner.ask<Items<SessionItem>>("GET", "/client/sessions?limit=20")).body
+  for (const { id } of sessions) {
+    const path = `/client/sessions/${id}/messages?limit=200`
+    const messages = (await owner.ask<Items<Message>>("GET", path)).body.items.toReversed()
+    if (messages[0]?.text.includes(name) === true) return messages
+  }
+  throw new Error(`no session has a message with ${name}`)
+}
+
+export const conversationRecord = async (joined: Joined, name: string): Promise<ConversationRecord> => {
   const { owner } = joined
-  const { items: sessions } = (await owner.ask<Items<SessionItem>>("GET", "/client/sessions?limit=1")).body
-  const path = `/client/sessions/${sessions[0]?.id}/messages?limit=200`
-  const messages = (await owner.ask<Items<Message>>("GET", path)).body.items.toReversed()
+  const messages = await findMessages(joined, name)
   const sent = messages.filter(({ author, when }) => author.kind === "user" && when !== "now")
   const runIds = sent.flatMap(({ delivery }) => delivery?.runId ?? [])
   const ended = (id: RunId) =>

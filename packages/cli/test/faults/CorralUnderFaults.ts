@@ -115,8 +115,8 @@ export class CorralUnderFaults implements FaultProduct {
     writeFileSync(join(this.chats.joined.edge.workspace, gateOf(name)), "")
   }
 
-  record(): Promise<ConversationRecord> {
-    return conversationRecord(this.chats.joined)
+  record(name: string): Promise<ConversationRecord> {
+    return conversationRecord(this.chats.joined, name)
   }
 
   async remove(): Promise<void> {

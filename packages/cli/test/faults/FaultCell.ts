@@ -5,14 +5,25 @@
  * message, read its approval, allowed it and cancelled its run; and the records of the product have no event lost or repeated.
  */
 import { assert } from "@effect/vitest"
-import { effectOf, type FaultPhase, type FaultScene } from "./FaultPhases.ts"
-import type { FaultConversation, FaultName, FaultProduct, SurfaceName } from "./FaultProduct.ts"
+import { effectOf, type FaultPhase, faultPhases, type FaultScene } from "./FaultPhases.ts"
+import {
+  type FaultConversation,
+  type FaultName,
+  faultNames,
+  type FaultProduct,
+  type SurfaceName,
+  surfaceNames
+} from "./FaultProduct.ts"
 
 export interface FaultCell {
   readonly fault: FaultName
   readonly phase: FaultPhase
   readonly surface: SurfaceName
 }
+
+export const faultCells: ReadonlyArray<FaultCell> = faultNames.flatMap((fault) =>
+  faultPhases.flatMap((phase) => surfaceNames.map((surface) => ({ fault, phase, surface })))
+)
 
 export const titleOf = ({ fault, phase, surface }: FaultCell): string => `${fault}, ${phase.name}, ${surface}`
 
@@ -44,33 +55,64 @@ export const assertUndisturbed = async (
     product.effects().filter((line) => line === name || line.startsWith(`${name} `)),
     expected.effects
   )
-  const { defects, runs } = await product.record()
+  const { defects, runs } = await product.record(name)
   assert.deepStrictEqual(defects, [])
   assert.deepStrictEqual(runs, expected.runs)
 }
 
-/** Milliseconds from the end of the fault until the surface had shown the end of the run. */
-export const runCell = async (
-  product: FaultProduct,
-  { fault, phase, surface: surfaceName }: FaultCell,
-  name: string
+/** What is done after the fault. Returns the milliseconds until the surface had shown the end of the run. */
+const finishCell = async (
+  conversation: FaultConversation,
+  scene: FaultScene,
+  phase: FaultPhase
 ): Promise<number> => {
-  const scene = { product, surface: product.surfaces[surfaceName], name }
-  const conversation = await phase.reach(scene)
   try {
-    await product.faults[fault]()
     const backAt = performance.now()
     await phase.finish(conversation, scene)
     const millis = performance.now() - backAt
     await actAgain(conversation, scene)
-    const answers = phase.answers(name)
+    const answers = phase.answers(scene.name)
     await assertUndisturbed(conversation, scene, {
       answers,
-      effects: [...phase.effects(name), `${name} again`],
+      effects: [...phase.effects(scene.name), `${scene.name} again`],
       runs: [...answers.map(() => "completed"), "cancelled"]
     })
     return millis
   } finally {
     await conversation.close()
   }
+}
+
+/** The cells of one fault in one phase: all surfaces have a conversation in the phase when the fault happens. Results in the order of `surfaceNames`. */
+export const runCells = async (
+  product: FaultProduct,
+  fault: FaultName,
+  phase: FaultPhase,
+  name: string
+): Promise<ReadonlyArray<PromiseSettledResult<number>>> => {
+  const scenes = surfaceNames.map((surface) => ({
+    product,
+    surface: product.surfaces[surface],
+    name: `${name} ${surface}`
+  }))
+  const reached = await Promise.allSettled(scenes.map((scene) => phase.reach(scene)))
+  const held = await Promise.allSettled(
+    reached.map(async (each) => {
+      if (each.status === "rejected") throw each.reason
+      await phase.holds?.(each.value)
+      return each.value
+    })
+  )
+  await product.faults[fault]()
+  return Promise.allSettled(
+    scenes.map(async (scene, at) => {
+      const conversation = held[at]
+      if (conversation?.status !== "fulfilled") {
+        const left = reached[at]
+        if (left?.status === "fulfilled") await left.value.close()
+        throw conversation?.reason
+      }
+      return finishCell(conversation.value, scene, phase)
+    })
+  )
 }

@@ -14,6 +14,8 @@ export interface FaultPhase {
   readonly name: string
   /** Begins the conversation and brings it into the phase. */
   readonly reach: (scene: FaultScene) => Promise<FaultConversation>
+  /** Fails if the phase is already over. */
+  readonly holds?: (conversation: FaultConversation) => Promise<void>
   /** Acts after the fault, until the run has completed. */
   readonly finish: (conversation: FaultConversation, scene: FaultScene) => Promise<void>
   /** Answers of the conversation, and lines that its agent leaves. */
@@ -21,7 +23,8 @@ export interface FaultPhase {
   readonly effects: (name: string) => ReadonlyArray<string>
 }
 
-const PIECES = 300
+/** Ten seconds: the slowest surface reaches the phase in three. */
+const PIECES = 1_000
 
 export const effectOf = (product: FaultProduct, line: string): Promise<true> =>
   until(async () => (product.effects().includes(line) ? true : undefined), `the effect ${line}`, 30_000)
@@ -64,8 +67,13 @@ export const faultPhases: ReadonlyArray<FaultPhase> = [
     reach: async ({ name, surface }) => {
       const conversation = await surface.begin([{ kind: "stream", pieces: PIECES }, answer(name)])
       await conversation.running()
-      await conversation.pieces?.(PIECES / 10)
+      await conversation.pieces?.(PIECES / 20)
       return conversation
+    },
+    holds: async (conversation) => {
+      await conversation.running()
+      if (conversation.pieces !== undefined)
+        assert.isBelow(await conversation.pieces(0), PIECES, "pieces before the fault")
     },
     finish: async (conversation) => {
       await conversation.answers(1)

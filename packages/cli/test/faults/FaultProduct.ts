@@ -66,7 +66,7 @@ export interface FaultSurface {
   readonly begin: (work: AgentWork) => Promise<FaultConversation>
 }
 
-/** What the records of the product say about the latest conversation. */
+/** What the records of the product say about one conversation. */
 export interface ConversationRecord {
   /** State of each run, oldest first. */
   readonly runs: ReadonlyArray<string>
@@ -85,6 +85,7 @@ export interface FaultProduct {
   readonly effects: () => ReadonlyArray<string>
   /** Lets the tool of that name end. */
   readonly release: (name: string) => void
-  readonly record: () => Promise<ConversationRecord>
+  /** Of the conversation whose messages have that name in them. */
+  readonly record: (name: string) => Promise<ConversationRecord>
   readonly remove: () => Promise<void>
 }
