@@ -17,7 +17,7 @@ export const apiSurface = (url: string, token: string, placement: HubPlacement):
             throw error
           }),
         what,
-        30_000
+        60_000
       ),
     events: ({ sessionId, signal }) => hub.sessionEvents(sessionId, { signal })
   }

@@ -12,7 +12,7 @@ import type { Corral } from "../e2e/Corral.ts"
 import type { AgentWork, FaultConversation, FaultSurface } from "./FaultProduct.ts"
 import { piecesIn, promptOf } from "./ScriptedWork.ts"
 
-const PATIENCE_MS = 40_000
+const PATIENCE_MS = 60_000
 const CANCELLED = 130
 
 interface SentMessage {
@@ -28,9 +28,9 @@ class CliConversation implements FaultConversation {
   private sessionId = ""
   private attached: RunningProgram | undefined
 
-  static async begin(corral: Corral, work: AgentWork): Promise<CliConversation> {
+  static async begin(corral: Corral, workspace: string, work: AgentWork): Promise<CliConversation> {
     const conversation = new CliConversation(corral)
-    const first = await conversation.start(work, "--new", "--to", "scripted", "--workspace", "ws")
+    const first = await conversation.start(work, "--new", "--to", "scripted", "--workspace", workspace)
     const [, id = ""] = await first.warned(/session (ses_\w+)/)
     conversation.sessionId = id
     return conversation
@@ -191,6 +191,6 @@ class CliConversation implements FaultConversation {
 }
 
 /** `corral` is signed in to the Hub. */
-export const cliSurface = (corral: Corral): FaultSurface => ({
-  begin: (work) => CliConversation.begin(corral, work)
+export const cliSurface = (corral: Corral, workspace: string): FaultSurface => ({
+  begin: (work) => CliConversation.begin(corral, workspace, work)
 })

@@ -11,12 +11,14 @@ import { within } from "@corral/testing/time/Within"
 import type { AgentWork, FaultConversation, FaultSurface } from "./FaultProduct.ts"
 import { HubConversation, type HubPlacement, type HubReader } from "./HubConversation.ts"
 
-const PATIENCE_MS = 40_000
+const PATIENCE_MS = 60_000
 
 /** The change feed of one page. */
 class PageFeed {
   /** Times that the page said that it is not connected. */
   outages = 0
+  private hints = 0
+  private state = "not connected"
   private readonly stopping = new AbortController()
   private readonly ended: Promise<void>
   private change = Promise.withResolvers<void>()
@@ -39,7 +41,11 @@ class PageFeed {
       const changed = this.change.promise
       const { value } = await until(read, what, PATIENCE_MS)
       if (value !== undefined) return value
-      await within(Promise.race([changed, this.ended]), PATIENCE_MS, `a change before ${what}`)
+      await within(
+        Promise.race([changed, this.ended]),
+        PATIENCE_MS,
+        `a change before ${what} (${this.hints} hints, ${this.state}, ${this.outages} outages)`
+      )
     }
   }
 
@@ -55,11 +61,15 @@ class PageFeed {
       this.change = Promise.withResolvers()
     }
     const onConnection = (state: "live" | "lost") => {
+      this.state = state
       if (state === "lost") this.outages++
       changed()
     }
     try {
-      for await (const _ of hub.changes({ signal, onConnection })) changed()
+      for await (const _ of hub.changes({ signal, onConnection })) {
+        this.hints++
+        changed()
+      }
     } catch (error) {
       if (!signal.aborted) throw error
     }

@@ -6,7 +6,17 @@
  */
 import { startPostgres, freePort, type PostgresServer } from "@corral/testing/postgres/PostgresServer"
 import { until } from "@corral/testing/time/Until"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { assert } from "@effect/vitest"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Chats } from "../joined/Chats.ts"
 import { Corral } from "../e2e/Corral.ts"
@@ -28,6 +38,9 @@ import { EFFECTS, gateOf } from "./ScriptedWork.ts"
 /** Longer than any fault of the matrix. */
 const ORPHAN_MS = "600000"
 
+/** One for each surface: agents that share a workspace take turns. The first one is the chat's. */
+const workspaceIds = ["ws", "api", "console", "cli"] as const
+
 export class CorralUnderFaults implements FaultProduct {
   readonly surfaces: Readonly<Record<SurfaceName, FaultSurface>>
   readonly faults: Readonly<Record<FaultName, () => Promise<void>>>
@@ -36,7 +49,12 @@ export class CorralUnderFaults implements FaultProduct {
 
   private readonly corral: Corral
 
+  private readonly folder: string
+
   static async open(): Promise<CorralUnderFaults> {
+    const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-faults-"))
+    const settings = workspaceIds.map((id) => ({ id, path: join(folder, id) }))
+    for (const { path } of settings) mkdirSync(path)
     const database = await startPostgres()
     const port = await freePort()
     const chats = await Chats.open({
@@ -45,28 +63,45 @@ export class CorralUnderFaults implements FaultProduct {
       joined: {
         databaseUrl: database.url,
         hubEnv: { CORRAL_HUB_PORT: String(port) },
-        edge: { env: { CORRAL_EDGE_ORPHAN_MS: ORPHAN_MS, CORRAL_EDGE_CANCEL_GRACE_MS: "500" } }
+        edge: {
+          env: {
+            CORRAL_EDGE_WORKSPACES: JSON.stringify(settings),
+            CORRAL_EDGE_ORPHAN_MS: ORPHAN_MS,
+            CORRAL_EDGE_CANCEL_GRACE_MS: "500"
+          }
+        }
       }
     })
     const { deviceId, hub, owner, projectId } = chats.joined
+    const user = await chats.linked("owner")
+    // The chat keeps its location, also when there are others.
+    await chats.sendMessage(user, "use 1")
+    await chats.settled()
+    for (const workspace of workspaceIds.slice(1)) {
+      const body = { targetId: deviceId, workspace }
+      const linked = await owner.ask("POST", `/client/projects/${projectId}/workspaces`, { body })
+      assert.strictEqual(linked.status, 201, linked.text)
+    }
     const placement = { deviceId, projectId }
     const corral = new Corral()
     await signIn(corral, chats.joined, hub.url)
     const { token } = await hub.people.signIn("owner", "web")
-    return new CorralUnderFaults(database, chats, corral, {
-      API: apiSurface(hub.url, owner.token ?? "", placement),
-      console: consoleSurface(hub.url, token, placement),
-      CLI: cliSurface(corral),
-      chat: chatSurface(chats, await chats.linked("owner"))
+    return new CorralUnderFaults(folder, database, chats, corral, {
+      API: apiSurface(hub.url, owner.token ?? "", { ...placement, workspace: "api" }),
+      console: consoleSurface(hub.url, token, { ...placement, workspace: "console" }),
+      CLI: cliSurface(corral, "cli"),
+      chat: chatSurface(chats, user)
     })
   }
 
   private constructor(
+    folder: string,
     database: PostgresServer,
     chats: Chats,
     corral: Corral,
     surfaces: CorralUnderFaults["surfaces"]
   ) {
+    this.folder = folder
     this.database = database
     this.chats = chats
     this.corral = corral
@@ -107,12 +142,14 @@ export class CorralUnderFaults implements FaultProduct {
   }
 
   effects(): ReadonlyArray<string> {
-    const file = join(this.chats.joined.edge.workspace, EFFECTS)
-    return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : []
+    return workspaceIds.flatMap((id) => {
+      const file = join(this.folder, id, EFFECTS)
+      return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : []
+    })
   }
 
   release(name: string): void {
-    writeFileSync(join(this.chats.joined.edge.workspace, gateOf(name)), "")
+    for (const id of workspaceIds) writeFileSync(join(this.folder, id, gateOf(name)), "")
   }
 
   record(name: string): Promise<ConversationRecord> {
@@ -123,5 +160,6 @@ export class CorralUnderFaults implements FaultProduct {
     await this.corral.close()
     await this.chats.remove()
     await this.database.stop()
+    rmSync(this.folder, { recursive: true, force: true })
   }
 }

@@ -13,7 +13,7 @@ const pairs = faultNames.flatMap((fault) =>
   faultPhases.map((phase) => [`${fault}, ${phase.name}`, fault, phase] as const)
 )
 
-describe("the fault matrix", { timeout: 180_000 }, () => {
+describe("the fault matrix", { timeout: 240_000 }, () => {
   const results = new Map<string, "passed" | "failed">()
   let product: FaultProduct
   beforeAll(async () => {

@@ -23,7 +23,7 @@ export interface FaultPhase {
   readonly effects: (name: string) => ReadonlyArray<string>
 }
 
-/** Ten seconds: the slowest surface reaches the phase in three. */
+/** Twenty seconds: on a busy machine, the slowest surface reaches the phase in ten. */
 const PIECES = 1_000
 
 export const effectOf = (product: FaultProduct, line: string): Promise<true> =>

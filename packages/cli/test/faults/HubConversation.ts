@@ -1,9 +1,16 @@
 /** A conversation at a Hub through its client library: the console and programs differ in how they authenticate and learn of changes. */
+import { assert } from "@effect/vitest"
 import type { HubConnection } from "@corral/client/Hub"
 import { CorralError } from "@corral/client/http/CorralError"
 import { newIdempotencyKey } from "@corral/client/http/Transport"
 import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
-import type { DeviceId, ProjectId, RunId, SessionId } from "@corral/domain/identity/Ids"
+import {
+  type DeviceId,
+  type ProjectId,
+  type RunId,
+  type SessionId,
+  WorkspaceId
+} from "@corral/domain/identity/Ids"
 import { envelopeOf, type SequencedEvent } from "@corral/domain/run/EventSequence"
 import type { Message } from "@corral/domain/session/Message"
 import { until } from "@corral/testing/time/Until"
@@ -27,6 +34,7 @@ export interface HubReader {
 export interface HubPlacement {
   readonly projectId: ProjectId
   readonly deviceId: DeviceId
+  readonly workspace: string
 }
 
 /** The response, once the Hub responds. A write is repeated with its key. */
@@ -50,7 +58,7 @@ const persistently = <A>(
   ).then(({ value }) => value)
 }
 
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 60_000
 
 export class HubConversation implements FaultConversation {
   private readonly reader: HubReader
@@ -64,7 +72,7 @@ export class HubConversation implements FaultConversation {
   private counted = Promise.withResolvers<void>()
   private following: Promise<void> | undefined
 
-  static async begin(reader: HubReader, { deviceId, projectId }: HubPlacement, work: AgentWork) {
+  static async begin(reader: HubReader, { deviceId, projectId, workspace }: HubPlacement, work: AgentWork) {
     const { sessions } = reader.hub
     const { id } = await persistently(
       (headers) => sessions.create({ headers, payload: { projectId, title: "Fault" } }),
@@ -75,7 +83,12 @@ export class HubConversation implements FaultConversation {
         sessions.addAgent({
           params: { id },
           headers,
-          payload: { agentId: "scripted", targetId: deviceId, workspace: "ws", mode: "ask" }
+          payload: {
+            agentId: "scripted",
+            targetId: deviceId,
+            workspace: WorkspaceId.make(workspace),
+            mode: "ask"
+          }
         }),
       "an agent of the session"
     )
@@ -158,10 +171,8 @@ export class HubConversation implements FaultConversation {
   }
 
   async failed(message: string): Promise<void> {
-    await this.runWith(
-      ({ error, state }) => state === "failed" && error?.message === message,
-      "the failed run"
-    )
+    const { error } = await this.runWith(({ state }) => state === "failed", "the failed run")
+    assert.include(error?.message, message)
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import type { AgentStep, AgentWork } from "./FaultProduct.ts"
 
 /** File of the workspace with the effects, one a line. */
 export const EFFECTS = "effects.txt"
-const PIECES_PER_SECOND = 100
+const PIECES_PER_SECOND = 50
 const PIECE_LENGTH = 40
 
 /** File whose existence ends the tool. */
