@@ -13,9 +13,7 @@ interface Items<A> {
   readonly items: ReadonlyArray<A>
 }
 
-interface EventPage extends Items<Envelope> {
-  readonly hasMore?: boolean
-}
+type EventPage = Items<Envelope>
 
 const PAGE = 200
 
@@ -37,8 +35,8 @@ const defectsOfRun = async (joined: Joined, run: HubRun): Promise<ReadonlyArray<
   const { state, lastSeq } = await edge.client.run(run.id)
   const here = await allEvents(
     async (after) =>
-      (await edge.client.ask<EventPage>("GET", `/v1/runs/${run.id}/events?after=${after}&limit=${PAGE}`))
-        .body,
+      (await edge.client.ask("GET", `/v1/runs/${run.id}/events?after=${after}&limit=${PAGE}`))
+        .body as EventPage, // checked against the contract
     lastSeq
   )
   const there = await allEvents(

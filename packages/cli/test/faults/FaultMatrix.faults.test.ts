@@ -9,9 +9,9 @@ import { faultNames, type FaultProduct, surfaceNames } from "./FaultProduct.ts"
 
 const page = new URL("../../../../docs/fault-matrix.md", import.meta.url)
 
-const pairs = faultNames.flatMap((fault) =>
-  faultPhases.map((phase) => [`${fault}, ${phase.name}`, fault, phase] as const)
-)
+const pairs = faultNames
+  .flatMap((fault) => faultPhases.map((phase) => ({ fault, phase })))
+  .map((pair, at) => [`${pair.fault}, ${pair.phase.name}`, pair, `cell ${at + 1}`] as const)
 
 describe("the fault matrix", { timeout: 240_000 }, () => {
   const results = new Map<string, "passed" | "failed">()
@@ -24,13 +24,8 @@ describe("the fault matrix", { timeout: 240_000 }, () => {
     if (results.size === resultTitles.length) writeFileSync(page, faultMatrixPage(results))
   }, 60_000)
 
-  it.each(pairs)("%s", async (_, fault, phase) => {
-    const cells = await runCells(
-      product,
-      fault,
-      phase,
-      `cell ${pairs.findIndex((pair) => pair[1] === fault && pair[2] === phase) + 1}`
-    )
+  it.each(pairs)("%s", async (_, { fault, phase }, name) => {
+    const cells = await runCells(product, fault, phase, name)
     const errors = cells.flatMap((cell, at) => {
       const title = titleOf({ fault, phase, surface: surfaceNames[at] ?? "API" })
       results.set(title, cell.status === "fulfilled" ? "passed" : "failed")
