@@ -1,5 +1,5 @@
 /**
- * Corral under the fault matrix: a Hub on a PostgreSQL of its own, one Edge whose link is a separate connection, a Gateway on a fake
+ * Corral under the fault matrix: a Hub on a separate PostgreSQL, one Edge whose link is a separate connection, a Gateway on a fake
  * Feishu, and the `corral` command. Real processes.
  *
  * The Hub keeps its port, so that surfaces reach it at one address; only the Edge reaches it through the link.
