@@ -41,6 +41,7 @@ export const projectOf = (name: string, { exclude = [], execArgv = [], include, 
       "**/*.soak.test.ts",
       "**/*.runtimes.test.ts",
       "**/*.packages.test.ts",
+      "**/*.faults.test.ts",
       "**/node_modules/**",
       ...exclude
     ],

@@ -21,6 +21,8 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly details?: Readonly<Record<string, unknown>> | undefined
   /** The service did not answer. A retry may succeed. */
   readonly unreachable?: true | undefined
+  /** The same request can succeed later: no answer, or the service can't serve it now. */
+  readonly isTransient?: true | undefined
 }> {}
 
 /** Failure of an invalid or rejected command. */

@@ -83,7 +83,7 @@ export class SessionFeed {
         Queue.take(refresh),
         this.readChanges(id, report, scope).pipe(
           Effect.catchIf(
-            ({ unreachable }) => unreachable === true,
+            ({ isTransient }) => isTransient === true,
             // The change feed reports the lost connection, and a refresh after it.
             () => Effect.asVoid(Effect.forkIn(Effect.delay(Effect.sync(again), "1 second"), scope))
           )

@@ -45,9 +45,11 @@ const WRONG_TOKEN =
 /** Failure of a command whose request failed. `unreachable` is the failure where the service did not respond. */
 export const commandFailure = (
   service: "Edge" | "Hub",
-  { code, details, message, requestId, status }: CorralError,
+  error: CorralError,
   unreachable: CommandFailed
 ): CommandFailed => {
+  const { code, details, message, requestId, status } = error
+  const isTransient = error.isTransient ? true : undefined
   if (code === "invalid_response") return incompatible
   if (code !== "unreachable")
     return new CommandFailed({
@@ -56,12 +58,14 @@ export const commandFailure = (
       exitCode: exitCodes.refused,
       code,
       requestId,
-      details
+      details,
+      isTransient
     })
   if (status === undefined) return unreachable
   return new CommandFailed({
     message: `The ${service} responded with status ${status} and no error message.`,
-    exitCode: exitCodes.refused
+    exitCode: exitCodes.refused,
+    isTransient
   })
 }
 
@@ -78,7 +82,8 @@ const sentence = (message: string, details: CorralError["details"]): string => {
 const unreachable = new CommandFailed({
   message: "Lost connection to the Edge. Check that it is running, then try again.",
   exitCode: exitCodes.failed,
-  unreachable: true
+  unreachable: true,
+  isTransient: true
 })
 
 /** Typed client of the Edge at this endpoint. */

@@ -8,7 +8,8 @@ export const hubUnreachable = (url: string): CommandFailed =>
   new CommandFailed({
     message: `Can't reach the Hub at ${url}. Check the URL and that the Hub is running.`,
     exitCode: exitCodes.failed,
-    unreachable: true
+    unreachable: true,
+    isTransient: true
   })
 
 /** `signedInAt` is the Hub URL of the sign-in that the request used. */

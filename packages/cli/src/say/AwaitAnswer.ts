@@ -8,7 +8,7 @@ import { Host } from "../terminal/Host.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 const LOOK_EVERY = "500 millis"
-/** Looks in a row without a response, before the wait ends. */
+/** Looks in a row that fail, before the wait ends. */
 const MAX_LOST = 120
 
 const undelivered = ({ delivery, id }: Message): CommandFailed | undefined =>
@@ -60,7 +60,7 @@ export const awaitAnswer = Effect.fn("Say.awaitAnswer")(function* (calls: HubApi
     return undefined
   }).pipe(
     Effect.catchIf(
-      ({ unreachable }) => unreachable === true && ++lost < MAX_LOST,
+      ({ isTransient }) => isTransient === true && ++lost < MAX_LOST,
       () => Effect.undefined
     )
   )

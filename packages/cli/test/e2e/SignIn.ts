@@ -3,8 +3,8 @@ import { assert } from "@effect/vitest"
 import type { Joined } from "@corral/testing/stack/Joined"
 import type { Corral } from "./Corral.ts"
 
-export const signIn = async (corral: Corral, joined: Joined): Promise<void> => {
-  const login = corral.start("login", "--hub", joined.front.url)
+export const signIn = async (corral: Corral, joined: Joined, url = joined.front.url): Promise<void> => {
+  const login = corral.start("login", "--hub", url)
   const [, userCode] = await login.warned(/shows the code ([A-Z0-9-]+)\n/)
   const browser = await joined.hub.atBrowser("owner")
   const answered = await browser.ask("POST", "/client/auth/device/approve", {
@@ -12,5 +12,5 @@ export const signIn = async (corral: Corral, joined: Joined): Promise<void> => {
   })
   assert.strictEqual(answered.status, 204, answered.text)
   assert.strictEqual(await login.ended, 0)
-  assert.deepStrictEqual(login.out, [`You are signed in to ${joined.front.url} as owner.`])
+  assert.deepStrictEqual(login.out, [`You are signed in to ${url} as owner.`])
 }

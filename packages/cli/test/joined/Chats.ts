@@ -15,6 +15,8 @@ export interface ChatsOptions {
   readonly joined?: JoinedOptions
   readonly gatewayEnv?: Readonly<Record<string, string>>
   readonly fake?: FakeOptions
+  /** PostgreSQL of the Gateway, as its superuser; the one that all tests share by default. */
+  readonly gatewayServer?: string
 }
 
 /** User with an account on the platform, and their direct chat with the bot. */
@@ -29,13 +31,19 @@ export class Chats {
   readonly fake: FakePlatform
   readonly gateway: GatewayProcess
 
-  static async open({ fake: fakeOptions, gatewayEnv: env, joined: joinedOptions }: ChatsOptions = {}) {
+  static async open({
+    fake: fakeOptions,
+    gatewayEnv: env,
+    gatewayServer: server,
+    joined: joinedOptions
+  }: ChatsOptions = {}) {
     const joined = await Joined.open({
       ...joinedOptions,
       hubEnv: { ...gatewayEnv, ...joinedOptions?.hubEnv }
     })
     const fake = await FakePlatform.open(fakeOptions)
     const gateway = new GatewayProcess({
+      ...(server === undefined ? {} : { server }),
       env: {
         CORRAL_FEISHU_DOMAIN: fake.url,
         CORRAL_FEISHU_APP_SECRET: SECRET,

@@ -20,7 +20,8 @@ export interface PostgresServer {
   readonly stop: () => Promise<void>
 }
 
-const freePort = async (): Promise<number> => {
+/** A port of this machine that no program listens on. */
+export const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, "127.0.0.1")
   await once(server, "listening")
   const { port } = server.address() as AddressInfo

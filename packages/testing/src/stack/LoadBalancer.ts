@@ -25,6 +25,8 @@ export class LoadBalancer {
   ports: ReadonlyArray<number> = []
   /** Total number of forwarded connections. */
   carried = 0
+  /** Total number of connections that were ended because no Hub accepted them. */
+  refused = 0
 
   static async open(): Promise<LoadBalancer> {
     const server = createServer({ allowHalfOpen: false, noDelay: true })
@@ -94,6 +96,7 @@ export class LoadBalancer {
   private async carry(outside: Socket): Promise<void> {
     const inside = await this.reach()
     if (inside === undefined || outside.destroyed) {
+      this.refused++
       inside?.destroy()
       outside.destroy()
       return
