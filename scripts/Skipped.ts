@@ -66,8 +66,6 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/e2e/ConfinedNetwork.test.ts":
     "bubblewrap or socat is not installed, or does not work here",
   "packages/edge/test/e2e/Confinement.test.ts": "bubblewrap is not installed, or does not work here",
-  "packages/edge/test/e2e/ConfinedSurvival.test.ts":
-    "bubblewrap or socat is not installed, or this user cannot make namespaces",
   "packages/edge/test/e2e/Survival.test.ts": "this user cannot make control groups",
   "packages/edge/test/e2e/Containment.test.ts": "this user cannot make control groups",
   "packages/edge/test/e2e/FullDisk.test.ts": "an ordinary user cannot mount a small file system",
