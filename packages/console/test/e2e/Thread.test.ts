@@ -147,7 +147,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     const session = await talk("Announced")
     const page = await open(session, owner)
     await recordAnnouncements(page)
-    await sendText(page, "/stream 200 400 20\n/write announced.txt x\n/say over")
+    await sendText(page, "/stream 200 400 20\n/write announced.txt x\n/sleep 700\n/say over")
     await page.getByRole("region", { name: "Approval: Write announced.txt" }).waitFor()
     await page.getByRole("button", { name: "Allow once" }).click()
     await answers(page).getByText("over", { exact: true }).waitFor()

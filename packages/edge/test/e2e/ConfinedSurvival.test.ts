@@ -57,6 +57,8 @@ describe.skipIf(!canConfine)("a confined run whose Edge was killed", { timeout: 
       'const to = { host: "127.0.0.1", port: 17843, path: "http://asked.invalid/" }',
       'const go = () => new Promise((done) => request(to, (a) => done("answer " + a.resume().statusCode)).on("error", (e) => done(e.message)).end())',
       "console.log(await go())",
+      // A dying Edge accepts connections for a moment, and cuts them.
+      "await new Promise((done) => setTimeout(done, 500))",
       "console.log(await go())"
     ].join("; ")
     const { id } = await edge.client.create(

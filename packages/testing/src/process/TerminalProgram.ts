@@ -43,7 +43,9 @@ export class TerminalProgram {
       this.raw += text
       this.terminal.write(text, () => this.notify())
     })
-    this.ended = once(this.child, "close").then(([code, signal]) => {
+    this.ended = once(this.child, "close").then(async ([code, signal]) => {
+      // The terminal reads what was written a moment later.
+      await new Promise<void>((resolve) => this.terminal.write("", resolve))
       this.isEnded = true
       this.notify()
       return code ?? signal
