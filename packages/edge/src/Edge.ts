@@ -62,10 +62,6 @@ const startChecks = HomeLock.homeLockLayer.pipe(
 
 const storage = Layer.unwrap(EdgeStorage)
 
-const holder = Layer.unwrap(
-  Effect.map(EdgeConfig, ({ home, orphanMs }) => Holder.layerOf({ home, orphanMs }))
-)
-
 /** Services that runs need, without a server, for programs that start and follow runs themselves. */
 export const edgeCoreLayer = Layer.mergeAll(
   RunSupervisor.layer,
@@ -87,7 +83,7 @@ export const edgeCoreLayer = Layer.mergeAll(
   // In parallel: the store waits for a thread and looks for processes, containment and confinement wait for a process.
   Layer.provideMerge([
     EdgeIdentity.layer.pipe(
-      Layer.provideMerge(holder),
+      Layer.provideMerge(Holder.layer),
       Layer.provide(EventDelivery.eventDeliveryLayer),
       Layer.provideMerge(EdgeEventLog.layer),
       Layer.provideMerge(storage)

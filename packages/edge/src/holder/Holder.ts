@@ -51,7 +51,9 @@ export class Holder extends Context.Service<
   static readonly layerOf = (options: HolderOptions) => Layer.effect(Holder, make(options))
 
   static readonly layer = Layer.unwrap(
-    Effect.map(EdgeConfig, ({ environment, home }) => Holder.layerOf({ environment, home }))
+    Effect.map(EdgeConfig, ({ environment, home, orphanMs }) =>
+      Holder.layerOf({ environment, home, orphanMs })
+    )
   )
 }
 
