@@ -10,38 +10,7 @@ import type { QueryClient } from "@tanstack/react-query"
 import { useQueryClient } from "@tanstack/react-query"
 import { useEffect, useRef, useState } from "react"
 import { hubTransport } from "./Hub.ts"
-
-/** Groups of the contract whose lists change with a hint of this kind. */
-const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> } = {
-  device: ["devices"],
-  approval: ["approvals", "runs"],
-  task: ["tasks"],
-  run: ["runs", "sessions"],
-  message: ["sessions"]
-}
-
-/** Delay that combines the hints of a burst. */
-const BURST_MS = 250
-
-/** Invalidates groups, those of one burst together. */
-class Invalidation {
-  private readonly client: QueryClient
-  private readonly groups = new Set<string>()
-  private timer: ReturnType<typeof setTimeout> | undefined
-
-  constructor(client: QueryClient) {
-    this.client = client
-  }
-
-  add(groups: ReadonlyArray<string>): void {
-    for (const group of groups) this.groups.add(group)
-    this.timer ??= setTimeout(() => {
-      this.timer = undefined
-      for (const group of this.groups) void this.client.invalidateQueries({ queryKey: [group] })
-      this.groups.clear()
-    }, BURST_MS)
-  }
-}
+import { Invalidation } from "./Invalidation.ts"
 
 type OnHints = (hints: ReadonlyArray<ChangeHint>) => void
 
@@ -68,12 +37,12 @@ const follow = async (
   const onConnection = (state: ConnectionState, heardAt: Date | undefined) => {
     latest = { live: state === "live", heardAt }
     onConnectionChange(latest)
-    if (state === "live" && wasLive) void client.invalidateQueries()
+    if (state === "live" && wasLive) staleness.addAll()
     wasLive = true
   }
   try {
     for await (const hints of hubChanges(hubTransport, { signal, onConnection })) {
-      staleness.add(hints.flatMap(({ kind }) => groupsByKind[kind]))
+      staleness.add(hints)
       onHints(hints)
     }
   } catch (error) {
