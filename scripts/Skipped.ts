@@ -78,6 +78,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/contract/HubLink.test.ts": "this user cannot make control groups",
   "packages/edge/test/contract/Pause.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Freezer.test.ts": "this user cannot make control groups",
+  "packages/edge/test/process/Launcher.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/GroupRecord.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Subprocess.test.ts": "this user cannot make control groups",
   "packages/edge/test/runtimes/Attachments.runtimes.test.ts": "the program is not in the registry",

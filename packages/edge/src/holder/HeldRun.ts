@@ -12,9 +12,9 @@ import { removeGroup } from "../process/ControlGroup.ts"
 import { processStartTime } from "../process/MarkSweep.ts"
 import type { ProcessTarget } from "../process/ProcessTarget.ts"
 import type { Launcher } from "../process/Launcher.ts"
+import { endLauncher } from "../process/PreparedLauncher.ts"
 import { Subprocess } from "../process/Subprocess.ts"
 import { HeldOutput } from "./HeldOutput.ts"
-import { endLauncher } from "./Launchers.ts"
 import { frameTypes, jsonFrame } from "./HolderFrames.ts"
 import type {
   HeldEnd,

@@ -1,6 +1,6 @@
 /**
- * A shell in a control group that waits for the program which it becomes. It entered the group ahead of time: that takes a grace period of the
- * kernel, 8 to 20 ms on an idle machine, for which a start does not wait.
+ * A shell that waits for the program which it becomes. It was started ahead of time, because a large process takes milliseconds to start
+ * another, and it may have entered a control group, which takes a grace period of the kernel: 8 to 20 ms on an idle machine.
  *
  * Guarantees: the program keeps the shell's process, session and group, and has nothing else of it: its environment, folder and open files are
  * those of the command. Without a command, the shell ends with the process that started it.
@@ -40,11 +40,12 @@ const scriptOf = ({ args, cwd, env, file, hasControl, hasStdin }: LauncherComman
 }
 
 export class Launcher {
-  readonly group: string
+  /** Its control group. */
+  readonly group: string | undefined
   readonly #child: ChildProcess
   #hasExited = false
 
-  private constructor(group: string, child: ChildProcess) {
+  private constructor(group: string | undefined, child: ChildProcess) {
     this.group = group
     this.#child = child
     child.once("error", () => (this.#hasExited = true))
@@ -52,13 +53,13 @@ export class Launcher {
     child.stdin?.on("error", () => undefined)
   }
 
-  /** Starts a shell that enters the group, which is created. `undefined` if that is not possible here. */
-  static start(group: string): Launcher | undefined {
+  /** Starts a shell. It enters the group, which is created. `undefined` if that is not possible here. */
+  static start(group?: string): Launcher | undefined {
     if (!existsSync(ENV)) return undefined
     try {
-      makeGroup(group)
+      if (group !== undefined) makeGroup(group)
       const script = `echo 0 >"$0/cgroup.procs" || exit 126; exec /bin/sh`
-      const child = spawn("/bin/sh", ["-c", script, group], {
+      const child = spawn("/bin/sh", group === undefined ? [] : ["-c", script, group], {
         cwd: "/",
         env: {},
         detached: true,
@@ -77,6 +78,7 @@ export class Launcher {
   /** Whether it has entered its group, and waits for its command. */
   get isReady(): boolean {
     if (this.hasExited) return false
+    if (this.group === undefined) return true
     try {
       return readFileSync(`/proc/${this.#child.pid}/cgroup`, "utf8").includes(`/${basename(this.group)}\n`)
     } catch {
@@ -86,7 +88,12 @@ export class Launcher {
 
   /** Becomes the program. Returns its process, and its stdin. Throws the error of the operating system, like a start without a launcher. */
   launch(command: LauncherCommand): { readonly child: ChildProcess; readonly stdin: Writable | undefined } {
-    accessSync(command.cwd, constants.X_OK)
+    try {
+      accessSync(command.cwd, constants.X_OK)
+    } catch (error) {
+      void this.discard()
+      throw error
+    }
     const stdin = this.#child.stdio[STDIN]
     this.#child.stdin?.end(scriptOf(command))
     if (!command.hasControl) this.#child.stdio[3]?.destroy()

@@ -38,6 +38,7 @@ import { makeRunActor, type RunActor } from "./RunActor.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import type { RunActorOptions } from "./RunSession.ts"
 import { markRunStart, reviewRunChanges, type RunWorkspace } from "./RunWorkspace.ts"
+import { StartSnapshot } from "./StartSnapshot.ts"
 import type { StoppedRuns } from "./StoppedRuns.ts"
 
 /** Dependencies of the creation, the same for all runs of an Edge. */
@@ -96,8 +97,14 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   recorder.apply({ _tag: "Created", payload: admitted.created })
   const batch = recorder.take()
   if (batch === undefined) return yield* Effect.die("a new run has nothing to write")
-  const hold = yield* holdRun(context, request, admitted)
-  const actor = makeRunActor(actorOptions(context, request, admitted, recorder, { hold }))
+  const snapshot = startSnapshot(context, admitted)
+  const startsAtOnce = live.queue.isFree && canWrite(request.mode) && admitted.run.worktree === undefined
+  // Git starts while the holder answers.
+  const [hold] = yield* Effect.all(
+    [holdRun(context, request, admitted), startsAtOnce ? snapshot.begin : Effect.void],
+    { concurrency: 2 }
+  )
+  const actor = makeRunActor(actorOptions(context, request, admitted, recorder, { hold, snapshot }))
   // An interruption between the commit and the supervision would leave a run without an actor.
   yield* Effect.uninterruptible(
     Effect.gen(function* () {
@@ -106,7 +113,7 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
         Effect.tapError(() =>
           Effect.andThen(
             Effect.sync(() => stopped.add(batch.run.id)),
-            hold?.end ?? Effect.void
+            Effect.andThen(snapshot.discard, hold?.end ?? Effect.void)
           )
         ),
         Effect.mapError(storeUnavailable)
@@ -123,6 +130,8 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
 export interface ActorLife {
   readonly hold: RunHold | undefined
   readonly adopted?: AdoptedRun | undefined
+  /** A snapshot that may have begun. */
+  readonly snapshot?: StartSnapshot | undefined
   /** Answers to what the run's connections have asked. */
   readonly answers?: NetworkUser["answers"]
   /** The watch over protected names, if the actor does not make it. */
@@ -130,6 +139,11 @@ export interface ActorLife {
   readonly redaction?: OutputRedaction | undefined
   readonly policy?: RunPolicy | undefined
 }
+
+const startSnapshot = (
+  { snapshots }: Pick<RunCreationContext, "snapshots">,
+  { run, start }: Pick<AdmittedRun, "run" | "start">
+): StartSnapshot => new StartSnapshot(snapshots.before(run.id, start.workspacePath))
 
 export const protectionOf = (
   { clock, config }: Pick<RunCreationContext, "clock" | "config">,
@@ -166,7 +180,7 @@ export const actorOptions = (
 ): RunActorOptions => {
   const { artifacts, config, containment, edgeId, grants, live, log, runtimes, snapshots } = context
   const { adapter, agent, protocol, run, start } = admitted
-  const { adopted, hold } = life
+  const { adopted, hold, snapshot = startSnapshot(context, admitted) } = life
   const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath }
   const command = { ...admitted.command, group: hold?.group ?? containment.groupOf(edgeId, run.id) }
   const protection = life.protection ?? protectionOf(context, admitted, hold)
@@ -193,9 +207,9 @@ export const actorOptions = (
     adopted,
     prepare:
       adopted === undefined
-        ? prepareRun(context, request, { admitted, recorder, command, folder, confined })
+        ? prepareRun(context, request, { admitted, recorder, command, folder, confined, snapshot })
         : continueRun(context, { command, confined, protection }),
-    snapshot: Effect.all([snapshots.before(run.id, folder.root), protection?.start ?? Effect.void], {
+    snapshot: Effect.all([snapshot.taken, protection?.start ?? Effect.void], {
       concurrency: 2,
       discard: true
     }),
@@ -219,17 +233,19 @@ interface RunPreparation {
   readonly command: SubprocessSpec
   readonly folder: RunWorkspace
   readonly confined: ConfinedRun | undefined
+  readonly snapshot: StartSnapshot
 }
 
 /** The command of a run whose turn has come, when its folder exists. */
 const prepareRun = (
   { confinement, edgeId, live, snapshots, worktrees }: RunCreationContext,
   request: CreateRun,
-  { admitted, command, confined, folder, recorder }: RunPreparation
+  { admitted, command, confined, folder, recorder, snapshot }: RunPreparation
 ) => {
   const { id } = admitted.run
   const mark = { [RUN_MARK]: id, [EDGE_MARK]: edgeId }
-  return commandWhenFree(live, request.sessionId ?? request.workspace, command).pipe(
+  return Effect.suspend(() => (live.queue.isFree ? Effect.void : snapshot.discard)).pipe(
+    Effect.andThen(commandWhenFree(live, request.sessionId ?? request.workspace, command)),
     Effect.tap(() =>
       worktrees
         .make(id, mark)

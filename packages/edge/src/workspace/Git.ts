@@ -7,6 +7,7 @@
  */
 import { Data, Effect } from "effect"
 import { spawn } from "node:child_process"
+import type { PreparedLauncher } from "../process/PreparedLauncher.ts"
 
 export class GitFailed extends Data.TaggedError("GitFailed")<{ readonly message: string }> {}
 
@@ -23,6 +24,8 @@ export interface GitCall {
   readonly maxBytes?: number
   /** Exit codes that count as success. */
   readonly accept?: ReadonlyArray<number>
+  /** Gives the shell that becomes git, if one is ready. */
+  readonly launchers?: Pick<PreparedLauncher, "take"> | undefined
 }
 
 export interface GitOutput {
@@ -63,6 +66,26 @@ const quiet = {
 const MAX_BYTES = 67_108_864
 const MESSAGE = 300
 
+/** Throws the error of the operating system, or reports it as an event. */
+const start = ({ args, cwd, env, launchers, program, stdin }: GitCall) => {
+  const command = {
+    file: program,
+    args: [...harmless, ...args],
+    cwd,
+    env: { PATH: "/usr/local/bin:/usr/bin:/bin", ...quiet, ...env },
+    hasStdin: stdin !== undefined,
+    hasControl: false
+  }
+  const launcher = launchers?.take()
+  if (launcher !== undefined) return launcher.launch(command)
+  const child = spawn(program, command.args, {
+    cwd,
+    env: command.env,
+    stdio: [stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]
+  })
+  return { child, stdin: child.stdin ?? undefined }
+}
+
 export const git = (call: GitCall): Effect.Effect<GitOutput, GitFailed> =>
   Effect.callback((resume) => {
     const { accept = [0], maxBytes = MAX_BYTES } = call
@@ -70,16 +93,11 @@ export const git = (call: GitCall): Effect.Effect<GitOutput, GitFailed> =>
     let size = 0
     let cut = false
     let stderr = ""
-    const child = spawn(call.program, [...harmless, ...call.args], {
-      cwd: call.cwd,
-      env: { PATH: "/usr/local/bin:/usr/bin:/bin", ...quiet, ...call.env },
-      stdio: [call.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"],
-      timeout: call.timeoutMs,
-      killSignal: "SIGKILL"
-    })
+    const { child, stdin } = start(call)
+    const limit = setTimeout(() => child.kill("SIGKILL"), call.timeoutMs)
     // Git may end without having read everything.
-    child.stdin?.on("error", () => undefined)
-    child.stdin?.end(call.stdin)
+    stdin?.on("error", () => undefined)
+    stdin?.end(call.stdin)
     child.stdout?.on("data", (chunk: Buffer) => {
       if (cut) return
       cut = size + chunk.length > maxBytes
@@ -91,8 +109,12 @@ export const git = (call: GitCall): Effect.Effect<GitOutput, GitFailed> =>
       ?.setEncoding("utf8")
       .on("data", (text: string) => (stderr = (stderr + text).slice(0, MESSAGE)))
     const fail = (message: string) => resume(Effect.fail(new GitFailed({ message })))
-    child.once("error", (error) => fail(error.message))
+    child.once("error", (error) => {
+      clearTimeout(limit)
+      fail(error.message)
+    })
     child.once("close", (code, signal) => {
+      clearTimeout(limit)
       if (cut || (code !== null && accept.includes(code)))
         return resume(Effect.succeed({ bytes: Buffer.concat(chunks), cut }))
       return fail(signal === null ? stderr.trim() : "git took too long")

@@ -10,7 +10,7 @@ import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { git, GitFailed, type GitOutput } from "./Git.ts"
+import { git, type GitCall, GitFailed, type GitOutput } from "./Git.ts"
 import { gitFolderOf } from "./GitFolder.ts"
 
 export interface ShadowOptions {
@@ -21,6 +21,8 @@ export interface ShadowOptions {
   /** Real path of the workspace. */
   readonly root: string
   readonly timeoutMs: number
+  /** Shells that become git. */
+  readonly launchers?: GitCall["launchers"]
 }
 
 /** The mode of a git link, 160000 in octal, as in an index. */
@@ -162,10 +164,11 @@ export class ShadowRepository {
       readonly maxBytes?: number
     } = {}
   ): Effect.Effect<GitOutput, GitFailed> {
-    const { program, root, timeoutMs } = this.options
+    const { launchers, program, root, timeoutMs } = this.options
     const { index, ...limits } = more
     return git({
       program,
+      launchers,
       // Trees are compared also after a worktree is removed.
       cwd: existsSync(root) ? root : this.folder,
       args,

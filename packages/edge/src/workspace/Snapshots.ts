@@ -15,6 +15,8 @@ import { dirname, join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
+import { Launcher } from "../process/Launcher.ts"
+import { PreparedLauncher } from "../process/PreparedLauncher.ts"
 import type { GitFailed } from "./Git.ts"
 import { ShadowRepository } from "./ShadowRepository.ts"
 import {
@@ -51,7 +53,13 @@ export class Snapshots extends Context.Service<
 >()("corral/edge/Snapshots") {
   static readonly layer = Layer.effect(
     Snapshots,
-    Effect.map(EdgeConfig, (config) => make(config))
+    Effect.gen(function* () {
+      const launchers = yield* Effect.acquireRelease(
+        Effect.sync(() => new PreparedLauncher(() => Launcher.start())),
+        (prepared) => Effect.promise(() => prepared.close())
+      )
+      return make(yield* EdgeConfig, launchers)
+    })
   )
 }
 
@@ -62,18 +70,21 @@ const MAX_NAMES = 100
 interface SnapshotsContext {
   readonly folder: string
   /** The shadow repository of a workspace; `undefined` without git. */
-  readonly repositoryOf: (root: string) => ShadowRepository | undefined
+  readonly repositoryOf: (root: string, launchers?: PreparedLauncher) => ShadowRepository | undefined
+  /** For the start of a run, whose prompt waits for git. */
+  readonly launchers: PreparedLauncher
 }
 
-const make = ({ environment, home }: EdgeConfig): Snapshots["Service"] => {
+const make = ({ environment, home }: EdgeConfig, launchers: PreparedLauncher): Snapshots["Service"] => {
   const program = findProgram("git", environment["PATH"])
   const folder = join(home, "snapshots")
   const context: SnapshotsContext = {
     folder,
-    repositoryOf: (root) =>
+    launchers,
+    repositoryOf: (root, ready) =>
       program === undefined
         ? undefined
-        : new ShadowRepository({ program, folder, root, timeoutMs: TIME_LIMIT_MS })
+        : new ShadowRepository({ program, folder, root, timeoutMs: TIME_LIMIT_MS, launchers: ready })
   }
   return Snapshots.of({
     mark: (runId) => markStart(context, runId),
@@ -94,9 +105,13 @@ const markStart = Effect.fn("Snapshots.mark")(function* (context: SnapshotsConte
   while (touch(join(context.folder, "now")) <= since) yield* Effect.promise(() => setTimeout(1))
 })
 
-const takeBefore = ({ repositoryOf }: SnapshotsContext, runId: RunId, root: string): Effect.Effect<void> =>
+const takeBefore = (
+  { launchers, repositoryOf }: SnapshotsContext,
+  runId: RunId,
+  root: string
+): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const shadow = repositoryOf(root)
+    const shadow = repositoryOf(root, launchers)
     return shadow === undefined
       ? Effect.void
       : shadow.capture(shadow.fileOf(runId, "before")).pipe(Effect.catch(logFailure("start", runId)))

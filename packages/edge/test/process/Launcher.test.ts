@@ -1,0 +1,143 @@
+import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { until } from "@corral/testing/time/Until"
+import { afterEach, assert, describe, it } from "@effect/vitest"
+import { randomUUID } from "node:crypto"
+import { existsSync, mkdirSync } from "node:fs"
+import { join } from "node:path"
+import type { Duplex } from "node:stream"
+import { removeGroup } from "../../src/process/ControlGroup.ts"
+import { Launcher } from "../../src/process/Launcher.ts"
+import { endLauncher, PreparedLauncher } from "../../src/process/PreparedLauncher.ts"
+import { Subprocess, type SubprocessSpec } from "../../src/process/Subprocess.ts"
+import { openFolder } from "../Folder.ts"
+
+const started: Array<Launcher> = []
+afterEach(async () => {
+  for (const launcher of started.splice(0)) await endLauncher(launcher)
+})
+
+const readyLauncher = async (group?: string): Promise<Launcher> => {
+  const launcher = Launcher.start(group)
+  assert.isDefined(launcher)
+  started.push(launcher)
+  await until(async () => (launcher.isReady ? true : undefined), "the launcher")
+  return launcher
+}
+
+/** What a program sees of its start. */
+const report = `
+  const { readFileSync } = require("node:fs")
+  let input = ""
+  process.stdin.on("data", (text) => (input += text)).on("end", () =>
+    console.log(JSON.stringify({
+      input,
+      args: process.argv.slice(1),
+      cwd: process.cwd(),
+      env: process.env,
+      leader: Number(readFileSync("/proc/self/stat", "utf8").split(" ")[5]) === process.pid,
+      group: /^0::(.*)$/m.exec(readFileSync("/proc/self/cgroup", "utf8"))?.[1]
+    }))
+  )
+`
+const ODD = ["", "two words", "it's", '"$HOME" `id` \\', "two\nlines", "-x", "ä"]
+
+const run = (
+  spec: Pick<SubprocessSpec, "launcher"> & Partial<SubprocessSpec>,
+  input = ""
+): Promise<Record<string, unknown>> =>
+  new Promise((resolve, reject) => {
+    let output = ""
+    const child = new Subprocess(
+      { file: process.execPath, args: ["-e", report], cwd: "/", env: {}, stdin: "pipe", ...spec },
+      {
+        onChunk: (chunk) => (output += chunk.toString("utf8")),
+        onEnd: ({ code, stderr }) => (code === 0 ? resolve(JSON.parse(output)) : reject(new Error(stderr))),
+        onSpawnError: reject
+      }
+    )
+    child.write(input)
+    child.closeInput()
+  })
+
+describe("Launcher", () => {
+  it("becomes the program, with the arguments, variables and folder of the command and no others", async () => {
+    const cwd = join(openFolder(), "it's a folder")
+    mkdirSync(cwd)
+    const spec = {
+      args: ["-e", report, "--", ...ODD],
+      cwd,
+      env: { A: "it's", "b.c": "two\nlines", "-d": "$A", PWD: cwd, E: "x".repeat(100_000) }
+    }
+    const seen = await run({ ...spec, launcher: await readyLauncher() }, "typed")
+    assert.deepStrictEqual(seen, await run({ ...spec, launcher: undefined }, "typed"))
+    assert.deepStrictEqual(seen["args"], ODD)
+    assert.deepStrictEqual(seen["env"], spec.env)
+    assert.deepInclude(seen, { input: "typed", leader: true })
+  })
+
+  it("gives a program without stdin the end of its input", async () => {
+    assert.deepInclude(await run({ stdin: "ignore", launcher: await readyLauncher() }), { input: "" })
+  })
+
+  it.each([true, false])("gives the program no other descriptors, with a channel: %s", async (hasChannel) => {
+    const heard = Promise.withResolvers<string>()
+    const script = `
+      for fd in 3 4 5; do [ -e /proc/$$/fd/$fd ] && open="$open$fd"; done
+      echo "{\\"open\\":\\"$open\\"}"
+      if [ -n "$open" ]; then echo hello >&3; fi`
+    const control = (channel: Duplex) =>
+      channel.on("data", (bytes: Buffer) => heard.resolve(bytes.toString()))
+    const seen = await run({
+      file: "/bin/sh",
+      args: ["-c", script],
+      launcher: await readyLauncher(),
+      control: hasChannel ? control : undefined
+    })
+    assert.deepStrictEqual(seen, { open: hasChannel ? "3" : "" })
+    if (hasChannel) assert.strictEqual(await heard.promise, "hello\n")
+  })
+
+  it("reports a missing folder as a start without it does", async () => {
+    const cwd = join(openFolder(), "missing")
+    const code = await run({ cwd, launcher: await readyLauncher() }).then(
+      () => undefined,
+      (error: NodeJS.ErrnoException) => error.code
+    )
+    assert.strictEqual(code, "ENOENT")
+  })
+
+  it("is not used when it has ended", async () => {
+    const launcher = await readyLauncher()
+    await launcher.discard()
+    assert.isFalse(launcher.isReady)
+    assert.deepInclude(await run({ launcher }), { input: "" })
+  })
+
+  it.skipIf(groupsHere === undefined)("starts the program in its group", async () => {
+    const group = join(groupsHere ?? "", `corral-test-${randomUUID()}`)
+    const seen = await run({ launcher: await readyLauncher(group) })
+    assert.match(String(seen["group"]), new RegExp(`${group.split("/").at(-1)}$`))
+    assert.isTrue(removeGroup(group))
+  })
+})
+
+describe("PreparedLauncher", () => {
+  it("prepares a launcher after the first program, and ends it at the close", async () => {
+    let made: Launcher | undefined
+    const prepared = new PreparedLauncher(() => (made = Launcher.start()))
+    assert.isUndefined(prepared.take())
+    const first = await until(async () => prepared.take(), "the launcher")
+    started.push(first)
+    const next = await until(async () => (made === first ? undefined : made), "the next launcher")
+    await prepared.close()
+    assert.isTrue(next.hasExited)
+    assert.isFalse(first.hasExited)
+    assert.isUndefined(prepared.take())
+  })
+
+  it.skipIf(groupsHere === undefined)("removes the group of a launcher without a program", async () => {
+    const group = join(groupsHere ?? "", `corral-test-${randomUUID()}`)
+    await endLauncher(await readyLauncher(group))
+    assert.isFalse(existsSync(group))
+  })
+})
