@@ -77,6 +77,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/process/ControlGroup.test.ts": "this user cannot make control groups",
   "packages/edge/test/contract/HubLink.test.ts": "this user cannot make control groups",
   "packages/edge/test/contract/Pause.test.ts": "this user cannot make control groups",
+  "packages/edge/test/holder/PreparedGroup.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Freezer.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Launcher.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/GroupRecord.test.ts": "this user cannot make control groups",

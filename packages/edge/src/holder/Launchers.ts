@@ -7,6 +7,7 @@ import { PreparedLauncher } from "../process/PreparedLauncher.ts"
 export class Launchers {
   #folder: string | undefined
   #prepared: PreparedLauncher | undefined
+  #closing: Promise<unknown> = Promise.resolve()
 
   /** The launcher, if it is ready and its group is in this folder. */
   take(folder: string): Launcher | undefined {
@@ -16,10 +17,11 @@ export class Launchers {
     return this.#prepared.take()
   }
 
-  /** Ends the launcher, and removes its group. */
+  /** Ends the launcher, and removes its group. Resolves when nothing is left of earlier ones either. */
   async close(): Promise<void> {
     const prepared = this.#prepared
     this.#prepared = undefined
-    await prepared?.close()
+    this.#closing = Promise.all([this.#closing, prepared?.close()])
+    await this.#closing
   }
 }

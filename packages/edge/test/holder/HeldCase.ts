@@ -68,23 +68,26 @@ export const markOf = (run: string): string => `${RUN_MARK}=${run}`
 interface StartedProgram extends Partial<SubprocessSpec> {
   readonly run?: string
   readonly limits?: Partial<HeldLimits>
+  /** Folder of control groups in which the holder may have prepared one. */
+  readonly groups?: string | undefined
 }
 
 /** Starts a program as a run does. */
 export const startRun = async (
   { holder }: Pick<ConnectedEdge, "holder">,
-  { env, limits, run = newRun(), ...more }: StartedProgram
+  { env, groups, limits, run = newRun(), ...more }: StartedProgram
 ): Promise<RecordedRun> => {
   const record = new RunRecord()
+  const connection = await Effect.runPromise(holder.open(run, undefined, groups))
   const spec: SubprocessSpec = {
     file: "/bin/sh",
+    group: connection.opened.group,
     args: [],
     cwd: tmpdir(),
     stdin: "pipe",
     ...more,
     env: { PATH: process.env.PATH ?? "", [RUN_MARK]: run, ...env }
   }
-  const connection = await Effect.runPromise(holder.open(run))
   const all: HeldLimits = { mark: markOf(run), maxBytes: 1_000_000_000, until: {}, ...limits }
   const child = HeldProcess.start(connection, spec, all, record.handlers)
   await until(async () => (child.pid !== undefined || child.isGone ? true : undefined), "the start")
