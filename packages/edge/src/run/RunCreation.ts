@@ -97,14 +97,8 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   recorder.apply({ _tag: "Created", payload: admitted.created })
   const batch = recorder.take()
   if (batch === undefined) return yield* Effect.die("a new run has nothing to write")
-  const snapshot = startSnapshot(context, admitted)
-  const startsAtOnce = live.queue.isFree && canWrite(request.mode) && admitted.run.worktree === undefined
-  // Git starts while the holder answers.
-  const [hold] = yield* Effect.all(
-    [holdRun(context, request, admitted), startsAtOnce ? snapshot.begin : Effect.void],
-    { concurrency: 2 }
-  )
-  const actor = makeRunActor(actorOptions(context, request, admitted, recorder, { hold, snapshot }))
+  const hold = yield* holdRun(context, request, admitted)
+  const actor = makeRunActor(actorOptions(context, request, admitted, recorder, { hold }))
   // An interruption between the commit and the supervision would leave a run without an actor.
   yield* Effect.uninterruptible(
     Effect.gen(function* () {
@@ -113,7 +107,7 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
         Effect.tapError(() =>
           Effect.andThen(
             Effect.sync(() => stopped.add(batch.run.id)),
-            Effect.andThen(snapshot.discard, hold?.end ?? Effect.void)
+            hold?.end ?? Effect.void
           )
         ),
         Effect.mapError(storeUnavailable)
@@ -130,8 +124,6 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
 export interface ActorLife {
   readonly hold: RunHold | undefined
   readonly adopted?: AdoptedRun | undefined
-  /** A snapshot that may have begun. */
-  readonly snapshot?: StartSnapshot | undefined
   /** Answers to what the run's connections have asked. */
   readonly answers?: NetworkUser["answers"]
   /** The watch over protected names, if the actor does not make it. */
@@ -139,11 +131,6 @@ export interface ActorLife {
   readonly redaction?: OutputRedaction | undefined
   readonly policy?: RunPolicy | undefined
 }
-
-const startSnapshot = (
-  { snapshots }: Pick<RunCreationContext, "snapshots">,
-  { run, start }: Pick<AdmittedRun, "run" | "start">
-): StartSnapshot => new StartSnapshot(snapshots.before(run.id, start.workspacePath))
 
 export const protectionOf = (
   { clock, config }: Pick<RunCreationContext, "clock" | "config">,
@@ -180,9 +167,10 @@ export const actorOptions = (
 ): RunActorOptions => {
   const { artifacts, config, containment, edgeId, grants, live, log, runtimes, snapshots } = context
   const { adapter, agent, protocol, run, start } = admitted
-  const { adopted, hold, snapshot = startSnapshot(context, admitted) } = life
+  const { adopted, hold } = life
   const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath }
   const command = { ...admitted.command, group: hold?.group ?? containment.groupOf(edgeId, run.id) }
+  const snapshot = new StartSnapshot(snapshots.before(run.id, folder.root))
   const protection = life.protection ?? protectionOf(context, admitted, hold)
   const confined: ConfinedRun | undefined = isConfined(run)
     ? {
@@ -244,14 +232,14 @@ const prepareRun = (
 ) => {
   const { id } = admitted.run
   const mark = { [RUN_MARK]: id, [EDGE_MARK]: edgeId }
-  return Effect.suspend(() => (live.queue.isFree ? Effect.void : snapshot.discard)).pipe(
-    Effect.andThen(commandWhenFree(live, request.sessionId ?? request.workspace, command)),
+  return commandWhenFree(live, request.sessionId ?? request.workspace, command).pipe(
     Effect.tap(() =>
       worktrees
         .make(id, mark)
         .pipe(
           Effect.andThen(checkProjectFiles(admitted, recorder)),
-          Effect.andThen(markRunStart(snapshots, folder))
+          Effect.andThen(markRunStart(snapshots, folder)),
+          Effect.andThen(snapshot.begin)
         )
     ),
     Effect.flatMap((unconfined) =>
