@@ -2,6 +2,7 @@
 import { type GroupOptions, runGroups } from "../Groups.ts"
 import type { Report } from "../Report.ts"
 import type { TargetOptions } from "../Target.ts"
+import { measureCancel } from "./Cancel.ts"
 import { measureColdStart } from "./ColdStart.ts"
 import { measureCreate } from "./Create.ts"
 import { measureLatency } from "./Latency.ts"
@@ -20,6 +21,7 @@ export interface EdgeBenchOptions extends GroupOptions, TargetOptions {
 const groups = {
   coldStart: measureColdStart,
   create: measureCreate,
+  cancel: measureCancel,
   latency: measureLatency,
   throughput: measureThroughput,
   replay: measureReplay,

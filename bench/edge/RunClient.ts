@@ -1,4 +1,4 @@
-/** The three calls that the benchmarks make, the same on both sides. */
+/** The calls that the benchmarks make, the same on both sides. */
 import type { BenchTarget } from "../Target.ts"
 import { Subscriber, type SubscriberOptions } from "./Subscriber.ts"
 
@@ -13,10 +13,21 @@ const post = async (target: BenchTarget, path: string, body: unknown): Promise<{
   return JSON.parse(text) as { readonly id: string }
 }
 
-/** Starts the scripted runtime with that script; gives the run's id. */
-export const createBenchRun = async (target: BenchTarget, script: string): Promise<string> => {
-  const body = { workspace: "bench", agentId: "scripted", mode: "ask", input: { text: script } }
-  return (await post(target, "/v1/runs", body)).id
+/** A run of the scripted runtime, or of `quick.sh`. */
+export interface RunRequest {
+  readonly agentId: "scripted" | "quick"
+  readonly text: string
+}
+
+/** Starts a run, of the scripted runtime where only its script is given; gives its id. */
+export const createBenchRun = async (target: BenchTarget, request: string | RunRequest): Promise<string> => {
+  const { agentId, text } = typeof request === "string" ? { agentId: "scripted", text: request } : request
+  return (await post(target, "/v1/runs", { workspace: "bench", agentId, mode: "ask", input: { text } })).id
+}
+
+/** Cancels a run; resolves when it has ended. */
+export const cancelBenchRun = async (target: BenchTarget, id: string): Promise<void> => {
+  await post(target, `/v1/runs/${id}/cancel`, {})
 }
 
 /** A stream that waits for its readers: `begin` lets it flow, `deltas` is how many each reader gets. */
