@@ -43,6 +43,8 @@ export class Store extends Context.Service<
   {
     /** Applies the writes together; succeeds when they are durable. */
     readonly commit: (writes: ReadonlyArray<Write>) => Effect.Effect<void, StoreFailed>
+    /** Commits a few writes of an idle store before it returns. `false` if nothing is applied: `commit` takes them then. */
+    readonly commitNow: (writes: ReadonlyArray<Write>) => boolean
     readonly all: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => ReadonlyArray<Row>
     readonly get: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => Row | undefined
     /** Rows one by one, for a caller that may stop early. No other read may run before it ends. Reads throw `StoreDamaged`. */
@@ -146,6 +148,7 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
 
   return Store.of({
     commit,
+    commitNow: (writes) => writer.commitNow(writes),
     failing: () => failing,
     damage: () => damage,
     reportDamage,
@@ -228,6 +231,14 @@ const makeMemory = Effect.gen(function* () {
         try: () => apply(writes),
         catch: (cause) => new StoreFailed({ message: String(cause) })
       }),
+    commitNow: (writes) => {
+      try {
+        apply(writes)
+        return true
+      } catch {
+        return false
+      }
+    },
     all,
     get,
     // Complete before a write: a connection with an open cursor cannot write.
