@@ -90,7 +90,8 @@ export class BenchTarget {
     const program = join(dirname(entry), "scripted.mjs")
     if (!existsSync(program)) throw new Error(`there is no ${program}: npm run build makes it`)
     const collecting = collectable === true ? ["--expose-gc", "--import", COLLECT] : []
-    const server = side === "floor" ? [FLOOR] : [...profilingOf(profile, side), entry]
+    const isFloor = side === "floor" || side === "volatile"
+    const server = isFloor ? [FLOOR] : [...profilingOf(profile, side), entry]
     const { CORRAL_EDGE_CONFINEMENT: confinement = "off", CORRAL_EDGE_ORPHAN_MS: orphanMs } = process.env
     const begin = performance.now()
     const child = spawn(process.execPath, [...collecting, ...server], {
@@ -108,6 +109,7 @@ export class BenchTarget {
         }),
         BENCH_TOKEN: home.token,
         BENCH_HEAP_FILE: heapFileOf(home.path),
+        ...(side === "volatile" ? { BENCH_VOLATILE: "1" } : {}),
         BENCH_PROGRAM: program,
         BENCH_WORKSPACE: home.workspace
       }

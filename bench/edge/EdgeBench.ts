@@ -2,6 +2,7 @@
 import { type GroupOptions, runGroups } from "../Groups.ts"
 import type { Report } from "../Report.ts"
 import type { TargetOptions } from "../Target.ts"
+import { measureApproval } from "./Approval.ts"
 import { measureColdStart } from "./ColdStart.ts"
 import { measureCreate } from "./Create.ts"
 import { measureLatency } from "./Latency.ts"
@@ -22,6 +23,7 @@ const groups = {
   create: measureCreate,
   latency: measureLatency,
   throughput: measureThroughput,
+  approval: measureApproval,
   replay: measureReplay,
   memory: measureMemory
 }

@@ -19,6 +19,24 @@ export const createBenchRun = async (target: BenchTarget, script: string): Promi
   return (await post(target, "/v1/runs", body)).id
 }
 
+/** Sends a message to a run that waits for one. */
+export const sendInput = (target: BenchTarget, runId: string): Promise<unknown> =>
+  post(target, `/v1/runs/${runId}/input`, { text: "go" })
+
+/** The approval that a run waits for; only of an Edge. */
+export const pendingApproval = async (target: BenchTarget, runId: string): Promise<string> => {
+  const response = await fetch(`${target.url}/v1/permissions?runId=${runId}&state=pending`, {
+    headers: { authorization: `Bearer ${target.token}` }
+  })
+  const { items } = (await response.json()) as { readonly items: ReadonlyArray<{ readonly id: string }> }
+  const [first] = items
+  if (first === undefined) throw new Error(`the run ${runId} waits for no approval`)
+  return first.id
+}
+
+export const allowApproval = (target: BenchTarget, runId: string, approvalId: string): Promise<unknown> =>
+  post(target, "/v1/permissions/decide", { runId, approvalId, decision: "allow" })
+
 /** A stream that waits for its readers: `begin` lets it flow, `deltas` is how many each reader gets. */
 export interface HeldStream {
   readonly id: string
@@ -49,7 +67,7 @@ export const holdStream = async (
     readers: all,
     // The word that lets it flow is said as a delta too.
     deltas: count + 1,
-    begin: () => post(target, `/v1/runs/${id}/input`, { text: "go" })
+    begin: () => sendInput(target, id)
   }
 }
 

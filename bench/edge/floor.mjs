@@ -4,7 +4,7 @@
  * It runs the same program, writes the same envelopes, commits each read chunk (WAL, synchronous=FULL) before it sends, and serves the
  * same WebSocket with replay and back-pressure. It has no approvals, no run machine, no recovery, no policy and no schemas.
  *
- * Environment: CORRAL_HOME (folder of `floor.db`; made), BENCH_TOKEN, BENCH_PROGRAM (the runtime's program), BENCH_WORKSPACE.
+ * Environment: CORRAL_HOME (folder of `floor.db`; made), BENCH_VOLATILE (does not wait for the disk), BENCH_TOKEN, BENCH_PROGRAM (the runtime's program), BENCH_WORKSPACE.
  */
 import Database from "better-sqlite3"
 import { spawn } from "node:child_process"
@@ -19,7 +19,8 @@ const { CORRAL_HOME: home, BENCH_TOKEN: token, BENCH_PROGRAM: program, BENCH_WOR
 mkdirSync(home, { recursive: true })
 const db = new Database(join(home, "floor.db"))
 db.pragma("journal_mode = WAL")
-db.pragma("synchronous = FULL")
+// Without durability, a commit does not wait for the disk.
+db.pragma(`synchronous = ${process.env.BENCH_VOLATILE === undefined ? "FULL" : "OFF"}`)
 db.pragma("wal_autocheckpoint = 2000")
 db.exec(
   "CREATE TABLE IF NOT EXISTS events (run_id TEXT, seq INTEGER, event TEXT, PRIMARY KEY (run_id, seq)) STRICT, WITHOUT ROWID"
