@@ -34,10 +34,11 @@ class EventCounts {
   }
 }
 
+/** The next approval is requested after the word, as by an agent that has worked. A program that waits for input does not say so. */
 const waits = (side: BenchSide) =>
   side === "floor"
     ? { directive: "/wait", event: "run.message.completed", answer: sendInput }
-    : { directive: "/ask", event: "run.approval.requested", answer: allowApproval }
+    : { directive: "/ask\n/sleep 10", event: "run.approval.requested", answer: allowApproval }
 
 /** Milliseconds of each decision of one run, the first left out. */
 const decide = async (target: BenchTarget): Promise<ReadonlyArray<number>> => {

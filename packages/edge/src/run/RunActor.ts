@@ -130,7 +130,7 @@ const request = <A, E = never>(
   Effect.gen(function* () {
     const reply = yield* Deferred.make<A, E>()
     if (!post(message(reply))) return yield* new RunGone()
-    const runEnded = Effect.exit(Deferred.await(ended)).pipe(Effect.andThen(Effect.fail(new RunGone())))
+    const runEnded = Effect.flatMap(Effect.exit(Deferred.await(ended)), () => Effect.fail(new RunGone()))
     return yield* Effect.raceFirst(Deferred.await(reply), runEnded)
   })
 

@@ -9,8 +9,8 @@
 import Database from "better-sqlite3"
 import { type Job, jobTransaction, LOG_SIZE_LIMIT } from "./JobTransaction.ts"
 
-/** Characters and bytes of a small job. A larger one takes the processor for longer than waking the thread does. */
-const SMALL_JOB = 4_096
+/** Characters and bytes of a small job: a decision with its rows, also of a run with a long prompt. A larger one is of a busy stream. */
+const SMALL_JOB = 16_384
 
 /** A commit that takes longer is one of a slow disk. */
 const QUICK_MS = 2

@@ -52,7 +52,7 @@ describe("DirectCommits", () => {
       const { direct, ids } = yield* opened
       assert.isFalse(direct.commit([insertLargeApproval("a")]))
       assert.isFalse(
-        direct.commit(Array.from({ length: 200 }, (_, i) => insertApproval(`approval-of-a-long-name-${i}`)))
+        direct.commit(Array.from({ length: 400 }, (_, i) => insertApproval(`approval-of-a-long-name-${i}`)))
       )
       assert.deepStrictEqual(ids(), [])
       assert.isTrue(direct.commit([insertApproval("b")]))
