@@ -6,6 +6,10 @@ import { dirname, join } from "node:path"
 /** `previous`: an earlier build, if one is measured too. `volatile`: the floor without durability, of an Edge. */
 export type BenchSide = "floor" | "edge" | "previous" | "volatile"
 
+/** Whether the side is the floor, with or without durability. */
+export const isFloor = (side: BenchSide): side is "floor" | "volatile" =>
+  side === "floor" || side === "volatile"
+
 export interface BuildOptions {
   /** The built Edge's entry. Other programs of the build are next to its folder. */
   readonly entry: string

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { endHolder, holderOf } from "@corral/testing/edge/Survivors"
-import { type BenchSide, type BuildOptions, entryOf, knownSettings, profilingOf } from "./Builds.ts"
+import { type BenchSide, type BuildOptions, entryOf, isFloor, knownSettings, profilingOf } from "./Builds.ts"
 import { cpuMicrosOf, memoryOf } from "./ProcessFigures.ts"
 
 /** The runtime's program is next to the Edge's entry. */
@@ -90,8 +90,7 @@ export class BenchTarget {
     const program = join(dirname(entry), "scripted.mjs")
     if (!existsSync(program)) throw new Error(`there is no ${program}: npm run build makes it`)
     const collecting = collectable === true ? ["--expose-gc", "--import", COLLECT] : []
-    const isFloor = side === "floor" || side === "volatile"
-    const server = isFloor ? [FLOOR] : [...profilingOf(profile, side), entry]
+    const server = isFloor(side) ? [FLOOR] : [...profilingOf(profile, side), entry]
     const { CORRAL_EDGE_CONFINEMENT: confinement = "off", CORRAL_EDGE_ORPHAN_MS: orphanMs } = process.env
     const begin = performance.now()
     const child = spawn(process.execPath, [...collecting, ...server], {

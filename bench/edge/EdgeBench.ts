@@ -3,6 +3,7 @@ import { type GroupOptions, runGroups } from "../Groups.ts"
 import type { Report } from "../Report.ts"
 import type { TargetOptions } from "../Target.ts"
 import { measureApproval } from "./Approval.ts"
+import { measureClaudeCode } from "./ClaudeCode.ts"
 import { measureColdStart } from "./ColdStart.ts"
 import { measureCreate } from "./Create.ts"
 import { measureLatency } from "./Latency.ts"
@@ -23,6 +24,7 @@ const groups = {
   create: measureCreate,
   latency: measureLatency,
   throughput: measureThroughput,
+  claudeCode: measureClaudeCode,
   approval: measureApproval,
   replay: measureReplay,
   memory: measureMemory

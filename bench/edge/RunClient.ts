@@ -14,10 +14,12 @@ const post = async (target: BenchTarget, path: string, body: unknown): Promise<{
 }
 
 /** Starts the scripted runtime with that script; gives the run's id. */
-export const createBenchRun = async (target: BenchTarget, script: string): Promise<string> => {
-  const body = { workspace: "bench", agentId: "scripted", mode: "ask", input: { text: script } }
-  return (await post(target, "/v1/runs", body)).id
-}
+export const createBenchRun = (target: BenchTarget, script: string): Promise<string> =>
+  createAgentRun(target, "scripted", script)
+
+/** Starts a run of that agent; gives the run's id. */
+export const createAgentRun = async (target: BenchTarget, agentId: string, text: string): Promise<string> =>
+  (await post(target, "/v1/runs", { workspace: "bench", agentId, mode: "ask", input: { text } })).id
 
 /** Sends a message to a run that waits for one. */
 export const sendInput = (target: BenchTarget, runId: string): Promise<unknown> =>

@@ -91,6 +91,14 @@ const draftOf = (said) => {
         "run.started",
         { v: 1, runtimeSessionId: said.session, runtimeVersion: said.version, mode: said.mode }
       ]
+    case "stream_event": {
+      const { delta, index } = said.event
+      return delta === undefined
+        ? undefined
+        : ["run.message.delta", { v: 1, messageId: `message:${index}`, channel: "text", text: delta.text }]
+    }
+    case "system":
+      return ["run.started", { v: 1, runtimeSessionId: said.session_id }]
     case "message":
       return [
         "run.message.completed",
@@ -99,7 +107,10 @@ const draftOf = (said) => {
   }
 }
 
-const start = ({ workspace, mode, input }) => {
+/** An agent that is not scripted is the program of that name. */
+const commandOf = (agentId) => (agentId === "claude-code" ? ["claude", []] : [process.execPath, [program]])
+
+const start = ({ agentId, workspace, mode, input }) => {
   const run = {
     id: `run_${randomBytes(13).toString("hex").toUpperCase()}`,
     seq: 0,
@@ -109,7 +120,8 @@ const start = ({ workspace, mode, input }) => {
   }
   runs.set(run.id, run)
   publish(run, [["run.created", { v: 1, workspace, mode, input }]])
-  const child = spawn(process.execPath, [program], { cwd, stdio: ["pipe", "pipe", "ignore"], detached: true })
+  const [file, args] = commandOf(agentId)
+  const child = spawn(file, args, { cwd, stdio: ["pipe", "pipe", "ignore"], detached: true })
   run.child = child
   child.stdin.write(`${JSON.stringify({ type: "start", prompt: input.text, mode })}\n`)
   let rest = ""
@@ -123,7 +135,7 @@ const start = ({ workspace, mode, input }) => {
       const said = JSON.parse(line)
       const draft = draftOf(said)
       if (draft !== undefined) drafts.push(draft)
-      if (said.type !== "done") continue
+      if (said.type !== "done" && said.type !== "result") continue
       text = said.text
       child.stdin.end()
     }

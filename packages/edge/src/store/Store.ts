@@ -92,18 +92,7 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     Effect.mapError((error) => notOpened(file, error, lost))
   )
   let writer = yield* opened
-  let damage: StoreDamaged | undefined
-  const damaged = Latch.makeUnsafe(false)
-  const reportDamage = (found: StoreDamaged): void => {
-    damage ??= found
-    damaged.openUnsafe()
-  }
-  yield* Effect.forkScoped(
-    Effect.andThen(
-      damaged.await,
-      Effect.suspend(() => Effect.logError("the store is damaged", { cause: damage?.message }))
-    )
-  )
+  const { damage, reportDamage } = yield* firstDamage
   const reader = yield* openReader(file, reportDamage)
   let failing: StoreFailed | undefined
   const fails = Latch.makeUnsafe(false)
@@ -150,11 +139,30 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     commit,
     commitNow: (writes) => writer.commitNow(writes),
     failing: () => failing,
-    damage: () => damage,
+    damage,
     reportDamage,
     writable: writable.await,
     ...reader
   })
+})
+
+/** Keeps and logs the first damage that is reported. */
+const firstDamage = Effect.gen(function* () {
+  let damage: StoreDamaged | undefined
+  const damaged = Latch.makeUnsafe(false)
+  yield* Effect.forkScoped(
+    Effect.andThen(
+      damaged.await,
+      Effect.suspend(() => Effect.logError("the store is damaged", { cause: damage?.message }))
+    )
+  )
+  return {
+    damage: () => damage,
+    reportDamage: (found: StoreDamaged): void => {
+      damage ??= found
+      damaged.openUnsafe()
+    }
+  }
 })
 
 /** `lost`: the message for a used home whose store is empty. */
