@@ -1,3 +1,4 @@
+import { until } from "@corral/testing/time/Until"
 import { groupsHere } from "@corral/testing/edge/ControlGroups"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -179,6 +180,19 @@ describe("HeldProcess", () => {
     assert.deepStrictEqual(storedOutput(home), [])
     const reopened = await Effect.runPromise(edge.holder.open(id))
     assert.isTrue(reopened.opened.isNew)
+  })
+
+  it("has stored all that it sent once its Edge has left", async () => {
+    const home = openHome()
+    const edge = await connectEdge({ home })
+    const id = newRun()
+    const { record } = await startShell(edge, "echo one; echo two; sleep 600", { run: id })
+    await record.received(8)
+    await edge.close()
+    await until(
+      async () => readFileSync(outputFile(home, id), "utf8") === "one\ntwo\n" || undefined,
+      "the stored output"
+    )
   })
 
   it("has no mark of an Edge, and no open file of it", async () => {
