@@ -7,7 +7,7 @@ import type { DeviceId } from "@corral/domain/identity/Ids"
 import { type CommandId, type CommandOutcome, EdgeCommand } from "@corral/domain/link/EdgeCommand"
 import { Effect, Result, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { channels } from "../store/Notice.ts"
+import { announced, notify } from "../store/Notice.ts"
 import type { CommandRequest } from "./CommandRequest.ts"
 import {
   type ClaimedCommandRow,
@@ -45,14 +45,13 @@ export class CommandTable {
   /** Inserts the command unless its id exists, its device is offline or its run is gone. Wakes the Hub that holds the device's link. */
   insert(id: CommandId, { requiredRun, targetId }: CommandRequest, text: string, expiresAt: Date | null) {
     const { sql } = this
-    return sql`
-        WITH inserted AS (
+    const inserted = sql<{ readonly target_id: DeviceId }>`
           INSERT INTO edge_commands (id, target_id, command, created_at, expires_at)
           SELECT ${id}, devices.id, ${text}, ${this.now()}, ${expiresAt}::timestamptz FROM devices
           ${requiredRun === undefined ? sql`` : sql`, (SELECT 1 FROM runs WHERE id = ${requiredRun} FOR KEY SHARE) known`}
           WHERE devices.id = ${targetId} AND revoked_at IS NULL AND lease_until > ${this.now()}
-          ON CONFLICT (id) DO NOTHING RETURNING target_id
-        ) SELECT pg_notify(${channels.command}, target_id) FROM inserted`
+          ON CONFLICT (id) DO NOTHING RETURNING target_id`
+    return Effect.tap(inserted, (rows) => notify(sql, "command", ...rows.map(({ target_id }) => target_id)))
   }
 
   find(targetId: DeviceId, id: CommandId): Effect.Effect<CommandProgress | undefined, SqlError.SqlError> {
@@ -91,23 +90,21 @@ export class CommandTable {
 
   /** Stores the answer of a sent command, unless it has one, and wakes its callers on every Hub. */
   answer(targetId: DeviceId, id: CommandId, outcome: CommandOutcome): Effect.Effect<void, SqlError.SqlError> {
-    return Effect.asVoid(this.sql`
-            WITH done AS (
-              UPDATE edge_commands SET outcome = ${JSON.stringify(outcome)}, answered_at = ${this.now()}
-              WHERE id = ${id} AND target_id = ${targetId} AND outcome IS NULL AND generation IS NOT NULL RETURNING id
-            ) SELECT pg_notify(${channels.commandDone}, id) FROM done`)
+    const answered = this.sql`
+      UPDATE edge_commands SET outcome = ${JSON.stringify(outcome)}, answered_at = ${this.now()}
+      WHERE id = ${id} AND target_id = ${targetId} AND outcome IS NULL AND generation IS NOT NULL RETURNING id`
+    return Effect.asVoid(announced(this.sql, "commandDone", answered))
   }
 
   /** Answers every open command of a device with `target_offline`. */
   refuseAll(targetId: DeviceId): Effect.Effect<void, SqlError.SqlError> {
     const unsent = refusal("target_offline", "The device was revoked.")
     const sent = refusal("target_offline", OUTCOME_UNKNOWN_MESSAGE, { outcome: "unknown" })
-    return Effect.asVoid(this.sql`
-            WITH done AS (
-              UPDATE edge_commands SET answered_at = ${this.now()},
-                outcome = CASE WHEN generation IS NULL THEN ${JSON.stringify(unsent)} ELSE ${JSON.stringify(sent)} END
-              WHERE target_id = ${targetId} AND outcome IS NULL RETURNING id
-            ) SELECT pg_notify(${channels.commandDone}, id) FROM done`)
+    const answered = this.sql`
+      UPDATE edge_commands SET answered_at = ${this.now()},
+        outcome = CASE WHEN generation IS NULL THEN ${JSON.stringify(unsent)} ELSE ${JSON.stringify(sent)} END
+      WHERE target_id = ${targetId} AND outcome IS NULL RETURNING id`
+    return Effect.asVoid(announced(this.sql, "commandDone", answered))
   }
 
   /** Marks the next commands as sent over that link and returns them, oldest first. Returns nothing where a newer link exists. */

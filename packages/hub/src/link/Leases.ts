@@ -13,7 +13,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import type { DeviceLink } from "../edges/DeviceLink.ts"
 import { linkRows, renewedLeaseRows } from "../device/DeviceRow.ts"
-import { channels, notify } from "../store/Notice.ts"
+import { announced, notify } from "../store/Notice.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
 import { type LeaseContext, type LeaseRequest, takeOverLink } from "./LeaseTakeover.ts"
 import { invalidDeviceProof } from "./Proofs.ts"
@@ -33,6 +33,10 @@ export class Leases extends Context.Service<
       link: DeviceLink,
       self: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | LinkLost | SqlError.SqlError, R>
+    /** Those whose link is lost. The other links stay the newest of their devices until the caller's transaction ends. */
+    readonly holdNewest: <P extends { readonly link: DeviceLink }>(
+      holders: ReadonlyArray<P>
+    ) => Effect.Effect<ReadonlyMap<P, LinkLost>, SqlError.SqlError>
     readonly renew: (link: DeviceLink) => Effect.Effect<void, LinkLost | SqlError.SqlError>
     /** Replaces the device's offer. */
     readonly offer: (
@@ -65,6 +69,7 @@ export class Leases extends Context.Service<
         acquire: (request) => sql.withTransaction(takeOverLink(context, request)),
         requireNewest: (link) => requireNewest(sql, link),
         withNewest: (link, self) => sql.withTransaction(Effect.andThen(requireNewest(sql, link), self)),
+        holdNewest: (holders) => holdNewest(sql, holders),
         renew: (link) => renewLease(context, link),
 
         offer: Effect.fn("Leases.offer")(function* (link, { agents, commands, version, workspaces }) {
@@ -75,11 +80,13 @@ export class Leases extends Context.Service<
         }),
 
         release: Effect.fn("Leases.release")(function* ({ deviceId, generation }) {
-          yield* sql`
-            WITH gone AS (
+          yield* announced(
+            sql,
+            "presence",
+            sql`
               UPDATE devices SET lease_until = NULL, connection_id = NULL, last_seen_at = ${new Date(now())}
-              WHERE id = ${deviceId} AND generation = ${generation} AND lease_until IS NOT NULL RETURNING id
-            ) SELECT pg_notify(${channels.presence}, id) FROM gone`
+              WHERE id = ${deviceId} AND generation = ${generation} AND lease_until IS NOT NULL RETURNING id`
+          )
         }),
 
         findLost: (links) => findLostLinks(sql, links)
@@ -93,28 +100,44 @@ export const linkFenced = () => new Conflict({ message: "A newer link of this de
 
 /** Takes expired leases off their devices, so that the notice reaches every Hub. */
 const expireLeases = ({ now, sql }: LeaseContext) =>
-  Effect.suspend(
-    () => sql`
-      WITH gone AS (
+  Effect.suspend(() =>
+    announced(
+      sql,
+      "presence",
+      sql`
         UPDATE devices SET lease_until = NULL
-        WHERE lease_until <= ${new Date(now())} AND revoked_at IS NULL RETURNING id
-      ) SELECT pg_notify(${channels.presence}, id) FROM gone`
+        WHERE lease_until <= ${new Date(now())} AND revoked_at IS NULL RETURNING id`
+    )
   ).pipe(
     Effect.catch((error) => Effect.logWarning("failed to expire leases", error)),
     Effect.repeat(Schedule.spaced("5 seconds")),
     Effect.forkScoped
   )
 
-/** Untraced: runs for every push. */
-const requireNewest = Effect.fnUntraced(function* (
+/** Untraced: runs for every push. Locks in the order of ids, so that two transactions never deadlock. */
+const holdNewest = Effect.fnUntraced(function* <P extends { readonly link: DeviceLink }>(
   sql: SqlClient.SqlClient,
-  { deviceId, generation }: DeviceLink
-) {
-  const row = yield* linkRows.first(sql`
+  holders: ReadonlyArray<P>
+): Effect.fn.Return<ReadonlyMap<P, LinkLost>, SqlError.SqlError> {
+  const ids = [...new Set(holders.map(({ link }) => link.deviceId))]
+  const rows = yield* linkRows.all(sql`
     SELECT id, generation::int AS generation, revoked_at IS NOT NULL AS revoked
-    FROM devices WHERE id = ${deviceId} FOR SHARE`)
-  if (row === undefined || row.revoked) return yield* invalidDeviceProof()
-  if (row.generation !== generation) return yield* linkFenced()
+    FROM devices WHERE id = ANY(${ids}::text[]) ORDER BY id FOR SHARE`)
+  const devices = new Map(rows.map((row) => [row.id, row]))
+  const lost = new Map<P, LinkLost>()
+  for (const holder of holders) {
+    const { deviceId, generation } = holder.link
+    const device = devices.get(deviceId)
+    if (device === undefined || device.revoked) lost.set(holder, invalidDeviceProof())
+    else if (device.generation !== generation) lost.set(holder, linkFenced())
+  }
+  return lost
+})
+
+const requireNewest = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, link: DeviceLink) {
+  const holder = { link }
+  const lost = (yield* holdNewest(sql, [holder])).get(holder)
+  if (lost !== undefined) return yield* lost
 })
 
 const renewLease = Effect.fn("Leases.renew")(function* (

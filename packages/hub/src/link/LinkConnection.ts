@@ -15,6 +15,7 @@ import {
   type LinkCloseCode,
   linkCloseCodes,
   type LinkFailure,
+  MAX_PUSHES_IN_FLIGHT,
   MAX_PUSH_EVENTS,
   type Offer,
   type PushAck,
@@ -26,7 +27,7 @@ import { SqlError } from "effect/sql"
 import type { AttachmentReads } from "../attachment/AttachmentReads.ts"
 import type { RunLog } from "../run/RunLog.ts"
 import type { Commands } from "../edges/Commands.ts"
-import { PushQueue } from "./PushQueue.ts"
+import type { PushQueue } from "./PushQueue.ts"
 import type { KeyRotation } from "./KeyRotation.ts"
 import { linkFenced, type Leases } from "./Leases.ts"
 import { encodeOffer } from "./EncodedOffer.ts"
@@ -38,6 +39,7 @@ export interface LinkServices {
   readonly commands: Commands["Service"]
   readonly leases: Leases["Service"]
   readonly log: RunLog["Service"]
+  readonly pushes: PushQueue
   readonly proofs: Proofs["Service"]
   readonly rotation: KeyRotation["Service"]
   /** Unix milliseconds. */
@@ -72,18 +74,17 @@ export class LinkConnection {
   provedUntil = 0
   private readonly services: LinkServices
   private readonly peer: ConnectionPeer
-  private readonly pushes: PushQueue<CallFailure>
   private readonly woken = Latch.makeUnsafe(true)
   private challenge: Challenge | undefined
   private edge: { readonly deviceId: DeviceId; readonly instanceId: string } | undefined
   private streams = 0
   private inFlight = 0
+  private pushesInFlight = 0
   private hellos = 0
 
   constructor(services: LinkServices, peer: ConnectionPeer) {
     this.services = services
     this.peer = peer
-    this.pushes = new PushQueue<CallFailure>((batches) => this.append(batches), peer.run)
   }
 
   /** Claims commands again: the device may have new ones. */
@@ -240,25 +241,25 @@ export class LinkConnection {
     generation: number,
     batches: ReadonlyArray<EventBatch>
   ): Effect.Effect<ReadonlyArray<PushAck>, CallFailure> {
+    const { link } = this
     const failure = this.findLinkFailure(generation)
     if (failure !== undefined) return failure
+    if (link === undefined) return Effect.fail(invalidDeviceProof())
     const events = batches.reduce((sum, batch) => sum + batch.events.length, 0)
     if (events > MAX_PUSH_EVENTS)
       return Effect.fail(validationFailure(`Expected at most ${MAX_PUSH_EVENTS} events in one push.`))
-    const acks = this.pushes.push(batches)
-    if (acks !== undefined) return acks
-    this.peer.end(linkCloseCodes.tooMuch, "too many pushes in flight")
-    return Effect.fail(overloaded)
-  }
-
-  private append(batches: ReadonlyArray<EventBatch>) {
-    const { link } = this
-    if (link === undefined) return Effect.fail(invalidDeviceProof())
-    const { leases, log, onForeign } = this.services
-    return Effect.tap(log.append(link.deviceId, batches, leases.requireNewest(link)), (results) => {
-      const foreign = results.flatMap(({ refusal, runId }) => (refusal === "unknown" ? [runId] : []))
-      return foreign.length === 0 ? Effect.void : onForeign(link.deviceId, foreign)
-    })
+    if (this.pushesInFlight >= MAX_PUSHES_IN_FLIGHT) {
+      this.peer.end(linkCloseCodes.tooMuch, "too many pushes in flight")
+      return Effect.fail(overloaded)
+    }
+    this.pushesInFlight++
+    return this.services.pushes.push(link, batches).pipe(
+      Effect.tap((acks) => {
+        const foreign = acks.flatMap(({ refused, runId }) => (refused === "permission_denied" ? [runId] : []))
+        return foreign.length === 0 ? Effect.void : this.services.onForeign(link.deviceId, foreign)
+      }),
+      Effect.ensuring(Effect.sync(() => void this.pushesInFlight--))
+    )
   }
 
   /** Failure of calls with that generation; `undefined` if they are allowed now. */

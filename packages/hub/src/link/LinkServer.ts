@@ -28,6 +28,7 @@ import { LinkRegistry, TAKEN_OVER_REASON } from "./LinkRegistry.ts"
 import { serveLinkRpc } from "./LinkRpc.ts"
 import { LinkSocket } from "./LinkSocket.ts"
 import { Proofs } from "./Proofs.ts"
+import { PushQueue } from "./PushQueue.ts"
 
 export class LinkServer extends Context.Service<
   LinkServer,
@@ -47,10 +48,11 @@ export class LinkServer extends Context.Service<
       const scope = yield* Effect.scope
       const runFork = Effect.runForkWith(yield* Effect.context<never>())
       const registry = new LinkRegistry(options)
+      const fork = (effect: Effect.Effect<void>) => Fiber.runIn(runFork(effect), scope)
       const server: ServerState = {
         registry,
-        services: yield* linkServices(options, registry, now),
-        fork: (effect) => Fiber.runIn(runFork(effect), scope)
+        services: yield* linkServices(options, registry, now, fork),
+        fork
       }
       const metrics = yield* CurrentMetrics
       metrics.sample(Effect.sync(() => [[hubMetrics.links, registry.deviceCount]]))
@@ -83,16 +85,21 @@ interface ServerState {
 const linkServices = Effect.fnUntraced(function* (
   options: LinkOptions,
   registry: LinkRegistry,
-  now: () => number
+  now: () => number,
+  fork: ServerState["fork"]
 ) {
   const dispatcher = yield* Dispatcher
   const foreign = yield* ForeignPushes
+  const leases = yield* Leases
+  const log = yield* RunLog
+  const pushes = new PushQueue((batch) => log.appendAll(batch, leases.holdNewest), fork)
   const services: LinkServices = {
     accessSeconds: options.accessSeconds ?? linkDefaults.accessSeconds,
     attachments: yield* AttachmentReads,
     commands: yield* Commands,
-    leases: yield* Leases,
-    log: yield* RunLog,
+    leases,
+    log,
+    pushes,
     now,
     proofs: yield* Proofs,
     rotation: yield* KeyRotation,
@@ -111,7 +118,9 @@ const followNotices = Effect.fnUntraced(function* (server: ServerState) {
   const { fork, registry, services } = server
   const notices = yield* Notices
   notices.follow({
-    onNotice: (kind, payload) => {
+    onNotice: (kind, payload, isOwn) => {
+      // The registry has ended the links of this Hub that a newer one of this Hub has fenced.
+      if (kind === "presence" && isOwn) return
       if (kind !== "command" && kind !== "presence" && kind !== "deviceEnded") return
       // The payload of these channels is a device id.
       const deviceId = payload as DeviceId

@@ -19,7 +19,7 @@ import { noteColumns, userMessageRows, MESSAGE_COLUMNS } from "../session/Messag
 import { changeMessage, insertMessage } from "../session/MessageWrites.ts"
 import { touchSession } from "../session/SessionLock.ts"
 import { derivedId } from "../store/DerivedId.ts"
-import { noticeOf } from "../store/Notice.ts"
+import { announced } from "../store/Notice.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { failedBeforeOutput } from "./FirstOutput.ts"
 import type { PushedRun } from "./PushedRun.ts"
@@ -86,10 +86,14 @@ const markDelivered = Effect.fnUntraced(function* (
   messageId: MessageId,
   at: Date
 ) {
-  yield* sql`
-    UPDATE tasks SET state = 'cancelled', updated_at = ${at}
-    WHERE id = (SELECT task_id FROM messages WHERE session_id = ${sessionId} AND id = ${messageId})
-      AND id <> ${taskId} AND run_id IS NULL AND state IN ('pending', 'queued') RETURNING ${noticeOf(sql, "task")}`
+  yield* announced(
+    sql,
+    "task",
+    sql`
+      UPDATE tasks SET state = 'cancelled', updated_at = ${at}
+      WHERE id = (SELECT task_id FROM messages WHERE session_id = ${sessionId} AND id = ${messageId})
+        AND id <> ${taskId} AND run_id IS NULL AND state IN ('pending', 'queued') RETURNING id`
+  )
   yield* changeMessage(
     sql,
     sessionId,

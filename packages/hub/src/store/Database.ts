@@ -15,9 +15,7 @@ import { join } from "node:path"
 import { HubConfig } from "../config/HubConfig.ts"
 import { type EmbeddedPostgres, startEmbeddedPostgres, HubStoreUnavailable } from "./EmbeddedPostgres.ts"
 import { runHubMigrations } from "./migrations.ts"
-
-/** Part of the name of every Hub's connections, so that Hubs on one server see each other. */
-const APPLICATION = "corral-hub"
+import { HUB_APPLICATION } from "./OtherHubs.ts"
 
 /** A Hub that can't find out in time whether it is the last one leaves the server running. */
 const DECIDE_WITHIN = "3 seconds"
@@ -31,7 +29,7 @@ const stopIfLast = (config: PgConnection.Config, server: EmbeddedPostgres, appli
     Effect.flatMap((connection) =>
       connection.queryValues(
         "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE $1 AND application_name <> $2 LIMIT 1",
-        [`${APPLICATION} %`, applicationName]
+        [`${HUB_APPLICATION} %`, applicationName]
       )
     ),
     Effect.scoped,
@@ -46,7 +44,7 @@ const unavailable = (error: SqlError.SqlError, { databaseUrl }: HubConfig) =>
 
 const connect = (config: HubConfig) =>
   Effect.gen(function* () {
-    const applicationName = `${APPLICATION} ${randomUUID().slice(0, 8)}`
+    const applicationName = `${HUB_APPLICATION} ${randomUUID().slice(0, 8)}`
     const server =
       config.databaseUrl === undefined
         ? yield* startEmbeddedPostgres(join(config.home, "postgres"))
