@@ -10,6 +10,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { announced, notify } from "../store/Notice.ts"
 import type { CommandRequest } from "./CommandRequest.ts"
 import {
+  answeredRows,
   type ClaimedCommandRow,
   claimedCommandRows,
   commandIdRows,
@@ -42,7 +43,7 @@ export class CommandTable {
     this.nowMs = nowMs
   }
 
-  /** Inserts the command unless its id exists, its device is offline or its run is gone. Wakes the Hub that holds the device's link. */
+  /** Inserts the command unless its id exists, its device is offline or its run is gone, and returns whether it did. Wakes the Hub that holds the device's link. */
   insert(id: CommandId, { requiredRun, targetId }: CommandRequest, text: string, expiresAt: Date | null) {
     const { sql } = this
     const inserted = sql<{ readonly target_id: DeviceId }>`
@@ -51,7 +52,9 @@ export class CommandTable {
           ${requiredRun === undefined ? sql`` : sql`, (SELECT 1 FROM runs WHERE id = ${requiredRun} FOR KEY SHARE) known`}
           WHERE devices.id = ${targetId} AND revoked_at IS NULL AND lease_until > ${this.now()}
           ON CONFLICT (id) DO NOTHING RETURNING target_id`
-    return Effect.tap(inserted, (rows) => notify(sql, "command", ...rows.map(({ target_id }) => target_id)))
+    return Effect.flatMap(inserted, (rows) =>
+      Effect.as(notify(sql, "command", ...rows.map(({ target_id }) => target_id)), rows.length > 0)
+    )
   }
 
   find(targetId: DeviceId, id: CommandId): Effect.Effect<CommandProgress | undefined, SqlError.SqlError> {
@@ -73,8 +76,8 @@ export class CommandTable {
     )
   }
 
-  delete(id: CommandId) {
-    return this.sql`DELETE FROM edge_commands WHERE id = ${id}`
+  deleteAll(ids: ReadonlyArray<CommandId>) {
+    return this.sql`DELETE FROM edge_commands WHERE id = ANY(${ids}::text[])`
   }
 
   deleteUnsent(id: CommandId) {
@@ -86,6 +89,25 @@ export class CommandTable {
     return this.sql`
           DELETE FROM edge_commands
           WHERE created_at < ${this.before(RETENTION_MS)} OR (generation IS NULL AND expires_at < ${this.before(UNSENT_MS)})`
+  }
+
+  /** Stores the answer that came over a link, unless the command has one. `isNewest`: the link is the newest of its device. Wakes no caller. */
+  answerOver({ deviceId, generation }: DeviceLink, id: CommandId, outcome: CommandOutcome) {
+    const { sql } = this
+    const answered = answeredRows.first(sql`
+      WITH held AS (
+        SELECT id FROM devices WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL FOR SHARE
+      ), done AS (
+        UPDATE edge_commands SET outcome = ${JSON.stringify(outcome)}, answered_at = ${this.now()}
+        WHERE id = ${id} AND target_id = (SELECT id FROM held) AND outcome IS NULL AND generation IS NOT NULL RETURNING id
+      )
+      SELECT EXISTS (SELECT 1 FROM held) AS held, EXISTS (SELECT 1 FROM done) AS done`)
+    return Effect.map(answered, (row) => ({ isNewest: row?.held === true, isStored: row?.done === true }))
+  }
+
+  /** Wakes the callers of an answered command on every Hub. */
+  wakeCallers(id: CommandId): Effect.Effect<void> {
+    return notify(this.sql, "commandDone", id)
   }
 
   /** Stores the answer of a sent command, unless it has one, and wakes its callers on every Hub. */

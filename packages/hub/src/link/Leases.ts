@@ -8,14 +8,15 @@
 import { OFFLINE_AFTER_SECONDS } from "@corral/domain/device/Device"
 import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import type { DeviceLink } from "../edges/DeviceLink.ts"
-import { linkRows, renewedLeaseRows } from "../device/DeviceRow.ts"
-import { announced, notify } from "../store/Notice.ts"
+import { linkRows } from "../device/DeviceRow.ts"
+import { announced } from "../store/Notice.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
-import { type LeaseContext, type LeaseRequest, takeOverLink } from "./LeaseTakeover.ts"
+import { type LeaseContext, type LeaseRequest, type TakenLink, takeOverLink } from "./LeaseTakeover.ts"
+import { LeaseRenewals } from "./LeaseRenewals.ts"
 import { invalidDeviceProof } from "./Proofs.ts"
 
 /** The link is not the newest of its device (`conflict`), or the device was revoked (`unauthorized`). */
@@ -25,7 +26,7 @@ export class Leases extends Context.Service<
   Leases,
   {
     /** Takes the device's link over. `conflict`: two Edges with one key have taken it from each other twice within a minute. */
-    readonly acquire: (request: LeaseRequest) => Effect.Effect<DeviceLink, LinkLost | SqlError.SqlError>
+    readonly acquire: (request: LeaseRequest) => Effect.Effect<TakenLink, LinkLost | SqlError.SqlError>
     /** Fails unless the link is the device's newest. The link stays the newest until the caller's transaction ends. */
     readonly requireNewest: (link: DeviceLink) => Effect.Effect<void, LinkLost | SqlError.SqlError>
     /** Runs `self` in a transaction during which the link stays the device's newest. */
@@ -64,13 +65,22 @@ export class Leases extends Context.Service<
       }
       const { sql } = context
       yield* expireLeases(context)
+      const scope = yield* Effect.scope
+      const runFork = Effect.runForkWith(yield* Effect.context<never>())
+      const renewals = new LeaseRenewals({
+        ...context,
+        fork: (effect) => Fiber.runIn(runFork(effect), scope)
+      })
 
       return Leases.of({
-        acquire: (request) => sql.withTransaction(takeOverLink(context, request)),
+        acquire: (request) => takeOverLink(context, request),
         requireNewest: (link) => requireNewest(sql, link),
         withNewest: (link, self) => sql.withTransaction(Effect.andThen(requireNewest(sql, link), self)),
         holdNewest: (holders) => holdNewest(sql, holders),
-        renew: (link) => renewLease(context, link),
+        renew: (link) =>
+          Effect.flatMap(renewals.renew(link), (isRenewed) =>
+            isRenewed ? Effect.void : requireNewest(sql, link)
+          ),
 
         offer: Effect.fn("Leases.offer")(function* (link, { agents, commands, version, workspaces }) {
           const updated = yield* sql`
@@ -138,18 +148,6 @@ const requireNewest = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, lin
   const holder = { link }
   const lost = (yield* holdNewest(sql, [holder])).get(holder)
   if (lost !== undefined) return yield* lost
-})
-
-const renewLease = Effect.fn("Leases.renew")(function* (
-  { leaseEnd, now, sql }: LeaseContext,
-  link: DeviceLink
-) {
-  const renewed = yield* renewedLeaseRows.first(sql`
-    UPDATE devices SET lease_until = ${leaseEnd()}, last_seen_at = ${new Date(now())}
-    FROM (SELECT id, lease_until AS before FROM devices WHERE id = ${link.deviceId} FOR NO KEY UPDATE) held
-    WHERE devices.id = held.id AND generation = ${link.generation} AND revoked_at IS NULL RETURNING held.before`)
-  if (renewed === undefined) return yield* requireNewest(sql, link)
-  if ((renewed.before?.getTime() ?? 0) <= now()) yield* notify(sql, "presence", link.deviceId)
 })
 
 const findLostLinks = Effect.fn("Leases.findLost")(function* (

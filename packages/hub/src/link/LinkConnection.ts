@@ -29,6 +29,7 @@ import type { RunLog } from "../run/RunLog.ts"
 import type { Commands } from "../edges/Commands.ts"
 import type { PushQueue } from "./PushQueue.ts"
 import type { KeyRotation } from "./KeyRotation.ts"
+import type { TakenLink } from "./LeaseTakeover.ts"
 import { linkFenced, type Leases } from "./Leases.ts"
 import { encodeOffer } from "./EncodedOffer.ts"
 import { type Challenge, hasSigned, newChallenge, invalidDeviceProof, type Proofs } from "./Proofs.ts"
@@ -46,7 +47,7 @@ export interface LinkServices {
   readonly now: () => number
   readonly accessSeconds: number
   /** Runs after the first proof of a device on a connection. */
-  readonly onProved: (connection: LinkConnection, link: DeviceLink) => Effect.Effect<void>
+  readonly onProved: (connection: LinkConnection, link: TakenLink) => Effect.Effect<void>
   readonly onAnswered: (deviceId: DeviceId, id: CommandId) => Effect.Effect<void>
   /** Runs after the device has pushed events of another device's runs. */
   readonly onForeign: (
@@ -153,22 +154,23 @@ export class LinkConnection {
       const { hub, id: connectionId } = this.peer
       const [expected, edge] = [this.challenge, this.edge]
       this.challenge = undefined
-      const publicKey = yield* this.services.proofs.check({ challenge, deviceId, expected, hub, signature })
+      const known = yield* this.services.proofs.check({ challenge, deviceId, expected, hub, signature })
       if (edge === undefined) return yield* invalidDeviceProof()
       const encoded = yield* encodeOffer(offer)
       let { link } = this
       if (link === undefined) {
         const { instanceId } = edge
-        link = yield* this.services.leases.acquire({
+        const taken = yield* this.services.leases.acquire({
           connectionId,
           deviceId,
           instanceId,
-          offer: encoded,
-          publicKey
+          known,
+          offer: encoded
         })
+        link = { deviceId, generation: taken.generation }
         this.link = link
         this.extendProof()
-        yield* this.services.onProved(this, link)
+        yield* this.services.onProved(this, taken)
       } else {
         yield* this.services.leases.offer(link, encoded)
         yield* this.services.leases.renew(link)
@@ -197,7 +199,8 @@ export class LinkConnection {
   private readonly commandDone = Effect.fnUntraced(
     function* (this: LinkConnection, generation: number, id: CommandId, outcome: CommandOutcome) {
       const link = yield* this.requireLink(generation)
-      yield* this.services.leases.withNewest(link, this.services.commands.answer(link.deviceId, id, outcome))
+      if (!(yield* this.services.commands.answer(link, id, outcome)))
+        yield* this.services.leases.requireNewest(link)
       yield* this.services.onAnswered(link.deviceId, id)
     }.bind(this)
   )
@@ -208,7 +211,8 @@ export class LinkConnection {
       const link = yield* this.requireLink(generation)
       const stream = ++this.streams
       this.woken.openUnsafe()
-      yield* this.services.commands.resend(link)
+      // Nothing has been sent before the first stream of a link.
+      if (stream > 1) yield* this.services.commands.resend(link)
       return Stream.fromIterableEffectRepeat(Effect.suspend(() => this.nextCommands(link, stream)))
     })
     return Stream.unwrap(this.toLinkFailure(opened))

@@ -103,9 +103,9 @@ const linkServices = Effect.fnUntraced(function* (
     now,
     proofs: yield* Proofs,
     rotation: yield* KeyRotation,
-    onProved: (connection, { deviceId }) =>
+    onProved: (connection, { deviceId, hasWaitingTasks }) =>
       Effect.suspend(() =>
-        registry.markProved(connection, deviceId) ? dispatcher.wake(deviceId) : Effect.void
+        registry.markProved(connection, deviceId) && hasWaitingTasks ? dispatcher.wake(deviceId) : Effect.void
       ),
     onAnswered: (deviceId, id) => (id.startsWith("start.") ? dispatcher.wake(deviceId) : Effect.void),
     onForeign: foreign.record

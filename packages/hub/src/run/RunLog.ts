@@ -87,7 +87,9 @@ export class RunLog extends Context.Service<
         // Untraced, like `read`: runs for every push.
         append: (targetId, batches) =>
           Effect.map(
-            appendPushes<Push, never>(context, [{ targetId, batches }], () => Effect.succeed(new Map<Push, never>())),
+            appendPushes<Push, never>(context, [{ targetId, batches }], () =>
+              Effect.succeed(new Map<Push, never>())
+            ),
             ([result]) => (result === undefined ? [] : Result.getOrThrow(result))
           ),
         appendAll: (pushes, admission) => appendPushes(context, pushes, admission),

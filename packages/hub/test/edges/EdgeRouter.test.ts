@@ -107,7 +107,7 @@ const requested = (
             send: () => Effect.succeed(request),
             claim: () => Effect.succeed([]),
             resend: () => Effect.void,
-            answer: () => Effect.void,
+            answer: () => Effect.succeed(true),
             refuseAll: () => Effect.void
           })
         ),
