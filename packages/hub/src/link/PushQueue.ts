@@ -11,14 +11,10 @@ import { Deferred, Effect, Exit, Option, Result } from "effect"
 import type { SqlError } from "effect/sql"
 import type { DeviceLink } from "../edges/DeviceLink.ts"
 import type { PushRefusal } from "../run/PushedRun.ts"
-import type { Push, PushResult } from "../run/PushTransaction.ts"
+import type { LinkPush } from "../run/KnownRunPushes.ts"
+import type { PushResult } from "../run/PushTransaction.ts"
 
 export type PushFailure = Conflict | Unauthorized | SqlError.SqlError
-
-/** A push and the link that it came over. */
-export interface LinkPush extends Push {
-  readonly link: DeviceLink
-}
 
 /** Stores the pushes in one transaction. Returns one result per push. */
 export type StorePushes = (

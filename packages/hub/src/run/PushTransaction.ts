@@ -11,7 +11,8 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { notify } from "../store/Notice.ts"
 import type { PushedRun, PushRefusal } from "./PushedRun.ts"
 import { storeConversationChanges } from "./RunConversation.ts"
-import { lockRuns, storeRuns } from "./RunLogWrites.ts"
+import type { KnownRuns } from "./KnownRuns.ts"
+import { lockRuns, storeLocked } from "./RunLogWrites.ts"
 
 /** Batches of events that one target has pushed together. */
 export interface Push {
@@ -48,6 +49,7 @@ export interface AppendContext {
 /** Returns one result per push, in their order. */
 export const appendPushes = <P extends Push, E>(
   context: AppendContext,
+  known: KnownRuns,
   pushes: ReadonlyArray<P>,
   admission: Admission<P, E>
 ): Effect.Effect<ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, E>>, SqlError.SqlError> =>
@@ -55,7 +57,7 @@ export const appendPushes = <P extends Push, E>(
     Effect.gen(function* () {
       const refused = yield* admission(pushes)
       const admitted = pushes.filter((push) => !refused.has(push))
-      const results = yield* append(context, admitted)
+      const results = yield* append(context, known, admitted)
       return pushes.map((push) => {
         const refusal = refused.get(push)
         return refusal === undefined ? Result.succeed(results.get(push) ?? []) : Result.fail(refusal)
@@ -65,6 +67,7 @@ export const appendPushes = <P extends Push, E>(
 
 const append = Effect.fnUntraced(function* <P extends Push>(
   context: AppendContext,
+  known: KnownRuns,
   pushes: ReadonlyArray<P>
 ): Effect.fn.Return<ReadonlyMap<P, ReadonlyArray<PushResult>>, SqlError.SqlError> {
   const { now, sql } = context
@@ -79,12 +82,10 @@ const append = Effect.fnUntraced(function* <P extends Push>(
   const pushed = [...runs.values()].filter(({ isPushed }) => isPushed)
   const grown = pushed.filter((run) => run.batches.length > 0)
   if (grown.length > 0) {
-    yield* storeRuns(sql, grown, now())
+    yield* storeLocked(sql, grown, now())
     yield* storeConversationChanges(sql, grown, now())
-    yield* sql.afterCommit(Effect.sync(() => publish(context, grown)))
   }
-  // Also without new events: the Hub that stored them may have crashed before it sent the notice.
-  yield* notify(sql, "run", ...pushed.map(noticeOf))
+  yield* publishPushed(context, known, pushed)
   return new Map(pushes.map((push) => [push, resultsOf(push, (runId) => runOf(push, runId))]))
 })
 
@@ -92,13 +93,25 @@ const append = Effect.fnUntraced(function* <P extends Push>(
 const noticeOf = ({ row }: PushedRun): string =>
   row.session_id === null ? row.id : `${row.id} ${row.session_id}`
 
-const publish = ({ onAdded, onGrown }: AppendContext, grown: ReadonlyArray<PushedRun>): void => {
-  let added = 0
-  for (const { batches, lastSeq, row } of grown) {
-    added += lastSeq - row.last_seq
-    onGrown({ runId: row.id, sessionId: row.session_id ?? undefined, batches })
+/** Passes on, after the commit, what was pushed. */
+export const publishPushed = (
+  { onAdded, onGrown, sql }: AppendContext,
+  known: KnownRuns,
+  pushed: ReadonlyArray<PushedRun>
+): Effect.Effect<void> => {
+  const publish = () => {
+    let added = 0
+    for (const run of pushed) {
+      const { batches, lastSeq, row } = run
+      if (batches.length === 0) continue
+      known.note(run)
+      added += lastSeq - row.last_seq
+      onGrown({ runId: row.id, sessionId: row.session_id ?? undefined, batches })
+    }
+    onAdded(added)
   }
-  onAdded(added)
+  // A notice also without new events: the Hub that stored them may have crashed before it sent the notice.
+  return Effect.andThen(sql.afterCommit(Effect.sync(publish)), notify(sql, "run", ...pushed.map(noticeOf)))
 }
 
 const resultsOf = (

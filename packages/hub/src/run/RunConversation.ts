@@ -41,8 +41,11 @@ const taskTurnRows = storedRows(
 )
 
 const startsNow = ({ lastSeq, row }: PushedRun): boolean => row.last_seq === 0 && lastSeq > 0
-const concernsConversation = (run: PushedRun): boolean =>
-  startsNow(run) || run.mirror.isEnded || run.inputs.length > 0
+/** Whether the events change the conversation of a run that belongs to one. */
+export const concernsConversation = (run: PushedRun): boolean =>
+  run.row.session_id !== null &&
+  run.row.task_id !== null &&
+  (startsNow(run) || run.mirror.isEnded || run.inputs.length > 0)
 
 /** In the order of sessions, so that two pushes never deadlock. */
 export const storeConversationChanges = Effect.fnUntraced(function* (

@@ -14,6 +14,8 @@ import { Clock, Context, Effect, Layer, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { announced } from "../store/Notice.ts"
+import { appendKnown, type LinkPush } from "./KnownRunPushes.ts"
+import { KnownRuns } from "./KnownRuns.ts"
 import { batchAfter, logBatchRows } from "./LogBatchRow.ts"
 import {
   type Admission,
@@ -44,8 +46,11 @@ export class RunLog extends Context.Service<
       targetId: DeviceId,
       batches: ReadonlyArray<EventBatch>
     ) => Effect.Effect<ReadonlyArray<PushResult>, SqlError.SqlError>
-    /** `append` for pushes of several targets, in one transaction. */
-    readonly appendAll: <P extends Push, E>(
+    /**
+     * `append` for pushes of several targets: in one statement where the rows of the runs are known, otherwise in one transaction. A push over a
+     * link that is not the newest of its device is not admitted.
+     */
+    readonly appendAll: <P extends LinkPush, E>(
       pushes: ReadonlyArray<P>,
       admission: Admission<P, E>
     ) => Effect.Effect<ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, E>>, SqlError.SqlError>
@@ -72,6 +77,7 @@ export class RunLog extends Context.Service<
       const mirroredEvents = (yield* CurrentMetrics).counter(hubMetrics.events)
       const now = () => new Date(clock.currentTimeMillisUnsafe())
       const listeners = new Set<(growth: LogGrowth) => void>()
+      const known = new KnownRuns()
       const context: AppendContext = {
         sql,
         now,
@@ -87,12 +93,12 @@ export class RunLog extends Context.Service<
         // Untraced, like `read`: runs for every push.
         append: (targetId, batches) =>
           Effect.map(
-            appendPushes<Push, never>(context, [{ targetId, batches }], () =>
+            appendPushes<Push, never>(context, known, [{ targetId, batches }], () =>
               Effect.succeed(new Map<Push, never>())
             ),
             ([result]) => (result === undefined ? [] : Result.getOrThrow(result))
           ),
-        appendAll: (pushes, admission) => appendPushes(context, pushes, admission),
+        appendAll: (pushes, admission) => appendAll(context, known, pushes, admission),
         onGrown: (listener) => void listeners.add(listener),
 
         acks: Effect.fn("RunLog.acks")(function* (targetId, runIds) {
@@ -117,6 +123,19 @@ export class RunLog extends Context.Service<
     })
   )
 }
+
+const appendAll = Effect.fnUntraced(function* <P extends LinkPush, E>(
+  context: AppendContext,
+  known: KnownRuns,
+  pushes: ReadonlyArray<P>,
+  admission: Admission<P, E>
+): Effect.fn.Return<ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, E>>, SqlError.SqlError> {
+  const stored = yield* appendKnown(context, known, pushes)
+  const others = pushes.filter((push) => !stored.has(push))
+  const results = others.length === 0 ? [] : yield* appendPushes(context, known, others, admission)
+  const ofOthers = new Map(others.map((push, i) => [push, results[i]] as const))
+  return pushes.map((push) => ofOthers.get(push) ?? Result.succeed(stored.get(push) ?? []))
+})
 
 /** Batches per page. A live run has many small ones. */
 const PAGE_ROWS = 1_000

@@ -1,6 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { EventBatch } from "@corral/domain/link/EdgeLink"
-import type { ApprovalId, DeviceId, ProjectId, RunId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
 import type { EventDraft } from "@corral/domain/run/RunEvent"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
@@ -16,6 +15,7 @@ import {
 } from "@corral/testing/hub/Mirror"
 import { Effect, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { LinkPush } from "../../src/run/KnownRunPushes.ts"
 import { RunLog } from "../../src/run/RunLog.ts"
 
 const TARGETS = 4
@@ -30,18 +30,14 @@ const Step = Schema.Struct({
 })
 const Steps = Schema.Array(Step).check(Schema.isMaxLength(40))
 
-interface TestPush {
-  readonly targetId: DeviceId
-  readonly batches: ReadonlyArray<EventBatch>
-}
-
 describe("pushes of several targets", { timeout: 120_000 }, () => {
   const hub = new HubInProcess()
   let project: ProjectId
+  let owner: UserId | undefined
   beforeAll(async () => {
     await hub.start()
-    const ada = await hub.signedIn("ada")
-    project = await new Mirror(hub).project(ada.userId)
+    owner = (await hub.signedIn("ada")).userId
+    project = await new Mirror(hub).project(owner)
   })
   afterAll(() => hub.remove())
 
@@ -66,7 +62,13 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
       Array.from({ length: TARGETS }, async () => {
         const mirror = new Mirror(hub)
         const runId = await mirror.open(project)
-        return { targetId: mirror.targetId, runId, lines: linesOf(runId, 1, draftsOf()) }
+        const deviceId = await mirror.device(owner)
+        return {
+          targetId: deviceId,
+          link: { deviceId, generation: 0 },
+          runId,
+          lines: linesOf(runId, 1, draftsOf())
+        }
       })
     )
 
@@ -74,9 +76,9 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
   const transactionsOf = (
     steps: ReadonlyArray<typeof Step.Type>,
     runs: Awaited<ReturnType<typeof openRuns>>
-  ): ReadonlyArray<ReadonlyArray<TestPush>> => {
+  ): ReadonlyArray<ReadonlyArray<LinkPush>> => {
     const sent = runs.map(() => 0)
-    const transactions: Array<Array<TestPush>> = [[]]
+    const transactions: Array<Array<LinkPush>> = [[]]
     for (const { back, ends, isBroken, length, target } of steps) {
       const run = runs[target]
       assert.isDefined(run)
@@ -84,15 +86,21 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
       const events = isBroken ? ["{}"] : run.lines.slice(from, from + length)
       const firstSeq = isBroken ? (sent[target] ?? 0) + 1 : from + 1
       if (!isBroken) sent[target] = Math.max(sent[target] ?? 0, from + events.length)
-      transactions.at(-1)?.push({ targetId: run.targetId, batches: [{ runId: run.runId, firstSeq, events }] })
+      transactions
+        .at(-1)
+        ?.push({ targetId: run.targetId, link: run.link, batches: [{ runId: run.runId, firstSeq, events }] })
       if (ends) transactions.push([])
     }
     return transactions
   }
 
+  /** In a transaction that reads the rows of the runs. */
+  const append = ({ batches, targetId }: LinkPush) =>
+    hub.people.act(Effect.flatMap(RunLog, (log) => log.append(targetId, batches)))
+
   const appendAll = (
-    pushes: ReadonlyArray<TestPush>,
-    refused: ReadonlyMap<TestPush, "refused"> = new Map()
+    pushes: ReadonlyArray<LinkPush>,
+    refused: ReadonlyMap<LinkPush, "refused"> = new Map()
   ) => hub.people.act(Effect.flatMap(RunLog, (log) => log.appendAll(pushes, () => Effect.succeed(refused))))
 
   /** Rows of the runs without ids and times. */
@@ -113,7 +121,7 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
     )
 
   it.effect.prop(
-    "are stored in shared transactions as they are one by one",
+    "are stored together as they are one by one",
     [Steps],
     ([steps]) =>
       Effect.promise(async () => {
@@ -121,7 +129,7 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
         // A broken push ends what its run accepts in that transaction, so the same push is last in its transaction in both.
         const cut = steps.map((step) => ({ ...step, ends: step.ends || step.isBroken }))
         for (const pushes of transactionsOf(cut, shared)) await appendAll(pushes)
-        for (const push of transactionsOf(cut, alone).flat()) await appendAll([push])
+        for (const push of transactionsOf(cut, alone).flat()) await append(push)
         assert.deepStrictEqual(
           await rowsOf(shared.map(({ runId }) => runId)),
           await rowsOf(alone.map(({ runId }) => runId))
@@ -132,8 +140,9 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
 
   it("are refused one by one", async () => {
     const runs = await openRuns()
-    const pushes = runs.map(({ lines, runId, targetId }) => ({
+    const pushes = runs.map(({ lines, link, runId, targetId }) => ({
       targetId,
+      link,
       batches: [{ runId, firstSeq: 1, events: lines.slice(0, 2) }]
     }))
     const [one, two, three] = runs
@@ -146,7 +155,7 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
     assert.isDefined(third)
     assert.isDefined(fourth)
     const broken = { ...second, batches: second.batches.map((batch) => ({ ...batch, events: ["{}"] })) }
-    const foreign = { ...third, targetId: first.targetId }
+    const foreign = { ...third, targetId: first.targetId, link: first.link }
     const results = await appendAll([first, broken, foreign, fourth], new Map([[fourth, "refused"]]))
     assert.deepStrictEqual(
       results.map((result) => (Result.isFailure(result) ? result.failure : result.success[0])),
