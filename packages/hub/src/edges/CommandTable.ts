@@ -26,6 +26,12 @@ const RETENTION_MS = 7 * 86_400_000
 /** Commands per claim. */
 const CLAIM_LIMIT = 16
 
+export interface ClaimedCommands {
+  readonly commands: ReadonlyArray<EdgeCommand>
+  /** Whether the claim had as many commands as it may have. */
+  readonly hasMore: boolean
+}
+
 /** Progress of one command. */
 export interface CommandProgress {
   readonly wasSent: boolean
@@ -137,10 +143,14 @@ export class CommandTable {
             WHERE id IN (
               SELECT id FROM edge_commands WHERE target_id = ${deviceId} AND outcome IS NULL
                 AND (generation < ${generation} OR (generation IS NULL AND (expires_at IS NULL OR expires_at > ${this.now()})))
-              ORDER BY seq LIMIT ${this.sql.literal(String(CLAIM_LIMIT))}
+              ORDER BY seq LIMIT ${CLAIM_LIMIT}
             ) AND outcome IS NULL AND EXISTS (SELECT 1 FROM devices WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL)
             RETURNING id, seq::text AS seq, command`),
-      (rows) => this.decodeClaimed(deviceId, rows)
+      (rows) =>
+        Effect.map(this.decodeClaimed(deviceId, rows), (commands): ClaimedCommands => ({
+          commands,
+          hasMore: rows.length === CLAIM_LIMIT
+        }))
     )
   }
 

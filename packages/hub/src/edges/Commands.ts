@@ -6,17 +6,18 @@
  * unknown outcome.
  */
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import type { CommandId, CommandName, CommandOutcome, EdgeCommand } from "@corral/domain/link/EdgeCommand"
+import type { CommandId, CommandName, CommandOutcome } from "@corral/domain/link/EdgeCommand"
 import { mint } from "@corral/service/Identifiers"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { CurrentTraceparent, CurrentTraces } from "@corral/service/telemetry/Traces"
 import { Clock, Context, Effect, Exit, Latch, Layer, Schedule } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { Notices } from "../store/Notices.ts"
+import { PlannedSql } from "../store/PlannedSql.ts"
 import { type CommandRequest, encodeCommand, isReadCommand } from "./CommandRequest.ts"
 import { CommandResult, outcomeLabel } from "./CommandResult.ts"
-import { CommandTable, UNSENT_MS } from "./CommandTable.ts"
+import { type ClaimedCommands, CommandTable, UNSENT_MS } from "./CommandTable.ts"
 import { CommandWaiters, type WatchedCommand } from "./CommandWaiters.ts"
 import type { DeviceLink } from "./DeviceLink.ts"
 
@@ -27,7 +28,7 @@ export class Commands extends Context.Service<
       request: CommandRequest<N>
     ) => Effect.Effect<CommandResult, SqlError.SqlError>
     /** The next commands for that link in the order of their requests. They count as sent. */
-    readonly claim: (link: DeviceLink) => Effect.Effect<ReadonlyArray<EdgeCommand>, SqlError.SqlError>
+    readonly claim: (link: DeviceLink) => Effect.Effect<ClaimedCommands, SqlError.SqlError>
     /** Lets the commands that were sent over that link be claimed again: they may have been lost on the way. */
     readonly resend: (link: DeviceLink) => Effect.Effect<void, SqlError.SqlError>
     /** Stores an answer. The first answer wins. Returns `false`, and stores nothing, where the link is not the newest of its device. */
@@ -45,7 +46,7 @@ export class Commands extends Context.Service<
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const now = () => clock.currentTimeMillisUnsafe()
-      const table = new CommandTable(yield* SqlClient.SqlClient, now)
+      const table = new CommandTable(yield* PlannedSql, now)
       const waiters = new CommandWaiters()
       const sender: Sender = { table, waiters, now, discard: yield* makeDiscard(table) }
       const metrics = yield* CurrentMetrics

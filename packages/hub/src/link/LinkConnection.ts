@@ -235,8 +235,8 @@ export class LinkConnection {
             )
           )
         // A claim has a limit, and commands that could not be claimed are still there.
-        if (claimed === undefined || claimed.length > 0) this.woken.openUnsafe()
-        if (claimed !== undefined && claimed.length > 0) return claimed
+        if (claimed === undefined || claimed.hasMore) this.woken.openUnsafe()
+        if (claimed !== undefined && claimed.commands.length > 0) return claimed.commands
       }
     }.bind(this)
   )

@@ -40,7 +40,7 @@ export const appendKnown = Effect.fnUntraced(function* <P extends LinkPush>(
   if (devices.length === 0) return new Map()
   const runs = devices.flatMap((device) => device.runs)
   const stored = yield* storeKnown(
-    context.sql,
+    context.planned,
     devices.map(({ link }) => link),
     { runs, resolved: devices.flatMap(({ resolved }) => resolved), at: context.now() }
   )

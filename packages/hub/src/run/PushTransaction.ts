@@ -9,6 +9,7 @@ import type { LogBatch } from "@corral/service/stream/LogSource"
 import { Effect, Result } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { notify } from "../store/Notice.ts"
+import type { PlannedSql } from "../store/PlannedSql.ts"
 import type { PushedRun, PushRefusal } from "./PushedRun.ts"
 import { storeConversationChanges } from "./RunConversation.ts"
 import type { KnownRuns } from "./KnownRuns.ts"
@@ -39,6 +40,8 @@ export interface LogGrowth {
 
 export interface AppendContext {
   readonly sql: SqlClient.SqlClient
+  /** For the statement that stores pushes of known runs. */
+  readonly planned: PlannedSql["Service"]
   readonly now: () => Date
   /** Runs after the commit. Must not block and must not throw. */
   readonly onGrown: (growth: LogGrowth) => void

@@ -14,6 +14,7 @@ import { Clock, Context, Effect, Layer, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { announced } from "../store/Notice.ts"
+import { PlannedSql } from "../store/PlannedSql.ts"
 import { appendKnown, type LinkPush } from "./KnownRunPushes.ts"
 import { KnownRuns } from "./KnownRuns.ts"
 import { batchAfter, logBatchRows } from "./LogBatchRow.ts"
@@ -80,6 +81,7 @@ export class RunLog extends Context.Service<
       const known = new KnownRuns()
       const context: AppendContext = {
         sql,
+        planned: yield* PlannedSql,
         now,
         onAdded: (events) => mirroredEvents.add(events),
         onGrown: (growth) => {

@@ -53,3 +53,8 @@ export const noticeOutboxOf = (sql: SqlClient.SqlClient): NoticeOutbox => {
   outboxes.set(sql, outbox)
   return outbox
 }
+
+/** Lets a second client of the same database use the outbox of the first. */
+export const shareOutbox = (first: SqlClient.SqlClient, second: SqlClient.SqlClient): void => {
+  outboxes.set(second, noticeOutboxOf(first))
+}
