@@ -63,8 +63,6 @@ export interface ConnectionPeer {
   readonly id: string
   /** Ends the socket after pending responses are sent. */
   readonly end: (code: LinkCloseCode, reason: string) => void
-  /** Starts an effect of the connection. */
-  readonly run: (effect: Effect.Effect<void>) => void
 }
 
 type CallFailure = { readonly code: LinkFailure["code"]; readonly message: string } | SqlError.SqlError

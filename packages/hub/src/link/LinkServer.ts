@@ -1,5 +1,5 @@
 /**
- * Server of the links of Edges. Each socket has its own RPC server, so a defect or a hostile peer ends only its own connection.
+ * Server of the links of Edges. A defect or a hostile peer ends only its own connection.
  *
  * Owns the sockets, and passes notices of other Hubs on to the connections. `LinkRegistry` knows which links are open, `LinkConnection`
  * implements the calls.
@@ -25,7 +25,7 @@ import { KeyRotation } from "./KeyRotation.ts"
 import { Leases } from "./Leases.ts"
 import { LinkConnection, linkDefaults, type LinkServices } from "./LinkConnection.ts"
 import { LinkRegistry, TAKEN_OVER_REASON } from "./LinkRegistry.ts"
-import { serveLinkRpc } from "./LinkRpc.ts"
+import { type LinkRpc, makeLinkRpc } from "./LinkRpc.ts"
 import { LinkSocket } from "./LinkSocket.ts"
 import { Proofs } from "./Proofs.ts"
 import { PushQueue } from "./PushQueue.ts"
@@ -51,6 +51,7 @@ export class LinkServer extends Context.Service<
       const fork = (effect: Effect.Effect<void>) => Fiber.runIn(runFork(effect), scope)
       const server: ServerState = {
         registry,
+        rpc: yield* makeLinkRpc,
         services: yield* linkServices(options, registry, now, fork),
         fork
       }
@@ -77,6 +78,7 @@ export class LinkServer extends Context.Service<
 
 interface ServerState {
   readonly registry: LinkRegistry
+  readonly rpc: LinkRpc
   readonly services: LinkServices
   /** Starts an effect that ends with the server. */
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
@@ -171,7 +173,7 @@ const makeHandshakes = (): WebSocketServer => {
 }
 
 const serve = (
-  { fork, registry, services }: ServerState,
+  { fork, registry, rpc, services }: ServerState,
   webSocket: WebSocket,
   stream: Duplex,
   id: string,
@@ -181,13 +183,11 @@ const serve = (
   const connection = new LinkConnection(services, {
     hub,
     id,
-    end: (code, reason) => socket.end(code, reason),
-    run: (effect) => fork(effect)
+    end: (code, reason) => socket.end(code, reason)
   })
   registry.add(connection, socket)
-  const fiber = fork(serveLinkRpc(webSocket, connection))
+  rpc.serve(webSocket, connection)
   webSocket.once("close", (code: number) => {
-    fiber.interruptUnsafe()
     // After an unclean end the Edge dials again while its lease is valid.
     if (connection.link !== undefined && CLEAN_CLOSE_CODES.has(code))
       fork(logFailure(services.leases.release(connection.link)))

@@ -21,7 +21,7 @@ const hubNames = (sql: SqlClient.SqlClient) =>
     (rows) => new Set(rows.map(({ name }) => name))
   )
 
-/** Calls `onGone` when a Hub has disappeared, until the scope closes. `forget`: that Hub has stopped, and sent its notices. */
+/** Calls `onGone` when a Hub has disappeared, until the scope closes. `forget`: that Hub has stopped, and sent its notices. `look`: looks now. */
 export const watchOtherHubs = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, onGone: () => void) {
   let known: ReadonlySet<string> = new Set()
   const stopped = new Set<string>()
@@ -35,5 +35,5 @@ export const watchOtherHubs = Effect.fnUntraced(function* (sql: SqlClient.SqlCli
     Effect.repeat(Schedule.spaced("5 seconds")),
     Effect.forkScoped
   )
-  return { forget: (name: string) => void stopped.add(name) }
+  return { forget: (name: string) => void stopped.add(name), look }
 })
