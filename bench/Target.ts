@@ -10,7 +10,7 @@ import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { endHolder, holderOf } from "@corral/testing/edge/Survivors"
-import { type BenchSide, type BuildOptions, entryOf, knownSettings, profilingOf } from "./Builds.ts"
+import { type BenchSide, type BuildOptions, entryOf, isFloor, knownSettings, profilingOf } from "./Builds.ts"
 import { cpuMicrosOf, memoryOf } from "./ProcessFigures.ts"
 
 /** The runtime's program is next to the Edge's entry. */
@@ -99,7 +99,7 @@ export class BenchTarget {
     const program = join(dirname(entry), "scripted.mjs")
     if (!existsSync(program)) throw new Error(`there is no ${program}: npm run build makes it`)
     const collecting = collectable === true ? ["--expose-gc", "--import", COLLECT] : []
-    const server = side === "floor" ? [FLOOR] : [...profilingOf(profile, side), entry]
+    const server = isFloor(side) ? [FLOOR] : [...profilingOf(profile, side), entry]
     const { CORRAL_EDGE_CONFINEMENT: confinement = "off", CORRAL_EDGE_ORPHAN_MS: orphanMs } = process.env
     if (options.hasQuick === true)
       writeFileSync(join(home.path, "edge.config.json"), JSON.stringify({ profiles: [quick] }), {
@@ -121,6 +121,7 @@ export class BenchTarget {
         }),
         BENCH_TOKEN: home.token,
         BENCH_HEAP_FILE: heapFileOf(home.path),
+        ...(side === "volatile" ? { BENCH_VOLATILE: "1" } : {}),
         BENCH_PROGRAM: program,
         BENCH_QUICK: quick.program,
         BENCH_WORKSPACE: home.workspace

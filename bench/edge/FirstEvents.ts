@@ -1,7 +1,13 @@
 /** Events of the run that was created last, on a stream of all runs of a server. One run at a time. */
 import type { BenchTarget } from "../Target.ts"
-import { createBenchRun, type RunRequest } from "./RunClient.ts"
+import { createAgentRun } from "./RunClient.ts"
 import { Subscriber } from "./Subscriber.ts"
+
+/** A run of the scripted runtime, or of `quick.sh`. */
+interface RunRequest {
+  readonly agentId: "scripted" | "quick"
+  readonly text: string
+}
 
 export class FirstEvents {
   private readonly target: BenchTarget
@@ -22,11 +28,11 @@ export class FirstEvents {
   }
 
   /** Creates a run. Gives its id, and the milliseconds from the request to each type of event until the first one of `last`. */
-  async follow(request: RunRequest, last: string) {
+  async follow({ agentId, text }: RunRequest, last: string) {
     this.seen = new Map()
     const end = this.next(last)
     const begin = performance.now()
-    const id = await createBenchRun(this.target, request)
+    const id = await createAgentRun(this.target, agentId, text)
     await end
     const after = (type: string) => (this.seen.get(type) ?? Number.NaN) - begin
     return { id, after }

@@ -4,8 +4,8 @@
  * It runs the same program, writes the same envelopes, commits each read chunk (WAL, synchronous=FULL) before it sends, and serves the
  * same WebSocket with replay and back-pressure. It has no approvals, no run machine, no recovery, no policy and no schemas.
  *
- * Environment: CORRAL_HOME (folder of `floor.db`; made), BENCH_TOKEN, BENCH_PROGRAM (the runtime's program), BENCH_QUICK (that
- * of the agent "quick"), BENCH_WORKSPACE.
+ * Environment: CORRAL_HOME (folder of `floor.db`; made), BENCH_VOLATILE (does not wait for the disk), BENCH_TOKEN, BENCH_PROGRAM (the runtime's
+ * program), BENCH_QUICK (that of the agent "quick"), BENCH_WORKSPACE.
  */
 import Database from "better-sqlite3"
 import { spawn } from "node:child_process"
@@ -21,7 +21,8 @@ const { BENCH_WORKSPACE: cwd } = process.env
 mkdirSync(home, { recursive: true })
 const db = new Database(join(home, "floor.db"))
 db.pragma("journal_mode = WAL")
-db.pragma("synchronous = FULL")
+// Without durability, a commit does not wait for the disk.
+db.pragma(`synchronous = ${process.env.BENCH_VOLATILE === undefined ? "FULL" : "OFF"}`)
 db.pragma("wal_autocheckpoint = 2000")
 db.exec(
   "CREATE TABLE IF NOT EXISTS events (run_id TEXT, seq INTEGER, event TEXT, PRIMARY KEY (run_id, seq)) STRICT, WITHOUT ROWID"
@@ -92,12 +93,26 @@ const draftOf = (said) => {
         "run.started",
         { v: 1, runtimeSessionId: said.session, runtimeVersion: said.version, mode: said.mode }
       ]
+    case "stream_event": {
+      const { delta, index } = said.event
+      return delta === undefined
+        ? undefined
+        : ["run.message.delta", { v: 1, messageId: `message:${index}`, channel: "text", text: delta.text }]
+    }
+    case "system":
+      return ["run.started", { v: 1, runtimeSessionId: said.session_id }]
     case "message":
       return [
         "run.message.completed",
         { v: 1, messageId: said.id, role: "assistant", channel: said.channel, text: said.text }
       ]
   }
+}
+
+/** The program of an agent, the scripted one where it has none. */
+const commandOf = (agentId) => {
+  if (agentId === "claude-code") return ["claude", []]
+  return agentId === "quick" ? [quick, []] : [process.execPath, [program]]
 }
 
 const start = ({ agentId, workspace, mode, input }) => {
@@ -111,7 +126,7 @@ const start = ({ agentId, workspace, mode, input }) => {
   }
   runs.set(run.id, run)
   publish(run, [["run.created", { v: 1, workspace, mode, input }]])
-  const [file, args] = agentId === "quick" ? [quick, []] : [process.execPath, [program]]
+  const [file, args] = commandOf(agentId)
   const child = spawn(file, args, { cwd, stdio: ["pipe", "pipe", "ignore"], detached: true })
   run.child = child
   child.stdin.write(`${JSON.stringify({ type: "start", prompt: input.text, mode })}\n`)
@@ -126,7 +141,7 @@ const start = ({ agentId, workspace, mode, input }) => {
       const said = JSON.parse(line)
       const draft = draftOf(said)
       if (draft !== undefined) drafts.push(draft)
-      if (said.type !== "done") continue
+      if (said.type !== "done" && said.type !== "result") continue
       text = said.text
       child.stdin.end()
     }

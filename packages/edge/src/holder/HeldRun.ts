@@ -199,7 +199,8 @@ export class HeldRun {
         onGone: (exit) => this.#onGone(exit),
         onEnd: ({ code, signal, stderr }) => this.#onEnd({ code, signal, stderr, by: this.#ender }),
         onSpawnError: ({ code, message }) => this.#onSpawnError({ code, message }),
-        onDrain: () => this.#peer?.resumeReading()
+        onDrain: () => this.#peer?.resumeReading(),
+        hasSharedReads: true
       }
     )
     this.#child = child

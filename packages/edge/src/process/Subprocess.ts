@@ -9,10 +9,11 @@
 import type { RuntimeCommand } from "@corral/domain/run/RuntimeAdapter"
 import { type ChildProcess, spawn } from "node:child_process"
 import { constants } from "node:os"
-import { Duplex, type Writable } from "node:stream"
+import { Duplex, type Readable, type Writable } from "node:stream"
 import type { Launcher } from "./Launcher.ts"
 import { makeProgramFiles, type ProgramFilesSpec } from "./ProgramFiles.ts"
 import type { RunChild, RunChildHandlers } from "./RunChild.ts"
+import { withSharedReads } from "./SharedReads.ts"
 
 export interface SubprocessSpec extends ProgramFilesSpec {
   readonly cwd: string
@@ -34,6 +35,8 @@ interface StartedProgram {
 export interface SubprocessHandlers extends RunChildHandlers {
   /** Stdin accepts more again, after `write` has returned `false`. */
   readonly onDrain?: () => void
+  /** Chunks are valid until `onChunk` returns. */
+  readonly hasSharedReads?: boolean
 }
 
 const STDERR_TAIL = 16_384
@@ -98,6 +101,7 @@ export class Subprocess implements RunChild {
   private readonly stdin: Writable | undefined
   private readonly handlers: SubprocessHandlers
   private readonly channel: Duplex | undefined
+  private readonly stdout: Readable | undefined
   private stderr = ""
   private exit: Exit | undefined
   private stdoutEnded = false
@@ -120,16 +124,7 @@ export class Subprocess implements RunChild {
     child.on("error", (error) => {
       if (child.pid === undefined) this.handlers.onSpawnError(error)
     })
-    child.stdout?.on("data", (chunk: Buffer) => {
-      if (this.hasEnded) return
-      if (this.exit !== undefined) this.restartLinger()
-      this.handlers.onChunk(chunk)
-    })
-    child.stdout?.on("error", () => undefined)
-    child.stdout?.once("close", () => {
-      this.stdoutEnded = true
-      this.settle()
-    })
+    if (child.stdout !== null) this.stdout = this.readFrom(child.stdout)
     const channel = child.stdio[3]
     if (spec.control !== undefined && channel instanceof Duplex) {
       this.channel = channel
@@ -164,11 +159,26 @@ export class Subprocess implements RunChild {
   }
 
   pause(): void {
-    this.child?.stdout?.pause()
+    this.stdout?.pause()
   }
 
   resume(): void {
-    this.child?.stdout?.resume()
+    this.stdout?.resume()
+  }
+
+  private readFrom(stdout: Readable): Readable {
+    const onRead = (chunk: Buffer) => {
+      if (this.hasEnded) return
+      if (this.exit !== undefined) this.restartLinger()
+      this.handlers.onChunk(chunk)
+    }
+    const reads =
+      this.handlers.hasSharedReads === true ? withSharedReads(stdout, onRead) : stdout.on("data", onRead)
+    reads.on("error", () => undefined)
+    return reads.once("close", () => {
+      this.stdoutEnded = true
+      this.settle()
+    })
   }
 
   private restartLinger(): void {
@@ -192,13 +202,13 @@ export class Subprocess implements RunChild {
   private reportEnd(): void {
     if (this.hasEnded || this.exit === undefined) return
     // Paused by the reader: buffered output has not been read yet.
-    if (!this.stdoutEnded && this.child?.stdout?.isPaused() === true) {
+    if (!this.stdoutEnded && this.stdout?.isPaused() === true) {
       this.linger = setTimeout(() => this.reportEnd(), LINGER_MS)
       return
     }
     this.hasEnded = true
     clearTimeout(this.linger)
-    this.child?.stdout?.destroy()
+    this.stdout?.destroy()
     this.child?.stderr?.destroy()
     this.stdin?.destroy()
     this.channel?.destroy()
