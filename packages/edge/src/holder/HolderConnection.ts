@@ -9,7 +9,7 @@ import type { HeldRun, HeldRunPeer } from "./HeldRun.ts"
 import { FrameReader, frameOf, frameTypes, HOLDER_FORMAT, jsonFrame, writeFrame } from "./HolderFrames.ts"
 import {
   fieldsOf,
-  groupsIn,
+  groupsFolderIn,
   helloIn,
   type HolderHello,
   positionIn,
@@ -121,7 +121,7 @@ export class HolderConnection implements HeldRunPeer {
     this.#reader.maxPayload = FRAME_MAX
     if (type === frameTypes.hello) return this.#greet(fields)
     const name = type === frameTypes.open ? runNameIn(fields) : undefined
-    const opened = name === undefined ? undefined : this.#registry.open(this, name, groupsIn(fields))
+    const opened = name === undefined ? undefined : this.#registry.open(this, name, groupsFolderIn(fields))
     if (opened === undefined) return this.refuse("the run cannot be opened")
     this.#kind = "run"
     this.#run = opened.run

@@ -143,7 +143,7 @@ export const runNameIn = (fields: Fields | undefined): string | undefined => {
   return isText(run) && RUN_NAME.test(run) ? run : undefined
 }
 
-export const groupsIn = (fields: Fields | undefined): string | undefined => {
+export const groupsFolderIn = (fields: Fields | undefined): string | undefined => {
   const groups = fields?.groups
   return isText(groups) ? groups : undefined
 }

@@ -7,7 +7,7 @@ import { removeGroup } from "./ControlGroup.ts"
 import type { Launcher } from "./Launcher.ts"
 
 /** Milliseconds. */
-const PREPARE_AFTER = 60
+const PREPARE_AFTER = 25
 
 export class PreparedLauncher {
   readonly #start: () => Launcher | undefined

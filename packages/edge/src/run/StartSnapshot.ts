@@ -6,7 +6,7 @@ import { Effect, Fiber, type Scope } from "effect"
 
 export class StartSnapshot {
   readonly #take: Effect.Effect<void>
-  #begun: Fiber.Fiber<void> | undefined
+  #running: Fiber.Fiber<void> | undefined
 
   constructor(take: Effect.Effect<void>) {
     this.#take = take
@@ -15,15 +15,15 @@ export class StartSnapshot {
   /** Begins to take it. Ends with the scope. */
   readonly begin: Effect.Effect<void, never, Scope.Scope> = Effect.suspend(() =>
     Effect.map(Effect.forkScoped(this.#take, { startImmediately: true }), (fiber) => {
-      this.#begun = fiber
+      this.#running = fiber
     })
   )
 
   /** Succeeds when it is taken. An interruption ends it. */
   readonly taken: Effect.Effect<void> = Effect.suspend(() => {
-    const begun = this.#begun
-    return begun === undefined
+    const running = this.#running
+    return running === undefined
       ? this.#take
-      : Effect.onInterrupt(Fiber.join(begun), () => Fiber.interrupt(begun))
+      : Effect.onInterrupt(Fiber.join(running), () => Fiber.interrupt(running))
   })
 }

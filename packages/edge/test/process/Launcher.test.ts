@@ -80,13 +80,13 @@ describe("Launcher", () => {
   })
 
   it.each([true, false])("gives the program no other descriptors, with a channel: %s", async (hasChannel) => {
-    const heard = Promise.withResolvers<string>()
+    const received = Promise.withResolvers<string>()
     const script = `
       for fd in 3 4 5; do [ -e /proc/$$/fd/$fd ] && open="$open$fd"; done
       echo "{\\"open\\":\\"$open\\"}"
       if [ -n "$open" ]; then echo hello >&3; fi`
     const control = (channel: Duplex) =>
-      channel.on("data", (bytes: Buffer) => heard.resolve(bytes.toString()))
+      channel.on("data", (bytes: Buffer) => received.resolve(bytes.toString()))
     const seen = await run({
       file: "/bin/sh",
       args: ["-c", script],
@@ -94,7 +94,7 @@ describe("Launcher", () => {
       control: hasChannel ? control : undefined
     })
     assert.deepStrictEqual(seen, { open: hasChannel ? "3" : "" })
-    if (hasChannel) assert.strictEqual(await heard.promise, "hello\n")
+    if (hasChannel) assert.strictEqual(await received.promise, "hello\n")
   })
 
   it("reports a missing folder as a start without it does", async () => {
@@ -123,12 +123,12 @@ describe("Launcher", () => {
 
 describe("PreparedLauncher", () => {
   it("prepares a launcher after the first program, and ends it at the close", async () => {
-    let made: Launcher | undefined
-    const prepared = new PreparedLauncher(() => (made = Launcher.start()))
+    let latest: Launcher | undefined
+    const prepared = new PreparedLauncher(() => (latest = Launcher.start()))
     assert.isUndefined(prepared.take())
     const first = await until(async () => prepared.take(), "the launcher")
     started.push(first)
-    const next = await until(async () => (made === first ? undefined : made), "the next launcher")
+    const next = await until(async () => (latest === first ? undefined : latest), "the next launcher")
     await prepared.close()
     assert.isTrue(next.hasExited)
     assert.isFalse(first.hasExited)
