@@ -3,6 +3,7 @@ import { type GroupOptions, runGroups } from "../Groups.ts"
 import type { Report } from "../Report.ts"
 import type { TargetOptions } from "../Target.ts"
 import { measureApproval } from "./Approval.ts"
+import { measureCancel } from "./Cancel.ts"
 import { measureClaudeCode } from "./ClaudeCode.ts"
 import { measureColdStart } from "./ColdStart.ts"
 import { measureCreate } from "./Create.ts"
@@ -22,6 +23,7 @@ export interface EdgeBenchOptions extends GroupOptions, TargetOptions {
 const groups = {
   coldStart: measureColdStart,
   create: measureCreate,
+  cancel: measureCancel,
   latency: measureLatency,
   throughput: measureThroughput,
   claudeCode: measureClaudeCode,

@@ -1,4 +1,4 @@
-/** The three calls that the benchmarks make, the same on both sides. */
+/** The calls that the benchmarks make, the same on both sides. */
 import type { BenchTarget } from "../Target.ts"
 import { Subscriber, type SubscriberOptions } from "./Subscriber.ts"
 
@@ -34,6 +34,11 @@ export const pendingApproval = async (target: BenchTarget, runId: string): Promi
   const [first] = items
   if (first === undefined) throw new Error(`the run ${runId} waits for no approval`)
   return first.id
+}
+
+/** Cancels a run; resolves when it has ended. */
+export const cancelBenchRun = async (target: BenchTarget, id: string): Promise<void> => {
+  await post(target, `/v1/runs/${id}/cancel`, {})
 }
 
 export const allowApproval = (target: BenchTarget, runId: string, approvalId: string): Promise<unknown> =>

@@ -4,7 +4,8 @@
  * It runs the same program, writes the same envelopes, commits each read chunk (WAL, synchronous=FULL) before it sends, and serves the
  * same WebSocket with replay and back-pressure. It has no approvals, no run machine, no recovery, no policy and no schemas.
  *
- * Environment: CORRAL_HOME (folder of `floor.db`; made), BENCH_VOLATILE (does not wait for the disk), BENCH_TOKEN, BENCH_PROGRAM (the runtime's program), BENCH_WORKSPACE.
+ * Environment: CORRAL_HOME (folder of `floor.db`; made), BENCH_VOLATILE (does not wait for the disk), BENCH_TOKEN, BENCH_PROGRAM (the runtime's
+ * program), BENCH_QUICK (that of the agent "quick"), BENCH_WORKSPACE.
  */
 import Database from "better-sqlite3"
 import { spawn } from "node:child_process"
@@ -14,7 +15,8 @@ import { createServer } from "node:http"
 import { join } from "node:path"
 import { WebSocketServer } from "ws"
 
-const { CORRAL_HOME: home, BENCH_TOKEN: token, BENCH_PROGRAM: program, BENCH_WORKSPACE: cwd } = process.env
+const { CORRAL_HOME: home, BENCH_TOKEN: token, BENCH_PROGRAM: program, BENCH_QUICK: quick } = process.env
+const { BENCH_WORKSPACE: cwd } = process.env
 
 mkdirSync(home, { recursive: true })
 const db = new Database(join(home, "floor.db"))
@@ -107,14 +109,18 @@ const draftOf = (said) => {
   }
 }
 
-/** An agent that is not scripted is the program of that name. */
-const commandOf = (agentId) => (agentId === "claude-code" ? ["claude", []] : [process.execPath, [program]])
+/** The program of an agent, the scripted one where it has none. */
+const commandOf = (agentId) => {
+  if (agentId === "claude-code") return ["claude", []]
+  return agentId === "quick" ? [quick, []] : [process.execPath, [program]]
+}
 
 const start = ({ agentId, workspace, mode, input }) => {
   const run = {
     id: `run_${randomBytes(13).toString("hex").toUpperCase()}`,
     seq: 0,
     over: false,
+    cancelled: undefined,
     followers: new Set(),
     child: undefined
   }
@@ -144,10 +150,19 @@ const start = ({ agentId, workspace, mode, input }) => {
   child.once("close", () => {
     run.over = true
     run.child = undefined
-    publish(run, [["run.completed", { v: 1, text }]])
+    publish(run, [
+      run.cancelled === undefined ? ["run.completed", { v: 1, text }] : ["run.cancelled", { v: 1 }]
+    ])
+    run.cancelled?.()
   })
   return run
 }
+
+const cancel = (run) =>
+  new Promise((resolve) => {
+    run.cancelled = resolve
+    process.kill(-run.child.pid, "SIGKILL")
+  })
 
 const server = createServer(async (request, response) => {
   const answer = (status, body) =>
@@ -161,6 +176,7 @@ const server = createServer(async (request, response) => {
   const run = runs.get(id)
   if (run === undefined) return answer(404, "{}")
   if (command === "input") run.child.stdin.write(`${JSON.stringify({ type: "input", text: body.text })}\n`)
+  if (command === "cancel") await cancel(run)
   return answer(200, JSON.stringify({ id: run.id, lastSeq: run.seq }))
 })
 

@@ -4,10 +4,16 @@ import type { Report } from "../Report.ts"
 import { measureDevices } from "./Devices.ts"
 import { measureLinkIngest } from "./Ingest.ts"
 import type { LinkBenchOptions } from "./LinkPair.ts"
+import { measureTrickle } from "./Trickle.ts"
 import { measureTrip } from "./Trip.ts"
 
 /** By the names that `--only` takes. */
-const groups = { ingest: measureLinkIngest, trip: measureTrip, devices: measureDevices }
+const groups = {
+  ingest: measureLinkIngest,
+  trickle: measureTrickle,
+  trip: measureTrip,
+  devices: measureDevices
+}
 
 export const linkBench = (options: LinkBenchOptions, report: Report): Promise<void> =>
   runGroups(groups, options, report)

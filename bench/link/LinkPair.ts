@@ -39,6 +39,9 @@ export interface SimulatedDevice {
   readonly privateKey: string
 }
 
+/** Writes one line to a program that plays Edges, and returns the answer's. */
+type PlayedEdges = (line: object) => Promise<Record<string, number>>
+
 export interface LinkPair {
   readonly hub: ServedHub
   /** The bare Hub, following the bare Edge where one was given. */
@@ -50,7 +53,9 @@ export interface LinkPair {
   /** Devices that are known to the Hub, of the person who is signed in. */
   readonly devices: (count: number) => Promise<ReadonlyArray<SimulatedDevice>>
   /** A program that plays Edges; `ask` writes one line to it and gives the answer's. */
-  readonly edges: () => Promise<(line: object) => Promise<Record<string, number>>>
+  readonly edges: () => Promise<PlayedEdges>
+  /** A program that makes small pushes to a Hub or, of the kind `bare`, to the floor. */
+  readonly pushers: (url: string, kind: string) => Promise<PlayedEdges>
   /** Runs a program to its end, or as long as the pair lives where it says a line. */
   readonly start: (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv) => Promise<ServedHub>
   readonly signedInCall: <A>(method: string, path: string, body?: object) => Promise<A>
@@ -120,6 +125,14 @@ export const withLinkPair = async (
     const { url } = JSON.parse(await nextLine(linesOf(child), child)) as { readonly url: string }
     return { url, pid: child.pid ?? 0 }
   }
+  const played = (command: ReadonlyArray<string>): PlayedEdges => {
+    const child = spawned(command, {})
+    const lines = linesOf(child)
+    return async (line) => {
+      child.stdin?.write(`${JSON.stringify(line)}\n`)
+      return JSON.parse(await nextLine(lines, child)) as Record<string, number>
+    }
+  }
   try {
     const { projectId, token, userId } = await runtime.runPromise(seed)
     const hub = await start([...profilingOf(options.profile, "edge"), builtProgram(options, "edge", "hub")], {
@@ -139,14 +152,8 @@ export const withLinkPair = async (
         }),
       act: (effect) => runtime.runPromise(effect),
       devices: (count) => runtime.runPromise(makeDevices(userId, count)),
-      edges: async () => {
-        const child = spawned([beside("SimulatedEdges.ts"), hub.url], {})
-        const lines = linesOf(child)
-        return async (line) => {
-          child.stdin?.write(`${JSON.stringify(line)}\n`)
-          return JSON.parse(await nextLine(lines, child)) as Record<string, number>
-        }
-      },
+      edges: async () => played([beside("SimulatedEdges.ts"), hub.url]),
+      pushers: async (url, kind) => played([beside("SmallPushers.ts"), url, kind]),
       signedInCall: async <A>(method: string, path: string, body?: object): Promise<A> => {
         const response = await fetch(hub.url + path, {
           method,

@@ -53,6 +53,29 @@ if (edge !== undefined) {
   })
 }
 
+/** Small pushes of all sockets that wait to be written while others are being written. */
+let gathered = []
+let isWriting = false
+
+const writeGathered = async () => {
+  isWriting = true
+  while (gathered.length > 0) {
+    const pushes = gathered
+    gathered = []
+    await pool.query({
+      name: "gathered",
+      text: "INSERT INTO floor_events SELECT * FROM unnest($1::text[], $2::int[], $3::text[])",
+      values: [
+        pushes.map(({ runId }) => runId),
+        pushes.map(({ lastSeq }) => lastSeq),
+        pushes.map(({ lines }) => lines)
+      ]
+    })
+    for (const { lastSeq, socket } of pushes) socket.send(String(lastSeq))
+  }
+  isWriting = false
+}
+
 const server = createServer(async (request, response) => {
   const chunks = []
   for await (const chunk of request) chunks.push(chunk)
@@ -65,7 +88,9 @@ const server = createServer(async (request, response) => {
 })
 const sockets = new WebSocketServer({ server, perMessageDeflate: false, maxPayload: 8_388_608 })
 sockets.on("connection", (socket, request) => {
-  const runId = new URL(request.url, "http://floor").searchParams.get("runId")
+  const { searchParams } = new URL(request.url, "http://floor")
+  const runId = searchParams.get("runId")
+  const isGathered = searchParams.has("gathered")
   if (runId !== null) {
     followers.set(runId, (followers.get(runId) ?? new Set()).add(socket))
     for (const text of sent.get(runId) ?? []) socket.send(text)
@@ -75,6 +100,11 @@ sockets.on("connection", (socket, request) => {
   // A push: {"runId","firstSeq","events"}; answered with the last seq once it is durable.
   socket.on("message", async (data) => {
     const { events, firstSeq, runId } = JSON.parse(data.toString("utf8"))
+    if (isGathered) {
+      gathered.push({ runId, lastSeq: firstSeq + events.length - 1, lines: events.join("\n"), socket })
+      if (!isWriting) void writeGathered()
+      return
+    }
     await store(runId, firstSeq + events.length - 1, events.join("\n"))
     socket.send(String(firstSeq + events.length - 1))
   })

@@ -72,7 +72,7 @@ export class RunSession {
   readonly reported: RunReported
   /** The terminal run, once it is on disk. Fails if the store failed. */
   readonly ended = Deferred.makeUnsafe<Run, StoreFailed>()
-  /** Succeeds when the process is gone and its output is processed. */
+  /** Succeeds when the process has exited. Some of its output may still arrive. */
   readonly exited = Deferred.makeUnsafe<void>()
   /** Fiber that waits for the run's slot and workspace, until the process has started. */
   preparing: Fiber.Fiber<unknown> | undefined

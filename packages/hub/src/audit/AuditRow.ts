@@ -39,9 +39,6 @@ export const chainHeadRows = storedRows(
   Schema.Struct({ seq: Schema.Int, hash: Schema.String })
 )
 
-/** The user whose resource a record is about: a column of `audit`. */
-export const auditedOwnerRows = storedRows("audit", Schema.Struct({ about: Schema.NullOr(Schema.String) }))
-
 /** A record as it is stored, changed or not. */
 export type StoredAuditRecord = ReturnType<typeof storedRecordOf>
 

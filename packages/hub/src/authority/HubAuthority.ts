@@ -22,6 +22,7 @@ import {
   findInProjectOfSession,
   findInRemovedProject
 } from "./Membership.ts"
+import { PlannedSql } from "../store/PlannedSql.ts"
 import { routableDeviceConditions } from "./Routable.ts"
 
 /** The caller comes from the request. */
@@ -65,6 +66,7 @@ export class HubAuthority extends Context.Service<
     HubAuthority,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const planned = yield* PlannedSql
       const context: AuthorityContext = { sql, audit: yield* Audit }
 
       // Untraced, as all that runs for reads (ADR 38).
@@ -88,7 +90,7 @@ export class HubAuthority extends Context.Service<
 
         overApproval: Effect.fnUntraced(function* (approvalId, details) {
           const { userId } = yield* CurrentPrincipal
-          const policy = yield* findDecisionPolicy(sql, userId, approvalId)
+          const policy = yield* findDecisionPolicy(planned, userId, approvalId)
           const refusalOf = (role: ProjectRole | undefined) => {
             if (policy === undefined) return undefined
             const { approvers, is_own, own_requests: ownRequests } = policy

@@ -115,7 +115,7 @@ const makeEndings = Effect.gen(function* () {
   const now = () => new Date(clock.currentTimeMillisUnsafe())
 
   const notifySockets = (rows: ReadonlyArray<BindingOwnerRow>) =>
-    Effect.forEach(rows, ({ id }) => notify(sql, "signInEnded", id), { discard: true })
+    notify(sql, "signInEnded", ...rows.map(({ id }) => id))
 
   /** Records an end that no user requested. */
   const recordEnd = Effect.fnUntraced(function* ({ id }: BindingOwnerRow) {

@@ -13,7 +13,7 @@ import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../sessio
 import { changeMessage } from "../session/MessageWrites.ts"
 import { findSessionAgent } from "../session/SessionAgentStore.ts"
 import { lockActiveSession } from "../session/SessionLock.ts"
-import { noticeOf } from "../store/Notice.ts"
+import { announced } from "../store/Notice.ts"
 import { authorOf, requireAgentTurn, type Sender, type SendingContext } from "./MessageSending.ts"
 
 /** A message of a session of the proof's project. */
@@ -107,9 +107,13 @@ const takeBack = Effect.fnUntraced(function* (
   if (delivery !== "pending") return yield* new Conflict({ message: "This message is no longer pending." })
   yield* lockProject(sql, sender.proof.projectId)
   if (task_id !== null) {
-    const cancelled = yield* sql`
-      UPDATE tasks SET state = 'cancelled', updated_at = ${now()}
-      WHERE id = ${task_id} AND run_id IS NULL AND state IN ('pending', 'queued') RETURNING ${noticeOf(sql, "task")}`
+    const cancelled = yield* announced(
+      sql,
+      "task",
+      sql`
+        UPDATE tasks SET state = 'cancelled', updated_at = ${now()}
+        WHERE id = ${task_id} AND run_id IS NULL AND state IN ('pending', 'queued') RETURNING id`
+    )
     if (cancelled.length === 0) return yield* onItsWay
   }
   yield* lockActiveSession(sql, sender.proof, address.sessionId, now())

@@ -77,13 +77,25 @@ export const linkRows = storedRows(
   "devices",
   Schema.Struct({ id: columns.id, generation: columns.generation, revoked })
 )
-export const generationRows = storedRows("devices", Schema.Struct({ generation: columns.generation }))
 /** `before`: end of the lease before its renewal. */
-export const renewedLeaseRows = storedRows("devices", Schema.Struct({ before: columns.lease_until }))
+export const renewedLeaseRows = storedRows(
+  "devices",
+  Schema.Struct({ id: columns.id, generation: columns.generation, before: columns.lease_until })
+)
 /** `usable`: an Edge that is not revoked. */
 export const deviceKeyRows = storedRows(
   "devices",
-  Schema.Struct({ public_key: columns.public_key, usable: Schema.Boolean })
+  Schema.Struct({
+    ...LinkHolderRow.fields,
+    public_key: columns.public_key,
+    generation: columns.generation,
+    usable: Schema.Boolean
+  })
+)
+/** `waits`: tasks wait for the device. */
+export const takenLinkRows = storedRows(
+  "devices",
+  Schema.Struct({ generation: columns.generation, waits: Schema.Boolean })
 )
 
 /** `now` in Unix milliseconds. */

@@ -13,6 +13,11 @@ export type ClaimedCommandRow = typeof ClaimedCommandRow.Type
 
 export const claimedCommandRows = storedRows("edge_commands", ClaimedCommandRow)
 export const commandIdRows = storedRows("edge_commands", Schema.Struct({ id: CommandId }))
+/** `held`: the link is the newest of its device. `done`: the answer was stored. */
+export const answeredRows = storedRows(
+  "edge_commands",
+  Schema.Struct({ held: Schema.Boolean, done: Schema.Boolean })
+)
 export const commandProgressRows = storedRows(
   "edge_commands",
   Schema.Struct({

@@ -7,9 +7,10 @@ import type { DeviceId } from "@corral/domain/identity/Ids"
 import { type CommandId, type CommandOutcome, EdgeCommand } from "@corral/domain/link/EdgeCommand"
 import { Effect, Result, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { channels } from "../store/Notice.ts"
+import { announced, notify } from "../store/Notice.ts"
 import type { CommandRequest } from "./CommandRequest.ts"
 import {
+  answeredRows,
   type ClaimedCommandRow,
   claimedCommandRows,
   commandIdRows,
@@ -24,6 +25,12 @@ export const UNSENT_MS = 10_000
 const RETENTION_MS = 7 * 86_400_000
 /** Commands per claim. */
 const CLAIM_LIMIT = 16
+
+export interface ClaimedCommands {
+  readonly commands: ReadonlyArray<EdgeCommand>
+  /** Whether the claim had as many commands as it may have. */
+  readonly hasMore: boolean
+}
 
 /** Progress of one command. */
 export interface CommandProgress {
@@ -42,17 +49,18 @@ export class CommandTable {
     this.nowMs = nowMs
   }
 
-  /** Inserts the command unless its id exists, its device is offline or its run is gone. Wakes the Hub that holds the device's link. */
+  /** Inserts the command unless its id exists, its device is offline or its run is gone, and returns whether it did. Wakes the Hub that holds the device's link. */
   insert(id: CommandId, { requiredRun, targetId }: CommandRequest, text: string, expiresAt: Date | null) {
     const { sql } = this
-    return sql`
-        WITH inserted AS (
+    const inserted = sql<{ readonly target_id: DeviceId }>`
           INSERT INTO edge_commands (id, target_id, command, created_at, expires_at)
           SELECT ${id}, devices.id, ${text}, ${this.now()}, ${expiresAt}::timestamptz FROM devices
           ${requiredRun === undefined ? sql`` : sql`, (SELECT 1 FROM runs WHERE id = ${requiredRun} FOR KEY SHARE) known`}
           WHERE devices.id = ${targetId} AND revoked_at IS NULL AND lease_until > ${this.now()}
-          ON CONFLICT (id) DO NOTHING RETURNING target_id
-        ) SELECT pg_notify(${channels.command}, target_id) FROM inserted`
+          ON CONFLICT (id) DO NOTHING RETURNING target_id`
+    return Effect.flatMap(inserted, (rows) =>
+      Effect.as(notify(sql, "command", ...rows.map(({ target_id }) => target_id)), rows.length > 0)
+    )
   }
 
   find(targetId: DeviceId, id: CommandId): Effect.Effect<CommandProgress | undefined, SqlError.SqlError> {
@@ -74,8 +82,8 @@ export class CommandTable {
     )
   }
 
-  delete(id: CommandId) {
-    return this.sql`DELETE FROM edge_commands WHERE id = ${id}`
+  deleteAll(ids: ReadonlyArray<CommandId>) {
+    return this.sql`DELETE FROM edge_commands WHERE id = ANY(${ids}::text[])`
   }
 
   deleteUnsent(id: CommandId) {
@@ -89,25 +97,42 @@ export class CommandTable {
           WHERE created_at < ${this.before(RETENTION_MS)} OR (generation IS NULL AND expires_at < ${this.before(UNSENT_MS)})`
   }
 
+  /** Stores the answer that came over a link, unless the command has one. `isNewest`: the link is the newest of its device. Wakes no caller. */
+  answerOver({ deviceId, generation }: DeviceLink, id: CommandId, outcome: CommandOutcome) {
+    const { sql } = this
+    const answered = answeredRows.first(sql`
+      WITH held AS (
+        SELECT id FROM devices WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL FOR SHARE
+      ), done AS (
+        UPDATE edge_commands SET outcome = ${JSON.stringify(outcome)}, answered_at = ${this.now()}
+        WHERE id = ${id} AND target_id = (SELECT id FROM held) AND outcome IS NULL AND generation IS NOT NULL RETURNING id
+      )
+      SELECT EXISTS (SELECT 1 FROM held) AS held, EXISTS (SELECT 1 FROM done) AS done`)
+    return Effect.map(answered, (row) => ({ isNewest: row?.held === true, isStored: row?.done === true }))
+  }
+
+  /** Wakes the callers of an answered command on every Hub. */
+  wakeCallers(id: CommandId): Effect.Effect<void> {
+    return notify(this.sql, "commandDone", id)
+  }
+
   /** Stores the answer of a sent command, unless it has one, and wakes its callers on every Hub. */
   answer(targetId: DeviceId, id: CommandId, outcome: CommandOutcome): Effect.Effect<void, SqlError.SqlError> {
-    return Effect.asVoid(this.sql`
-            WITH done AS (
-              UPDATE edge_commands SET outcome = ${JSON.stringify(outcome)}, answered_at = ${this.now()}
-              WHERE id = ${id} AND target_id = ${targetId} AND outcome IS NULL AND generation IS NOT NULL RETURNING id
-            ) SELECT pg_notify(${channels.commandDone}, id) FROM done`)
+    const answered = this.sql`
+      UPDATE edge_commands SET outcome = ${JSON.stringify(outcome)}, answered_at = ${this.now()}
+      WHERE id = ${id} AND target_id = ${targetId} AND outcome IS NULL AND generation IS NOT NULL RETURNING id`
+    return Effect.asVoid(announced(this.sql, "commandDone", answered))
   }
 
   /** Answers every open command of a device with `target_offline`. */
   refuseAll(targetId: DeviceId): Effect.Effect<void, SqlError.SqlError> {
     const unsent = refusal("target_offline", "The device was revoked.")
     const sent = refusal("target_offline", OUTCOME_UNKNOWN_MESSAGE, { outcome: "unknown" })
-    return Effect.asVoid(this.sql`
-            WITH done AS (
-              UPDATE edge_commands SET answered_at = ${this.now()},
-                outcome = CASE WHEN generation IS NULL THEN ${JSON.stringify(unsent)} ELSE ${JSON.stringify(sent)} END
-              WHERE target_id = ${targetId} AND outcome IS NULL RETURNING id
-            ) SELECT pg_notify(${channels.commandDone}, id) FROM done`)
+    const answered = this.sql`
+      UPDATE edge_commands SET answered_at = ${this.now()},
+        outcome = CASE WHEN generation IS NULL THEN ${JSON.stringify(unsent)} ELSE ${JSON.stringify(sent)} END
+      WHERE target_id = ${targetId} AND outcome IS NULL RETURNING id`
+    return Effect.asVoid(announced(this.sql, "commandDone", answered))
   }
 
   /** Marks the next commands as sent over that link and returns them, oldest first. Returns nothing where a newer link exists. */
@@ -118,10 +143,14 @@ export class CommandTable {
             WHERE id IN (
               SELECT id FROM edge_commands WHERE target_id = ${deviceId} AND outcome IS NULL
                 AND (generation < ${generation} OR (generation IS NULL AND (expires_at IS NULL OR expires_at > ${this.now()})))
-              ORDER BY seq LIMIT ${this.sql.literal(String(CLAIM_LIMIT))}
+              ORDER BY seq LIMIT ${CLAIM_LIMIT}
             ) AND outcome IS NULL AND EXISTS (SELECT 1 FROM devices WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL)
             RETURNING id, seq::text AS seq, command`),
-      (rows) => this.decodeClaimed(deviceId, rows)
+      (rows) =>
+        Effect.map(this.decodeClaimed(deviceId, rows), (commands): ClaimedCommands => ({
+          commands,
+          hasMore: rows.length === CLAIM_LIMIT
+        }))
     )
   }
 

@@ -6,18 +6,19 @@
  * unknown outcome.
  */
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import type { CommandId, CommandName, CommandOutcome, EdgeCommand } from "@corral/domain/link/EdgeCommand"
+import type { CommandId, CommandName, CommandOutcome } from "@corral/domain/link/EdgeCommand"
 import { mint } from "@corral/service/Identifiers"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { CurrentTraceparent, CurrentTraces } from "@corral/service/telemetry/Traces"
-import { Clock, Context, Effect, Exit, type Latch, Layer, Schedule } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { Clock, Context, Effect, Exit, Latch, Layer, Schedule } from "effect"
+import type { SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { Notices } from "../store/Notices.ts"
+import { PlannedSql } from "../store/PlannedSql.ts"
 import { type CommandRequest, encodeCommand, isReadCommand } from "./CommandRequest.ts"
 import { CommandResult, outcomeLabel } from "./CommandResult.ts"
-import { CommandTable, UNSENT_MS } from "./CommandTable.ts"
-import { CommandWaiters } from "./CommandWaiters.ts"
+import { type ClaimedCommands, CommandTable, UNSENT_MS } from "./CommandTable.ts"
+import { CommandWaiters, type WatchedCommand } from "./CommandWaiters.ts"
 import type { DeviceLink } from "./DeviceLink.ts"
 
 export class Commands extends Context.Service<
@@ -27,15 +28,15 @@ export class Commands extends Context.Service<
       request: CommandRequest<N>
     ) => Effect.Effect<CommandResult, SqlError.SqlError>
     /** The next commands for that link in the order of their requests. They count as sent. */
-    readonly claim: (link: DeviceLink) => Effect.Effect<ReadonlyArray<EdgeCommand>, SqlError.SqlError>
+    readonly claim: (link: DeviceLink) => Effect.Effect<ClaimedCommands, SqlError.SqlError>
     /** Lets the commands that were sent over that link be claimed again: they may have been lost on the way. */
     readonly resend: (link: DeviceLink) => Effect.Effect<void, SqlError.SqlError>
-    /** Stores an answer. The first answer wins. */
+    /** Stores an answer. The first answer wins. Returns `false`, and stores nothing, where the link is not the newest of its device. */
     readonly answer: (
-      targetId: DeviceId,
+      link: DeviceLink,
       id: CommandId,
       outcome: CommandOutcome
-    ) => Effect.Effect<void, SqlError.SqlError>
+    ) => Effect.Effect<boolean, SqlError.SqlError>
     /** Refuses the open commands of a device that does not come back as `target_offline`. */
     readonly refuseAll: (targetId: DeviceId) => Effect.Effect<void, SqlError.SqlError>
   }
@@ -45,9 +46,9 @@ export class Commands extends Context.Service<
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const now = () => clock.currentTimeMillisUnsafe()
-      const table = new CommandTable(yield* SqlClient.SqlClient, now)
+      const table = new CommandTable(yield* PlannedSql, now)
       const waiters = new CommandWaiters()
-      const sender: Sender = { table, waiters, now }
+      const sender: Sender = { table, waiters, now, discard: yield* makeDiscard(table) }
       const metrics = yield* CurrentMetrics
       const traces = yield* CurrentTraces
 
@@ -75,8 +76,13 @@ export class Commands extends Context.Service<
             )
           )
         }),
-        answer: Effect.fn("Commands.answer")(function* (targetId, id, outcome) {
-          yield* table.answer(targetId, id, outcome)
+        answer: Effect.fn("Commands.answer")(function* (link, id, outcome) {
+          const { isNewest, isStored } = yield* table.answerOver(link, id, outcome)
+          if (isStored) {
+            waiters.settle(id, outcome)
+            yield* table.wakeCallers(id)
+          }
+          return isNewest
         }),
         claim: Effect.fn("Commands.claim")(function* (link) {
           return yield* table.claim(link)
@@ -98,6 +104,8 @@ interface Sender {
   readonly waiters: CommandWaiters
   /** Unix milliseconds. */
   readonly now: () => number
+  /** Deletes an answered command, later. */
+  readonly discard: (id: CommandId) => void
 }
 
 const followAnswers = Effect.fnUntraced(function* ({ table, waiters }: Sender) {
@@ -115,7 +123,7 @@ const followAnswers = Effect.fnUntraced(function* ({ table, waiters }: Sender) {
 
 /** Writes the command, waits for its answer and cleans up after it. */
 const send = Effect.fnUntraced(function* (
-  { now, table, waiters }: Sender,
+  { discard, now, table, waiters }: Sender,
   id: CommandId,
   request: CommandRequest,
   traceparent: string | undefined
@@ -123,10 +131,10 @@ const send = Effect.fnUntraced(function* (
   const { answerTimeoutMs, isDurable = false, name, onWritten = Effect.void } = request
   const text = yield* encodeCommand(id, request, traceparent)
   const expiresAt = isDurable ? null : new Date(now() + Math.min(UNSENT_MS, answerTimeoutMs))
-  const answered = waiters.watch(id, (changed) =>
-    table
-      .insert(id, request, text, expiresAt)
-      .pipe(Effect.andThen(onWritten), Effect.andThen(awaitOutcome(table, now, id, request, changed)))
+  const answered = waiters.watch(id, (watched) =>
+    Effect.flatMap(Effect.tap(table.insert(id, request, text, expiresAt), onWritten), (isNew) =>
+      awaitOutcome(table, now, id, request, watched, isNew)
+    )
   )
   if (isDurable) return yield* answered
   // A caller that leaves withdraws its command where that is still possible.
@@ -134,22 +142,25 @@ const send = Effect.fnUntraced(function* (
   if (request.id !== undefined) return result
   // The id is unknown to every caller, so no request can ask for this answer again.
   const isOver = result._tag === "Answered" || (result._tag === "Unknown" && isReadCommand(name))
-  if (isOver) yield* table.delete(id)
+  if (isOver) discard(id)
   return result
 })
 
-/** Waits for the answer. Withdraws the command if it was not sent in time. */
+/** Waits for the answer. Withdraws the command if it was not sent in time. `isNew`: this caller has just written the command. */
 const awaitOutcome = Effect.fnUntraced(function* (
   table: CommandTable,
   now: () => number,
   id: CommandId,
   { answerTimeoutMs, isDurable = false, targetId }: CommandRequest,
-  changed: Latch.Latch
+  watched: WatchedCommand,
+  isNew: boolean
 ) {
   const [sendUntil, answerUntil] = [now() + Math.min(UNSENT_MS, answerTimeoutMs), now() + answerTimeoutMs]
   let wasSent = false
+  if (isNew) yield* Effect.timeoutOption(watched.changed.await, sendUntil - now())
   for (;;) {
-    changed.closeUnsafe()
+    if (watched.outcome !== undefined) return CommandResult.answered(watched.outcome)
+    watched.changed.closeUnsafe()
     const progress = yield* table.find(targetId, id)
     if (progress === undefined) return wasSent ? CommandResult.unknown : CommandResult.notSent
     wasSent = progress.wasSent
@@ -157,11 +168,33 @@ const awaitOutcome = Effect.fnUntraced(function* (
     const left = (wasSent ? answerUntil : sendUntil) - now()
     // A durable command for an offline device needs no caller that waits.
     if (left > 0 && (!isDurable || progress.isOnline)) {
-      yield* Effect.timeoutOption(changed.await, left)
+      yield* Effect.timeoutOption(watched.changed.await, left)
       continue
     }
     if (wasSent) return CommandResult.unknown
     if (isDurable) return CommandResult.waits
     yield* table.deleteUnsent(id)
+  }
+})
+
+/** Returns what deletes commands whose answers have reached their callers: later, many at a time. A Hub that crashes leaves them to `deleteExpired`. */
+const makeDiscard = Effect.fnUntraced(function* (table: CommandTable) {
+  const discarded = new Set<CommandId>()
+  const hasMore = Latch.makeUnsafe(false)
+  const deleteDiscarded = Effect.suspend(() => {
+    hasMore.closeUnsafe()
+    const ids = [...discarded]
+    discarded.clear()
+    return table.deleteAll(ids)
+  })
+  yield* Effect.andThen(hasMore.await, deleteDiscarded).pipe(
+    Effect.catchCause((cause) => Effect.logWarning("failed to delete answered commands", cause)),
+    Effect.andThen(Effect.sleep("1 second")),
+    Effect.forever,
+    Effect.forkScoped
+  )
+  return (id: CommandId): void => {
+    discarded.add(id)
+    hasMore.openUnsafe()
   }
 })

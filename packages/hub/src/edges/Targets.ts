@@ -8,6 +8,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { lastSeenRows, offerRows } from "../device/DeviceRow.ts"
 import type { DeviceOffer } from "../device/StoredOffer.ts"
+import { PlannedSql } from "../store/PlannedSql.ts"
 
 export interface KnownTarget {
   readonly id: DeviceId
@@ -45,6 +46,7 @@ export class Targets extends Context.Service<
     Targets,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const planned = yield* PlannedSql
       const clock = yield* Clock.Clock
 
       const lastOffer = Effect.fn("Targets.lastOffer")(function* (id: DeviceId) {
@@ -70,7 +72,7 @@ export class Targets extends Context.Service<
           return last?.isPresent === true ? last : undefined
         }),
         canRoute: Effect.fn("Targets.canRoute")(function* (userId, id, projectId) {
-          const found = yield* sql`
+          const found = yield* planned`
             SELECT 1 FROM devices d WHERE d.id = ${id} AND d.revoked_at IS NULL AND (
               d.owner_id = ${userId}
               OR EXISTS (SELECT 1 FROM device_shares s WHERE s.device_id = d.id AND s.project_id = ${projectId})
@@ -78,7 +80,7 @@ export class Targets extends Context.Service<
           return found.length > 0
         }),
         canUseWorkspace: Effect.fn("Targets.canUseWorkspace")(function* (userId, id, projectId, workspace) {
-          const found = yield* sql`
+          const found = yield* planned`
             SELECT 1 FROM devices d WHERE d.id = ${id} AND (
               d.owner_id = ${userId}
               OR EXISTS (

@@ -4,27 +4,33 @@
  * Guarantees: the new link has a higher generation than all before it. Two Edges that take the link from each other are recorded in the audit, and
  * refused if they do it again within a minute.
  */
-import { Conflict } from "@corral/domain/errors/Failures"
+import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { DeviceId, RequestId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, SqlError } from "effect/sql"
 import type { Audit } from "../audit/Audit.ts"
-import { generationRows, type LinkHolderRow, linkHolderRows } from "../device/DeviceRow.ts"
+import { type LinkHolderRow, linkHolderRows, takenLinkRows } from "../device/DeviceRow.ts"
+import type { DeviceLink } from "../edges/DeviceLink.ts"
 import { notify } from "../store/Notice.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
-import { invalidDeviceProof } from "./Proofs.ts"
+import { invalidDeviceProof, type ProvedDevice } from "./Proofs.ts"
 
 /** Result of a proof: the device that takes its link over. */
 export interface LeaseRequest {
   readonly deviceId: DeviceId
-  /** Key of the proof. It no longer names the device if the device has rotated it since. */
-  readonly publicKey: string
+  /** The device's row when the proof was checked. The key no longer names the device if the device has rotated it since. */
+  readonly known: ProvedDevice
   /** Names the start of the Edge. */
   readonly instanceId: string
   /** Names the connection in the device's row. */
   readonly connectionId: string
   readonly offer: EncodedOffer
+}
+
+export interface TakenLink extends DeviceLink {
+  /** Whether tasks waited for the device. */
+  readonly hasWaitingTasks: boolean
 }
 
 export interface LeaseContext {
@@ -40,31 +46,73 @@ const MAX_FENCED_INSTANCES = 16
 /** Time within which a second takeover by a fenced start is refused. */
 const FLAPPING_MS = 60_000
 
-/** Takes the link over. Part of the caller's transaction. */
+/**
+ * Takes the link over, in one statement where the device's row is as the proof has read it. Otherwise, and where two Edges share the key, in a
+ * transaction that reads it again.
+ */
 export const takeOverLink = Effect.fn("Leases.acquire")(function* (
   context: LeaseContext,
   request: LeaseRequest
-) {
-  const { leaseEnd, now, sql } = context
-  const { connectionId, deviceId, instanceId, offer, publicKey } = request
+): Effect.fn.Return<TakenLink, Conflict | Unauthorized | SqlError.SqlError> {
+  const at = context.now()
+  const { generation, holder } = request.known
+  const { fencedInstances, isFlapping } = fence(holder, request.instanceId, at)
+  const taken = isFlapping
+    ? undefined
+    : yield* storeTakeover(context, request, {
+        at,
+        fencedInstances,
+        flappedAt: holder.flapped_at,
+        generation
+      })
+  return taken ?? (yield* context.sql.withTransaction(takeOverLocked(context, request)))
+})
+
+const takeOverLocked = Effect.fnUntraced(function* (context: LeaseContext, request: LeaseRequest) {
+  const { now, sql } = context
+  const { deviceId, instanceId, known } = request
   const holder = yield* linkHolderRows.first(sql`
     SELECT instance_id, fenced_instances, lease_until, flapped_at FROM devices
-    WHERE id = ${deviceId} AND public_key = ${publicKey} AND revoked_at IS NULL FOR NO KEY UPDATE`)
+    WHERE id = ${deviceId} AND public_key = ${known.publicKey} AND revoked_at IS NULL FOR NO KEY UPDATE`)
   if (holder === undefined) return yield* invalidDeviceProof()
   const at = now()
   const { fencedInstances, isFlapping } = fence(holder, instanceId, at)
   if (isFlapping && (holder.flapped_at?.getTime() ?? 0) > at - FLAPPING_MS)
     return yield* new Conflict({ message: "Another Edge uses this device's key." })
-  const lease = yield* generationRows.first(sql`
+  const flappedAt = isFlapping ? new Date(at) : holder.flapped_at
+  const taken = yield* storeTakeover(context, request, { at, fencedInstances, flappedAt })
+  if (taken === undefined) return yield* invalidDeviceProof()
+  if (isFlapping) yield* recordFlapping(context, deviceId)
+  return taken
+})
+
+interface Takeover {
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly fencedInstances: ReadonlyArray<string>
+  readonly flappedAt: Date | null
+  /** Generation that the row must have; absent for a locked row. */
+  readonly generation?: number
+}
+
+/** `undefined` if the row has changed. */
+const storeTakeover = Effect.fnUntraced(function* (
+  { leaseEnd, sql }: LeaseContext,
+  { connectionId, deviceId, instanceId, known, offer }: LeaseRequest,
+  { at, fencedInstances, flappedAt, generation }: Takeover
+) {
+  const taken = yield* takenLinkRows.first(sql`
     UPDATE devices SET generation = generation + 1, instance_id = ${instanceId}, connection_id = ${connectionId},
-      fenced_instances = ${fencedInstances}::text[], flapped_at = ${isFlapping ? new Date(at) : holder.flapped_at},
+      fenced_instances = ${fencedInstances}::text[], flapped_at = ${flappedAt},
       lease_until = ${leaseEnd()}, last_seen_at = ${new Date(at)},
       version = ${offer.version}, workspaces = ${offer.workspaces}, agents = ${offer.agents}, commands = ${offer.commands}
-    WHERE id = ${deviceId} RETURNING generation::int AS generation`)
-  if (lease === undefined) return yield* invalidDeviceProof()
-  if (isFlapping) yield* recordFlapping(context, deviceId)
+    WHERE id = ${deviceId} AND public_key = ${known.publicKey} AND revoked_at IS NULL
+      ${generation === undefined ? sql`` : sql`AND generation = ${generation}`}
+    RETURNING generation::int AS generation,
+      EXISTS (SELECT 1 FROM tasks WHERE target_id = devices.id AND state IN ('pending', 'queued')) AS waits`)
+  if (taken === undefined) return undefined
   yield* notify(sql, "presence", deviceId)
-  return { deviceId, generation: lease.generation }
+  return { deviceId, generation: taken.generation, hasWaitingTasks: taken.waits }
 })
 
 /** A start that was fenced and connects again is running, and so is the start that fenced it. */

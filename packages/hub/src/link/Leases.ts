@@ -8,14 +8,15 @@
 import { OFFLINE_AFTER_SECONDS } from "@corral/domain/device/Device"
 import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import type { DeviceLink } from "../edges/DeviceLink.ts"
-import { linkRows, renewedLeaseRows } from "../device/DeviceRow.ts"
-import { channels, notify } from "../store/Notice.ts"
+import { linkRows } from "../device/DeviceRow.ts"
+import { announced } from "../store/Notice.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
-import { type LeaseContext, type LeaseRequest, takeOverLink } from "./LeaseTakeover.ts"
+import { type LeaseContext, type LeaseRequest, type TakenLink, takeOverLink } from "./LeaseTakeover.ts"
+import { LeaseRenewals } from "./LeaseRenewals.ts"
 import { invalidDeviceProof } from "./Proofs.ts"
 
 /** The link is not the newest of its device (`conflict`), or the device was revoked (`unauthorized`). */
@@ -25,7 +26,7 @@ export class Leases extends Context.Service<
   Leases,
   {
     /** Takes the device's link over. `conflict`: two Edges with one key have taken it from each other twice within a minute. */
-    readonly acquire: (request: LeaseRequest) => Effect.Effect<DeviceLink, LinkLost | SqlError.SqlError>
+    readonly acquire: (request: LeaseRequest) => Effect.Effect<TakenLink, LinkLost | SqlError.SqlError>
     /** Fails unless the link is the device's newest. The link stays the newest until the caller's transaction ends. */
     readonly requireNewest: (link: DeviceLink) => Effect.Effect<void, LinkLost | SqlError.SqlError>
     /** Runs `self` in a transaction during which the link stays the device's newest. */
@@ -33,6 +34,10 @@ export class Leases extends Context.Service<
       link: DeviceLink,
       self: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | LinkLost | SqlError.SqlError, R>
+    /** Those whose link is lost. The other links stay the newest of their devices until the caller's transaction ends. */
+    readonly holdNewest: <P extends { readonly link: DeviceLink }>(
+      holders: ReadonlyArray<P>
+    ) => Effect.Effect<ReadonlyMap<P, LinkLost>, SqlError.SqlError>
     readonly renew: (link: DeviceLink) => Effect.Effect<void, LinkLost | SqlError.SqlError>
     /** Replaces the device's offer. */
     readonly offer: (
@@ -60,12 +65,22 @@ export class Leases extends Context.Service<
       }
       const { sql } = context
       yield* expireLeases(context)
+      const scope = yield* Effect.scope
+      const runFork = Effect.runForkWith(yield* Effect.context<never>())
+      const renewals = new LeaseRenewals({
+        ...context,
+        fork: (effect) => Fiber.runIn(runFork(effect), scope)
+      })
 
       return Leases.of({
-        acquire: (request) => sql.withTransaction(takeOverLink(context, request)),
+        acquire: (request) => takeOverLink(context, request),
         requireNewest: (link) => requireNewest(sql, link),
         withNewest: (link, self) => sql.withTransaction(Effect.andThen(requireNewest(sql, link), self)),
-        renew: (link) => renewLease(context, link),
+        holdNewest: (holders) => holdNewest(sql, holders),
+        renew: (link) =>
+          Effect.flatMap(renewals.renew(link), (isRenewed) =>
+            isRenewed ? Effect.void : requireNewest(sql, link)
+          ),
 
         offer: Effect.fn("Leases.offer")(function* (link, { agents, commands, version, workspaces }) {
           const updated = yield* sql`
@@ -75,11 +90,13 @@ export class Leases extends Context.Service<
         }),
 
         release: Effect.fn("Leases.release")(function* ({ deviceId, generation }) {
-          yield* sql`
-            WITH gone AS (
+          yield* announced(
+            sql,
+            "presence",
+            sql`
               UPDATE devices SET lease_until = NULL, connection_id = NULL, last_seen_at = ${new Date(now())}
-              WHERE id = ${deviceId} AND generation = ${generation} AND lease_until IS NOT NULL RETURNING id
-            ) SELECT pg_notify(${channels.presence}, id) FROM gone`
+              WHERE id = ${deviceId} AND generation = ${generation} AND lease_until IS NOT NULL RETURNING id`
+          )
         }),
 
         findLost: (links) => findLostLinks(sql, links)
@@ -93,40 +110,44 @@ export const linkFenced = () => new Conflict({ message: "A newer link of this de
 
 /** Takes expired leases off their devices, so that the notice reaches every Hub. */
 const expireLeases = ({ now, sql }: LeaseContext) =>
-  Effect.suspend(
-    () => sql`
-      WITH gone AS (
+  Effect.suspend(() =>
+    announced(
+      sql,
+      "presence",
+      sql`
         UPDATE devices SET lease_until = NULL
-        WHERE lease_until <= ${new Date(now())} AND revoked_at IS NULL RETURNING id
-      ) SELECT pg_notify(${channels.presence}, id) FROM gone`
+        WHERE lease_until <= ${new Date(now())} AND revoked_at IS NULL RETURNING id`
+    )
   ).pipe(
     Effect.catch((error) => Effect.logWarning("failed to expire leases", error)),
     Effect.repeat(Schedule.spaced("5 seconds")),
     Effect.forkScoped
   )
 
-/** Untraced: runs for every push. */
-const requireNewest = Effect.fnUntraced(function* (
+/** Untraced: runs for every push. Locks in the order of ids, so that two transactions never deadlock. */
+const holdNewest = Effect.fnUntraced(function* <P extends { readonly link: DeviceLink }>(
   sql: SqlClient.SqlClient,
-  { deviceId, generation }: DeviceLink
-) {
-  const row = yield* linkRows.first(sql`
+  holders: ReadonlyArray<P>
+): Effect.fn.Return<ReadonlyMap<P, LinkLost>, SqlError.SqlError> {
+  const ids = [...new Set(holders.map(({ link }) => link.deviceId))]
+  const rows = yield* linkRows.all(sql`
     SELECT id, generation::int AS generation, revoked_at IS NOT NULL AS revoked
-    FROM devices WHERE id = ${deviceId} FOR SHARE`)
-  if (row === undefined || row.revoked) return yield* invalidDeviceProof()
-  if (row.generation !== generation) return yield* linkFenced()
+    FROM devices WHERE id = ANY(${ids}::text[]) ORDER BY id FOR SHARE`)
+  const devices = new Map(rows.map((row) => [row.id, row]))
+  const lost = new Map<P, LinkLost>()
+  for (const holder of holders) {
+    const { deviceId, generation } = holder.link
+    const device = devices.get(deviceId)
+    if (device === undefined || device.revoked) lost.set(holder, invalidDeviceProof())
+    else if (device.generation !== generation) lost.set(holder, linkFenced())
+  }
+  return lost
 })
 
-const renewLease = Effect.fn("Leases.renew")(function* (
-  { leaseEnd, now, sql }: LeaseContext,
-  link: DeviceLink
-) {
-  const renewed = yield* renewedLeaseRows.first(sql`
-    UPDATE devices SET lease_until = ${leaseEnd()}, last_seen_at = ${new Date(now())}
-    FROM (SELECT id, lease_until AS before FROM devices WHERE id = ${link.deviceId} FOR NO KEY UPDATE) held
-    WHERE devices.id = held.id AND generation = ${link.generation} AND revoked_at IS NULL RETURNING held.before`)
-  if (renewed === undefined) return yield* requireNewest(sql, link)
-  if ((renewed.before?.getTime() ?? 0) <= now()) yield* notify(sql, "presence", link.deviceId)
+const requireNewest = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, link: DeviceLink) {
+  const holder = { link }
+  const lost = (yield* holdNewest(sql, [holder])).get(holder)
+  if (lost !== undefined) return yield* lost
 })
 
 const findLostLinks = Effect.fn("Leases.findLost")(function* (

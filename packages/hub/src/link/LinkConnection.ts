@@ -15,6 +15,7 @@ import {
   type LinkCloseCode,
   linkCloseCodes,
   type LinkFailure,
+  MAX_PUSHES_IN_FLIGHT,
   MAX_PUSH_EVENTS,
   type Offer,
   type PushAck,
@@ -26,8 +27,9 @@ import { SqlError } from "effect/sql"
 import type { AttachmentReads } from "../attachment/AttachmentReads.ts"
 import type { RunLog } from "../run/RunLog.ts"
 import type { Commands } from "../edges/Commands.ts"
-import { PushQueue } from "./PushQueue.ts"
+import type { PushQueue } from "./PushQueue.ts"
 import type { KeyRotation } from "./KeyRotation.ts"
+import type { TakenLink } from "./LeaseTakeover.ts"
 import { linkFenced, type Leases } from "./Leases.ts"
 import { encodeOffer } from "./EncodedOffer.ts"
 import { type Challenge, hasSigned, newChallenge, invalidDeviceProof, type Proofs } from "./Proofs.ts"
@@ -38,13 +40,14 @@ export interface LinkServices {
   readonly commands: Commands["Service"]
   readonly leases: Leases["Service"]
   readonly log: RunLog["Service"]
+  readonly pushes: PushQueue
   readonly proofs: Proofs["Service"]
   readonly rotation: KeyRotation["Service"]
   /** Unix milliseconds. */
   readonly now: () => number
   readonly accessSeconds: number
   /** Runs after the first proof of a device on a connection. */
-  readonly onProved: (connection: LinkConnection, link: DeviceLink) => Effect.Effect<void>
+  readonly onProved: (connection: LinkConnection, link: TakenLink) => Effect.Effect<void>
   readonly onAnswered: (deviceId: DeviceId, id: CommandId) => Effect.Effect<void>
   /** Runs after the device has pushed events of another device's runs. */
   readonly onForeign: (
@@ -60,8 +63,6 @@ export interface ConnectionPeer {
   readonly id: string
   /** Ends the socket after pending responses are sent. */
   readonly end: (code: LinkCloseCode, reason: string) => void
-  /** Starts an effect of the connection. */
-  readonly run: (effect: Effect.Effect<void>) => void
 }
 
 type CallFailure = { readonly code: LinkFailure["code"]; readonly message: string } | SqlError.SqlError
@@ -72,18 +73,17 @@ export class LinkConnection {
   provedUntil = 0
   private readonly services: LinkServices
   private readonly peer: ConnectionPeer
-  private readonly pushes: PushQueue<CallFailure>
   private readonly woken = Latch.makeUnsafe(true)
   private challenge: Challenge | undefined
   private edge: { readonly deviceId: DeviceId; readonly instanceId: string } | undefined
   private streams = 0
   private inFlight = 0
+  private pushesInFlight = 0
   private hellos = 0
 
   constructor(services: LinkServices, peer: ConnectionPeer) {
     this.services = services
     this.peer = peer
-    this.pushes = new PushQueue<CallFailure>((batches) => this.append(batches), peer.run)
   }
 
   /** Claims commands again: the device may have new ones. */
@@ -152,22 +152,23 @@ export class LinkConnection {
       const { hub, id: connectionId } = this.peer
       const [expected, edge] = [this.challenge, this.edge]
       this.challenge = undefined
-      const publicKey = yield* this.services.proofs.check({ challenge, deviceId, expected, hub, signature })
+      const known = yield* this.services.proofs.check({ challenge, deviceId, expected, hub, signature })
       if (edge === undefined) return yield* invalidDeviceProof()
       const encoded = yield* encodeOffer(offer)
       let { link } = this
       if (link === undefined) {
         const { instanceId } = edge
-        link = yield* this.services.leases.acquire({
+        const taken = yield* this.services.leases.acquire({
           connectionId,
           deviceId,
           instanceId,
-          offer: encoded,
-          publicKey
+          known,
+          offer: encoded
         })
+        link = { deviceId, generation: taken.generation }
         this.link = link
         this.extendProof()
-        yield* this.services.onProved(this, link)
+        yield* this.services.onProved(this, taken)
       } else {
         yield* this.services.leases.offer(link, encoded)
         yield* this.services.leases.renew(link)
@@ -196,7 +197,8 @@ export class LinkConnection {
   private readonly commandDone = Effect.fnUntraced(
     function* (this: LinkConnection, generation: number, id: CommandId, outcome: CommandOutcome) {
       const link = yield* this.requireLink(generation)
-      yield* this.services.leases.withNewest(link, this.services.commands.answer(link.deviceId, id, outcome))
+      if (!(yield* this.services.commands.answer(link, id, outcome)))
+        yield* this.services.leases.requireNewest(link)
       yield* this.services.onAnswered(link.deviceId, id)
     }.bind(this)
   )
@@ -207,7 +209,8 @@ export class LinkConnection {
       const link = yield* this.requireLink(generation)
       const stream = ++this.streams
       this.woken.openUnsafe()
-      yield* this.services.commands.resend(link)
+      // Nothing has been sent before the first stream of a link.
+      if (stream > 1) yield* this.services.commands.resend(link)
       return Stream.fromIterableEffectRepeat(Effect.suspend(() => this.nextCommands(link, stream)))
     })
     return Stream.unwrap(this.toLinkFailure(opened))
@@ -230,8 +233,8 @@ export class LinkConnection {
             )
           )
         // A claim has a limit, and commands that could not be claimed are still there.
-        if (claimed === undefined || claimed.length > 0) this.woken.openUnsafe()
-        if (claimed !== undefined && claimed.length > 0) return claimed
+        if (claimed === undefined || claimed.hasMore) this.woken.openUnsafe()
+        if (claimed !== undefined && claimed.commands.length > 0) return claimed.commands
       }
     }.bind(this)
   )
@@ -240,25 +243,25 @@ export class LinkConnection {
     generation: number,
     batches: ReadonlyArray<EventBatch>
   ): Effect.Effect<ReadonlyArray<PushAck>, CallFailure> {
+    const { link } = this
     const failure = this.findLinkFailure(generation)
     if (failure !== undefined) return failure
+    if (link === undefined) return Effect.fail(invalidDeviceProof())
     const events = batches.reduce((sum, batch) => sum + batch.events.length, 0)
     if (events > MAX_PUSH_EVENTS)
       return Effect.fail(validationFailure(`Expected at most ${MAX_PUSH_EVENTS} events in one push.`))
-    const acks = this.pushes.push(batches)
-    if (acks !== undefined) return acks
-    this.peer.end(linkCloseCodes.tooMuch, "too many pushes in flight")
-    return Effect.fail(overloaded)
-  }
-
-  private append(batches: ReadonlyArray<EventBatch>) {
-    const { link } = this
-    if (link === undefined) return Effect.fail(invalidDeviceProof())
-    const { leases, log, onForeign } = this.services
-    return Effect.tap(log.append(link.deviceId, batches, leases.requireNewest(link)), (results) => {
-      const foreign = results.flatMap(({ refusal, runId }) => (refusal === "unknown" ? [runId] : []))
-      return foreign.length === 0 ? Effect.void : onForeign(link.deviceId, foreign)
-    })
+    if (this.pushesInFlight >= MAX_PUSHES_IN_FLIGHT) {
+      this.peer.end(linkCloseCodes.tooMuch, "too many pushes in flight")
+      return Effect.fail(overloaded)
+    }
+    this.pushesInFlight++
+    return this.services.pushes.push(link, batches).pipe(
+      Effect.tap((acks) => {
+        const foreign = acks.flatMap(({ refused, runId }) => (refused === "permission_denied" ? [runId] : []))
+        return foreign.length === 0 ? Effect.void : this.services.onForeign(link.deviceId, foreign)
+      }),
+      Effect.ensuring(Effect.sync(() => void this.pushesInFlight--))
+    )
   }
 
   /** Failure of calls with that generation; `undefined` if they are allowed now. */

@@ -1,44 +1,117 @@
-/** RPC server of one link. It starts and ends with its socket, so a failure never reaches another link. */
+/**
+ * RPC server of all links of a Hub. Each socket is one of its clients, with the handlers of its own connection.
+ *
+ * Guarantees: what a peer sends, and a defect in one of its calls, ends at most its own connection.
+ */
 import { EdgeLink } from "@corral/domain/link/EdgeLink"
-import { Deferred, Effect } from "effect"
-import { NetAddress } from "effect/net"
-import { RpcSerialization, RpcServer } from "effect/rpc"
-import { Socket, SocketServer } from "effect/socket"
+import { Effect, Exit, Queue, type Scope } from "effect"
+import { type Rpc, type RpcMessage, RpcSerialization, RpcServer } from "effect/rpc"
 import type { WebSocket } from "ws"
 import type { LinkConnection } from "./LinkConnection.ts"
 
-/** Serves the calls of the socket until it ends. */
-export const serveLinkRpc = (webSocket: WebSocket, connection: LinkConnection): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    // `ws` has every member of a WebSocket that the library uses, under the same names.
-    const socket = yield* Socket.fromWebSocket(Effect.succeed(webSocket as unknown as Socket.WebSocketLike))
-    const ended = yield* Deferred.make<void>()
-    const protocol = yield* RpcServer.makeProtocolSocketServer.pipe(
-      Effect.provideService(SocketServer.SocketServer, singleSocketServer(socket, ended)),
-      Effect.provideService(RpcSerialization.RpcSerialization, RpcSerialization.json)
-    )
-    const handlers = yield* EdgeLink.toHandlers(connection.handlers)
-    yield* RpcServer.make(EdgeLink, { disableTracing: true, disableFatalDefects: true }).pipe(
-      Effect.provideService(RpcServer.Protocol, protocol),
-      Effect.provideContext(handlers),
-      Effect.forkScoped
-    )
-    yield* Deferred.await(ended)
-  }).pipe(Effect.scoped, Effect.ensuring(Effect.sync(() => webSocket.close(PROTOCOL_ERROR))))
+export interface LinkRpc {
+  /** Serves the calls of the socket until it closes. */
+  readonly serve: (webSocket: WebSocket, connection: LinkConnection) => void
+}
 
-/** Placeholder: the Hub's HTTP server has accepted the connection. */
-const NO_ADDRESS = NetAddress.inetAddressUnsafe(NetAddress.ipv4Unspecified, 0)
+type Write = (clientId: number, message: RpcMessage.FromClientEncoded) => Effect.Effect<void>
 
-/** A socket server with exactly one socket. */
-const singleSocketServer = (socket: Socket.Socket, ended: Deferred.Deferred<void>) =>
-  SocketServer.SocketServer.of({
-    address: NO_ADDRESS,
-    run: (handler) =>
-      Effect.exit(handler(socket)).pipe(
-        Effect.andThen(Deferred.succeed(ended, undefined)),
-        Effect.andThen(Effect.never)
-      )
+interface ServedLink {
+  readonly webSocket: WebSocket
+  readonly connection: LinkConnection
+}
+
+const { codecFor, makeUnsafe } = RpcSerialization.json
+
+export const makeLinkRpc: Effect.Effect<LinkRpc, never, Scope.Scope> = Effect.gen(function* () {
+  const links = new Map<number, ServedLink>()
+  const disconnects = yield* Queue.unbounded<number>()
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const parser = makeUnsafe()
+  let write: Write = () => Effect.void
+  const protocol = yield* RpcServer.Protocol.make((writeRequest) => {
+    write = writeRequest
+    return Effect.succeed({
+      disconnects,
+      send: (clientId: number, response: RpcMessage.FromServerEncoded) =>
+        Effect.sync(() => {
+          const encoded = parser.encode(response)
+          if (encoded !== undefined) links.get(clientId)?.webSocket.send(encoded)
+        }),
+      end: () => Effect.void,
+      clientIds: Effect.sync(() => new Set(links.keys())),
+      initialMessage: Effect.succeedNone,
+      supportsAck: true,
+      supportsTransferables: false,
+      supportsSpanPropagation: true,
+      supportsNotifications: true,
+      codecFor
+    })
   })
+  const handlers = yield* EdgeLink.toHandlers(handlersOf(links))
+  yield* RpcServer.make(EdgeLink, { disableTracing: true, disableFatalDefects: true }).pipe(
+    Effect.provideService(RpcServer.Protocol, protocol),
+    Effect.provideContext(handlers),
+    Effect.forkScoped
+  )
+
+  let lastId = 0
+  return {
+    serve: (webSocket, connection) => {
+      const id = ++lastId
+      links.set(id, { webSocket, connection })
+      const close = () => webSocket.close(PROTOCOL_ERROR)
+      webSocket.on("message", (frame: Buffer) => {
+        const messages = decodeFrame(parser, frame)
+        if (messages === undefined) return close()
+        for (const message of messages)
+          // Ends before the next message is read: calls run in fibers of the server.
+          run(write(id, message)).addObserver((exit) => Exit.isFailure(exit) && close())
+      })
+      webSocket.once("close", () => {
+        links.delete(id)
+        Queue.offerUnsafe(disconnects, id)
+      })
+    }
+  }
+})
 
 /** RFC 6455: protocol error. Has no effect on a closed socket. */
 const PROTOCOL_ERROR = 1002
+
+/** `undefined`: not JSON, or not messages. */
+const decodeFrame = (
+  parser: RpcSerialization.Parser,
+  frame: Buffer
+): ReadonlyArray<RpcMessage.FromClientEncoded> | undefined => {
+  try {
+    const messages = parser.decode(frame.toString("utf8"))
+    // Only objects can be messages; the server answers unknown ones.
+    return messages.every((message) => typeof message === "object" && message !== null)
+      ? (messages as ReadonlyArray<RpcMessage.FromClientEncoded>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Handlers of the connection that a call came over. */
+const handlersOf = (links: ReadonlyMap<number, ServedLink>) => {
+  const of = ({ client }: { readonly client: Rpc.ServerClient }) => {
+    const link = links.get(client.id)
+    // Its fibers are being interrupted, so no peer sees this.
+    if (link === undefined) throw new Error("the link has closed")
+    return link.connection.handlers
+  }
+  return EdgeLink.of({
+    Hello: (payload, call) => of(call).Hello(payload),
+    Prove: (payload, call) => of(call).Prove(payload),
+    Rotate: (payload, call) => of(call).Rotate(payload),
+    Acks: (payload, call) => of(call).Acks(payload),
+    Heartbeat: (payload, call) => of(call).Heartbeat(payload),
+    Commands: (payload, call) => of(call).Commands(payload),
+    CommandDone: (payload, call) => of(call).CommandDone(payload),
+    ReadAttachment: (payload, call) => of(call).ReadAttachment(payload),
+    PushEvents: (payload, call) => of(call).PushEvents(payload)
+  })
+}

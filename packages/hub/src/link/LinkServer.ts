@@ -1,5 +1,5 @@
 /**
- * Server of the links of Edges. Each socket has its own RPC server, so a defect or a hostile peer ends only its own connection.
+ * Server of the links of Edges. A defect or a hostile peer ends only its own connection.
  *
  * Owns the sockets, and passes notices of other Hubs on to the connections. `LinkRegistry` knows which links are open, `LinkConnection`
  * implements the calls.
@@ -25,9 +25,10 @@ import { KeyRotation } from "./KeyRotation.ts"
 import { Leases } from "./Leases.ts"
 import { LinkConnection, linkDefaults, type LinkServices } from "./LinkConnection.ts"
 import { LinkRegistry, TAKEN_OVER_REASON } from "./LinkRegistry.ts"
-import { serveLinkRpc } from "./LinkRpc.ts"
+import { type LinkRpc, makeLinkRpc } from "./LinkRpc.ts"
 import { LinkSocket } from "./LinkSocket.ts"
 import { Proofs } from "./Proofs.ts"
+import { PushQueue } from "./PushQueue.ts"
 
 export class LinkServer extends Context.Service<
   LinkServer,
@@ -47,10 +48,12 @@ export class LinkServer extends Context.Service<
       const scope = yield* Effect.scope
       const runFork = Effect.runForkWith(yield* Effect.context<never>())
       const registry = new LinkRegistry(options)
+      const fork = (effect: Effect.Effect<void>) => Fiber.runIn(runFork(effect), scope)
       const server: ServerState = {
         registry,
-        services: yield* linkServices(options, registry, now),
-        fork: (effect) => Fiber.runIn(runFork(effect), scope)
+        rpc: yield* makeLinkRpc,
+        services: yield* linkServices(options, registry, now, fork),
+        fork
       }
       const metrics = yield* CurrentMetrics
       metrics.sample(Effect.sync(() => [[hubMetrics.links, registry.deviceCount]]))
@@ -75,6 +78,7 @@ export class LinkServer extends Context.Service<
 
 interface ServerState {
   readonly registry: LinkRegistry
+  readonly rpc: LinkRpc
   readonly services: LinkServices
   /** Starts an effect that ends with the server. */
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
@@ -83,22 +87,27 @@ interface ServerState {
 const linkServices = Effect.fnUntraced(function* (
   options: LinkOptions,
   registry: LinkRegistry,
-  now: () => number
+  now: () => number,
+  fork: ServerState["fork"]
 ) {
   const dispatcher = yield* Dispatcher
   const foreign = yield* ForeignPushes
+  const leases = yield* Leases
+  const log = yield* RunLog
+  const pushes = new PushQueue((batch) => log.appendAll(batch, leases.holdNewest), fork)
   const services: LinkServices = {
     accessSeconds: options.accessSeconds ?? linkDefaults.accessSeconds,
     attachments: yield* AttachmentReads,
     commands: yield* Commands,
-    leases: yield* Leases,
-    log: yield* RunLog,
+    leases,
+    log,
+    pushes,
     now,
     proofs: yield* Proofs,
     rotation: yield* KeyRotation,
-    onProved: (connection, { deviceId }) =>
+    onProved: (connection, { deviceId, hasWaitingTasks }) =>
       Effect.suspend(() =>
-        registry.markProved(connection, deviceId) ? dispatcher.wake(deviceId) : Effect.void
+        registry.markProved(connection, deviceId) && hasWaitingTasks ? dispatcher.wake(deviceId) : Effect.void
       ),
     onAnswered: (deviceId, id) => (id.startsWith("start.") ? dispatcher.wake(deviceId) : Effect.void),
     onForeign: foreign.record
@@ -111,7 +120,9 @@ const followNotices = Effect.fnUntraced(function* (server: ServerState) {
   const { fork, registry, services } = server
   const notices = yield* Notices
   notices.follow({
-    onNotice: (kind, payload) => {
+    onNotice: (kind, payload, isOwn) => {
+      // The registry has ended the links of this Hub that a newer one of this Hub has fenced.
+      if (kind === "presence" && isOwn) return
       if (kind !== "command" && kind !== "presence" && kind !== "deviceEnded") return
       // The payload of these channels is a device id.
       const deviceId = payload as DeviceId
@@ -162,7 +173,7 @@ const makeHandshakes = (): WebSocketServer => {
 }
 
 const serve = (
-  { fork, registry, services }: ServerState,
+  { fork, registry, rpc, services }: ServerState,
   webSocket: WebSocket,
   stream: Duplex,
   id: string,
@@ -172,13 +183,11 @@ const serve = (
   const connection = new LinkConnection(services, {
     hub,
     id,
-    end: (code, reason) => socket.end(code, reason),
-    run: (effect) => fork(effect)
+    end: (code, reason) => socket.end(code, reason)
   })
   registry.add(connection, socket)
-  const fiber = fork(serveLinkRpc(webSocket, connection))
+  rpc.serve(webSocket, connection)
   webSocket.once("close", (code: number) => {
-    fiber.interruptUnsafe()
     // After an unclean end the Edge dials again while its lease is valid.
     if (connection.link !== undefined && CLEAN_CLOSE_CODES.has(code))
       fork(logFailure(services.leases.release(connection.link)))

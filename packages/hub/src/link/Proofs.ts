@@ -13,7 +13,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { createPublicKey, randomBytes, verify } from "node:crypto"
 import { Audit } from "../audit/Audit.ts"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
-import { deviceKeyRows } from "../device/DeviceRow.ts"
+import { deviceKeyRows, type LinkHolderRow } from "../device/DeviceRow.ts"
 
 /** Text that one device must sign on one socket. */
 export interface Challenge {
@@ -55,11 +55,19 @@ export interface ProofAttempt {
   readonly signature: string
 }
 
+/** A device as the check of its proof has read it. */
+export interface ProvedDevice {
+  /** The key that signed. */
+  readonly publicKey: string
+  readonly generation: number
+  readonly holder: LinkHolderRow
+}
+
 export class Proofs extends Context.Service<
   Proofs,
   {
-    /** Returns the key that signed. A refused proof of an existing device is audited, at most once a minute. */
-    readonly check: (attempt: ProofAttempt) => Effect.Effect<string, Unauthorized | SqlError.SqlError>
+    /** Returns the device whose key signed. A refused proof of an existing device is audited, at most once a minute. */
+    readonly check: (attempt: ProofAttempt) => Effect.Effect<ProvedDevice, Unauthorized | SqlError.SqlError>
   }
 >()("corral/hub/Proofs") {
   static readonly layer = Layer.effect(
@@ -92,14 +100,16 @@ export class Proofs extends Context.Service<
             expected.deviceId === deviceId &&
             expected.expiresAt >= now()
           const row = yield* deviceKeyRows.first(sql`
-            SELECT public_key, revoked_at IS NULL AND kind = 'edge' AS usable FROM devices WHERE id = ${deviceId}`)
+            SELECT public_key, revoked_at IS NULL AND kind = 'edge' AS usable, generation::int AS generation,
+              instance_id, fenced_instances, lease_until, flapped_at
+            FROM devices WHERE id = ${deviceId}`)
           if (row === undefined) return yield* invalidDeviceProof()
           if (
             isCurrent &&
             row.usable &&
             hasSigned(row.public_key, challengeText({ hub, deviceId, challenge }), signature)
           )
-            return row.public_key
+            return { publicKey: row.public_key, generation: row.generation, holder: row }
           yield* auditRefusal(deviceId)
           return yield* invalidDeviceProof()
         })

@@ -1,76 +1,147 @@
 /**
- * Queue of the pushes of one link.
+ * Queue of the pushes of all links of a Hub. What arrives during a transaction shares the next one; an idle queue waits for nothing.
  *
- * Guarantees: pushes are stored in the order of their arrival. Pushes that arrive during a transaction share the next one. The queue holds at most
- * `MAX_PUSHES_IN_FLIGHT` pushes.
+ * Guarantees: the pushes of a link are stored in the order of their arrival. A link that is no longer the newest of its device fails alone. After
+ * a failed statement, each link's pushes are tried alone, so that a push fails no other link's.
  */
-import { type EventBatch, MAX_PUSHES_IN_FLIGHT, type PushAck } from "@corral/domain/link/EdgeLink"
+import type { Conflict, Unauthorized } from "@corral/domain/errors/Failures"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { Effect, Exit } from "effect"
+import type { EventBatch, PushAck } from "@corral/domain/link/EdgeLink"
+import { Deferred, Effect, Exit, Option, Result } from "effect"
+import type { SqlError } from "effect/sql"
+import type { DeviceLink } from "../edges/DeviceLink.ts"
 import type { PushRefusal } from "../run/PushedRun.ts"
-import type { PushResult } from "../run/RunLog.ts"
+import type { LinkPush } from "../run/KnownRunPushes.ts"
+import type { PushResult } from "../run/PushTransaction.ts"
 
-/** Stores the batches in one transaction. */
-export type AppendBatches<E> = (
-  batches: ReadonlyArray<EventBatch>
-) => Effect.Effect<ReadonlyArray<PushResult>, E>
+export type PushFailure = Conflict | Unauthorized | SqlError.SqlError
 
-interface Push<E> {
-  readonly batches: ReadonlyArray<EventBatch>
-  readonly resume: (answer: Effect.Effect<ReadonlyArray<PushAck>, E>) => void
+/** Stores the pushes in one transaction. Returns one result per push. */
+export type StorePushes = (
+  pushes: ReadonlyArray<LinkPush>
+) => Effect.Effect<
+  ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, Conflict | Unauthorized>>,
+  SqlError.SqlError
+>
+
+interface WaitingPush extends LinkPush {
+  readonly characters: number
+  readonly acks: Deferred.Deferred<ReadonlyArray<PushAck>, PushFailure>
 }
 
-export class PushQueue<E> {
-  private readonly append: AppendBatches<E>
+/** Characters of one transaction. A larger push is stored alone. */
+const MAX_TRANSACTION_CHARACTERS = 4 * 1_048_576
+/** Characters that wait before a second transaction begins beside the first. Small pushes wait instead: one transaction costs less than two. */
+const SECOND_TRANSACTION_CHARACTERS = 262_144
+const MAX_TRANSACTIONS = 2
+
+export class PushQueue {
+  private readonly store: StorePushes
   private readonly run: (effect: Effect.Effect<void>) => void
-  private waiting: Array<Push<E>> = []
-  private isPumping = false
-  private inFlight = 0
+  private waiting: Array<WaitingPush> = []
+  /** Characters that wait. */
+  private characters = 0
+  /** Devices whose pushes are being stored. Their next pushes wait. */
+  private readonly storing = new Set<string>()
+  private transactions = 0
 
   /** `run` starts an effect that ends when the queue is empty. */
-  constructor(append: AppendBatches<E>, run: (effect: Effect.Effect<void>) => void) {
-    this.append = append
+  constructor(store: StorePushes, run: (effect: Effect.Effect<void>) => void) {
+    this.store = store
     this.run = run
   }
 
-  /** Queues the push immediately. Returns `undefined` if the queue is full. */
-  push(batches: ReadonlyArray<EventBatch>): Effect.Effect<ReadonlyArray<PushAck>, E> | undefined {
-    if (this.inFlight >= MAX_PUSHES_IN_FLIGHT) return undefined
-    this.inFlight++
-    const answer = new Promise<Effect.Effect<ReadonlyArray<PushAck>, E>>((resolve) => {
-      this.waiting.push({ batches, resume: resolve })
-    })
-    if (!this.isPumping) {
-      this.isPumping = true
-      this.run(this.pump())
-    }
-    return Effect.flatten(Effect.promise(() => answer))
+  /** Queues the push immediately. The effect succeeds when the push is durable. */
+  push(
+    link: DeviceLink,
+    batches: ReadonlyArray<EventBatch>
+  ): Effect.Effect<ReadonlyArray<PushAck>, PushFailure> {
+    let characters = 0
+    for (const { events } of batches) for (const { length } of events) characters += length
+    const acks = Deferred.makeUnsafe<ReadonlyArray<PushAck>, PushFailure>()
+    this.waiting.push({ link, targetId: link.deviceId, batches, characters, acks })
+    this.characters += characters
+    this.startDue()
+    return Deferred.await(acks)
   }
 
-  private pump(): Effect.Effect<void> {
-    return Effect.whileLoop({
-      while: () => {
-        if (this.waiting.length === 0) this.isPumping = false
-        return this.isPumping
-      },
-      body: () => {
-        const pushes = this.waiting
-        this.waiting = []
-        return Effect.map(Effect.exit(this.append(pushes.flatMap(({ batches }) => batches))), (results) => ({
-          pushes,
-          results
-        }))
-      },
-      step: ({ pushes, results }) => {
-        this.inFlight -= pushes.length
-        for (const { batches, resume } of pushes)
-          resume(
-            Exit.isSuccess(results)
-              ? Effect.succeed(acksOf(batches, results.value))
-              : Effect.failCause(results.cause)
-          )
+  private startDue(): void {
+    while (this.transactions < MAX_TRANSACTIONS) {
+      if (this.waiting.length === 0) return
+      if (this.transactions > 0 && this.characters < SECOND_TRANSACTION_CHARACTERS) return
+      const pushes = this.takeDue()
+      if (pushes.length === 0) return
+      this.transactions++
+      for (const { targetId } of pushes) this.storing.add(targetId)
+      this.run(Effect.map(this.settle(pushes), () => this.finish(pushes)))
+    }
+  }
+
+  /** The oldest pushes of devices that are not being stored, up to the size of a transaction. */
+  private takeDue(): ReadonlyArray<WaitingPush> {
+    const [taken, left]: [Array<WaitingPush>, Array<WaitingPush>] = [[], []]
+    let characters = 0
+    for (const push of this.waiting) {
+      const fits = taken.length === 0 || characters + push.characters <= MAX_TRANSACTION_CHARACTERS
+      if (fits && !this.storing.has(push.targetId)) {
+        taken.push(push)
+        characters += push.characters
+      } else {
+        left.push(push)
+        // Later pushes of that device must not overtake this one.
+        if (!fits) return this.keep(taken, [...left, ...this.waiting.slice(taken.length + left.length)])
       }
+    }
+    return this.keep(taken, left)
+  }
+
+  private keep(taken: ReadonlyArray<WaitingPush>, left: Array<WaitingPush>): ReadonlyArray<WaitingPush> {
+    this.waiting = left
+    for (const { characters } of taken) this.characters -= characters
+    return taken
+  }
+
+  private finish(pushes: ReadonlyArray<WaitingPush>): void {
+    this.transactions--
+    for (const { targetId } of pushes) this.storing.delete(targetId)
+    this.startDue()
+  }
+
+  /** Stores the pushes and resumes their callers. Never fails. */
+  private settle(pushes: ReadonlyArray<WaitingPush>): Effect.Effect<void> {
+    return Effect.flatMap(Effect.exit(this.store(pushes)), (exit) => {
+      if (Exit.isSuccess(exit)) return Effect.sync(() => resumeAll(pushes, exit.value))
+      const links = new Set(pushes.map(({ link }) => link))
+      if (links.size > 1 && !isDatabaseLost(exit))
+        return Effect.forEach(links, (link) => this.settle(pushes.filter((push) => push.link === link)), {
+          discard: true
+        })
+      return Effect.sync(() => {
+        for (const { acks } of pushes) Deferred.doneUnsafe(acks, Exit.failCause(exit.cause))
+      })
     })
+  }
+}
+
+/** Then each of the pushes would fail in the same way, one after the other. */
+const isDatabaseLost = (exit: Exit.Exit<unknown, SqlError.SqlError>): boolean => {
+  const error = Exit.findErrorOption(exit)
+  return Option.isSome(error) && error.value.reason._tag === "ConnectionError"
+}
+
+const resumeAll = (
+  pushes: ReadonlyArray<WaitingPush>,
+  results: ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, Conflict | Unauthorized>>
+): void => {
+  for (const [i, { acks, batches }] of pushes.entries()) {
+    const result = results[i]
+    const exit =
+      result === undefined
+        ? Exit.die(new Error("a push has no result"))
+        : Result.isSuccess(result)
+          ? Exit.succeed(acksOf(batches, result.success))
+          : Exit.fail(result.failure)
+    Deferred.doneUnsafe(acks, exit)
   }
 }
 

@@ -78,9 +78,16 @@ export class RunFeeds extends Context.Service<
         Fiber.runIn(Effect.runForkWith(services)(distributing), scope)
       }
 
+      /** What this Hub has appended is passed on as it is, unless the log is being read: that read or the next one finds it. */
+      log.onGrown(({ batches, runId, sessionId }) => {
+        if (reading.has(runId)) return void reading.set(runId, true)
+        for (const follower of followersOf(runId, sessionId))
+          for (const batch of batches) follower.receive(batch)
+      })
+
       notices.follow({
-        onNotice: (kind, payload) => {
-          if (kind !== "run") return
+        onNotice: (kind, payload, isOwn) => {
+          if (kind !== "run" || isOwn) return
           const [runId, sessionId] = payload.split(" ", 2)
           // Only `RunLog` writes to this channel.
           onRun(runId as RunId, sessionId)

@@ -20,6 +20,8 @@ export class PushedRun {
   /** Messages of users in these events. */
   readonly inputs: Array<MessageId> = []
   lastSeq: number
+  /** Whether its target has pushed batches, with new events or not. */
+  isPushed = false
   refusal: PushRefusal | undefined
   private readonly idOf: ReturnType<typeof eventIds>
 
@@ -40,6 +42,7 @@ export class PushedRun {
 
   /** Accepts the events that follow the log and skips those that it already has. */
   push({ events, firstSeq }: EventBatch): void {
+    this.isPushed = true
     if (this.refusal !== undefined) return
     if (firstSeq > this.lastSeq + 1) {
       this.refusal = "gap"

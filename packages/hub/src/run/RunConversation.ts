@@ -19,7 +19,7 @@ import { noteColumns, userMessageRows, MESSAGE_COLUMNS } from "../session/Messag
 import { changeMessage, insertMessage } from "../session/MessageWrites.ts"
 import { touchSession } from "../session/SessionLock.ts"
 import { derivedId } from "../store/DerivedId.ts"
-import { noticeOf } from "../store/Notice.ts"
+import { announced } from "../store/Notice.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { failedBeforeOutput } from "./FirstOutput.ts"
 import type { PushedRun } from "./PushedRun.ts"
@@ -41,8 +41,11 @@ const taskTurnRows = storedRows(
 )
 
 const startsNow = ({ lastSeq, row }: PushedRun): boolean => row.last_seq === 0 && lastSeq > 0
-const concernsConversation = (run: PushedRun): boolean =>
-  startsNow(run) || run.mirror.isEnded || run.inputs.length > 0
+/** Whether the events change the conversation of a run that belongs to one. */
+export const concernsConversation = (run: PushedRun): boolean =>
+  run.row.session_id !== null &&
+  run.row.task_id !== null &&
+  (startsNow(run) || run.mirror.isEnded || run.inputs.length > 0)
 
 /** In the order of sessions, so that two pushes never deadlock. */
 export const storeConversationChanges = Effect.fnUntraced(function* (
@@ -86,10 +89,14 @@ const markDelivered = Effect.fnUntraced(function* (
   messageId: MessageId,
   at: Date
 ) {
-  yield* sql`
-    UPDATE tasks SET state = 'cancelled', updated_at = ${at}
-    WHERE id = (SELECT task_id FROM messages WHERE session_id = ${sessionId} AND id = ${messageId})
-      AND id <> ${taskId} AND run_id IS NULL AND state IN ('pending', 'queued') RETURNING ${noticeOf(sql, "task")}`
+  yield* announced(
+    sql,
+    "task",
+    sql`
+      UPDATE tasks SET state = 'cancelled', updated_at = ${at}
+      WHERE id = (SELECT task_id FROM messages WHERE session_id = ${sessionId} AND id = ${messageId})
+        AND id <> ${taskId} AND run_id IS NULL AND state IN ('pending', 'queued') RETURNING id`
+  )
   yield* changeMessage(
     sql,
     sessionId,

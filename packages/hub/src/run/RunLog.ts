@@ -1,8 +1,8 @@
 /**
  * Mirror of the runs' logs: the events that Edges have pushed, per run with `seq` dense from 1, and the rows that follow from them.
  *
- * Guarantees: readers are woken only after the events are durable. A push is one transaction: its events, the runs, approvals and tasks that they
- * change, the messages of their sessions, and the notices to readers on every Hub. Events that the log already has are skipped; events after a gap are refused.
+ * Guarantees: readers are woken only after the events are durable. A push is part of one transaction: its events, the runs, approvals and tasks that
+ * they change, and the messages of their sessions. Notices to readers on every Hub follow the commit. Events that the log already has are skipped; events after a gap are refused.
  * Does not check who may read.
  */
 import type { DeviceId, ProjectId, RunId, TaskId } from "@corral/domain/identity/Ids"
@@ -10,14 +10,22 @@ import type { Ack, EventBatch } from "@corral/domain/link/EdgeLink"
 import type { CreateRun } from "@corral/domain/run/Run"
 import type { LogBatch } from "@corral/service/stream/LogSource"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
-import { noticeOf } from "../store/Notice.ts"
+import { announced } from "../store/Notice.ts"
+import { PlannedSql } from "../store/PlannedSql.ts"
+import { appendKnown, type LinkPush } from "./KnownRunPushes.ts"
+import { KnownRuns } from "./KnownRuns.ts"
 import { batchAfter, logBatchRows } from "./LogBatchRow.ts"
-import type { PushRefusal } from "./PushedRun.ts"
-import { storeConversationChanges } from "./RunConversation.ts"
-import { lockRuns, storeEvents, storeRunChanges } from "./RunLogWrites.ts"
+import {
+  type Admission,
+  type AppendContext,
+  appendPushes,
+  type LogGrowth,
+  type Push,
+  type PushResult
+} from "./PushTransaction.ts"
 import { runAckRows } from "./RunRow.ts"
 
 /** A run before its Edge has pushed events. */
@@ -29,25 +37,26 @@ export interface NewRun {
   readonly create: CreateRun
 }
 
-/** What is durable of a run after a push, and why it is not everything. */
-export interface PushResult extends Ack {
-  readonly refusal?: PushRefusal
-}
-
 export class RunLog extends Context.Service<
   RunLog,
   {
     /** Adds the run as `queued`. From now on its target may push its events. */
     readonly open: (run: NewRun) => Effect.Effect<void, SqlError.SqlError>
-    /**
-     * Succeeds when every accepted event is durable and its readers are woken. Returns one result per run. `precondition` runs first in the same
-     * transaction; if it fails, nothing is stored.
-     */
-    readonly append: <E = never>(
+    /** Succeeds when every accepted event is durable and its readers are woken. Returns one result per run. */
+    readonly append: (
       targetId: DeviceId,
-      batches: ReadonlyArray<EventBatch>,
-      precondition?: Effect.Effect<void, E>
-    ) => Effect.Effect<ReadonlyArray<PushResult>, E | SqlError.SqlError>
+      batches: ReadonlyArray<EventBatch>
+    ) => Effect.Effect<ReadonlyArray<PushResult>, SqlError.SqlError>
+    /**
+     * `append` for pushes of several targets: in one statement where the rows of the runs are known, otherwise in one transaction. A push over a
+     * link that is not the newest of its device is not admitted.
+     */
+    readonly appendAll: <P extends LinkPush, E>(
+      pushes: ReadonlyArray<P>,
+      admission: Admission<P, E>
+    ) => Effect.Effect<ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, E>>, SqlError.SqlError>
+    /** Passes what this Hub has appended to a listener, after the commit. The listener must not block and must not throw. */
+    readonly onGrown: (listener: (growth: LogGrowth) => void) => void
     /** The last `seq` of each run's log; 0 for unknown runs. */
     readonly acks: (
       targetId: DeviceId,
@@ -68,19 +77,31 @@ export class RunLog extends Context.Service<
       const clock = yield* Clock.Clock
       const mirroredEvents = (yield* CurrentMetrics).counter(hubMetrics.events)
       const now = () => new Date(clock.currentTimeMillisUnsafe())
+      const listeners = new Set<(growth: LogGrowth) => void>()
+      const known = new KnownRuns()
+      const context: AppendContext = {
+        sql,
+        planned: yield* PlannedSql,
+        now,
+        onAdded: (events) => mirroredEvents.add(events),
+        onGrown: (growth) => {
+          for (const listener of listeners) listener(growth)
+        }
+      }
 
       return RunLog.of({
         open: (run) => openRun(sql, run, now()),
 
         // Untraced, like `read`: runs for every push.
-        append: (targetId, batches, precondition = Effect.void) =>
+        append: (targetId, batches) =>
           Effect.map(
-            sql.withTransaction(Effect.andThen(precondition, appendBatches(sql, targetId, batches, now))),
-            ({ added, results }) => {
-              mirroredEvents.add(added)
-              return results
-            }
+            appendPushes<Push, never>(context, known, [{ targetId, batches }], () =>
+              Effect.succeed(new Map<Push, never>())
+            ),
+            ([result]) => (result === undefined ? [] : Result.getOrThrow(result))
           ),
+        appendAll: (pushes, admission) => appendAll(context, known, pushes, admission),
+        onGrown: (listener) => void listeners.add(listener),
 
         acks: Effect.fn("RunLog.acks")(function* (targetId, runIds) {
           const rows = yield* runAckRows.all(
@@ -105,6 +126,19 @@ export class RunLog extends Context.Service<
   )
 }
 
+const appendAll = Effect.fnUntraced(function* <P extends LinkPush, E>(
+  context: AppendContext,
+  known: KnownRuns,
+  pushes: ReadonlyArray<P>,
+  admission: Admission<P, E>
+): Effect.fn.Return<ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, E>>, SqlError.SqlError> {
+  const stored = yield* appendKnown(context, known, pushes)
+  const others = pushes.filter((push) => !stored.has(push))
+  const results = others.length === 0 ? [] : yield* appendPushes(context, known, others, admission)
+  const ofOthers = new Map(others.map((push, i) => [push, results[i]] as const))
+  return pushes.map((push) => ofOthers.get(push) ?? Result.succeed(stored.get(push) ?? []))
+})
+
 /** Batches per page. A live run has many small ones. */
 const PAGE_ROWS = 1_000
 
@@ -126,38 +160,15 @@ const openRun = Effect.fn("RunLog.open")(function* (
     created_at: at,
     updated_at: at
   }
-  yield* sql`INSERT INTO runs ${sql.insert(row)} ON CONFLICT DO NOTHING RETURNING ${noticeOf(sql, "runState")}`
+  yield* announced(
+    sql,
+    "runState",
+    sql`INSERT INTO runs ${sql.insert(row)} ON CONFLICT DO NOTHING RETURNING id`
+  )
   yield* sql`
     INSERT INTO run_requesters (run_id, user_id, input)
     SELECT ${id}, created_by, 'task' FROM tasks WHERE id = ${taskId ?? null}
     UNION SELECT ${id}, unnest(requesters), 'message' FROM tasks WHERE id = ${taskId ?? null}
     UNION SELECT ${id}, user_id, 'earlier' FROM run_requesters WHERE run_id = ${create.resume ?? null}
     ON CONFLICT DO NOTHING`
-})
-
-/** Part of the push's transaction. `added` counts the events that are new to the log. */
-const appendBatches = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  targetId: DeviceId,
-  batches: ReadonlyArray<EventBatch>,
-  now: () => Date
-) {
-  const runIds = [...new Set(batches.map(({ runId }) => runId))]
-  const runs = yield* lockRuns(sql, targetId, runIds)
-  for (const batch of batches) runs.get(batch.runId)?.push(batch)
-  const changed = [...runs.values()].filter((run) => run.batches.length > 0)
-  if (changed.length > 0) yield* storeEvents(sql, changed, now())
-  let added = 0
-  for (const run of changed) {
-    if (run.mirror.hasChanged) yield* storeRunChanges(sql, run, now())
-    added += run.lastSeq - run.row.last_seq
-  }
-  yield* storeConversationChanges(sql, changed, now())
-  const results = runIds.map((runId): PushResult => {
-    const run = runs.get(runId)
-    if (run === undefined) return { runId, seq: 0, refusal: "unknown" }
-    const { lastSeq, refusal } = run
-    return { runId, seq: lastSeq, ...(refusal === undefined ? {} : { refusal }) }
-  })
-  return { added, results }
 })

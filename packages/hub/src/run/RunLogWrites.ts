@@ -1,90 +1,100 @@
-/** Statements of a push: they lock its runs, store its events, and store what the events change in runs, approvals and tasks. */
-import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+/** Writes of pushes: to runs that the transaction has locked, or in one statement to runs whose rows are known. Notices follow the commit. */
+import type { Approval } from "@corral/domain/approval/Approval"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { channels, noticeOf } from "../store/Notice.ts"
+import type { DeviceLink } from "../edges/DeviceLink.ts"
+import { notify } from "../store/Notice.ts"
 import { approvalDocumentRows } from "./ApprovalRow.ts"
 import { PushedRun } from "./PushedRun.ts"
+import { storedPushRows, storePushes, type StoredPushes } from "./RunLogStatement.ts"
 import { LOCKED_RUN_COLUMNS, lockedRunRows } from "./RunRow.ts"
 
-/** Locks in the order of ids, not of the push, so that two pushes never deadlock. */
+/** Locks in the order of ids, not of the pushes, so that two transactions never deadlock. */
 export const lockRuns = (
   sql: SqlClient.SqlClient,
-  targetId: DeviceId,
   runIds: ReadonlyArray<RunId>
 ): Effect.Effect<ReadonlyMap<RunId, PushedRun>, SqlError.SqlError> =>
   Effect.map(
     lockedRunRows.all(sql`
       SELECT ${sql.literal(LOCKED_RUN_COLUMNS)} FROM runs
-      WHERE id = ANY(${runIds}::text[]) AND target_id = ${targetId} ORDER BY id FOR NO KEY UPDATE`),
+      WHERE id = ANY(${runIds}::text[]) ORDER BY id FOR NO KEY UPDATE`),
     (rows) => new Map(rows.map((row) => [row.id, new PushedRun(row)]))
   )
 
-/** Stores the events of all runs in one statement and wakes their readers. */
-export const storeEvents = (sql: SqlClient.SqlClient, runs: ReadonlyArray<PushedRun>, at: Date) => {
-  const rows = runs.flatMap((run) => run.batches)
-  // The session is part of the notice because some readers follow every run of a session.
-  const notices = runs.map(({ row }) => (row.session_id === null ? row.id : `${row.id} ${row.session_id}`))
-  return sql`
-    WITH added AS (
-      INSERT INTO run_events (run_id, first_seq, last_seq, size, terminal, lines)
-      SELECT * FROM unnest(
-        ${rows.map(({ runId }) => runId)}::text[], ${rows.map(({ firstSeq }) => firstSeq)}::int[],
-        ${rows.map(({ lastSeq }) => lastSeq)}::int[], ${rows.map(({ lines }) => lines.length)}::int[],
-        ${rows.map(({ terminal }) => terminal)}::bool[], ${rows.map(({ lines }) => lines)}::text[])
-    ), moved AS (
-      UPDATE runs SET last_seq = m.last_seq, updated_at = ${at}
-      FROM unnest(${runs.map(({ row }) => row.id)}::text[], ${runs.map(({ lastSeq }) => lastSeq)}::int[]) AS m (id, last_seq)
-      WHERE runs.id = m.id
-    )
-    SELECT pg_notify(${channels.run}, notice) FROM unnest(${notices}::text[]) AS notice`
-}
-
-/** Stores what changed besides the length of the log. Rare compared to events. */
-export const storeRunChanges = Effect.fnUntraced(function* (
+/** Stores what was pushed for runs that the transaction has locked. */
+export const storeLocked = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  run: PushedRun,
+  runs: ReadonlyArray<PushedRun>,
   at: Date
 ) {
-  const { mirror, row } = run
-  yield* sql`
-    UPDATE runs SET state = ${mirror.state}, started = ${mirror.isStarted}, pending = ${mirror.pending}::text[],
-      told = ${JSON.stringify(mirror.summary)}, ended_at = ${mirror.isEnded ? at : null}
-    WHERE id = ${row.id} ${isShownChange(run) ? sql`RETURNING ${noticeOf(sql, "runState")}` : sql``}`
-  yield* storeApprovals(sql, run)
-  const { taskState } = run
-  if (row.task_id === null || taskState === undefined) return
-  const { error } = mirror.summary
-  yield* sql`
-    UPDATE tasks SET state = ${taskState}, error = ${error === undefined ? null : JSON.stringify(error)}, updated_at = ${at}
-    WHERE id = ${row.task_id} AND state <> ${taskState} RETURNING ${noticeOf(sql, "task")}`
+  const resolved = yield* findResolved(sql, runs)
+  const held = sql`held AS (SELECT unnest(${runs.map(({ row }) => row.id)}::text[]) AS id)`
+  yield* store(sql, held, { runs, resolved, at })
+})
+
+/**
+ * Stores what was pushed for runs whose logs end where `runs` says, over links that are the newest of their devices, and returns the ids of these
+ * runs. Other runs are not changed. One statement: it locks devices and runs, in the order in which a transaction does.
+ */
+export const storeKnown = (
+  sql: SqlClient.SqlClient,
+  links: ReadonlyArray<DeviceLink>,
+  pushes: StoredPushes
+): Effect.Effect<ReadonlySet<RunId>, SqlError.SqlError> => {
+  const { runs } = pushes
+  const held = sql`
+    newest AS MATERIALIZED (
+      SELECT d.id FROM devices d JOIN unnest(
+        ${links.map(({ deviceId }) => deviceId)}::text[], ${links.map(({ generation }) => generation)}::bigint[]
+      ) AS link (id, generation) ON link.id = d.id
+      WHERE d.generation = link.generation AND d.revoked_at IS NULL ORDER BY d.id FOR SHARE OF d
+    ), held AS MATERIALIZED (
+      SELECT r.id FROM runs r JOIN unnest(
+        ${runs.map(({ row }) => row.id)}::text[], ${runs.map(({ row }) => row.last_seq)}::int[]
+      ) AS known (id, last_seq) ON known.id = r.id
+      WHERE r.last_seq = known.last_seq AND r.target_id IN (SELECT id FROM newest) ORDER BY r.id FOR NO KEY UPDATE OF r
+    )`
+  return store(sql, held, pushes)
+}
+
+const store = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  held: Parameters<typeof storePushes>[1],
+  pushes: StoredPushes
+): Effect.fn.Return<ReadonlySet<RunId>, SqlError.SqlError> {
+  const rows = yield* storedPushRows.all(storePushes(sql, held, pushes))
+  const stored = new Set(rows.flatMap((row) => (row.kind === "run" ? [row.id] : [])))
+  const changed = pushes.runs.filter(({ mirror, row }) => mirror.hasChanged && stored.has(row.id))
+  if (changed.length === 0) return stored
+  const requested = changed.flatMap(({ mirror }) => [...mirror.requestedApprovals.keys()])
+  const resolved = pushes.resolved.flatMap(({ id, runId }) => (stored.has(runId) ? [id] : []))
+  yield* notify(sql, "approval", ...requested, ...resolved)
+  yield* notify(sql, "runState", ...changed.filter(isShownChange).map(({ row }) => row.id))
+  yield* notify(sql, "task", ...rows.flatMap((row) => (row.kind === "task" ? [row.id] : [])))
+  return stored
 })
 
 /** Whether lists of runs show the change. */
 const isShownChange = ({ mirror, row }: PushedRun): boolean =>
   mirror.state !== row.state || mirror.summary.paused !== row.told.paused
 
-const storeApprovals = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { mirror, row }: PushedRun) {
-  for (const approval of mirror.requestedApprovals.values()) {
-    const requested = {
-      id: approval.id,
-      run_id: row.id,
-      project_id: row.project_id,
-      target_id: row.target_id,
-      state: approval.state,
-      approval: JSON.stringify(approval)
-    }
-    yield* sql`
-      INSERT INTO approvals ${sql.insert(requested)} ON CONFLICT DO NOTHING RETURNING ${noticeOf(sql, "approval")}`
-  }
-  for (const [id, resolution] of mirror.resolvedApprovals) {
-    const stored = yield* approvalDocumentRows.first(
-      sql`SELECT approval FROM approvals WHERE id = ${id} AND run_id = ${row.id}`
+/** Approvals that earlier transactions have stored and these events resolve. */
+const findResolved = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  runs: ReadonlyArray<PushedRun>
+): Effect.fn.Return<ReadonlyArray<Approval>, SqlError.SqlError> {
+  const resolutions = new Map(
+    runs.flatMap(({ mirror, row }) =>
+      [...mirror.resolvedApprovals].map(([id, resolution]) => [id, { runId: row.id, resolution }] as const)
     )
-    if (stored === undefined) continue
-    const approval = { ...stored.approval, ...resolution }
-    yield* sql`
-      UPDATE approvals SET state = ${approval.state}, approval = ${JSON.stringify(approval)} WHERE id = ${id}
-      RETURNING ${noticeOf(sql, "approval")}`
-  }
+  )
+  if (resolutions.size === 0) return []
+  const stored = yield* approvalDocumentRows.all(
+    sql`SELECT approval, run_id FROM approvals WHERE id = ANY(${[...resolutions.keys()]}::text[])`
+  )
+  return stored.flatMap(({ approval, run_id }) => {
+    const found = resolutions.get(approval.id)
+    return found?.runId === run_id ? [{ ...approval, ...found.resolution }] : []
+  })
 })

@@ -2,7 +2,7 @@
 import type { AgentInstanceId, SessionId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { noticeOf } from "../store/Notice.ts"
+import { announced } from "../store/Notice.ts"
 import { messageRows, MESSAGE_COLUMNS } from "./MessageRow.ts"
 import { changeMessage } from "./MessageWrites.ts"
 
@@ -13,11 +13,17 @@ export const cancelWaitingMessages = (
   sessionId: SessionId,
   now: Date
 ): Effect.Effect<void, SqlError.SqlError> =>
-  Effect.asVoid(sql`
+  Effect.asVoid(
+    announced(
+      sql,
+      "task",
+      sql`
     UPDATE tasks SET state = 'cancelled', updated_at = ${now} WHERE id IN (
       SELECT id FROM tasks WHERE session_id = ${sessionId} AND project_id = ${projectId} AND message_id IS NOT NULL
         AND state IN ('pending', 'queued') AND run_id IS NULL ORDER BY id FOR UPDATE
-    ) RETURNING ${noticeOf(sql, "task")}`)
+    ) RETURNING id`
+    )
+  )
 
 /** Withdraws pending messages without a task in progress: those of one agent, or of the whole session. Call it with the session locked. */
 export const withdrawUndelivered = Effect.fnUntraced(function* (

@@ -7,7 +7,7 @@
 import type { MessageId, SessionId } from "@corral/domain/identity/Ids"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
-import { channels } from "../store/Notice.ts"
+import { notify } from "../store/Notice.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { MESSAGE_COLUMNS, type MessageRow, messageRows } from "./MessageRow.ts"
 
@@ -22,9 +22,14 @@ const nextVersion = (sql: SqlClient.SqlClient, sessionId: SessionId, condition: 
     (row) => row?.message_version
   )
 
-/** For a `RETURNING` clause. */
-const messageNotice = (sql: SqlClient.SqlClient) =>
-  sql`pg_notify(${channels.message}, session_id || ' ' || id)`
+/** Reads the written message and sends its notice. */
+const announcedMessage = (
+  sql: SqlClient.SqlClient,
+  statement: Effect.Effect<ReadonlyArray<object>, SqlError.SqlError>
+) =>
+  Effect.tap(messageRows.first(statement), (row) =>
+    row === undefined ? Effect.void : notify(sql, "message", `${row.session_id} ${row.id}`)
+  )
 
 /** Adds a message. Returns nothing where a message of the same id, or an answer of the same run, exists. */
 export const insertMessage = Effect.fnUntraced(function* (
@@ -37,9 +42,10 @@ export const insertMessage = Effect.fnUntraced(function* (
   const attachments = JSON.stringify(row.attachments)
   const error = row.error === null ? null : JSON.stringify(row.error)
   const stored = { ...row, version, attachments, error }
-  return yield* messageRows.first(sql`
-    INSERT INTO messages ${sql.insert(stored)} ON CONFLICT DO NOTHING
-    RETURNING ${sql.literal(MESSAGE_COLUMNS)}, ${messageNotice(sql)}`)
+  return yield* announcedMessage(
+    sql,
+    sql`INSERT INTO messages ${sql.insert(stored)} ON CONFLICT DO NOTHING RETURNING ${sql.literal(MESSAGE_COLUMNS)}`
+  )
 })
 
 /** Changes a message if the condition holds. Returns nothing, and leaves the session as it is, where it does not. */
@@ -53,7 +59,10 @@ export const changeMessage = Effect.fnUntraced(function* (
   const matching = sql`session_id = ${sessionId} AND id = ${id} AND ${condition}`
   const version = yield* nextVersion(sql, sessionId, sql`EXISTS (SELECT 1 FROM messages WHERE ${matching})`)
   if (version === undefined) return undefined
-  return yield* messageRows.first(sql`
-    UPDATE messages SET version = ${version}, ${change} WHERE ${matching}
-    RETURNING ${sql.literal(MESSAGE_COLUMNS)}, ${messageNotice(sql)}`)
+  return yield* announcedMessage(
+    sql,
+    sql`
+      UPDATE messages SET version = ${version}, ${change} WHERE ${matching}
+      RETURNING ${sql.literal(MESSAGE_COLUMNS)}`
+  )
 })

@@ -15,9 +15,12 @@ import { join } from "node:path"
 import { HubConfig } from "../config/HubConfig.ts"
 import { type EmbeddedPostgres, startEmbeddedPostgres, HubStoreUnavailable } from "./EmbeddedPostgres.ts"
 import { runHubMigrations } from "./migrations.ts"
+import { shareOutbox } from "./NoticeOutbox.ts"
+import { HUB_APPLICATION } from "./OtherHubs.ts"
+import { PlannedSql, plannedConnections } from "./PlannedSql.ts"
 
-/** Part of the name of every Hub's connections, so that Hubs on one server see each other. */
-const APPLICATION = "corral-hub"
+/** Dates do not depend on the time zone of the Hub's machine. */
+const TIME_ZONE = "UTC"
 
 /** A Hub that can't find out in time whether it is the last one leaves the server running. */
 const DECIDE_WITHIN = "3 seconds"
@@ -31,7 +34,7 @@ const stopIfLast = (config: PgConnection.Config, server: EmbeddedPostgres, appli
     Effect.flatMap((connection) =>
       connection.queryValues(
         "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE $1 AND application_name <> $2 LIMIT 1",
-        [`${APPLICATION} %`, applicationName]
+        [`${HUB_APPLICATION} %`, applicationName]
       )
     ),
     Effect.scoped,
@@ -46,7 +49,7 @@ const unavailable = (error: SqlError.SqlError, { databaseUrl }: HubConfig) =>
 
 const connect = (config: HubConfig) =>
   Effect.gen(function* () {
-    const applicationName = `${APPLICATION} ${randomUUID().slice(0, 8)}`
+    const applicationName = `${HUB_APPLICATION} ${randomUUID().slice(0, 8)}`
     const server =
       config.databaseUrl === undefined
         ? yield* startEmbeddedPostgres(join(config.home, "postgres"))
@@ -54,19 +57,19 @@ const connect = (config: HubConfig) =>
     // Runs after the connections are closed. `decide` chooses it while they are open.
     let leave: Effect.Effect<void> = Effect.void
     yield* Effect.addFinalizer(() => Effect.suspend(() => leave))
-    const client = yield* PgClient.make({
+    const planned = plannedConnections(config.maxConnections)
+    const settings = {
       ...(server === undefined
         ? { url: config.databaseUrl }
         : { path: server.path, username: server.username, database: server.database }),
       applicationName: applicationName,
-      maxConnections: config.maxConnections,
-      connectTimeout: Duration.seconds(10),
-      startupParameters: {
-        // Dates do not depend on the time zone of the Hub's machine.
-        timezone: "UTC",
-        // A generic plan fits users with few rows: a user with a hundred thousand would wait a second for each page.
-        plan_cache_mode: "force_custom_plan"
-      }
+      connectTimeout: Duration.seconds(10)
+    }
+    const client = yield* PgClient.make({
+      ...settings,
+      maxConnections: Math.max(1, config.maxConnections - planned),
+      // A generic plan fits users with few rows: a user with a hundred thousand would wait a second for each page.
+      startupParameters: { timezone: TIME_ZONE, plan_cache_mode: "force_custom_plan" }
     }).pipe(
       Effect.timeoutOrElse({
         duration: "30 seconds",
@@ -87,10 +90,19 @@ const connect = (config: HubConfig) =>
       yield* Effect.forkScoped(server.supervise)
     }
     yield* whenServing(Effect.provideService(runHubMigrations, SqlClient.SqlClient, client))
-    return Context.make(PgClient.PgClient, client).pipe(Context.add(SqlClient.SqlClient, client))
+    const plannedClient = yield* PgClient.make({
+      ...settings,
+      maxConnections: planned,
+      startupParameters: { timezone: TIME_ZONE, plan_cache_mode: "force_generic_plan" }
+    })
+    shareOutbox(client, plannedClient)
+    return Context.make(PgClient.PgClient, client).pipe(
+      Context.add(SqlClient.SqlClient, client),
+      Context.add(PlannedSql, plannedClient)
+    )
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
 
-/** Provides `SqlClient` and `PgClient`. Fails if the database can't be reached or belongs to a newer Corral. */
+/** Provides `SqlClient`, `PgClient` and `PlannedSql`. Fails if the database can't be reached or belongs to a newer Corral. */
 export const hubDatabaseLayer = Layer.effectContext(Effect.flatMap(HubConfig, connect)).pipe(
   Layer.provide(Reactivity.layer),
   Layer.provide(nodeVersionLayer("A Hub"))

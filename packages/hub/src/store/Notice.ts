@@ -1,8 +1,10 @@
 /**
- * Notices from one Hub to all Hubs on the same database, so that each can serve its own connections. A notice is a hint to look, not data.
+ * Notices from one Hub to all Hubs on the same database, so that each can serve its own connections. A notice is a hint to look, not data: it
+ * is sent after the commit, and a Hub that crashes in between does not send it. Other Hubs look at everything when a Hub disappears.
  */
 import { Effect } from "effect"
-import type { SqlClient, SqlError, Statement } from "effect/sql"
+import type { SqlClient } from "effect/sql"
+import { noticeOutboxOf } from "./NoticeOutbox.ts"
 
 /** The channels of PostgreSQL's LISTEN and NOTIFY. */
 export const channels = {
@@ -27,18 +29,29 @@ export const channels = {
   /** A device has a new command: the device's id. */
   command: "corral_command",
   /** A command was answered: its id. */
-  commandDone: "corral_command_done"
+  commandDone: "corral_command_done",
+  /** A Hub has stopped and sent all its notices: the name of its connections. */
+  hubStopped: "corral_hub_stopped"
 } as const
 export type NoticeKind = keyof typeof channels
 
-/** Delivered when the surrounding transaction commits. A rolled-back transaction sends nothing. */
+/** Sends notices once the surrounding transaction has committed. A rolled-back transaction sends nothing. */
 export const notify = (
   sql: SqlClient.SqlClient,
   kind: NoticeKind,
-  payload: string
-): Effect.Effect<void, SqlError.SqlError> =>
-  Effect.asVoid(sql`SELECT pg_notify(${channels[kind]}, ${payload})`)
+  ...payloads: ReadonlyArray<string>
+): Effect.Effect<void> =>
+  payloads.length === 0
+    ? Effect.void
+    : sql.afterCommit(Effect.sync(() => noticeOutboxOf(sql).add(kind, payloads)))
 
-/** For a `RETURNING` clause: sends the `id` of each written row, as `notify` does. */
-export const noticeOf = (sql: SqlClient.SqlClient, kind: NoticeKind): Statement.Fragment =>
-  sql`pg_notify(${channels[kind]}, id)`
+/** Runs a statement that returns the `id` of each row that it has written, and sends these ids, as `notify` does. */
+export const announced = <Row extends object, E, R>(
+  sql: SqlClient.SqlClient,
+  kind: NoticeKind,
+  statement: Effect.Effect<ReadonlyArray<Row>, E, R>
+): Effect.Effect<ReadonlyArray<Row>, E, R> =>
+  // Ids are text, and the caller's statement returns them.
+  Effect.tap(statement, (rows) =>
+    notify(sql, kind, ...rows.map((row) => (row as { readonly id: string }).id))
+  )

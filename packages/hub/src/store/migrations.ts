@@ -29,6 +29,7 @@ import { readPositionsMigration } from "./migrations/0021-read-positions.ts"
 import { conversationsMigration } from "./migrations/0022-conversations.ts"
 import { attachmentsMigration } from "./migrations/0023-attachments.ts"
 import { chatAnswersMigration } from "./migrations/0024-chat-answers.ts"
+import { auditHeadsMigration } from "./migrations/0025-audit-heads.ts"
 
 const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -53,7 +54,8 @@ const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0021_read_positions": readPositionsMigration,
   "0022_conversations": conversationsMigration,
   "0023_attachments": attachmentsMigration,
-  "0024_chat_answers": chatAnswersMigration
+  "0024_chat_answers": chatAnswersMigration,
+  "0025_audit_heads": auditHeadsMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>

@@ -16,7 +16,7 @@ import type { Targets } from "../edges/Targets.ts"
 import type { RunLog } from "../run/RunLog.ts"
 import { runSeqRows } from "../run/RunRow.ts"
 import { contributorRows } from "../session/MessageRow.ts"
-import { noticeOf } from "../store/Notice.ts"
+import { announced, notify } from "../store/Notice.ts"
 import { findDispatchRefusal } from "./TaskAdmission.ts"
 import { TASK_COLUMNS, type TaskRow, taskRows } from "./TaskRow.ts"
 
@@ -59,7 +59,8 @@ export const claimTask = Effect.fn("Tasks.claim")(
       const { code, message } = refusal
       yield* sql`
         UPDATE tasks SET state = 'failed', error = ${JSON.stringify({ code, message })}, updated_at = ${at}
-        WHERE id = ${row.id} RETURNING ${noticeOf(sql, "task")}`
+        WHERE id = ${row.id}`
+      yield* notify(sql, "task", row.id)
       last = row.id
     }
   },
@@ -88,9 +89,8 @@ const assignRun = Effect.fnUntraced(function* ({ log, sql }: ClaimContext, row: 
   const { id, on_offline: onOffline, project_id: projectId, request: create, target_id: targetId } = row
   const runId = row.run_id ?? mint<RunId>("run", at.getTime())
   yield* log.open({ id: runId, projectId, targetId, taskId: id, create })
-  yield* sql`
-    UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}
-    RETURNING ${noticeOf(sql, "task")}`
+  yield* sql`UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}`
+  yield* notify(sql, "task", id)
   const attachments = row.attachments ?? undefined
   return { id, runId, create, attachments, onOffline, traceparent: row.traceparent ?? undefined }
 })
@@ -100,9 +100,12 @@ export const markDispatched = Effect.fn("Tasks.markDispatched")(function* (
   { now, sql }: ClaimContext,
   { id }: ClaimedTask
 ) {
-  yield* sql`
-    UPDATE tasks SET state = 'dispatched', updated_at = ${now()} WHERE id = ${id} AND state = 'pending'
-    RETURNING ${noticeOf(sql, "task")}`
+  yield* announced(
+    sql,
+    "task",
+    sql`
+      UPDATE tasks SET state = 'dispatched', updated_at = ${now()} WHERE id = ${id} AND state = 'pending' RETURNING id`
+  )
 })
 
 /** Returns the task to the queue, or fails it where it must not wait. Changes nothing if the start was sent after all. */
@@ -139,10 +142,14 @@ const releaseTask = (
     Effect.gen(function* () {
       const run = yield* runSeqRows.first(sql`SELECT last_seq FROM runs WHERE id = ${task.runId} FOR UPDATE`)
       if (run === undefined || run.last_seq > 0 || (yield* unless)) return
-      const released = yield* sql`
-        UPDATE tasks SET state = ${state}, run_id = NULL, updated_at = ${now()},
-          error = ${error === undefined ? null : JSON.stringify(error)}
-        WHERE id = ${task.id} AND state = 'pending' AND run_id = ${task.runId} RETURNING id, ${noticeOf(sql, "task")}`
+      const released = yield* announced(
+        sql,
+        "task",
+        sql`
+          UPDATE tasks SET state = ${state}, run_id = NULL, updated_at = ${now()},
+            error = ${error === undefined ? null : JSON.stringify(error)}
+          WHERE id = ${task.id} AND state = 'pending' AND run_id = ${task.runId} RETURNING id`
+      )
       if (released.length > 0) yield* sql`DELETE FROM runs WHERE id = ${task.runId}`
     })
   )

@@ -22,7 +22,7 @@ import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { storableLabel } from "../session/SessionAgentStore.ts"
 import { joinSession, type TaskOfSession, type TaskTurn } from "../session/TaskInSession.ts"
-import { noticeOf } from "../store/Notice.ts"
+import { announced, notify } from "../store/Notice.ts"
 import { readableRows } from "../store/ReadableList.ts"
 import { type AdmissionContext, checkReferences, expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
 import {
@@ -127,10 +127,11 @@ export class Tasks extends Context.Service<
         }),
 
         cancelWaiting: Effect.fn("Tasks.cancelWaiting")(function* ({ subject }, id) {
-          const row = yield* taskRows.first(sql`
+          const cancelled = sql`
             UPDATE tasks SET state = 'cancelled', updated_at = ${now()}
             WHERE id = ${id} AND project_id = ${subject} AND state IN ('pending', 'queued') AND run_id IS NULL
-            RETURNING ${columns}, ${noticeOf(sql, "task")}`)
+            RETURNING ${columns}`
+          const row = yield* taskRows.first(announced(sql, "task", cancelled))
           return row && taskOf(row)
         }),
 
@@ -143,10 +144,14 @@ export class Tasks extends Context.Service<
           "Tasks.findStalledTargets"
         ),
 
-        expireQueued: Effect.suspend(
-          () => sql`
-            UPDATE tasks SET state = 'expired', updated_at = ${now()}
-            WHERE state = 'queued' AND expires_at <= ${now()} RETURNING ${noticeOf(sql, "task")}`
+        expireQueued: Effect.suspend(() =>
+          announced(
+            sql,
+            "task",
+            sql`
+              UPDATE tasks SET state = 'expired', updated_at = ${now()}
+              WHERE state = 'queued' AND expires_at <= ${now()} RETURNING id`
+          )
         ).pipe(Effect.asVoid, Effect.withSpan("Tasks.expireQueued")),
 
         failUnanswered: Effect.suspend(() => findUnansweredStarts(sql, now())).pipe(
@@ -209,7 +214,8 @@ const createTask = Effect.fn("Tasks.create")(function* (
   }
   const attachments = turn?.attachments === undefined ? null : JSON.stringify(turn.attachments)
   const stored = { ...row, request: JSON.stringify(create), attachments, error: null }
-  yield* sql`INSERT INTO tasks ${sql.insert(stored)} RETURNING ${noticeOf(sql, "task")}`
+  yield* sql`INSERT INTO tasks ${sql.insert(stored)}`
+  yield* notify(sql, "task", id)
   return taskOf(row)
 })
 

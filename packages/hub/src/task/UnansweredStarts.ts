@@ -9,7 +9,7 @@ import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { startCommandId } from "../edges/CommandRequest.ts"
 import { runSeqRows } from "../run/RunRow.ts"
-import { channels, noticeOf } from "../store/Notice.ts"
+import { announced, notify } from "../store/Notice.ts"
 import { assignedTaskRows } from "./TaskRow.ts"
 
 /** Time that an Edge has for its answer over one link. */
@@ -54,16 +54,24 @@ export const failUnansweredStart = (
       if (run === undefined || run.last_seq > 0) return
       const details = { targetId, outcome: "unknown" }
       const outcome = JSON.stringify({ _tag: "Refused", error: { ...error, details } })
-      const answered = yield* sql`
-        UPDATE edge_commands SET outcome = ${outcome}, answered_at = ${now}
-        WHERE id = ${startCommandId(runId)} AND outcome IS NULL RETURNING pg_notify(${channels.commandDone}, id)`
+      const answered = yield* announced(
+        sql,
+        "commandDone",
+        sql`
+          UPDATE edge_commands SET outcome = ${outcome}, answered_at = ${now}
+          WHERE id = ${startCommandId(runId)} AND outcome IS NULL RETURNING id`
+      )
       if (answered.length === 0) return
       const summary = JSON.stringify({ error, endedAt: now.toISOString() })
       yield* sql`
-        UPDATE runs SET state = 'failed', told = ${summary}, ended_at = ${now}, updated_at = ${now} WHERE id = ${runId}
-        RETURNING ${noticeOf(sql, "runState")}`
-      yield* sql`
-        UPDATE tasks SET state = 'failed', error = ${JSON.stringify(error)}, updated_at = ${now}
-        WHERE id = ${id} AND state = 'pending' RETURNING ${noticeOf(sql, "task")}`
+        UPDATE runs SET state = 'failed', told = ${summary}, ended_at = ${now}, updated_at = ${now} WHERE id = ${runId}`
+      yield* notify(sql, "runState", runId)
+      yield* announced(
+        sql,
+        "task",
+        sql`
+          UPDATE tasks SET state = 'failed', error = ${JSON.stringify(error)}, updated_at = ${now}
+          WHERE id = ${id} AND state = 'pending' RETURNING id`
+      )
     })
   )

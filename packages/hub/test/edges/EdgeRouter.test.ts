@@ -105,9 +105,9 @@ const requested = (
         Layer.provide(
           Layer.succeed(Commands, {
             send: () => Effect.succeed(request),
-            claim: () => Effect.succeed([]),
+            claim: () => Effect.succeed({ commands: [], hasMore: false }),
             resend: () => Effect.void,
-            answer: () => Effect.void,
+            answer: () => Effect.succeed(true),
             refuseAll: () => Effect.void
           })
         ),

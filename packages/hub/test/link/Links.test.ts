@@ -258,8 +258,12 @@ describe("links", { timeout: 60_000 }, () => {
       const answer = await open()
       assert.deepStrictEqual([answer.status, answer.body], [200, opened], answer.text)
       assert.deepInclude(edge.commands.at(-1), { name: "OpenPreview", payload: { runId, previewId } })
-      const stored = await sql(`SELECT 1 FROM edge_commands WHERE command LIKE '%${previewId}%'`)
-      assert.deepStrictEqual(stored, [], "no address is kept")
+      // Deleted after the answer, within a second.
+      await until(
+        "that no address is kept",
+        async () =>
+          (await sql(`SELECT 1 FROM edge_commands WHERE command LIKE '%${previewId}%'`)).length === 0
+      )
 
       edge.answers = () => ({ _tag: "Refused", error: { code: "not_found", message: "x" } })
       const closed = await open()
@@ -496,6 +500,93 @@ describe("links", { timeout: 60_000 }, () => {
       ])
       const { body } = await world.client.ask<Run>("GET", `/client/runs/${runId}`)
       assert.strictEqual(body.state, "running")
+    })
+
+    /** Pushes of three links in one transaction: a push of a fourth link waits for a locked row meanwhile. */
+    const together = async (
+      change: (worlds: ReadonlyArray<World>, runIds: ReadonlyArray<RunId>) => Promise<unknown>
+    ) => {
+      const links = []
+      for (let i = 0; i < 4; i++) {
+        const { edge, world } = await linked()
+        links.push({ edge, world, runId: await running(world, edge) })
+      }
+      const [first, ...others] = links
+      assert.isDefined(first)
+      const isLocked = Promise.withResolvers<void>()
+      const isQueued = Promise.withResolvers<void>()
+      const locked = hub.people.act(
+        Effect.flatMap(SqlClient.SqlClient, (sql) =>
+          sql.withTransaction(
+            Effect.gen(function* () {
+              yield* sql`SELECT 1 FROM runs WHERE id = ${first.runId} FOR UPDATE`
+              isLocked.resolve()
+              yield* Effect.promise(() => isQueued.promise)
+            })
+          )
+        )
+      )
+      await isLocked.promise
+      const push = ({ edge, runId }: typeof first) =>
+        edge.push(runId, 3, linesOf(runId, 3, [messageDelta("a")]))
+      const pushes = [push(first)]
+      await until("the push that waits", async () => {
+        const waiting = await sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
+        return waiting.length > 0
+      })
+      pushes.push(...others.map(push))
+      await change(
+        others.map(({ world }) => world),
+        others.map(({ runId }) => runId)
+      )
+      // Any later call of the links is answered after their pushes have been queued.
+      for (const { edge } of others) await edge.readAttachment(first.runId, newId("att"), 0)
+      isQueued.resolve()
+      await locked
+      return (await Promise.allSettled(pushes)).map((settled) =>
+        settled.status === "fulfilled" ? failureOf(settled.value) : "defect"
+      )
+    }
+
+    it("of a fenced link fail alone in their transaction", async () => {
+      const answers = await together(([, fenced]) =>
+        sql(`UPDATE devices SET generation = generation + 1 WHERE id = '${fenced?.deviceId}'`)
+      )
+      assert.deepStrictEqual(answers, ["taken", "taken", "conflict", "taken"])
+    })
+
+    it("fail no push of another link when a row is damaged", async () => {
+      const answers = await together((_, [, damaged]) =>
+        sql(`UPDATE runs SET told = '{', last_seq = 1 WHERE id = '${damaged}'`)
+      )
+      assert.deepStrictEqual(answers, ["taken", "taken", "defect", "taken"])
+    })
+
+    it("of many links at once are stored in order and once", async () => {
+      const links = []
+      for (let i = 0; i < 5; i++) {
+        const { edge, world } = await linked()
+        links.push({ edge, runId: await running(world, edge) })
+      }
+      const words = (seq: number) => [messageDelta(`${seq}`), messageDelta(`${seq + 1}`)]
+      await Promise.all(
+        links.map(async ({ edge, runId }) => {
+          for (let seq = 3; seq < 43; seq += 8) {
+            const pushes = [seq, seq + 2, seq + 4, seq + 6].map((from) =>
+              edge.push(runId, from, linesOf(runId, from, words(from)))
+            )
+            const answers = (await Promise.all(pushes)).map(failureOf)
+            assert.deepStrictEqual(answers, ["taken", "taken", "taken", "taken"])
+          }
+        })
+      )
+      for (const { runId } of links) {
+        const stored = await sql<{ readonly log: string }>(
+          `SELECT string_agg(lines, E'\n' ORDER BY last_seq) AS log FROM run_events WHERE run_id = '${runId}'`
+        )
+        const words = Array.from({ length: 40 }, (_, i) => messageDelta(`${i + 3}`))
+        assert.strictEqual(stored[0]?.log, linesOf(runId, 1, [createdRun, runStarted, ...words]).join("\n"))
+      }
     })
 
     it("are limited by the window", async () => {

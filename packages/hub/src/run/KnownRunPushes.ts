@@ -1,0 +1,93 @@
+/**
+ * Pushes that one statement can store, because the rows of their runs are known. All other pushes need the transaction that reads the rows.
+ *
+ * A device's pushes are stored together, in their order: all by the statement, or all by the transaction.
+ */
+import type { Approval } from "@corral/domain/approval/Approval"
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import { Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import type { DeviceLink } from "../edges/DeviceLink.ts"
+import type { KnownRuns } from "./KnownRuns.ts"
+import { PushedRun } from "./PushedRun.ts"
+import { type AppendContext, publishPushed, type Push, type PushResult } from "./PushTransaction.ts"
+import { concernsConversation } from "./RunConversation.ts"
+import { storeKnown } from "./RunLogWrites.ts"
+
+/** A push and the link that it came over. */
+export interface LinkPush extends Push {
+  readonly link: DeviceLink
+}
+
+/** The pushes of one device, folded into rows that are known. */
+interface KnownDevice<P> {
+  readonly pushes: ReadonlyArray<P>
+  readonly link: DeviceLink
+  readonly runs: ReadonlyArray<PushedRun>
+  readonly resolved: ReadonlyArray<Approval>
+}
+
+/** Stores what one statement can store, and returns the results of these pushes. */
+export const appendKnown = Effect.fnUntraced(function* <P extends LinkPush>(
+  context: AppendContext,
+  known: KnownRuns,
+  pushes: ReadonlyArray<P>
+): Effect.fn.Return<ReadonlyMap<P, ReadonlyArray<PushResult>>, SqlError.SqlError> {
+  const devices = [...Map.groupBy(pushes, ({ targetId }) => targetId)].flatMap(([targetId, ofDevice]) => {
+    const device = foldDevice(known, targetId, ofDevice)
+    return device === undefined ? [] : [device]
+  })
+  if (devices.length === 0) return new Map()
+  const runs = devices.flatMap((device) => device.runs)
+  const stored = yield* storeKnown(
+    context.planned,
+    devices.map(({ link }) => link),
+    { runs, resolved: devices.flatMap(({ resolved }) => resolved), at: context.now() }
+  )
+  const isStored = ({ row }: PushedRun) => stored.has(row.id)
+  for (const run of runs) if (!isStored(run)) known.forget(run.row.id)
+  yield* publishPushed(context, known, runs.filter(isStored))
+  return new Map(
+    devices
+      .filter((device) => device.runs.every(isStored))
+      .flatMap((device) => {
+        const seqs = new Map(device.runs.map(({ lastSeq, row }) => [row.id, lastSeq]))
+        return device.pushes.map((push) => [push, resultsOf(push, seqs)] as const)
+      })
+  )
+})
+
+const resultsOf = ({ batches }: Push, seqs: ReadonlyMap<RunId, number>): ReadonlyArray<PushResult> =>
+  [...new Set(batches.map(({ runId }) => runId))].map((runId) => ({ runId, seq: seqs.get(runId) ?? 0 }))
+
+/** `undefined` where a row is not known, or where events change more than the statement does. */
+const foldDevice = <P extends LinkPush>(
+  known: KnownRuns,
+  targetId: DeviceId,
+  pushes: ReadonlyArray<P>
+): KnownDevice<P> | undefined => {
+  const [first] = pushes
+  if (first === undefined || pushes.some(({ link }) => link.generation !== first.link.generation))
+    return undefined
+  const runs = new Map<RunId, PushedRun>()
+  for (const { batches } of pushes)
+    for (const batch of batches) {
+      const row = known.find(batch.runId)?.row
+      if (row?.target_id !== targetId) return undefined
+      const run = runs.get(row.id) ?? new PushedRun(row)
+      runs.set(row.id, run)
+      run.push(batch)
+    }
+  const folded = [...runs.values()]
+  const resolved = folded.flatMap(({ mirror, row }) =>
+    [...mirror.resolvedApprovals].map(([id, resolution]) => {
+      const approval = known.find(row.id)?.approvals.get(id)
+      return approval && { ...approval, ...resolution }
+    })
+  )
+  const approvals = resolved.flatMap((approval) => approval ?? [])
+  const isPlain =
+    approvals.length === resolved.length &&
+    folded.every((run) => run.refusal === undefined && run.batches.length > 0 && !concernsConversation(run))
+  return isPlain ? { pushes, link: first.link, runs: folded, resolved: approvals } : undefined
+}

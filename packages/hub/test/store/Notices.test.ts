@@ -1,0 +1,107 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { HubInProcess } from "@corral/testing/hub/HubInProcess"
+import { PgClient, PgConnection } from "@effect/sql-pg"
+import { Effect, Queue } from "effect"
+import { SqlClient } from "effect/sql"
+import { channels, notify } from "../../src/store/Notice.ts"
+import { Notices } from "../../src/store/Notices.ts"
+import { HUB_APPLICATION, watchOtherHubs } from "../../src/store/OtherHubs.ts"
+
+describe("Notices", { timeout: 30_000 }, () => {
+  const hub = new HubInProcess()
+  beforeAll(() => hub.start())
+  afterAll(() => hub.remove())
+
+  /** Notices of one kind that a follower in this process receives from now on. */
+  const followed = Effect.gen(function* () {
+    const received: Array<string> = []
+    const { follow } = yield* Notices
+    follow({
+      onNotice: (kind, payload, isOwn) => kind === "task" && received.push(`${payload} ${isOwn}`),
+      onMissed: () => undefined
+    })
+    return received
+  })
+
+  it("reach followers in the same process after the commit, once, and other Hubs after them", async () => {
+    const [received, heard] = await hub.people.act(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const pg = yield* PgClient.PgClient
+          const received = yield* followed
+          const heard = yield* pg.listen(channels.task)
+          let during = 0
+          yield* sql.withTransaction(
+            Effect.gen(function* () {
+              yield* notify(sql, "task", "one", "two")
+              during = received.length
+            })
+          )
+          assert.deepStrictEqual([during, ...received], [0, "one true", "two true"])
+          yield* notify(sql, "task", "three")
+          const others = yield* Effect.forEach([1, 2, 3], () =>
+            Effect.map(Queue.take(heard), ({ payload }) => payload)
+          )
+          // The last of its own notices has come back from the database by then.
+          yield* notify(sql, "task", "four")
+          yield* Queue.take(heard)
+          return [[...received], others] as const
+        })
+      )
+    )
+    assert.deepStrictEqual(received, ["one true", "two true", "three true", "four true"])
+    assert.deepStrictEqual([...heard], ["one", "two", "three"])
+  })
+
+  it("of a rolled-back transaction are not sent", async () => {
+    const received = await hub.people.act(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const received = yield* followed
+        yield* Effect.exit(
+          sql.withTransaction(Effect.andThen(notify(sql, "task", "lost"), Effect.fail("rolled back")))
+        )
+        yield* notify(sql, "task", "sent")
+        return received
+      })
+    )
+    assert.deepStrictEqual(received, ["sent true"])
+  })
+
+  it("are looked for when another Hub disappears, unless it has stopped", async () => {
+    const calls = await hub.people.act(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { config } = yield* PgClient.PgClient
+          const sql = yield* SqlClient.SqlClient
+          let calls = 0
+          const others = yield* watchOtherHubs(sql, () => calls++)
+          const connected = (name: string) =>
+            Effect.scoped(
+              Effect.andThen(
+                PgConnection.make({ ...config, applicationName: `${HUB_APPLICATION} ${name}` }),
+                others.look
+              )
+            )
+          const untilGone = (name: string) =>
+            Effect.repeat(
+              Effect.map(
+                sql`SELECT 1 FROM pg_stat_activity WHERE application_name = ${`${HUB_APPLICATION} ${name}`}`,
+                (rows) => rows.length
+              ),
+              { until: (rows) => rows === 0 }
+            )
+          yield* connected("stopped")
+          others.forget(`${HUB_APPLICATION} stopped`)
+          yield* Effect.andThen(untilGone("stopped"), others.look)
+          const afterStop = calls
+          yield* connected("crashed")
+          yield* Effect.andThen(untilGone("crashed"), others.look)
+          return [afterStop, calls]
+        })
+      )
+    )
+    assert.deepStrictEqual(calls, [0, 1])
+  })
+})
