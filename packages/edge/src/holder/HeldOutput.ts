@@ -11,7 +11,7 @@
  */
 import { closeSync, constants, openSync, readSync, rmSync, writeSync } from "node:fs"
 
-const READ_AHEAD = 131_072
+const READ_AHEAD = 262_144
 const READ_AHEAD_ALONE = 16_777_216
 const PIECE = 65_536
 /** Maximum number of sent bytes that are not in the file. */

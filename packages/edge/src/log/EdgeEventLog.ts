@@ -11,6 +11,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Context, Effect, Layer } from "effect"
 import { edgeMetrics } from "../EdgeMetrics.ts"
+import { SMALL_JOB } from "../store/DirectCommits.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { type BatchFollower, BatchFollowers } from "./BatchFollowers.ts"
 import type { StoredBatch, NewEvents } from "./StoredBatch.ts"
@@ -99,6 +100,8 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
   }
   const appendNow = (events: NewEvents, projections: ReadonlyArray<Write>): boolean => {
     if (events.lines.length === 0) return store.commitNow(projections)
+    // Before it is encoded: `append` encodes it again.
+    if (isLarge(events.lines)) return false
     const startedAt = performance.now()
     const { batch, row } = encodeBatch(events)
     if (!store.commitNow([row, ...projections])) return false
@@ -107,6 +110,12 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
   }
   return { append, appendNow }
 })
+
+/** Whether the lines alone are too much for `commitNow`. */
+const isLarge = (lines: ReadonlyArray<string>): boolean => {
+  let size = 0
+  return lines.some((line) => (size += line.length) > SMALL_JOB)
+}
 
 const encodeBatch = (events: NewEvents): { readonly batch: StoredBatch; readonly row: Write } => {
   const { runId, firstSeq, terminal } = events

@@ -11,7 +11,7 @@ import type { RunChild } from "../process/RunChild.ts"
 import { Array as Arr, Cause, Effect, Stream } from "effect"
 
 /** Maximum number of bytes that are read and not processed. */
-const UNREAD_LIMIT = 131_072
+const UNREAD_LIMIT = 262_144
 /** Weight of an emission in bytes, at least: a decoder may emit without reading, and a child may write single bytes. */
 const EMISSION_WEIGHT = 1_024
 

@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect"
 import { Mailbox } from "../../src/run/Mailbox.ts"
 
 /** A mailbox whose owner takes until "end", and a direct processing of numbers: odd ones leave something to the owner. */
-const opened = Effect.gen(function* () {
+const opened = () => {
   const mailbox = new Mailbox<string | number>(4)
   const taken: Array<ReadonlyArray<string | number>> = []
   const processed: Array<number> = []
@@ -23,12 +23,12 @@ const opened = Effect.gen(function* () {
   const start = Effect.forkChild(takeUntilEnd, { startImmediately: true })
   const during = (act: () => void) => (duringNext = act)
   return { during, mailbox, processed, start, taken }
-})
+}
 
 describe("Mailbox", () => {
   it.effect("processes a message without the owner while the owner waits", () =>
     Effect.gen(function* () {
-      const { mailbox, processed, start, taken } = yield* opened
+      const { mailbox, processed, start, taken } = opened()
       const owner = yield* start
       assert.isTrue(mailbox.post(2))
       assert.isTrue(mailbox.post(4))
@@ -42,7 +42,7 @@ describe("Mailbox", () => {
 
   it.effect("resumes the owner without messages if something is left to it", () =>
     Effect.gen(function* () {
-      const { mailbox, processed, start, taken } = yield* opened
+      const { mailbox, processed, start, taken } = opened()
       const owner = yield* start
       mailbox.post(1)
       assert.deepStrictEqual(taken, [[]])
@@ -54,7 +54,7 @@ describe("Mailbox", () => {
 
   it.effect("gives the owner what is posted meanwhile, after what is left", () =>
     Effect.gen(function* () {
-      const { during, mailbox, processed, start, taken } = yield* opened
+      const { during, mailbox, processed, start, taken } = opened()
       const owner = yield* start
       during(() => void mailbox.post("meanwhile"))
       mailbox.post(2)
@@ -70,7 +70,7 @@ describe("Mailbox", () => {
 
   it.effect("queues messages while no owner waits, up to its capacity", () =>
     Effect.gen(function* () {
-      const { mailbox, processed, start, taken } = yield* opened
+      const { mailbox, processed, start, taken } = opened()
       for (const message of [2, "a", 4, "end"]) assert.isTrue(mailbox.post(message))
       assert.isFalse(mailbox.post(6))
       yield* Effect.flatMap(start, Fiber.join)
@@ -81,7 +81,7 @@ describe("Mailbox", () => {
 
   it.effect("processes nothing for an owner that was interrupted, also meanwhile", () =>
     Effect.gen(function* () {
-      const { during, mailbox, processed, start } = yield* opened
+      const { during, mailbox, processed, start } = opened()
       const owner = yield* start
       during(() => owner.interruptUnsafe())
       mailbox.post(2)

@@ -84,7 +84,7 @@ describe("decodeOutput", () => {
   it.effect("pauses the pipe and the decoder while outputs wait to be processed", () =>
     Effect.gen(function* () {
       const { end, pipe, posted, push, stdout, texts } = yield* decoding(echo)
-      const half = "x".repeat(75_000)
+      const half = "x".repeat(150_000)
       push(half)
       push(half)
       push("last")
