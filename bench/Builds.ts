@@ -3,14 +3,20 @@ import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
-/** `previous`: an earlier build, if one is measured too. */
-export type BenchSide = "floor" | "edge" | "previous"
+/** `previous`: an earlier build, if one is measured too. `volatile`: the floor without durability, of an Edge. */
+export type BenchSide = "floor" | "edge" | "previous" | "volatile"
+
+/** Whether the side is the floor, with or without durability. */
+export const isFloor = (side: BenchSide): side is "floor" | "volatile" =>
+  side === "floor" || side === "volatile"
 
 export interface BuildOptions {
   /** The built Edge's entry. Other programs of the build are next to its folder. */
   readonly entry: string
   /** The entry of an earlier build, measured in turns with this one. */
   readonly against?: string | undefined
+  /** Whether the floor is also measured without durability. */
+  readonly hasVolatile?: boolean | undefined
 }
 
 /** The Edge of a build. */

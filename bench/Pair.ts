@@ -1,5 +1,5 @@
 /**
- * The floor, this build and an earlier build if one is named. All run together and are measured in turns, so other load of the machine
+ * The floor, this build, and where they are wanted an earlier build and the floor without durability. All run together and are measured in turns, so other load of the machine
  * affects each of them. `edge` is what is measured, also when that is a Hub, a Gateway or an adapter.
  */
 import type { BenchSide, BuildOptions } from "./Builds.ts"
@@ -8,19 +8,31 @@ import { median, ratioInterval } from "./Statistics.ts"
 import { type Home, makeHome, removeHome, BenchTarget, type TargetOptions } from "./Target.ts"
 
 export type Both<A> = Readonly<Record<"floor" | "edge", A>>
-export type Sides<A> = Both<A> & { readonly previous?: A }
+export type Sides<A> = Both<A> & { readonly previous?: A; readonly volatile?: A }
+
+type SideOptions = Pick<BuildOptions, "against" | "hasVolatile">
 export type Pair = Sides<BenchTarget>
 
-export const sidesOf = ({ against }: Pick<BuildOptions, "against">): ReadonlyArray<BenchSide> =>
-  against === undefined ? ["floor", "edge"] : ["floor", "edge", "previous"]
+export const sidesOf = ({ against, hasVolatile }: SideOptions): ReadonlyArray<BenchSide> => [
+  "floor",
+  "edge",
+  ...(against === undefined ? [] : (["previous"] as const)),
+  ...(hasVolatile === true ? (["volatile"] as const) : [])
+]
 
 /** The same for each side; `of` is called for one after the other. */
 export const eachSide = async <A>(
-  options: Pick<BuildOptions, "against">,
+  options: SideOptions,
   of: (side: BenchSide) => A | Promise<A>
 ): Promise<Sides<A>> => {
   const [floor, edge] = [await of("floor"), await of("edge")]
-  return options.against === undefined ? { floor, edge } : { floor, edge, previous: await of("previous") }
+  const { against, hasVolatile } = options
+  return {
+    floor,
+    edge,
+    ...(against === undefined ? {} : { previous: await of("previous") }),
+    ...(hasVolatile === true ? { volatile: await of("volatile") } : {})
+  }
 }
 
 /** What belongs to a side. */
@@ -58,14 +70,19 @@ export const interleave = async <A>(
   measure: (side: BenchSide) => Promise<A>,
   sides: ReadonlyArray<BenchSide> = ["floor", "edge"]
 ): Promise<Sides<ReadonlyArray<A>>> => {
-  const taken: Record<BenchSide, Array<A>> = { floor: [], edge: [], previous: [] }
+  const taken: Record<BenchSide, Array<A>> = { floor: [], edge: [], previous: [], volatile: [] }
   for (let round = 0; round < rounds; round++) {
     const first = round % sides.length
     for (const side of [...sides.slice(first), ...sides.slice(0, first)])
       taken[side].push(await measure(side))
   }
-  const { edge, floor, previous } = taken
-  return sides.includes("previous") ? { edge, floor, previous } : { edge, floor }
+  const { edge, floor, previous, volatile } = taken
+  return {
+    edge,
+    floor,
+    ...(sides.includes("previous") ? { previous } : {}),
+    ...(sides.includes("volatile") ? { volatile } : {})
+  }
 }
 
 /**
@@ -94,12 +111,17 @@ export const onFreshServers = async <Shape, A>(
 export const lostOf = (sets: ReadonlyArray<Sides<ReadonlyArray<{ readonly lost: number }>>>): number =>
   sets.reduce((sum, { edge }) => sum + edge.reduce((lost, each) => lost + each.lost, 0), 0)
 
-type Comparison = Pick<Figure, "edge" | "floor" | "previous" | "change">
+type Comparison = Pick<Figure, "edge" | "floor" | "previous" | "change" | "volatile">
 
 /** One figure of what was taken: medians, and how much it changed since the earlier build. */
 export const compared = <A>(taken: Sides<ReadonlyArray<A>>, of: (measured: A) => number): Comparison => {
   const [edge, floor, previous] = [taken.edge.map(of), taken.floor.map(of), taken.previous?.map(of)]
-  const medians = { edge: median(edge), floor: median(floor) }
+  const { volatile } = taken
+  const medians = {
+    edge: median(edge),
+    floor: median(floor),
+    ...(volatile === undefined ? {} : { volatile: median(volatile.map(of)) })
+  }
   return previous === undefined
     ? medians
     : { ...medians, previous: median(previous), change: ratioInterval(edge, previous) }
@@ -114,6 +136,9 @@ export const comparedSets = <A>(
   if (first !== undefined && others.length === 0) return compared(first, of)
   const medians = (side: BenchSide): ReadonlyArray<number> => sets.map((set) => median(on(set, side).map(of)))
   const both = { edge: medians("edge"), floor: medians("floor") }
-  const hasPrevious = sets.every(({ previous }) => previous !== undefined)
-  return compared(hasPrevious ? { ...both, previous: medians("previous") } : both, (value) => value)
+  const optional = {
+    ...(first?.previous === undefined ? {} : { previous: medians("previous") }),
+    ...(first?.volatile === undefined ? {} : { volatile: medians("volatile") })
+  }
+  return compared({ ...both, ...optional }, (value) => value)
 }

@@ -23,6 +23,8 @@ export interface Figure {
   readonly unit: string
   readonly edge: number
   readonly floor: number
+  /** The same of a floor that does not wait for the disk. */
+  readonly volatile?: number
   /** The same of an earlier build, and the ratio of this one to it. */
   readonly previous?: number
   readonly change?: Interval
@@ -50,7 +52,7 @@ export class Report {
 
   add(figure: Figure): void {
     this.figures.push(figure)
-    const { change, edge, floor, goal, lost, previous, rounds, unit } = figure
+    const { change, edge, floor, goal, lost, previous, rounds, unit, volatile } = figure
     const line = {
       bench: this.bench,
       figure: figure.figure,
@@ -58,6 +60,7 @@ export class Report {
       edge: rounded(edge),
       floor: rounded(floor),
       ratio: rounded(edge / floor),
+      ...(volatile === undefined ? {} : { volatile: rounded(volatile) }),
       ...(previous === undefined ? {} : { previous: rounded(previous) }),
       ...(change === undefined
         ? {}
@@ -87,13 +90,15 @@ export class Report {
     const { cores, cpu, platform, fsync, load } = this.machine
     const facts = `${this.date.slice(0, 10)}, Node ${process.version}, ${platform}, ${cores} cores (${cpu}), fdatasync ${rounded(fsync)} ms, load average before the start ${rounded(load)}.`
     const head = ["figure", this.label, "floor", "ratio", "goal", "met", "lost"]
-    const rows = [head, head.map(() => "---"), ...this.figures.map(cells)]
+    const hasVolatile = this.figures.some(({ volatile }) => volatile !== undefined)
+    if (hasVolatile) head.push("floor, not durable")
+    const rows = [head, head.map(() => "---"), ...this.figures.map((each) => cells(each, hasVolatile))]
     return `${facts}\n\n${rows.map((row) => `| ${row.join(" | ")} |`).join("\n")}`
   }
 }
 
-const cells = (figure: Figure): ReadonlyArray<string> => {
-  const { unit, edge, floor, goal, lost } = figure
+const cells = (figure: Figure, hasVolatile = figure.volatile !== undefined): ReadonlyArray<string> => {
+  const { unit, edge, floor, goal, lost, volatile } = figure
   return [
     figure.figure,
     `${rounded(edge)} ${unit}`,
@@ -101,7 +106,8 @@ const cells = (figure: Figure): ReadonlyArray<string> => {
     `${rounded(edge / floor)}`,
     goal === undefined ? "" : goalText(goal, unit),
     goal === undefined ? "" : isMet(figure, goal) ? "yes" : "no",
-    lost === undefined ? "" : `${lost}`
+    lost === undefined ? "" : `${lost}`,
+    ...(hasVolatile ? [volatile === undefined ? "" : `${rounded(volatile)} ${unit}`] : [])
   ]
 }
 

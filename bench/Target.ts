@@ -10,7 +10,7 @@ import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { endHolder, holderOf } from "@corral/testing/edge/Survivors"
-import { type BenchSide, type BuildOptions, entryOf, knownSettings, profilingOf } from "./Builds.ts"
+import { type BenchSide, type BuildOptions, entryOf, isFloor, knownSettings, profilingOf } from "./Builds.ts"
 import { cpuMicrosOf, memoryOf } from "./ProcessFigures.ts"
 
 /** The runtime's program is next to the Edge's entry. */
@@ -19,6 +19,8 @@ export interface TargetOptions extends BuildOptions {
   readonly profile?: string | undefined
   /** Makes `collectGarbage` work, on both sides. */
   readonly collectable?: boolean
+  /** Whether the servers offer the agent "quick". */
+  readonly hasQuick?: boolean
 }
 
 /** The folder a server keeps its store in, with the token that opens it and a workspace. */
@@ -30,6 +32,13 @@ export interface Home {
 
 const COLLECT = new URL("edge/collect.mjs", import.meta.url).href
 const FLOOR = fileURLToPath(new URL("edge/floor.mjs", import.meta.url))
+/** An agent whose program starts within a millisecond. */
+const quick = {
+  id: "quick",
+  label: "Quick",
+  adapter: "scripted",
+  program: fileURLToPath(new URL("edge/quick.sh", import.meta.url))
+}
 
 /** A server that is not gone by then does not go by itself. */
 const STOP_LIMIT_MS = 15_000
@@ -62,7 +71,7 @@ export class BenchTarget {
   private readonly child: ChildProcess
   private readonly pid: number
   private readonly heapFile: string
-  private readonly home: string
+  private readonly home: Home
   private holder: number | undefined
 
   private constructor(
@@ -72,7 +81,7 @@ export class BenchTarget {
     readyAfter: number,
     child: ChildProcess,
     pid: number,
-    home: string
+    home: Home
   ) {
     this.side = side
     this.url = url
@@ -81,7 +90,7 @@ export class BenchTarget {
     this.child = child
     this.pid = pid
     this.home = home
-    this.heapFile = heapFileOf(home)
+    this.heapFile = heapFileOf(home.path)
   }
 
   static async start(side: BenchSide, home: Home, options: TargetOptions): Promise<BenchTarget> {
@@ -90,8 +99,12 @@ export class BenchTarget {
     const program = join(dirname(entry), "scripted.mjs")
     if (!existsSync(program)) throw new Error(`there is no ${program}: npm run build makes it`)
     const collecting = collectable === true ? ["--expose-gc", "--import", COLLECT] : []
-    const server = side === "floor" ? [FLOOR] : [...profilingOf(profile, side), entry]
+    const server = isFloor(side) ? [FLOOR] : [...profilingOf(profile, side), entry]
     const { CORRAL_EDGE_CONFINEMENT: confinement = "off", CORRAL_EDGE_ORPHAN_MS: orphanMs } = process.env
+    if (options.hasQuick === true)
+      writeFileSync(join(home.path, "edge.config.json"), JSON.stringify({ profiles: [quick] }), {
+        mode: 0o600
+      })
     const begin = performance.now()
     const child = spawn(process.execPath, [...collecting, ...server], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -108,7 +121,9 @@ export class BenchTarget {
         }),
         BENCH_TOKEN: home.token,
         BENCH_HEAP_FILE: heapFileOf(home.path),
+        ...(side === "volatile" ? { BENCH_VOLATILE: "1" } : {}),
         BENCH_PROGRAM: program,
+        BENCH_QUICK: quick.program,
         BENCH_WORKSPACE: home.workspace
       }
     })
@@ -119,7 +134,12 @@ export class BenchTarget {
     const readyAfter = performance.now() - begin
     const { url } = JSON.parse(String(line)) as { readonly url: string }
     if (child.pid === undefined) throw new Error(`the ${side} has no process`)
-    return new BenchTarget(side, url, home.token, readyAfter, child, child.pid, home.path)
+    return new BenchTarget(side, url, home.token, readyAfter, child, child.pid, home)
+  }
+
+  /** Folder of its runs. */
+  get workspace(): string {
+    return this.home.workspace
   }
 
   /** Of the server and of what holds its runs. */
@@ -137,7 +157,7 @@ export class BenchTarget {
 
   /** The holder starts with the first run. */
   private get pids(): ReadonlyArray<number> {
-    this.holder ??= holderOf(this.home)
+    this.holder ??= holderOf(this.home.path)
     return this.holder === undefined ? [this.pid] : [this.pid, this.holder]
   }
 
@@ -158,6 +178,6 @@ export class BenchTarget {
     await exit
     clearTimeout(killTimer)
     // It would hold the runs for the next Edge.
-    endHolder(this.home)
+    endHolder(this.home.path)
   }
 }

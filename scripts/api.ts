@@ -1,4 +1,4 @@
-/** `npm run api`: writes the public interface of each package to `api`, after the type check. */
+/** `npm run api`: writes the public interface of each package to `api`, from its declarations. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { apiReports } from "./pack/ApiReport.ts"

@@ -6,6 +6,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import {
+  copyFileSync,
   cpSync,
   globSync,
   mkdirSync,
@@ -65,19 +66,11 @@ const addEventType = (to: string): void => {
 
 /** Files with errors, and the whole output for a person. */
 const typeCheck = (to: string): { readonly files: ReadonlyArray<string>; readonly output: string } => {
-  const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.base.json"), "utf8"))
+  copyFileSync(join(root, "tsconfig.base.json"), join(to, "tsconfig.base.json"))
+  const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8"))
   const config = {
-    compilerOptions: {
-      ...compilerOptions,
-      composite: false,
-      declaration: false,
-      emitDeclarationOnly: false,
-      plugins: [],
-      noEmit: true,
-      lib: ["es2024", "dom", "dom.iterable"],
-      jsx: "react-jsx",
-      types: ["node", "vite/client"]
-    },
+    extends: "./tsconfig.base.json",
+    compilerOptions: { ...compilerOptions, incremental: false, tsBuildInfoFile: null, plugins: [] },
     include: ["packages/*/src"]
   }
   writeFileSync(join(to, "tsconfig.json"), JSON.stringify(config))

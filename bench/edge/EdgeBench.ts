@@ -2,6 +2,9 @@
 import { type GroupOptions, runGroups } from "../Groups.ts"
 import type { Report } from "../Report.ts"
 import type { TargetOptions } from "../Target.ts"
+import { measureApproval } from "./Approval.ts"
+import { measureCancel } from "./Cancel.ts"
+import { measureClaudeCode } from "./ClaudeCode.ts"
 import { measureColdStart } from "./ColdStart.ts"
 import { measureCreate } from "./Create.ts"
 import { measureLatency } from "./Latency.ts"
@@ -20,8 +23,11 @@ export interface EdgeBenchOptions extends GroupOptions, TargetOptions {
 const groups = {
   coldStart: measureColdStart,
   create: measureCreate,
+  cancel: measureCancel,
   latency: measureLatency,
   throughput: measureThroughput,
+  claudeCode: measureClaudeCode,
+  approval: measureApproval,
   replay: measureReplay,
   memory: measureMemory
 }

@@ -107,7 +107,8 @@ export const measureMemory = async (options: EdgeBenchOptions, report: Report): 
   const taken: Record<BenchSide, Array<Measured>> = {
     floor: [],
     edge: [],
-    previous: []
+    previous: [],
+    volatile: []
   }
   for (let round = 0; round < rounds; round++)
     await withPair({ ...options, collectable: true }, async (pair) => {

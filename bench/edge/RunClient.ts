@@ -1,4 +1,4 @@
-/** The three calls that the benchmarks make, the same on both sides. */
+/** The calls that the benchmarks make, the same on both sides. */
 import type { BenchTarget } from "../Target.ts"
 import { Subscriber, type SubscriberOptions } from "./Subscriber.ts"
 
@@ -14,10 +14,35 @@ const post = async (target: BenchTarget, path: string, body: unknown): Promise<{
 }
 
 /** Starts the scripted runtime with that script; gives the run's id. */
-export const createBenchRun = async (target: BenchTarget, script: string): Promise<string> => {
-  const body = { workspace: "bench", agentId: "scripted", mode: "ask", input: { text: script } }
-  return (await post(target, "/v1/runs", body)).id
+export const createBenchRun = (target: BenchTarget, script: string): Promise<string> =>
+  createAgentRun(target, "scripted", script)
+
+/** Starts a run of that agent; gives the run's id. */
+export const createAgentRun = async (target: BenchTarget, agentId: string, text: string): Promise<string> =>
+  (await post(target, "/v1/runs", { workspace: "bench", agentId, mode: "ask", input: { text } })).id
+
+/** Sends a message to a run that waits for one. */
+export const sendInput = (target: BenchTarget, runId: string): Promise<unknown> =>
+  post(target, `/v1/runs/${runId}/input`, { text: "go" })
+
+/** The approval that a run waits for; only of an Edge. */
+export const pendingApproval = async (target: BenchTarget, runId: string): Promise<string> => {
+  const response = await fetch(`${target.url}/v1/permissions?runId=${runId}&state=pending`, {
+    headers: { authorization: `Bearer ${target.token}` }
+  })
+  const { items } = (await response.json()) as { readonly items: ReadonlyArray<{ readonly id: string }> }
+  const [first] = items
+  if (first === undefined) throw new Error(`the run ${runId} waits for no approval`)
+  return first.id
 }
+
+/** Cancels a run; resolves when it has ended. */
+export const cancelBenchRun = async (target: BenchTarget, id: string): Promise<void> => {
+  await post(target, `/v1/runs/${id}/cancel`, {})
+}
+
+export const allowApproval = (target: BenchTarget, runId: string, approvalId: string): Promise<unknown> =>
+  post(target, "/v1/permissions/decide", { runId, approvalId, decision: "allow" })
 
 /** A stream that waits for its readers: `begin` lets it flow, `deltas` is how many each reader gets. */
 export interface HeldStream {
@@ -49,7 +74,7 @@ export const holdStream = async (
     readers: all,
     // The word that lets it flow is said as a delta too.
     deltas: count + 1,
-    begin: () => post(target, `/v1/runs/${id}/input`, { text: "go" })
+    begin: () => sendInput(target, id)
   }
 }
 

@@ -4,7 +4,8 @@
  * It runs the same program, writes the same envelopes, commits each read chunk (WAL, synchronous=FULL) before it sends, and serves the
  * same WebSocket with replay and back-pressure. It has no approvals, no run machine, no recovery, no policy and no schemas.
  *
- * Environment: CORRAL_HOME (folder of `floor.db`; made), BENCH_TOKEN, BENCH_PROGRAM (the runtime's program), BENCH_WORKSPACE.
+ * Environment: CORRAL_HOME (folder of `floor.db`; made), BENCH_VOLATILE (does not wait for the disk), BENCH_TOKEN, BENCH_PROGRAM (the runtime's
+ * program), BENCH_QUICK (that of the agent "quick"), BENCH_WORKSPACE.
  */
 import Database from "better-sqlite3"
 import { spawn } from "node:child_process"
@@ -14,12 +15,14 @@ import { createServer } from "node:http"
 import { join } from "node:path"
 import { WebSocketServer } from "ws"
 
-const { CORRAL_HOME: home, BENCH_TOKEN: token, BENCH_PROGRAM: program, BENCH_WORKSPACE: cwd } = process.env
+const { CORRAL_HOME: home, BENCH_TOKEN: token, BENCH_PROGRAM: program, BENCH_QUICK: quick } = process.env
+const { BENCH_WORKSPACE: cwd } = process.env
 
 mkdirSync(home, { recursive: true })
 const db = new Database(join(home, "floor.db"))
 db.pragma("journal_mode = WAL")
-db.pragma("synchronous = FULL")
+// Without durability, a commit does not wait for the disk.
+db.pragma(`synchronous = ${process.env.BENCH_VOLATILE === undefined ? "FULL" : "OFF"}`)
 db.pragma("wal_autocheckpoint = 2000")
 db.exec(
   "CREATE TABLE IF NOT EXISTS events (run_id TEXT, seq INTEGER, event TEXT, PRIMARY KEY (run_id, seq)) STRICT, WITHOUT ROWID"
@@ -90,6 +93,14 @@ const draftOf = (said) => {
         "run.started",
         { v: 1, runtimeSessionId: said.session, runtimeVersion: said.version, mode: said.mode }
       ]
+    case "stream_event": {
+      const { delta, index } = said.event
+      return delta === undefined
+        ? undefined
+        : ["run.message.delta", { v: 1, messageId: `message:${index}`, channel: "text", text: delta.text }]
+    }
+    case "system":
+      return ["run.started", { v: 1, runtimeSessionId: said.session_id }]
     case "message":
       return [
         "run.message.completed",
@@ -98,17 +109,25 @@ const draftOf = (said) => {
   }
 }
 
-const start = ({ workspace, mode, input }) => {
+/** The program of an agent, the scripted one where it has none. */
+const commandOf = (agentId) => {
+  if (agentId === "claude-code") return ["claude", []]
+  return agentId === "quick" ? [quick, []] : [process.execPath, [program]]
+}
+
+const start = ({ agentId, workspace, mode, input }) => {
   const run = {
     id: `run_${randomBytes(13).toString("hex").toUpperCase()}`,
     seq: 0,
     over: false,
+    cancelled: undefined,
     followers: new Set(),
     child: undefined
   }
   runs.set(run.id, run)
   publish(run, [["run.created", { v: 1, workspace, mode, input }]])
-  const child = spawn(process.execPath, [program], { cwd, stdio: ["pipe", "pipe", "ignore"], detached: true })
+  const [file, args] = commandOf(agentId)
+  const child = spawn(file, args, { cwd, stdio: ["pipe", "pipe", "ignore"], detached: true })
   run.child = child
   child.stdin.write(`${JSON.stringify({ type: "start", prompt: input.text, mode })}\n`)
   let rest = ""
@@ -122,7 +141,7 @@ const start = ({ workspace, mode, input }) => {
       const said = JSON.parse(line)
       const draft = draftOf(said)
       if (draft !== undefined) drafts.push(draft)
-      if (said.type !== "done") continue
+      if (said.type !== "done" && said.type !== "result") continue
       text = said.text
       child.stdin.end()
     }
@@ -131,10 +150,19 @@ const start = ({ workspace, mode, input }) => {
   child.once("close", () => {
     run.over = true
     run.child = undefined
-    publish(run, [["run.completed", { v: 1, text }]])
+    publish(run, [
+      run.cancelled === undefined ? ["run.completed", { v: 1, text }] : ["run.cancelled", { v: 1 }]
+    ])
+    run.cancelled?.()
   })
   return run
 }
+
+const cancel = (run) =>
+  new Promise((resolve) => {
+    run.cancelled = resolve
+    process.kill(-run.child.pid, "SIGKILL")
+  })
 
 const server = createServer(async (request, response) => {
   const answer = (status, body) =>
@@ -148,6 +176,7 @@ const server = createServer(async (request, response) => {
   const run = runs.get(id)
   if (run === undefined) return answer(404, "{}")
   if (command === "input") run.child.stdin.write(`${JSON.stringify({ type: "input", text: body.text })}\n`)
+  if (command === "cancel") await cancel(run)
   return answer(200, JSON.stringify({ id: run.id, lastSeq: run.seq }))
 })
 

@@ -1,6 +1,6 @@
 /** What devices cost that are there and do nothing: memory and time of the Hub for 100, 1,000 and 5,000 of them, beside bare sockets. */
 import { WebSocket } from "ws"
-import type { BenchSide } from "../Builds.ts"
+import { type BenchSide, isFloor } from "../Builds.ts"
 import { compared, eachSide, on } from "../Pair.ts"
 import { cpuMicrosOf, memoryOf } from "../ProcessFigures.ts"
 import type { Report } from "../Report.ts"
@@ -58,7 +58,7 @@ export const measureDevices = (options: LinkBenchOptions, report: Report): Promi
     const held: Array<WebSocket> = []
     const bare = await pairs.edge.floor()
     const holders = await eachSide(options, (side) =>
-      side === "floor" ? bareHolder(bare, held) : deviceHolder(pairOf(pairs, side))
+      isFloor(side) ? bareHolder(bare, held) : deviceHolder(pairOf(pairs, side))
     )
     // The first ones bring what all of them share.
     await eachSide(options, (side) => on(holders, side).connect(50))

@@ -1,6 +1,6 @@
 /** Events a second that Edges push over their links and a Hub has made durable, beside the same texts sent to a bare program that writes them. */
 import { WebSocket } from "ws"
-import type { BenchSide } from "../Builds.ts"
+import { type BenchSide, isFloor } from "../Builds.ts"
 import { compared, eachSide, interleave, on, sidesOf } from "../Pair.ts"
 import { cpuMicrosOf } from "../ProcessFigures.ts"
 import { createRunOf } from "../hub/BenchRun.ts"
@@ -84,7 +84,7 @@ export const measureLinkIngest = (options: LinkBenchOptions, report: Report): Pr
   withLinkPairs(options, async (pairs) => {
     const bare = await pairs.edge.floor()
     const pushers = await eachSide(options, async (side) =>
-      side === "floor"
+      isFloor(side)
         ? { pid: bare.pid, push: () => pushBare(bare.url) }
         : { pid: pairOf(pairs, side).hub.pid, push: await pusherOf(pairOf(pairs, side)) }
     )

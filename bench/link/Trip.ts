@@ -5,7 +5,14 @@
 import { mkdirSync } from "node:fs"
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
-import { type BenchSide, type BuildOptions, entryOf, builtProgram, knownSettings } from "../Builds.ts"
+import {
+  type BenchSide,
+  type BuildOptions,
+  entryOf,
+  builtProgram,
+  knownSettings,
+  isFloor
+} from "../Builds.ts"
 import { compared, eachSide, interleave, on, sidesOf } from "../Pair.ts"
 import { makeHome, removeHome, BenchTarget } from "../Target.ts"
 import type { Report } from "../Report.ts"
@@ -174,7 +181,7 @@ export const measureTrip = (options: LinkBenchOptions, report: Report): Promise<
     try {
       const bare = await pairs.edge.floor({ url: bareEdge.url, token: bareEdge.token })
       const ways = await eachSide(options, (side) =>
-        side === "floor" ? bareWay(bare.url) : ourWay(pairOf(pairs, side), options, side)
+        isFloor(side) ? bareWay(bare.url) : ourWay(pairOf(pairs, side), options, side)
       )
       const streamed = (rounds: number) =>
         interleave(rounds, (side) => latenciesOf(on(ways, side)), sidesOf(options))

@@ -2,7 +2,7 @@
  * Public interface of each package as text: every declaration of every public module, without comments. A change of it is a change of a file in
  * `api`, which a reviewer sees.
  *
- * Reads the declarations that the type check writes. Does not follow imports: a declaration names types of other modules as it is written.
+ * Reads the declarations of `npm run declarations`. Does not follow imports: a declaration names types of other modules as it is written.
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"

@@ -20,7 +20,7 @@ export interface Module {
 const keyOf = ({ owner, path }: Module): string => `${owner}/${path}`
 
 const sourceOf = ({ owner, path }: Module): string => join(root, "packages", owner, "src", `${path}.ts`)
-/** Written by the type check. */
+/** Written by `npm run declarations`. */
 export const declarationOf = ({ owner, path }: Module): string =>
   join(root, ".build", owner, "src", `${path}.d.ts`)
 

@@ -1,4 +1,4 @@
-/** Reports of the public interfaces: they are those of the packages, and show what changes. Packing has checked the types. */
+/** Reports of the public interfaces: they are those of the packages, and show what changes. Packing has written the declarations. */
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -75,9 +75,9 @@ const packFolders = (to: string, staged: string, folders: ReadonlyArray<string>)
   if (status !== 0) throw new Error(`npm pack: ${stderr}`)
 }
 
-/** Packs what programs import: checks the types, which writes the declarations, and writes a tarball for each package into the folder. */
+/** Packs what programs import: writes the declarations, and a tarball for each package into the folder. */
 export const packInto = (to: string): void => {
-  const { status, stdout } = spawnSync(process.execPath, ["scripts/types.ts"], {
+  const { status, stdout } = spawnSync(process.execPath, ["scripts/declarations.ts"], {
     cwd: root,
     encoding: "utf8"
   })

@@ -116,12 +116,25 @@ export interface Proof<A extends Action> extends Claim {
   readonly action: A
 }
 
+interface Prove {
+  <A extends RoleAction>(
+    action: A,
+    claim: Claim,
+    refusal: PermissionDenied | undefined
+  ): Result.Result<Proof<A>, PermissionDenied>
+  <A extends Action>(
+    action: A,
+    claim: Claim,
+    refusal: RefusalOf<A> | undefined
+  ): Result.Result<Proof<A>, RefusalOf<A>>
+}
+
 /** Creates the proof of a passed check, or fails with the refusal of the check. */
-export const prove = <A extends Action>(
+export const prove: Prove = <A extends Action, E>(
   action: A,
   claim: Claim,
-  refusal: RefusalOf<A> | undefined
-): Result.Result<Proof<A>, RefusalOf<A>> =>
+  refusal: E | undefined
+): Result.Result<Proof<A>, E> =>
   // `proven` exists only in types: no other module can create a proof.
   refusal === undefined ? Result.succeed({ ...claim, action } as Proof<A>) : Result.fail(refusal)
 

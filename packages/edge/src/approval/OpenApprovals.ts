@@ -56,6 +56,10 @@ export class OpenApprovals {
     return this.ids.get(key)
   }
 
+  get hasUnwatched(): boolean {
+    return this.unwatched.length > 0
+  }
+
   /** Approvals since the last call. Each needs a fiber that waits for its answer. */
   takeUnwatched(): ReadonlyArray<OpenApproval> {
     const taken = this.unwatched

@@ -1,8 +1,9 @@
 /**
- * Stdout of one run in the holder: stored in a file first, then sent to the Edge that reads.
+ * Stdout of one run in the holder: stored in a file, and sent to the Edge that reads.
  *
- * Guarantees: a byte that was sent is in the file, so that the next Edge can read it again. What the Edge does not accept is read from the
- * file later, and does not wait in memory. The program waits once `READ_AHEAD` bytes are not sent, or `READ_AHEAD_ALONE` without a reader.
+ * Guarantees: all bytes are in the file when no Edge reads, so that the next Edge can read them again. What the Edge does not accept is stored at once, is
+ * read from the file later, and does not wait in memory. Up to `UNWRITTEN` bytes that were sent wait for a common write: the holder's memory lasts as
+ * long as the run. The program waits once `READ_AHEAD` bytes are not sent, or `READ_AHEAD_ALONE` without a reader.
  * Beyond `maxBytes`, or if the disk refuses a write, the output is not whole: further bytes pass through, and the file is deleted when its
  * bytes are sent.
  *
@@ -10,11 +11,15 @@
  */
 import { closeSync, constants, openSync, readSync, rmSync, writeSync } from "node:fs"
 
-const READ_AHEAD = 1_048_576
+const READ_AHEAD = 131_072
 const READ_AHEAD_ALONE = 16_777_216
 const PIECE = 65_536
+/** Maximum number of sent bytes that are not in the file. */
+const UNWRITTEN = 2_048
 /** Bytes that are sent from the file in one turn of the event loop, because other runs wait. */
 const TURN = 1_048_576
+
+const NOTHING = Buffer.alloc(0)
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDWR } = constants
 
@@ -46,6 +51,9 @@ export class HeldOutput {
   /** Bytes that the program has printed. */
   #total = 0
   #sent = 0
+  /** Bytes after those in the file, which were sent. */
+  #tail: Array<Buffer> = []
+  #tailBytes = 0
   /** Bytes that are not stored, and wait for the reader. */
   #unstored: Array<Buffer> = []
   #reader: OutputReader | undefined
@@ -72,20 +80,23 @@ export class HeldOutput {
     return this.#isWhole
   }
 
-  /** Adds what the program printed. */
+  /** Adds what the program printed. `bytes` are valid until the return. */
   push(bytes: Buffer): void {
     if (this.#isDeleted) return
-    const isNext = this.#sent === this.#total
+    const isNext = this.#sent === this.#total && this.#reader !== undefined && !this.#isBlocked
     this.#total += bytes.length
-    if (this.#isWhole && !this.#store(bytes)) {
-      this.#isWhole = false
-      this.#options.onIncomplete()
-      if (this.#isDeleted) return
+    const isTail = isNext && this.#isWhole && this.#tailBytes + bytes.length <= UNWRITTEN
+    if (!isTail && this.#isWhole && !this.#store(bytes)) this.#lose()
+    if (this.#isDeleted || (!isNext && this.#isWhole)) return this.#adjust()
+    const copy = Buffer.from(bytes)
+    if (isTail) {
+      this.#tail.push(copy)
+      this.#tailBytes += copy.length
     }
-    if (isNext && this.#reader !== undefined && !this.#isBlocked) {
-      this.#send(this.#reader, bytes)
+    if (isNext && this.#reader !== undefined) {
+      this.#send(this.#reader, copy)
       this.#dropFile()
-    } else if (!this.#isWhole) this.#unstored.push(bytes)
+    } else this.#unstored.push(copy)
     this.#adjust()
   }
 
@@ -97,6 +108,7 @@ export class HeldOutput {
 
   /** Sends from this position on. `false` if its bytes are not stored. */
   read(from: number, reader: OutputReader): boolean {
+    this.#writeTail()
     const first = this.#isWhole ? 0 : this.#sent
     if (from < first || from > this.#total) return false
     this.#sent = from
@@ -109,6 +121,7 @@ export class HeldOutput {
   /** The reader has left. */
   detach(): void {
     this.#reader = undefined
+    this.#writeTail()
     this.#adjust()
   }
 
@@ -123,6 +136,7 @@ export class HeldOutput {
     this.#reader = undefined
     this.#isWhole = false
     this.#unstored = []
+    this.#dropTail()
     this.#sent = this.#total
     this.#dropFile()
     clearImmediate(this.#turn)
@@ -131,17 +145,36 @@ export class HeldOutput {
     this.#options.setPaused(false)
   }
 
+  /** Whether the bytes and all before them are in the file. */
   #store(bytes: Buffer): boolean {
     if (this.#file === undefined || this.#total > this.#options.maxBytes) return false
+    const pieces = this.#tailBytes === 0 ? [bytes] : [...this.#tail, bytes]
+    this.#dropTail()
     try {
-      let at = 0
-      while (at < bytes.length) at += writeSync(this.#file, bytes, at)
+      for (const piece of pieces.length === 1 ? pieces : [Buffer.concat(pieces)])
+        for (let at = 0; at < piece.length;) at += writeSync(this.#file, piece, at)
     } catch {
       // The disk is full. A part of the bytes may be in the file, and is not read.
       return false
     }
     this.#stored = this.#total
     return true
+  }
+
+  #writeTail(): void {
+    if (this.#tailBytes > 0 && !this.#store(NOTHING)) this.#lose()
+  }
+
+  #dropTail(): void {
+    this.#tail = []
+    this.#tailBytes = 0
+  }
+
+  /** The output is not whole from now on. */
+  #lose(): void {
+    this.#isWhole = false
+    this.#dropTail()
+    this.#options.onIncomplete()
   }
 
   #send(reader: OutputReader, bytes: Buffer): void {
@@ -168,7 +201,7 @@ export class HeldOutput {
     const limit = this.#sent + TURN
     while (!this.#isBlocked && this.#sent < this.#total && this.#sent < limit) {
       const bytes = this.#next()
-      if (bytes === undefined) return this.#lose(reader)
+      if (bytes === undefined) return this.#refuse(reader)
       this.#send(reader, bytes)
     }
     this.#dropFile()
@@ -178,10 +211,10 @@ export class HeldOutput {
     else if (this.#hasEnded) reader.onAllSent()
   }
 
-  #lose(reader: OutputReader): void {
+  /** The file cannot be read. */
+  #refuse(reader: OutputReader): void {
     this.#reader = undefined
-    this.#isWhole = false
-    this.#options.onIncomplete()
+    this.#lose()
     reader.onLost()
   }
 

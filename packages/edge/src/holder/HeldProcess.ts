@@ -70,7 +70,9 @@ export class HeldProcess implements RunChild {
   ): HeldProcess {
     const child = new HeldProcess(connection, spec.isConfined === true, handlers)
     try {
-      const command = makeProgramFiles(spec)
+      const { group } = connection.opened
+      const isInGroup = group !== undefined && group === spec.group
+      const command = makeProgramFiles({ ...spec, isInGroup })
       connection.start(startOf(spec, command, limits))
       if (spec.control !== undefined) child.#openChannel(spec.control)
       connection.read(0)

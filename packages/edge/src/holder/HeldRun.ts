@@ -11,8 +11,10 @@ import type { Duplex } from "node:stream"
 import { removeGroup } from "../process/ControlGroup.ts"
 import { processStartTime } from "../process/MarkSweep.ts"
 import type { ProcessTarget } from "../process/ProcessTarget.ts"
+import type { Launcher } from "../process/Launcher.ts"
 import { Subprocess } from "../process/Subprocess.ts"
 import { HeldOutput } from "./HeldOutput.ts"
+import { endLauncher } from "./Launchers.ts"
 import { frameTypes, jsonFrame } from "./HolderFrames.ts"
 import type {
   HeldEnd,
@@ -39,6 +41,13 @@ export interface HeldRunPeer {
   readonly refuse: (reason: string) => void
 }
 
+export interface HeldRunOptions {
+  /** Where its output is stored. */
+  readonly folder: string
+  readonly launcher: Launcher | undefined
+  readonly listener: HeldRunListener
+}
+
 export interface HeldRunListener {
   /** Its output is no longer whole. */
   readonly onIncomplete: (run: HeldRun) => void
@@ -58,6 +67,9 @@ export class HeldRun {
   blob = NOTHING
   readonly #path: string
   readonly #listener: HeldRunListener
+  /** The shell that becomes its program. */
+  #launcher: Launcher | undefined
+  #group: string | undefined
   #child: Subprocess | undefined
   #channel: Duplex | undefined
   #output: HeldOutput | undefined
@@ -74,10 +86,11 @@ export class HeldRun {
   #exitedAt = 0
   #end: HeldEnd | undefined
 
-  /** `folder`: where its output is stored. */
-  constructor(id: string, folder: string, listener: HeldRunListener) {
+  constructor(id: string, { folder, launcher, listener }: HeldRunOptions) {
     this.id = id
     this.#path = join(folder, `${id}.out`)
+    this.#launcher = launcher
+    this.#group = launcher?.group
     this.#listener = listener
   }
 
@@ -86,6 +99,7 @@ export class HeldRun {
       id: this.id,
       startedAt: this.#startedAt,
       pid: this.#started?.pid,
+      group: this.#group,
       hasEnded: this.#end !== undefined || this.#spawnError !== undefined
     }
   }
@@ -137,6 +151,7 @@ export class HeldRun {
     const opened: OpenedRun = {
       isNew,
       keepBytes: this.blob.length,
+      group: this.#group,
       started: this.#started,
       spawnError: this.#spawnError,
       stdinBytes: this.#stdinBytes,
@@ -161,6 +176,7 @@ export class HeldRun {
   start(spec: HeldStart, now: number): boolean {
     if (this.#target !== undefined) return false
     this.#until = spec.until
+    this.#group = spec.group
     const groups = spec.group === undefined ? undefined : [spec.group]
     this.#target = { mark: spec.mark, groups }
     const output = new HeldOutput({
@@ -172,14 +188,19 @@ export class HeldRun {
     this.#output = output
     const { args, cwd, env, file, isConfined, stdin } = spec
     const control = spec.hasControl ? (channel: Duplex) => this.#openChannel(channel) : undefined
+    const launcher = this.#launcher
+    this.#launcher = undefined
+    // Without a launcher, the command enters the group by itself.
+    const group = launcher === undefined ? undefined : spec.group
     const child = new Subprocess(
-      { file, args, cwd, env, isConfined, stdin, control },
+      { file, args, cwd, env, isConfined, stdin, control, group, launcher },
       {
         onChunk: (bytes) => output.push(bytes),
         onGone: (exit) => this.#onGone(exit),
         onEnd: ({ code, signal, stderr }) => this.#onEnd({ code, signal, stderr, by: this.#ender }),
         onSpawnError: ({ code, message }) => this.#onSpawnError({ code, message }),
-        onDrain: () => this.#peer?.resumeReading()
+        onDrain: () => this.#peer?.resumeReading(),
+        hasSharedReads: true
       }
     )
     this.#child = child
@@ -228,10 +249,11 @@ export class HeldRun {
   }
 
   /** Deletes what is stored, and its control group. Its processes were killed before. */
-  delete(): void {
+  async delete(): Promise<void> {
     this.#output?.delete()
     for (const group of this.#target?.groups ?? []) removeGroup(group)
     this.blob = NOTHING
+    if (this.#launcher !== undefined) await endLauncher(this.#launcher)
     this.#peer?.finish()
   }
 

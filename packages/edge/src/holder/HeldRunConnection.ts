@@ -15,6 +15,7 @@ import { holderKeyFile, type HolderPlace } from "./HolderPlace.ts"
 import type {
   HeldEnd,
   HeldExit,
+  HeldOpen,
   HeldSpawnError,
   HeldStart,
   HeldStarted,
@@ -70,12 +71,14 @@ export class HeldRunConnection {
 
   /**
    * Opens the run, which is created if the holder does not have it. With `state`, succeeds when the holder has it, as `keep` does: both are sent
-   * together. Fails without a control connection.
+   * together. With `groups`, a folder of control groups, the run may start at once, in a group that the holder has prepared there. Fails without a
+   * control connection.
    */
   static readonly open = (
     place: HolderPlace,
     run: string,
-    state?: Uint8Array
+    state?: Uint8Array,
+    groups?: string
   ): Effect.Effect<HeldRunConnection, HolderFailed> =>
     Effect.callback((resume) => {
       let opened: OpenedRun | undefined
@@ -108,7 +111,7 @@ export class HeldRunConnection {
       })
       try {
         const key = readFileSync(holderKeyFile(place.folder), "utf8")
-        socket.write(jsonFrame(frameTypes.open, { run, key }))
+        socket.write(jsonFrame(frameTypes.open, { run, key, groups } satisfies HeldOpen))
         if (state !== undefined) writeState(socket, state)
       } catch (error) {
         socket.destroy(error instanceof Error ? error : undefined)

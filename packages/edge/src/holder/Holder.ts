@@ -37,10 +37,14 @@ export class Holder extends Context.Service<
     readonly found: ReadonlyArray<HeldRunSummary>
     /** A living holder of another format. No run can be opened until it has ended. */
     readonly incompatible: HolderIncompatible | undefined
-    /** Opens a run in the holder, which starts if there is none. The run is created if it is new. Replaces its state by `state`, if given. */
+    /**
+     * Opens a run in the holder, which starts if there is none. The run is created if it is new. Replaces its state by `state`, if given. `groups`:
+     * folder of control groups, of a run that starts at once.
+     */
     readonly open: (
       run: string,
-      state?: Uint8Array
+      state?: Uint8Array,
+      groups?: string
     ) => Effect.Effect<HeldRunConnection, HolderFailed | HolderIncompatible>
     /** The holder's process; `undefined` if none is connected. */
     readonly pid: () => number | undefined
@@ -104,8 +108,8 @@ const make = Effect.fnUntraced(function* ({
   return Holder.of({
     found: control === undefined ? [] : (control as HolderControl).runs,
     incompatible,
-    open: (run, state) =>
-      Effect.andThen(connected, HeldRunConnection.open(place, run, state)).pipe(
+    open: (run, state, groups) =>
+      Effect.andThen(connected, HeldRunConnection.open(place, run, state, groups)).pipe(
         // The holder has ended, and the control connection has not noticed yet.
         Effect.tapError((failure) =>
           Effect.sync(() => (hasNoHolder(failure) ? control?.close() : undefined))

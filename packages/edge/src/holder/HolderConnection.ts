@@ -9,6 +9,7 @@ import type { HeldRun, HeldRunPeer } from "./HeldRun.ts"
 import { FrameReader, frameOf, frameTypes, HOLDER_FORMAT, jsonFrame, writeFrame } from "./HolderFrames.ts"
 import {
   fieldsOf,
+  groupsIn,
   helloIn,
   type HolderHello,
   positionIn,
@@ -34,7 +35,8 @@ export interface HolderRegistry {
   /** The run, created if it is new; `undefined` without a control connection. */
   readonly open: (
     connection: HolderConnection,
-    run: string
+    run: string,
+    groups: string | undefined
   ) => { readonly run: HeldRun; readonly isNew: boolean } | undefined
   /** The Edge is done with the run. */
   readonly endRun: (run: HeldRun) => void
@@ -119,7 +121,7 @@ export class HolderConnection implements HeldRunPeer {
     this.#reader.maxPayload = FRAME_MAX
     if (type === frameTypes.hello) return this.#greet(fields)
     const name = type === frameTypes.open ? runNameIn(fields) : undefined
-    const opened = name === undefined ? undefined : this.#registry.open(this, name)
+    const opened = name === undefined ? undefined : this.#registry.open(this, name, groupsIn(fields))
     if (opened === undefined) return this.refuse("the run cannot be opened")
     this.#kind = "run"
     this.#run = opened.run

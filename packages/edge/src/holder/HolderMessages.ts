@@ -20,6 +20,8 @@ export interface HeldRunSummary {
   /** Unix time in milliseconds; absent if the program was not started. */
   readonly startedAt?: number | undefined
   readonly pid?: number | undefined
+  /** Its control group. */
+  readonly group?: string | undefined
   readonly hasEnded: boolean
 }
 
@@ -35,6 +37,8 @@ export interface HolderWelcome {
 export interface HeldOpen {
   readonly run: string
   readonly key: string
+  /** Folder of control groups, of a new run that starts at once. */
+  readonly groups?: string | undefined
 }
 
 /** Times at which the holder ends the run if no Edge is connected, in unix milliseconds. */
@@ -91,6 +95,8 @@ export interface OpenedRun {
   readonly isNew: boolean
   /** Bytes of the blob that follows. */
   readonly keepBytes: number
+  /** The control group of the run, which its program starts in. Without it, the program enters the group of its `start`. */
+  readonly group?: string | undefined
   readonly started?: HeldStarted | undefined
   readonly spawnError?: HeldSpawnError | undefined
   /** Bytes of stdin that the holder has accepted. They reach the program once. */
@@ -135,6 +141,11 @@ export const helloIn = (fields: Fields | undefined): Omit<HolderHello, "key"> | 
 export const runNameIn = (fields: Fields | undefined): string | undefined => {
   const run = fields?.run
   return isText(run) && RUN_NAME.test(run) ? run : undefined
+}
+
+export const groupsIn = (fields: Fields | undefined): string | undefined => {
+  const groups = fields?.groups
+  return isText(groups) ? groups : undefined
 }
 
 export const positionIn = (fields: Fields | undefined): number | undefined => {

@@ -13,6 +13,7 @@ import { HeldRun, type HeldRunListener } from "./HeldRun.ts"
 import type { HolderConnection, HolderRegistry } from "./HolderConnection.ts"
 import { frameTypes, HOLDER_FORMAT, jsonFrame } from "./HolderFrames.ts"
 import type { HolderHello } from "./HolderMessages.ts"
+import { Launchers } from "./Launchers.ts"
 
 /** Milliseconds in which the Edge that started the holder connects. */
 const FIRST_WITHIN = 30_000
@@ -40,6 +41,7 @@ export class RunHolder implements HolderRegistry, HeldRunListener {
   readonly #options: RunHolderOptions
   readonly #runs = new Map<string, HeldRun>()
   readonly #connections = new Set<HolderConnection>()
+  readonly #launchers = new Launchers()
   #control: HolderConnection | undefined
   #orphanMs = FIRST_WITHIN
   /** Since when there is no control connection. */
@@ -77,13 +79,15 @@ export class RunHolder implements HolderRegistry, HeldRunListener {
 
   open(
     connection: HolderConnection,
-    id: string
+    id: string,
+    groups: string | undefined
   ): { readonly run: HeldRun; readonly isNew: boolean } | undefined {
     if (this.#control === undefined || this.#isEnding) return undefined
     this.#connections.add(connection)
     const existing = this.#runs.get(id)
     if (existing !== undefined) return { run: existing, isNew: false }
-    const run = new HeldRun(id, this.#options.folder, this)
+    const launcher = groups === undefined ? undefined : this.#launchers.take(groups)
+    const run = new HeldRun(id, { folder: this.#options.folder, launcher, listener: this })
     this.#runs.set(id, run)
     return { run, isNew: true }
   }
@@ -102,6 +106,7 @@ export class RunHolder implements HolderRegistry, HeldRunListener {
     this.#connections.delete(connection)
     if (this.#control !== connection) return
     this.#control = undefined
+    void this.#launchers.close()
     this.#aloneSince = this.now()
     for (const each of this.#connections) each.destroy()
     for (const run of this.#runs.values()) {
@@ -126,8 +131,9 @@ export class RunHolder implements HolderRegistry, HeldRunListener {
     }
     for (const run of runs) {
       await this.#kill(run)
-      run.delete()
+      await run.delete()
     }
+    await this.#launchers.close()
     this.#options.exit()
   }
 
@@ -144,16 +150,17 @@ export class RunHolder implements HolderRegistry, HeldRunListener {
   }
 
   #forget(run: HeldRun): void {
-    run.delete()
+    const deleted = run.delete()
     this.#runs.delete(run.id)
-    if (this.#runs.size === 0 && (this.#isUnwanted || this.#control === undefined)) this.#exit()
+    if (this.#runs.size === 0 && (this.#isUnwanted || this.#control === undefined))
+      void deleted.then(() => this.#exit())
   }
 
   #exit(): void {
     this.#isEnding = true
     clearTimeout(this.#clock)
     this.#options.server.close()
-    this.#options.exit()
+    void this.#launchers.close().then(this.#options.exit)
   }
 
   /** Ends a run that no later Edge can continue, if there is no Edge now. */

@@ -8,10 +8,14 @@ import { HttpApiBuilder } from "effect/http-api"
 import { findApproval, pageOfApprovals } from "../approval/Approvals.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
-import { Store } from "../store/Store.ts"
+import { Store, type Write } from "../store/Store.ts"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { LOCAL_PRINCIPAL } from "./Principal.ts"
 import { markReplayed } from "@corral/service/http/Replayed"
+
+/** Without a key there is no result to keep, and no transaction: the runtime's next event may find the store idle. */
+const keepResult = (store: Store["Service"], rows: ReadonlyArray<Write>): Effect.Effect<void> =>
+  rows.length === 0 ? Effect.void : Effect.orDie(store.commit(rows))
 
 export const permissions = HttpApiBuilder.group(
   EdgeApi,
@@ -45,7 +49,7 @@ export const permissions = HttpApiBuilder.group(
         const decide = (keep: ResultRows<Approval>) =>
           runs
             .decide(runId, approvalId, answer, { by: LOCAL_PRINCIPAL, origin })
-            .pipe(Effect.tap((approval) => Effect.orDie(store.commit(keep(approval)))))
+            .pipe(Effect.tap((approval) => keepResult(store, keep(approval))))
         const { body, replayed: again } = yield* idempotency.once(request, decide)
         return yield* markReplayed(body, again)
       }, withErrorObject)

@@ -26,6 +26,8 @@ export class EdgeEventLog extends Context.Service<
       events: NewEvents,
       projections: ReadonlyArray<Write>
     ) => Effect.Effect<void, StoreFailed>
+    /** Appends a few events to the log of an idle store before it returns. `false` if nothing is appended: `append` takes them then. */
+    readonly appendNow: (events: NewEvents, projections: ReadonlyArray<Write>) => boolean
     /**
      * Batches with events after `after`, oldest first, about `budget` characters (at least one batch if there is one). Empty if the next
      * event is no longer kept. Throws `StoreDamaged` if the next event is damaged.
@@ -58,8 +60,10 @@ const make = Effect.fnUntraced(function* () {
   const reader = new StoredEvents(store)
   const shared = new SharedReads()
   const followers = new BatchFollowers((runId) => shared.drop(runId))
+  const { append, appendNow } = yield* makeAppend(store, followers)
   return EdgeEventLog.of({
-    append: yield* makeAppend(store, followers),
+    append,
+    appendNow,
     read: (runId, after, budget) => {
       const readStore = () => reader.read(runId, after, budget)
       return followers.areSeveral(runId) ? shared.read(runId, after, budget, readStore) : readStore()
@@ -78,24 +82,37 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
   const metrics = yield* CurrentMetrics
   const appended = metrics.counter(edgeMetrics.events)
   const committing = metrics.histogram(edgeMetrics.commit)
-  return (events: NewEvents, projections: ReadonlyArray<Write>): Effect.Effect<void, StoreFailed> => {
-    const { runId, firstSeq, terminal } = events
+  const publish = (batch: StoredBatch, startedAt: number): void => {
+    committing.record((performance.now() - startedAt) / 1_000)
+    appended.add(batch.lastSeq - batch.firstSeq + 1)
+    followers.publish(batch)
+  }
+  const append = (events: NewEvents, projections: ReadonlyArray<Write>): Effect.Effect<void, StoreFailed> => {
     if (events.lines.length === 0) return store.commit(projections)
-    const lines = events.lines.join("\n")
-    const lastSeq = firstSeq + events.lines.length - 1
     const startedAt = performance.now()
-    const bytes = Buffer.from(lines)
-    const batch: StoredBatch = { batch: 0, runId, firstSeq, lastSeq, lines, bytes, terminal }
-    return store.commit([insertBatchRow(batch, bytes, events.outputs), ...projections]).pipe(
-      Effect.tap(() =>
-        Effect.sync(() => {
-          committing.record((performance.now() - startedAt) / 1_000)
-          appended.add(events.lines.length)
-          followers.publish(batch)
-        })
-      ),
+    const { batch, row } = encodeBatch(events)
+    return store.commit([row, ...projections]).pipe(
+      Effect.tap(() => Effect.sync(() => publish(batch, startedAt))),
       // A durable batch is published even if its appender was interrupted.
       Effect.uninterruptible
     )
   }
+  const appendNow = (events: NewEvents, projections: ReadonlyArray<Write>): boolean => {
+    if (events.lines.length === 0) return store.commitNow(projections)
+    const startedAt = performance.now()
+    const { batch, row } = encodeBatch(events)
+    if (!store.commitNow([row, ...projections])) return false
+    publish(batch, startedAt)
+    return true
+  }
+  return { append, appendNow }
 })
+
+const encodeBatch = (events: NewEvents): { readonly batch: StoredBatch; readonly row: Write } => {
+  const { runId, firstSeq, terminal } = events
+  const lines = events.lines.join("\n")
+  const lastSeq = firstSeq + events.lines.length - 1
+  const bytes = Buffer.from(lines)
+  const batch: StoredBatch = { batch: 0, runId, firstSeq, lastSeq, lines, bytes, terminal }
+  return { batch, row: insertBatchRow(batch, bytes, events.outputs) }
+}

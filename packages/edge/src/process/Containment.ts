@@ -28,6 +28,8 @@ export class Containment extends Context.Service<
     readonly kind: ContainmentKind
     /** The group in which the groups of runs are made; `undefined` if control groups are not in use. */
     readonly folder: string | undefined
+    /** The folder of the groups of an Edge's runs; `undefined` if control groups are not in use. */
+    readonly groupsOf: (edgeId: string) => string | undefined
     /** The control group for the run's processes; `undefined` if control groups are not in use. */
     readonly groupOf: (edgeId: string, runId: RunId) => string | undefined
   }
@@ -79,12 +81,14 @@ const choose = Effect.fnUntraced(function* (setting: EdgeConfig["containment"]) 
     return Containment.of({
       kind: "cgroup",
       folder: group,
+      groupsOf: (edgeId) => edgeGroup(group, edgeId),
       groupOf: (edgeId, runId) => join(edgeGroup(group, edgeId), runId)
     })
   }
   return Containment.of({
     kind: hasProc ? "environment_mark" : "process_group",
     folder: undefined,
+    groupsOf: () => undefined,
     groupOf: () => undefined
   })
 })

@@ -10,6 +10,8 @@ export interface ProgramFilesSpec {
   readonly args: ReadonlyArray<string>
   /** The control group of the process. */
   readonly group?: string | undefined
+  /** Whether what starts the process is in its group. */
+  readonly isInGroup?: boolean | undefined
   /** Its private temporary folder, which its environment contains. */
   readonly temporary?: string | undefined
   /** Files that are written into the temporary folder before the start. */
@@ -21,6 +23,7 @@ export const makeProgramFiles = ({
   args,
   file,
   group,
+  isInGroup = false,
   settingsFiles = [],
   temporary
 }: ProgramFilesSpec): { readonly file: string; readonly args: ReadonlyArray<string> } => {
@@ -32,6 +35,7 @@ export const makeProgramFiles = ({
   if (group === undefined) return { file, args }
   // The shell that enters the group would report a missing program as an exit code.
   accessSync(file, constants.X_OK)
+  if (isInGroup) return { file, args }
   makeGroup(group)
   return commandInGroup(group, file, args)
 }

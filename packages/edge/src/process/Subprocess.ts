@@ -9,9 +9,11 @@
 import type { RuntimeCommand } from "@corral/domain/run/RuntimeAdapter"
 import { type ChildProcess, spawn } from "node:child_process"
 import { constants } from "node:os"
-import { Duplex } from "node:stream"
+import { Duplex, type Readable, type Writable } from "node:stream"
+import type { Launcher } from "./Launcher.ts"
 import { makeProgramFiles, type ProgramFilesSpec } from "./ProgramFiles.ts"
 import type { RunChild, RunChildHandlers } from "./RunChild.ts"
+import { withSharedReads } from "./SharedReads.ts"
 
 export interface SubprocessSpec extends ProgramFilesSpec {
   readonly cwd: string
@@ -21,11 +23,20 @@ export interface SubprocessSpec extends ProgramFilesSpec {
   readonly isConfined?: boolean | undefined
   /** Receives a socket that is descriptor 3 of the program. It ends with the process. */
   readonly control?: ((channel: Duplex) => void) | undefined
+  /** The shell that becomes the program, in the group of the program. Without it, or if it has ended, the program enters the group. */
+  readonly launcher?: Launcher | undefined
+}
+
+interface StartedProgram {
+  readonly child: ChildProcess
+  readonly stdin: Writable | undefined
 }
 
 export interface SubprocessHandlers extends RunChildHandlers {
   /** Stdin accepts more again, after `write` has returned `false`. */
   readonly onDrain?: () => void
+  /** Chunks are valid until `onChunk` returns. */
+  readonly hasSharedReads?: boolean
 }
 
 const STDERR_TAIL = 16_384
@@ -36,20 +47,27 @@ const LINGER_MS = 100
 const LINGER_LIMIT_MS = 500
 
 /** Node reports some failures as an event, and throws others, such as an argument list that is too long. */
-const start = (spec: SubprocessSpec): ChildProcess | NodeJS.ErrnoException => {
+const start = (spec: SubprocessSpec): StartedProgram | NodeJS.ErrnoException => {
+  const { control, cwd, env, launcher, stdin } = spec
   try {
+    if (launcher?.isReady === true) {
+      const { args, file } = spec
+      const [hasStdin, hasControl] = [stdin !== "ignore", control !== undefined]
+      return launcher.launch({ file, args, cwd, env, hasStdin, hasControl })
+    }
     const { args, file } = makeProgramFiles(spec)
-    return spawn(file, args, {
-      cwd: spec.cwd,
-      env: spec.env,
+    const child = spawn(file, args, {
+      cwd,
+      env,
       detached: true,
       stdio: [
-        spec.stdin === "ignore" ? "ignore" : "pipe",
+        stdin === "ignore" ? "ignore" : "pipe",
         "pipe",
         "pipe",
-        ...(spec.control === undefined ? [] : ["pipe" as const])
+        ...(control === undefined ? [] : ["pipe" as const])
       ]
     })
+    return { child, stdin: child.stdin ?? undefined }
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }
@@ -80,8 +98,10 @@ export class Subprocess implements RunChild {
   readonly pid: number | undefined
   readonly isConfined: boolean
   private readonly child: ChildProcess | undefined
+  private readonly stdin: Writable | undefined
   private readonly handlers: SubprocessHandlers
   private readonly channel: Duplex | undefined
+  private readonly stdout: Readable | undefined
   private stderr = ""
   private exit: Exit | undefined
   private stdoutEnded = false
@@ -92,30 +112,23 @@ export class Subprocess implements RunChild {
   constructor(spec: SubprocessSpec, handlers: SubprocessHandlers) {
     this.handlers = handlers
     this.isConfined = spec.isConfined === true
-    const child = start(spec)
-    if (child instanceof Error) {
-      process.nextTick(() => this.handlers.onSpawnError(child))
+    const started = start(spec)
+    if (started instanceof Error) {
+      process.nextTick(() => this.handlers.onSpawnError(started))
       return
     }
+    const { child, stdin } = started
     this.child = child
+    this.stdin = stdin
     this.pid = child.pid
     child.on("error", (error) => {
       if (child.pid === undefined) this.handlers.onSpawnError(error)
     })
-    child.stdout?.on("data", (chunk: Buffer) => {
-      if (this.hasEnded) return
-      if (this.exit !== undefined) this.restartLinger()
-      this.handlers.onChunk(chunk)
-    })
-    child.stdout?.on("error", () => undefined)
-    child.stdout?.once("close", () => {
-      this.stdoutEnded = true
-      this.settle()
-    })
+    if (child.stdout !== null) this.stdout = this.readFrom(child.stdout)
     const channel = child.stdio[3]
-    if (channel instanceof Duplex) {
+    if (spec.control !== undefined && channel instanceof Duplex) {
       this.channel = channel
-      spec.control?.(channel)
+      spec.control(channel)
     }
     child.stderr?.setEncoding("utf8")
     child.stderr?.on("data", (text: string) => {
@@ -123,8 +136,8 @@ export class Subprocess implements RunChild {
     })
     child.stderr?.on("error", () => undefined)
     // The pipe breaks if the child has ended. `exit` reports its end.
-    child.stdin?.on("error", () => this.handlers.onDrain?.())
-    if (handlers.onDrain !== undefined) child.stdin?.on("drain", handlers.onDrain)
+    stdin?.on("error", () => this.handlers.onDrain?.())
+    if (handlers.onDrain !== undefined) stdin?.on("drain", handlers.onDrain)
     child.once("exit", (code, signal) => {
       this.exit = this.isConfined ? endInside(code, signal) : { code, signal }
       this.handlers.onGone?.(this.exit)
@@ -138,19 +151,34 @@ export class Subprocess implements RunChild {
 
   /** Returns whether stdin accepts more now. What is written meanwhile waits in memory. */
   write(input: string | Uint8Array): boolean {
-    return this.child?.stdin?.writable !== true || this.child.stdin.write(input)
+    return this.stdin?.writable !== true || this.stdin.write(input)
   }
 
   closeInput(): void {
-    this.child?.stdin?.end()
+    this.stdin?.end()
   }
 
   pause(): void {
-    this.child?.stdout?.pause()
+    this.stdout?.pause()
   }
 
   resume(): void {
-    this.child?.stdout?.resume()
+    this.stdout?.resume()
+  }
+
+  private readFrom(stdout: Readable): Readable {
+    const onRead = (chunk: Buffer) => {
+      if (this.hasEnded) return
+      if (this.exit !== undefined) this.restartLinger()
+      this.handlers.onChunk(chunk)
+    }
+    const reads =
+      this.handlers.hasSharedReads === true ? withSharedReads(stdout, onRead) : stdout.on("data", onRead)
+    reads.on("error", () => undefined)
+    return reads.once("close", () => {
+      this.stdoutEnded = true
+      this.settle()
+    })
   }
 
   private restartLinger(): void {
@@ -174,15 +202,15 @@ export class Subprocess implements RunChild {
   private reportEnd(): void {
     if (this.hasEnded || this.exit === undefined) return
     // Paused by the reader: buffered output has not been read yet.
-    if (!this.stdoutEnded && this.child?.stdout?.isPaused() === true) {
+    if (!this.stdoutEnded && this.stdout?.isPaused() === true) {
       this.linger = setTimeout(() => this.reportEnd(), LINGER_MS)
       return
     }
     this.hasEnded = true
     clearTimeout(this.linger)
-    this.child?.stdout?.destroy()
+    this.stdout?.destroy()
     this.child?.stderr?.destroy()
-    this.child?.stdin?.destroy()
+    this.stdin?.destroy()
     this.channel?.destroy()
     this.handlers.onEnd({ ...this.exit, stderr: fromWord(this.stderr) })
   }

@@ -1,7 +1,8 @@
 /**
  * Termination of a run's process: a request first, then signals, then SIGKILL for all its processes.
  *
- * The grace period is divided among the steps. Each step ends early when the process has ended.
+ * The grace period is divided among the steps. When the process has exited, the others get SIGKILL without a wait: what holds stdout open would
+ * delay the end of the run. What was printed before is in the pipe, and is read.
  */
 import { Deferred, Effect } from "effect"
 import { type ProcessTarget, sweep } from "./Containment.ts"
@@ -12,7 +13,7 @@ export interface TerminationOptions {
   readonly child: RunChild
   /** All processes of the run, as they are known at that moment. */
   readonly target: () => ProcessTarget
-  /** Succeeds when the process has ended. */
+  /** Succeeds when the process has exited. Some of its output may still arrive. */
   readonly exited: Deferred.Deferred<void>
   /** Milliseconds from the first step to SIGKILL. */
   readonly grace: number
@@ -34,7 +35,7 @@ export const terminate = Effect.fn("Termination.terminate")(function* (
   const steps = isAsked ? [() => undefined, ...signals] : signals
   for (const act of steps) {
     act()
-    if (yield* goneWithin(exited, grace / steps.length)) return
+    if (yield* goneWithin(exited, grace / steps.length)) break
   }
   yield* sweep(target())
 })

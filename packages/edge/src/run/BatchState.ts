@@ -14,6 +14,9 @@ import type { PauseRequest, RunMessage } from "./RunMessage.ts"
 import type { RunProcess } from "./RunProcess.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 
+/** What a batch commits. */
+export type BatchCommit = Exclude<ReturnType<RunRecorder["take"]>, undefined>
+
 /** Dependencies of a batch, the same for all batches of a run. */
 export interface BatchContext {
   readonly recorder: RunRecorder
@@ -70,6 +73,8 @@ export class BatchState {
   isProcessGone = false
   /** Whether a tool call ended. */
   hasToolResult = false
+  /** What is being committed. From then on, the batch takes no further messages. */
+  commit: BatchCommit | undefined
   /** Cost of the approval requests so far. */
   approvalCost = 0
 

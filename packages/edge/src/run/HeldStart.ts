@@ -3,6 +3,7 @@ import type { CreateRun } from "@corral/domain/run/Run"
 import { type Clock, Effect } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { Confinement } from "../confinement/Confinement.ts"
+import type { Containment } from "../process/Containment.ts"
 import type { HeldRunConnection } from "../holder/HeldRunConnection.ts"
 import type { Holder } from "../holder/Holder.ts"
 import { HeldProcess } from "../holder/HeldProcess.ts"
@@ -18,6 +19,8 @@ import { RunTimeLimits } from "./RunTimeLimits.ts"
 const MAX_OUTPUT = 67_108_864
 
 export interface HoldContext {
+  readonly containment: Containment["Service"]
+  readonly edgeId: string
   readonly clock: Clock.Clock
   readonly config: EdgeConfig
   readonly confinement: Confinement["Service"]
@@ -39,7 +42,9 @@ export const holdRun = Effect.fn("RunHold.hold")(function* (
 ): Effect.fn.Return<RunHold | undefined> {
   if (!canOutlive(context, admitted)) return undefined
   const { command, run, start } = admitted
-  return yield* context.holder.open(run.id, encodeStartState({ request, start, command })).pipe(
+  const { containment, edgeId, holder, live } = context
+  const groups = live.queue.isFree ? containment.groupsOf(edgeId) : undefined
+  return yield* holder.open(run.id, encodeStartState({ request, start, command }), groups).pipe(
     Effect.map((connection) => holdOf(context, admitted, connection)),
     Effect.catch(({ message }) =>
       Effect.as(Effect.logWarning(`run ${run.id} ends with this Edge`, { cause: message }), undefined)
@@ -56,6 +61,7 @@ export const holdOf = (
   const limits = new RunTimeLimits(run, config.times.cap)
   const now = () => clock.currentTimeMillisUnsafe()
   return {
+    group: connection.opened.group,
     start: (spec, handlers) =>
       HeldProcess.start(
         connection,

@@ -82,8 +82,8 @@ const readable = <A>(read: () => A): Effect.Effect<A, StoreFailed> =>
 export interface RecoveryOptions {
   /** The control groups that an Edge may have left. */
   readonly groupsOf?: (edgeId: string) => ReadonlyArray<string>
-  /** Ids of the runs that the holder has. */
-  readonly held?: ReadonlySet<string>
+  /** Control groups of the runs that the holder has, by their ids. */
+  readonly held?: ReadonlyMap<string, string | undefined>
 }
 
 export interface Recovered {
@@ -96,7 +96,7 @@ export interface Recovered {
 export const recover = Effect.fnUntraced(function* (
   store: Store["Service"],
   log: EdgeEventLog["Service"],
-  { groupsOf = groupsOfEdge, held = new Set() }: RecoveryOptions = {}
+  { groupsOf = groupsOfEdge, held = new Map() }: RecoveryOptions = {}
 ): Effect.fn.Return<Recovered, StoreFailed> {
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
   const storedId = yield* readable(() => knownId(store))
@@ -109,11 +109,13 @@ export const recover = Effect.fnUntraced(function* (
   const unfinished = yield* readable(() => unfinishedRuns(store))
   const left = unfinished.filter(({ id }) => held.has(id))
   const leftIds = new Set(left.map(({ id }): string => id))
+  const keptGroups = new Set(left.map(({ id }) => held.get(id)))
+  const isLeft = (group: string) => leftIds.has(basename(group)) || keptGroups.has(group)
   yield* sweep({
     mark: `${EDGE_MARK}=${storedId}`,
     except: [...leftIds].map((id) => `${RUN_MARK}=${id}`),
     groups: groupsOf(storedId).flatMap((group) =>
-      leftIds.size === 0 ? [group] : groupsIn(group).filter((inner) => !leftIds.has(basename(inner)))
+      leftIds.size === 0 ? [group] : groupsIn(group).filter((inner) => !isLeft(inner))
     )
   })
   for (const run of unfinished.filter(({ id }) => !leftIds.has(id)))
@@ -129,10 +131,10 @@ export const recover = Effect.fnUntraced(function* (
 
 /** Ends a run that was left alive and cannot be continued. */
 export const endLostRun = Effect.fn("Recovery.endLostRun")(function* (
-  { clock, containment, edgeId, log, store }: LostRunContext,
+  { clock, containment, edgeId, holder, log, store }: LostRunContext,
   run: Run
 ): Effect.fn.Return<void, StoreFailed> {
-  const group = containment.groupOf(edgeId, run.id)
+  const group = holder.found.find(({ id }) => id === run.id)?.group ?? containment.groupOf(edgeId, run.id)
   yield* sweep({ mark: `${RUN_MARK}=${run.id}`, groups: group === undefined ? [] : [group] })
   yield* endRun(store, log, run, restarted, clock.currentTimeMillisUnsafe())
 })
@@ -143,6 +145,7 @@ interface LostRunContext {
   readonly clock: Clock.Clock
   readonly containment: Containment["Service"]
   readonly edgeId: string
+  readonly holder: Holder["Service"]
 }
 
 /** Identity of this Edge, for as long as its store exists. Available once nothing of its predecessor is alive or unfinished. */
@@ -164,7 +167,7 @@ export class EdgeIdentity extends Context.Service<
       let groups: ReadonlyArray<string> = []
       const { edgeId, left } = yield* recover(yield* Store, yield* EdgeEventLog, {
         groupsOf: (id) => (groups = leftGroups(home, id)),
-        held: new Set(found.map(({ id }) => id))
+        held: new Map(found.map(({ group, id }) => [id, group]))
       })
       return EdgeIdentity.of({ edgeId, groups, left })
     })

@@ -17,20 +17,20 @@ import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAda
 import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
 import type { ApprovalAsker, OpenApproval } from "../approval/OpenApprovals.ts"
 import type { AssessedRequest } from "../approval/RunPolicy.ts"
-import { forgetJournal, type RunJournal } from "../journal/RunJournal.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
-import type { StoreFailed, Write } from "../store/Store.ts"
-import type { RunAction } from "./RunRecorder.ts"
+import type { StoreFailed } from "../store/Store.ts"
 import type { RunHold } from "./RunHold.ts"
 import { BudgetMeter } from "./Budget.ts"
-import { storeOutputs } from "./OutputStorage.ts"
 import { allowProtected, performAction } from "./RunActions.ts"
 import { freezeRun } from "./RunPause.ts"
 import type { AdoptedRun } from "./AdoptedRun.ts"
 import { adoptProcess, postLater, startProcess } from "./RunProcess.ts"
 import { type RunActorOptions, RunSession } from "./RunSession.ts"
 import type { BatchContext } from "./BatchState.ts"
+import { commitBatch } from "./BatchCommit.ts"
+import { DirectBatches, release } from "./DirectBatches.ts"
 import { MailboxBatch } from "./MailboxBatch.ts"
+import { adjustClocks } from "./RunClocks.ts"
 import type { DecideFailure, Decider, RunMessage } from "./RunMessage.ts"
 
 /** The run ended before the command reached it. The store has its final state. */
@@ -130,7 +130,7 @@ const request = <A, E = never>(
   Effect.gen(function* () {
     const reply = yield* Deferred.make<A, E>()
     if (!post(message(reply))) return yield* new RunGone()
-    const runEnded = Effect.exit(Deferred.await(ended)).pipe(Effect.andThen(Effect.fail(new RunGone())))
+    const runEnded = Effect.flatMap(Effect.exit(Deferred.await(ended)), () => Effect.fail(new RunGone()))
     return yield* Effect.raceFirst(Deferred.await(reply), runEnded)
   })
 
@@ -148,8 +148,10 @@ const live = Effect.fnUntraced(function* (session: RunSession) {
   if (protection !== undefined)
     yield* Effect.forkScoped(protection.follow((event) => void session.post({ _tag: "Announced", event })))
   const context = batchContext(session)
+  const direct = new DirectBatches(session, () => new MailboxBatch(context, clock.currentTimeMillisUnsafe()))
+  mailbox.processDirectly(direct)
   const processMessages = (messages: ReadonlyArray<RunMessage>) =>
-    processBatch(session, new MailboxBatch(context, clock.currentTimeMillisUnsafe()), messages)
+    processBatch(session, direct.take(), messages)
   // Messages go out of scope after each batch. Otherwise an idle run would retain the buffer of its last read.
   while (!options.recorder.terminal) yield* Effect.flatMap(mailbox.take, processMessages)
 })
@@ -227,55 +229,30 @@ const processBatch = Effect.fnUntraced(function* (
   batch: MailboxBatch,
   messages: ReadonlyArray<RunMessage>
 ) {
-  const { approvals, mailbox, options, stdin, stdout } = session
+  const { approvals, mailbox, options } = session
   const { recorder } = options
-  for (const message of messages) batch.handle(message)
-  // The decoder's outputs of the process's end belong to the same commit.
-  for (const message of mailbox.takeWaiting()) batch.handle(message)
-  batch.resume()
+  if (batch.commit === undefined) {
+    for (const message of messages) batch.handle(message)
+    // The decoder's outputs of the process's end belong to the same commit.
+    for (const message of mailbox.takeWaiting()) batch.handle(message)
+    batch.resume()
+  }
 
   // Concurrent with the commit: a program takes longer to start. A run that was cancelled in the same batch is not started.
   if (batch.command !== undefined && recorder.state.verdict === undefined) {
     session.process = yield* startProcess(session, batch.command)
     session.preparing = undefined
   }
-  yield* commit(session, batch)
+  yield* commitBatch(session, batch)
   for (const action of batch.actions) allowProtected(session, action)
-  for (const text of batch.writes) stdin.write(text)
-  stdout.processed(batch.weight, session.isBackedUp)
+  release(session, batch)
   for (const approval of approvals.takeUnwatched()) yield* Effect.forkScoped(awaitDecision(session, approval))
   for (const action of batch.actions) yield* performAction(session, action)
   for (const pause of batch.pauses) yield* freezeRun(session, pause)
   for (const reply of batch.replies) yield* reply
-  if (batch.isUnfinished) session.resumeLater()
-  if (batch.hasToolResult) options.protection?.callEnded()
   yield* adjustClocks(session)
   if (batch.isProcessGone) yield* finish(session)
 })
-
-const commit = Effect.fnUntraced(function* (session: RunSession, { actions }: MailboxBatch) {
-  const { artifacts, log, recorder } = session.options
-  yield* storeOutputs(artifacts, recorder)
-  const { journal, position } = session
-  if (journal !== undefined) recorder.addRows(journalRows(session, journal, actions))
-  const batch = recorder.take(journal === undefined ? undefined : position.outputs)
-  if (batch === undefined) return
-  yield* log.append(batch.events, batch.projections)
-  recorder.committed(batch.run)
-})
-
-/** State that belongs to the next commit. A stop is stored even if nothing else is: the user was told. */
-const journalRows = (
-  { isStopping, options: { recorder }, reported }: RunSession,
-  journal: RunJournal,
-  actions: ReadonlyArray<RunAction>
-): ReadonlyArray<Write> => {
-  if (recorder.terminal) return [forgetJournal(recorder.run.id)]
-  const stops = isStopping || actions.some(({ _tag }) => _tag === "Stop")
-  if (!recorder.hasChanges && (isStopping || !stops)) return []
-  const row = journal.state(recorder.state, stops, reported.isOver)
-  return row === undefined ? [] : [row]
-}
 
 /** Waits for a decision. The answer to a connection is passed on here, that to the runtime is written. An expired approval is a message like any other. */
 const awaitDecision = Effect.fnUntraced(function* ({ approvals, post }: RunSession, approval: OpenApproval) {
@@ -290,19 +267,6 @@ const awaitDecision = Effect.fnUntraced(function* ({ approvals, post }: RunSessi
   if (asker._tag === "Connection") yield* Deferred.succeed(asker.reply, answer)
   approvals.remove(approval.id)
 })
-
-/** The time of a pending approval counts neither as silence nor towards the run's timeout. A pause stops all clocks but the cap. */
-const adjustClocks = ({ options: { hold, recorder }, process }: RunSession) => {
-  if (process === undefined) return Effect.void
-  const { openCalls, paused, pending } = recorder.state
-  const isPaused = paused === true
-  const isWaiting = pending.length > 0 || isPaused
-  hold?.pause(isPaused)
-  process.silence.stand(isWaiting)
-  process.silence.work(openCalls.size > 0)
-  const active = process.activeClock(!isWaiting)
-  return process.wallClock === undefined ? active : Effect.andThen(active, process.wallClock(!isPaused))
-}
 
 /** After the process has exited: ends remaining processes of the run and reviews its workspace. */
 const finish = Effect.fnUntraced(function* ({ exited, options: { review }, post, process }: RunSession) {

@@ -141,7 +141,7 @@ const restored = (context: AdoptionContext, restoration: Restoration): RunActor 
       adopted: adoptedProcess({
         ...restoration,
         now: clock.currentTimeMillisUnsafe(),
-        group: context.containment.groupOf(context.edgeId, run.id)
+        group: hold.group ?? context.containment.groupOf(context.edgeId, run.id)
       })
     })
   )

@@ -168,7 +168,7 @@ export const actorOptions = (
   const { adapter, agent, protocol, run, start } = admitted
   const { adopted, hold } = life
   const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath }
-  const command = { ...admitted.command, group: containment.groupOf(edgeId, run.id) }
+  const command = { ...admitted.command, group: hold?.group ?? containment.groupOf(edgeId, run.id) }
   const protection = life.protection ?? protectionOf(context, admitted, hold)
   const confined: ConfinedRun | undefined = isConfined(run)
     ? {

@@ -8,6 +8,8 @@ import type { RunChild, RunChildHandlers } from "../process/RunChild.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 
 export interface RunHold {
+  /** The control group of the run at the holder. `undefined` before the start of a program that enters its group by itself. */
+  readonly group: string | undefined
   /** Starts the program in the holder. */
   readonly start: (spec: SubprocessSpec, handlers: RunChildHandlers) => RunChild
   /** The adopted process has used that many milliseconds of its time budget. */

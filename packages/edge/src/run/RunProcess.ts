@@ -121,7 +121,7 @@ const superviseProcess = Effect.fnUntraced(function* (
 })
 
 const spawn = (
-  { post, stdout }: RunSession,
+  { exited, post, stdout }: RunSession,
   start: (handlers: RunChildHandlers) => RunChild,
   silence: SilenceClock.SilenceClock,
   end: Deferred.Deferred<ProcessEnd>
@@ -131,7 +131,10 @@ const spawn = (
       silence.recordOutput()
       stdout.push(chunk)
     },
-    onGone: () => post({ _tag: "Resumed" }),
+    onGone: () => {
+      Deferred.doneUnsafe(exited, Effect.void)
+      post({ _tag: "Resumed" })
+    },
     onEnd: (processEnd) => {
       Deferred.doneUnsafe(end, Effect.succeed(processEnd))
       stdout.end()

@@ -18,6 +18,11 @@ export class RunQueue {
     this.slots = slots
   }
 
+  /** Whether the next caller does not wait. */
+  get isFree(): boolean {
+    return this.taken < this.slots
+  }
+
   get waiting(): number {
     let count = 0
     for (const line of this.flows.values()) count += line.length

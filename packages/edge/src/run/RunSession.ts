@@ -23,6 +23,7 @@ import { StdoutReader } from "./StdoutReader.ts"
 import { RunJournal } from "../journal/RunJournal.ts"
 import { OutputPosition } from "../journal/OutputPosition.ts"
 import type { RunReported } from "./BatchState.ts"
+import type { ClockState } from "./RunClocks.ts"
 import type { AdoptedRun } from "./AdoptedRun.ts"
 import type { RunHold } from "./RunHold.ts"
 
@@ -71,11 +72,13 @@ export class RunSession {
   readonly reported: RunReported
   /** The terminal run, once it is on disk. Fails if the store failed. */
   readonly ended = Deferred.makeUnsafe<Run, StoreFailed>()
-  /** Succeeds when the process is gone and its output is processed. */
+  /** Succeeds when the process has exited. Some of its output may still arrive. */
   readonly exited = Deferred.makeUnsafe<void>()
   /** Fiber that waits for the run's slot and workspace, until the process has started. */
   preparing: Fiber.Fiber<unknown> | undefined
   process: RunProcess | undefined
+  /** What the clocks follow; `undefined` before they start. */
+  clocks: ClockState | undefined
   isStopping = false
   isLeaving = false
   #isResuming = false

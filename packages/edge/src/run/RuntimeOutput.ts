@@ -1,11 +1,18 @@
 /**
- * The decoder of one run: a fiber that runs the adapter's Stream transformer over stdout and posts each emission to the run's mailbox.
+ * The decoder of one run: a fiber that passes stdout to the adapter's decoder, synchronous or a Stream transformer, and posts each emission to the
+ * run's mailbox.
  *
  * Guarantees: completes after stdout has ended, also when the decoder fails. A decoder that fails or throws fails its run, and the rest of
  * its output is discarded.
  */
-import { fromSteps, outputDecoder } from "@corral/adapters/OutputDecoder"
-import type { AnyProtocol, DecodeFailure, OutputDecoder, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
+import { outputDecoder } from "@corral/adapters/OutputDecoder"
+import type {
+  AdapterOutput,
+  AnyProtocol,
+  DecodeFailure,
+  ProcessEnd,
+  StepDecoder
+} from "@corral/domain/run/RuntimeAdapter"
 import { Cause, Effect, Exit, Option, Stream } from "effect"
 import type { OutputPosition } from "../journal/OutputPosition.ts"
 import { detachBuffer } from "./DetachBuffer.ts"
@@ -21,19 +28,10 @@ export interface RuntimeOutputOptions {
   readonly position: OutputPosition
 }
 
-export const decodeOutput = Effect.fnUntraced(function* ({
-  exit,
-  position,
-  post,
-  protocol,
-  stdout
-}: RuntimeOutputOptions) {
-  const decoded = yield* decoderOf(protocol, position)(stdout.stream, exit).pipe(
-    Stream.runForEachArray((outputs) => {
-      post({ _tag: "Decoded", outputs, weight: stdout.emitted() })
-      return stdout.accepting
-    }),
-    Effect.exit
+export const decodeOutput = Effect.fnUntraced(function* (options: RuntimeOutputOptions) {
+  const { post, protocol, stdout } = options
+  const decoded = yield* Effect.exit(
+    protocol.decode === undefined ? decodeSteps(protocol, options) : decodeStream(protocol, options)
   )
   if (Exit.isFailure(decoded)) {
     yield* Effect.logWarning("failed to decode runtime output", decoded.cause)
@@ -44,19 +42,42 @@ export const decodeOutput = Effect.fnUntraced(function* ({
   post({ _tag: "DecodingEnded" })
 })
 
-/** A synchronous decoder has copied what it keeps of a read when `step` returns. */
-const decoderOf = (protocol: AnyProtocol, position: OutputPosition): OutputDecoder =>
-  protocol.decode === undefined
-    ? fromSteps({
-        step: (read) => {
-          const outputs = protocol.step(read)
-          position.bytes += read.length
-          detachBuffer(read)
-          return outputs
-        },
-        end: (end) => protocol.end(end)
+/** Calls of a synchronous decoder, without a Stream: each read is decoded by the call that received it. */
+const decodeSteps = (
+  protocol: StepDecoder,
+  { exit, position, post, stdout }: RuntimeOutputOptions
+): Effect.Effect<void> => {
+  const emit = (outputs: ReadonlyArray<AdapterOutput>): void => {
+    if (outputs.length > 0) post({ _tag: "Decoded", outputs, weight: stdout.emitted() })
+  }
+  const step = (read: Uint8Array): ReadonlyArray<AdapterOutput> => {
+    const outputs = protocol.step(read)
+    position.bytes += read.length
+    // The decoder has copied what it keeps.
+    detachBuffer(read)
+    return outputs
+  }
+  return stdout
+    .consume((reads) => emit(reads.length === 1 ? step(reads[0]) : reads.flatMap(step)))
+    .pipe(
+      Effect.andThen(exit),
+      Effect.andThen((end) => {
+        emit(protocol.end(end))
+        return stdout.accepting
       })
-    : outputDecoder(protocol)
+    )
+}
+
+const decodeStream = (
+  protocol: AnyProtocol,
+  { exit, post, stdout }: RuntimeOutputOptions
+): Effect.Effect<void, DecodeFailure> =>
+  outputDecoder(protocol)(stdout.stream, exit).pipe(
+    Stream.runForEachArray((outputs) => {
+      post({ _tag: "Decoded", outputs, weight: stdout.emitted() })
+      return stdout.accepting
+    })
+  )
 
 const messageOf = (cause: Cause.Cause<DecodeFailure>): string =>
   Option.match(Cause.findErrorOption(cause), {

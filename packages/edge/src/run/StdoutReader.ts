@@ -1,21 +1,27 @@
 /**
- * Stdout of one run's process, as the Stream that the adapter's decoder pulls.
+ * Stdout of one run's process: passed to a synchronous decoder, or as the Stream that an adapter's decoder pulls.
  *
- * Guarantees: a waiting decoder is resumed by the read itself, not a turn of the event loop later. While earlier outputs wait for their
+ * Guarantees: a synchronous decoder receives a read within the read, and a waiting Stream is resumed by it, not a turn of the event loop later. While earlier outputs wait for their
  * commit, reads collect for the decoder, so that a burst is few large batches (ADR 41). Beyond `UNREAD_LIMIT`, and while the run holds
  * output back, the child's pipe is left to fill: a verbose child waits instead of the Edge growing.
  *
  * Does not: decode. A read counts as unread until its outputs are processed, or until the decoder pulls on without an output.
  */
 import type { RunChild } from "../process/RunChild.ts"
-import { type Array as Arr, Cause, Effect, Stream } from "effect"
+import { Array as Arr, Cause, Effect, Stream } from "effect"
 
 /** Maximum number of bytes that are read and not processed. */
-const UNREAD_LIMIT = 1_048_576
+const UNREAD_LIMIT = 131_072
 /** Weight of an emission in bytes, at least: a decoder may emit without reading, and a child may write single bytes. */
 const EMISSION_WEIGHT = 1_024
 
 type Reads = Arr.NonEmptyReadonlyArray<Uint8Array>
+/** Synchronous decoder, and what resumes the fiber that waits for its end. */
+interface ReadConsumer {
+  readonly decode: (reads: Reads) => void
+  readonly resume: (end: Effect.Effect<void>) => void
+}
+
 type Pull = Effect.Effect<Reads, Cause.Done>
 
 export class StdoutReader {
@@ -34,6 +40,8 @@ export class StdoutReader {
   #isEnded = false
   #isHeld = false
   #wake: (() => void) | undefined
+  #consumer: ReadConsumer | undefined
+  #isDelivering = false
 
   /** Adds a read. */
   push(read: Uint8Array): void {
@@ -41,6 +49,18 @@ export class StdoutReader {
     this.#waiting += read.length
     this.#adjust()
     if (this.#emitted === 0) this.#resumeDecoder()
+  }
+
+  /**
+   * Passes the reads to `decode`, in order and together where they have waited. Succeeds when stdout has ended and all was decoded, and dies with what
+   * `decode` throws. Use it or the Stream.
+   */
+  consume(decode: (reads: Reads) => void): Effect.Effect<void> {
+    return Effect.callback<void>((resume) => {
+      this.#consumer = { decode, resume }
+      this.#deliver()
+      return Effect.sync(() => (this.#consumer = undefined))
+    })
   }
 
   /** Completes the Stream after the reads that wait. */
@@ -94,15 +114,52 @@ export class StdoutReader {
   }
 
   #take(): Pull {
-    const [first, ...rest] = this.#reads
-    if (first === undefined) return Cause.done()
+    const reads = this.#takeReads()
+    return reads === undefined ? Cause.done() : Effect.succeed(reads)
+  }
+
+  /** Processing an output may accept further reads: the outer call continues then. */
+  #deliver(): void {
+    if (this.#isDelivering) return
+    this.#isDelivering = true
+    let end: Effect.Effect<void> | undefined
+    try {
+      while (this.#consumer !== undefined && end === undefined && this.#isAccepting && this.#hasNext)
+        end = this.#decodeNext(this.#consumer)
+    } catch (cause) {
+      end = Effect.die(cause)
+    }
+    this.#isDelivering = false
+    if (end === undefined) return
+    const consumer = this.#consumer
+    this.#consumer = undefined
+    consumer?.resume(end)
+  }
+
+  /** Returns the end if there are no further reads. */
+  #decodeNext({ decode }: ReadConsumer): Effect.Effect<void> | undefined {
+    const reads = this.#takeReads()
+    if (reads === undefined) return Effect.void
+    decode(reads)
+    // Without an output, the reads are processed.
+    if (this.#pulled > 0) {
+      this.#pulled = 0
+      this.#adjust()
+    }
+    return undefined
+  }
+
+  #takeReads(): Reads | undefined {
+    const reads = this.#reads
+    if (!Arr.isArrayNonEmpty(reads)) return undefined
     this.#reads = []
     this.#pulled = this.#waiting
     this.#waiting = 0
-    return Effect.succeed([first, ...rest])
+    return reads
   }
 
   #resumeDecoder(): void {
+    if (this.#consumer !== undefined) return this.#deliver()
     const wake = this.#wake
     this.#wake = undefined
     wake?.()

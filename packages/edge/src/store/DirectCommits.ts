@@ -9,8 +9,8 @@
 import Database from "better-sqlite3"
 import { type Job, jobTransaction, LOG_SIZE_LIMIT } from "./JobTransaction.ts"
 
-/** Characters and bytes of a small job. A larger one takes the processor for longer than waking the thread does. */
-const SMALL_JOB = 4_096
+/** Characters and bytes of a small job: a decision with its rows, also of a run with a long prompt. A larger one is of a busy stream. */
+const SMALL_JOB = 16_384
 
 /** A commit that takes longer is one of a slow disk. */
 const QUICK_MS = 2
@@ -31,6 +31,7 @@ export class DirectCommits {
   private db: Database.Database | undefined
   private apply: ((jobs: ReadonlyArray<Job>) => void) | undefined
   private notBefore = 0
+  /** Direct commits since the last job of the thread. */
   private inSequence = 0
 
   /** `now`: milliseconds of a clock that only goes forward. */
@@ -47,11 +48,8 @@ export class DirectCommits {
 
   /** Whether the job is durable now. Only for a store without jobs in progress. */
   commit(job: Job): boolean {
+    if (this.inSequence === COMMITS_IN_SEQUENCE) return false
     if (sizeOf(job) > SMALL_JOB || this.now() < this.notBefore) return false
-    if (this.inSequence++ === COMMITS_IN_SEQUENCE) {
-      this.inSequence = 0
-      return false
-    }
     try {
       const apply = (this.apply ??= jobTransaction((this.db ??= this.open())))
       const begin = this.now()
@@ -59,11 +57,17 @@ export class DirectCommits {
       const end = this.now()
       const took = end - begin
       this.notBefore = end + took * (took > QUICK_MS ? SLOW_PAUSE : PAUSE)
+      this.inSequence++
       return true
     } catch {
       this.notBefore = this.now() + FAILURE_PAUSE_MS
       return false
     }
+  }
+
+  /** The thread has received a job. */
+  sentToThread(): void {
+    this.inSequence = 0
   }
 
   close(): void {

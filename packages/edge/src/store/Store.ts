@@ -43,6 +43,8 @@ export class Store extends Context.Service<
   {
     /** Applies the writes together; succeeds when they are durable. */
     readonly commit: (writes: ReadonlyArray<Write>) => Effect.Effect<void, StoreFailed>
+    /** Commits a few writes of an idle store before it returns. `false` if nothing is applied: `commit` takes them then. */
+    readonly commitNow: (writes: ReadonlyArray<Write>) => boolean
     readonly all: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => ReadonlyArray<Row>
     readonly get: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => Row | undefined
     /** Rows one by one, for a caller that may stop early. No other read may run before it ends. Reads throw `StoreDamaged`. */
@@ -90,18 +92,7 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     Effect.mapError((error) => notOpened(file, error, lost))
   )
   let writer = yield* opened
-  let damage: StoreDamaged | undefined
-  const damaged = Latch.makeUnsafe(false)
-  const reportDamage = (found: StoreDamaged): void => {
-    damage ??= found
-    damaged.openUnsafe()
-  }
-  yield* Effect.forkScoped(
-    Effect.andThen(
-      damaged.await,
-      Effect.suspend(() => Effect.logError("the store is damaged", { cause: damage?.message }))
-    )
-  )
+  const { damage, reportDamage } = yield* firstDamage
   const reader = yield* openReader(file, reportDamage)
   let failing: StoreFailed | undefined
   const fails = Latch.makeUnsafe(false)
@@ -146,12 +137,32 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
 
   return Store.of({
     commit,
+    commitNow: (writes) => writer.commitNow(writes),
     failing: () => failing,
-    damage: () => damage,
+    damage,
     reportDamage,
     writable: writable.await,
     ...reader
   })
+})
+
+/** Keeps and logs the first damage that is reported. */
+const firstDamage = Effect.gen(function* () {
+  let damage: StoreDamaged | undefined
+  const damaged = Latch.makeUnsafe(false)
+  yield* Effect.forkScoped(
+    Effect.andThen(
+      damaged.await,
+      Effect.suspend(() => Effect.logError("the store is damaged", { cause: damage?.message }))
+    )
+  )
+  return {
+    damage: () => damage,
+    reportDamage: (found: StoreDamaged): void => {
+      damage ??= found
+      damaged.openUnsafe()
+    }
+  }
 })
 
 /** `lost`: the message for a used home whose store is empty. */
@@ -228,6 +239,14 @@ const makeMemory = Effect.gen(function* () {
         try: () => apply(writes),
         catch: (cause) => new StoreFailed({ message: String(cause) })
       }),
+    commitNow: (writes) => {
+      try {
+        apply(writes)
+        return true
+      } catch {
+        return false
+      }
+    },
     all,
     get,
     // Complete before a write: a connection with an open cursor cannot write.

@@ -1,3 +1,4 @@
+import { until } from "@corral/testing/time/Until"
 import { groupsHere } from "@corral/testing/edge/ControlGroups"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -172,7 +173,6 @@ describe("HeldProcess", () => {
     const id = newRun()
     const { child, connection, record } = await startShell(edge, "echo begin; sleep 600", { run: id })
     await record.received(6)
-    assert.strictEqual(readFileSync(outputFile(home, id), "utf8"), "begin\n")
     assert.strictEqual(statSync(outputFile(home, id)).mode & 0o777, 0o600)
     assert.strictEqual(statSync(join(home, "held")).mode & 0o777, 0o700)
     await Effect.runPromise(connection.end)
@@ -180,6 +180,19 @@ describe("HeldProcess", () => {
     assert.deepStrictEqual(storedOutput(home), [])
     const reopened = await Effect.runPromise(edge.holder.open(id))
     assert.isTrue(reopened.opened.isNew)
+  })
+
+  it("has stored all that it sent once its Edge has left", async () => {
+    const home = openHome()
+    const edge = await connectEdge({ home })
+    const id = newRun()
+    const { record } = await startShell(edge, "echo one; echo two; sleep 600", { run: id })
+    await record.received(8)
+    await edge.close()
+    await until(
+      async () => readFileSync(outputFile(home, id), "utf8") === "one\ntwo\n" || undefined,
+      "the stored output"
+    )
   })
 
   it("has no mark of an Edge, and no open file of it", async () => {

@@ -79,6 +79,23 @@ for (const [where, log] of [
       })
     )
 
+    it.effect("appends within the call if it can, and then once, for readers and followers", () =>
+      Effect.gen(function* () {
+        const log = yield* EdgeEventLog
+        const runId = newRunId()
+        const received: Array<number> = []
+        log.follow(runId, { receive: ({ lastSeq }) => received.push(lastSeq) })
+        for (const batch of batchesOf(runId, [2, 1, 3])) {
+          const before = received.length
+          const isAppended = log.appendNow(batch, [])
+          assert.strictEqual(received.length, before + (isAppended ? 1 : 0))
+          if (!isAppended) yield* log.append(batch, [])
+        }
+        assert.deepStrictEqual(received, [2, 3, 6])
+        assert.deepStrictEqual(seqsOf(log.read(runId, 0, 1_000_000)), upTo(6))
+      })
+    )
+
     it.effect("reads the same for each of several followers, wherever the others are", () =>
       Effect.gen(function* () {
         const log = yield* EdgeEventLog

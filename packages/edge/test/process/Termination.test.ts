@@ -2,8 +2,9 @@ import { within } from "@corral/testing/time/Within"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { randomUUID } from "node:crypto"
 import { tmpdir } from "node:os"
-import { signalGroup } from "../../src/process/MarkSweep.ts"
+import { findSurvivors, signalGroup } from "../../src/process/MarkSweep.ts"
 import { Subprocess } from "../../src/process/Subprocess.ts"
 import { terminate, terminateAfterInput } from "../../src/process/Termination.ts"
 
@@ -104,6 +105,51 @@ describe("terminate", () => {
       assert.deepStrictEqual(yield* heard("SIGTERM"), ["ready", "SIGINT", "SIGTERM"])
       yield* TestClock.adjust(GRACE / 2)
       yield* isGone
+    })
+  )
+})
+
+/** Prints much at SIGINT, and ends. Its child ignores signals, and has its stdout. */
+const talkative = `
+  process.on("SIGINT", () => process.stdout.write("x".repeat(500_000) + "last words", () => process.exit(0)))
+  require("node:child_process").spawn("/bin/sh", ["-c", "trap '' INT TERM; echo ready; exec sleep 120"], {
+    stdio: ["ignore", "inherit", "ignore"]
+  })
+`
+
+describe("terminate, when the process exits first", () => {
+  it.live("kills its other processes without a wait, and all that was printed arrives", () =>
+    Effect.gen(function* () {
+      const [exited, isReady, end] = [
+        yield* Deferred.make<void>(),
+        yield* Deferred.make<void>(),
+        yield* Deferred.make<string>()
+      ]
+      let output = ""
+      const mark = `CORRAL_RUN_ID=run_${randomUUID()}`
+      const child = new Subprocess(
+        {
+          file: process.execPath,
+          args: ["-e", talkative],
+          cwd: tmpdir(),
+          env: { PATH: process.env.PATH ?? "", CORRAL_RUN_ID: mark.slice("CORRAL_RUN_ID=".length) },
+          stdin: "ignore"
+        },
+        {
+          onChunk: (chunk) => {
+            output += chunk.toString("utf8")
+            if (output.includes("ready\n")) Deferred.doneUnsafe(isReady, Effect.void)
+          },
+          onGone: () => Deferred.doneUnsafe(exited, Effect.void),
+          onEnd: () => Deferred.doneUnsafe(end, Effect.succeed(output)),
+          onSpawnError: (error) => Deferred.doneUnsafe(isReady, Effect.die(error))
+        }
+      )
+      const target = () => ({ mark, leader: child.pid })
+      yield* Deferred.await(isReady)
+      yield* terminate({ child, exited, grace: GRACE, target }, false)
+      assert.deepStrictEqual(findSurvivors(target()).pids, [])
+      assert.isTrue((yield* Deferred.await(end)).endsWith("last words"))
     })
   )
 })

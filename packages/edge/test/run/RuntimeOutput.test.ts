@@ -84,7 +84,7 @@ describe("decodeOutput", () => {
   it.effect("pauses the pipe and the decoder while outputs wait to be processed", () =>
     Effect.gen(function* () {
       const { end, pipe, posted, push, stdout, texts } = yield* decoding(echo)
-      const half = "x".repeat(600_000)
+      const half = "x".repeat(75_000)
       push(half)
       push(half)
       push("last")
@@ -119,10 +119,9 @@ describe("decodeOutput", () => {
       push("a")
       processAll(true)
       push("b")
-      processAll(true)
       push("c")
       assert.isTrue(pipe.isPaused)
-      assert.deepStrictEqual(texts(), ["a", "b"])
+      assert.deepStrictEqual(texts(), ["a"])
       processAll()
       yield* Effect.yieldNow
       assert.deepStrictEqual(texts(), ["a", "b", "c"])
@@ -182,11 +181,12 @@ describe("decodeOutput", () => {
 
   it.effect("releases the memory of a large read after a synchronous step", () =>
     Effect.gen(function* () {
-      const { end, stdout, texts } = yield* decoding(echo)
+      const { end, processAll, stdout, texts } = yield* decoding(echo)
       const read = new Uint8Array(65_536).fill(97)
       stdout.push(read)
       assert.strictEqual(read.length, 0)
       assert.deepStrictEqual(texts(), ["a".repeat(65_536)])
+      processAll()
       stdout.end()
       yield* end
     })

@@ -52,7 +52,7 @@ describe("DirectCommits", () => {
       const { direct, ids } = yield* opened
       assert.isFalse(direct.commit([insertLargeApproval("a")]))
       assert.isFalse(
-        direct.commit(Array.from({ length: 200 }, (_, i) => insertApproval(`approval-of-a-long-name-${i}`)))
+        direct.commit(Array.from({ length: 400 }, (_, i) => insertApproval(`approval-of-a-long-name-${i}`)))
       )
       assert.deepStrictEqual(ids(), [])
       assert.isTrue(direct.commit([insertApproval("b")]))
@@ -96,11 +96,16 @@ describe("DirectCommits", () => {
     })
   )
 
-  it.effect("gives the thread a job now and then, so that it checkpoints", () =>
+  it.effect("leaves a job to the thread after 64 commits, so that it checkpoints", () =>
     Effect.gen(function* () {
       const { direct } = yield* opened
-      const durable = Array.from({ length: 200 }, (_, i) => direct.commit([insertApproval(`${i}`)]))
-      assert.strictEqual(durable.filter((is) => !is).length, 3)
+      const commit = (id: string) => direct.commit([insertApproval(id)])
+      const durable = Array.from({ length: 64 }, (_, i) => commit(`${i}`))
+      assert.isTrue(durable.every((is) => is))
+      assert.isFalse(commit("a"))
+      assert.isFalse(commit("b"))
+      direct.sentToThread()
+      assert.isTrue(commit("c"))
     })
   )
 

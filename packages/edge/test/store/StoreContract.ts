@@ -13,7 +13,7 @@ export const insertApproval = (id: string): Write => [
 export const insertLargeApproval = (id: string): Write => [
   "INSERT INTO approvals (id, run_id, state, approval) VALUES (?, 'run', 'pending', ?)",
   id,
-  "x".repeat(10_000)
+  "x".repeat(20_000)
 ]
 export const brokenWrite: Write = ["INSERT INTO no_such_table VALUES (1)"]
 export const approvalsIn = (store: Store["Service"]) =>

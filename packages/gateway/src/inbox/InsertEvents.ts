@@ -3,16 +3,15 @@
  *
  * Guarantees: positions in a chat are dense, and commit in their order, because the chat is locked.
  */
-import { Array as Arr, Effect, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { Inbound } from "../platform/ChatPlatform.ts"
 import { queryRows } from "../store/RowQueries.ts"
 import type { TimedStore } from "../store/TimedStore.ts"
 
-type Rows = Array<Record<string, unknown>>
-
 /** Codec of the tables `chats` and `sender_queues`. */
 const KeyRow = Schema.Struct({
+  table: Schema.Literals(["chats", "sender_queues"]),
   id: Schema.Number,
   key: Schema.String,
   /** The last position in a chat. */
@@ -21,9 +20,15 @@ const KeyRow = Schema.Struct({
 type KeyRow = typeof KeyRow.Type
 
 const LockRequest = Schema.Struct({
-  table: Schema.Literals(["chats", "sender_queues"]),
-  keys: Schema.Array(Schema.String)
+  chats: Schema.Array(Schema.String),
+  senders: Schema.Array(Schema.String)
 })
+
+/** Locked rows by key. */
+interface LockedRows {
+  readonly chats: ReadonlyMap<string, KeyRow>
+  readonly senders: ReadonlyMap<string, KeyRow>
+}
 
 const EventKey = Schema.Struct({ platform: Schema.String, app: Schema.String, upstreamId: Schema.String })
 
@@ -36,48 +41,60 @@ const queueKey = (inbound: Inbound): string => {
   const { app, platform, senderId, tenant } = inbound
   return senderId === "" ? `chat ${chatKey(inbound)}` : ["sender", platform, app, tenant, senderId].join(" ")
 }
-/** Message ids are unique within a chat. */
-const cardKey = (inbound: Inbound): string | null =>
-  inbound.cardId === "" ? null : `${chatKey(inbound)} ${inbound.cardId}`
+/** Message ids are unique within a chat. Empty without a card. */
+const cardKey = (inbound: Inbound): string =>
+  inbound.cardId === "" ? "" : `${chatKey(inbound)} ${inbound.cardId}`
 
-const rowOf = (inbound: Inbound, chat: number, position: number, queue: number) => ({
-  chat,
-  position,
-  queue,
-  platform: inbound.platform,
-  app: inbound.app,
-  upstream_id: inbound.upstreamId,
-  tenant: inbound.tenant,
-  kind: inbound.kind,
-  chat_id: inbound.chatId,
-  sender: inbound.senderId,
-  card: cardKey(inbound),
-  body: inbound.body,
-  received_at: new Date(inbound.receivedAt)
-})
+/** An event's row, in the order of `ROW_COLUMNS`. */
+const rowOf = (inbound: Inbound, chat: number, position: number, queue: number) =>
+  [
+    chat,
+    position,
+    queue,
+    inbound.platform,
+    inbound.app,
+    inbound.upstreamId,
+    inbound.tenant,
+    inbound.kind,
+    inbound.chatId,
+    inbound.senderId,
+    cardKey(inbound),
+    inbound.body,
+    new Date(inbound.receivedAt).toISOString()
+  ] as const
+type Row = ReturnType<typeof rowOf>
 
-/** Query of rows by key, locked until the transaction ends. Locks are taken in the order of the keys. */
+const ROW_COLUMNS =
+  "chat, position, queue, platform, app, upstream_id, tenant, kind, chat_id, sender, card, body, received_at"
+
+/** Sorted: two transactions lock rows in the same order. */
+const sorted = (keys: Iterable<string>): ReadonlyArray<string> => [...new Set(keys)].sort()
+
+/**
+ * Query of the chats and queues with these keys, locked until the transaction ends, of chats first: `UNION ALL` reads its parts in their order. The
+ * text of a statement does not depend on the number of events, so that PostgreSQL has it prepared.
+ */
 const makeLock = ({ at, sql }: TimedStore) => {
   const lock = queryRows({
     Request: LockRequest,
     Result: KeyRow,
-    execute: ({ keys, table }) => {
-      const isChat = table === "chats"
-      const initial = isChat ? { received: 0 } : { due_at: at() }
-      const rows: Rows = [...keys].sort().map((key) => ({ key, ...initial }))
-      const received = sql.literal(isChat ? "received::float8" : "0")
-      return Arr.isArrayNonEmpty(rows)
-        ? sql`
-          INSERT INTO ${sql(table)} ${sql.insert(rows)} ON CONFLICT (key) DO UPDATE SET key = EXCLUDED.key
-          RETURNING key, id::float8 AS id, ${received} AS received`
-        : Effect.succeed([])
-    }
+    execute: ({ chats, senders }) => sql`
+      WITH chat AS (
+        INSERT INTO chats (key, received) SELECT key, 0 FROM unnest(${sorted(chats)}::text[]) AS key
+        ON CONFLICT (key) DO UPDATE SET key = EXCLUDED.key RETURNING key, id, received
+      ), sender AS (
+        INSERT INTO sender_queues (key, due_at) SELECT key, ${at()}::timestamptz FROM unnest(${sorted(senders)}::text[]) AS key
+        ON CONFLICT (key) DO UPDATE SET key = EXCLUDED.key RETURNING key, id
+      )
+      SELECT 'chats' AS table, key, id::float8 AS id, received::float8 AS received FROM chat
+      UNION ALL SELECT 'sender_queues', key, id::float8, 0 FROM sender`
   })
-  return (table: (typeof LockRequest.Type)["table"], keys: ReadonlyArray<string>) =>
-    Effect.map(
-      lock({ table, keys: [...new Set(keys)] }),
-      (rows): ReadonlyMap<string, KeyRow> => new Map(rows.map((row) => [row.key, row]))
-    )
+  return (inbounds: ReadonlyArray<Inbound>): Effect.Effect<LockedRows, SqlError.SqlError> =>
+    Effect.map(lock({ chats: inbounds.map(chatKey), senders: inbounds.map(queueKey) }), (rows) => {
+      const of = (table: KeyRow["table"]) =>
+        new Map(rows.filter((row) => row.table === table).map((row) => [row.key, row]))
+      return { chats: of("chats"), senders: of("sender_queues") }
+    })
 }
 
 /** Query of the keys of events that are stored. */
@@ -87,9 +104,9 @@ const makeStoredKeys = ({ sql }: TimedStore) => {
     Result: EventKey,
     execute: (events) => sql`
       SELECT platform, app, upstream_id AS "upstreamId" FROM inbox
-      WHERE ${sql.in("platform", [...new Set(events.map(({ platform }) => platform))])}
-        AND ${sql.in("app", [...new Set(events.map(({ app }) => app))])}
-        AND ${sql.in("upstream_id", [...new Set(events.map(({ upstreamId }) => upstreamId))])}`
+      WHERE platform = ANY(${sorted(events.map(({ platform }) => platform))}::text[])
+        AND app = ANY(${sorted(events.map(({ app }) => app))}::text[])
+        AND upstream_id = ANY(${events.map(({ upstreamId }) => upstreamId)}::text[])`
   })
   return (events: ReadonlyArray<Inbound>) => Effect.map(query(events), (rows) => new Set(rows.map(eventKey)))
 }
@@ -97,22 +114,21 @@ const makeStoredKeys = ({ sql }: TimedStore) => {
 interface Insertion {
   /** For each event: whether it is new. */
   readonly isNew: ReadonlyArray<boolean>
-  readonly rows: Rows
-  /** The chats with their new lengths. */
-  readonly lengths: Rows
+  readonly rows: ReadonlyArray<Row>
+  /** New lengths of chats, by key. */
+  readonly lengths: ReadonlyMap<string, number>
   readonly queues: ReadonlySet<number>
 }
 
 /** Rows of the events that are not stored yet. */
 const planInsertion = (
   inbounds: ReadonlyArray<Inbound>,
-  chats: ReadonlyMap<string, KeyRow>,
-  senders: ReadonlyMap<string, KeyRow>,
+  { chats, senders }: LockedRows,
   seen: Set<string>
 ): Insertion => {
   const lengths = new Map<string, number>()
   const queues = new Set<number>()
-  const rows: Rows = []
+  const rows: Array<Row> = []
   const isNew = inbounds.map((inbound) => {
     const key = chatKey(inbound)
     const chat = chats.get(key)
@@ -125,32 +141,44 @@ const planInsertion = (
     rows.push(rowOf(inbound, chat.id, position, queue.id))
     return true
   })
-  return { isNew, rows, lengths: [...lengths].map(([key, received]) => ({ key, received })), queues }
+  return { isNew, rows, lengths, queues }
+}
+
+/** Adds the rows, and sets the lengths of their chats and the heads of their queues. Parts of one statement do not see what the others have written. */
+const insertRows = ({ at, sql }: TimedStore, { lengths, queues, rows }: Insertion) => {
+  const column = (index: number) => rows.map((row) => row[index])
+  return sql`
+    WITH added AS (
+      INSERT INTO inbox (${sql.literal(ROW_COLUMNS)})
+      SELECT chat, position, queue, platform, app, upstream_id, tenant, kind, chat_id, sender, nullif(card, ''), body, received_at
+      FROM unnest(${column(0)}::bigint[], ${column(1)}::bigint[], ${column(2)}::bigint[], ${column(3)}::text[],
+        ${column(4)}::text[], ${column(5)}::text[], ${column(6)}::text[], ${column(7)}::text[], ${column(8)}::text[],
+        ${column(9)}::text[], ${column(10)}::text[], ${column(11)}::text[], ${column(12)}::timestamptz[]) AS event (${sql.literal(ROW_COLUMNS)})
+      RETURNING queue, arrival
+    ), grown AS (
+      UPDATE chats SET received = lengths.received
+      FROM unnest(${[...lengths.keys()]}::text[], ${[...lengths.values()]}::bigint[]) AS lengths (key, received)
+      WHERE chats.key = lengths.key
+    )
+    UPDATE sender_queues q SET head = first.arrival, due_at = ${at()}
+    FROM (
+      SELECT queue, min(arrival) AS arrival FROM (
+        SELECT queue, arrival FROM inbox WHERE queue = ANY(${[...queues]}::bigint[]) AND done_at IS NULL
+        UNION ALL SELECT queue, arrival FROM added
+      ) pending GROUP BY queue
+    ) first WHERE q.id = first.queue AND q.head IS NULL`
 }
 
 /** Insertion of events in the current transaction. It returns for each event whether it is new. */
 export const makeInsertEvents = (store: TimedStore) => {
-  const { at, sql } = store
   const lock = makeLock(store)
   const storedKeys = makeStoredKeys(store)
   return Effect.fnUntraced(function* (
     inbounds: ReadonlyArray<Inbound>
   ): Effect.fn.Return<ReadonlyArray<boolean>, SqlError.SqlError> {
-    const chats = yield* lock("chats", inbounds.map(chatKey))
-    const senders = yield* lock("sender_queues", inbounds.map(queueKey))
-    const seen = yield* storedKeys(inbounds)
-    const { isNew, lengths, queues, rows } = planInsertion(inbounds, chats, senders, seen)
-    if (!Arr.isArrayNonEmpty(rows) || !Arr.isArrayNonEmpty(lengths)) return isNew
-    yield* sql`INSERT INTO inbox ${sql.insert(rows)}`
-    yield* sql`
-      INSERT INTO chats ${sql.insert(lengths)}
-      ON CONFLICT (key) DO UPDATE SET received = EXCLUDED.received`
-    yield* sql`
-      UPDATE sender_queues q SET head = first.arrival, due_at = ${at()}
-      FROM (
-        SELECT queue, min(arrival) AS arrival FROM inbox
-        WHERE ${sql.in("queue", [...queues])} AND done_at IS NULL GROUP BY queue
-      ) first WHERE q.id = first.queue AND q.head IS NULL`
-    return isNew
+    const locked = yield* lock(inbounds)
+    const insertion = planInsertion(inbounds, locked, yield* storedKeys(inbounds))
+    if (insertion.rows.length > 0) yield* insertRows(store, insertion)
+    return insertion.isNew
   })
 }

@@ -64,7 +64,8 @@ export const clientKeyFrom = (text: string): ClientKey | undefined => {
 
 /** Signs an assertion for each request to the token endpoint, valid for a minute. */
 export const clientKeyAuth = ({ algorithm, key, keyId, thumbprint }: ClientKey): client.ClientAuth => {
-  const signing = key.toCryptoKey(algorithms[algorithm], false, ["sign"])
+  // Node and the browser's types list other usages of keys.
+  const signing = key.toCryptoKey(algorithms[algorithm], false, ["sign"]) as client.CryptoKey
   return (server, ...rest) => {
     const addThumbprint: client.ModifyAssertionFunction = (header, payload) => {
       header["x5t#S256"] = thumbprint
