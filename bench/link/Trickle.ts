@@ -7,7 +7,7 @@ import { mint } from "@corral/service/Identifiers"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { BenchSide } from "../Builds.ts"
+import { type BenchSide, isFloor } from "../Builds.ts"
 import { createRunOf } from "../hub/BenchRun.ts"
 import { compared, eachSide, interleave, on, sidesOf } from "../Pair.ts"
 import { cpuMicrosOf } from "../ProcessFigures.ts"
@@ -87,8 +87,9 @@ export const measureTrickle = (options: LinkBenchOptions, report: Report): Promi
   withLinkPairs(options, async (pairs) => {
     const bare = await pairs.edge.floor()
     const tricklers = await eachSide(options, (side) => {
-      const pair = side === "floor" ? pairs.edge : pairOf(pairs, side)
-      return tricklerOf(pair, side === "floor" ? bare : pair.hub, side === "floor" ? "bare" : "hub")
+      if (isFloor(side)) return tricklerOf(pairs.edge, bare, "bare")
+      const pair = pairOf(pairs, side)
+      return tricklerOf(pair, pair.hub, "hub")
     })
     const measure = (side: BenchSide) => on(tricklers, side)()
     await interleave(1, measure, sidesOf(options))
