@@ -4,7 +4,7 @@
  * Guarantees: a call that does not come from the device's newest link changes nothing and ends the connection.
  * Does not own the socket; `LinkServer` does.
  */
-import type { DeviceLink } from "../edges/DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceLink.ts"
 import type { CommandId, CommandOutcome } from "@corral/domain/link/EdgeCommand"
 import { HEARTBEAT_EVERY_SECONDS } from "@corral/domain/device/Device"
 import {
@@ -154,7 +154,7 @@ export class LinkConnection {
       const { hub, id: connectionId } = this.peer
       const [expected, edge] = [this.challenge, this.edge]
       this.challenge = undefined
-      const known = yield* this.services.proofs.check({ challenge, deviceId, expected, hub, signature })
+      const device = yield* this.services.proofs.check({ challenge, deviceId, expected, hub, signature })
       if (edge === undefined) return yield* invalidDeviceProof()
       const encoded = yield* encodeOffer(offer)
       let { link } = this
@@ -164,7 +164,7 @@ export class LinkConnection {
           connectionId,
           deviceId,
           instanceId,
-          known,
+          device,
           offer: encoded
         })
         link = { deviceId, generation: taken.generation }

@@ -1,5 +1,5 @@
 /**
- * RPC server of all links of a Hub. Each socket is one of its clients, with the handlers of its own connection.
+ * RPC server of all links of a Hub. Each socket is one of its clients, with the handlers of its connection.
  *
  * Guarantees: what a peer sends, and a defect in one of its calls, ends at most its own connection.
  */
