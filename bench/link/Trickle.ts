@@ -87,8 +87,9 @@ export const measureTrickle = (options: LinkBenchOptions, report: Report): Promi
   withLinkPairs(options, async (pairs) => {
     const bare = await pairs.edge.floor()
     const tricklers = await eachSide(options, (side) => {
-      const pair = isFloor(side) ? pairs.edge : pairOf(pairs, side)
-      return tricklerOf(pair, isFloor(side) ? bare : pair.hub, isFloor(side) ? "bare" : "hub")
+      if (isFloor(side)) return tricklerOf(pairs.edge, bare, "bare")
+      const pair = pairOf(pairs, side)
+      return tricklerOf(pair, pair.hub, "hub")
     })
     const measure = (side: BenchSide) => on(tricklers, side)()
     await interleave(1, measure, sidesOf(options))

@@ -18,9 +18,11 @@ import { makeHome, removeHome, BenchTarget } from "../Target.ts"
 import type { Report } from "../Report.ts"
 import { quantile } from "../Statistics.ts"
 import { type StreamSource, Subscriber } from "../edge/Subscriber.ts"
+import { bareFirstEvent, type FirstEvent, firstEventOver } from "./FirstEvent.ts"
 import { type LinkBenchOptions, type LinkPair, pairOf, withLinkPairs } from "./LinkPair.ts"
 
 const RATE = 100
+const TASKS = 15
 const SECONDS = 5
 const CLICKS = 40
 
@@ -30,6 +32,7 @@ interface Way {
   readonly path: string
   readonly start: (script: string) => Promise<string>
   readonly click: (runId: string) => Promise<void>
+  readonly firstEvent: FirstEvent
   readonly ask: string
 }
 
@@ -93,6 +96,7 @@ const ourWay = async (pair: LinkPair, options: BuildOptions, side: "edge" | "pre
     source: { side, url: pair.hub.url, token: pair.token },
     path: "/client/events",
     ask: "/ask",
+    firstEvent: await firstEventOver(pair, targetId),
     start: async (text) => {
       const { id } = await signedInCall<Named>("POST", "/web/agent-tasks", {
         projectId,
@@ -123,12 +127,14 @@ const bareWay = (url: string): Way => {
     const response = await fetch(url + path, { method: "POST", body: JSON.stringify(body) })
     return (await response.json()) as Named
   }
+  const start = async (text: string): Promise<string> =>
+    (await post("/v1/runs", { workspace: "bench", agentId: "scripted", mode: "ask", input: { text } })).id
   return {
     source: { side: "floor", url, token: "none" },
     path: "/client/events",
     ask: "/wait",
-    start: async (text) =>
-      (await post("/v1/runs", { workspace: "bench", agentId: "scripted", mode: "ask", input: { text } })).id,
+    start,
+    firstEvent: bareFirstEvent(url, start),
     click: async (runId) => {
       clicked = performance.now()
       await post(`/v1/runs/${runId}/input`, { text: "go" })
@@ -174,6 +180,12 @@ const clicksOf = async ({ ask, click, path, source, start }: Way): Promise<Reado
   return taken
 }
 
+const startsOf = async ({ firstEvent }: Way): Promise<ReadonlyArray<number>> => {
+  const taken: Array<number> = []
+  for (let i = 0; i < TASKS; i++) taken.push(await firstEvent())
+  return taken
+}
+
 export const measureTrip = (options: LinkBenchOptions, report: Report): Promise<void> =>
   withLinkPairs(options, async (pairs) => {
     const home = makeHome()
@@ -203,6 +215,13 @@ export const measureTrip = (options: LinkBenchOptions, report: Report): Promise<
         figure: "a click at the Hub until the program continues, p50",
         unit: "ms",
         ...compared(clicks, (each) => quantile(each, 0.5)),
+        rounds: options.rounds
+      })
+      const starts = await interleave(options.rounds, (side) => startsOf(on(ways, side)), sidesOf(options))
+      report.add({
+        figure: "a task at the Hub until the first event of its run, p50",
+        unit: "ms",
+        ...compared(starts, (each) => quantile(each, 0.5)),
         rounds: options.rounds
       })
     } finally {

@@ -16,7 +16,7 @@ import {
   commandIdRows,
   commandProgressRows
 } from "./CommandRow.ts"
-import type { DeviceLink } from "./DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceLink.ts"
 import { OUTCOME_UNKNOWN_MESSAGE } from "./CommandResult.ts"
 
 /** How long a command may wait to be sent. */

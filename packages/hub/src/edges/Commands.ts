@@ -19,7 +19,7 @@ import { type CommandRequest, encodeCommand, isReadCommand } from "./CommandRequ
 import { CommandResult, outcomeLabel } from "./CommandResult.ts"
 import { type ClaimedCommands, CommandTable, UNSENT_MS } from "./CommandTable.ts"
 import { CommandWaiters, type WatchedCommand } from "./CommandWaiters.ts"
-import type { DeviceLink } from "./DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceLink.ts"
 
 export class Commands extends Context.Service<
   Commands,

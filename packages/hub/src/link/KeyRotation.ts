@@ -1,5 +1,5 @@
 /** Rotation of a device's key. Later proofs need the new key; the current link stays open. */
-import type { DeviceLink } from "../edges/DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceLink.ts"
 import { type Conflict, SchemaValidationFailed, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"

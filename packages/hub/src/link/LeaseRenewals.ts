@@ -7,7 +7,7 @@
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Deferred, Effect, Exit } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import type { DeviceLink } from "../edges/DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceLink.ts"
 import { renewedLeaseRows } from "../device/DeviceRow.ts"
 import { notify } from "../store/Notice.ts"
 

@@ -11,7 +11,7 @@ import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Audit } from "../audit/Audit.ts"
 import { type LinkHolderRow, linkHolderRows, takenLinkRows } from "../device/DeviceRow.ts"
-import type { DeviceLink } from "../edges/DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceLink.ts"
 import { notify } from "../store/Notice.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
 import { invalidDeviceProof, type ProvedDevice } from "./Proofs.ts"
@@ -20,7 +20,7 @@ import { invalidDeviceProof, type ProvedDevice } from "./Proofs.ts"
 export interface LeaseRequest {
   readonly deviceId: DeviceId
   /** The device's row when the proof was checked. The key no longer names the device if the device has rotated it since. */
-  readonly known: ProvedDevice
+  readonly device: ProvedDevice
   /** Names the start of the Edge. */
   readonly instanceId: string
   /** Names the connection in the device's row. */
@@ -55,7 +55,7 @@ export const takeOverLink = Effect.fn("Leases.acquire")(function* (
   request: LeaseRequest
 ): Effect.fn.Return<TakenLink, Conflict | Unauthorized | SqlError.SqlError> {
   const at = context.now()
-  const { generation, holder } = request.known
+  const { generation, holder } = request.device
   const { fencedInstances, isFlapping } = fence(holder, request.instanceId, at)
   const taken = isFlapping
     ? undefined
@@ -70,10 +70,10 @@ export const takeOverLink = Effect.fn("Leases.acquire")(function* (
 
 const takeOverLocked = Effect.fnUntraced(function* (context: LeaseContext, request: LeaseRequest) {
   const { now, sql } = context
-  const { deviceId, instanceId, known } = request
+  const { device, deviceId, instanceId } = request
   const holder = yield* linkHolderRows.first(sql`
     SELECT instance_id, fenced_instances, lease_until, flapped_at FROM devices
-    WHERE id = ${deviceId} AND public_key = ${known.publicKey} AND revoked_at IS NULL FOR NO KEY UPDATE`)
+    WHERE id = ${deviceId} AND public_key = ${device.publicKey} AND revoked_at IS NULL FOR NO KEY UPDATE`)
   if (holder === undefined) return yield* invalidDeviceProof()
   const at = now()
   const { fencedInstances, isFlapping } = fence(holder, instanceId, at)
@@ -98,7 +98,7 @@ interface Takeover {
 /** `undefined` if the row has changed. */
 const storeTakeover = Effect.fnUntraced(function* (
   { leaseEnd, sql }: LeaseContext,
-  { connectionId, deviceId, instanceId, known, offer }: LeaseRequest,
+  { connectionId, deviceId, instanceId, device, offer }: LeaseRequest,
   { at, fencedInstances, flappedAt, generation }: Takeover
 ) {
   const taken = yield* takenLinkRows.first(sql`
@@ -106,7 +106,7 @@ const storeTakeover = Effect.fnUntraced(function* (
       fenced_instances = ${fencedInstances}::text[], flapped_at = ${flappedAt},
       lease_until = ${leaseEnd()}, last_seen_at = ${new Date(at)},
       version = ${offer.version}, workspaces = ${offer.workspaces}, agents = ${offer.agents}, commands = ${offer.commands}
-    WHERE id = ${deviceId} AND public_key = ${known.publicKey} AND revoked_at IS NULL
+    WHERE id = ${deviceId} AND public_key = ${device.publicKey} AND revoked_at IS NULL
       ${generation === undefined ? sql`` : sql`AND generation = ${generation}`}
     RETURNING generation::int AS generation,
       EXISTS (SELECT 1 FROM tasks WHERE target_id = devices.id AND state IN ('pending', 'queued')) AS waits`)

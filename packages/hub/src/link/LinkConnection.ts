@@ -4,7 +4,7 @@
  * Guarantees: a call that does not come from the device's newest link changes nothing and ends the connection.
  * Does not own the socket; `LinkServer` does.
  */
-import type { DeviceLink } from "../edges/DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceLink.ts"
 import type { CommandId, CommandOutcome } from "@corral/domain/link/EdgeCommand"
 import { HEARTBEAT_EVERY_SECONDS } from "@corral/domain/device/Device"
 import {
@@ -22,11 +22,12 @@ import {
   rotationText
 } from "@corral/domain/link/EdgeLink"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
-import { Cause, Effect, Latch, Stream } from "effect"
+import { Effect } from "effect"
 import { SqlError } from "effect/sql"
 import type { AttachmentReads } from "../attachment/AttachmentReads.ts"
 import type { RunLog } from "../run/RunLog.ts"
 import type { Commands } from "../edges/Commands.ts"
+import { CommandFeed } from "./CommandFeed.ts"
 import type { PushQueue } from "./PushQueue.ts"
 import type { KeyRotation } from "./KeyRotation.ts"
 import type { TakenLink } from "./LeaseTakeover.ts"
@@ -63,6 +64,8 @@ export interface ConnectionPeer {
   readonly id: string
   /** Ends the socket after pending responses are sent. */
   readonly end: (code: LinkCloseCode, reason: string) => void
+  /** Starts an effect of the connection. */
+  readonly run: (effect: Effect.Effect<void>) => void
 }
 
 type CallFailure = { readonly code: LinkFailure["code"]; readonly message: string } | SqlError.SqlError
@@ -73,10 +76,9 @@ export class LinkConnection {
   provedUntil = 0
   private readonly services: LinkServices
   private readonly peer: ConnectionPeer
-  private readonly woken = Latch.makeUnsafe(true)
+  private feed: CommandFeed | undefined
   private challenge: Challenge | undefined
   private edge: { readonly deviceId: DeviceId; readonly instanceId: string } | undefined
-  private streams = 0
   private inFlight = 0
   private pushesInFlight = 0
   private hellos = 0
@@ -88,7 +90,7 @@ export class LinkConnection {
 
   /** Claims commands again: the device may have new ones. */
   wake(): void {
-    this.woken.openUnsafe()
+    this.feed?.wake()
   }
 
   readonly handlers = EdgeLink.of({
@@ -152,7 +154,7 @@ export class LinkConnection {
       const { hub, id: connectionId } = this.peer
       const [expected, edge] = [this.challenge, this.edge]
       this.challenge = undefined
-      const known = yield* this.services.proofs.check({ challenge, deviceId, expected, hub, signature })
+      const device = yield* this.services.proofs.check({ challenge, deviceId, expected, hub, signature })
       if (edge === undefined) return yield* invalidDeviceProof()
       const encoded = yield* encodeOffer(offer)
       let { link } = this
@@ -162,7 +164,7 @@ export class LinkConnection {
           connectionId,
           deviceId,
           instanceId,
-          known,
+          device,
           offer: encoded
         })
         link = { deviceId, generation: taken.generation }
@@ -207,37 +209,19 @@ export class LinkConnection {
   private commands(generation: number) {
     const opened = Effect.gen({ self: this }, function* () {
       const link = yield* this.requireLink(generation)
-      const stream = ++this.streams
-      this.woken.openUnsafe()
+      const { commands } = this.services
+      const previous = this.feed
+      previous?.end()
       // Nothing has been sent before the first stream of a link.
-      if (stream > 1) yield* this.services.commands.resend(link)
-      return Stream.fromIterableEffectRepeat(Effect.suspend(() => this.nextCommands(link, stream)))
+      if (previous !== undefined) yield* commands.resend(link)
+      const feed = yield* CommandFeed.make({ claim: commands.claim(link), run: this.peer.run })
+      yield* Effect.addFinalizer(() => Effect.sync(() => feed.end()))
+      this.feed = feed
+      feed.wake()
+      return feed.queue
     })
-    return Stream.unwrap(this.toLinkFailure(opened))
+    return this.toLinkFailure(opened)
   }
-
-  private readonly nextCommands = Effect.fnUntraced(
-    function* (this: LinkConnection, link: DeviceLink, stream: number) {
-      for (;;) {
-        yield* this.woken.await
-        if (stream !== this.streams) return yield* Cause.done()
-        this.woken.closeUnsafe()
-        const claimed = yield* this.services.commands
-          .claim(link)
-          .pipe(
-            Effect.catch((error) =>
-              Effect.as(
-                Effect.delay(Effect.logWarning("failed to claim commands", error), "1 second"),
-                undefined
-              )
-            )
-          )
-        // A claim has a limit, and commands that could not be claimed are still there.
-        if (claimed === undefined || claimed.hasMore) this.woken.openUnsafe()
-        if (claimed !== undefined && claimed.commands.length > 0) return claimed.commands
-      }
-    }.bind(this)
-  )
 
   private push(
     generation: number,
@@ -296,7 +280,9 @@ export class LinkConnection {
   }
 
   /** Encodes a failure for the Edge. `unauthorized` and `conflict` also end the link. */
-  private toLinkFailure<A, E extends CallFailure>(self: Effect.Effect<A, E>): Effect.Effect<A, LinkFailure> {
+  private toLinkFailure<A, E extends CallFailure, R>(
+    self: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, LinkFailure, R> {
     return self.pipe(
       Effect.catch((error: CallFailure): Effect.Effect<never, LinkFailure> => {
         if (error instanceof SqlError.SqlError)

@@ -1,5 +1,5 @@
 /**
- * RPC server of all links of a Hub. Each socket is one of its clients, with the handlers of its own connection.
+ * RPC server of all links of a Hub. Each socket is one of its clients, with the handlers of its connection.
  *
  * Guarantees: what a peer sends, and a defect in one of its calls, ends at most its own connection.
  */
@@ -63,7 +63,7 @@ export const makeLinkRpc: Effect.Effect<LinkRpc, never, Scope.Scope> = Effect.ge
       const close = () => webSocket.close(PROTOCOL_ERROR)
       webSocket.on("message", (frame: Buffer) => {
         const messages = decodeFrame(parser, frame)
-        if (messages === undefined) return close()
+        if (messages === undefined) return webSocket.send(NOT_MESSAGES)
         for (const message of messages)
           // Ends before the next message is read: calls run in fibers of the server.
           run(write(id, message)).addObserver((exit) => Exit.isFailure(exit) && close())
@@ -78,6 +78,9 @@ export const makeLinkRpc: Effect.Effect<LinkRpc, never, Scope.Scope> = Effect.ge
 
 /** RFC 6455: protocol error. Has no effect on a closed socket. */
 const PROTOCOL_ERROR = 1002
+
+/** Answer to a frame that is not JSON, or not messages. */
+const NOT_MESSAGES = JSON.stringify({ _tag: "Defect", defect: "Expected JSON messages" })
 
 /** `undefined`: not JSON, or not messages. */
 const decodeFrame = (

@@ -183,7 +183,8 @@ const serve = (
   const connection = new LinkConnection(services, {
     hub,
     id,
-    end: (code, reason) => socket.end(code, reason)
+    end: (code, reason) => socket.end(code, reason),
+    run: (effect) => fork(effect)
   })
   registry.add(connection, socket)
   rpc.serve(webSocket, connection)

@@ -7,6 +7,7 @@
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { LogFollower } from "@corral/service/stream/LogSource"
 import { Context, Effect, Fiber, Layer } from "effect"
+import type { LogGrowth } from "../run/PushTransaction.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Notices } from "../store/Notices.ts"
 
@@ -78,13 +79,7 @@ export class RunFeeds extends Context.Service<
         Fiber.runIn(Effect.runForkWith(services)(distributing), scope)
       }
 
-      /** What this Hub has appended is passed on as it is, unless the log is being read: that read or the next one finds it. */
-      log.onGrown(({ batches, runId, sessionId }) => {
-        if (reading.has(runId)) return void reading.set(runId, true)
-        for (const follower of followersOf(runId, sessionId))
-          for (const batch of batches) follower.receive(batch)
-      })
-
+      log.onGrown((growth) => passOn(growth, reading, followersOf))
       notices.follow({
         onNotice: (kind, payload, isOwn) => {
           if (kind !== "run" || isOwn) return
@@ -113,3 +108,13 @@ export class RunFeeds extends Context.Service<
 
 /** Characters that are read at a time. */
 const FEED_BUDGET = 262_144
+
+/** What this Hub has appended is passed on as it is, unless the log is being read: that read or the next one finds it. */
+const passOn = (
+  { batches, runId, sessionId }: LogGrowth,
+  reading: Map<RunId, boolean>,
+  followersOf: (runId: RunId, sessionId: string | undefined) => ReadonlyArray<LogFollower>
+): void => {
+  if (reading.has(runId)) return void reading.set(runId, true)
+  for (const follower of followersOf(runId, sessionId)) for (const batch of batches) follower.receive(batch)
+}

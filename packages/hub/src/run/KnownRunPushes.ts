@@ -1,5 +1,5 @@
 /**
- * Pushes that one statement can store, because the rows of their runs are known. All other pushes need the transaction that reads the rows.
+ * Pushes that one statement can store, because the rows of their runs are knownRuns. All other pushes need the transaction that reads the rows.
  *
  * A device's pushes are stored together, in their order: all by the statement, or all by the transaction.
  */
@@ -7,19 +7,19 @@ import type { Approval } from "@corral/domain/approval/Approval"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
-import type { DeviceLink } from "../edges/DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceLink.ts"
 import type { KnownRuns } from "./KnownRuns.ts"
 import { PushedRun } from "./PushedRun.ts"
-import { type AppendContext, publishPushed, type Push, type PushResult } from "./PushTransaction.ts"
+import { type AppendContext, publishPushed, type TargetPush, type PushResult } from "./PushTransaction.ts"
 import { concernsConversation } from "./RunConversation.ts"
 import { storeKnown } from "./RunLogWrites.ts"
 
 /** A push and the link that it came over. */
-export interface LinkPush extends Push {
+export interface LinkPush extends TargetPush {
   readonly link: DeviceLink
 }
 
-/** The pushes of one device, folded into rows that are known. */
+/** The pushes of one device, folded into rows that are knownRuns. */
 interface KnownDevice<P> {
   readonly pushes: ReadonlyArray<P>
   readonly link: DeviceLink
@@ -30,11 +30,11 @@ interface KnownDevice<P> {
 /** Stores what one statement can store, and returns the results of these pushes. */
 export const appendKnown = Effect.fnUntraced(function* <P extends LinkPush>(
   context: AppendContext,
-  known: KnownRuns,
+  knownRuns: KnownRuns,
   pushes: ReadonlyArray<P>
 ): Effect.fn.Return<ReadonlyMap<P, ReadonlyArray<PushResult>>, SqlError.SqlError> {
   const devices = [...Map.groupBy(pushes, ({ targetId }) => targetId)].flatMap(([targetId, ofDevice]) => {
-    const device = foldDevice(known, targetId, ofDevice)
+    const device = foldDevice(knownRuns, targetId, ofDevice)
     return device === undefined ? [] : [device]
   })
   if (devices.length === 0) return new Map()
@@ -45,8 +45,8 @@ export const appendKnown = Effect.fnUntraced(function* <P extends LinkPush>(
     { runs, resolved: devices.flatMap(({ resolved }) => resolved), at: context.now() }
   )
   const isStored = ({ row }: PushedRun) => stored.has(row.id)
-  for (const run of runs) if (!isStored(run)) known.forget(run.row.id)
-  yield* publishPushed(context, known, runs.filter(isStored))
+  for (const run of runs) if (!isStored(run)) knownRuns.forget(run.row.id)
+  yield* publishPushed(context, knownRuns, runs.filter(isStored))
   return new Map(
     devices
       .filter((device) => device.runs.every(isStored))
@@ -57,12 +57,12 @@ export const appendKnown = Effect.fnUntraced(function* <P extends LinkPush>(
   )
 })
 
-const resultsOf = ({ batches }: Push, seqs: ReadonlyMap<RunId, number>): ReadonlyArray<PushResult> =>
+const resultsOf = ({ batches }: TargetPush, seqs: ReadonlyMap<RunId, number>): ReadonlyArray<PushResult> =>
   [...new Set(batches.map(({ runId }) => runId))].map((runId) => ({ runId, seq: seqs.get(runId) ?? 0 }))
 
 /** `undefined` where a row is not known, or where events change more than the statement does. */
 const foldDevice = <P extends LinkPush>(
-  known: KnownRuns,
+  knownRuns: KnownRuns,
   targetId: DeviceId,
   pushes: ReadonlyArray<P>
 ): KnownDevice<P> | undefined => {
@@ -72,7 +72,7 @@ const foldDevice = <P extends LinkPush>(
   const runs = new Map<RunId, PushedRun>()
   for (const { batches } of pushes)
     for (const batch of batches) {
-      const row = known.find(batch.runId)?.row
+      const row = knownRuns.find(batch.runId)?.row
       if (row?.target_id !== targetId) return undefined
       const run = runs.get(row.id) ?? new PushedRun(row)
       runs.set(row.id, run)
@@ -81,7 +81,7 @@ const foldDevice = <P extends LinkPush>(
   const folded = [...runs.values()]
   const resolved = folded.flatMap(({ mirror, row }) =>
     [...mirror.resolvedApprovals].map(([id, resolution]) => {
-      const approval = known.find(row.id)?.approvals.get(id)
+      const approval = knownRuns.find(row.id)?.approvals.get(id)
       return approval && { ...approval, ...resolution }
     })
   )

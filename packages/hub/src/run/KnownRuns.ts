@@ -37,8 +37,11 @@ export class KnownRuns {
     for (const [id, approval] of mirror.requestedApprovals)
       if (approval.state === "pending") approvals.set(id, approval)
     for (const id of mirror.resolvedApprovals.keys()) approvals.delete(id)
-    const { isStarted: started, pending, state, summary: told } = mirror
-    this.runs.set(row.id, { row: { ...row, state, started, pending, told, last_seq: lastSeq }, approvals })
+    const { isStarted, pending, state, summary } = mirror
+    this.runs.set(row.id, {
+      row: { ...row, state, started: isStarted, pending, told: summary, last_seq: lastSeq },
+      approvals
+    })
     if (this.runs.size <= MAX_RUNS) return
     const [oldest] = this.runs.keys()
     if (oldest !== undefined) this.runs.delete(oldest)

@@ -16,7 +16,7 @@ import type { KnownRuns } from "./KnownRuns.ts"
 import { lockRuns, storeLocked } from "./RunLogWrites.ts"
 
 /** Batches of events that one target has pushed together. */
-export interface Push {
+export interface TargetPush {
   readonly targetId: DeviceId
   readonly batches: ReadonlyArray<EventBatch>
 }
@@ -50,9 +50,9 @@ export interface AppendContext {
 }
 
 /** Returns one result per push, in their order. */
-export const appendPushes = <P extends Push, E>(
+export const appendPushes = <P extends TargetPush, E>(
   context: AppendContext,
-  known: KnownRuns,
+  knownRuns: KnownRuns,
   pushes: ReadonlyArray<P>,
   admission: Admission<P, E>
 ): Effect.Effect<ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, E>>, SqlError.SqlError> =>
@@ -60,7 +60,7 @@ export const appendPushes = <P extends Push, E>(
     Effect.gen(function* () {
       const refused = yield* admission(pushes)
       const admitted = pushes.filter((push) => !refused.has(push))
-      const results = yield* append(context, known, admitted)
+      const results = yield* append(context, knownRuns, admitted)
       return pushes.map((push) => {
         const refusal = refused.get(push)
         return refusal === undefined ? Result.succeed(results.get(push) ?? []) : Result.fail(refusal)
@@ -68,9 +68,9 @@ export const appendPushes = <P extends Push, E>(
     })
   )
 
-const append = Effect.fnUntraced(function* <P extends Push>(
+const append = Effect.fnUntraced(function* <P extends TargetPush>(
   context: AppendContext,
-  known: KnownRuns,
+  knownRuns: KnownRuns,
   pushes: ReadonlyArray<P>
 ): Effect.fn.Return<ReadonlyMap<P, ReadonlyArray<PushResult>>, SqlError.SqlError> {
   const { now, sql } = context
@@ -88,7 +88,7 @@ const append = Effect.fnUntraced(function* <P extends Push>(
     yield* storeLocked(sql, grown, now())
     yield* storeConversationChanges(sql, grown, now())
   }
-  yield* publishPushed(context, known, pushed)
+  yield* publishPushed(context, knownRuns, pushed)
   return new Map(pushes.map((push) => [push, resultsOf(push, (runId) => runOf(push, runId))]))
 })
 
@@ -99,7 +99,7 @@ const noticeOf = ({ row }: PushedRun): string =>
 /** Passes on, after the commit, what was pushed. */
 export const publishPushed = (
   { onAdded, onGrown, sql }: AppendContext,
-  known: KnownRuns,
+  knownRuns: KnownRuns,
   pushed: ReadonlyArray<PushedRun>
 ): Effect.Effect<void> => {
   const publish = () => {
@@ -107,7 +107,7 @@ export const publishPushed = (
     for (const run of pushed) {
       const { batches, lastSeq, row } = run
       if (batches.length === 0) continue
-      known.note(run)
+      knownRuns.note(run)
       added += lastSeq - row.last_seq
       onGrown({ runId: row.id, sessionId: row.session_id ?? undefined, batches })
     }
@@ -118,7 +118,7 @@ export const publishPushed = (
 }
 
 const resultsOf = (
-  { batches }: Push,
+  { batches }: TargetPush,
   runOf: (runId: RunId) => PushedRun | undefined
 ): ReadonlyArray<PushResult> =>
   [...new Set(batches.map(({ runId }) => runId))].map((runId) => {

@@ -23,7 +23,7 @@ import {
   type AppendContext,
   appendPushes,
   type LogGrowth,
-  type Push,
+  type TargetPush,
   type PushResult
 } from "./PushTransaction.ts"
 import { runAckRows } from "./RunRow.ts"
@@ -78,7 +78,7 @@ export class RunLog extends Context.Service<
       const mirroredEvents = (yield* CurrentMetrics).counter(hubMetrics.events)
       const now = () => new Date(clock.currentTimeMillisUnsafe())
       const listeners = new Set<(growth: LogGrowth) => void>()
-      const known = new KnownRuns()
+      const knownRuns = new KnownRuns()
       const context: AppendContext = {
         sql,
         planned: yield* PlannedSql,
@@ -95,12 +95,12 @@ export class RunLog extends Context.Service<
         // Untraced, like `read`: runs for every push.
         append: (targetId, batches) =>
           Effect.map(
-            appendPushes<Push, never>(context, known, [{ targetId, batches }], () =>
-              Effect.succeed(new Map<Push, never>())
+            appendPushes<TargetPush, never>(context, knownRuns, [{ targetId, batches }], () =>
+              Effect.succeed(new Map<TargetPush, never>())
             ),
             ([result]) => (result === undefined ? [] : Result.getOrThrow(result))
           ),
-        appendAll: (pushes, admission) => appendAll(context, known, pushes, admission),
+        appendAll: (pushes, admission) => appendAll(context, knownRuns, pushes, admission),
         onGrown: (listener) => void listeners.add(listener),
 
         acks: Effect.fn("RunLog.acks")(function* (targetId, runIds) {
@@ -128,13 +128,13 @@ export class RunLog extends Context.Service<
 
 const appendAll = Effect.fnUntraced(function* <P extends LinkPush, E>(
   context: AppendContext,
-  known: KnownRuns,
+  knownRuns: KnownRuns,
   pushes: ReadonlyArray<P>,
   admission: Admission<P, E>
 ): Effect.fn.Return<ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, E>>, SqlError.SqlError> {
-  const stored = yield* appendKnown(context, known, pushes)
+  const stored = yield* appendKnown(context, knownRuns, pushes)
   const others = pushes.filter((push) => !stored.has(push))
-  const results = others.length === 0 ? [] : yield* appendPushes(context, known, others, admission)
+  const results = others.length === 0 ? [] : yield* appendPushes(context, knownRuns, others, admission)
   const ofOthers = new Map(others.map((push, i) => [push, results[i]] as const))
   return pushes.map((push) => ofOthers.get(push) ?? Result.succeed(stored.get(push) ?? []))
 })

@@ -67,7 +67,7 @@ const connect = (config: HubConfig) =>
     }
     const client = yield* PgClient.make({
       ...settings,
-      maxConnections: Math.max(1, config.maxConnections - planned),
+      maxConnections: Math.max(2, config.maxConnections - planned),
       // A generic plan fits users with few rows: a user with a hundred thousand would wait a second for each page.
       startupParameters: { timezone: TIME_ZONE, plan_cache_mode: "force_custom_plan" }
     }).pipe(

@@ -91,7 +91,7 @@ export class Notices extends Context.Service<
   )
 }
 
-/** Sends what waits, in one statement of its own. What is added meanwhile is sent by the next one. */
+/** Sends what waits, in one statement. What is added meanwhile is sent by the next one. */
 const sendAll = (outbox: NoticeOutbox, connection: PgConnection.PgConnection) =>
   Effect.suspend(() => {
     const notices = outbox.take()

@@ -23,12 +23,12 @@ const hubNames = (sql: SqlClient.SqlClient) =>
 
 /** Calls `onGone` when a Hub has disappeared, until the scope closes. `forget`: that Hub has stopped, and sent its notices. `look`: looks now. */
 export const watchOtherHubs = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, onGone: () => void) {
-  let known: ReadonlySet<string> = new Set()
+  let lastNames: ReadonlySet<string> = new Set()
   const stopped = new Set<string>()
   const look = Effect.map(hubNames(sql), (names) => {
-    const gone = [...known].filter((name) => !names.has(name) && !stopped.delete(name))
-    known = names
-    if (gone.length > 0) onGone()
+    const disappeared = [...lastNames].filter((name) => !names.has(name) && !stopped.delete(name))
+    lastNames = names
+    if (disappeared.length > 0) onGone()
   })
   yield* look.pipe(
     Effect.catchCause((cause) => Effect.logWarning("failed to look for other Hubs", cause)),

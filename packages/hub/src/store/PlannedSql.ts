@@ -2,7 +2,7 @@
  * Client of the Hub's database for frequent statements that find every row by its key: PostgreSQL plans such a statement once per connection.
  * Planning takes longer than executing it.
  *
- * Does not take part in transactions of the other client: each of its statements is a transaction of its own.
+ * Does not take part in transactions of the other client: each statement is a separate transaction.
  */
 import { Context } from "effect"
 import type { SqlClient } from "effect/sql"

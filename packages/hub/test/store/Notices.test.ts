@@ -24,13 +24,13 @@ describe("Notices", { timeout: 30_000 }, () => {
   })
 
   it("reach followers in the same process after the commit, once, and other Hubs after them", async () => {
-    const [received, heard] = await hub.people.act(
+    const [received, others] = await hub.people.act(
       Effect.scoped(
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const pg = yield* PgClient.PgClient
           const received = yield* followed
-          const heard = yield* pg.listen(channels.task)
+          const others = yield* pg.listen(channels.task)
           let during = 0
           yield* sql.withTransaction(
             Effect.gen(function* () {
@@ -40,18 +40,18 @@ describe("Notices", { timeout: 30_000 }, () => {
           )
           assert.deepStrictEqual([during, ...received], [0, "one true", "two true"])
           yield* notify(sql, "task", "three")
-          const others = yield* Effect.forEach([1, 2, 3], () =>
-            Effect.map(Queue.take(heard), ({ payload }) => payload)
+          const payloads = yield* Effect.forEach([1, 2, 3], () =>
+            Effect.map(Queue.take(others), ({ payload }) => payload)
           )
-          // The last of its own notices has come back from the database by then.
+          // The last own notice has come back from the database by then.
           yield* notify(sql, "task", "four")
-          yield* Queue.take(heard)
-          return [[...received], others] as const
+          yield* Queue.take(others)
+          return [[...received], payloads] as const
         })
       )
     )
     assert.deepStrictEqual(received, ["one true", "two true", "three true", "four true"])
-    assert.deepStrictEqual([...heard], ["one", "two", "three"])
+    assert.deepStrictEqual([...others], ["one", "two", "three"])
   })
 
   it("of a rolled-back transaction are not sent", async () => {
