@@ -13,8 +13,11 @@ import { basename } from "node:path"
 import { Writable } from "node:stream"
 import { makeGroup } from "./ControlGroup.ts"
 
-/** Clears the environment of the shell, which adds variables to it. */
+/** Removes the variables that the shell adds to its environment. */
 const ENV = "/usr/bin/env"
+const SHELL_VARIABLES = ["OLDPWD", "PWD", "SHLVL", "_"]
+/** Variables that have a meaning to shells, or that they do not let change. */
+const RESERVED = /^(?:BASH.*|EUID|IFS|LINENO|OPTIND|PPID|SHELLOPTS|UID)$/
 /** Descriptor of the program's stdin. The shell reads its command from its own. */
 const STDIN = 4
 
@@ -29,15 +32,30 @@ export interface LauncherCommand {
   readonly hasControl: boolean
 }
 
+export interface LaunchedProgram {
+  readonly child: ChildProcess
+  readonly stdin: Writable | undefined
+}
+
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** The shell reads all of it before it runs any of it, because afterwards its stdin is another. */
-const scriptOf = ({ args, cwd, env, file, hasControl, hasStdin }: LauncherCommand): string => {
+/**
+ * The shell reads all of it before it runs any of it, because afterwards its stdin is another. Values of variables are in no command line, which
+ * other users can read.
+ */
+export const scriptOf = ({ args, cwd, env, file, hasControl, hasStdin }: LauncherCommand): string => {
   const descriptors = `<${hasStdin ? `&${STDIN}` : "/dev/null"} ${STDIN}<&-${hasControl ? "" : " 3<&-"}`
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  const command = [ENV, "-i", "--", ...variables, file, ...args].map(quoted).join(" ")
-  return `{ cd ${quoted(cwd)} && exec ${command} ${descriptors}; exit 126; }\n`
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`)
+  const removed = SHELL_VARIABLES.filter((name) => env[name] === undefined)
+  const command = [ENV, ...removed.flatMap((name) => ["-u", name]), "--", file, ...args].map(quoted).join(" ")
+  // Some shells warn of a locale that the system does not have.
+  const exported = variables.length === 0 ? "" : `export ${variables.join(" ")} 2>/dev/null && `
+  return `{ cd ${quoted(cwd)} && ${exported}exec ${command} ${descriptors}; exit 126; }\n`
 }
+
+const canLaunch = ({ env, file }: LauncherCommand): boolean =>
+  !file.includes("=") &&
+  Object.keys(env).every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !RESERVED.test(name))
 
 export class Launcher {
   /** Its control group. */
@@ -86,8 +104,12 @@ export class Launcher {
     }
   }
 
-  /** Becomes the program. Returns its process, and its stdin. Throws the error of the operating system, like a start without a launcher. */
-  launch(command: LauncherCommand): { readonly child: ChildProcess; readonly stdin: Writable | undefined } {
+  /**
+   * Becomes the program. Returns its process, and its stdin. Throws the error of the operating system, like a start without a launcher. Ends and
+   * returns `undefined` for a command that a shell cannot become.
+   */
+  launch(command: LauncherCommand): LaunchedProgram | undefined {
+    if (!canLaunch(command)) return void this.discard()
     try {
       accessSync(command.cwd, constants.X_OK)
     } catch (error) {

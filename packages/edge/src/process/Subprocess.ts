@@ -53,7 +53,8 @@ const start = (spec: SubprocessSpec): StartedProgram | NodeJS.ErrnoException => 
     if (launcher?.isReady === true) {
       const { args, file } = spec
       const [hasStdin, hasControl] = [stdin !== "ignore", control !== undefined]
-      return launcher.launch({ file, args, cwd, env, hasStdin, hasControl })
+      const launched = launcher.launch({ file, args, cwd, env, hasStdin, hasControl })
+      if (launched !== undefined) return launched
     }
     const { args, file } = makeProgramFiles(spec)
     const child = spawn(file, args, {

@@ -76,8 +76,8 @@ const start = ({ args, cwd, env, launchers, program, stdin }: GitCall) => {
     hasStdin: stdin !== undefined,
     hasControl: false
   }
-  const launcher = launchers?.take()
-  if (launcher !== undefined) return launcher.launch(command)
+  const launched = launchers?.take()?.launch(command)
+  if (launched !== undefined) return launched
   const child = spawn(program, command.args, {
     cwd,
     env: command.env,

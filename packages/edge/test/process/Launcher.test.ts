@@ -6,7 +6,7 @@ import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { Duplex } from "node:stream"
 import { removeGroup } from "../../src/process/ControlGroup.ts"
-import { Launcher } from "../../src/process/Launcher.ts"
+import { Launcher, scriptOf } from "../../src/process/Launcher.ts"
 import { endLauncher, PreparedLauncher } from "../../src/process/PreparedLauncher.ts"
 import { Subprocess, type SubprocessSpec } from "../../src/process/Subprocess.ts"
 import { openFolder } from "../Folder.ts"
@@ -66,7 +66,7 @@ describe("Launcher", () => {
     const spec = {
       args: ["-e", report, "--", ...ODD],
       cwd,
-      env: { A: "it's", "b.c": "two\nlines", "-d": "$A", PWD: cwd, E: "x".repeat(100_000) }
+      env: { A: "it's", B_c: "two\nlines", _d: "$A", PWD: cwd, E: "x".repeat(100_000), LC_ALL: "xx_XX" }
     }
     const seen = await run({ ...spec, launcher: await readyLauncher() }, "typed")
     assert.deepStrictEqual(seen, await run({ ...spec, launcher: undefined }, "typed"))
@@ -74,6 +74,21 @@ describe("Launcher", () => {
     assert.deepStrictEqual(seen["env"], spec.env)
     assert.deepInclude(seen, { input: "typed", leader: true })
   })
+
+  it("names variables and values in no command line", async () => {
+    const command = { file: "/bin/true", args: [], cwd: "/", hasStdin: false, hasControl: false }
+    const script = scriptOf({ ...command, env: { KEY: "a-secret" } })
+    assert.notInclude(script.slice(script.indexOf("exec ")), "a-secret")
+  })
+
+  it.each([{ "b.c": "1" }, { "-d": "1" }, { UID: "7" }, { OPTIND: "x" }])(
+    "ends and is not used where a shell would not pass the variables: %j",
+    async (env: Readonly<Record<string, string>>) => {
+      const launcher = await readyLauncher()
+      assert.deepInclude(await run({ env, launcher }), { env })
+      await until(async () => (launcher.hasExited ? true : undefined), "the end of the launcher")
+    }
+  )
 
   it("gives a program without stdin the end of its input", async () => {
     assert.deepInclude(await run({ stdin: "ignore", launcher: await readyLauncher() }), { input: "" })
