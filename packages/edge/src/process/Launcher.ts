@@ -43,7 +43,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\'
  * The shell reads all of it before it runs any of it, because afterwards its stdin is another. Values of variables are in no command line, which
  * other users can read.
  */
-export const scriptOf = ({ args, cwd, env, file, hasControl, hasStdin }: LauncherCommand): string => {
+export const launchScript = ({ args, cwd, env, file, hasControl, hasStdin }: LauncherCommand): string => {
   const descriptors = `<${hasStdin ? `&${STDIN}` : "/dev/null"} ${STDIN}<&-${hasControl ? "" : " 3<&-"}`
   const variables = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`)
   const removed = SHELL_VARIABLES.filter((name) => env[name] === undefined)
@@ -117,7 +117,7 @@ export class Launcher {
       throw error
     }
     const stdin = this.#child.stdio[STDIN]
-    this.#child.stdin?.end(scriptOf(command))
+    this.#child.stdin?.end(launchScript(command))
     if (!command.hasControl) this.#child.stdio[3]?.destroy()
     if (command.hasStdin && stdin instanceof Writable) return { child: this.#child, stdin }
     stdin?.destroy()

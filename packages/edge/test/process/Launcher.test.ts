@@ -6,7 +6,7 @@ import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { Duplex } from "node:stream"
 import { removeGroup } from "../../src/process/ControlGroup.ts"
-import { Launcher, scriptOf } from "../../src/process/Launcher.ts"
+import { Launcher, launchScript } from "../../src/process/Launcher.ts"
 import { endLauncher, PreparedLauncher } from "../../src/process/PreparedLauncher.ts"
 import { Subprocess, type SubprocessSpec } from "../../src/process/Subprocess.ts"
 import { openFolder } from "../Folder.ts"
@@ -77,7 +77,7 @@ describe("Launcher", () => {
 
   it("names variables and values in no command line", async () => {
     const command = { file: "/bin/true", args: [], cwd: "/", hasStdin: false, hasControl: false }
-    const script = scriptOf({ ...command, env: { KEY: "a-secret" } })
+    const script = launchScript({ ...command, env: { KEY: "a-secret" } })
     assert.notInclude(script.slice(script.indexOf("exec ")), "a-secret")
   })
 
