@@ -19,6 +19,7 @@ import { createInterface, type Interface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { type BuildOptions, profilingOf, builtProgram } from "../Builds.ts"
 import type { GroupOptions } from "../Groups.ts"
+import type { SimulatedDevice } from "./SimulatedDevice.ts"
 
 type Core = Layer.Success<typeof hubCoreLayer>
 
@@ -32,11 +33,6 @@ export interface LinkBenchOptions extends BuildOptions, GroupOptions {
 export interface ServedHub {
   readonly url: string
   readonly pid: number
-}
-
-export interface SimulatedDevice {
-  readonly deviceId: DeviceId
-  readonly privateKey: string
 }
 
 /** Writes one line to a program that plays Edges, and returns the answer's. */

@@ -6,7 +6,6 @@
  *   {"push": [{"deviceId","runId","count"}]}     pushes that many events of each run, and answers {"pushed": n, "ms": t} when all are acknowledged
  */
 import {
-  challengeText,
   EdgeLink,
   LINK_PATH,
   LINK_VERSION,
@@ -18,15 +17,9 @@ import { NodeWS } from "@effect/platform-node"
 import { Deferred, Effect, Layer, Schedule, Stream } from "effect"
 import { RpcClient, type RpcClientError, RpcSerialization } from "effect/rpc"
 import { Socket } from "effect/socket"
-import { createPrivateKey, sign } from "node:crypto"
 import { createInterface } from "node:readline"
 import { benchLineOf } from "../hub/EventLine.ts"
-
-interface Device {
-  readonly deviceId: DeviceId
-  /** PKCS8 as base64. */
-  readonly privateKey: string
-}
+import { simulatedProof, type SimulatedDevice } from "./SimulatedDevice.ts"
 
 interface Pushing {
   readonly deviceId: DeviceId
@@ -46,20 +39,12 @@ const print = (send: object): void => void process.stdout.write(`${JSON.stringif
 const TEXT = "x".repeat(100)
 
 /** Holds the link while the program runs. Calls `linked` when the link is up. */
-const hold = ({ deviceId, privateKey }: Device, linked: Deferred.Deferred<void>) =>
+const hold = (device: SimulatedDevice, linked: Deferred.Deferred<void>) =>
   Effect.gen(function* () {
+    const { deviceId } = device
     const client = yield* RpcClient.make(EdgeLink)
     const hello = yield* client.Hello({ linkVersion: LINK_VERSION, deviceId, instanceId: deviceId })
-    const key = createPrivateKey({ key: Buffer.from(privateKey, "base64"), format: "der", type: "pkcs8" })
-    const signature = sign(null, Buffer.from(challengeText({ ...hello, deviceId })), key).toString(
-      "base64url"
-    )
-    const { generation, heartbeatSeconds } = yield* client.Prove({
-      deviceId,
-      challenge: hello.challenge,
-      signature,
-      offer: { version: "0.1.0", workspaces: [], agents: [] }
-    })
+    const { generation, heartbeatSeconds } = yield* client.Prove(simulatedProof(device, hello))
     links.set(deviceId, { client, generation })
     yield* Effect.forkScoped(Stream.runDrain(client.Commands({ generation })))
     yield* Deferred.succeed(linked, undefined)
@@ -78,7 +63,7 @@ const hold = ({ deviceId, privateKey }: Device, linked: Deferred.Deferred<void>)
     Effect.scoped
   )
 
-const connect = Effect.fnUntraced(function* (devices: ReadonlyArray<Device>) {
+const connect = Effect.fnUntraced(function* (devices: ReadonlyArray<SimulatedDevice>) {
   yield* Effect.forEach(
     devices,
     Effect.fnUntraced(function* (device) {
@@ -125,7 +110,7 @@ const push = Effect.fnUntraced(function* (pushes: ReadonlyArray<Pushing>) {
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const command = JSON.parse(line) as {
-    readonly connect?: ReadonlyArray<Device>
+    readonly connect?: ReadonlyArray<SimulatedDevice>
     readonly push?: ReadonlyArray<Pushing>
   }
   const work = command.connect === undefined ? push(command.push ?? []) : connect(command.connect)

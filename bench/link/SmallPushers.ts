@@ -8,19 +8,13 @@
  *
  * Arguments: URL, and `hub` or `bare` for the bare program.
  */
-import { challengeText, LINK_PATH, LINK_VERSION } from "@corral/domain/link/EdgeLink"
+import { LINK_PATH, LINK_VERSION } from "@corral/domain/link/EdgeLink"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
-import { createPrivateKey, sign } from "node:crypto"
 import { createInterface } from "node:readline"
 import { WebSocket } from "ws"
 import { benchLineOf } from "../hub/EventLine.ts"
 import { quantile } from "../Statistics.ts"
-
-interface Device {
-  readonly deviceId: DeviceId
-  /** PKCS8 as base64. */
-  readonly privateKey: string
-}
+import { simulatedProof, type SimulatedDevice } from "./SimulatedDevice.ts"
 
 interface Pushing {
   readonly deviceId: DeviceId
@@ -66,7 +60,7 @@ interface ExitFrame {
   readonly exit: { readonly _tag: string; readonly value: unknown }
 }
 
-const hubLink = async ({ deviceId, privateKey }: Device): Promise<Link> => {
+const hubLink = async (device: SimulatedDevice): Promise<Link> => {
   const socket = await open(LINK_PATH)
   const calls = new Map<string, (value: unknown) => void>()
   let last = 0
@@ -86,17 +80,10 @@ const hubLink = async ({ deviceId, privateKey }: Device): Promise<Link> => {
   }
   const hello = await call<{ readonly challenge: string; readonly hub: string }>("Hello", {
     linkVersion: LINK_VERSION,
-    deviceId,
-    instanceId: deviceId
+    deviceId: device.deviceId,
+    instanceId: device.deviceId
   })
-  const key = createPrivateKey({ key: Buffer.from(privateKey, "base64"), format: "der", type: "pkcs8" })
-  const signature = sign(null, Buffer.from(challengeText({ ...hello, deviceId })), key).toString("base64url")
-  const { generation } = await call<{ readonly generation: number }>("Prove", {
-    deviceId,
-    challenge: hello.challenge,
-    signature,
-    offer: { version: "0.1.0", workspaces: [], agents: [] }
-  })
+  const { generation } = await call<{ readonly generation: number }>("Prove", simulatedProof(device, hello))
   return {
     push: async (runId, seq) => {
       const batches = [{ runId, firstSeq: seq, events: [lineOf(runId, seq)] }]
@@ -106,7 +93,7 @@ const hubLink = async ({ deviceId, privateKey }: Device): Promise<Link> => {
   }
 }
 
-const connect = async (devices: ReadonlyArray<Device>): Promise<object> => {
+const connect = async (devices: ReadonlyArray<SimulatedDevice>): Promise<object> => {
   for (const device of devices)
     links.set(device.deviceId, await (kind === "bare" ? bareLink() : hubLink(device)))
   return { connected: devices.length }
@@ -132,7 +119,7 @@ const push = async (pushes: ReadonlyArray<Pushing>, millis: number): Promise<obj
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const command = JSON.parse(line) as {
-    readonly connect?: ReadonlyArray<Device>
+    readonly connect?: ReadonlyArray<SimulatedDevice>
     readonly push?: ReadonlyArray<Pushing>
     readonly millis?: number
   }
