@@ -9,6 +9,7 @@
  * It does not have descriptors 3, 5 and 6. The bridge ends with the program.
  */
 
+import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { hexPort } from "../network/PortRelay.ts"
 
 /** Where a run sees the folder with its sockets. */
@@ -19,8 +20,14 @@ export const PROXY_PORT = 17_843
 const PROXY = `http://127.0.0.1:${PROXY_PORT}`
 const NO_PROXY = "localhost,127.0.0.1,::1"
 
-/** Variables by which programs find a proxy. Node reads them from version 22.21 or 24.5 on, if the last one is set. */
-export const variablesOfProxy = (address: string): Readonly<Record<string, string>> => ({
+/**
+ * Variables by which programs find a proxy. Node reads them from version 22.21 or 24.5 on, if the last one is set. That loads its HTTP client, also
+ * in a program that does not connect, so a runtime can do without it.
+ */
+export const variablesOfProxy = (
+  address: string,
+  runtime?: RuntimeNetwork
+): Readonly<Record<string, string>> => ({
   HTTP_PROXY: address,
   HTTPS_PROXY: address,
   ALL_PROXY: address,
@@ -29,11 +36,12 @@ export const variablesOfProxy = (address: string): Readonly<Record<string, strin
   https_proxy: address,
   all_proxy: address,
   no_proxy: NO_PROXY,
-  NODE_USE_ENV_PROXY: "1"
+  ...(runtime?.isNodeClient === false ? {} : { NODE_USE_ENV_PROXY: "1" })
 })
 
 /** Those of the proxy behind the bridge. */
-export const proxyVariables = variablesOfProxy(PROXY)
+export const bridgeVariables = (runtime: RuntimeNetwork | undefined): Readonly<Record<string, string>> =>
+  variablesOfProxy(PROXY, runtime)
 
 /** A port in the run's network, and the name of its socket. */
 export interface BridgedPort {
