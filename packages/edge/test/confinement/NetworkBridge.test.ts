@@ -6,7 +6,7 @@ import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { Duplex } from "node:stream"
-import { bridgedCommand } from "../../src/confinement/NetworkBridge.ts"
+import { bridgedCommand, bridgeVariables } from "../../src/confinement/NetworkBridge.ts"
 import { canConfine } from "./CanConfine.ts"
 
 /** The program with a bridge of this network, and descriptor 3. */
@@ -41,9 +41,24 @@ const isAlive = (pid: string): boolean => {
   }
 }
 
+describe("bridgeVariables", () => {
+  it("contain that of Node, unless the runtime does not connect", () => {
+    const { NODE_USE_ENV_PROXY: node, ...others } = bridgeVariables(undefined)
+    assert.strictEqual(node, "1")
+    assert.deepStrictEqual(bridgeVariables({ hosts: [] }), { ...others, NODE_USE_ENV_PROXY: "1" })
+    assert.deepStrictEqual(bridgeVariables({ hosts: [], isNodeClient: false }), others)
+  })
+})
+
 describe.skipIf(process.platform !== "linux")("bridgedCommand", () => {
   it("gives the program descriptors 0 to 2 only", async () => {
-    const output = await outputOf(start("/bin/sh", "-c", "for fd in 3 5 6 10; do [ -e /proc/$$/fd/$fd ] && echo leaked $fd; done; echo end"))
+    const output = await outputOf(
+      start(
+        "/bin/sh",
+        "-c",
+        "for fd in 3 5 6 10; do [ -e /proc/$$/fd/$fd ] && echo leaked $fd; done; echo end"
+      )
+    )
     assert.strictEqual(output, "end\n")
   })
 
