@@ -82,10 +82,8 @@ describe("Containment", () => {
         yield* recordGroups(home, groupsHere, [])
         const built = Layer.build(Layer.provide(Containment.layer, configLayer(home)))
         // A proof waits for its process.
-        const { kind } = Context.get(
-          yield* Effect.sync(() => Effect.runSync(Effect.scoped(built))),
-          Containment
-        )
+        const runSync = Effect.runSyncWith(yield* Effect.context<never>())
+        const { kind } = Context.get(runSync(Effect.scoped(built)), Containment)
         assert.strictEqual(kind, "cgroup")
         assert.deepStrictEqual(proofs(), [])
       })

@@ -16,3 +16,8 @@ export const endpointsOf = <Id extends string, Groups extends HttpApiGroup.Const
   })
   return found
 }
+
+/** Path templates of a contract. */
+export const endpointPaths = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ReadonlyArray<string> => endpointsOf(api).map(({ path }) => path)

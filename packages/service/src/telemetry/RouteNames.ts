@@ -1,11 +1,4 @@
 /** Route of a request as a template, `/v1/runs/:id`. Paths themselves are unbounded, so they are never labels. */
-import type { HttpApi, HttpApiGroup } from "effect/http-api"
-import { endpointsOf } from "../http/Endpoints.ts"
-
-/** Path templates of a contract. */
-export const endpointPaths = <Id extends string, Groups extends HttpApiGroup.Constraint>(
-  api: HttpApi.HttpApi<Id, Groups>
-): ReadonlyArray<string> => endpointsOf(api).map(({ path }) => path)
 
 interface Node {
   template?: string
