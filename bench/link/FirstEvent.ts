@@ -21,7 +21,8 @@ export const firstEventOver = async (
   targetId: string
 ): Promise<FirstEvent> => {
   const { id: sessionId } = await signedInCall<{ readonly id: string }>("POST", "/client/sessions", {
-    projectId
+    projectId,
+    title: "First event"
   })
   const socket = await open(`${hub.url}/client/events?sessionId=${sessionId}`, token)
   const next = (type: string): Promise<number> =>

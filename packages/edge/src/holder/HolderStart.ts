@@ -32,10 +32,13 @@ export interface HolderStartOptions {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Marks of a run of another Edge in which this Edge runs. That run's sweep has to find the holder. */
-const outerMarks = (environment: Readonly<Record<string, string>>): Record<string, string> =>
+/**
+ * Marks of a run of another Edge in which this Edge runs: that run's sweep has to find the holder. And the folder of compiled code, with which
+ * the holder starts sooner.
+ */
+const passedOn = (environment: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
-    [RUN_MARK, EDGE_MARK].flatMap((name) => {
+    [RUN_MARK, EDGE_MARK, "NODE_COMPILE_CACHE"].flatMap((name) => {
       const value = environment[name]
       return value === undefined ? [] : [[name, value]]
     })
@@ -44,7 +47,7 @@ const outerMarks = (environment: Readonly<Record<string, string>>): Record<strin
 const start = ({ build, environment, home }: HolderStartOptions): ChildProcess =>
   spawn(process.execPath, [...FLAGS, program(), home, build], {
     cwd: "/",
-    env: { ...outerMarks(environment), PATH: "/usr/bin:/bin", UV_THREADPOOL_SIZE: "1" },
+    env: { ...passedOn(environment), PATH: "/usr/bin:/bin", UV_THREADPOOL_SIZE: "1" },
     detached: true,
     stdio: ["ignore", "ignore", "ignore", "pipe"]
   })

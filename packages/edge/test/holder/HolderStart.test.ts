@@ -67,13 +67,15 @@ describe("Holder", () => {
     assert.strictEqual(run.record.output.toString(), "out\non\n")
   })
 
-  it("has the marks of the run in which its Edge runs", async () => {
+  it("has the marks of the run in which its Edge runs, and the folder of compiled code", async () => {
     const home = openHome()
-    const outer = { [RUN_MARK]: "run_outer", [EDGE_MARK]: "edge_outer", OTHER: "1" }
+    const cache = { NODE_COMPILE_CACHE: join(home, "compiled") }
+    const outer = { [RUN_MARK]: "run_outer", [EDGE_MARK]: "edge_outer", OTHER: "1", ...cache }
     const edge = await connectEdge({ home, environment: outer })
     await startShell(edge, "read line")
     const variables = readFileSync(`/proc/${edge.holder.pid()}/environ`, "utf8").split("\0")
     assert.includeMembers(variables, [`${RUN_MARK}=run_outer`, `${EDGE_MARK}=edge_outer`])
+    assert.include(variables, `NODE_COMPILE_CACHE=${cache.NODE_COMPILE_CACHE}`)
     assert.notInclude(variables, "OTHER=1")
   })
 

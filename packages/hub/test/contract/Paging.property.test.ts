@@ -9,7 +9,7 @@ import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { registerDevice } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
-import { type SeededList, seededLists } from "../harness/SeededLists.ts"
+import { analyze, type SeededList, seededLists } from "../harness/SeededLists.ts"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 import { tries } from "@corral/testing/time/Effort"
 
@@ -51,6 +51,7 @@ describe("A list", { timeout: 120_000 }, () => {
     lists = seededLists({ hub, userId: ada.userId, projectId, sessionId, targetId })
     for (const name of names.filter((name) => !name.startsWith("sessions")))
       await lists[name]?.insert(0, ROWS, false)
+    await analyze(hub)
   })
   afterAll(() => hub.remove())
 

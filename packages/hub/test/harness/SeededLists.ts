@@ -16,6 +16,10 @@ export interface SeededList {
   readonly insert: (from: number, count: number, late: boolean) => Promise<void>
 }
 
+/** Statistics for the planner, as PostgreSQL collects them by itself within a minute. Without them, many rows are read by plans for few. */
+export const analyze = (hub: HubProcess): Promise<unknown> =>
+  hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe("ANALYZE")))
+
 /** 26 characters as an id has them, of a row's number, in no order. */
 const ulid = "'01' || upper(substr(md5(i::text), 1, 24))"
 
