@@ -30,6 +30,7 @@ import { conversationsMigration } from "./migrations/0022-conversations.ts"
 import { attachmentsMigration } from "./migrations/0023-attachments.ts"
 import { chatAnswersMigration } from "./migrations/0024-chat-answers.ts"
 import { auditHeadsMigration } from "./migrations/0025-audit-heads.ts"
+import { commitTimeMigration } from "./migrations/0026-commit-time.ts"
 
 const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -55,7 +56,8 @@ const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0022_conversations": conversationsMigration,
   "0023_attachments": attachmentsMigration,
   "0024_chat_answers": chatAnswersMigration,
-  "0025_audit_heads": auditHeadsMigration
+  "0025_audit_heads": auditHeadsMigration,
+  "0026_commit_time": commitTimeMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>
