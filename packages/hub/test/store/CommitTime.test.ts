@@ -20,7 +20,8 @@ describe("a database with slow commits", { timeout: 60_000 }, () => {
     await query(url, "ALTER SYSTEM SET commit_delay = 60000")
     await query(url, "SELECT pg_reload_conf()")
     const [problem] = await until(async () => (await health()).problems, "the slow commits", 30_000)
-    assert.strictEqual(problem?.part, "database")
+    assert.isDefined(problem)
+    assert.strictEqual(problem.part, "database")
     assert.match(problem.message, /^Commits are slow: \d+ of \d+ in the last minute took longer than 50 ms/)
     assert.deepStrictEqual((await hub.client.ask("GET", "/health")).body, { status: "degraded" })
     const metrics = await (
