@@ -32,6 +32,7 @@ import { chatAnswersMigration } from "./migrations/0024-chat-answers.ts"
 import { auditHeadsMigration } from "./migrations/0025-audit-heads.ts"
 import { commitTimeMigration } from "./migrations/0026-commit-time.ts"
 import { partitionsMigration } from "./migrations/0027-partitions.ts"
+import { growingTablesMigration } from "./migrations/0028-growing-tables.ts"
 
 const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -59,7 +60,8 @@ const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0024_chat_answers": chatAnswersMigration,
   "0025_audit_heads": auditHeadsMigration,
   "0026_commit_time": commitTimeMigration,
-  "0027_partitions": partitionsMigration
+  "0027_partitions": partitionsMigration,
+  "0028_growing_tables": growingTablesMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>
