@@ -16,6 +16,7 @@ import { storedRows } from "../store/StoredRows.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { openTaskStates } from "../task/TaskRow.ts"
 import { Tasks } from "../task/Tasks.ts"
+import { findDueWork } from "./DueWork.ts"
 import { type InputServices, sendInputs } from "./LiveInputs.ts"
 import { type DeliveryServices, deliverNextTurn, type DueAgent } from "./NextTurn.ts"
 import { failExpired, settleEndedTasks } from "./TaskOutcomes.ts"
@@ -67,10 +68,12 @@ const deliverDue = Effect.fn("Deliveries.deliverDue")(function* (
   dispatcher: Dispatcher["Service"]
 ) {
   const { sql, targets } = services
-  while ((yield* settleEndedTasks(sql)) > 0);
-  yield* failExpired(sql, services.now())
-  yield* sendInputs(services)
-  let hasProgress = true
+  const work = yield* findDueWork(sql, services.now())
+  // A settled message may be due again.
+  if (work.ended) while ((yield* settleEndedTasks(sql)) > 0);
+  if (work.expired) yield* failExpired(sql, services.now())
+  if (work.inputs) yield* sendInputs(services)
+  let hasProgress = work.turns || work.ended
   while (hasProgress) {
     hasProgress = false
     for (const due of yield* findDueAgents(services)) {
@@ -84,7 +87,11 @@ const deliverDue = Effect.fn("Deliveries.deliverDue")(function* (
       hasProgress = true
       // After the commit: a target that came online meanwhile has looked for tasks before this one was visible. A dispatch to an offline
       // target would only return the task, and hold up an edit meanwhile.
-      if (result._tag === "Started" && (yield* targets.currentOffer(result.targetId)) !== undefined)
+      if (
+        result._tag === "Started" &&
+        !result.hasRun &&
+        (yield* targets.currentOffer(result.targetId)) !== undefined
+      )
         yield* dispatcher.wake(result.targetId)
     }
   }

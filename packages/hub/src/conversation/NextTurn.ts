@@ -47,10 +47,13 @@ export interface DueAgent {
   readonly agentId: AgentInstanceId
 }
 
-/** `Idle`: there was nothing to do. `Failed`: the message has failed or is withdrawn. `Started`: it has a task, which waits where the target was offline. */
+/**
+ * `Idle`: there was nothing to do. `Failed`: the message has failed or is withdrawn. `Started`: it has a task, which waits where the target was
+ * offline. `hasRun`: the dispatcher has the task already.
+ */
 export type TurnResult =
   | { readonly _tag: "Idle" | "Failed" }
-  | { readonly _tag: "Started"; readonly targetId: DeviceId }
+  | { readonly _tag: "Started"; readonly targetId: DeviceId; readonly hasRun: boolean }
 
 const idle: TurnResult = { _tag: "Idle" }
 
@@ -136,7 +139,11 @@ const start = Effect.fnUntraced(function* (
     outcome: "allowed",
     code: null
   })
-  const started: TurnResult = { _tag: "Started", targetId: agent.target_id }
+  const started: TurnResult = {
+    _tag: "Started",
+    targetId: agent.target_id,
+    hasRun: created.success.runId !== undefined
+  }
   return started
 })
 

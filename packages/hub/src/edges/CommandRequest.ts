@@ -24,6 +24,10 @@ export interface CommandRequest<N extends CommandName = CommandName> {
 /** The id under which a run is started: a repeated request is the same start. */
 export const startCommandId = (runId: RunId): CommandId => `start.${runId}` as CommandId
 
+/** The run that a command starts, by the id of the command. */
+export const startedRunOf = (id: CommandId): RunId | undefined =>
+  id.startsWith("start.") ? (id.slice("start.".length) as RunId) : undefined
+
 /** The id under which an input is sent. A fingerprint consists of characters that ids allow. */
 export const inputCommandId = (key: string): CommandId => `input.${fingerprintOf(key)}` as CommandId
 

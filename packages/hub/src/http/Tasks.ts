@@ -56,9 +56,11 @@ const createHandler = Effect.gen(function* () {
           Effect.andThen(requireChatMode(principal, payload.mode), tasks.create(proof, id, payload))
         )
       )
-      // A target that came online meanwhile has looked for tasks before this one was visible.
-      const isOnline = body.state === "pending" || (yield* targets.currentOffer(body.targetId)) !== undefined
-      if (!again && isOnline) yield* dispatcher.wake(body.targetId)
+      // A task with a run is on its way. A target that came online meanwhile has looked for tasks before this one was visible.
+      const waits = !again && body.runId === undefined
+      const isOnline =
+        waits && (body.state === "pending" || (yield* targets.currentOffer(body.targetId)) !== undefined)
+      if (isOnline) yield* dispatcher.wake(body.targetId)
       return yield* markReplayed(
         HttpApiSchema.withHeaders({ body, headers: { location: `/client/tasks/${body.id}` } }),
         again

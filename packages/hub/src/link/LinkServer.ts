@@ -19,6 +19,7 @@ import { Commands } from "../edges/Commands.ts"
 import { hubMetrics } from "../HubMetrics.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Notices } from "../store/Notices.ts"
+import { startedRunOf } from "../edges/CommandRequest.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { ForeignPushes } from "./ForeignPushes.ts"
 import { KeyRotation } from "./KeyRotation.ts"
@@ -109,7 +110,10 @@ const linkServices = Effect.fnUntraced(function* (
       Effect.suspend(() =>
         registry.markProved(connection, deviceId) && hasWaitingTasks ? dispatcher.wake(deviceId) : Effect.void
       ),
-    onAnswered: (deviceId, id) => (id.startsWith("start.") ? dispatcher.wake(deviceId) : Effect.void),
+    onAnswered: (deviceId, id) => {
+      const runId = startedRunOf(id)
+      return runId === undefined ? Effect.void : dispatcher.wakeAnswered(deviceId, runId)
+    },
     onForeign: foreign.record
   }
   return services

@@ -1,14 +1,15 @@
 /**
- * Dispatcher of tasks to their targets. Woken when a target has a new task or comes online, it starts the waiting tasks, oldest first.
+ * Dispatcher of tasks to their targets. Woken when a target has a new task or comes online, it starts the waiting tasks, oldest first. Tasks
+ * that received their run when they were created come from memory, in the order of their commits.
  *
  * Guarantees: a start is repeated under the same run id, so an Edge starts a run once, whichever Hubs send the start. A start without an answer
  * times out and delays no other start. Starts that a stopped Hub left behind are dispatched again, and expired tasks end.
  */
-import type { DeviceId, TaskId } from "@corral/domain/identity/Ids"
+import type { DeviceId, RunId, TaskId } from "@corral/domain/identity/Ids"
 import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
 import { Context, type Duration, Effect, Exit, Latch, Layer, Schedule, type Scope } from "effect"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
-import type { ClaimedTask } from "./TaskClaims.ts"
+import type { ClaimedTask } from "./ClaimedTask.ts"
 import { Tasks } from "./Tasks.ts"
 
 /** Unanswered starts per target. */
@@ -19,6 +20,8 @@ export class Dispatcher extends Context.Service<
   {
     /** Dispatches what the target has waiting. Returns without waiting for it. */
     readonly wake: (targetId: DeviceId) => Effect.Effect<void>
+    /** `wake` after an Edge has answered a start, unless this Hub waits for the answer. */
+    readonly wakeAnswered: (targetId: DeviceId, runId: RunId) => Effect.Effect<void>
   }
 >()("corral/hub/Dispatcher") {
   static readonly layer = Layer.effect(
@@ -29,7 +32,7 @@ export class Dispatcher extends Context.Service<
         tasks,
         router: yield* EdgeRouter,
         scope: yield* Effect.scope,
-        hasMore: new Map(),
+        serving: new Map(),
         unanswered: new Map()
       }
       const wakeStalled = Effect.flatMap(tasks.findStalledTargets, (targets) =>
@@ -38,12 +41,23 @@ export class Dispatcher extends Context.Service<
       yield* repeat(tasks.failUnanswered, "1 second", "failed to end unanswered tasks")
       yield* repeat(tasks.expireQueued, "1 second", "failed to expire tasks")
       yield* repeat(wakeStalled, "15 seconds", "failed to dispatch stalled tasks")
+      // Not in the fiber that created the task: it may still have its transaction.
+      const fork = Effect.runForkWith(yield* Effect.context<never>())
+      tasks.onAssigned((targetId, task) => {
+        if (serve(state, targetId, { tasks: [task] }))
+          fork(Effect.forkIn(serveAll(state, targetId), state.scope))
+      })
+      const wakeMissed = (targetId: DeviceId) => {
+        for (const start of state.unanswered.get(targetId)?.values() ?? []) start.isMissed = true
+        return wake(state, targetId)
+      }
       return Dispatcher.of({
-        wake: (targetId) => {
-          const open = state.unanswered.get(targetId)
-          for (const id of open?.keys() ?? []) open?.set(id, true)
-          return wake(state, targetId)
-        }
+        wake: (targetId) => Effect.suspend(() => wakeMissed(targetId)),
+        wakeAnswered: (targetId, runId) =>
+          Effect.suspend(() => {
+            const starts = [...(state.unanswered.get(targetId)?.values() ?? [])]
+            return starts.some((start) => start.runId === runId) ? Effect.void : wakeMissed(targetId)
+          })
       })
     })
   )
@@ -53,10 +67,23 @@ interface DispatcherState {
   readonly tasks: Tasks["Service"]
   readonly router: EdgeRouter["Service"]
   readonly scope: Scope.Scope
-  /** Targets that are being served; `true` where there may be more tasks since the last claim. */
-  readonly hasMore: Map<DeviceId, boolean>
-  /** Starts without an answer; `true` where the target has been woken since. */
-  readonly unanswered: Map<DeviceId, Map<TaskId, boolean>>
+  /** Targets that are being served, with what is due. */
+  readonly serving: Map<DeviceId, DueStarts>
+  /** Starts without an answer. */
+  readonly unanswered: Map<DeviceId, Map<TaskId, OpenStart>>
+}
+
+interface DueStarts {
+  /** Tasks that have their run, in the order of their commits. */
+  readonly assigned: Array<ClaimedTask>
+  /** Whether there may be tasks to claim. */
+  hasMore: boolean
+}
+
+interface OpenStart {
+  readonly runId: RunId
+  /** Whether the target has been woken since. */
+  isMissed: boolean
 }
 
 const repeat = <E>(effect: Effect.Effect<void, E>, interval: Duration.Input, failure: string) =>
@@ -67,45 +94,68 @@ const repeat = <E>(effect: Effect.Effect<void, E>, interval: Duration.Input, fai
   )
 
 const wake = (state: DispatcherState, targetId: DeviceId): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const { hasMore, scope } = state
-    if (hasMore.has(targetId)) return Effect.sync(() => void hasMore.set(targetId, true))
-    hasMore.set(targetId, false)
-    return Effect.asVoid(Effect.forkIn(serve(state, targetId), scope))
-  })
+  Effect.suspend(() =>
+    serve(state, targetId, { hasMore: true })
+      ? Effect.asVoid(Effect.forkIn(serveAll(state, targetId), state.scope))
+      : Effect.void
+  )
 
-const serve = Effect.fnUntraced(function* (state: DispatcherState, targetId: DeviceId) {
-  const { hasMore } = state
-  do {
-    hasMore.set(targetId, false)
+/** Adds what is due for the target. Returns whether the caller must run `serveAll`. */
+const serve = (
+  { serving }: DispatcherState,
+  targetId: DeviceId,
+  { hasMore = false, tasks = [] }: { readonly hasMore?: boolean; readonly tasks?: ReadonlyArray<ClaimedTask> }
+): boolean => {
+  const due = serving.get(targetId)
+  if (due === undefined) serving.set(targetId, { assigned: [...tasks], hasMore })
+  else {
+    due.assigned.push(...tasks)
+    due.hasMore ||= hasMore
+  }
+  return due === undefined
+}
+
+const serveAll = Effect.fnUntraced(function* (state: DispatcherState, targetId: DeviceId) {
+  const due = state.serving.get(targetId)
+  while (due !== undefined && (due.assigned.length > 0 || due.hasMore)) {
     // A task that could not be written is found again when the target wakes the dispatcher.
-    yield* startAll(state, targetId).pipe(
+    yield* startDue(state, targetId, due).pipe(
       Effect.catchCause((cause) => Effect.logError("failed to dispatch tasks", cause))
     )
-  } while (hasMore.get(targetId) === true)
-  hasMore.delete(targetId)
+  }
+  state.serving.delete(targetId)
 })
 
-const startAll = Effect.fnUntraced(function* (state: DispatcherState, targetId: DeviceId) {
+const startDue = Effect.fnUntraced(function* (state: DispatcherState, targetId: DeviceId, due: DueStarts) {
   const { tasks, unanswered } = state
   const isFull = () => (unanswered.get(targetId)?.size ?? 0) >= MAX_UNANSWERED
-  let task = isFull() ? undefined : yield* tasks.claim(targetId, undefined)
+  const assigned = due.assigned.shift()
+  if (assigned !== undefined) {
+    // The end of an open start wakes the dispatcher, which then claims the task.
+    if (!isFull()) yield* begin(state, targetId, assigned)
+    return
+  }
+  due.hasMore = false
+  const claimAfter = (after: TaskId | undefined) =>
+    isFull() ? Effect.undefined : tasks.claim(targetId, after, [...(unanswered.get(targetId)?.keys() ?? [])])
+  let task = yield* claimAfter(undefined)
   while (task !== undefined) {
     yield* begin(state, targetId, task)
-    task = isFull() ? undefined : yield* tasks.claim(targetId, task.id)
+    task = yield* claimAfter(task.id)
   }
 })
 
 /** Returns once the start is queued, so an Edge that does not answer does not delay later tasks. */
 const begin = Effect.fnUntraced(function* (state: DispatcherState, targetId: DeviceId, task: ClaimedTask) {
   const { scope, unanswered } = state
-  const open = unanswered.get(targetId) ?? new Map<TaskId, boolean>()
+  const open = unanswered.get(targetId) ?? new Map<TaskId, OpenStart>()
   if (open.has(task.id)) return
-  unanswered.set(targetId, open.set(task.id, false))
+  const opened: OpenStart = { runId: task.runId, isMissed: false }
+  unanswered.set(targetId, open.set(task.id, opened))
   const queued = Latch.makeUnsafe(false)
   const end = (isReturned: boolean) => {
     // The target came back before the task returned, and found nothing to start.
-    const isMissed = isReturned && open.get(task.id) === true
+    const isMissed = isReturned && opened.isMissed
     const wasFull = open.size >= MAX_UNANSWERED
     open.delete(task.id)
     if (open.size === 0) unanswered.delete(targetId)

@@ -5,9 +5,8 @@
  * and its run has no events.
  */
 import type { DeviceId, RunId, TaskId } from "@corral/domain/identity/Ids"
-import type { CommandAttachments } from "@corral/domain/link/EdgeCommand"
-import type { CreateRun, RunFailure } from "@corral/domain/run/Run"
-import type { OnOffline, TaskState } from "@corral/domain/task/Task"
+import type { RunFailure } from "@corral/domain/run/Run"
+import type { TaskState } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -17,19 +16,9 @@ import type { RunLog } from "../run/RunLog.ts"
 import { runSeqRows } from "../run/RunRow.ts"
 import { contributorRows } from "../session/MessageRow.ts"
 import { announced, notify } from "../store/Notice.ts"
+import { type ClaimedTask, claimedTaskOf } from "./ClaimedTask.ts"
 import { findDispatchRefusal } from "./TaskAdmission.ts"
 import { TASK_COLUMNS, type TaskRow, taskRows } from "./TaskRow.ts"
-
-/** A task on its way to its target. */
-export interface ClaimedTask {
-  readonly id: TaskId
-  readonly runId: RunId
-  readonly create: CreateRun
-  readonly attachments: CommandAttachments | undefined
-  readonly onOffline: OnOffline
-  /** Trace of the request that created the task. */
-  readonly traceparent: string | undefined
-}
 
 export interface ClaimContext {
   readonly sql: SqlClient.SqlClient
@@ -38,19 +27,22 @@ export interface ClaimContext {
   readonly now: () => Date
 }
 
-/** Claims the next task of the target after `after`. Tasks whose author has lost a right fail on the way. */
+/**
+ * Claims the next task of the target after `after`, without those whose starts are open. Tasks whose author has lost a right fail on the way.
+ */
 export const claimTask = Effect.fn("Tasks.claim")(
   function* (
     context: ClaimContext,
     targetId: DeviceId,
-    after: TaskId | undefined
+    after: TaskId | undefined,
+    open: ReadonlyArray<TaskId>
   ): Effect.fn.Return<ClaimedTask | undefined, SqlError.SqlError> {
     const { now, sql } = context
     const at = now()
     for (let last = after ?? ""; ;) {
       const row = yield* taskRows.first(sql`
         SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks
-        WHERE target_id = ${targetId} AND state IN ('pending', 'queued') AND id > ${last}
+        WHERE target_id = ${targetId} AND state IN ('pending', 'queued') AND id > ${last} AND id <> ALL(${open}::text[])
           AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`)
       if (row === undefined) return undefined
@@ -86,13 +78,12 @@ const findClaimRefusal = Effect.fnUntraced(function* (context: ClaimContext, row
 })
 
 const assignRun = Effect.fnUntraced(function* ({ log, sql }: ClaimContext, row: TaskRow, at: Date) {
-  const { id, on_offline: onOffline, project_id: projectId, request: create, target_id: targetId } = row
+  const { id, project_id: projectId, request: create, target_id: targetId } = row
   const runId = row.run_id ?? mint<RunId>("run", at.getTime())
   yield* log.open({ id: runId, projectId, targetId, taskId: id, create })
   yield* sql`UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}`
   yield* notify(sql, "task", id)
-  const attachments = row.attachments ?? undefined
-  return { id, runId, create, attachments, onOffline, traceparent: row.traceparent ?? undefined }
+  return claimedTaskOf(row, runId)
 })
 
 /** Records that the Edge has the run. Events of the run may have moved the task already. */

@@ -24,15 +24,15 @@ import { storableLabel } from "../session/SessionAgentStore.ts"
 import { joinSession, type TaskOfSession, type TaskTurn } from "../session/TaskInSession.ts"
 import { announced, notify } from "../store/Notice.ts"
 import { readableRows } from "../store/ReadableList.ts"
+import type { ClaimedTask } from "./ClaimedTask.ts"
 import { type AdmissionContext, checkReferences, expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
 import {
-  type ClaimContext,
-  type ClaimedTask,
-  claimTask,
-  markDispatched,
-  markRefused,
-  markUnreachable
-} from "./TaskClaims.ts"
+  type AssignmentContext,
+  type AssignmentListener,
+  findImmediateRun,
+  openImmediateRun
+} from "./TaskAssignment.ts"
+import { type ClaimContext, claimTask, markDispatched, markRefused, markUnreachable } from "./TaskClaims.ts"
 import { TASK_COLUMNS, taskOf, type TaskRow, taskRows, taskTargetRows } from "./TaskRow.ts"
 import { failUnansweredStart, findUnansweredStarts } from "./UnansweredStarts.ts"
 
@@ -48,7 +48,10 @@ export class Tasks extends Context.Service<
   Tasks,
   {
     readonly newId: Effect.Effect<TaskId>
-    /** `pending` where the target is online, `queued` where it is offline and the task may wait. A refused task is not stored. */
+    /**
+     * `pending` where the target is online, `queued` where it is offline and the task may wait. A refused task is not stored. A task that can
+     * start now has a run, and the listener of `onAssigned` receives it after the commit.
+     */
     readonly create: (
       proof: Proof<"task.create">,
       id: TaskId,
@@ -70,10 +73,13 @@ export class Tasks extends Context.Service<
       proof: Proof<"run.cancel">,
       id: TaskId
     ) => Effect.Effect<Task | undefined, SqlError.SqlError>
-    /** The next task of the target after `after`. It becomes `pending` and its run is known to the Hub. */
+    /** Sets the listener of tasks that have received their run when they were created. */
+    readonly onAssigned: (listener: AssignmentListener) => void
+    /** The next task of the target after `after` that is not in `open`. It becomes `pending` and its run is known to the Hub. */
     readonly claim: (
       targetId: DeviceId,
-      after: TaskId | undefined
+      after: TaskId | undefined,
+      open?: ReadonlyArray<TaskId>
     ) => Effect.Effect<ClaimedTask | undefined, SqlError.SqlError>
     /** The Edge has the run. */
     readonly markDispatched: (task: ClaimedTask) => Effect.Effect<void, SqlError.SqlError>
@@ -100,6 +106,7 @@ export class Tasks extends Context.Service<
         router: yield* EdgeRouter,
         sessions: yield* SessionProject,
         targets: yield* Targets,
+        assignment: { listener: undefined },
         now: () => new Date(clock.currentTimeMillisUnsafe())
       }
       const { now, sql } = context
@@ -135,7 +142,10 @@ export class Tasks extends Context.Service<
           return row && taskOf(row)
         }),
 
-        claim: (targetId, after) => claimTask(context, targetId, after),
+        onAssigned: (listener) => {
+          context.assignment.listener = listener
+        },
+        claim: (targetId, after, open = []) => claimTask(context, targetId, after, open),
         markDispatched: (task) => markDispatched(context, task),
         markUnreachable: (task, error) => markUnreachable(context, task, error),
         markRefused: (task, error) => markRefused(context, task, error),
@@ -165,7 +175,7 @@ export class Tasks extends Context.Service<
   )
 }
 
-interface TaskContext extends AdmissionContext, ClaimContext {
+interface TaskContext extends AdmissionContext, AssignmentContext, ClaimContext {
   readonly router: EdgeRouter["Service"]
 }
 
@@ -191,14 +201,13 @@ const createTask = Effect.fn("Tasks.create")(function* (
   const waitsUntil = onOffline === "queue" ? expiresAt : null
   const place = { id, projectId, targetId, author: createdBy, create, onOffline, expiresAt: waitsUntil }
   const turn = givenTurn ?? (yield* turnInSession(context, place, task.sessionId))
+  const identity = { created_by: createdBy, project_id: projectId, state, target_id: targetId }
+  const runId = yield* findImmediateRun(context, identity, at)
   const row: TaskRow = {
     id,
-    project_id: projectId,
+    ...identity,
     session_id: task.sessionId ?? null,
-    target_id: targetId,
-    run_id: null,
-    created_by: createdBy,
-    state,
+    run_id: runId ?? null,
     on_offline: onOffline,
     expires_at: waitsUntil,
     request: create,
@@ -215,6 +224,7 @@ const createTask = Effect.fn("Tasks.create")(function* (
   const attachments = turn?.attachments === undefined ? null : JSON.stringify(turn.attachments)
   const stored = { ...row, request: JSON.stringify(create), attachments, error: null }
   yield* sql`INSERT INTO tasks ${sql.insert(stored)}`
+  if (runId !== undefined) yield* openImmediateRun(context, row, runId)
   yield* notify(sql, "task", id)
   return taskOf(row)
 })
