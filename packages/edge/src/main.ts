@@ -1,9 +1,7 @@
 /** `node dist/edge`: one Edge until SIGTERM. One JSON line on stdout when it serves; logs on stderr. */
 // First: the thread starts while the other modules load.
 import { firstWriter } from "./firstWriter.ts"
-import "@corral/service/noStackTraces"
 import { Effect, Layer } from "effect"
-import "@corral/service/stackTraces"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
 import { readEdgeConfig } from "./EdgeSettings.ts"
 import * as Edge from "./Edge.ts"
