@@ -4,13 +4,7 @@
  *
  * Guarantees: an answer is added once. Further input that the log of an ended run does not contain becomes the next turn of its agent.
  */
-import {
-  AgentInstanceId,
-  MessageId,
-  type RunId,
-  type SessionId,
-  type TaskId
-} from "@corral/domain/identity/Ids"
+import { AgentInstanceId, MessageId, type RunId, type SessionId, TaskId } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { AnswerOutcome } from "@corral/domain/session/Message"
 import { Effect, Schema } from "effect"
@@ -36,7 +30,9 @@ const taskTurnRows = storedRows(
   "tasks",
   Schema.Struct({
     agent_instance_id: Schema.NullOr(AgentInstanceId),
-    message_id: Schema.NullOr(MessageId)
+    message_id: Schema.NullOr(MessageId),
+    /** The task of the message now: another one, after the message was sent again. */
+    latest_task: Schema.NullOr(TaskId)
   })
 )
 
@@ -66,10 +62,15 @@ export const storeConversationChanges = Effect.fnUntraced(function* (
 const storeChanges = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, talking: TalkingRun, at: Date) {
   const { id, run, sessionId, taskId } = talking
   const turn = yield* taskTurnRows.first(
-    sql`SELECT agent_instance_id, message_id FROM tasks WHERE id = ${taskId}`
+    sql`
+      SELECT t.agent_instance_id, t.message_id, m.task_id AS latest_task
+      FROM tasks t LEFT JOIN messages m ON m.session_id = ${sessionId} AND m.id = t.message_id WHERE t.id = ${taskId}`
   )
   if (turn === undefined) return
-  if (startsNow(run) && turn.message_id !== null) yield* markDelivered(sql, talking, turn.message_id, at)
+  if (startsNow(run) && turn.message_id !== null) {
+    if (turn.latest_task !== taskId) yield* cancelLaterAttempt(sql, talking, turn.message_id, at)
+    yield* markDelivered(sql, talking, turn.message_id)
+  }
   for (const input of run.inputs)
     yield* changeMessage(
       sql,
@@ -82,14 +83,14 @@ const storeChanges = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, talk
     yield* endTurn(sql, talking, turn.agent_instance_id, turn.message_id, at)
 })
 
-/** Also after the start counted as failed because its answer did not come: a second attempt that has not started is cancelled. */
-const markDelivered = Effect.fnUntraced(function* (
+/** The start counted as failed because its answer did not come: a second attempt that has not started is cancelled. */
+const cancelLaterAttempt = (
   sql: SqlClient.SqlClient,
-  { id, sessionId, taskId }: TalkingRun,
+  { sessionId, taskId }: TalkingRun,
   messageId: MessageId,
   at: Date
-) {
-  yield* announced(
+) =>
+  announced(
     sql,
     "task",
     sql`
@@ -97,14 +98,19 @@ const markDelivered = Effect.fnUntraced(function* (
       WHERE id = (SELECT task_id FROM messages WHERE session_id = ${sessionId} AND id = ${messageId})
         AND id <> ${taskId} AND run_id IS NULL AND state IN ('pending', 'queued') RETURNING id`
   )
-  yield* changeMessage(
+
+const markDelivered = (
+  sql: SqlClient.SqlClient,
+  { id, sessionId, taskId }: TalkingRun,
+  messageId: MessageId
+) =>
+  changeMessage(
     sql,
     sessionId,
     messageId,
     sql`delivery = 'delivered', to_run_id = ${id}, task_id = ${taskId}, error = NULL`,
     sql`delivery IN ('pending', 'failed')`
   )
-})
 
 const endTurn = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

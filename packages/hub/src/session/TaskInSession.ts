@@ -17,7 +17,7 @@ import type { CreateRun } from "@corral/domain/run/Run"
 import type { OnOffline } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, SqlError } from "effect/sql"
 import { lockProject } from "../project/ProjectLock.ts"
 import { noteColumns } from "./MessageRow.ts"
 import { insertMessage } from "./MessageWrites.ts"
@@ -42,8 +42,8 @@ export interface TaskOfSession {
   readonly create: CreateRun
   readonly onOffline: OnOffline
   readonly expiresAt: Date | null
-  /** Label of a new agent. */
-  readonly label: string
+  /** Finds the label of a new agent. */
+  readonly findLabel: Effect.Effect<string, SqlError.SqlError>
 }
 
 /** What a task of a session has besides its request. */
@@ -108,14 +108,14 @@ const findMatching = (sql: SqlClient.SqlClient, { create, sessionId, targetId }:
 
 const addAgent = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  { author, create, label, sessionId, targetId }: TaskOfSession,
+  { author, create, findLabel, sessionId, targetId }: TaskOfSession,
   at: Date
 ) {
   const row: SessionAgentRow = {
     id: mint<AgentInstanceId>("agt", at.getTime()),
     session_id: sessionId,
     agent_id: create.agentId,
-    label,
+    label: yield* findLabel,
     target_id: targetId,
     workspace: create.workspace,
     mode: create.mode,

@@ -116,8 +116,9 @@ const serve = (
 }
 
 const serveAll = Effect.fnUntraced(function* (state: DispatcherState, targetId: DeviceId) {
-  const due = state.serving.get(targetId)
-  while (due !== undefined && (due.assigned.length > 0 || due.hasMore)) {
+  for (;;) {
+    const due = state.serving.get(targetId)
+    if (due === undefined || (due.assigned.length === 0 && !due.hasMore)) break
     // A task that could not be written is found again when the target wakes the dispatcher.
     yield* startDue(state, targetId, due).pipe(
       Effect.catchCause((cause) => Effect.logError("failed to dispatch tasks", cause))

@@ -231,14 +231,15 @@ const createTask = Effect.fn("Tasks.create")(function* (
 
 const turnInSession = Effect.fnUntraced(function* (
   { now, sql, targets }: TaskContext,
-  task: Omit<TaskOfSession, "sessionId" | "label">,
+  task: Omit<TaskOfSession, "sessionId" | "findLabel">,
   sessionId: SessionId | undefined
 ) {
   if (sessionId === undefined) return undefined
   const { agentId } = task.create
-  const offer = yield* targets.lastOffer(task.targetId)
-  const label = storableLabel(offer?.agents.find(({ id }) => id === agentId)?.label ?? agentId)
-  return yield* joinSession(sql, { ...task, sessionId, label }, now())
+  const findLabel = Effect.map(targets.lastOffer(task.targetId), (offer) =>
+    storableLabel(offer?.agents.find(({ id }) => id === agentId)?.label ?? agentId)
+  )
+  return yield* joinSession(sql, { ...task, sessionId, findLabel }, now())
 })
 
 const initialState = (

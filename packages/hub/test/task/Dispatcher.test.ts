@@ -3,7 +3,7 @@ import { prove } from "@corral/domain/access/Authorization"
 import { StartRefused } from "../../src/edges/EdgeRefusal.ts"
 import { EdgeRouter } from "../../src/edges/EdgeRouter.ts"
 import { TargetOffline } from "@corral/domain/errors/Failures"
-import type { DeviceId, ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
+import type { DeviceId, ProjectId, RunId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import type { OnOffline, Task, TaskState } from "@corral/domain/task/Task"
 import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
@@ -110,7 +110,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         Layer.provideMerge(Tasks.layer),
         Layer.provide(edge.layer()),
         Layer.provideMerge(Layer.mergeAll(RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer)),
-        Layer.provide(hubDatabaseLayer),
+        Layer.provideMerge(hubDatabaseLayer),
         Layer.provide(
           Layer.succeed(HubConfig, {
             ...hubDefaults,
@@ -121,16 +121,24 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         )
       )
     )
+    const creation = Effect.fnUntraced(function* (onOffline: OnOffline, maker = ada.userId) {
+      const tasks = yield* Tasks
+      const claim = { principal: maker ?? "", subject: projectId }
+      const proof = yield* Effect.fromResult(prove("task.create", claim, undefined))
+      const create = { ...createRun, projectId, targetId: mirror.targetId, onOffline }
+      return yield* tasks.create(proof, yield* tasks.newId, create)
+    })
     const make = (onOffline: OnOffline, maker = ada.userId): Promise<Task> =>
+      runtime.runPromise(creation(onOffline, maker))
+    /** Creates a task in a transaction that fails afterwards. */
+    const makeInVain = () =>
       runtime.runPromise(
-        Effect.gen(function* () {
-          const tasks = yield* Tasks
-          const claim = { principal: maker ?? "", subject: projectId }
-          const proof = yield* Effect.fromResult(prove("task.create", claim, undefined))
-          const create = { ...createRun, projectId, targetId: mirror.targetId, onOffline }
-          return yield* tasks.create(proof, yield* tasks.newId, create)
-        })
+        Effect.flatMap(SqlClient.SqlClient, (sql) =>
+          Effect.exit(sql.withTransaction(Effect.andThen(creation("queue"), Effect.fail("rolled back"))))
+        )
       )
+    const claim = (open: ReadonlyArray<TaskId>) =>
+      runtime.runPromise(Effect.flatMap(Tasks, (tasks) => tasks.claim(mirror.targetId, undefined, open)))
     const wake = () => runtime.runPromise(Effect.flatMap(Dispatcher, ({ wake }) => wake(mirror.targetId)))
     const untilTask = (id: string, state: TaskState): Promise<Task> =>
       until(
@@ -141,7 +149,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         `the task ${state}`,
         10_000
       )
-    return { make, wake, untilTask, mirror, projectId, close: () => runtime.dispose() }
+    return { make, makeInVain, claim, wake, untilTask, mirror, projectId, close: () => runtime.dispose() }
   }
   const remove = (table: "device_projects" | "workspace_links", { targetId }: Mirror) => {
     const column = table === "workspace_links" ? "target_id" : "device_id"
@@ -177,6 +185,88 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
       await untilTask(first.id, "running")
       await mirror.append(runId, 3, runCompleted)
       await untilTask(first.id, "completed")
+    } finally {
+      await close()
+    }
+  })
+
+  it("starts a task of an online target without being woken, with the run of its creation", async () => {
+    const edge = new PlayedEdge()
+    const { close, make, projectId, untilTask } = await linked(edge)
+    try {
+      const [first, second] = [await make("fail"), await make("queue")]
+      assert.isDefined(first.runId)
+      assert.strictEqual((await untilTask(first.id, "dispatched")).runId, first.runId)
+      assert.strictEqual((await untilTask(second.id, "dispatched")).runId, second.runId)
+      assert.deepStrictEqual(edge.requestedRuns, [first.runId, second.runId])
+      assert.deepStrictEqual(
+        (await runsOf(projectId)).map(({ id }) => id),
+        [second.runId, first.runId]
+      )
+    } finally {
+      await close()
+    }
+  })
+
+  it("starts nothing for a task whose transaction is rolled back", async () => {
+    const edge = new PlayedEdge()
+    const { close, make, makeInVain, projectId, untilTask } = await linked(edge)
+    try {
+      await makeInVain()
+      const { id, runId } = await make("fail")
+      await untilTask(id, "dispatched")
+      assert.deepStrictEqual(edge.requestedRuns, [runId])
+      assert.strictEqual((await runsOf(projectId)).length, 1)
+    } finally {
+      await close()
+    }
+  })
+
+  it("gives a new task no run before the waiting tasks of its target", async () => {
+    const edge = new PlayedEdge()
+    edge.present = false
+    const { close, make, untilTask, wake } = await linked(edge)
+    try {
+      const first = await make("queue")
+      edge.present = true
+      const second = await make("queue")
+      assert.deepStrictEqual(
+        [second.state, second.runId, edge.requestedRuns.length],
+        ["pending", undefined, 0]
+      )
+      await wake()
+      const [one, two] = [await untilTask(first.id, "dispatched"), await untilTask(second.id, "dispatched")]
+      assert.deepStrictEqual(edge.requestedRuns, [one.runId, two.runId])
+    } finally {
+      await close()
+    }
+  })
+
+  it("gives a new task no run where its author has lost the role since the check", async () => {
+    const edge = new PlayedEdge()
+    const { close, make, mirror, projectId, untilTask, wake } = await linked(edge)
+    try {
+      const { userId } = await hub.people.signIn("maker without a role")
+      await mirror.share(projectId)
+      await mirror.link(projectId)
+      const task = await make("queue", userId)
+      assert.isUndefined(task.runId)
+      await wake()
+      assert.strictEqual((await untilTask(task.id, "failed")).error?.code, "permission_denied")
+      assert.deepStrictEqual(edge.requestedRuns, [])
+    } finally {
+      await close()
+    }
+  })
+
+  it("does not claim a task whose start is open", async () => {
+    const edge = new PlayedEdge()
+    edge.answer = "hang"
+    const { claim, close, make } = await linked(edge)
+    try {
+      const { id, runId } = await make("fail")
+      assert.isUndefined(await claim([id]))
+      assert.strictEqual((await claim([]))?.runId, runId)
     } finally {
       await close()
     }
