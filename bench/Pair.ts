@@ -42,17 +42,19 @@ export const on = <A>(sides: Sides<A>, side: BenchSide): A => {
   return found
 }
 
-/** Starts fresh servers for `body` and takes them down again. */
+/** Starts fresh servers for `body` and takes them down again. `startSide` starts another server on a side. */
 export const withPair = async (
   options: TargetOptions,
-  body: (pair: Pair) => Promise<void>
+  body: (pair: Pair) => Promise<void>,
+  startSide: (side: BenchSide, home: Home) => Promise<BenchTarget> = (side, home) =>
+    BenchTarget.start(side, home, options)
 ): Promise<void> => {
   const homes: Array<Home> = []
   const up: Array<BenchTarget> = []
   const start = async (side: BenchSide): Promise<BenchTarget> => {
     const home = makeHome()
     homes.push(home)
-    const target = await BenchTarget.start(side, home, options)
+    const target = await startSide(side, home)
     up.push(target)
     return target
   }

@@ -23,3 +23,25 @@ export const memoryOf = (pid: number): { readonly resident: number; readonly ano
   const field = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1])
   return { resident: field("Rss"), anonymous: field("Pss_Anon") }
 }
+
+/** Processes that the process started, and those that they started. */
+export const descendantsOf = (pid: number): ReadonlyArray<number> =>
+  readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    textOf(`/proc/${pid}/task/${thread}/children`)
+      .split(" ")
+      .filter((child) => child !== "")
+      .flatMap((child) => [Number(child), ...descendantsOf(Number(child))])
+  )
+
+/** Kilobytes of a process. A page that several processes map is divided by their number. */
+export const proportionalOf = (pid: number): number =>
+  Number(/^Pss:\s+(\d+) kB/m.exec(textOf(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
+
+const textOf = (path: string): string => {
+  try {
+    return readFileSync(path, "latin1")
+  } catch {
+    // It has just ended.
+    return ""
+  }
+}

@@ -6,12 +6,12 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { delimiter, dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { endHolder, holderOf } from "@corral/testing/edge/Survivors"
 import { type BenchSide, type BuildOptions, entryOf, isFloor, knownSettings, profilingOf } from "./Builds.ts"
-import { cpuMicrosOf, memoryOf } from "./ProcessFigures.ts"
+import { cpuMicrosOf, descendantsOf, memoryOf, proportionalOf } from "./ProcessFigures.ts"
 
 /** The runtime's program is next to the Edge's entry. */
 export interface TargetOptions extends BuildOptions {
@@ -21,6 +21,8 @@ export interface TargetOptions extends BuildOptions {
   readonly collectable?: boolean
   /** Whether the servers offer the agent "quick". */
   readonly hasQuick?: boolean
+  /** Confinement of runs. By default that of this process's environment, or none. */
+  readonly confinement?: "off" | "required"
 }
 
 /** The folder a server keeps its store in, with the token that opens it and a workspace. */
@@ -32,13 +34,16 @@ export interface Home {
 
 const COLLECT = new URL("edge/collect.mjs", import.meta.url).href
 const FLOOR = fileURLToPath(new URL("edge/floor.mjs", import.meta.url))
-/** An agent whose program starts within a millisecond. */
-const quick = {
-  id: "quick",
-  label: "Quick",
+const agentOf = (id: string, label: string, program: string) => ({
+  id,
+  label,
   adapter: "scripted",
-  program: fileURLToPath(new URL("edge/quick.sh", import.meta.url))
-}
+  program: fileURLToPath(new URL(`edge/${program}`, import.meta.url))
+})
+/** An agent whose program starts within a millisecond. */
+const quick = agentOf("quick", "Quick", "quick.sh")
+/** An agent on Node that uses `fetch`. */
+const fetching = agentOf("fetching", "Fetching", "fetching.mjs")
 
 /** A server that is not gone by then does not go by itself. */
 const STOP_LIMIT_MS = 15_000
@@ -102,21 +107,21 @@ export class BenchTarget {
     const server = isFloor(side) ? [FLOOR] : [...profilingOf(profile, side), entry]
     const { CORRAL_EDGE_CONFINEMENT: confinement = "off", CORRAL_EDGE_ORPHAN_MS: orphanMs } = process.env
     if (options.hasQuick === true)
-      writeFileSync(join(home.path, "edge.config.json"), JSON.stringify({ profiles: [quick] }), {
+      writeFileSync(join(home.path, "edge.config.json"), JSON.stringify({ profiles: [quick, fetching] }), {
         mode: 0o600
       })
     const begin = performance.now()
     const child = spawn(process.execPath, [...collecting, ...server], {
       stdio: ["ignore", "pipe", "inherit"],
       env: {
-        PATH: process.env.PATH,
+        PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
         HOME: process.env.HOME,
         CORRAL_HOME: home.path,
         CORRAL_EDGE_TOKEN_FILE: tokenFileOf(home.path),
         CORRAL_EDGE_WORKSPACES: JSON.stringify([{ id: "bench", path: home.workspace }]),
         // Confined runs, and runs that end with their Edge, are measured by the same groups.
         ...knownSettings(options, side, {
-          CORRAL_EDGE_CONFINEMENT: confinement,
+          CORRAL_EDGE_CONFINEMENT: options.confinement ?? confinement,
           ...(orphanMs === undefined ? {} : { CORRAL_EDGE_ORPHAN_MS: orphanMs })
         }),
         BENCH_TOKEN: home.token,
@@ -153,6 +158,12 @@ export class BenchTarget {
       resident: each.reduce((sum, { resident }) => sum + resident, 0),
       anonymous: each.reduce((sum, { anonymous }) => sum + anonymous, 0)
     }
+  }
+
+  /** Kilobytes of all processes of its runs. Pages that processes share are counted in parts. */
+  runMemory(): number {
+    const [, holder] = this.pids
+    return holder === undefined ? 0 : descendantsOf(holder).reduce((sum, pid) => sum + proportionalOf(pid), 0)
   }
 
   /** The holder starts with the first run. */

@@ -6,6 +6,7 @@ import { measureApproval } from "./Approval.ts"
 import { measureCancel } from "./Cancel.ts"
 import { measureClaudeCode } from "./ClaudeCode.ts"
 import { measureColdStart } from "./ColdStart.ts"
+import { measureConfinement } from "./Confinement.ts"
 import { measureCreate } from "./Create.ts"
 import { measureLatency } from "./Latency.ts"
 import { measureMemory } from "./Memory.ts"
@@ -23,6 +24,7 @@ export interface EdgeBenchOptions extends GroupOptions, TargetOptions {
 const groups = {
   coldStart: measureColdStart,
   create: measureCreate,
+  confinement: measureConfinement,
   cancel: measureCancel,
   latency: measureLatency,
   throughput: measureThroughput,

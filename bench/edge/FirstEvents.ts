@@ -3,9 +3,11 @@ import type { BenchTarget } from "../Target.ts"
 import { createAgentRun } from "./RunClient.ts"
 import { Subscriber } from "./Subscriber.ts"
 
-/** A run of the scripted runtime, or of `quick.sh`. */
+/** Agents whose runs are followed: the scripted runtime, `quick.sh` and `fetching.mjs`. */
+export type FollowedAgent = "scripted" | "quick" | "fetching"
+
 interface RunRequest {
-  readonly agentId: "scripted" | "quick"
+  readonly agentId: FollowedAgent
   readonly text: string
 }
 

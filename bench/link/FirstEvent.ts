@@ -1,4 +1,4 @@
-/** From the request for a task until a client has the first event of its run. */
+/** From the request for a task, or a message to an agent, until a client has the first event of its run. */
 import { once } from "node:events"
 import { WebSocket } from "ws"
 import type { LinkPair } from "./LinkPair.ts"
@@ -15,15 +15,16 @@ const open = async (url: string, token: string): Promise<WebSocket> => {
   return socket
 }
 
-/** Over a Hub, as a client sees it that follows the session. */
-export const firstEventOver = async (
+/** As a client sees it that follows a new session. `request` starts a run in the session. */
+const firstEventOf = async (
   { hub, projectId, signedInCall, token }: LinkPair,
-  targetId: string
+  prepare: (sessionId: string) => Promise<() => Promise<unknown>>
 ): Promise<FirstEvent> => {
   const { id: sessionId } = await signedInCall<{ readonly id: string }>("POST", "/client/sessions", {
     projectId,
     title: "First event"
   })
+  const request = await prepare(sessionId)
   const socket = await open(`${hub.url}/client/events?sessionId=${sessionId}`, token)
   const next = (type: string): Promise<number> =>
     new Promise((resolve) => {
@@ -37,19 +38,38 @@ export const firstEventOver = async (
   return async () => {
     const [created, completed] = [next("run.created"), next("run.completed")]
     const begin = performance.now()
-    await signedInCall("POST", "/web/agent-tasks", {
-      projectId,
-      sessionId,
-      targetId,
-      workspace: "bench",
-      agentId: "scripted",
-      mode: "ask",
-      input: { text: "/say hello" }
-    })
+    await request()
     const arrived = await created
     await completed
     return arrived - begin
   }
+}
+
+const agent = { workspace: "bench", agentId: "scripted", mode: "ask" }
+
+/** Of a task at a Hub. */
+export const firstEventOver = (pair: LinkPair, targetId: string): Promise<FirstEvent> =>
+  firstEventOf(pair, (sessionId) =>
+    Promise.resolve(() =>
+      pair.signedInCall("POST", "/web/agent-tasks", {
+        projectId: pair.projectId,
+        sessionId,
+        targetId,
+        ...agent,
+        input: { text: "/say hello" }
+      })
+    )
+  )
+
+/** Of a message to an agent of a session at a Hub. The first run of the agent is not measured. */
+export const firstEventOfMessage = async (pair: LinkPair, targetId: string): Promise<FirstEvent> => {
+  const first = await firstEventOf(pair, async (sessionId) => {
+    const path = `/client/sessions/${sessionId}`
+    await pair.signedInCall("POST", `${path}/agents`, { targetId, ...agent })
+    return () => pair.signedInCall("POST", `${path}/messages`, { text: "/say hello", onOffline: "queue" })
+  })
+  await first()
+  return first
 }
 
 /** Over the bare program, which streams a run that the client names. */

@@ -18,7 +18,7 @@ import { makeHome, removeHome, BenchTarget } from "../Target.ts"
 import type { Report } from "../Report.ts"
 import { quantile } from "../Statistics.ts"
 import { type StreamSource, Subscriber } from "../edge/Subscriber.ts"
-import { bareFirstEvent, type FirstEvent, firstEventOver } from "./FirstEvent.ts"
+import { bareFirstEvent, type FirstEvent, firstEventOfMessage, firstEventOver } from "./FirstEvent.ts"
 import { type LinkBenchOptions, type LinkPair, pairOf, withLinkPairs } from "./LinkPair.ts"
 
 const RATE = 100
@@ -33,6 +33,7 @@ interface Way {
   readonly start: (script: string) => Promise<string>
   readonly click: (runId: string) => Promise<void>
   readonly firstEvent: FirstEvent
+  readonly firstEventOfMessage: FirstEvent
   readonly ask: string
 }
 
@@ -97,6 +98,7 @@ const ourWay = async (pair: LinkPair, options: BuildOptions, side: "edge" | "pre
     path: "/client/events",
     ask: "/ask",
     firstEvent: await firstEventOver(pair, targetId),
+    firstEventOfMessage: await firstEventOfMessage(pair, targetId),
     start: async (text) => {
       const { id } = await signedInCall<Named>("POST", "/web/agent-tasks", {
         projectId,
@@ -135,6 +137,7 @@ const bareWay = (url: string): Way => {
     ask: "/wait",
     start,
     firstEvent: bareFirstEvent(url, start),
+    firstEventOfMessage: bareFirstEvent(url, start),
     click: async (runId) => {
       clicked = performance.now()
       await post(`/v1/runs/${runId}/input`, { text: "go" })
@@ -180,7 +183,7 @@ const clicksOf = async ({ ask, click, path, source, start }: Way): Promise<Reado
   return taken
 }
 
-const startsOf = async ({ firstEvent }: Way): Promise<ReadonlyArray<number>> => {
+const startsOf = async (firstEvent: FirstEvent): Promise<ReadonlyArray<number>> => {
   const taken: Array<number> = []
   for (let i = 0; i < TASKS; i++) taken.push(await firstEvent())
   return taken
@@ -217,13 +220,22 @@ export const measureTrip = (options: LinkBenchOptions, report: Report): Promise<
         ...compared(clicks, (each) => quantile(each, 0.5)),
         rounds: options.rounds
       })
-      const starts = await interleave(options.rounds, (side) => startsOf(on(ways, side)), sidesOf(options))
-      report.add({
-        figure: "a task at the Hub until the first event of its run, p50",
-        unit: "ms",
-        ...compared(starts, (each) => quantile(each, 0.5)),
-        rounds: options.rounds
-      })
+      for (const [what, first] of [
+        ["a task", (way: Way) => way.firstEvent],
+        ["a message to an agent", (way: Way) => way.firstEventOfMessage]
+      ] as const) {
+        const starts = await interleave(
+          options.rounds,
+          (side) => startsOf(first(on(ways, side))),
+          sidesOf(options)
+        )
+        report.add({
+          figure: `${what} at the Hub until the first event of its run, p50`,
+          unit: "ms",
+          ...compared(starts, (each) => quantile(each, 0.5)),
+          rounds: options.rounds
+        })
+      }
     } finally {
       await bareEdge.stop()
       removeHome(home)

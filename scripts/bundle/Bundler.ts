@@ -5,6 +5,7 @@
  * few of them. Notes the packages whose code it has bundled.
  */
 import { build, type BuildOptions, type Plugin } from "esbuild"
+import { readFileSync } from "node:fs"
 import { basename, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build as buildPages } from "vite"
@@ -63,6 +64,16 @@ const esModules: BuildOptions = {
   }
 }
 
+/**
+ * The text of a program stays in memory, with two bytes for each character if one of them is not in Latin-1. The bundler escapes such characters
+ * in strings, and leaves those of regular expressions.
+ */
+const checkAscii = (outfile: string): void => {
+  const [found] = /.{0,60}[^\0-\u007f]/.exec(readFileSync(outfile, "utf8")) ?? []
+  if (found !== undefined)
+    throw new Error(`${outfile} has a character that is not ASCII. Escape it in the source: ${found}`)
+}
+
 /** Libraries that a service loads when it needs them stay separate files beside it; gives them as `file → library`. */
 const onDemand = (found: Map<string, string>): Plugin => ({
   name: "on demand",
@@ -116,13 +127,16 @@ export const makeBundler = ({ external, hasSourceMaps, plugins = [] }: BundlerOp
     for (const { inputs } of Object.values(metafile.outputs))
       for (const [input, { bytesInOutput }] of Object.entries(inputs)) if (bytesInOutput > 0) note(input)
   }
-  const file = (outfile: string, entry: string, extraPlugins: ReadonlyArray<Plugin> = []) =>
-    bundle({
-      ...(outfile.endsWith(".cjs") ? commonJs : esModules),
+  const file = async (outfile: string, entry: string, extraPlugins: ReadonlyArray<Plugin> = []) => {
+    const isCommonJs = outfile.endsWith(".cjs")
+    await bundle({
+      ...(isCommonJs ? commonJs : esModules),
       entryPoints: [entry],
       outfile,
       plugins: [...extraPlugins]
     })
+    if (isCommonJs) checkAscii(outfile)
+  }
   return {
     packages,
     file: (outfile, entry) => file(outfile, entry),

@@ -214,6 +214,12 @@ export const makeScripted = ({
     install: "The scripted runtime comes with Corral: reinstall it."
   },
   folders: { state: [], reads: [dirname(program)] },
-  command: () => ({ file: node, args: [program], stdin: "pipe" }),
+  network: { hosts: [], isNodeClient: false },
+  command: ({ isConfined }) => ({
+    file: node,
+    args: [program],
+    ...(isConfined === true ? { env: { SCRIPTED_TOOLS_USE_PROXY: "1" } } : {}),
+    stdin: "pipe"
+  }),
   protocol: (start) => new ScriptedProtocol(start)
 })

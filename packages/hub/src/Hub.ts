@@ -63,6 +63,7 @@ import { Targets } from "./edges/Targets.ts"
 import { SignInStore } from "./signin/SignInStore.ts"
 import { Users } from "./signin/Users.ts"
 import { hubDatabaseLayer } from "./store/Database.ts"
+import { CommitTime } from "./store/CommitTime.ts"
 import { hubStoreMetricsLayer } from "./store/StoreMetrics.ts"
 import { Dispatcher } from "./task/Dispatcher.ts"
 import { Tasks } from "./task/Tasks.ts"
@@ -159,6 +160,7 @@ export const hubServicesLayer = Layer.mergeAll(
   streams,
   uploadSweepLayer
 ).pipe(
+  Layer.provide(CommitTime.layer),
   Layer.provideMerge(ClientAddress.layer),
   Layer.provideMerge(signInLayer),
   Layer.provideMerge(hubCoreLayer),

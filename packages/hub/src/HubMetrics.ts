@@ -21,6 +21,11 @@ export const hubMetrics = {
     what: "Commands to devices by outcome: `done`, `refused` (by the Edge), `not_sent` (in time), `waits` (for the device), `unknown` (sent, no result), `failed` (in the Hub).",
     labels: ["command", "outcome"]
   },
+  commit: {
+    name: "commit_duration_seconds",
+    kind: "histogram",
+    what: "Time of a commit in the database, measured by its server every 5 s."
+  },
   followers: { name: "event_sockets_open", kind: "gauge", what: "Open WebSockets of event streams." },
   news: { name: "news_readers", kind: "gauge", what: "Open change feeds of browsers and programs." },
   connections: {

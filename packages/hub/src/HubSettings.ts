@@ -80,7 +80,7 @@ export const hubSettings = {
   }),
   retentionDays: setting({
     name: "CORRAL_HUB_RETENTION_DAYS",
-    doc: "Days after which the events of an ended run are deleted; 0 keeps them forever.",
+    doc: "Days after which the events of an ended run are deleted, at most eight days later; 0 keeps them forever.",
     schema: wholeNumber(0, 36_500),
     default: hubDefaults.retentionDays
   }),

@@ -7,14 +7,16 @@
  */
 import { PerformanceObserver } from "node:perf_hooks"
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8"
+import { releaseStartMemory } from "./StartMemory.ts"
 
 /** Size of both halves together. */
 const ENOUGH_BYTES = 16 * 1024 * 1024
 /** Milliseconds of collections in a second from which on more memory pays off. */
 const MUCH_MS = 25
 
-/** Runs until the process ends. */
+/** Runs until the process ends. What the start has left is released when the service is idle. */
 export const keepYoungGenerationSmall = (): void => {
+  releaseStartMemory()
   let growing: boolean | undefined
   let collectedMs = 0
   let lookedAt = performance.now()

@@ -74,10 +74,21 @@ export const writeText = async (name, content) => {
   return before === undefined ? "created" : "modified"
 }
 
+/** Node loads an HTTP client at its start if the last variable is set, which this program does not need. */
+const toolEnvironment = () => {
+  const { SCRIPTED_TOOLS_USE_PROXY: use, ...env } = process.env
+  return use === undefined ? env : { ...env, NODE_USE_ENV_PROXY: "1" }
+}
+
 /** Runs a command in the workspace and keeps up to a million characters of what it prints. */
 export const runCommand = (command, signal) =>
   new Promise((resolve, reject) => {
-    const child = spawn("sh", ["-c", command], { cwd: root, stdio: ["ignore", "pipe", "pipe"], signal })
+    const child = spawn("sh", ["-c", command], {
+      cwd: root,
+      env: toolEnvironment(),
+      stdio: ["ignore", "pipe", "pipe"],
+      signal
+    })
     let output = ""
     const keep = (chunk) => {
       if (output.length < 1_000_000) output += chunk

@@ -46,7 +46,8 @@ export const runMessages = bilingual(
     noOutput: "No output.",
     exit: (code: number) => `exit code ${code}`,
     kernelRefusals: {
-      write: "Hint: the confinement of this run may not allow this write.",
+      write:
+        "Hint: the confinement of this run may not allow this write. It protects .git/config, .git/hooks and folders such as .vscode.",
       access: "Hint: the confinement of this run may not allow this."
     },
     fileChanges: {
@@ -124,7 +125,8 @@ export const runMessages = bilingual(
     noOutput: "没有输出。",
     exit: (code: number) => `退出码 ${code}`,
     kernelRefusals: {
-      write: "提示：此运行的系统限制可能不允许这次写入。",
+      write:
+        "提示：此运行的系统限制可能不允许这次写入。.git/config、.git/hooks 以及 .vscode 等文件夹受保护。",
       access: "提示：此运行的系统限制可能不允许此操作。"
     },
     fileChanges: {

@@ -1,13 +1,14 @@
 /** Words that differ between two lines. */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
+import { anyCharacter } from "@corral/testing/text/AnyCharacter"
 import { cpuMillisOf } from "@corral/testing/time/CpuTime"
 import { markTokens } from "../../src/diff/markTokens.ts"
 import { type TextRange, wordChanges } from "../../src/diff/wordChanges.ts"
 import type { Token } from "../../src/markdown/Highlighter.ts"
 
 const line = fc.oneof(
-  fc.string({ maxLength: 60, unit: "binary" }),
+  fc.string({ maxLength: 60, unit: anyCharacter }),
   fc
     .array(fc.constantFrom("open", "(", "9", "8", ")", " ", "const", "=", "營業", "时间", "\t"), {
       maxLength: 20

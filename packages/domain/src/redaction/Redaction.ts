@@ -19,7 +19,7 @@ const finder = (): SecretFinder =>
 
 /** Private keys and the static keys of OpenVPN, also with line numbers or patch markers before their lines, and with PGP headers. */
 const privateKey =
-  /-----BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----(?:[A-Za-z0-9+/=\s\\:,.()@<>|→]|-(?!----))*(?:-----END (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----)?/g
+  /-----BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----(?:[A-Za-z0-9+/=\s\\:,.()@<>|\u2192]|-(?!----))*(?:-----END (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----)?/g
 const KEY_BEGIN = "-----BEGIN "
 const KEY_END = /-----END (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----/
 /** Other text that begins like a private key. */

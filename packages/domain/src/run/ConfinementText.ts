@@ -19,5 +19,5 @@ export const confinementText = (confinement: RunConfinement, mode: RunMode): str
 /** Hint at a failed tool call, as a sentence. */
 export const refusalHint = (refusal: KernelRefusal): string =>
   refusal === "write"
-    ? "Hint: the confinement of this run may not allow this write."
+    ? "Hint: the confinement of this run may not allow this write. It protects .git/config, .git/hooks and folders such as .vscode."
     : "Hint: the confinement of this run may not allow this."

@@ -23,4 +23,9 @@ export interface RuntimeNetwork {
   readonly addressVariables?: ReadonlyArray<string> | undefined
   /** Keys that can stay outside of a run. */
   readonly keys?: ReadonlyArray<RuntimeKey> | undefined
+  /**
+   * `false`: the program runs on Node and connects to no server itself, so it starts without `NODE_USE_ENV_PROXY`, for which Node loads an HTTP
+   * client at its start. In a confined run, its command then sets the variable for tools. Other programs start as fast with the variable.
+   */
+  readonly isNodeClient?: boolean | undefined
 }

@@ -6,7 +6,7 @@ import type { RunPorts } from "../preview/RunPorts.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
 import { type BubblewrapPrograms, probeBubblewrap } from "./BubblewrapProbe.ts"
 import type { ConfinementMeans, MeansTrial } from "./Means.ts"
-import { bridgedCommand, NETWORK_FOLDER, PROXY_PORT, proxyVariables } from "./NetworkBridge.ts"
+import { bridgedCommand, bridgeVariables, NETWORK_FOLDER, PROXY_PORT } from "./NetworkBridge.ts"
 
 const openRelay = (folder: string) =>
   Effect.acquireRelease(
@@ -28,7 +28,7 @@ const bubblewrapOf = ({ bridge, program }: BubblewrapPrograms): ConfinementMeans
       command
     )
     const args = bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
-    const env = { ...environmentOf(command.env, NETWORK_FOLDER), ...proxyVariables }
+    const env = { ...environmentOf(command.env, NETWORK_FOLDER), ...bridgeVariables(network.declared) }
     return {
       command: { ...command, file: program, args, env, isConfined: true, control: relay.attach },
       ports: portsOf(relay, granted)

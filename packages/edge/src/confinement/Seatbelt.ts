@@ -39,7 +39,11 @@ export const seatbeltOf = (program: string): ConfinementMeans => ({
     return yield* Effect.try({
       try: () => {
         const profile = seatbeltProfile({ rules: pathRules(withRealPaths(mounts)), temporary, ports })
-        const env = { ...command.env, ...variablesOfProxy(proxy), ...privateCaches(temporary) }
+        const env = {
+          ...command.env,
+          ...variablesOfProxy(proxy, network.declared),
+          ...privateCaches(temporary)
+        }
         const args = ["-p", profile, "--", command.file, ...command.args]
         return { command: { ...command, file: program, args, env }, ports: undefined }
       },

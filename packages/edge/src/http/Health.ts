@@ -3,6 +3,7 @@ import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { slowCommitsProblem } from "@corral/service/CommitTimes"
 import { livenessOk, type EdgeReadiness, type HealthProblem } from "@corral/domain/http/Health"
 import { Confinement } from "../confinement/Confinement.ts"
 import { Containment } from "../process/Containment.ts"
@@ -40,8 +41,10 @@ export const edgeHealth = HttpApiBuilder.group(
       const disk = yield* diskOf(config.home)
       const file = yield* runtimes.config
       const storeProblem = storeProblemOf(store)
+      const slowCommits = store.slowCommits()
       const problems = [
         ...(storeProblem === undefined ? [] : [storeProblem]),
+        ...(slowCommits === undefined ? [] : [slowCommitsProblem("disk", slowCommits, SLOW_DISK_HINT)]),
         ...(disk === undefined || disk.freeBytes >= LOW_DISK_BYTES ? [] : [lowDisk]),
         ...(file?.problem === undefined ? [] : [configProblem(file.path, file.problem)]),
         ...(yield* runtimes.adapterProblems).map(adapterProblem)
@@ -97,6 +100,9 @@ const storeProblemOf = (store: Store["Service"]): HealthProblem | undefined => {
 
 const WRITES_HINT =
   "The store takes no writes. Free disk space or repair the disk; the Edge recovers without a restart."
+
+const SLOW_DISK_HINT =
+  "Everything that a run says or asks waits for the disk with CORRAL_HOME. Check what else writes to it, or move CORRAL_HOME to a faster disk."
 
 const lowDisk: HealthProblem = {
   part: "disk",

@@ -5,10 +5,10 @@
  */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import type { ConnectionHandlers } from "@corral/service/http/Connections"
+import { endpointPaths } from "@corral/service/http/Endpoints"
 import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
 import { loopbackHosts, RequestGuard } from "@corral/service/http/RequestGuard"
 import { ServiceAddress, serviceServerLayer } from "@corral/service/http/ServiceServer"
-import { endpointPaths } from "@corral/service/telemetry/RouteNames"
 import { Cause, Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { EdgeConfig } from "../config/EdgeConfig.ts"

@@ -2,8 +2,8 @@
  * Containment of a run's processes: no process survives its run.
  *
  * Guarantees: the strongest means that works on this machine is chosen once, at the start: a control group per run, or the marks in the
- * environment, or the process group. A means is proven before it is chosen. The marks are searched in any case, because a process can
- * leave its group.
+ * environment, or the process group. A means is proven before it is chosen, a control group once for each boot and folder. The marks are
+ * searched in any case, because a process can leave its group.
  *
  * Does not: find a process that leaves its group, wipes its marks and loses its session and parent. Containment by the same user cannot
  * hold a program that tries to escape.
@@ -13,9 +13,11 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
+import { accessSync, constants } from "node:fs"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { edgeGroup, commandInGroup, killGroup, makeGroup, ownGroup, removeGroup } from "./ControlGroup.ts"
+import { hasProof } from "./GroupRecord.ts"
 import { hasProc } from "./MarkSweep.ts"
 import { type ProcessTarget, sweepTarget } from "./ProcessTarget.ts"
 import type { SweepSteps } from "./SweepSteps.ts"
@@ -36,7 +38,7 @@ export class Containment extends Context.Service<
 >()("corral/edge/Containment") {
   static readonly layer = Layer.effect(
     Containment,
-    Effect.flatMap(EdgeConfig, ({ containment }) => choose(containment))
+    Effect.flatMap(EdgeConfig, (config) => choose(config))
   )
 }
 
@@ -51,9 +53,12 @@ const ended = (child: ChildProcess): Effect.Effect<void> =>
     child.kill("SIGKILL")
   })
 
+const proofGroup = (parentGroup: string): string =>
+  join(parentGroup, `corral-proof-${process.pid}-${randomUUID()}`)
+
 /** Whether a process can be put into a group below another one, and killed with it. Tested once, with a shell that waits. */
 const isProven = (parentGroup: string): Effect.Effect<boolean> => {
-  const group = join(parentGroup, `corral-proof-${process.pid}-${randomUUID()}`)
+  const group = proofGroup(parentGroup)
   const tried = Effect.callback<boolean>((resume) => {
     makeGroup(group)
     const { args, file } = commandInGroup(group, "/bin/sh", ["-c", "echo inside; read line"])
@@ -75,9 +80,25 @@ const isProven = (parentGroup: string): Effect.Effect<boolean> => {
   )
 }
 
-const choose = Effect.fnUntraced(function* (setting: EdgeConfig["containment"]) {
-  const group = setting === "auto" ? ownGroup() : undefined
-  if (group !== undefined && (yield* isProven(group))) {
+/** Whether an earlier Edge proved it, and groups can still be made and processes moved. A permission is all that can change. */
+const isStillProven = (home: string, parentGroup: string): boolean => {
+  if (!hasProof(home, parentGroup)) return false
+  const group = proofGroup(parentGroup)
+  try {
+    makeGroup(group)
+    accessSync(join(parentGroup, "cgroup.procs"), constants.W_OK)
+    accessSync(join(group, "cgroup.kill"), constants.W_OK)
+    return true
+  } catch {
+    return false
+  } finally {
+    removeGroup(group)
+  }
+}
+
+const choose = Effect.fnUntraced(function* ({ containment, home }: Pick<EdgeConfig, "containment" | "home">) {
+  const group = containment === "auto" ? ownGroup() : undefined
+  if (group !== undefined && (isStillProven(home, group) || (yield* isProven(group)))) {
     return Containment.of({
       kind: "cgroup",
       folder: group,

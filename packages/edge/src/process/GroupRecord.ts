@@ -1,6 +1,7 @@
 /**
  * Record of the folders in which the Edges of a home made control groups. A start looks for groups of its predecessor there, instead of in
- * the whole hierarchy, which on a large machine has thousands of groups.
+ * the whole hierarchy, which on a large machine has thousands of groups. In the folder where the last Edge made its groups, the next one does
+ * not prove control groups again.
  *
  * Guarantees: the record counts only during the boot, in the namespace and with the mounts for which it was written. Without a record that
  * counts, the whole hierarchy is searched.
@@ -12,7 +13,12 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "nod
 import { dirname, join, resolve } from "node:path"
 import { edgeGroup, groupsOfEdge, hierarchyName } from "./ControlGroup.ts"
 
-const GroupRecord = Schema.Struct({ hierarchy: Schema.String, folders: Schema.Array(Schema.String) })
+const GroupRecord = Schema.Struct({
+  hierarchy: Schema.String,
+  folders: Schema.Array(Schema.String),
+  /** The folder for which control groups are proven. */
+  proven: Schema.optional(Schema.String)
+})
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(GroupRecord))
 
 /** Path of the record. */
@@ -26,18 +32,22 @@ const readText = (file: string): string | undefined => {
   }
 }
 
-/** Folders of the record, or `undefined` without a record for this hierarchy. */
-const recordedFolders = (home: string): ReadonlyArray<string> | undefined => {
+/** The record, or `undefined` without one for this hierarchy. */
+const readRecord = (home: string): typeof GroupRecord.Type | undefined => {
   const text = readText(groupRecordPath(home))
   if (text === undefined) return undefined
   const record = Option.getOrUndefined(decode(text))
-  return record !== undefined && record.hierarchy === hierarchyName() ? record.folders : undefined
+  return record !== undefined && record.hierarchy === hierarchyName() ? record : undefined
 }
+
+/** Whether an earlier Edge of this home proved control groups in the folder. */
+export const hasProof = (home: string, folder: string): boolean =>
+  readRecord(home)?.proven === resolve(folder)
 
 /** Groups that an Edge left: in the recorded folders, or anywhere. */
 export const leftGroups = (home: string, edgeId: string): ReadonlyArray<string> =>
-  recordedFolders(home)
-    ?.map((folder) => edgeGroup(folder, edgeId))
+  readRecord(home)
+    ?.folders.map((folder) => edgeGroup(folder, edgeId))
     .filter((group) => existsSync(group)) ?? groupsOfEdge(edgeId)
 
 /**
@@ -52,8 +62,9 @@ export const recordGroups = Effect.fnUntraced(function* (
   const hierarchy = hierarchyName()
   if (hierarchy === undefined) return
   const remaining = left.filter((group) => existsSync(group)).map((group) => dirname(group))
-  const folders = [...new Set([...(folder === undefined ? [] : [resolve(folder)]), ...remaining])]
-  const text = `${JSON.stringify({ hierarchy, folders })}\n`
+  const proven = folder === undefined ? undefined : resolve(folder)
+  const folders = [...new Set([...(proven === undefined ? [] : [proven]), ...remaining])]
+  const text = `${JSON.stringify({ hierarchy, folders, proven })}\n`
   const file = groupRecordPath(home)
   if (readText(file) === text) return
   yield* Effect.try({

@@ -5,7 +5,8 @@
  * until it finds none. Without /proc, it reaches the process group only.
  * Does not: find a process that leaves the session, clears its environment and loses its parent.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync } from "node:fs"
+import { readProc } from "./ProcFile.ts"
 import type { SweepSteps } from "./SweepSteps.ts"
 
 export const RUN_MARK = "CORRAL_RUN_ID"
@@ -37,15 +38,6 @@ const parseStat = (pid: number, stat: string): ProcessRow => {
     zombie,
     kernel: pid === 2 || parent === "2",
     startedAt: Number(fields[19])
-  }
-}
-
-/** `undefined` if the process has ended or belongs to another user. */
-const readProc = (path: string): string | undefined => {
-  try {
-    return readFileSync(path, "latin1")
-  } catch {
-    return undefined
   }
 }
 

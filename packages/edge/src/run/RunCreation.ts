@@ -26,6 +26,7 @@ import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { Containment } from "../process/Containment.ts"
 import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import { networkOf } from "../runtime/OfferedAgent.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import type { Snapshots } from "../workspace/Snapshots.ts"
 import type { LiveRuns } from "./LiveRuns.ts"
@@ -179,7 +180,7 @@ export const actorOptions = (
         workspace: folder.root,
         attachments: start.attachmentFolder,
         folders: adapter.folders,
-        network: adapter.network,
+        network: networkOf(agent),
         grants: grants.configuredFor(run.workspace, agent.grants),
         user: { ...networkUser(live, run.id), answers: life.answers },
         // Other means do not mount: their runs write these folders themselves.

@@ -67,6 +67,7 @@ const KeyShape = Schema.Struct({
 const NetworkShape = Schema.Struct({
   hosts: Schema.Array(Host),
   addressVariables: Schema.optional(Names),
+  isNodeClient: Schema.optional(Schema.Boolean),
   keys: Schema.optional(Schema.Array(KeyShape))
 })
 

@@ -30,10 +30,13 @@ const workerFile = (): URL => {
   return existsSync(fileURLToPath(built)) ? built : new URL("./AdapterWorker.ts", import.meta.url)
 }
 
-/** Variables of the Edge that an adapter may read: it starts nothing itself, and secrets are among the others. */
+/**
+ * Variables of the Edge that an adapter may read: it starts nothing itself, and secrets are among the others. The last is Node's folder of
+ * compiled code.
+ */
 const environment = (variables: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv =>
   Object.fromEntries(
-    ["PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR"].flatMap((name) =>
+    ["PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "NODE_COMPILE_CACHE"].flatMap((name) =>
       variables[name] === undefined ? [] : [[name, variables[name]]]
     )
   )

@@ -4,6 +4,7 @@
 import type { AgentId } from "@corral/domain/identity/Ids"
 import { type Run, RunMode } from "@corral/domain/run/Run"
 import type { Capabilities, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import type { ProfileGrant } from "./ConfigSchema.ts"
 
 export interface OfferedAgent {
@@ -19,6 +20,13 @@ export interface OfferedAgent {
   readonly passEnv: ReadonlyArray<string>
   readonly grants: ReadonlyArray<ProfileGrant>
 }
+
+/** Network of the agent's runs. What an adapter says about its own program is not true of another. */
+export const networkOf = ({
+  adapter: { network },
+  program
+}: Pick<OfferedAgent, "adapter" | "program">): RuntimeNetwork | undefined =>
+  network === undefined || program === undefined ? network : { ...network, isNodeClient: undefined }
 
 /** Modes from the narrowest to the widest. */
 const byWidth: ReadonlyArray<RunMode> = RunMode.literals

@@ -6,6 +6,7 @@
  *
  * Does not: checkpoint. The thread does, after its own commits, and gets a job now and then for that.
  */
+import { CommitTimes } from "@corral/service/CommitTimes"
 import Database from "better-sqlite3"
 import { type Job, jobTransaction, LOG_SIZE_LIMIT } from "./JobTransaction.ts"
 
@@ -28,6 +29,7 @@ const COMMITS_IN_SEQUENCE = 64
 export class DirectCommits {
   private readonly open: () => Database.Database
   private readonly now: () => number
+  private readonly commitTimes: CommitTimes
   private db: Database.Database | undefined
   private apply: ((jobs: ReadonlyArray<Job>) => void) | undefined
   private notBefore = 0
@@ -35,8 +37,13 @@ export class DirectCommits {
   private inSequence = 0
 
   /** `now`: milliseconds of a clock that only goes forward. */
-  constructor(file: string, now: () => number = () => performance.now()) {
+  constructor(
+    file: string,
+    now: () => number = () => performance.now(),
+    commitTimes: CommitTimes = new CommitTimes()
+  ) {
     this.now = now
+    this.commitTimes = commitTimes
     this.open = () => {
       const db = new Database(file, { fileMustExist: true, timeout: 0 })
       db.pragma("synchronous = FULL")
@@ -51,7 +58,7 @@ export class DirectCommits {
     if (this.inSequence === COMMITS_IN_SEQUENCE) return false
     if (sizeOf(job) > SMALL_JOB || this.now() < this.notBefore) return false
     try {
-      const apply = (this.apply ??= jobTransaction((this.db ??= this.open())))
+      const apply = (this.apply ??= jobTransaction((this.db ??= this.open()), this.commitTimes))
       const begin = this.now()
       apply([job])
       const end = this.now()

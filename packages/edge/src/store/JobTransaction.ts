@@ -1,4 +1,5 @@
 /** Jobs and their transaction, the same on the writer thread and on the event loop. */
+import type { CommitTimes } from "@corral/service/CommitTimes"
 import type Database from "better-sqlite3"
 
 /** One statement and its parameters. */
@@ -14,7 +15,10 @@ export type Job = ReadonlyArray<Write>
 export const LOG_SIZE_LIMIT = 33_554_432
 
 /** Applies jobs of that connection in one transaction. Throws if one fails; then none is applied. */
-export const jobTransaction = (db: Database.Database): ((jobs: ReadonlyArray<Job>) => void) => {
+export const jobTransaction = (
+  db: Database.Database,
+  commitTimes: CommitTimes
+): ((jobs: ReadonlyArray<Job>) => void) => {
   const statements = new Map<string, Database.Statement>()
   const statement = (sql: string): Database.Statement => {
     let prepared = statements.get(sql)
@@ -35,7 +39,9 @@ export const jobTransaction = (db: Database.Database): ((jobs: ReadonlyArray<Job
     begin.run()
     try {
       for (const job of jobs) job.forEach(write)
+      const beganAt = performance.now()
       commit.run()
+      commitTimes.note(performance.now() - beganAt)
     } catch (error) {
       if (db.inTransaction) rollback.run()
       throw error

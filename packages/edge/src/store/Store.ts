@@ -12,6 +12,7 @@
  * Damage is different: data that cannot be read as it was written. A read of it throws `StoreDamaged`, and the store counts as damaged
  * until the Edge is restarted.
  */
+import type { SlowCommits } from "@corral/service/CommitTimes"
 import { makeFolder } from "@corral/service/MakeFolder"
 import Database from "better-sqlite3"
 import { Context, Data, Effect, Latch, Layer } from "effect"
@@ -55,6 +56,8 @@ export class Store extends Context.Service<
     readonly damage: () => StoreDamaged | undefined
     /** Reports damage that a reader found in what it read. */
     readonly reportDamage: (damage: StoreDamaged) => void
+    /** Slow commits of the last minute; `undefined` while commits are fast enough. */
+    readonly slowCommits: () => SlowCommits | undefined
     /** Succeeds when the store accepts writes. */
     readonly writable: Effect.Effect<void>
   }
@@ -139,6 +142,7 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     commit,
     commitNow: (writes) => writer.commitNow(writes),
     failing: () => failing,
+    slowCommits: () => writer.commitTimes.slow(),
     damage,
     reportDamage,
     writable: writable.await,
@@ -252,6 +256,7 @@ const makeMemory = Effect.gen(function* () {
     // Complete before a write: a connection with an open cursor cannot write.
     each: all,
     failing: () => undefined,
+    slowCommits: () => undefined,
     damage: () => damage,
     reportDamage,
     writable: Effect.void

@@ -4,6 +4,7 @@
  * Guarantees: jobs that are ready together share one transaction and one fsync. A slow disk blocks this thread, not the event loop that
  * serves runs. The thread waits on a shared counter instead of its event loop, because that wakes faster. Its first message is the file.
  */
+import { CommitTimes } from "@corral/service/CommitTimes"
 import Database from "better-sqlite3"
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads"
 import { type Job, jobTransaction, LOG_SIZE_LIMIT } from "./JobTransaction.ts"
@@ -13,6 +14,8 @@ export interface WriterData {
   /** [0]: messages posted. [1]: 1 = close. */
   readonly signal: Int32Array
   readonly port: MessagePort
+  /** Memory of the commit times, shared with the event loop. */
+  readonly commitTimes: Int32Array
 }
 
 /** First message: the database, and whether it may be created. */
@@ -30,7 +33,7 @@ export interface WriteError {
 /** Per job: the error, or `null`. The first message reports whether the database opened. */
 export type WriterReply = ReadonlyArray<WriteError | null>
 
-const { signal, port } = workerData as WriterData
+const { commitTimes, port, signal } = workerData as WriterData
 
 /** Waits for the file; `undefined` if the thread is closed without one. */
 const receiveFile = (): WriterFile | undefined => {
@@ -57,7 +60,7 @@ const errorOf = (error: unknown): WriteError =>
     : { message: error instanceof Error ? error.message : String(error) }
 
 const serve = (db: Database.Database): void => {
-  const apply = jobTransaction(db)
+  const apply = jobTransaction(db, new CommitTimes(commitTimes))
 
   /** Applies all jobs together. If that fails, applies each alone, so that one bad job does not affect others. */
   const settle = (jobs: ReadonlyArray<Job>): WriterReply => {

@@ -5,6 +5,7 @@
  * in progress are sent together in the next message. When the thread ends, all pending jobs fail. The link stays closed, and `Store` opens a
  * new one.
  */
+import type { CommitTimes } from "@corral/service/CommitTimes"
 import { Data, Effect, type Scope } from "effect"
 import { receiveMessageOnPort } from "node:worker_threads"
 import { isDamageCode } from "./StoreDamage.ts"
@@ -27,9 +28,12 @@ export class WriterLink {
   private broken: WriteError | undefined
 
   private readonly direct: DirectCommits
+  /** Of the thread and of the event loop: only one of them commits at a time. */
+  readonly commitTimes: CommitTimes
 
-  constructor({ post }: Pick<WriterThread, "post">, direct: DirectCommits) {
+  constructor({ post }: Pick<WriterThread, "post">, direct: DirectCommits, commitTimes: CommitTimes) {
     this.post = post
+    this.commitTimes = commitTimes
     this.direct = direct
   }
 
@@ -97,8 +101,8 @@ export const openWriter = (
   Effect.acquireRelease(
     Effect.callback<Opened, WriterNotOpened>((resume) => {
       const thread = start()
-      const direct = new DirectCommits(file.file)
-      const link = new WriterLink(thread, direct)
+      const direct = new DirectCommits(file.file, undefined, thread.commitTimes)
+      const link = new WriterLink(thread, direct, thread.commitTimes)
       const fail = (message: string, code?: string) => {
         link.break({ message, code: WRITER_GONE })
         resume(Effect.fail(new WriterNotOpened({ message, damaged: isDamageCode(code) })))

@@ -4,6 +4,7 @@
  *
  * Guarantees: the thread touches no file until it receives one.
  */
+import { CommitTimes } from "@corral/service/CommitTimes"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads"
@@ -16,6 +17,7 @@ export interface WriterThread {
   /** Ends the thread after the messages that were sent. */
   readonly close: () => void
   readonly replies: MessagePort
+  readonly commitTimes: CommitTimes
   /** Reason for the end of the thread, when it has ended. */
   readonly ended: Promise<string>
 }
@@ -28,8 +30,9 @@ const writerFile = (): URL => {
 
 export const startWriterThread = (): WriterThread => {
   const signal = new Int32Array(new SharedArrayBuffer(8))
+  const commitTimes = new CommitTimes()
   const { port1, port2 } = new MessageChannel()
-  const workerData: WriterData = { signal, port: port2 }
+  const workerData: WriterData = { signal, port: port2, commitTimes: commitTimes.memory }
   const worker = new Worker(writerFile(), { workerData, transferList: [port2] })
   const ended = new Promise<string>((resolve) => {
     let reason = "the writer thread has ended"
@@ -50,6 +53,7 @@ export const startWriterThread = (): WriterThread => {
       wake()
     },
     replies: port1,
+    commitTimes,
     ended
   }
 }

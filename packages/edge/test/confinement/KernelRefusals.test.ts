@@ -6,6 +6,8 @@ describe("refusalIn", () => {
   it.each([
     ["sh: 1: cannot create .vscode/a: Read-only file system", "write"],
     ["Error: EROFS: read-only file system, open '/etc/a'", "write"],
+    ["error: could not write config file .git/config: Device or resource busy", "write"],
+    ["Error: EBUSY: resource busy or locked, rename '.vscode' -> 'b'", "write"],
     ["cat: /root/a: Permission denied", "access"],
     ["EACCES: permission denied, open 'a'", "access"],
     ["mount: operation not permitted", "access"],
@@ -30,6 +32,15 @@ describe("withRefusal", () => {
     assert.propertyVal(failed.payload, "kernelRefusal", "access")
     const coded = withRefusal(draft("run.tool.result", { ...result, status: "completed", exitCode: 1 }))
     assert.propertyVal(coded.payload, "kernelRefusal", "access")
+  })
+
+  it("adds a hint to a Git command that succeeded without its settings", () => {
+    const output = `error: could not write config file .git/config: Device or resource busy
+Switched to a new branch 'new'`
+    const tracked = withRefusal(
+      draft("run.tool.result", { ...result, output, status: "completed", exitCode: 0 })
+    )
+    assert.propertyVal(tracked.payload, "kernelRefusal", "write")
   })
 
   it("adds none to a call that succeeded, and keeps the status", () => {

@@ -1,15 +1,21 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { freePort } from "@corral/testing/postgres/PostgresServer"
 import { until } from "@corral/testing/time/Until"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
 import { Duplex } from "node:stream"
-import { bridgedCommand } from "../../src/confinement/NetworkBridge.ts"
+import { bridgedCommand, bridgeVariables } from "../../src/confinement/NetworkBridge.ts"
+import { canConfine } from "./CanConfine.ts"
 
 /** The program with a bridge of this network, and descriptor 3. */
-const start = (...program: ReadonlyArray<string>): ChildProcess => {
+const start = (...program: ReadonlyArray<string>): ChildProcess => startWith([], ...program)
+
+const startWith = (ports: ReadonlyArray<number>, ...program: ReadonlyArray<string>): ChildProcess => {
   const [file = "", ...args] = program
-  const command = bridgedCommand("/nowhere/socat", [], { file, args })
+  const sockets = ports.map((port) => ({ port, socket: "nowhere" }))
+  const command = bridgedCommand("socat", sockets, { file, args })
   return spawn(command.file, command.args, { stdio: ["pipe", "pipe", "pipe", "pipe"] })
 }
 
@@ -35,9 +41,24 @@ const isAlive = (pid: string): boolean => {
   }
 }
 
+describe("bridgeVariables", () => {
+  it("contain that of Node, unless the runtime does not connect", () => {
+    const { NODE_USE_ENV_PROXY: node, ...others } = bridgeVariables(undefined)
+    assert.strictEqual(node, "1")
+    assert.deepStrictEqual(bridgeVariables({ hosts: [] }), { ...others, NODE_USE_ENV_PROXY: "1" })
+    assert.deepStrictEqual(bridgeVariables({ hosts: [], isNodeClient: false }), others)
+  })
+})
+
 describe.skipIf(process.platform !== "linux")("bridgedCommand", () => {
   it("gives the program descriptors 0 to 2 only", async () => {
-    const output = await outputOf(start("/bin/sh", "-c", "[ -e /proc/$$/fd/3 ] && echo leaked; echo end"))
+    const output = await outputOf(
+      start(
+        "/bin/sh",
+        "-c",
+        "for fd in 3 5 6 10; do [ -e /proc/$$/fd/$fd ] && echo leaked $fd; done; echo end"
+      )
+    )
     assert.strictEqual(output, "end\n")
   })
 
@@ -68,5 +89,39 @@ describe.skipIf(process.platform !== "linux")("bridgedCommand", () => {
     child.stdin?.end()
     await once(child, "exit")
     await until(async () => (pids.some(isAlive) ? undefined : true), "their ends")
+  })
+})
+
+/** Connects sooner after its start than socat listens. */
+const connectsAtOnce = (ports: ReadonlyArray<number>): ReadonlyArray<string> => [
+  "/bin/bash",
+  "-c",
+  `${ports.map((port) => `: </dev/tcp/127.0.0.1/${port}`).join(" && ")} && echo connected`
+]
+
+describe.skipIf(!canConfine)("bridgedCommand with socat", () => {
+  it("listens on all ports before the program starts", async () => {
+    for (let round = 0; round < 20; round++) {
+      const ports = [await freePort(), await freePort()]
+      const child = startWith(ports, ...connectsAtOnce(ports))
+      assert.strictEqual(await outputOf(child), "connected\n")
+    }
+  })
+
+  it("accepts more connections after its first", async () => {
+    const port = await freePort()
+    const child = startWith([port], ...connectsAtOnce(Array.from({ length: 10 }, () => port)))
+    assert.strictEqual(await outputOf(child), "connected\n")
+  })
+
+  it("does not start the program if a port is not free", async () => {
+    const server = createServer().listen(0, "127.0.0.1")
+    onTestFinished(() => void server.close())
+    await once(server, "listening")
+    const { port } = server.address() as AddressInfo
+    // The port has another listener, so the list of the kernel contains it.
+    const child = startWith([port], "/bin/echo", "started")
+    assert.strictEqual(await outputOf(child), "")
+    assert.strictEqual(child.exitCode, 1)
   })
 })

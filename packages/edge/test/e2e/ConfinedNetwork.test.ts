@@ -69,7 +69,19 @@ const open = Effect.gen(function* () {
   const networkApprovals = ({ id }: Run) =>
     pageOfApprovals(store, { runId: id, limit: 100 }).filter(({ request }) => request.action === "network")
   const textOf = (run: Run) => Effect.map(linesOf(services, run), (lines) => lines.join("\n"))
-  return { decide, fetching, folder, home, networkApprovals, outside, pending, running, supervisor, textOf }
+  return {
+    decide,
+    fetching,
+    folder,
+    home,
+    networkApprovals,
+    outside,
+    pending,
+    running,
+    services,
+    supervisor,
+    textOf
+  }
 })
 
 describe.skipIf(!canConfine)("connections of confined runs", { timeout: 60_000 }, () => {
@@ -159,6 +171,18 @@ describe.skipIf(!canConfine)("connections of confined runs", { timeout: 60_000 }
       assert.isBelow(text.split("\n").length, 80)
       assert.strictEqual(networkApprovals(run).length, 8)
       assert.deepStrictEqual(outside.connected, [])
+    })
+  )
+
+  it.live("need a variable of Node that only tools have, if the runtime does not connect", () =>
+    Effect.gen(function* () {
+      const { decide, pending, services, textOf } = yield* open
+      const run = yield* startRun(
+        services,
+        "/shell grep -hzc ^NODE_USE_ENV_PROXY= /proc/$PPID/environ /proc/self/environ\n/say done"
+      )
+      yield* decide(yield* pending(run, "shell"), "allow")
+      assert.include(yield* textOf(run), String.raw`"output":"0\n1\n"`)
     })
   )
 

@@ -1,14 +1,16 @@
 import type { RunId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Context, Effect, Fiber, Layer } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, readFileSync, rmdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Containment, type ProcessTarget, sweep } from "../../src/process/Containment.ts"
 import { commandInGroup, groupsOfEdge, makeGroup } from "../../src/process/ControlGroup.ts"
+import { recordGroups } from "../../src/process/GroupRecord.ts"
 import { EDGE_MARK, RUN_MARK, signalGroup } from "../../src/process/MarkSweep.ts"
 import { edgeGroups, groupsHere } from "@corral/testing/edge/ControlGroups"
+import { temporaryFolder } from "../Folder.ts"
 import { configLayer } from "../Samples.ts"
 
 const isAlive = (pid: number): boolean => {
@@ -70,6 +72,21 @@ describe("Containment", () => {
       assert.strictEqual(groupOf("edge_1", "run_1" as RunId), expected)
       assert.deepStrictEqual(proofs(), [], "nothing is left of the proof")
     }).pipe(chosen("auto"))
+  )
+
+  it.live.skipIf(groupsHere === undefined)(
+    "is a control group without a process where the last Edge proved it",
+    () =>
+      Effect.gen(function* () {
+        const home = yield* temporaryFolder
+        yield* recordGroups(home, groupsHere, [])
+        const built = Layer.build(Layer.provide(Containment.layer, configLayer(home)))
+        // A proof waits for its process.
+        const runSync = Effect.runSyncWith(yield* Effect.context<never>())
+        const { kind } = Context.get(runSync(Effect.scoped(built)), Containment)
+        assert.strictEqual(kind, "cgroup")
+        assert.deepStrictEqual(proofs(), [])
+      })
   )
 
   it.live.skipIf(groupsHere === undefined)("leaves nothing of a proof that is given up", () =>

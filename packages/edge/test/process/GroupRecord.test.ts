@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { edgeGroup, makeGroup, ownGroup } from "../../src/process/ControlGroup.ts"
-import { groupRecordPath, leftGroups, recordGroups } from "../../src/process/GroupRecord.ts"
+import { groupRecordPath, hasProof, leftGroups, recordGroups } from "../../src/process/GroupRecord.ts"
 import { groupsHere } from "@corral/testing/edge/ControlGroups"
 import { temporaryFolder } from "../Folder.ts"
 
@@ -40,6 +40,23 @@ describe.skipIf(groupsHere === undefined)("the record of group folders", () => {
       assert.deepStrictEqual(leftGroups(home, edgeId), [groups[1]])
       yield* recordGroups(home, undefined, [])
       assert.deepStrictEqual(leftGroups(home, edgeId), [])
+    })
+  )
+
+  it.effect("is the proof of control groups for the folder of the last Edge", () =>
+    Effect.gen(function* () {
+      const { elsewhere, groups, home, own } = yield* twoPlaces
+      assert.isFalse(hasProof(home, own))
+      yield* recordGroups(home, own, groups)
+      assert.isTrue(hasProof(home, own))
+      assert.isFalse(hasProof(home, elsewhere), "a folder with groups that were left")
+      const file = groupRecordPath(home)
+      const { hierarchy, ...record } = JSON.parse(readFileSync(file, "utf8"))
+      const [, ...rest] = JSON.parse(hierarchy)
+      writeFileSync(file, JSON.stringify({ ...record, hierarchy: JSON.stringify(["another boot", ...rest]) }))
+      assert.isFalse(hasProof(home, own), "another boot")
+      yield* recordGroups(home, undefined, [])
+      assert.isFalse(hasProof(home, own), "an Edge without control groups")
     })
   )
 

@@ -6,6 +6,7 @@ import {
   fromAdapter,
   isolationRefusal,
   modeRefusal,
+  networkOf,
   type OfferedAgent
 } from "../../src/runtime/OfferedAgent.ts"
 
@@ -14,6 +15,21 @@ const text = makeText({ label: "Tool", command: ["tool"], stdin: "prompt", insta
 const offered = (can: { approvals?: boolean; readOnly?: boolean }, widestMode?: RunMode): OfferedAgent => ({
   ...fromAdapter({ ...text, capabilities: { ...text.capabilities, ...can } }),
   widestMode
+})
+
+describe("networkOf", () => {
+  const network = { hosts: ["api.example.com"], isNodeClient: false }
+  const agent = fromAdapter({ ...text, network })
+
+  it("is that of the adapter for its own program", () => {
+    assert.deepStrictEqual(networkOf(agent), network)
+    assert.isUndefined(networkOf(fromAdapter(text)))
+  })
+
+  it("lets another program connect", () => {
+    const { hosts, isNodeClient } = networkOf({ ...agent, program: "/opt/other" }) ?? {}
+    assert.deepStrictEqual([hosts, isNodeClient], [["api.example.com"], undefined])
+  })
 })
 
 describe("modesOf", () => {

@@ -118,6 +118,22 @@ describe("Store", () => {
     })
   )
 
+  it.live("reports slow commits of its writer thread", () =>
+    Effect.gen(function* () {
+      const first = startWriterThread()
+      const store = yield* Effect.provideService(open(yield* databaseFile), FirstWriter, first)
+      yield* store.commit([insertApproval("a")])
+      assert.isUndefined(store.slowCommits())
+      for (const tookMs of [60, 70, 80]) first.commitTimes.note(tookMs)
+      const slow = store.slowCommits()
+      assert.isDefined(slow)
+      assert.deepStrictEqual(
+        [slow.slow >= 3, slow.slowestMs >= 80, slow.commits > slow.slow],
+        [true, true, true]
+      )
+    })
+  )
+
   it.effect("ends a writer thread that receives no file", () =>
     Effect.gen(function* () {
       const thread = startWriterThread()

@@ -76,7 +76,7 @@ export const parseCommand = (message: string): Command => {
   if (text === "") return { _tag: "Nothing" }
   if (/^\d{6}$/.test(text)) return { _tag: "Number", digits: text }
   // The full-width sign is that of a Chinese keyboard.
-  if (/^[!！]/u.test(text)) return now(text.slice(1).trim())
+  if (/^[!\uff01]/u.test(text)) return now(text.slice(1).trim())
   const [, slash = "", word = "", rest = ""] = /^(\/?)(\S+)\s*([\s\S]*)$/u.exec(text) ?? []
   const name = word.toLowerCase()
   // A path such as `/etc/hosts` is not a command.

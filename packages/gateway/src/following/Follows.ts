@@ -53,7 +53,8 @@ export class Follows extends Context.Service<
           return (yield* lease({ owner, max })).map(followOf)
         }),
         release: Effect.fn("Follows.release")(function* (owner) {
-          yield* sql`UPDATE follows SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = ${owner}`
+          yield* sql`
+            UPDATE follows SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = ${owner} AND ended_at IS NULL`
         }),
         advance: Effect.fn("Follows.advance")(function* (id, state) {
           const { cardTried, ended, messageId = null, progress, runId = null, seq } = state

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { anyCharacter } from "@corral/testing/text/AnyCharacter"
 import * as fc from "fast-check"
 import { plainText } from "../../src/feishu/PlainText.ts"
 
@@ -25,7 +26,7 @@ const texts = fc.array(marks, { maxLength: 30 }).map((parts) => parts.join(""))
 describe("plainText", () => {
   it("holds nothing that is read as markup, and reads as it was", () => {
     fc.assert(
-      fc.property(fc.oneof(texts, fc.string({ unit: "binary" })), (text) => {
+      fc.property(fc.oneof(texts, fc.string({ unit: anyCharacter })), (text) => {
         const shown = plainText(text)
         assert.notMatch(shown, /<[A-Za-z/]|\]\(|(?:^|\s)@[^\u200b\s]/)
         assert.isTrue(shown.isWellFormed())

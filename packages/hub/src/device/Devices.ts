@@ -84,7 +84,7 @@ const updateDevice = Effect.fn("Devices.update")(function* (
   yield* storeSharing(context, subject, sharing)
   if (state === "revoked" && locked.revoked_at === null) {
     yield* sql`
-      UPDATE devices SET revoked_at = ${new Date(now())}, lease_until = NULL, connection_id = NULL WHERE id = ${subject}`
+      UPDATE devices SET revoked_at = ${new Date(now())}, lease_until = NULL, linked = false, connection_id = NULL WHERE id = ${subject}`
     yield* notify(sql, "deviceEnded", subject)
   }
   return yield* findDevice(context, principal, subject)

@@ -93,8 +93,11 @@ export class CommandTable {
 
   deleteExpired() {
     return this.sql`
-          DELETE FROM edge_commands
-          WHERE created_at < ${this.before(RETENTION_MS)} OR (generation IS NULL AND expires_at < ${this.before(UNSENT_MS)})`
+          DELETE FROM edge_commands WHERE id IN (
+            SELECT id FROM edge_commands WHERE created_at < ${this.before(RETENTION_MS)}
+            UNION ALL SELECT id FROM edge_commands
+              WHERE outcome IS NULL AND generation IS NULL AND expires_at < ${this.before(UNSENT_MS)}
+          )`
   }
 
   /** Stores the answer that came over a link, unless the command has one. `isNewest`: the link is the newest of its device. Wakes no caller. */

@@ -1,12 +1,15 @@
 /**
- * Readiness of the Hub. The Hub is not ready without a database that takes writes. Without its identity provider only new sign-ins fail.
+ * Readiness of the Hub. The Hub is not ready without a database that takes writes. Without its identity provider only new sign-ins fail. Slow
+ * commits of the database are a problem, but the Hub works.
  *
  * Callers share one probe of the database per second. A background probe checks the provider, so no answer waits for it.
  */
 import type { HealthProblem } from "@corral/domain/http/Health"
+import { slowCommitsProblem } from "@corral/service/CommitTimes"
 import { probeWrites } from "@corral/service/DatabaseProbe"
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
+import { CommitTime } from "../store/CommitTime.ts"
 import { IdentityProvider } from "../signin/IdentityProvider.ts"
 
 export interface HubReadiness {
@@ -22,9 +25,13 @@ export class Readiness extends Context.Service<
     Readiness,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const commitTime = yield* CommitTime
       const provider = yield* IdentityProvider
       const hasDatabase = yield* Effect.cachedWithTTL(
-        probeWrites(sql).pipe(Effect.timeout("2 seconds"), Effect.isSuccess),
+        Effect.andThen(probeWrites(sql), commitTime.measure).pipe(
+          Effect.timeout("2 seconds"),
+          Effect.isSuccess
+        ),
         "1 second"
       )
       let canSignIn = true
@@ -41,10 +48,17 @@ export class Readiness extends Context.Service<
       yield* Effect.forkScoped(Effect.repeat(probeProvider, Schedule.spaced("30 seconds")))
 
       return Readiness.of({
-        current: Effect.map(hasDatabase, (isReady) => ({
-          isReady,
-          problems: [...(isReady ? [] : [noDatabase]), ...(canSignIn ? [] : [noProvider])]
-        }))
+        current: Effect.map(hasDatabase, (isReady) => {
+          const slow = commitTime.slow()
+          return {
+            isReady,
+            problems: [
+              ...(isReady ? [] : [noDatabase]),
+              ...(slow === undefined ? [] : [slowCommitsProblem("database", slow, SLOW_DATABASE_HINT)]),
+              ...(canSignIn ? [] : [noProvider])
+            ]
+          }
+        })
       })
     })
   )
@@ -55,6 +69,9 @@ const noDatabase: HealthProblem = {
   message: "The database can't be reached or takes no writes.",
   hint: "Check that PostgreSQL is running and reachable and has free disk space. The Hub restarts its embedded one and reconnects without a restart."
 }
+
+const SLOW_DATABASE_HINT =
+  "Every event and decision waits for the disk of PostgreSQL. Check what else writes to it, or move the database to a faster disk."
 
 const noProvider: HealthProblem = {
   part: "sign_in",

@@ -86,7 +86,7 @@ const renewAll = Effect.fn("Leases.renew")(function* (
       SELECT id, lease_until AS before FROM devices
       WHERE id = ANY(${links.map(({ deviceId }) => deviceId)}::text[]) ORDER BY id FOR NO KEY UPDATE
     )
-    UPDATE devices SET lease_until = ${leaseEnd()}, last_seen_at = ${new Date(now())}
+    UPDATE devices SET lease_until = ${leaseEnd()}, linked = true, last_seen_at = ${new Date(now())}
     FROM held JOIN unnest(
       ${links.map(({ deviceId }) => deviceId)}::text[], ${links.map(({ generation }) => generation)}::bigint[]
     ) AS link (id, generation) ON link.id = held.id

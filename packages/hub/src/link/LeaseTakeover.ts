@@ -104,7 +104,7 @@ const storeTakeover = Effect.fnUntraced(function* (
   const taken = yield* takenLinkRows.first(sql`
     UPDATE devices SET generation = generation + 1, instance_id = ${instanceId}, connection_id = ${connectionId},
       fenced_instances = ${fencedInstances}::text[], flapped_at = ${flappedAt},
-      lease_until = ${leaseEnd()}, last_seen_at = ${new Date(at)},
+      lease_until = ${leaseEnd()}, linked = true, last_seen_at = ${new Date(at)},
       version = ${offer.version}, workspaces = ${offer.workspaces}, agents = ${offer.agents}, commands = ${offer.commands}
     WHERE id = ${deviceId} AND public_key = ${device.publicKey} AND revoked_at IS NULL
       ${generation === undefined ? sql`` : sql`AND generation = ${generation}`}

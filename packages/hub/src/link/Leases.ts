@@ -94,7 +94,7 @@ export class Leases extends Context.Service<
             sql,
             "presence",
             sql`
-              UPDATE devices SET lease_until = NULL, connection_id = NULL, last_seen_at = ${new Date(now())}
+              UPDATE devices SET lease_until = NULL, linked = false, connection_id = NULL, last_seen_at = ${new Date(now())}
               WHERE id = ${deviceId} AND generation = ${generation} AND lease_until IS NOT NULL RETURNING id`
           )
         }),
@@ -115,8 +115,8 @@ const expireLeases = ({ now, sql }: LeaseContext) =>
       sql,
       "presence",
       sql`
-        UPDATE devices SET lease_until = NULL
-        WHERE lease_until <= ${new Date(now())} AND revoked_at IS NULL RETURNING id`
+        UPDATE devices SET lease_until = NULL, linked = false
+        WHERE linked AND lease_until <= ${new Date(now())} AND revoked_at IS NULL RETURNING id`
     )
   ).pipe(
     Effect.catch((error) => Effect.logWarning("failed to expire leases", error)),

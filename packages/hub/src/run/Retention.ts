@@ -1,5 +1,6 @@
 /**
- * Retention of run logs. Drops the events of runs that ended long ago, oldest first and in small batches.
+ * Retention of run logs. Drops the partitions of weeks whose runs all ended long ago. Logs that share a partition with a run that ends later are
+ * deleted a little later, oldest first and in small batches.
  *
  * Guarantees: the run, its summary, its approvals and its last event remain, so that a reader of earlier events gets a replay gap. Several
  * Hubs may drop logs at the same time. The next pass completes an interrupted one.
@@ -7,6 +8,7 @@
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { HubConfig } from "../config/HubConfig.ts"
+import { addPartitions, compactPartition, firstRunIdAt, isDroppable, runPartitions } from "./RunPartitions.ts"
 import { runIdRows } from "./RunRow.ts"
 
 const RUNS = 100
@@ -47,11 +49,37 @@ export const dropLogsEndedBefore = Effect.fnUntraced(function* (
 
 const DAY_MS = 86_400_000
 
+/** A partition has the runs of a week: all have ended at most so much later than the first, unless one takes longer. */
+const GRACE_MS = 8 * DAY_MS
+
+/** Drops the logs of partitions whose runs all ended before `before`, and returns their number. */
+export const dropPartitionsEndedBefore = Effect.fnUntraced(function* (
+  before: Date
+): Effect.fn.Return<number, SqlError.SqlError, SqlClient.SqlClient> {
+  const sql = yield* SqlClient.SqlClient
+  const until = yield* firstRunIdAt(sql, before)
+  let dropped = 0
+  for (const partition of yield* runPartitions(sql)) {
+    if (partition.to > until || !(yield* isDroppable(sql, partition, before))) continue
+    dropped += yield* compactPartition(sql, partition, before)
+  }
+  return dropped
+})
+
 const retention = Effect.fnUntraced(function* (days: number) {
   const clock = yield* Clock.Clock
-  yield* Effect.suspend(() =>
-    dropLogsEndedBefore(new Date(clock.currentTimeMillisUnsafe() - days * DAY_MS))
-  ).pipe(
+  yield* Effect.suspend(() => {
+    const before = clock.currentTimeMillisUnsafe() - days * DAY_MS
+    return Effect.zipWith(
+      dropPartitionsEndedBefore(new Date(before)).pipe(
+        Effect.catchCause((cause) =>
+          Effect.as(Effect.logWarning("failed to drop partitions of run logs", cause), 0)
+        )
+      ),
+      dropLogsEndedBefore(new Date(before - GRACE_MS)),
+      (ofPartitions, single) => ofPartitions + single
+    )
+  }).pipe(
     Effect.tap((dropped) =>
       dropped === 0 ? Effect.void : Effect.logInfo("dropped run logs", { runs: dropped })
     ),
@@ -63,7 +91,10 @@ const retention = Effect.fnUntraced(function* (days: number) {
 
 /** Runs at the start and every hour. With 0 days, logs are never dropped. */
 export const runRetentionLayer = Layer.effectDiscard(
-  Effect.flatMap(HubConfig, ({ retentionDays }) =>
-    retentionDays === 0 ? Effect.void : retention(retentionDays)
+  Effect.andThen(
+    Effect.forkScoped(Effect.repeat(addPartitions, Schedule.spaced("1 hour"))),
+    Effect.flatMap(HubConfig, ({ retentionDays }) =>
+      retentionDays === 0 ? Effect.void : retention(retentionDays)
+    )
   )
 )

@@ -28,7 +28,7 @@ export const hubStoreMetricsLayer = Layer.effectDiscard(
       // Each Hub has its own name for its connections.
       const row = yield* metricsRows.first(sql`
           SELECT
-            (SELECT count(*)::int FROM devices WHERE revoked_at IS NULL AND lease_until > ${now}) AS devices,
+            (SELECT count(*)::int FROM devices WHERE linked AND revoked_at IS NULL AND lease_until > ${now}) AS devices,
             pending::int, queued::int, busy::int, idle::int
           FROM
             (SELECT count(*) FILTER (WHERE state = 'pending') AS pending, count(*) FILTER (WHERE state = 'queued') AS queued

@@ -30,6 +30,9 @@ import { conversationsMigration } from "./migrations/0022-conversations.ts"
 import { attachmentsMigration } from "./migrations/0023-attachments.ts"
 import { chatAnswersMigration } from "./migrations/0024-chat-answers.ts"
 import { auditHeadsMigration } from "./migrations/0025-audit-heads.ts"
+import { commitTimeMigration } from "./migrations/0026-commit-time.ts"
+import { partitionsMigration } from "./migrations/0027-partitions.ts"
+import { growingTablesMigration } from "./migrations/0028-growing-tables.ts"
 
 const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -55,7 +58,10 @@ const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0022_conversations": conversationsMigration,
   "0023_attachments": attachmentsMigration,
   "0024_chat_answers": chatAnswersMigration,
-  "0025_audit_heads": auditHeadsMigration
+  "0025_audit_heads": auditHeadsMigration,
+  "0026_commit_time": commitTimeMigration,
+  "0027_partitions": partitionsMigration,
+  "0028_growing_tables": growingTablesMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>

@@ -263,7 +263,7 @@ const findStalledTargets = ({ now, sql }: TaskContext) => {
     taskTargetRows.all(sql`
       SELECT target_id FROM tasks WHERE state = 'pending' AND updated_at < ${stalledBefore}
       UNION
-      SELECT d.id FROM devices d WHERE d.revoked_at IS NULL AND d.lease_until > ${now()} AND EXISTS (
+      SELECT d.id FROM devices d WHERE d.linked AND d.revoked_at IS NULL AND d.lease_until > ${now()} AND EXISTS (
         SELECT 1 FROM tasks t WHERE t.target_id = d.id AND t.state = 'queued' AND t.updated_at < ${stalledBefore}
       )`),
     (rows) => rows.map(({ target_id }) => target_id)

@@ -170,7 +170,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
     const received = await news.hint({ id: mirror.targetId, state: "online" })
     await sql(
       (sql) =>
-        sql`UPDATE devices SET lease_until = ${new Date(Date.now() + 300)} WHERE id = ${mirror.targetId}`
+        sql`UPDATE devices SET linked = true, lease_until = ${new Date(Date.now() + 300)} WHERE id = ${mirror.targetId}`
     )
     const offline = await news.hint({ id: mirror.targetId, state: "offline" }, received)
     await ada.ask("PATCH", `/client/devices/${mirror.targetId}`, { body: { state: "revoked" } })
@@ -189,7 +189,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
       // Written late: by a Hub that was slow, or whose clock is behind.
       await sql(
         (sql) =>
-          sql`UPDATE devices SET lease_until = ${new Date(Date.now() - ago)} WHERE id = ${other.targetId}`
+          sql`UPDATE devices SET linked = true, lease_until = ${new Date(Date.now() - ago)} WHERE id = ${other.targetId}`
       )
       await news.hint({ id: other.targetId, state: "offline" }, there)
       await news.close()

@@ -5,7 +5,8 @@
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApi, type HttpApiGroup } from "effect/http-api"
+import type { HttpApi, HttpApiGroup } from "effect/http-api"
+import { endpointsOf } from "./Endpoints.ts"
 import { headersOfRefusal, type HttpRefusal, refusalBody } from "./Refusal.ts"
 
 interface Route {
@@ -15,17 +16,11 @@ interface Route {
 
 const routesOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>
-): ReadonlyArray<Route> => {
-  const found: Array<Route> = []
-  HttpApi.reflect(api, {
-    onGroup: () => undefined,
-    onEndpoint: ({ endpoint }) => {
-      const path = new RegExp(`^${endpoint.path.replaceAll(/:[A-Za-z]+/g, "[^/]+")}$`)
-      found.push({ method: endpoint.method, path })
-    }
-  })
-  return found
-}
+): ReadonlyArray<Route> =>
+  endpointsOf(api).map(({ method, path }) => ({
+    method,
+    path: new RegExp(`^${path.replaceAll(/:[A-Za-z]+/g, "[^/]+")}$`)
+  }))
 
 /** Methods of the path of a target. */
 const methodsAt = (served: ReadonlyArray<Route>, target: string): ReadonlyArray<string> => {

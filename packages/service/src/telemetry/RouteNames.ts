@@ -1,17 +1,4 @@
 /** Route of a request as a template, `/v1/runs/:id`. Paths themselves are unbounded, so they are never labels. */
-import { HttpApi, type HttpApiGroup } from "effect/http-api"
-
-/** Path templates of a contract. */
-export const endpointPaths = <Id extends string, Groups extends HttpApiGroup.Constraint>(
-  api: HttpApi.HttpApi<Id, Groups>
-): ReadonlyArray<string> => {
-  const paths: Array<string> = []
-  HttpApi.reflect(api, {
-    onGroup: () => undefined,
-    onEndpoint: ({ endpoint }) => void paths.push(endpoint.path)
-  })
-  return paths
-}
 
 interface Node {
   template?: string

@@ -76,7 +76,7 @@ export const reportOffer = (
     Effect.flatMap(SqlClient.SqlClient, (sql) =>
       Effect.asVoid(sql`
         UPDATE devices SET workspaces = ${JSON.stringify(folders)}, agents = ${JSON.stringify(offered)}, version = '1.2.3',
-          last_seen_at = ${new Date(now)}, lease_until = ${online ? new Date(now + 45_000) : null}
+          last_seen_at = ${new Date(now)}, linked = ${online}, lease_until = ${online ? new Date(now + 45_000) : null}
         WHERE id = ${deviceId}`)
     )
   )

@@ -30,13 +30,13 @@ export const freePort = async (): Promise<number> => {
   return port
 }
 
-/** Waits until the log reports that the server accepts connections. */
+/** Waits until the log reports that the server accepts connections, or is written elsewhere from now on. */
 const ready = (child: ChildProcess): Promise<void> =>
   new Promise((resolve, reject) => {
     let output = ""
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       output += text
-      if (output.includes("ready to accept connections")) resolve()
+      if (/ready to accept connections|redirecting log output/.test(output)) resolve()
     })
     child.once("exit", () => reject(new Error(output)))
   })

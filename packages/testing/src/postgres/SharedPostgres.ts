@@ -13,12 +13,16 @@ import { dirname, join } from "node:path"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { until } from "../time/Until.ts"
 import { within } from "../time/Within.ts"
 import { folderInMemory } from "../files/FolderInMemory.ts"
 import { type PostgresServer, query, startPostgres } from "./PostgresServer.ts"
+import { statementLogSettings } from "./StatementLog.ts"
 
 const SOCKET_VARIABLE = "CORRAL_TEST_POSTGRES"
 const PREPARED = "corral_prepared"
+/** Folder for a log of all statements. */
+const STATEMENTS_VARIABLE = "CORRAL_TEST_STATEMENTS"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const corral = fileURLToPath(
@@ -27,7 +31,12 @@ const corral = fileURLToPath(
 
 /** Starts the server with a database that has a Hub's tables, as a template. */
 const startPrepared = async (): Promise<PostgresServer> => {
-  const server = await startPostgres(["fsync=off", "full_page_writes=off"], folderInMemory())
+  const log = process.env[STATEMENTS_VARIABLE]
+  const server = await startPostgres(
+    ["fsync=off", "full_page_writes=off", ...(log === undefined ? [] : statementLogSettings(log))],
+    folderInMemory()
+  )
+  await until(() => query(server.url, "SELECT 1").catch(() => undefined), "the shared PostgreSQL")
   await query(server.url, `CREATE DATABASE ${PREPARED}`)
   await promisify(execFile)(process.execPath, [corral, "hub", "migrate"], {
     env: { ...process.env, CORRAL_DATABASE_URL: new URL(`/${PREPARED}`, server.url).href }

@@ -1,0 +1,124 @@
+/**
+ * Plans of every statement of Hub and Gateway, on a filled database: none reads a whole table that grows.
+ *
+ * The tests of both services run on a server that logs all statements. Each logged statement that is made of a template in the sources is
+ * explained, with parameters of one of its executions. Templates that are not in the log are explained without, so that none is missing.
+ */
+import * as Database from "@corral/gateway/store/Database"
+import { GatewayConfig, gatewayDefaults } from "@corral/gateway/GatewayConfig"
+import { fillTables } from "@corral/testing/postgres/FilledTables"
+import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
+import { matches, sqlSitesIn, type SqlSite } from "@corral/testing/postgres/SqlSites"
+import { type LoggedStatement, readStatementLog } from "@corral/testing/postgres/StatementLog"
+import { partialIndexes, tableScans } from "@corral/testing/postgres/TableScans"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { execFile } from "node:child_process"
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { Client } from "pg"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const ROWS = 50_000
+
+/** Tables that do not grow, and the queues whose rows are deleted when they are processed. */
+const bounded = new Set(["corral_migrations", "search_changes", "kept_messages"])
+
+/** Findings that are accepted, by their beginnings, with the reason. */
+const accepted: ReadonlyArray<readonly [finding: string, reason: string]> = [
+  ["packages/hub/src/audit/AuditTrail.ts:117: Seq Scan audit", "tests read by resource"],
+  ["packages/hub/src/store/ReadableList.ts:31: Seq Scan users", "tests read by name"],
+  ["packages/hub/src/store/ReadableList.ts:31: relation", "tests read tables of the Gateway"],
+  ["packages/hub/src/run/RunPartitions.ts:154: relation", "the table exists only during its transaction"],
+  ["packages/hub/src/conversation/LiveInputs.ts:107: syntax error", "part of an update by its key"],
+  ["packages/hub/src/conversation/TaskOutcomes.ts:45: syntax error", "part of an update by its key"],
+  ["packages/gateway/src/inbox/Inbox.ts:61: Seq Scan sender_queues", "hourly; a row per sender of a month"],
+  ["packages/gateway/src/store/StoreMetrics.ts:22: Seq Scan dead_letters", "few, and deleted after a month"]
+]
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim()
+
+/** Statements that run once. */
+const migrations = oneLine(
+  globSync(`${root}/packages/*/src/store/migrations/*.ts`)
+    .map((file) => readFileSync(file, "utf8"))
+    .join("\n")
+)
+
+/** The statement, if it inserts only parameters. */
+const withParameters = ({ chunks }: SqlSite): string =>
+  chunks.reduce((text, chunk, i) => `${text}${i === 0 ? "" : `$${i}`}${chunk}`, "")
+
+const isExplained = (text: string): boolean => /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(text)
+
+describe.each([
+  { service: "hub", schema: "public" },
+  { service: "gateway", schema: "corral_gateway" }
+])("The statements of the $service", ({ schema, service }) => {
+  const folder = process.env["CORRAL_TEST_STATEMENTS_IN"] ?? mkdtempSync(join(tmpdir(), "corral-statements-"))
+  let sites: ReadonlyArray<SqlSite>
+  let statements: ReadonlyArray<LoggedStatement>
+  let url: string
+  let client: Client
+
+  beforeAll(async () => {
+    if (process.env["CORRAL_TEST_STATEMENTS_IN"] === undefined)
+      await promisify(execFile)("npx", ["vitest", "run", `packages/${service}/test`], {
+        cwd: root,
+        env: { ...process.env, CORRAL_TEST_STATEMENTS: folder, CORRAL_TEST_EFFORT: "1" },
+        maxBuffer: 1 << 28
+      })
+    sites = sqlSitesIn(root, `packages/${service}/src`)
+    statements = [...readStatementLog(folder).values()]
+    url = await makeDatabase(await sharedServer(), { prepared: true })
+    await Effect.runPromise(
+      Effect.scoped(
+        Layer.build(
+          Database.gatewayDatabaseLayer.pipe(
+            Layer.provide(
+              Layer.succeed(GatewayConfig, { ...gatewayDefaults, databaseUrl: Redacted.make(url) })
+            )
+          )
+        )
+      )
+    )
+    client = new Client({ connectionString: url })
+    await client.connect()
+    await fillTables(client, schema, ROWS, bounded)
+    await client.query(`SET search_path = ${schema}`)
+    await client.query("SET plan_cache_mode = force_custom_plan")
+  }, 1_200_000)
+
+  afterAll(async () => {
+    await client.end()
+    await dropDatabase(url)
+    if (process.env["CORRAL_TEST_STATEMENTS_IN"] === undefined) rmSync(folder, { recursive: true })
+  })
+
+  it("read no whole table that grows", async () => {
+    const few = new Set([...bounded, ...(await partialIndexes(client))])
+    const found: Array<string> = []
+    const explain = async (site: SqlSite, statement: LoggedStatement) => {
+      const scans = await tableScans(client, statement, few).catch((error: Error) => [error.message])
+      if (scans.length > 0) found.push(`${site.place}: ${scans.join(", ")}`)
+    }
+    for (const statement of statements) {
+      if (!isExplained(statement.text) || migrations.includes(oneLine(statement.text))) continue
+      const site = sites.find(
+        (each) => isExplained(each.chunks[0] ?? "") && matches(each, statement.text, true)
+      )
+      if (site !== undefined) await explain(site, statement)
+    }
+    // A statement that the tests of the service do not execute has no parameters; a part of one fails here.
+    for (const site of sites)
+      if (site.chunks.join("").trim() !== "" && !statements.some(({ text }) => matches(site, text, false)))
+        await explain(site, { text: withParameters(site), parameters: undefined })
+    assert.deepStrictEqual(
+      [...new Set(found)].filter((finding) => !accepted.some(([start]) => finding.startsWith(start))).sort(),
+      []
+    )
+  }, 300_000)
+})
