@@ -18,7 +18,6 @@ const edge = ["packages/edge/test/**/*.test.ts"]
 export default defineConfig({
   test: {
     ...bothRuns,
-    maxWorkers: 6,
     projects: [
       sharedProject({
         include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
