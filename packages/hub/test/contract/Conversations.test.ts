@@ -191,6 +191,13 @@ describe("Messages to agents", { timeout: 120_000 }, () => {
     const delivered = await talk.send("kept")
     assert.strictEqual((await talk.withdraw(withdrawn)).body.delivery?.state, "withdrawn")
     assert.strictEqual((await talk.withdraw(withdrawn)).status, 200)
+    const late = await talk.send("late", { expiresAt: new Date(Date.now() + 500).toISOString() })
+    await until("the end of a message that expires before its turn", async () => {
+      // Each change looks for what is due.
+      await talk.withdraw(await talk.send("gone, too"))
+      const { delivery } = await talk.messageWith(late.id, () => true)
+      return delivery?.state === "failed" && delivery.error?.code === "target_offline"
+    })
     await edge.perform(turn, "done")
     assert.strictEqual((await edge.turn(1)).create.input.text, "kept")
     assert.strictEqual((await talk.retry(delivered)).status, 409)
