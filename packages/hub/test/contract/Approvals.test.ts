@@ -10,7 +10,8 @@ import {
   Mirror,
   newId,
   approvalResolved,
-  runStarted
+  runStarted,
+  startMirror
 } from "@corral/testing/hub/Mirror"
 
 interface Page<A> {
@@ -25,11 +26,8 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
   let mirror: Mirror
   let project: ProjectId
   beforeAll(async () => {
-    await hub.start()
-    ada = await hub.signedIn("ada")
+    ;({ ada, mirror, project } = await startMirror(hub))
     bob = await hub.signedIn("bob")
-    mirror = new Mirror(hub)
-    project = await mirror.project(ada.userId)
     await mirror.device(ada.userId, project)
   })
   afterAll(() => hub.remove())

@@ -16,7 +16,8 @@ import {
   newId,
   approvalResolved,
   messageDelta,
-  runStarted
+  runStarted,
+  startMirror
 } from "@corral/testing/hub/Mirror"
 
 interface Page<A> {
@@ -31,11 +32,8 @@ describe("/client/runs", { timeout: 60_000 }, () => {
   let mirror: Mirror
   let project: ProjectId
   beforeAll(async () => {
-    await hub.start()
-    ada = await hub.signedIn("ada")
+    ;({ ada, mirror, project } = await startMirror(hub))
     bob = await hub.signedIn("bob")
-    mirror = new Mirror(hub)
-    project = await mirror.project(ada.userId)
     await mirror.device(ada.userId)
   })
   afterAll(() => hub.remove())

@@ -5,7 +5,7 @@ import type { CreateTask, Task } from "@corral/domain/task/Task"
 import { within } from "@corral/testing/time/Within"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
-import { createdRun, createRun, Mirror, newId } from "@corral/testing/hub/Mirror"
+import { createdRun, createRun, Mirror, newId, startMirror } from "@corral/testing/hub/Mirror"
 
 interface Page<A> {
   readonly items: ReadonlyArray<A>
@@ -20,11 +20,8 @@ describe("Tasks", { timeout: 60_000 }, () => {
   let project: ProjectId
   let target: DeviceId
   beforeAll(async () => {
-    await hub.start()
-    ada = await hub.signedIn("ada")
+    ;({ ada, mirror, project } = await startMirror(hub))
     bob = await hub.signedIn("bob")
-    mirror = new Mirror(hub)
-    project = await mirror.project(ada.userId)
     target = await mirror.device(ada.userId, project)
   })
   afterAll(() => hub.remove())

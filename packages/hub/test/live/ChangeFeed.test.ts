@@ -17,7 +17,8 @@ import {
   newId,
   approvalResolved,
   messageDelta,
-  runStarted
+  runStarted,
+  startMirror
 } from "@corral/testing/hub/Mirror"
 import { ChangeFollower } from "../harness/ChangeFollower.ts"
 import { reportOffer } from "@corral/testing/hub/Offers"
@@ -29,11 +30,8 @@ describe("/client/news", { timeout: 60_000 }, () => {
   let mirror: Mirror
   let project: ProjectId
   beforeAll(async () => {
-    await hub.start()
-    ada = await hub.signedIn("ada")
+    ;({ ada, mirror, project } = await startMirror(hub))
     bob = await hub.signedIn("bob")
-    mirror = new Mirror(hub)
-    project = await mirror.project(ada.userId)
     await mirror.device(ada.userId, project)
   })
   afterAll(() => hub.remove())

@@ -14,7 +14,8 @@ import {
   Mirror,
   newId,
   messageDelta,
-  runStarted
+  runStarted,
+  startMirror
 } from "@corral/testing/hub/Mirror"
 import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
 
@@ -25,11 +26,8 @@ describe("/client/events", { timeout: 60_000 }, () => {
   let mirror: Mirror
   let project: ProjectId
   beforeAll(async () => {
-    await hub.start()
-    ada = await hub.signedIn("ada")
+    ;({ ada, mirror, project } = await startMirror(hub))
     bob = await hub.signedIn("bob")
-    mirror = new Mirror(hub)
-    project = await mirror.project(ada.userId)
   })
   afterAll(() => hub.remove())
 

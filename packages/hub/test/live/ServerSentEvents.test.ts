@@ -6,12 +6,13 @@ import { within } from "@corral/testing/time/Within"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
+  type Mirror,
   runCompleted,
   createdRun,
   linesOf,
-  Mirror,
   messageDelta,
-  runStarted
+  runStarted,
+  startMirror
 } from "@corral/testing/hub/Mirror"
 
 describe("/client/runs/{id}/events as text/event-stream", { timeout: 60_000 }, () => {
@@ -20,10 +21,7 @@ describe("/client/runs/{id}/events as text/event-stream", { timeout: 60_000 }, (
   let mirror: Mirror
   let project: ProjectId
   beforeAll(async () => {
-    await hub.start()
-    ada = await hub.signedIn("ada")
-    mirror = new Mirror(hub)
-    project = await mirror.project(ada.userId)
+    ;({ ada, mirror, project } = await startMirror(hub))
   })
   afterAll(() => hub.remove())
 

@@ -13,7 +13,7 @@ import { StreamAuthority } from "../../src/live/StreamAuthority.ts"
 import type { LostAccess } from "../../src/live/StreamSubscription.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
-import { createdRun, Mirror } from "@corral/testing/hub/Mirror"
+import { type Mirror, createdRun, startMirror } from "@corral/testing/hub/Mirror"
 
 describe("StreamAuthority", { timeout: 60_000 }, () => {
   const hub = new HubInProcess()
@@ -23,11 +23,8 @@ describe("StreamAuthority", { timeout: 60_000 }, () => {
   let project: ProjectId
   let runId: RunId
   beforeAll(async () => {
-    await hub.start()
-    ada = await hub.signedIn("ada")
+    ;({ ada, mirror, project } = await startMirror(hub))
     bob = await hub.signedIn("bob")
-    mirror = new Mirror(hub)
-    project = await mirror.project(ada.userId)
     await mirror.member(ada.userId, project, bob.userId, "viewer")
     runId = await mirror.run(project, createdRun)
   })

@@ -9,13 +9,14 @@ import { dropLogsEndedBefore } from "../../src/run/Retention.ts"
 import { type Answer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
+  type Mirror,
   runCompleted,
   createdRun,
   createRun,
   linesOf,
-  Mirror,
   messageDelta,
-  runStarted
+  runStarted,
+  startMirror
 } from "@corral/testing/hub/Mirror"
 import { StreamReader } from "@corral/testing/hub/StreamReader"
 
@@ -27,10 +28,7 @@ describe("Retention", { timeout: 60_000 }, () => {
   let mirror: Mirror
   let project: ProjectId
   beforeAll(async () => {
-    await hub.start()
-    ada = await hub.signedIn("ada")
-    mirror = new Mirror(hub)
-    project = await mirror.project(ada.userId)
+    ;({ ada, mirror, project } = await startMirror(hub))
   })
   afterAll(() => hub.remove())
 

@@ -16,7 +16,8 @@ import {
   newId,
   approvalResolved,
   messageDelta,
-  runStarted
+  runStarted,
+  startMirror
 } from "@corral/testing/hub/Mirror"
 
 const small = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
@@ -27,10 +28,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
   let mirror: Mirror
   let project: ProjectId
   beforeAll(async () => {
-    await hub.start()
-    ada = await hub.signedIn("ada")
-    mirror = new Mirror(hub)
-    project = await mirror.project(ada.userId)
+    ;({ ada, mirror, project } = await startMirror(hub))
   })
   afterAll(() => hub.remove())
 

@@ -4,12 +4,13 @@ import type { ProjectId, RunId } from "@corral/domain/identity/Ids"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
+  type Mirror,
   createdRun,
   createRun,
   messageDelta,
-  Mirror,
   runCompleted,
-  runStarted
+  runStarted,
+  startMirror
 } from "@corral/testing/hub/Mirror"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -31,10 +32,7 @@ describe("RunPartitions", { timeout: 60_000 }, () => {
   let mirror: Mirror
   let project: ProjectId
   beforeAll(async () => {
-    await hub.start()
-    ada = await hub.signedIn("ada")
-    mirror = new Mirror(hub)
-    project = await mirror.project(ada.userId)
+    ;({ ada, mirror, project } = await startMirror(hub))
     await hub.people.act(addPartitions)
   })
   afterAll(() => hub.remove())

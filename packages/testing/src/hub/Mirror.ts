@@ -25,6 +25,7 @@ import { SqlClient } from "effect/sql"
 import { Projects } from "@corral/hub/project/Projects"
 import type { PushResult } from "@corral/hub/run/PushTransaction"
 import { RunLog } from "@corral/hub/run/RunLog"
+import type { HubClient } from "./HubClient.ts"
 import { newKey } from "./Offers.ts"
 import type { HubProcess } from "./HubProcess.ts"
 
@@ -213,4 +214,19 @@ export class Mirror {
       )
     )
   }
+}
+
+export interface StartedMirror {
+  readonly ada: HubClient
+  readonly mirror: Mirror
+  /** Project of "ada". */
+  readonly project: ProjectId
+}
+
+/** Starts the Hub, with a mirror, a user and a project. */
+export const startMirror = async (hub: HubProcess): Promise<StartedMirror> => {
+  await hub.start()
+  const ada = await hub.signedIn("ada")
+  const mirror = new Mirror(hub)
+  return { ada, mirror, project: await mirror.project(ada.userId) }
 }
