@@ -35,7 +35,7 @@ const isTransient = ({ status }: Answer): boolean => status >= 500 || status ===
 export class SteadyWork {
   readonly tasks: Array<string> = []
   readonly messages: Array<string> = []
-  readonly decided: Array<string> = []
+  readonly decided = new Set<string>()
   /** Requests that were repeated. */
   repeated = 0
   readonly #joined: Joined
@@ -55,7 +55,9 @@ export class SteadyWork {
       body: { projectId: joined.projectId, title: "Work" }
     })
     this.#sessionId = session.body.id
-    const added = await joined.owner.ask("POST", `/client/sessions/${this.#sessionId}/agents`, { body: agent })
+    const added = await joined.owner.ask("POST", `/client/sessions/${this.#sessionId}/agents`, {
+      body: agent
+    })
     assert.strictEqual(added.status, 201, added.text)
     const { runId } = await joined.task({ text: `${"/ask\n".repeat(APPROVALS)}/say over`, mode: "ask" })
     this.#runId = runId
@@ -132,21 +134,25 @@ export class SteadyWork {
     const waiting = await until(
       async () => {
         const answer = await this.#joined.owner
-          .ask<Page<ApprovalItem>>("GET", `/client/runs/${this.#runId}/approvals?state=pending&limit=10`)
+          .ask<Page<ApprovalItem>>("GET", `/client/approvals?runId=${this.#runId}&state=pending&limit=1`)
           .catch(asUnanswered)
-        return answer?.status === 200 ? answer.body.items.find(({ state }) => state === "pending") : undefined
+        return answer?.status === 200 ? answer.body.items[0] : undefined
       },
       "an approval",
       ANSWER_WITHIN_MS
     )
-    await this.#answered(`/client/approvals/${waiting.id}/decide`, `decide-${waiting.id}`, { decision: "allow" })
-    this.decided.push(waiting.id)
+    await this.#answered(`/client/approvals/${waiting.id}/decide`, `decide-${waiting.id}`, {
+      decision: "allow"
+    })
+    this.decided.add(waiting.id)
   }
 
   async #checkTasks(): Promise<void> {
     assert.strictEqual(new Set(this.tasks).size, this.tasks.length)
     for (const id of this.tasks) {
-      const { state } = await this.#joined.taskWith(id, (task: Task) => ["completed", "failed"].includes(task.state))
+      const { state } = await this.#joined.taskWith(id, (task: Task) =>
+        ["completed", "failed"].includes(task.state)
+      )
       assert.strictEqual(state, "completed", id)
     }
     this.#assertOnce("tasks.txt", this.tasks.length)
@@ -162,15 +168,17 @@ export class SteadyWork {
   }
 
   async #checkDecisions(): Promise<void> {
-    const { items } = (
-      await this.#joined.owner.ask<Page<ApprovalItem>>("GET", `/client/runs/${this.#runId}/approvals?limit=200`)
-    ).body
-    const pending = new Set(items.flatMap(({ id, state }) => (state === "pending" ? [id] : [])))
-    assert.deepStrictEqual(this.decided.filter((id) => pending.has(id)), [])
-    const resolved = (await this.#joined.edge.client.log(this.#runId)).filter(
-      ({ type }) => type === "run.approval.resolved"
+    for (const id of this.decided) {
+      const { body } = await this.#joined.owner.ask<ApprovalItem>("GET", `/client/approvals/${id}`)
+      assert.strictEqual(body.state, "approved")
+    }
+    const cancelled = await this.#joined.owner.ask("POST", `/client/runs/${this.#runId}/cancel`)
+    assert.isBelow(cancelled.status, 300, cancelled.text)
+    // The cancel ended the one that was open.
+    const allowed = (await this.#joined.edge.client.log(this.#runId)).filter(
+      ({ payload, type }) => type === "run.approval.resolved" && payload["decision"] === "allow"
     )
-    assert.strictEqual(resolved.length, this.decided.length)
+    assert.strictEqual(allowed.length, this.decided.size)
   }
 
   /** One line for each. */

@@ -51,11 +51,7 @@ export class NodeNetwork {
   }
 
   /** Starts a program there, which is the returned process itself. */
-  spawn(
-    name: string,
-    [program = "", ...args]: ReadonlyArray<string>,
-    options: SpawnOptions
-  ): ChildProcess {
+  spawn(name: string, [program = "", ...args]: ReadonlyArray<string>, options: SpawnOptions): ChildProcess {
     return spawn("ip", ["netns", "exec", this.#space(name), program, ...args], options)
   }
 
@@ -70,17 +66,11 @@ export class NodeNetwork {
 
   /** Kills all programs there at once, as a power failure does; with `but`, all except that one. */
   kill(name: string, but?: string): void {
-    for (const pid of this.#pids(name)) {
-      try {
-        if (readFileSync(`/proc/${pid}/comm`, "utf8").trim() !== but) process.kill(pid, "SIGKILL")
-      } catch {
-        // It has ended meanwhile.
-      }
-    }
+    this.#kill(name, (program) => program !== but)
   }
 
-  isEmpty(name: string): boolean {
-    return this.#pids(name).length === 0
+  killProgram(name: string, program: string): void {
+    this.#kill(name, (each) => each === program)
   }
 
   close(): void {
@@ -97,6 +87,16 @@ export class NodeNetwork {
 
   #space(name: string): string {
     return `corral-${this.#id}-${name}`
+  }
+
+  #kill(name: string, isMeant: (program: string) => boolean): void {
+    for (const pid of this.#pids(name)) {
+      try {
+        if (isMeant(readFileSync(`/proc/${pid}/comm`, "utf8").trim())) process.kill(pid, "SIGKILL")
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
   }
 
   #pids(name: string): ReadonlyArray<number> {

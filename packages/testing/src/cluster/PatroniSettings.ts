@@ -35,7 +35,8 @@ export const patroniSettings = (node: NodeSettings): object => ({
         parameters: {
           max_connections: 200,
           wal_log_hints: "on",
-          wal_keep_size: "256MB",
+          wal_keep_size: "64MB",
+          max_wal_size: "256MB",
           tcp_keepalives_idle: 5,
           tcp_keepalives_interval: 2,
           tcp_keepalives_count: 3,
@@ -64,7 +65,9 @@ export const patroniSettings = (node: NodeSettings): object => ({
   }
 })
 
-/** A stalling disk delays heartbeats: the leader of etcd has 1.5 s. */
+/**
+ * The defaults of etcd, spelled out. A disk that stalls for more than a second changes the leader of etcd; with `failsafe_mode`, PostgreSQL goes on without.
+ */
 export const etcdArguments = ({ address, folder, name, nodes }: NodeSettings): ReadonlyArray<string> => [
   "--name",
   name,
@@ -85,9 +88,9 @@ export const etcdArguments = ({ address, folder, name, nodes }: NodeSettings): R
   "--initial-cluster-token",
   "corral",
   "--heartbeat-interval",
-  "150",
+  "100",
   "--election-timeout",
-  "1500",
+  "1000",
   "--log-level",
   "error"
 ]
@@ -101,14 +104,14 @@ defaults
   timeout connect 2s
   timeout client 1h
   timeout server 1h
-  timeout check 2s
+  timeout check 1s
   option clitcpka
   option srvtcpka
 listen primary
   bind 127.0.0.1:${port}
   option httpchk OPTIONS /primary
   http-check expect status 200
-  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server inter 500ms fall 3 rise 1 on-marked-down shutdown-sessions
 ${Object.entries(nodes)
   .map(([name, address]) => `  server ${name} ${address}:5432 check port 8008`)
   .join("\n")}

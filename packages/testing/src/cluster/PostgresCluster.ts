@@ -9,13 +9,17 @@ import { once } from "node:events"
 import { chownSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { freePort } from "../postgres/PostgresServer.ts"
 import { until } from "../time/Until.ts"
 import { canMakeNetworks, NodeNetwork } from "./NodeNetwork.ts"
 import { etcdArguments, type NodeSettings, patroniSettings, proxySettings } from "./PatroniSettings.ts"
 
 const NAMES = ["db1", "db2", "db3"]
-const PROGRAMS = ["etcd", "patroni", "haproxy", "setpriv"]
+const LEAVE_FULL_DISK = fileURLToPath(
+  new URL("../../../../deploy/high-availability/leave-full-disk.sh", import.meta.url)
+)
+const PROGRAMS = ["etcd", "patroni", "haproxy", "setpriv", "curl"]
 
 export interface Member {
   readonly name: string
@@ -30,7 +34,8 @@ export const clusterProblem = (): string | undefined => {
   return canMakeNetworks() ? undefined : "no namespaces of the network for this user"
 }
 
-const idOf = (kind: "-u" | "-g"): number => Number(execFileSync("id", [kind, "postgres"], { encoding: "utf8" }))
+const idOf = (kind: "-u" | "-g"): number =>
+  Number(execFileSync("id", [kind, "postgres"], { encoding: "utf8" }))
 
 /** Programs of the newest server in Debian's place. */
 const binaries = (): string => {
@@ -44,11 +49,13 @@ export class PostgresCluster {
   readonly #folder = mkdtempSync(join(tmpdir(), "corral-cluster-"))
   readonly #password = randomBytes(12).toString("hex")
   readonly #user = { uid: idOf("-u"), gid: idOf("-g") }
+  readonly #diskMegabytes: number | undefined
   #proxy: ChildProcess | undefined
   #port = 0
 
-  static async open(): Promise<PostgresCluster> {
-    const cluster = new PostgresCluster()
+  /** `diskMegabytes`: size of each machine's disk, which is in memory then. */
+  static async open({ diskMegabytes }: { readonly diskMegabytes?: number } = {}): Promise<PostgresCluster> {
+    const cluster = new PostgresCluster(diskMegabytes)
     try {
       await cluster.#start()
       return cluster
@@ -56,6 +63,10 @@ export class PostgresCluster {
       cluster.close()
       throw error
     }
+  }
+
+  private constructor(diskMegabytes: number | undefined) {
+    this.#diskMegabytes = diskMegabytes
   }
 
   /** URL of the primary, through the proxy. */
@@ -92,8 +103,12 @@ export class PostgresCluster {
     return until(
       async () => {
         const members = await this.members()
-        const isSafe = members.some(({ role, state }) => role === "sync_standby" && /running|streaming/.test(state))
-        return isSafe ? members.find(({ role, state }) => role === "leader" && state === "running")?.name : undefined
+        const isSafe = members.some(
+          ({ role, state }) => role === "sync_standby" && /running|streaming/.test(state)
+        )
+        return isSafe
+          ? members.find(({ role, state }) => role === "leader" && state === "running")?.name
+          : undefined
       },
       "a primary with a synchronous standby",
       120_000
@@ -131,16 +146,49 @@ export class PostgresCluster {
   }
 
   startDatabase(name: string): void {
+    const { address, folder } = this.#settings(name)
     this.#spawn(name, "patroni", ["patroni", this.#settingsFile(name)])
+    this.#spawn(name, "disk", [LEAVE_FULL_DISK, folder, `http://${address}:8008`, name, "64"])
   }
 
   startEtcd(name: string): ChildProcess {
     return this.#spawn(name, "etcd", ["etcd", ...etcdArguments(this.#settings(name))])
   }
 
+  killEtcd(name: string): void {
+    this.network.killProgram(name, "etcd")
+  }
+
+  /** The node whose etcd leads the others. */
+  async etcdLeader(): Promise<string> {
+    for (const name of NAMES) {
+      const response = await fetch(`http://${this.network.addressOf(name)}:2379/v3/maintenance/status`, {
+        method: "POST",
+        body: "{}"
+      })
+      const { header, leader } = (await response.json()) as {
+        readonly header: { readonly member_id: string }
+        readonly leader: string
+      }
+      if (header.member_id === leader) return name
+    }
+    throw new Error("etcd has no leader")
+  }
+
+  /** Uses up the disk of a node, until `freeDisk`. */
+  fillDisk(name: string): void {
+    spawnSync("dd", ["if=/dev/zero", `of=${this.#ballast(name)}`, "bs=1M"], { stdio: "ignore" })
+  }
+
+  freeDisk(name: string): void {
+    rmSync(this.#ballast(name), { force: true })
+  }
+
   close(): void {
     this.#proxy?.kill("SIGKILL")
     this.network.close()
+    if (this.#diskMegabytes !== undefined)
+      for (const name of NAMES) spawnSync("umount", ["-l", join(this.#folder, name)])
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   }
 
@@ -150,6 +198,8 @@ export class PostgresCluster {
     for (const name of NAMES) {
       const folder = this.#settings(name).folder
       mkdirSync(folder, { mode: 0o700 })
+      if (this.#diskMegabytes !== undefined)
+        execFileSync("mount", ["-t", "tmpfs", "-o", `size=${this.#diskMegabytes}m,mode=700`, "tmpfs", folder])
       writeFileSync(this.#settingsFile(name), JSON.stringify(patroniSettings(this.#settings(name))))
       for (const path of [folder, this.#settingsFile(name)]) chownSync(path, this.#user.uid, this.#user.gid)
       this.start(name)
@@ -178,6 +228,10 @@ export class PostgresCluster {
     }
   }
 
+  #ballast(name: string): string {
+    return join(this.#settings(name).folder, "ballast")
+  }
+
   #settingsFile(name: string): string {
     return join(this.#folder, name, "patroni.yml")
   }
@@ -188,7 +242,11 @@ export class PostgresCluster {
     return this.network.spawn(
       name,
       ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", ...command],
-      { stdio: ["ignore", log, log], cwd: this.#folder, env: { PATH: "/usr/bin:/bin:/usr/sbin", LANG: "C.UTF-8" } }
+      {
+        stdio: ["ignore", log, log],
+        cwd: this.#folder,
+        env: { PATH: "/usr/bin:/bin:/usr/sbin", LANG: "C.UTF-8" }
+      }
     )
   }
 }
