@@ -26,6 +26,8 @@ interface Page<Item> {
 /** Longer than any failover: a request that is never answered fails the test. */
 const ANSWER_WITHIN_MS = 120_000
 const PACE_MS = 200
+/** The turns of an agent come one after another: some of them wait at the end. */
+const TURNS_WITHIN_MS = 300_000
 /** Approvals that the run requests at most. */
 const APPROVALS = 5_000
 
@@ -162,7 +164,7 @@ export class SteadyWork {
     await until(
       () => Promise.resolve(this.#lines("messages.txt").length >= this.messages.length ? true : undefined),
       "the messages' turns",
-      60_000
+      TURNS_WITHIN_MS
     )
     this.#assertOnce("messages.txt", this.messages.length)
   }
