@@ -42,6 +42,7 @@ export const projectOf = (name: string, { exclude = [], execArgv = [], include, 
       "**/*.runtimes.test.ts",
       "**/*.packages.test.ts",
       "**/*.faults.test.ts",
+      "**/*.failover.test.ts",
       "**/node_modules/**",
       ...exclude
     ],

@@ -78,7 +78,8 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
         "runtime_unavailable",
         "permission_denied",
         "approval_rejected",
-        "internal"
+        "internal",
+        "overloaded"
       )
     }).annotate(
       OpenApi.Description,

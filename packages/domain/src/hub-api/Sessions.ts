@@ -31,7 +31,8 @@ const sendingErrors = [
   "unauthorized_target",
   "workspace_outside_allowlist",
   "runtime_unavailable",
-  "target_offline"
+  "target_offline",
+  "overloaded"
 ] as const
 const ADDRESSED =
   "A note needs a role that may write in the session. A message to an agent also needs what a task needs: the target and the workspace. Both " +

@@ -30,7 +30,8 @@ export class HubTasks extends HttpApiGroup.make("tasks")
         "invalid_agent_id",
         "runtime_unavailable",
         "idempotency_conflict",
-        "idempotency_in_flight"
+        "idempotency_in_flight",
+        "overloaded"
       )
     })
       .annotate(RequiredAuthority, "task.create")

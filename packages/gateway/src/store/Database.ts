@@ -2,6 +2,7 @@
  * The Gateway's own PostgreSQL schema, with every migration applied. Other services may use the same database: the Gateway does not touch
  * their schemas.
  */
+import { connectionSettingsProblem } from "@corral/service/ConnectionSettings"
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { whenServing } from "@corral/service/DatabaseStart"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
@@ -44,18 +45,21 @@ const prepare = Effect.gen(function* () {
 
 const connect = (config: GatewayConfig) =>
   Effect.gen(function* () {
+    const startupParameters = { timezone: "UTC", search_path: SCHEMA }
     const client = yield* PgClient.make({
       url: config.databaseUrl,
       applicationName: "corral-gateway",
       maxConnections: config.maxConnections,
       connectTimeout: Duration.seconds(10),
-      startupParameters: { timezone: "UTC", search_path: SCHEMA }
+      startupParameters
     }).pipe(
       Effect.timeoutOrElse({
         duration: "30 seconds",
         orElse: () => Effect.fail(new GatewayStoreUnavailable({ message: "The database does not answer." }))
       })
     )
+    const problem = yield* whenServing(connectionSettingsProblem(client, startupParameters))
+    if (problem !== undefined) return yield* Effect.fail(new GatewayStoreUnavailable({ message: problem }))
     yield* whenServing(Effect.provideService(prepare, SqlClient.SqlClient, client))
     return Context.make(SqlClient.SqlClient, client)
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))

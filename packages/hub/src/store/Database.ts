@@ -3,6 +3,7 @@
  *
  * A failed statement is a defect of Corral or of the database. Services pass it on, and the HTTP server distinguishes the two.
  */
+import { connectionSettingsProblem } from "@corral/service/ConnectionSettings"
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { whenServing } from "@corral/service/DatabaseStart"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
@@ -65,11 +66,12 @@ const connect = (config: HubConfig) =>
       applicationName: applicationName,
       connectTimeout: Duration.seconds(10)
     }
+    // A generic plan fits users with few rows: a user with a hundred thousand would wait a second for each page.
+    const startupParameters = { timezone: TIME_ZONE, plan_cache_mode: "force_custom_plan" }
     const client = yield* PgClient.make({
       ...settings,
       maxConnections: Math.max(2, config.maxConnections - planned),
-      // A generic plan fits users with few rows: a user with a hundred thousand would wait a second for each page.
-      startupParameters: { timezone: TIME_ZONE, plan_cache_mode: "force_custom_plan" }
+      startupParameters
     }).pipe(
       Effect.timeoutOrElse({
         duration: "30 seconds",
@@ -89,6 +91,8 @@ const connect = (config: HubConfig) =>
       // Ends before the decision, so that a stopped server stays stopped.
       yield* Effect.forkScoped(server.supervise)
     }
+    const problem = yield* whenServing(connectionSettingsProblem(client, startupParameters))
+    if (problem !== undefined) return yield* Effect.fail(new HubStoreUnavailable({ message: problem }))
     yield* whenServing(Effect.provideService(runHubMigrations, SqlClient.SqlClient, client))
     const plannedClient = yield* PgClient.make({
       ...settings,

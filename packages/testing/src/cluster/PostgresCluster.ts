@@ -1,0 +1,252 @@
+/**
+ * PostgreSQL on three machines under Patroni with etcd, and a proxy that leads to the primary: real programs, as `docs/operations.md` sets them up.
+ *
+ * Owns all processes, namespaces and folders; `close` removes them. Needs root, and Debian's `patroni`, `etcd-server` and `haproxy`.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { chownSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { freePort } from "../postgres/PostgresServer.ts"
+import { until } from "../time/Until.ts"
+import { canMakeNetworks, NodeNetwork } from "./NodeNetwork.ts"
+import { etcdArguments, type NodeSettings, patroniSettings, proxySettings } from "./PatroniSettings.ts"
+
+const NAMES = ["db1", "db2", "db3"]
+const LEAVE_FULL_DISK = fileURLToPath(
+  new URL("../../../../deploy/high-availability/leave-full-disk.sh", import.meta.url)
+)
+const PROGRAMS = ["etcd", "patroni", "haproxy", "setpriv", "curl"]
+
+export interface Member {
+  readonly name: string
+  readonly role: string
+  readonly state: string
+}
+
+/** Why there can be no cluster on this machine. */
+export const clusterProblem = (): string | undefined => {
+  const missing = PROGRAMS.filter((program) => spawnSync("which", [program]).status !== 0)
+  if (missing.length > 0) return `${missing.join(", ")} not installed`
+  return canMakeNetworks() ? undefined : "no namespaces of the network for this user"
+}
+
+const idOf = (kind: "-u" | "-g"): number =>
+  Number(execFileSync("id", [kind, "postgres"], { encoding: "utf8" }))
+
+/** Programs of the newest server in Debian's place. */
+const binaries = (): string => {
+  const root = "/usr/lib/postgresql"
+  const [version] = readdirSync(root).toSorted((a, b) => Number(b) - Number(a))
+  return `${root}/${version}/bin`
+}
+
+export class PostgresCluster {
+  readonly network = new NodeNetwork(NAMES)
+  readonly #folder = mkdtempSync(join(tmpdir(), "corral-cluster-"))
+  readonly #password = randomBytes(12).toString("hex")
+  readonly #user = { uid: idOf("-u"), gid: idOf("-g") }
+  readonly #diskMegabytes: number | undefined
+  #proxy: ChildProcess | undefined
+  #port = 0
+
+  /** `diskMegabytes`: size of each machine's disk, which is in memory then. */
+  static async open({ diskMegabytes }: { readonly diskMegabytes?: number } = {}): Promise<PostgresCluster> {
+    const cluster = new PostgresCluster(diskMegabytes)
+    try {
+      await cluster.#start()
+      return cluster
+    } catch (error) {
+      cluster.close()
+      throw error
+    }
+  }
+
+  private constructor(diskMegabytes: number | undefined) {
+    this.#diskMegabytes = diskMegabytes
+  }
+
+  /** URL of the primary, through the proxy. */
+  get url(): string {
+    return `postgres://corral:${this.#password}@127.0.0.1:${this.#port}/postgres`
+  }
+
+  /** URL of one node. */
+  urlOf(name: string): string {
+    return `postgres://corral:${this.#password}@${this.network.addressOf(name)}:5432/postgres`
+  }
+
+  get names(): ReadonlyArray<string> {
+    return NAMES
+  }
+
+  /** As any node of the cluster reports it. */
+  async members(): Promise<ReadonlyArray<Member>> {
+    for (const name of NAMES) {
+      try {
+        const response = await fetch(`http://${this.network.addressOf(name)}:8008/cluster`, {
+          signal: AbortSignal.timeout(1_000)
+        })
+        return ((await response.json()) as { readonly members: ReadonlyArray<Member> }).members
+      } catch {
+        // Another one may answer.
+      }
+    }
+    return []
+  }
+
+  /** The primary, once it and a synchronous standby are there: a commit then returns. */
+  async primary(): Promise<string> {
+    return until(
+      async () => {
+        const members = await this.members()
+        const isSafe = members.some(
+          ({ role, state }) => role === "sync_standby" && /running|streaming/.test(state)
+        )
+        return isSafe
+          ? members.find(({ role, state }) => role === "leader" && state === "running")?.name
+          : undefined
+      },
+      "a primary with a synchronous standby",
+      120_000
+    )
+  }
+
+  /** Waits until all nodes are there again. */
+  async whole(): Promise<void> {
+    await until(
+      async () => {
+        const members = await this.members()
+        const running = members.filter(({ state }) => /running|streaming/.test(state))
+        return running.length === NAMES.length ? true : undefined
+      },
+      "all nodes",
+      120_000
+    )
+    await this.primary()
+  }
+
+  /** The whole machine. */
+  kill(name: string): void {
+    this.network.kill(name)
+  }
+
+  /** PostgreSQL and Patroni; etcd stays. */
+  killDatabase(name: string): void {
+    this.network.kill(name, "etcd")
+  }
+
+  /** Starts etcd and Patroni on a node where nothing runs. */
+  start(name: string): void {
+    this.startEtcd(name)
+    this.startDatabase(name)
+  }
+
+  startDatabase(name: string): void {
+    const { address, folder } = this.#settings(name)
+    this.#spawn(name, "patroni", ["patroni", this.#settingsFile(name)])
+    this.#spawn(name, "disk", [LEAVE_FULL_DISK, folder, `http://${address}:8008`, name, "64"])
+  }
+
+  startEtcd(name: string): ChildProcess {
+    return this.#spawn(name, "etcd", ["etcd", ...etcdArguments(this.#settings(name))])
+  }
+
+  killEtcd(name: string): void {
+    this.network.killProgram(name, "etcd")
+  }
+
+  /** The node whose etcd leads the others. */
+  async etcdLeader(): Promise<string> {
+    for (const name of NAMES) {
+      const response = await fetch(`http://${this.network.addressOf(name)}:2379/v3/maintenance/status`, {
+        method: "POST",
+        body: "{}"
+      })
+      const { header, leader } = (await response.json()) as {
+        readonly header: { readonly member_id: string }
+        readonly leader: string
+      }
+      if (header.member_id === leader) return name
+    }
+    throw new Error("etcd has no leader")
+  }
+
+  /** Uses up the disk of a node, until `freeDisk`. */
+  fillDisk(name: string): void {
+    spawnSync("dd", ["if=/dev/zero", `of=${this.#ballast(name)}`, "bs=1M"], { stdio: "ignore" })
+  }
+
+  freeDisk(name: string): void {
+    rmSync(this.#ballast(name), { force: true })
+  }
+
+  close(): void {
+    this.#proxy?.kill("SIGKILL")
+    this.network.close()
+    if (this.#diskMegabytes !== undefined)
+      for (const name of NAMES) spawnSync("umount", ["-l", join(this.#folder, name)])
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+  }
+
+  async #start(): Promise<void> {
+    // Others may pass through, to the folders of the nodes.
+    execFileSync("chmod", ["755", this.#folder])
+    for (const name of NAMES) {
+      const folder = this.#settings(name).folder
+      mkdirSync(folder, { mode: 0o700 })
+      if (this.#diskMegabytes !== undefined)
+        execFileSync("mount", ["-t", "tmpfs", "-o", `size=${this.#diskMegabytes}m,mode=700`, "tmpfs", folder])
+      writeFileSync(this.#settingsFile(name), JSON.stringify(patroniSettings(this.#settings(name))))
+      for (const path of [folder, this.#settingsFile(name)]) chownSync(path, this.#user.uid, this.#user.gid)
+      this.start(name)
+    }
+    this.#port = await freePort()
+    const file = join(this.#folder, "haproxy.cfg")
+    writeFileSync(file, proxySettings(this.#port, this.#nodes))
+    this.#proxy = spawn("haproxy", ["-db", "-f", file], { stdio: "ignore" })
+    await once(this.#proxy, "spawn")
+    await this.whole()
+  }
+
+  get #nodes(): Readonly<Record<string, string>> {
+    return Object.fromEntries(NAMES.map((name) => [name, this.network.addressOf(name)]))
+  }
+
+  #settings(name: string): NodeSettings {
+    return {
+      name,
+      address: this.network.addressOf(name),
+      nodes: this.#nodes,
+      range: this.network.range,
+      folder: join(this.#folder, name),
+      binaries: binaries(),
+      password: this.#password
+    }
+  }
+
+  #ballast(name: string): string {
+    return join(this.#settings(name).folder, "ballast")
+  }
+
+  #settingsFile(name: string): string {
+    return join(this.#folder, name, "patroni.yml")
+  }
+
+  #spawn(name: string, program: string, command: ReadonlyArray<string>): ChildProcess {
+    const { gid, uid } = this.#user
+    const log = openSync(join(this.#folder, `${name}-${program}.log`), "a")
+    return this.network.spawn(
+      name,
+      ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", ...command],
+      {
+        stdio: ["ignore", log, log],
+        cwd: this.#folder,
+        env: { PATH: "/usr/bin:/bin:/usr/sbin", LANG: "C.UTF-8" }
+      }
+    )
+  }
+}

@@ -1,0 +1,41 @@
+/** PostgreSQL behind a pooler that discards the settings of connections, as PgBouncer does with `ignore_startup_parameters`. */
+import { onTestFinished } from "@effect/vitest"
+import { once } from "node:events"
+import { type AddressInfo, connect, createServer, type Socket } from "node:net"
+
+const KEPT = new Set(["user", "database"])
+
+/** The first message of a connection, with the user and the database only: length, version, then pairs of texts that end with a zero byte. */
+const withoutSettings = (startup: Buffer): Buffer => {
+  const texts = startup.subarray(8).toString("latin1").split("\0")
+  const kept = texts.flatMap((name, at) =>
+    at % 2 === 0 && KEPT.has(name) ? [name, texts[at + 1] ?? ""] : []
+  )
+  const body = Buffer.from(`${kept.join("\0")}\0\0`, "latin1")
+  const head = Buffer.from(startup.subarray(0, 8))
+  head.writeInt32BE(body.length + head.length)
+  return Buffer.concat([head, body])
+}
+
+/** URL of the same database, through the pooler. Ends with the test. */
+export const openPooledPostgres = async (database: string): Promise<string> => {
+  const { hostname, port } = new URL(database)
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const behind = connect(Number(port), hostname)
+    for (const socket of [client, behind]) sockets.add(socket.on("error", () => undefined))
+    client.once("data", (startup: Buffer) => {
+      behind.write(withoutSettings(startup))
+      client.pipe(behind).pipe(client)
+    })
+  })
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const url = new URL(database)
+  url.port = String((server.address() as AddressInfo).port)
+  url.searchParams.set("sslmode", "disable")
+  return url.href
+}
