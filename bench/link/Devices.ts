@@ -1,4 +1,4 @@
-/** What devices cost that are there and do nothing: memory and time of the Hub for 100, 1,000 and 5,000 of them, beside bare sockets. */
+/** What devices cost that are there and do nothing: memory and time of the Hub for 100 to 10,000 of them, beside bare sockets. */
 import { WebSocket } from "ws"
 import { type BenchSide, isFloor } from "../Builds.ts"
 import { compared, eachSide, on } from "../Pair.ts"
@@ -8,7 +8,7 @@ import { type LinkBenchOptions, type LinkPair, pairOf, type ServedHub, withLinkP
 
 /** As many as the program of simulated Edges links side by side. */
 const AT_ONCE = 16
-const COUNTS = [100, 1_000, 5_000]
+const COUNTS = [100, 1_000, 5_000, 10_000]
 /** Two heartbeats of each. */
 const WATCHED_MS = 30_000
 

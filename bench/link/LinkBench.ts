@@ -2,6 +2,7 @@
 import { runGroups } from "../Groups.ts"
 import type { Report } from "../Report.ts"
 import { measureDevices } from "./Devices.ts"
+import { measureHubs } from "./Hubs.ts"
 import { measureLinkIngest } from "./Ingest.ts"
 import type { LinkBenchOptions } from "./LinkPair.ts"
 import { measureTrickle } from "./Trickle.ts"
@@ -11,6 +12,7 @@ import { measureTrip } from "./Trip.ts"
 const groups = {
   ingest: measureLinkIngest,
   trickle: measureTrickle,
+  hubs: measureHubs,
   trip: measureTrip,
   devices: measureDevices
 }
