@@ -41,22 +41,40 @@ export const storeKnown = (
   sql: SqlClient.SqlClient,
   links: ReadonlyArray<DeviceLink>,
   pushes: StoredPushes
-): Effect.Effect<ReadonlySet<RunId>, SqlError.SqlError> => {
-  const { runs } = pushes
-  const held = sql`
-    newest AS MATERIALIZED (
-      SELECT d.id FROM devices d JOIN unnest(
+): Effect.Effect<ReadonlySet<RunId>, SqlError.SqlError> =>
+  store(sql, lockedKnown(sql, links, pushes.runs), pushes)
+
+/**
+ * Common table expressions that lock these devices and runs; `held` has the ids of the runs.
+ *
+ * A locking subquery is executed for each row of the list, by key and in the order of the list. In a join of the table and the list, the generic
+ * plan of a small table compares every row of the one with every row of the other.
+ */
+export const lockedKnown = (
+  sql: SqlClient.SqlClient,
+  links: ReadonlyArray<DeviceLink>,
+  runs: ReadonlyArray<PushedRun>
+) => sql`
+  newest AS MATERIALIZED (
+    SELECT d.id FROM (
+      SELECT id, generation FROM unnest(
         ${links.map(({ deviceId }) => deviceId)}::text[], ${links.map(({ generation }) => generation)}::bigint[]
-      ) AS link (id, generation) ON link.id = d.id
-      WHERE d.generation = link.generation AND d.revoked_at IS NULL ORDER BY d.id FOR SHARE OF d
-    ), held AS MATERIALIZED (
-      SELECT r.id FROM runs r JOIN unnest(
-        ${runs.map(({ row }) => row.id)}::text[], ${runs.map(({ row }) => row.last_seq)}::int[]
-      ) AS known (id, last_seq) ON known.id = r.id
-      WHERE r.last_seq = known.last_seq AND r.target_id IN (SELECT id FROM newest) ORDER BY r.id FOR NO KEY UPDATE OF r
-    )`
-  return store(sql, held, pushes)
-}
+      ) AS link (id, generation) ORDER BY id
+    ) AS link CROSS JOIN LATERAL (
+      SELECT id FROM devices
+      WHERE devices.id = link.id AND devices.generation = link.generation AND revoked_at IS NULL FOR SHARE
+    ) AS d
+  ), held AS MATERIALIZED (
+    SELECT r.id FROM (
+      SELECT known.id, last_seq, target_id FROM unnest(
+        ${runs.map(({ row }) => row.id)}::text[], ${runs.map(({ row }) => row.last_seq)}::int[],
+        ${runs.map(({ row }) => row.target_id)}::text[]
+      ) AS known (id, last_seq, target_id) JOIN newest ON newest.id = known.target_id ORDER BY known.id
+    ) AS known CROSS JOIN LATERAL (
+      SELECT id FROM runs
+      WHERE runs.id = known.id AND runs.last_seq = known.last_seq AND runs.target_id = known.target_id FOR NO KEY UPDATE
+    ) AS r
+  )`
 
 const store = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
