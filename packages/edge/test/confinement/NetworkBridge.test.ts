@@ -16,7 +16,18 @@ const startWith = (ports: ReadonlyArray<number>, ...program: ReadonlyArray<strin
   const [file = "", ...args] = program
   const sockets = ports.map((port) => ({ port, socket: "nowhere" }))
   const command = bridgedCommand("socat", sockets, { file, args })
-  return spawn(command.file, command.args, { stdio: ["pipe", "pipe", "pipe", "pipe"] })
+  const child = spawn(command.file, command.args, { stdio: ["pipe", "pipe", "pipe", "pipe"], detached: true })
+  onTestFinished(() => endGroup(child))
+  return child
+}
+
+/** Relays of open connections outlive the bridge where no namespace ends them. */
+const endGroup = ({ pid = 0 }: ChildProcess): void => {
+  try {
+    process.kill(-pid, "SIGKILL")
+  } catch {
+    // Nothing is left.
+  }
 }
 
 const channelOf = ({ stdio }: ChildProcess): Duplex => {
