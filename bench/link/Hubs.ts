@@ -77,7 +77,7 @@ const pusherOver = async (pair: LinkPair, hubs: ReadonlyArray<ServedHub>): Promi
     })
   )
   return async () => {
-    const pushes = []
+    const pushes: Array<ReadonlyArray<object>> = []
     for (const { devices } of parts) {
       const push = []
       for (const { deviceId } of devices) {

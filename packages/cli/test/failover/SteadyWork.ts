@@ -1,5 +1,5 @@
 /**
- * People at work while their database fails: they create tasks, send messages and decide approvals, one of each after the other, and repeat each request with its key until it
+ * Requests of people while their database fails: they create tasks, send messages and decide approvals, one of each after the other, and repeat each request with its key until it
  * is answered. Counts what was acknowledged, and finds afterwards whether each exists and was executed once.
  */
 import { assert } from "@effect/vitest"
@@ -68,7 +68,7 @@ export class SteadyWork {
       this.#repeat((at) => this.#sendMessage(at)),
       this.#repeat(() => this.#decide())
     ])
-    // Whoever awaits `stop` sees the failure.
+    // `stop` reports the failure.
     this.#loops.catch(() => undefined)
   }
 
@@ -196,7 +196,7 @@ export class SteadyWork {
   }
 }
 
-/** The connection failed: nobody knows what became of the request. A broken contract is not of this kind. */
+/** The connection failed, so the outcome of the request is unknown. A broken contract is not of this kind. */
 const asUnanswered = (error: unknown): undefined => {
   if (error instanceof TypeError) return undefined
   throw error

@@ -1,4 +1,4 @@
-/** Three Hubs on a cluster, with a live run that a client follows, and people at work. */
+/** Three Hubs on a cluster, with a live run that a client follows, and requests of people. */
 import { assert, onTestFinished } from "@effect/vitest"
 import { PostgresCluster } from "@corral/testing/cluster/PostgresCluster"
 import { type Joined, openJoined } from "@corral/testing/stack/Joined"

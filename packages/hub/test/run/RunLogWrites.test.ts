@@ -118,9 +118,9 @@ describe("storeKnown", { timeout: 60_000 }, () => {
   })
 
   it("stores no run of another device than the link's", async () => {
-    const [own, foreign] = [await openRun(), await openRun()]
-    const claimed = [own, { ...foreign, deviceId: own.deviceId }]
-    assert.deepStrictEqual([...(await pushThird(claimed))], [own.runId])
+    const [linked, foreign] = [await openRun(), await openRun()]
+    const claimed = [linked, { ...foreign, deviceId: linked.deviceId }]
+    assert.deepStrictEqual([...(await pushThird(claimed))], [linked.runId])
     assert.deepStrictEqual(await lengthOf(foreign), { last_seq: 2, third: 0 })
   })
 

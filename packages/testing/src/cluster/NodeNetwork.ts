@@ -1,8 +1,8 @@
 /**
- * Machines of a test: namespaces of the kernel's network, joined by a bridge. A program in one of them has an address of its own and reaches the others, until the
+ * Machines of a test: namespaces of the kernel's network, joined by a bridge. A program in one of them has its machine's address and reaches the others, until the
  * test cuts them off. The test's own network is at the bridge too, as `HOST`.
  *
- * Needs root. Packets between machines that are cut off vanish, as with a broken switch: nobody is told.
+ * Needs root. Packets between machines that are cut off vanish without an error, as with a broken switch.
  */
 import { type ChildProcess, execFileSync, spawn, type SpawnOptions } from "node:child_process"
 import { randomBytes } from "node:crypto"

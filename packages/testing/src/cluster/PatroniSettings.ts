@@ -66,7 +66,7 @@ export const patroniSettings = (node: NodeSettings): object => ({
 })
 
 /**
- * The defaults of etcd, spelled out. A disk that stalls for more than a second changes the leader of etcd; with `failsafe_mode`, PostgreSQL goes on without.
+ * The defaults of etcd, spelled out. A disk that stalls for more than a second changes the leader of etcd; with `failsafe_mode`, PostgreSQL continues without it.
  */
 export const etcdArguments = ({ address, folder, name, nodes }: NodeSettings): ReadonlyArray<string> => [
   "--name",

@@ -3,15 +3,15 @@ import { onTestFinished } from "@effect/vitest"
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 
-const KEPT = new Set(["user", "database"])
+const REQUIRED_SETTINGS = new Set(["user", "database"])
 
 /** The first message of a connection, with the user and the database only: length, version, then pairs of texts that end with a zero byte. */
 const withoutSettings = (startup: Buffer): Buffer => {
   const texts = startup.subarray(8).toString("latin1").split("\0")
-  const kept = texts.flatMap((name, at) =>
-    at % 2 === 0 && KEPT.has(name) ? [name, texts[at + 1] ?? ""] : []
+  const required = texts.flatMap((name, at) =>
+    at % 2 === 0 && REQUIRED_SETTINGS.has(name) ? [name, texts[at + 1] ?? ""] : []
   )
-  const body = Buffer.from(`${kept.join("\0")}\0\0`, "latin1")
+  const body = Buffer.from(`${required.join("\0")}\0\0`, "latin1")
   const head = Buffer.from(startup.subarray(0, 8))
   head.writeInt32BE(body.length + head.length)
   return Buffer.concat([head, body])
