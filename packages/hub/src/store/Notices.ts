@@ -13,6 +13,12 @@ import { watchOtherHubs } from "./OtherHubs.ts"
 
 const kinds = Object.keys(channels) as ReadonlyArray<NoticeKind>
 
+/**
+ * Pause after each statement with notices. Each costs a commit, and wakes a connection of every other Hub: under load, more notices share one. A notice that
+ * comes later than this after the one before is sent immediately.
+ */
+const GAP = "5 millis"
+
 export interface NoticeFollower {
   /** `isOwn`: the notice is of this Hub. */
   readonly onNotice: (kind: NoticeKind, payload: string, isOwn: boolean) => void
@@ -69,7 +75,7 @@ export class Notices extends Context.Service<
             waiting.await,
             Effect.suspend(() => {
               waiting.closeUnsafe()
-              return sendAll(outbox, connection)
+              return Effect.andThen(sendAll(outbox, connection), Effect.sleep(GAP))
             })
           )
         )
