@@ -4,7 +4,7 @@ import { systemMounts } from "@corral/edge/confinement/SystemFolders"
 import { until } from "@corral/testing/time/Until"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Corral, program } from "./Corral.ts"
 
@@ -105,7 +105,7 @@ exec '${bubblewrap}' "$@"
     try {
       const running = start({})
       await until(
-        async () => left().some((name) => readdirSync(join(home, "t", name)).includes("plan")) || undefined,
+        async () => left().some((name) => existsSync(join(home, "t", name, "plan"))) || undefined,
         "the second mode"
       )
       running.child.kill(signal)
