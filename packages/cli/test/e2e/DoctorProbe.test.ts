@@ -4,7 +4,15 @@ import { systemMounts } from "@corral/edge/confinement/SystemFolders"
 import { until } from "@corral/testing/time/Until"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { Corral, program } from "./Corral.ts"
 
