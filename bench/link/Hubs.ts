@@ -6,9 +6,9 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { builtProgram } from "../Builds.ts"
 import { createRunOf } from "../hub/BenchRun.ts"
-import { cpuMicrosOf } from "../ProcessFigures.ts"
 import { atMostTimesFloor, type Report } from "../Report.ts"
 import { median } from "../Statistics.ts"
+import { cpuOfAll, databaseActivity } from "./DatabaseActivity.ts"
 import { type LinkBenchOptions, type LinkPair, type ServedHub, withLinkPair } from "./LinkPair.ts"
 
 const LINKS = 198
@@ -28,22 +28,6 @@ interface Pushed {
 
 type Pusher = () => Promise<Pushed>
 
-interface Activity {
-  readonly pids: ReadonlyArray<number>
-  readonly commits: number
-}
-
-const activityOf = ({ act }: LinkPair): Promise<Activity> =>
-  act(
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const processes = yield* sql<{ readonly pid: number }>`SELECT pid FROM pg_stat_activity`
-      const [found] = yield* sql<{ readonly commits: number }>`
-        SELECT xact_commit::int AS commits FROM pg_stat_database WHERE datname = current_database()`
-      return { pids: processes.map(({ pid }) => pid), commits: found?.commits ?? 0 }
-    })
-  )
-
 /** Connections that execute a statement, and those of them that wait for a lock other than a row's. */
 const waitsOf = ({ act }: LinkPair) =>
   act(
@@ -56,16 +40,6 @@ const waitsOf = ({ act }: LinkPair) =>
         FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND datname = current_database()`
     )
   )
-
-const cpuOfAll = (pids: ReadonlyArray<number>): number =>
-  pids.reduce((sum, pid) => {
-    try {
-      return sum + cpuMicrosOf(pid)
-    } catch {
-      // It has ended.
-      return sum
-    }
-  }, 0)
 
 const pusherOver = async (pair: LinkPair, hubs: ReadonlyArray<ServedHub>): Promise<Pusher> => {
   const parts = await Promise.all(
@@ -86,7 +60,7 @@ const pusherOver = async (pair: LinkPair, hubs: ReadonlyArray<ServedHub>): Promi
       }
       pushes.push(push)
     }
-    const before = await activityOf(pair)
+    const before = await databaseActivity(pair)
     const pids = [...before.pids, ...hubs.map(({ pid }) => pid)]
     const cpuBefore = cpuOfAll(pids)
     const samples = { active: 0, locked: 0 }
@@ -102,7 +76,7 @@ const pusherOver = async (pair: LinkPair, hubs: ReadonlyArray<ServedHub>): Promi
     clearInterval(sampler)
     const pushed = answers.reduce((sum, each) => sum + (each["pushed"] ?? 0), 0)
     const cpu = cpuOfAll(pids) - cpuBefore
-    const { commits } = await activityOf(pair)
+    const { commits } = await databaseActivity(pair)
     return {
       rate: (pushed * 1_000) / MILLIS,
       p99: Math.max(...answers.map((each) => each["p99"] ?? 0)),

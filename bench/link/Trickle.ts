@@ -5,13 +5,12 @@
  */
 import { mint } from "@corral/service/Identifiers"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import { type BenchSide, isFloor } from "../Builds.ts"
 import { createRunOf } from "../hub/BenchRun.ts"
 import { compared, eachSide, interleave, on, sidesOf } from "../Pair.ts"
 import { cpuMicrosOf } from "../ProcessFigures.ts"
 import { atLeast, atMost, type Report } from "../Report.ts"
+import { cpuOfAll, databaseActivity } from "./DatabaseActivity.ts"
 import { type LinkBenchOptions, type LinkPair, pairOf, withLinkPairs } from "./LinkPair.ts"
 
 const LINKS = 200
@@ -26,18 +25,6 @@ interface Trickle {
   readonly cpuOfHub: number
   readonly commits: number
 }
-
-/** The database's processes and the number of its commits. */
-const databaseOf = ({ act }: LinkPair) =>
-  act(
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const processes = yield* sql<{ readonly pid: number }>`SELECT pid FROM pg_stat_activity`
-      const [found] = yield* sql<{ readonly commits: number }>`
-        SELECT xact_commit::int AS commits FROM pg_stat_database WHERE datname = current_database()`
-      return { pids: processes.map(({ pid }) => pid), commits: found?.commits ?? 0 }
-    })
-  )
 
 /** Returns what pushes for a while. */
 const tricklerOf = async (
@@ -56,13 +43,13 @@ const tricklerOf = async (
         kind === "bare" ? mint<RunId>("run", Date.now()) : (await act(createRunOf(projectId, deviceId))).runId
       push.push({ deviceId, runId, firstSeq: 2 })
     }
-    const database = await databaseOf(pair)
-    const cpuOfDatabase = () => database.pids.reduce((sum, pid) => sum + cpuOf(pid), 0)
+    const database = await databaseActivity(pair)
+    const cpuOfDatabase = () => cpuOfAll(database.pids)
     const before = { hub: cpuMicrosOf(hub.pid), database: cpuOfDatabase() }
     const { ms = 0, p50 = 0, p99 = 0, pushed = 0 } = await ask({ push, millis: MILLIS })
     const cpuOfHub = cpuMicrosOf(hub.pid) - before.hub
     const cpu = cpuOfHub + cpuOfDatabase() - before.database
-    const { commits } = await databaseOf(pair)
+    const { commits } = await databaseActivity(pair)
     return {
       rate: (pushed * 1_000) / ms,
       p50,
@@ -71,15 +58,6 @@ const tricklerOf = async (
       cpuOfHub: cpuOfHub / pushed,
       commits: (commits - database.commits) / pushed
     }
-  }
-}
-
-/** A connection that was closed since has no time. */
-const cpuOf = (pid: number): number => {
-  try {
-    return cpuMicrosOf(pid)
-  } catch {
-    return 0
   }
 }
 

@@ -1,7 +1,14 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { DeviceId, ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
-import { createdRun, linesOf, messageDelta, Mirror, runStarted } from "@corral/testing/hub/Mirror"
+import {
+  createdRun,
+  linesOf,
+  messageDelta,
+  Mirror,
+  runStarted,
+  startMirror
+} from "@corral/testing/hub/Mirror"
 import { until } from "@corral/testing/time/Until"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -28,9 +35,9 @@ describe("storeKnown", { timeout: 60_000 }, () => {
   let project: ProjectId
   let owner: UserId | undefined
   beforeAll(async () => {
-    await hub.start()
-    owner = (await hub.signedIn("ada")).userId
-    project = await new Mirror(hub).project(owner)
+    const started = await startMirror(hub)
+    owner = started.ada.userId
+    project = started.project
   })
   afterAll(() => hub.remove())
 

@@ -1,4 +1,4 @@
-/** Settings of one node of a PostgreSQL cluster under Patroni, and of the proxy in front. The same as in `docs/operations.md`. */
+/** Settings of one node of a PostgreSQL cluster under Patroni, and of the proxy in front. The same as in `docs/high-availability.md`. */
 
 export interface NodeSettings {
   readonly name: string

@@ -1,12 +1,21 @@
 /**
- * PostgreSQL on three machines under Patroni with etcd, and a proxy that leads to the primary: real programs, as `docs/operations.md` sets them up.
+ * PostgreSQL on three machines under Patroni with etcd, and a proxy that leads to the primary: real programs, as `docs/high-availability.md` sets them up.
  *
  * Owns all processes, namespaces and folders; `close` removes them. Needs root, and Debian's `patroni`, `etcd-server` and `haproxy`.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
-import { chownSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import {
+  chownSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -72,15 +81,6 @@ export class PostgresCluster {
   /** URL of the primary, through the proxy. */
   get url(): string {
     return `postgres://corral:${this.#password}@127.0.0.1:${this.#port}/postgres`
-  }
-
-  /** URL of one node. */
-  urlOf(name: string): string {
-    return `postgres://corral:${this.#password}@${this.network.addressOf(name)}:5432/postgres`
-  }
-
-  get names(): ReadonlyArray<string> {
-    return NAMES
   }
 
   /** As any node of the cluster reports it. */
@@ -239,7 +239,7 @@ export class PostgresCluster {
   #spawn(name: string, program: string, command: ReadonlyArray<string>): ChildProcess {
     const { gid, uid } = this.#user
     const log = openSync(join(this.#folder, `${name}-${program}.log`), "a")
-    return this.network.spawn(
+    const child = this.network.spawn(
       name,
       ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", ...command],
       {
@@ -248,5 +248,7 @@ export class PostgresCluster {
         env: { PATH: "/usr/bin:/bin:/usr/sbin", LANG: "C.UTF-8" }
       }
     )
+    closeSync(log)
+    return child
   }
 }
