@@ -18,15 +18,18 @@ export type ConfinedUse = "reads" | "edits" | "moves" | "runs" | "program" | "sc
 
 const readers = named("cd pwd true false test [ which date sleep uname whoami id tr jq expr seq find sha1sum")
 const tools = named("vitest ruff unittest compileall nyc c8 mocha ava phpunit rspec golangci-lint")
-const goals: Readonly<Record<string, ReadonlySet<string>>> = {
-  mvn: named("test compile package verify"),
-  gradle: named("test build check assemble"),
-  dotnet: named("test build"),
-  swift: named("test build"),
-  mix: named("test compile format"),
-  go: named("fmt"),
-  cargo: named("doc bench")
-}
+/** A map, because a command may be called `constructor`. */
+const goals: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries({
+    mvn: named("test compile package verify"),
+    gradle: named("test build check assemble"),
+    dotnet: named("test build"),
+    swift: named("test build"),
+    mix: named("test compile format"),
+    go: named("fmt"),
+    cargo: named("doc bench")
+  })
+)
 
 /** Subcommands of Git that read. */
 const gitReads = named(
@@ -71,11 +74,11 @@ export const confinedUseOf = (words: ReadonlyArray<string>): ConfinedUse | undef
   const program = programOf(words)
   if (program === "git") return gitUseOf(args)
   if (shells.has(program) || interpreters.has(program)) {
-    if (grantabilityOf(words) === "exact" && !goals[program]?.has(args[0] ?? "")) return "script"
+    if (grantabilityOf(words) === "exact" && !goals.get(program)?.has(args[0] ?? "")) return "script"
   }
   if (program === "sed") return "edits"
   if (readers.has(program)) return "reads"
-  if (tools.has(program) || goals[program]?.has(args[0] ?? "") === true) return "runs"
+  if (tools.has(program) || goals.get(program)?.has(args[0] ?? "") === true) return "runs"
   switch (operandUseOf(words)) {
     case "reads":
       return "reads"

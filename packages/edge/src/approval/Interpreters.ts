@@ -44,78 +44,82 @@ const launchers = named(
 )
 
 /** By program: arguments that are followed by another program's words, or that configure the program to run one. */
-const launching: Readonly<Record<string, ReadonlySet<string>>> = {
-  npm: named(
-    "exec exe x explore explor explo expl init innit create creat crea edit config confi conf c set"
-  ),
-  pnpm: named("exec dlx create env config -c"),
-  yarn: named("exec dlx create node config plugin set"),
-  bun: named("x exec create repl -e --eval -p --print -"),
-  deno: named("eval repl run x serve jupyter install -"),
-  uv: named("run tool x"),
-  poetry: named("run shell config"),
-  pdm: named("run"),
-  pipenv: named("run shell"),
-  hatch: named("run shell"),
-  rye: named("run"),
-  conda: named("run"),
-  mamba: named("run"),
-  bundle: named("exec console config"),
-  gem: named("exec"),
-  go: named("run generate tool env"),
-  cargo: named("install"),
-  dotnet: named("run exec tool script"),
-  docker: named("run exec compose create container"),
-  podman: named("run exec compose create container unshare machine"),
-  nerdctl: named("run exec compose container"),
-  "docker-compose": named("run exec up"),
-  kubectl: named("run exec debug attach cp edit plugin proxy config"),
-  oc: named("run exec debug rsh rsync edit"),
-  gh: named("alias extension ext cs codespace config"),
-  gcloud: named("ssh scp"),
-  fly: named("ssh console"),
-  flyctl: named("ssh console"),
-  heroku: named("run ps:exec"),
-  vagrant: named("ssh up"),
-  nix: named("run shell develop eval"),
-  brew: named("sh ruby edit"),
-  find: named("-delete")
-}
+const launching: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries({
+    npm: named(
+      "exec exe x explore explor explo expl init innit create creat crea edit config confi conf c set"
+    ),
+    pnpm: named("exec dlx create env config -c"),
+    yarn: named("exec dlx create node config plugin set"),
+    bun: named("x exec create repl -e --eval -p --print -"),
+    deno: named("eval repl run x serve jupyter install -"),
+    uv: named("run tool x"),
+    poetry: named("run shell config"),
+    pdm: named("run"),
+    pipenv: named("run shell"),
+    hatch: named("run shell"),
+    rye: named("run"),
+    conda: named("run"),
+    mamba: named("run"),
+    bundle: named("exec console config"),
+    gem: named("exec"),
+    go: named("run generate tool env"),
+    cargo: named("install"),
+    dotnet: named("run exec tool script"),
+    docker: named("run exec compose create container"),
+    podman: named("run exec compose create container unshare machine"),
+    nerdctl: named("run exec compose container"),
+    "docker-compose": named("run exec up"),
+    kubectl: named("run exec debug attach cp edit plugin proxy config"),
+    oc: named("run exec debug rsh rsync edit"),
+    gh: named("alias extension ext cs codespace config"),
+    gcloud: named("ssh scp"),
+    fly: named("ssh console"),
+    flyctl: named("ssh console"),
+    heroku: named("run ps:exec"),
+    vagrant: named("ssh up"),
+    nix: named("run shell develop eval"),
+    brew: named("sh ruby edit"),
+    find: named("-delete")
+  })
+)
 
 /** By program: options and settings that name a program, also at the end of a cluster (`-vI zstd`). */
-const starting: Readonly<Record<string, RegExp>> = {
-  tar: /^-?[A-Za-z]*[IF]/,
-  bsdtar: /^-?[A-Za-z]*[IF]/,
-  rsync: /^-[A-Za-z]*e/,
-  find: /^-(exec|ok|fprint|fls)/,
-  fd: /^-[A-Za-z]*[xX]/,
-  fdfind: /^-[A-Za-z]*[xX]/,
-  scp: /^-[A-Za-z0-9]*[SoF]/,
-  split: /^--fi/,
-  rg: /^--(pre|hostname-bin)/,
-  java: /^-(agent|javaagent)/,
-  gcc: /^-(wrapper|fplugin|specs|B)/,
-  "g++": /^-(wrapper|fplugin|specs|B)/,
-  cc: /^-(wrapper|fplugin|specs|B)/,
-  clang: /^-(wrapper|fplugin|specs|B)/,
-  make: /^-[A-Za-z]*E|=/,
-  gmake: /^-[A-Za-z]*E|=/,
-  go: /^-{1,2}(exec|toolexec|vettool|overlay|ldflags|gccgoflags|modfile)/,
-  cargo: /^--config|^-Z|^\+/,
-  npm: /^--(script-shell|node-options|prefix|userconfig|globalconfig)/,
-  curl: /^-[A-Za-z]*K|^--conf/,
-  wget: /^-[A-Za-z]*e|^--(exec|use-a|conf)/,
-  kubectl: /^--kubeconfig/,
-  helm: /^--(post-renderer|kubeconfig)/,
-  gh: /^-c/,
-  zip: /^-[A-Za-z]*T/,
-  tcpdump: /^-[A-Za-z]*z/,
-  hg: /^--conf|^-[a-z]*e/,
-  svn: /^--config-o|^--(diff|editor)-cmd/,
-  apt: /^-[a-z]*o/,
-  "apt-get": /^-[a-z]*o/,
-  "nix-shell": /./
-}
+const starting: ReadonlyMap<string, RegExp> = new Map(
+  Object.entries({
+    tar: /^-?[A-Za-z]*[IF]/,
+    bsdtar: /^-?[A-Za-z]*[IF]/,
+    rsync: /^-[A-Za-z]*e/,
+    find: /^-(exec|ok|fprint|fls)/,
+    fd: /^-[A-Za-z]*[xX]/,
+    fdfind: /^-[A-Za-z]*[xX]/,
+    scp: /^-[A-Za-z0-9]*[SoF]/,
+    split: /^--fi/,
+    rg: /^--(pre|hostname-bin)/,
+    java: /^-(agent|javaagent)/,
+    gcc: /^-(wrapper|fplugin|specs|B)/,
+    "g++": /^-(wrapper|fplugin|specs|B)/,
+    cc: /^-(wrapper|fplugin|specs|B)/,
+    clang: /^-(wrapper|fplugin|specs|B)/,
+    make: /^-[A-Za-z]*E|=/,
+    gmake: /^-[A-Za-z]*E|=/,
+    go: /^-{1,2}(exec|toolexec|vettool|overlay|ldflags|gccgoflags|modfile)/,
+    cargo: /^--config|^-Z|^\+/,
+    npm: /^--(script-shell|node-options|prefix|userconfig|globalconfig)/,
+    curl: /^-[A-Za-z]*K|^--conf/,
+    wget: /^-[A-Za-z]*e|^--(exec|use-a|conf)/,
+    kubectl: /^--kubeconfig/,
+    helm: /^--(post-renderer|kubeconfig)/,
+    gh: /^-c/,
+    zip: /^-[A-Za-z]*T/,
+    tcpdump: /^-[A-Za-z]*z/,
+    hg: /^--conf|^-[a-z]*e/,
+    svn: /^--config-o|^--(diff|editor)-cmd/,
+    apt: /^-[a-z]*o/,
+    "apt-get": /^-[a-z]*o/,
+    "nix-shell": /./
+  })
+)
 
 /** Long options that name a program, for any program. Most programs complete abbreviations. */
 const runningOptions = (
@@ -152,8 +156,8 @@ export const grantabilityOf = (words: ReadonlyArray<string>): Grantability => {
   if (shells.has(program) || interpreters.has(program)) {
     return asksVersion(words) || (isScript(rest[0]) && !runsByScript(rest.slice(1))) ? "exact" : "never"
   }
-  const launches = launching[program]
-  const starts = starting[program]
+  const launches = launching.get(program)
+  const starts = starting.get(program)
   const runs = (word: string) =>
     launches?.has(word) === true || starts?.test(word) === true || namesProgram(word)
   if (rest.some(runs)) return "never"

@@ -86,6 +86,16 @@ describe("The grant confined", () => {
     tries(100)
   )
 
+  it("asks about a program that is called like a member of every object", () => {
+    for (const word of Object.getOwnPropertyNames(Object.prototype))
+      for (const mode of modes)
+        for (const line of [word, `${word} ${word}`, `git ${word} ${word}`, `npm ${word}`, `env ${word} a`]) {
+          assert.isFalse(isAllowed(shell(line)), line)
+          const verdict = verdictOn(withGrant(mode), shell(line))
+          assert.deepStrictEqual(verdict, verdictOn(policyOf({ mode }), shell(line)), line)
+        }
+  })
+
   it("never allows what can never be remembered", () => {
     for (const line of hostile) assert.isFalse(isAllowed(shell(line)), line)
     const commands = [...grantable, ...Object.values(tasks).flat()]
