@@ -1,8 +1,8 @@
 /**
  * `npm test`: checks, builds, then runs the tests with the given arguments of vitest.
  *
- * The type check runs beside all of this: it would use one processor for a long part while the other waits. Its findings are printed at the end. Any other
- * check that fails ends the run before the tests.
+ * The type check runs beside all of this, and the other checks beside the build: each would use one processor for a long part while the other waits. The
+ * findings of the type check are printed at the end. Any other check that fails ends the run before the tests.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -30,12 +30,19 @@ const found: Array<Buffer> = []
 for (const output of [types.stdout, types.stderr]) output?.on("data", (part: Buffer) => found.push(part))
 const typesEnd = once(types, "close")
 
-const rest = async (): Promise<number> => {
-  for (const script of ["format:check", "lint", "walls", "build"]) {
+/** Runs them in this order. Code of the first that fails. */
+const runAll = async (scripts: ReadonlyArray<string>): Promise<number> => {
+  for (const script of scripts) {
     const code = await run(npm(script))
     if (code !== 0) return code
   }
-  return run(node("node_modules/vitest/vitest.mjs", "run", ...process.argv.slice(2)))
+  return 0
+}
+
+const rest = async (): Promise<number> => {
+  const codes = await Promise.all([runAll(["format:check", "lint", "walls"]), runAll(["build"])])
+  const failed = codes.find((code) => code !== 0)
+  return failed ?? run(node("node_modules/vitest/vitest.mjs", "run", ...process.argv.slice(2)))
 }
 
 const code = await rest()

@@ -44,7 +44,7 @@ for (const [id, adapter] of registry) {
         )
         assert.isTrue(holdsIt ? isWhole : isWhole || isTold)
       },
-      tries(6)
+      tries(2)
     )
   })
 }

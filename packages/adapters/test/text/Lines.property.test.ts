@@ -119,7 +119,7 @@ describe("Lines", () => {
         whole
       )
     },
-    tries(150)
+    tries(50)
   )
 
   it.prop(
@@ -131,6 +131,6 @@ describe("Lines", () => {
       const ends = lines.length - (bytes.length > 0 && bytes.at(-1) !== 10 ? 1 : 0)
       assert.strictEqual(lines.reduce((sum, line) => sum + line.bytes, 0) + ends, bytes.length)
     },
-    tries(150)
+    tries(50)
   )
 })

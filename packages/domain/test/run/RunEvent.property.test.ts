@@ -1,3 +1,4 @@
+import { tries } from "@corral/testing/time/Effort"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Result, Schema } from "effect"
 import { decodeEvent, Envelope, eventSchema, eventTypes, payloads } from "../../src/run/RunEvent.ts"
@@ -6,6 +7,9 @@ import { decodeEvent, Envelope, eventSchema, eventTypes, payloads } from "../../
 const wire = (value: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(value))
 
 const Json = Arbitrary.schema(Schema.Json)
+
+/** For each of many types. */
+const runs = tries(30)
 
 /** Any event of a type as it goes over the wire; free-form fields hold any JSON. */
 const wireEvent = (type: (typeof eventTypes)[number]) =>
@@ -18,19 +22,34 @@ const decoded = (input: unknown) => {
 
 describe("RunEvent", () => {
   for (const type of eventTypes) {
-    it.prop(`${type} survives its own round trip`, [wireEvent(type)], ([event]) => {
-      assert.deepStrictEqual(decoded(event), { _tag: "KnownEvent", event } as never)
-    })
+    it.prop(
+      `${type} survives its own round trip`,
+      [wireEvent(type)],
+      ([event]) => {
+        assert.deepStrictEqual(decoded(event), { _tag: "KnownEvent", event } as never)
+      },
+      runs
+    )
 
-    it.prop(`${type} keeps a field that a later version adds`, [wireEvent(type), Json], ([event, added]) => {
-      const later = { ...event, payload: { ...(event["payload"] as object), addedLater: added } }
-      assert.deepStrictEqual(decoded(later), { _tag: "KnownEvent", event: later } as never)
-    })
+    it.prop(
+      `${type} keeps a field that a later version adds`,
+      [wireEvent(type), Json],
+      ([event, added]) => {
+        const later = { ...event, payload: { ...(event["payload"] as object), addedLater: added } }
+        assert.deepStrictEqual(decoded(later), { _tag: "KnownEvent", event: later } as never)
+      },
+      runs
+    )
 
-    it.prop(`${type} of a later payload version is kept whole`, [wireEvent(type)], ([event]) => {
-      const later = { ...event, payload: { ...(event["payload"] as object), v: 2 } }
-      assert.deepStrictEqual(decoded(later), { _tag: "UnknownEvent", envelope: later } as never)
-    })
+    it.prop(
+      `${type} of a later payload version is kept whole`,
+      [wireEvent(type)],
+      ([event]) => {
+        const later = { ...event, payload: { ...(event["payload"] as object), v: 2 } }
+        assert.deepStrictEqual(decoded(later), { _tag: "UnknownEvent", envelope: later } as never)
+      },
+      runs
+    )
   }
 
   const anEnvelope = Arbitrary.map(Arbitrary.schema(Envelope), wire)

@@ -107,7 +107,7 @@ describe("a run whose Edge is killed", () => {
             await edge.close()
           }
         ),
-        { numRuns: 15 * effort }
+        { numRuns: 6 * effort }
       )
   )
 })

@@ -7,7 +7,7 @@ import { cutText, fitPayload, mayExceed } from "../../src/run/PayloadLimit.ts"
 import { approvalIdOf, at, request, runIdOf } from "../Samples.ts"
 import { tries } from "@corral/testing/time/Effort"
 
-const runs = tries(12)
+const runs = tries(4)
 
 /** Units that are hard on a cutter: one to four bytes of UTF-8, escapes, whole pairs, halves of pairs. */
 const units = ["a", '"', "\\", "\n", "\0", "é", "字", "🐎", "👩‍👩‍👧", "\ud83d", "\udc0e", "\u2028"]

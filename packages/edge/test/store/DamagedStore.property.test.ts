@@ -4,6 +4,7 @@
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { draft } from "@corral/domain/run/RunEvent"
+import { effort } from "@corral/testing/time/Effort"
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { eventPage } from "@corral/service/stream/Page"
@@ -212,7 +213,7 @@ describe("A damaged store", { timeout: 120_000 }, () => {
         )
         if (typeof found === "string") assert.match(found, /\S/)
       }),
-      { numRuns: 40 }
+      { numRuns: 15 * effort }
     )
   })
 

@@ -288,7 +288,7 @@ describe("Routing authority", { timeout: 300_000 }, () => {
           await assertWaiting(world, model, waiting)
         }
       ),
-      { numRuns: 12 * effort }
+      { numRuns: 5 * effort }
     ))
 
   it("counts a stored share only while its owner may manage devices in the project", async () => {
