@@ -1,8 +1,11 @@
 /** `corral hub`: operator tasks of a Hub. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
+import { exitCodes, exitWith } from "../CommandFailed.ts"
+import { formatInspection } from "../doctor/DatabaseReport.ts"
 import { jsonObject } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
+import { makePaint } from "../terminal/Paint.ts"
 
 const migrate = Command.make(
   "migrate",
@@ -22,7 +25,28 @@ const migrate = Command.make(
   Command.withDescription("Run pending migrations of the Hub database. A Hub also does this when it starts")
 )
 
+const doctor = Command.make(
+  "doctor",
+  { json: jsonObject },
+  Effect.fn(function* ({ json }) {
+    const host = yield* Host
+    const { inspectHubStore } = yield* Effect.promise(() => import("../service/HubStore.ts"))
+    const parts = yield* inspectHubStore(host.environment)
+    const hasProblem = parts.some(({ findings }) => findings.some(({ state }) => state === "problem"))
+    host.write(
+      json
+        ? `${JSON.stringify({ status: hasProblem ? "problem" : "ok", parts })}\n`
+        : formatInspection(parts, makePaint(host.colours))
+    )
+    if (hasProblem) return yield* exitWith(exitCodes.failed)
+  })
+).pipe(
+  Command.withDescription(
+    "Check the Hub database and report problems. Changes nothing, and runs beside live Hubs"
+  )
+)
+
 export const hubCommand = Command.make("hub").pipe(
   Command.withDescription("Operate a Hub"),
-  Command.withSubcommands([migrate])
+  Command.withSubcommands([migrate, doctor])
 )

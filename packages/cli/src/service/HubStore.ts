@@ -1,12 +1,14 @@
-/** Migration of a Hub database without starting the Hub. Loaded only by `corral hub`. */
+/** Migration and inspection of a Hub database without starting the Hub. Loaded only by `corral hub`. */
 import { readHubConfig } from "@corral/hub/HubSettings"
 import { HubConfig } from "@corral/hub/config/HubConfig"
+import { inspectDatabase } from "@corral/hub/inspection/Inspection"
 import { hubDatabaseLayer } from "@corral/hub/store/Database"
+import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 
-const migrationFailed = ({ message }: { readonly message: string }) =>
+const commandFailed = ({ message }: { readonly message: string }) =>
   new CommandFailed({ message, exitCode: exitCodes.failed })
 
 /** Runs pending migrations. Returns the names of all migrations, in order. */
@@ -21,4 +23,14 @@ export const migrateHubStore = (environment: Readonly<Record<string, string>>) =
       }>`SELECT name FROM corral_migrations ORDER BY migration_id`
       return steps.map(({ name }) => name)
     })
-  ).pipe(Effect.mapError(migrationFailed))
+  ).pipe(Effect.mapError(commandFailed))
+
+/** Findings about the database that the settings name, by part. */
+export const inspectHubStore = Effect.fnUntraced(function* (environment: Readonly<Record<string, string>>) {
+  const config = yield* Effect.mapError(readHubConfig(environment), commandFailed)
+  return yield* Effect.mapError(inspectDatabase(config), (error) =>
+    commandFailed(
+      SqlError.isSqlError(error) ? { message: databaseProblem(error, config.databaseUrl) } : error
+    )
+  )
+})

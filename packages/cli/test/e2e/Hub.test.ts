@@ -1,4 +1,6 @@
-import { assert, describe, it } from "@effect/vitest"
+import { openHub } from "@corral/testing/hub/HubProcess"
+import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Corral, program } from "./Corral.ts"
@@ -32,5 +34,40 @@ describe("corral hub migrate", { timeout: 60_000 }, () => {
     } finally {
       await corral.close()
     }
+  })
+})
+
+describe("corral hub doctor", { timeout: 60_000 }, () => {
+  const openCorral = () => {
+    const corral = new Corral()
+    onTestFinished(() => corral.close())
+    return corral
+  }
+
+  it("reports on the database of a running Hub, and fails when it finds a problem", async () => {
+    const corral = openCorral()
+    const url = await makeDatabase(await sharedServer(), { prepared: true })
+    onTestFinished(() => dropDatabase(url))
+    const variables = { CORRAL_DATABASE_URL: url }
+    await openHub({ env: variables })
+    const healthy = corral.spawn(process.execPath, [program, "hub", "doctor"], variables)
+    assert.strictEqual(await healthy.ended, 0, healthy.stderr + healthy.out.join("\n"))
+    assert.match(healthy.out.join("\n"), /^Server\n {2}✓ PostgreSQL 18/)
+    assert.match(healthy.out.join("\n"), /by \d+ Hubs? and others/)
+    const elsewhere = corral.spawn(process.execPath, [program, "hub", "doctor", "--json"], {
+      CORRAL_DATABASE_URL: await sharedServer()
+    })
+    assert.strictEqual(await elsewhere.ended, 1)
+    const { parts, status } = JSON.parse(elsewhere.out[0] ?? "")
+    assert.strictEqual(status, "problem")
+    assert.strictEqual(parts[1].findings[0].message, "No Hub has used this database yet.")
+  })
+
+  it("starts no database", async () => {
+    const corral = openCorral()
+    const { exit, stderr } = await corral.run("hub", "doctor")
+    assert.strictEqual(exit, 1)
+    assert.match(stderr, /^The Hub's own database does not run\. It runs with the Hub: start the Hub first\./)
+    assert.isFalse(existsSync(join(corral.home, "postgres")))
   })
 })

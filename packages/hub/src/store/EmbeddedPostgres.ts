@@ -31,6 +31,7 @@ export interface EmbeddedPostgres {
 }
 
 const USER = "corral"
+const DATABASE = "postgres"
 /** Name of the data folder: another major version can't read its files. */
 const VERSION = "18"
 const SOCKET = ".s.PGSQL.5432"
@@ -154,6 +155,16 @@ const supervise = (folder: string, data: string, sockets: string): Effect.Effect
   )
 }
 
+/** How to reach the server of `folder`; `undefined` if it does not run. Starts nothing, and creates nothing. */
+export const findEmbeddedPostgres = async (
+  folder: string
+): Promise<Pick<EmbeddedPostgres, "path" | "username" | "database"> | undefined> => {
+  const data = join(folder, VERSION)
+  if (!(await exists(data))) return undefined
+  const path = join(await socketFolder(folder), SOCKET)
+  return (await serves(data, path)) ? { path, username: USER, database: DATABASE } : undefined
+}
+
 /** Finds or starts the server of `folder`. It runs until `stop`. */
 export const startEmbeddedPostgres = Effect.fnUntraced(function* (
   folder: string
@@ -166,7 +177,7 @@ export const startEmbeddedPostgres = Effect.fnUntraced(function* (
   return {
     path,
     username: USER,
-    database: "postgres",
+    database: DATABASE,
     supervise: supervise(folder, data, sockets),
     stop: stopServer(data, path)
   }

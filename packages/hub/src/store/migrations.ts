@@ -70,6 +70,19 @@ const execute = (statements: ReadonlyArray<string>) =>
     for (const statement of statements) yield* sql.unsafe(statement)
   })
 
+/** Names of all migrations, without their numbers. */
+export const migrationNames: ReadonlyArray<string> = Object.keys(migrations).map((name) => name.slice(5))
+
+/** Names of the indexes that the migrations create and do not drop. */
+export const migratedIndexes = (): ReadonlyArray<string> => {
+  const indexes = new Set<string>()
+  for (const statement of Object.values(migrations).flat())
+    for (const [, change, name = ""] of statement.matchAll(/\b(CREATE(?: UNIQUE)?|DROP) INDEX (\w+)/g))
+      if (change === "DROP") indexes.delete(name)
+      else indexes.add(name)
+  return [...indexes]
+}
+
 export const runHubMigrations = Migrator.make({})({
   loader: Migrator.fromRecord(
     Object.fromEntries(Object.entries(migrations).map(([name, statements]) => [name, execute(statements)]))
