@@ -1,5 +1,5 @@
 /** Text of `corral hub doctor`: a heading per part of the database, and one line per finding with a mark before it and a hint after it. */
-import type { Finding } from "@corral/hub/inspection/Finding"
+import type { DatabaseFinding } from "@corral/hub/inspection/DatabaseFinding"
 import type { InspectedPart } from "@corral/hub/inspection/Inspection"
 import type { Paint } from "../terminal/Paint.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
@@ -12,10 +12,10 @@ const headings: Readonly<Record<InspectedPart["part"], string>> = {
   tables: "Tables"
 }
 
-const markOf = (paint: Paint, state: Finding["state"]): string =>
+const markOf = (paint: Paint, state: DatabaseFinding["state"]): string =>
   state === "good" ? paint("green", "✓") : state === "problem" ? paint("red", "✗") : paint("yellow", "–")
 
-const lineOf = (paint: Paint, { hint, message, state }: Finding): string =>
+const lineOf = (paint: Paint, { hint, message, state }: DatabaseFinding): string =>
   `  ${markOf(paint, state)} ${escapeLine(message)}${hint === undefined ? "" : ` ${paint("dim", escapeLine(hint))}`}`
 
 /** The last line ends with a newline. */

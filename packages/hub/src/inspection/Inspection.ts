@@ -11,7 +11,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { join } from "node:path"
 import type { HubConfig } from "../config/HubConfig.ts"
 import { findEmbeddedPostgres, HubStoreUnavailable } from "../store/EmbeddedPostgres.ts"
-import { type Finding, problem, unknown } from "./Finding.ts"
+import { type DatabaseFinding, problem, unknown } from "./DatabaseFinding.ts"
 import { inspectReplication } from "./ReplicationFindings.ts"
 import { inspectSchema } from "./SchemaFindings.ts"
 import { inspectCommits, inspectServer } from "./ServerFindings.ts"
@@ -23,7 +23,7 @@ const STATEMENT_TIMEOUT = "10s"
 /** Findings by the part that they are about, in the order of a report. */
 export interface InspectedPart {
   readonly part: "server" | "schema" | "replication" | "statements" | "tables"
-  readonly findings: ReadonlyArray<Finding>
+  readonly findings: ReadonlyArray<DatabaseFinding>
 }
 
 const addressOf = Effect.fnUntraced(function* ({ databaseUrl, home }: HubConfig) {
@@ -53,7 +53,7 @@ export const inspectDatabase = Effect.fn("inspectDatabase")(
 )
 
 /** `error`: the sentence for an operator. */
-const failed = (error: SqlError.SqlError): ReadonlyArray<Finding> => [
+const failed = (error: SqlError.SqlError): ReadonlyArray<DatabaseFinding> => [
   unknown(
     databaseProblem(error, undefined),
     "Grant pg_monitor to the database user of the Hub, and try again."
@@ -61,7 +61,7 @@ const failed = (error: SqlError.SqlError): ReadonlyArray<Finding> => [
 ]
 
 const inspectParts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const orFailed = (findings: Effect.Effect<ReadonlyArray<Finding>, SqlError.SqlError>) =>
+  const orFailed = (findings: Effect.Effect<ReadonlyArray<DatabaseFinding>, SqlError.SqlError>) =>
     findings.pipe(Effect.catch((error) => Effect.succeed(failed(error))))
   const server = yield* inspectServer(sql)
   const schema = yield* inspectSchema(sql)

@@ -2,7 +2,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { storedRows } from "../store/StoredRows.ts"
-import { countOf, type Finding, good, problem, sizeOf, unknown } from "./Finding.ts"
+import { quantityOf, type DatabaseFinding, good, problem, sizeText, unknown } from "./DatabaseFinding.ts"
 
 /** A standby that is further behind takes long to become primary. */
 const LAG_LIMIT_BYTES = 64 * 1_048_576
@@ -24,19 +24,19 @@ const slotRows = storedRows(
   Schema.Struct({ name: Schema.String, bytes: Schema.Number })
 )
 
-const standbyFinding = ({ behind, name, state, sync }: Standby): Finding => {
+const standbyFinding = ({ behind, name, state, sync }: Standby): DatabaseFinding => {
   if (behind === null || state === null)
     return unknown(
       `Standby ${name}: its state is not visible to this user.`,
       "Grant pg_monitor to the database user of the Hub."
     )
-  const message = `Standby ${name} (${sync ?? "async"}, ${state}) is ${sizeOf(behind)} behind`
+  const message = `Standby ${name} (${sync ?? "async"}, ${state}) is ${sizeText(behind)} behind`
   return state !== "streaming" || behind > LAG_LIMIT_BYTES
     ? problem(`${message}.`, "Look at the network and the disk of that machine.")
     : good(message)
 }
 
-const synchronousFinding = (names: string, standbys: ReadonlyArray<Standby>): Finding => {
+const synchronousFinding = (names: string, standbys: ReadonlyArray<Standby>): DatabaseFinding => {
   if (names === "")
     return standbys.length === 0
       ? good("No standby")
@@ -54,7 +54,7 @@ const synchronousFinding = (names: string, standbys: ReadonlyArray<Standby>): Fi
 
 export const inspectReplication = (
   sql: SqlClient.SqlClient
-): Effect.Effect<ReadonlyArray<Finding>, SqlError.SqlError> =>
+): Effect.Effect<ReadonlyArray<DatabaseFinding>, SqlError.SqlError> =>
   Effect.gen(function* () {
     const standbys = yield* standbyRows.all(sql`
       SELECT application_name AS name, state, sync_state AS sync,
@@ -63,22 +63,22 @@ export const inspectReplication = (
     const synchronous = yield* synchronousRows.first(
       sql`SELECT current_setting('synchronous_standby_names') AS names`
     )
-    const kept = yield* slotRows.all(sql`
+    const unused = yield* slotRows.all(sql`
       SELECT slot_name::text AS name, pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::float8 AS bytes
       FROM pg_replication_slots
       WHERE NOT active AND NOT pg_is_in_recovery() AND restart_lsn IS NOT NULL`)
-    const large = kept.filter(({ bytes }) => bytes > KEPT_LIMIT_BYTES)
+    const large = unused.filter(({ bytes }) => bytes > KEPT_LIMIT_BYTES)
     return [
       synchronousFinding(synchronous?.names ?? "", standbys),
       ...standbys.map(standbyFinding),
       ...large.map(({ bytes, name }) =>
         problem(
-          `The server keeps ${sizeOf(bytes)} of its log for ${name}, which is not connected.`,
+          `The server keeps ${sizeText(bytes)} of its log for ${name}, which is not connected.`,
           "Start that standby, or drop its replication slot."
         )
       ),
-      ...(kept.length > 0 && large.length === 0
-        ? [good(`${countOf(kept.length, "replication slot")} without a standby`)]
+      ...(unused.length > 0 && large.length === 0
+        ? [good(`${quantityOf(unused.length, "replication slot")} without a standby`)]
         : [])
     ]
   })

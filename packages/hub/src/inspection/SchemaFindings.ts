@@ -3,29 +3,29 @@ import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { migratedIndexes, migrationNames } from "../store/migrations.ts"
 import { storedRows } from "../store/StoredRows.ts"
-import { countOf, type Finding, good, problem } from "./Finding.ts"
+import { quantityOf, type DatabaseFinding, good, problem } from "./DatabaseFinding.ts"
 
 const tableRows = storedRows("pg_class", Schema.Struct({ present: Schema.Boolean }))
 const migrationRows = storedRows("corral_migrations", Schema.Struct({ name: Schema.String }))
 const indexRows = storedRows("pg_index", Schema.Struct({ name: Schema.String, valid: Schema.Boolean }))
 
-const migrationFinding = (applied: ReadonlyArray<string>): Finding => {
+const migrationFinding = (applied: ReadonlyArray<string>): DatabaseFinding => {
   const missing = migrationNames.filter((name) => !applied.includes(name))
   const later = applied.filter((name) => !migrationNames.includes(name))
   if (later.length > 0)
     return problem(
-      `The database is of a later version: it has ${countOf(later.length, "migration")} that this one does not know.`,
+      `The database is of a later version: it has ${quantityOf(later.length, "migration")} that this one does not know.`,
       "Use the version of the running Hubs."
     )
   return missing.length > 0
     ? problem(
-        `${countOf(missing.length, "migration")} of this version are missing: ${missing.join(", ")}.`,
+        `${quantityOf(missing.length, "migration")} of this version are missing: ${missing.join(", ")}.`,
         "Run `corral hub migrate`, or start a Hub of this version."
       )
     : good(`All ${migrationNames.length} migrations are applied`)
 }
 
-const indexFinding = (sql: SqlClient.SqlClient): Effect.Effect<Finding, SqlError.SqlError> =>
+const indexFinding = (sql: SqlClient.SqlClient): Effect.Effect<DatabaseFinding, SqlError.SqlError> =>
   Effect.map(
     indexRows.all(sql`
       SELECT c.relname::text AS name, i.indisvalid AND i.indisready AS valid
@@ -52,7 +52,7 @@ const indexFinding = (sql: SqlClient.SqlClient): Effect.Effect<Finding, SqlError
 /** `undefined` where no Hub has ever used the database: further checks would fail. */
 export const inspectSchema = (
   sql: SqlClient.SqlClient
-): Effect.Effect<ReadonlyArray<Finding> | undefined, SqlError.SqlError> =>
+): Effect.Effect<ReadonlyArray<DatabaseFinding> | undefined, SqlError.SqlError> =>
   Effect.gen(function* () {
     const table = yield* tableRows.first(sql`SELECT to_regclass('corral_migrations') IS NOT NULL AS present`)
     if (table?.present !== true) return undefined

@@ -2,7 +2,7 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { storedRows } from "../store/StoredRows.ts"
-import { countOf, type Finding, good, problem } from "./Finding.ts"
+import { quantityOf, type DatabaseFinding, good, problem } from "./DatabaseFinding.ts"
 
 /** Versions that the tests run on, 15 and 18, and those between them. */
 const OLDEST = 15
@@ -33,7 +33,7 @@ const serverRows = storedRows(
 const clockRows = storedRows("clock", Schema.Struct({ ms: Schema.Number }))
 const commitRows = storedRows("corral_commit_time", Schema.Struct({ ms: Schema.Number }))
 
-const versionFinding = (version: string, major: number): Finding =>
+const versionFinding = (version: string, major: number): DatabaseFinding =>
   major < OLDEST
     ? problem(
         `PostgreSQL ${version} is older than ${OLDEST}.`,
@@ -46,7 +46,9 @@ const versionFinding = (version: string, major: number): Finding =>
         )
       : good(`PostgreSQL ${version}`)
 
-const serverFindings = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Finding>, SqlError.SqlError> =>
+const serverFindings = (
+  sql: SqlClient.SqlClient
+): Effect.Effect<ReadonlyArray<DatabaseFinding>, SqlError.SqlError> =>
   Effect.map(
     serverRows.first(sql`
       SELECT current_setting('server_version') AS version,
@@ -59,7 +61,7 @@ const serverFindings = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<F
     (server) => {
       if (server === undefined) return []
       const { allowed, hubs, major, standby, used, version } = server
-      const connections = `${used} of ${allowed} connections are used, by ${countOf(hubs, "Hub")} and others`
+      const connections = `${used} of ${allowed} connections are used, by ${quantityOf(hubs, "Hub")} and others`
       return [
         versionFinding(version, major),
         ...(standby
@@ -81,7 +83,7 @@ const serverFindings = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<F
   )
 
 /** The server's clock compared with this machine's, in the middle of the request. */
-const clockFinding = (sql: SqlClient.SqlClient): Effect.Effect<Finding, SqlError.SqlError> =>
+const clockFinding = (sql: SqlClient.SqlClient): Effect.Effect<DatabaseFinding, SqlError.SqlError> =>
   Effect.gen(function* () {
     const before = yield* Clock.currentTimeMillis
     const row = yield* clockRows.first(
@@ -99,7 +101,7 @@ const clockFinding = (sql: SqlClient.SqlClient): Effect.Effect<Finding, SqlError
       : good(`The clocks of this machine and the database server differ by ${Math.abs(difference)} ms`)
   })
 
-const commitFinding = (sql: SqlClient.SqlClient): Effect.Effect<Finding, SqlError.SqlError> =>
+const commitFinding = (sql: SqlClient.SqlClient): Effect.Effect<DatabaseFinding, SqlError.SqlError> =>
   Effect.gen(function* () {
     const times: Array<number> = []
     for (let n = 0; n < COMMITS; n++)
@@ -115,7 +117,7 @@ export const inspectServer = (sql: SqlClient.SqlClient) =>
   })
 
 /** For a server that can be written to. */
-export const inspectCommits = (sql: SqlClient.SqlClient): Effect.Effect<Finding, SqlError.SqlError> =>
+export const inspectCommits = (sql: SqlClient.SqlClient): Effect.Effect<DatabaseFinding, SqlError.SqlError> =>
   Effect.map(Effect.timeoutOption(commitFinding(sql), COMMITS_WITHIN), (found) =>
     Option.getOrElse(found, () =>
       problem(`${COMMITS} commits took longer than ${COMMITS_WITHIN}.`, SLOW_COMMITS_HINT)

@@ -2,7 +2,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { storedRows } from "../store/StoredRows.ts"
-import { countOf, type Finding, good, problem, unknown } from "./Finding.ts"
+import { quantityOf, type DatabaseFinding, good, problem, unknown } from "./DatabaseFinding.ts"
 
 /** Seconds after which a statement or an open transaction of a Hub is a problem. */
 const LONG_SECONDS = 10
@@ -24,7 +24,7 @@ const slowRows = storedRows(
 const activityFindings = (
   sql: SqlClient.SqlClient,
   longSeconds: number
-): Effect.Effect<ReadonlyArray<Finding>, SqlError.SqlError> =>
+): Effect.Effect<ReadonlyArray<DatabaseFinding>, SqlError.SqlError> =>
   Effect.map(
     activityRows.first(sql`
       SELECT
@@ -37,17 +37,21 @@ const activityFindings = (
       const look = "Look at pg_stat_activity and pg_blocking_pids."
       const since = `for more than ${longSeconds} s`
       const found = [
-        ...(long > 0 ? [problem(`${countOf(long, "statement")} ran ${since}.`, look)] : []),
+        ...(long > 0 ? [problem(`${quantityOf(long, "statement")} ran ${since}.`, look)] : []),
         ...(blocked > 0
-          ? [problem(`${countOf(blocked, "statement")} waited for a lock ${since}.`, look)]
+          ? [problem(`${quantityOf(blocked, "statement")} waited for a lock ${since}.`, look)]
           : []),
-        ...(idle > 0 ? [problem(`${countOf(idle, "transaction")} stayed open and idle ${since}.`, look)] : [])
+        ...(idle > 0
+          ? [problem(`${quantityOf(idle, "transaction")} stayed open and idle ${since}.`, look)]
+          : [])
       ]
       return found.length > 0 ? found : [good("No statement runs or waits for long")]
     }
   )
 
-const slowFindings = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Finding>, SqlError.SqlError> =>
+const slowFindings = (
+  sql: SqlClient.SqlClient
+): Effect.Effect<ReadonlyArray<DatabaseFinding>, SqlError.SqlError> =>
   Effect.gen(function* () {
     const extension = yield* extensionRows.first(sql`
       SELECT nspname::text AS schema FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
@@ -67,7 +71,7 @@ const slowFindings = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Fin
     if (rows.length === 0) return [good(`No statement takes more than ${SLOW_MS} ms on average`)]
     return rows.map(({ calls, ms, text }) =>
       problem(
-        `${Math.round(ms)} ms on average of ${countOf(calls, "call")}: ${text}`,
+        `${Math.round(ms)} ms on average of ${quantityOf(calls, "call")}: ${text}`,
         "Run ANALYZE, then look at its plan with EXPLAIN."
       )
     )

@@ -3,10 +3,10 @@ import { Clock, Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { firstRunIdAt, runPartitions } from "../run/RunPartitions.ts"
 import { storedRows } from "../store/StoredRows.ts"
-import { type Finding, good, problem, sizeOf } from "./Finding.ts"
+import { type DatabaseFinding, good, problem, sizeText } from "./DatabaseFinding.ts"
 
 const LARGEST = 5
-/** Deleted rows that a table may hold, as a part of the rows in use, and at least so many. */
+/** Deleted rows that a table may hold, as a part of the rows in use, and at any size of the table. */
 const DEAD_PART = 0.5
 const DEAD_ROWS = 100_000
 /** Transactions since the oldest unfrozen one. PostgreSQL refuses writes at two thousand million. */
@@ -24,7 +24,9 @@ const deadRows = storedRows(
 const databaseRows = storedRows("pg_database", Schema.Struct({ bytes: Schema.Number, age: Schema.Number }))
 
 /** The largest tables, partitions added to their table. */
-const sizeFindings = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Finding>, SqlError.SqlError> =>
+const sizeFindings = (
+  sql: SqlClient.SqlClient
+): Effect.Effect<ReadonlyArray<DatabaseFinding>, SqlError.SqlError> =>
   Effect.map(
     sizeRows.all(sql`
       SELECT coalesce(parent.relname, c.relname)::text AS name,
@@ -35,11 +37,13 @@ const sizeFindings = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Fin
       GROUP BY 1 ORDER BY 2 DESC LIMIT ${LARGEST}`),
     (rows) =>
       rows.map(({ bytes, name, rows: count }) =>
-        good(`Table ${name}: ${sizeOf(bytes)}, about ${Math.round(count)} rows`)
+        good(`Table ${name}: ${sizeText(bytes)}, about ${Math.round(count)} rows`)
       )
   )
 
-const deadFindings = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Finding>, SqlError.SqlError> =>
+const deadFindings = (
+  sql: SqlClient.SqlClient
+): Effect.Effect<ReadonlyArray<DatabaseFinding>, SqlError.SqlError> =>
   Effect.map(
     deadRows.all(sql`
       SELECT relname::text AS name, n_dead_tup::float8 AS dead FROM pg_stat_user_tables
@@ -56,14 +60,14 @@ const deadFindings = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<Fin
 
 const databaseFindings = (
   sql: SqlClient.SqlClient
-): Effect.Effect<ReadonlyArray<Finding>, SqlError.SqlError> =>
+): Effect.Effect<ReadonlyArray<DatabaseFinding>, SqlError.SqlError> =>
   Effect.map(
     databaseRows.first(sql`
       SELECT pg_database_size(oid)::float8 AS bytes, age(datfrozenxid)::float8 AS age
       FROM pg_database WHERE datname = current_database()`),
     (row) => {
       if (row === undefined) return []
-      const size = good(`The database has ${sizeOf(row.bytes)}`)
+      const size = good(`The database has ${sizeText(row.bytes)}`)
       return row.age > AGE_LIMIT
         ? [
             size,
@@ -77,7 +81,7 @@ const databaseFindings = (
   )
 
 /** A Hub adds them weeks ahead. Events of a run without a partition are stored, in the partition for other ids. */
-const partitionFinding = (sql: SqlClient.SqlClient): Effect.Effect<Finding, SqlError.SqlError> =>
+const partitionFinding = (sql: SqlClient.SqlClient): Effect.Effect<DatabaseFinding, SqlError.SqlError> =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const partitions = yield* runPartitions(sql)

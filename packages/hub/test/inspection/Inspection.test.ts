@@ -10,7 +10,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { hubDefaults } from "../../src/config/HubConfig.ts"
-import type { Finding } from "../../src/inspection/Finding.ts"
+import type { DatabaseFinding } from "../../src/inspection/DatabaseFinding.ts"
 import { inspectDatabase } from "../../src/inspection/Inspection.ts"
 import { inspectStatements } from "../../src/inspection/StatementFindings.ts"
 import { addPartitions } from "../../src/run/RunPartitions.ts"
@@ -38,7 +38,7 @@ const inspected = (url: string) =>
   Effect.runPromise(inspectDatabase({ ...hubDefaults, home: "/nowhere", databaseUrl: Redacted.make(url) }))
 
 /** Messages of the findings in that state. */
-const messagesIn = async (url: string, state: Finding["state"]): Promise<ReadonlyArray<string>> =>
+const messagesIn = async (url: string, state: DatabaseFinding["state"]): Promise<ReadonlyArray<string>> =>
   (await inspected(url)).flatMap(({ findings }) =>
     findings.flatMap((finding) => (finding.state === state ? [finding.message] : []))
   )
