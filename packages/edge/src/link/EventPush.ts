@@ -6,13 +6,14 @@
  */
 import { type EdgeLink, MAX_PUSHES_IN_FLIGHT } from "@corral/domain/link/EdgeLink"
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import { Effect, Latch } from "effect"
+import { Clock, Effect, Latch } from "effect"
 import type { RpcClient, RpcGroup } from "effect/rpc"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { Store } from "../store/Store.ts"
+import { brokenLink, type LinkEnd } from "./LinkEnd.ts"
 import { endPush, hasUnpushedEvents, runsToPush } from "./HubRuns.ts"
-import { type PushEnd, PushWindow } from "./PushWindow.ts"
+import { type Push, type PushEnd, PushWindow } from "./PushWindow.ts"
 
 /** Calls to a Hub over one link. */
 export type HubCalls = RpcClient.RpcClient<RpcGroup.Rpcs<typeof EdgeLink>, RpcClientError>
@@ -23,6 +24,8 @@ export interface ProvenLink {
   readonly calls: HubCalls
   /** Open while no event is pending. */
   readonly idle: Latch.Latch
+  /** Milliseconds for the acknowledgement of a push. */
+  readonly acknowledgeMs: number
   /** Runs after each acknowledgement of the Hub. */
   readonly onUse: () => void
 }
@@ -30,10 +33,11 @@ export interface ProvenLink {
 const RUNS_PER_QUERY = 500
 
 /** Never succeeds; fails when the link fails. */
-export const pushEvents = ({ calls, deviceId, generation, idle, onUse }: ProvenLink) =>
+export const pushEvents = ({ acknowledgeMs, calls, deviceId, generation, idle, onUse }: ProvenLink) =>
   Effect.gen(function* () {
     const log = yield* EdgeEventLog
     const store = yield* Store
+    const clock = yield* Clock.Clock
     const more = Latch.makeUnsafe(false)
     const ends: Array<PushEnd> = []
     const window = new PushWindow(log, (end) => void ends.push(end))
@@ -42,7 +46,8 @@ export const pushEvents = ({ calls, deviceId, generation, idle, onUse }: ProvenL
       idle.closeUnsafe()
       more.openUnsafe()
     }
-    let inFlight = 0
+    /** Pushes without an acknowledgement, oldest first, with the time when they were sent. */
+    const inFlight = new Map<Push, number>()
 
     // Before the lookup of runs: a run that starts meanwhile is in the result, or notifies the follower.
     yield* Effect.acquireRelease(
@@ -73,16 +78,16 @@ export const pushEvents = ({ calls, deviceId, generation, idle, onUse }: ProvenL
         const push = window.next()
         if (push === undefined) {
           more.closeUnsafe()
-          if (inFlight === 0) idle.openUnsafe()
+          if (inFlight.size === 0) idle.openUnsafe()
         }
         if (ends.length > 0) yield* settleEnds
         if (push === undefined) {
           yield* more.await
           continue
         }
-        inFlight++
+        inFlight.set(push, clock.currentTimeMillisUnsafe())
         const acks = yield* calls.PushEvents({ generation, batches: push.batches })
-        inFlight--
+        inFlight.delete(push)
         onUse()
         window.complete(push, acks)
         wake()
@@ -98,8 +103,22 @@ export const pushEvents = ({ calls, deviceId, generation, idle, onUse }: ProvenL
       for (const runId of runIds) window.addRun(runId, acks.get(runId) ?? 0)
     }
     const workers = Array.from({ length: MAX_PUSHES_IN_FLIGHT }, () => worker)
-    return yield* Effect.raceAllFirst(workers)
+    return yield* Effect.raceAllFirst([...workers, failOverdue(inFlight, acknowledgeMs)])
   }).pipe(Effect.scoped)
+
+/** Never succeeds: fails when the oldest push waits for too long. This Hub may have lost its database, and another one not. */
+const failOverdue = Effect.fnUntraced(function* (
+  inFlight: ReadonlyMap<Push, number>,
+  acknowledgeMs: number
+): Effect.fn.Return<never, LinkEnd> {
+  for (;;) {
+    yield* Effect.sleep(acknowledgeMs / 4)
+    const [sentAt] = inFlight.values()
+    const now = yield* Clock.currentTimeMillis
+    if (sentAt !== undefined && now - sentAt > acknowledgeMs)
+      return yield* brokenLink("the Hub does not acknowledge events")
+  }
+})
 
 const sentences = {
   damaged: "the stored events are damaged",

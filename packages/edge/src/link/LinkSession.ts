@@ -61,7 +61,7 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
     const idle = Latch.makeUnsafe(false)
     owner.onLive({ calls, generation, idle: idle.await })
     yield* Effect.logInfo("linked to the Hub", { hub, deviceId })
-    const link = { calls, deviceId, generation, idle, onUse }
+    const link = { acknowledgeMs: times.acknowledge, calls, deviceId, generation, idle, onUse }
     /** Fails when an outcome cannot be sent. */
     const unsent = Deferred.makeUnsafe<never, LinkEnd>()
     return yield* Effect.raceAllFirst([

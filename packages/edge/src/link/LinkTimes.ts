@@ -10,6 +10,8 @@ export interface LinkTimes {
   readonly fenced: number
   /** Interval between checks of the device file. */
   readonly look: number
+  /** Time for the acknowledgement of a push. A Hub whose database does not answer in time ends the link sooner than this. */
+  readonly acknowledge: number
   /** Time for a stopping Edge to push remaining events. */
   readonly goodbye: number
 }
@@ -21,5 +23,6 @@ export const defaultTimes: LinkTimes = {
   maxDelay: 10_000,
   fenced: 30_000,
   look: 1_000,
+  acknowledge: 90_000,
   goodbye: 1_500
 }

@@ -3,6 +3,11 @@ import { Context, Effect, Layer } from "effect"
 import { createServer } from "node:net"
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
+import { builtIn } from "@corral/adapters/Registry"
+import { scriptedProgram } from "@corral/adapters/scriptedProgram"
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { mint } from "@corral/service/Identifiers"
 import { edgeCoreLayer } from "../../src/Edge.ts"
 import type { EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { RuntimeRegistry } from "../../src/runtime/RuntimeRegistry.ts"
@@ -17,13 +22,14 @@ import { configLayer } from "../Samples.ts"
 const linkTo = Effect.fnUntraced(function* (
   peer: LinkPeer,
   times: Partial<LinkTimes>,
-  more: Partial<EdgeConfig> = {}
+  more: Partial<EdgeConfig> = {},
+  adapters: ReadonlyMap<string, AnyRuntimeAdapter> = new Map()
 ) {
   const home = yield* temporaryFolder
   yield* Effect.promise(() => peer.join(home))
   const core = Layer.merge(edgeCoreLayer, EdgeInstance.layer).pipe(
     Layer.provideMerge(configLayer(home, more)),
-    Layer.provide(Layer.succeed(RuntimeRegistry, new Map()))
+    Layer.provide(Layer.succeed(RuntimeRegistry, adapters))
   )
   const context = yield* Layer.build(
     HubLink.layerWith({ ...defaultTimes, look: 50, ...times }).pipe(Layer.provide(core))
@@ -75,6 +81,29 @@ describe("HubLink", () => {
       peer.freeze()
       yield* Effect.promise(() => peer.until("another dial", () => peer.dials === 2))
       yield* Effect.promise(() => peer.linked())
+    })
+  )
+
+  it.live("links again when the Hub acknowledges no events, and pushes them again", () =>
+    Effect.gen(function* () {
+      const peer = yield* Effect.promise(openPeer)
+      const never = Promise.withResolvers<void>()
+      peer.pushed.beforeAck = () => (peer.dials === 1 ? never.promise : Promise.resolve())
+      const path = yield* temporaryFolder
+      const config = { workspaces: [{ id: "ws", path } as EdgeConfig["workspaces"][number]] }
+      const adapters = builtIn({ node: process.execPath, scriptedProgram })
+      yield* linkTo(peer, { acknowledge: 400, minDelay: 1 }, config, adapters)
+      const runId = mint<RunId>("run", Date.now())
+      yield* Effect.promise(() => peer.start("/say hi", {}, runId))
+      yield* Effect.promise(() => peer.until("another dial", () => peer.dials === 2))
+      const ends = () => peer.log(runId).filter(({ type }) => type === "run.completed").length
+      yield* Effect.promise(() => peer.until("the end of the run", () => ends() === 1))
+      const seqs = peer.log(runId).map(({ seq }) => seq)
+      assert.deepStrictEqual(
+        seqs,
+        seqs.map((_, at) => at + 1)
+      )
+      never.resolve()
     })
   )
 

@@ -51,6 +51,8 @@ const connect = (config: GatewayConfig) =>
       applicationName: "corral-gateway",
       maxConnections: config.maxConnections,
       connectTimeout: Duration.seconds(10),
+      // Detects a server that is gone without notice. A statement that waits for its answer would wait forever.
+      keepAlive: Duration.seconds(10),
       startupParameters
     }).pipe(
       Effect.timeoutOrElse({

@@ -64,7 +64,9 @@ const connect = (config: HubConfig) =>
         ? { url: config.databaseUrl }
         : { path: server.path, username: server.username, database: server.database }),
       applicationName: applicationName,
-      connectTimeout: Duration.seconds(10)
+      connectTimeout: Duration.seconds(10),
+      // Detects a server that is gone without notice. A statement that waits for its answer would wait forever.
+      keepAlive: Duration.seconds(10)
     }
     // A generic plan fits users with few rows: a user with a hundred thousand would wait a second for each page.
     const startupParameters = { timezone: TIME_ZONE, plan_cache_mode: "force_custom_plan" }

@@ -54,8 +54,8 @@ export class Notices extends Context.Service<
       outbox.deliver = (kind, payload) => deliver(kind, payload, true)
 
       const listening = Effect.gen(function* () {
-        // Not from the pool, since it stays open as long as the Hub. Keep-alive detects a lost server while there is nothing to send.
-        const session = yield* PgConnection.make({ ...config, keepAlive: "10 seconds" })
+        // Not from the pool, since it stays open as long as the Hub.
+        const session = yield* PgConnection.make(config)
         const connection = yield* session.pin
         const deliveries = yield* Effect.forEach(kinds, (kind) =>
           Effect.map(connection.listen(channels[kind]), (notices) =>
