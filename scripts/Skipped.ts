@@ -5,6 +5,7 @@ import { relative } from "node:path"
 export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/failover/Cluster.failover.test.ts":
     "Patroni, etcd, HAProxy or curl is not installed, or this user cannot make namespaces of the network",
+  "scripts/monitoring.test.ts": "promtool is not installed",
   "packages/cli/test/e2e/Chat.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/Completions.test.ts": "the shell is not installed",
   "packages/cli/test/e2e/Doctor.test.ts": "the system has no /proc",
