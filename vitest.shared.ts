@@ -17,7 +17,7 @@ export const outside = "packages/*/test/{e2e,joined}/**/*.test.ts"
 
 /** Of both runs. */
 export const bothRuns = {
-  maxWorkers: 4,
+  maxWorkers: 5,
   globalSetup: [
     "packages/testing/src/files/TemporaryFiles.ts",
     "packages/testing/src/postgres/SharedPostgres.ts"

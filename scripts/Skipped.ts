@@ -6,6 +6,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/failover/Cluster.failover.test.ts":
     "Patroni, etcd, HAProxy or curl is not installed, or this user cannot make namespaces of the network",
   "scripts/monitoring.test.ts": "promtool is not installed",
+  "packages/cli/test/failover/RollingUpgrade.failover.test.ts":
+    "`CORRAL_PREVIOUS_DIST` names no build of the previous release",
   "packages/cli/test/e2e/Chat.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/Completions.test.ts": "the shell is not installed",
   "packages/cli/test/e2e/Doctor.test.ts": "the system has no /proc",

@@ -1,6 +1,9 @@
 /**
  * Migrations of the Hub's database, each applied once. A released migration is never changed; a new one follows it.
  *
+ * Hubs of the previous release keep running on the migrated database during an upgrade. So a migration adds, and what it replaces is removed by a later
+ * release (ADR 91). A test checks this for migrations after those of the last release.
+ *
  * Guarantees: all missing migrations are applied in one transaction under one lock. If several Hubs start together, one of them applies the
  * migrations.
  */
@@ -33,8 +36,9 @@ import { auditHeadsMigration } from "./migrations/0025-audit-heads.ts"
 import { commitTimeMigration } from "./migrations/0026-commit-time.ts"
 import { partitionsMigration } from "./migrations/0027-partitions.ts"
 import { growingTablesMigration } from "./migrations/0028-growing-tables.ts"
+import { olderHubsMigration } from "./migrations/0029-older-hubs.ts"
 
-const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
+export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
   "0002_projects": projectsMigration,
   "0003_records": recordsMigration,
@@ -61,7 +65,8 @@ const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0025_audit_heads": auditHeadsMigration,
   "0026_commit_time": commitTimeMigration,
   "0027_partitions": partitionsMigration,
-  "0028_growing_tables": growingTablesMigration
+  "0028_growing_tables": growingTablesMigration,
+  "0029_older_hubs": olderHubsMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>

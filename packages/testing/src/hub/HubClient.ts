@@ -47,6 +47,8 @@ const bodyOf = ({ headers }: Response, text: string): unknown =>
 const isLive = ({ headers }: Response): boolean => headers.get("content-type") === "text/event-stream"
 
 export class HubClient {
+  /** Check of every answer; `undefined` while Hubs of another release answer. */
+  static check: typeof assertAnswer | undefined = assertAnswer
   readonly url: string
   readonly token: string | null
   /** User of the sign-in. */
@@ -82,7 +84,7 @@ export class HubClient {
       text,
       body: bodyOf(response, text) as Body
     }
-    assertAnswer(method, target, answer)
+    HubClient.check?.(method, target, answer)
     if (token !== null) assert.notInclude(text, token)
     return answer
   }

@@ -50,6 +50,8 @@ export class HubProcess {
   stderr = ""
   url = ""
   databaseUrl: string | undefined
+  /** The program of the next start. */
+  entry = main
   private readonly options: HubOptions
   private launched: LaunchedHub | undefined
   private acting: People | undefined
@@ -156,7 +158,7 @@ export class HubProcess {
   }
 
   protected launch(): LaunchedHub {
-    const child = spawn(process.execPath, [main], {
+    const child = spawn(process.execPath, [this.entry], {
       cwd: this.folder,
       stdio: ["ignore", "pipe", "pipe"],
       env: this.environment

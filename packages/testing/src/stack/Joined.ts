@@ -23,6 +23,10 @@ export interface JoinedOptions {
   readonly hubEnv?: Readonly<Record<string, string>>
   /** URL of an external PostgreSQL, which several Hubs require. */
   readonly databaseUrl?: string
+  /** How many Hubs start before there is a user; 1 by default. */
+  readonly hubs?: number
+  /** Their program; that of this build by default. */
+  readonly hubEntry?: string
   readonly edge?: EdgeOptions
   /** Makes the Edges; a process by default. */
   readonly makeEdge?: (options: EdgeOptions) => EdgeProcess
@@ -53,7 +57,7 @@ export class Joined {
   static async open(options: JoinedOptions = {}): Promise<Joined> {
     const front = await LoadBalancer.open()
     const joined = new Joined(front, options)
-    await joined.addHub()
+    for (let count = 0; count < (options.hubs ?? 1); count++) await joined.addHub()
     const owner = await joined.hub.signedIn("owner")
     const { id: projectId } = await makeProject(owner)
     joined.people = { owner, projectId }
@@ -71,6 +75,7 @@ export class Joined {
   /** Starts another Hub behind the load balancer, on the first one's database. */
   async addHub(): Promise<HubProcess> {
     const hub = new HubProcess({ env: { CORRAL_HUB_PUBLIC_URL: this.front.url, ...this.options.hubEnv } })
+    if (this.options.hubEntry !== undefined) hub.entry = this.options.hubEntry
     hub.databaseUrl = this.hubs[0]?.databaseUrl ?? this.options.databaseUrl
     this.hubs.push(hub)
     await hub.start()
