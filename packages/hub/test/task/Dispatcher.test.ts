@@ -297,7 +297,8 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
       await wake()
       assert.strictEqual((await untilTask(fails.id, "failed")).error?.code, "target_offline")
       assert.isUndefined((await untilTask(waits.id, "queued")).runId)
-      assert.deepStrictEqual(await runsOf(projectId), [])
+      // The pass of the second wake may be opening a run again, which it takes back.
+      await until(async () => (await runsOf(projectId)).length === 0 || undefined, "no run")
       edge.answer = "take"
       await wake()
       const { runId } = await untilTask(waits.id, "dispatched")
