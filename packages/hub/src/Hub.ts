@@ -3,7 +3,7 @@
  * programs embed it the same way.
  */
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
-import { Effect, Layer, Schedule } from "effect"
+import { Effect, Layer } from "effect"
 import { Approvals } from "./approval/Approvals.ts"
 import { AttachmentReads } from "./attachment/AttachmentReads.ts"
 import { Uploads, uploadSweepLayer } from "./attachment/Uploads.ts"
@@ -63,6 +63,7 @@ import { Targets } from "./edges/Targets.ts"
 import { SignInStore } from "./signin/SignInStore.ts"
 import { Users } from "./signin/Users.ts"
 import { hubDatabaseLayer } from "./store/Database.ts"
+import { doSharedWork } from "./store/SharedWork.ts"
 import { CommitTime } from "./store/CommitTime.ts"
 import { hubStoreMetricsLayer } from "./store/StoreMetrics.ts"
 import { Dispatcher } from "./task/Dispatcher.ts"
@@ -114,15 +115,11 @@ export const hubCoreLayer = Layer.mergeAll(
   Layer.provideMerge(hubDatabaseLayer)
 )
 
-/** Hourly deletion of expired idempotency keys. */
+/** Hourly deletion of expired idempotency keys, by one of the Hubs. */
 const keyExpiry = Layer.effectDiscard(
   Effect.gen(function* () {
     const { deleteExpired } = yield* HubIdempotency
-    yield* deleteExpired.pipe(
-      Effect.catchCause((cause) => Effect.logWarning("failed to delete expired idempotency keys", cause)),
-      Effect.repeat(Schedule.spaced("1 hour")),
-      Effect.forkScoped
-    )
+    yield* doSharedWork("idempotency", "1 hour", deleteExpired)
   })
 )
 

@@ -10,8 +10,9 @@ import type { AttachmentId, SessionId, UserId } from "@corral/domain/identity/Id
 import type { Attachment, AttachmentMediaType } from "@corral/domain/session/Attachment"
 import { MAX_ATTACHMENT_BYTES } from "@corral/domain/session/AttachmentRules"
 import { mint } from "@corral/service/Identifiers"
-import { Clock, Context, Effect, Layer, Option, Schedule, type Scope, Stream } from "effect"
+import { Clock, Context, Effect, Layer, Option, type Scope, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { doSharedWork } from "../store/SharedWork.ts"
 import { type ContentRefusal, PIECE_BYTES, type ReceivedContent, receiveContent } from "./ReceivedContent.ts"
 import {
   attachmentOf,
@@ -179,14 +180,10 @@ const sweep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, nowMs: numb
   }
 })
 
-/** A sweep at the start and every ten minutes. */
+/** A sweep every ten minutes, by one of the Hubs. */
 export const uploadSweepLayer = Layer.effectDiscard(
   Effect.gen(function* () {
     const uploads = yield* Uploads
-    yield* uploads.sweep.pipe(
-      Effect.catchCause((cause) => Effect.logWarning("failed to delete expired uploads", cause)),
-      Effect.repeat(Schedule.spaced("10 minutes")),
-      Effect.forkScoped
-    )
+    yield* doSharedWork("uploads", "10 minutes", uploads.sweep)
   })
 )

@@ -15,6 +15,7 @@ import type { SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { Notices } from "../store/Notices.ts"
 import { PlannedSql } from "../store/PlannedSql.ts"
+import { doSharedWork } from "../store/SharedWork.ts"
 import { type CommandRequest, encodeCommand, isReadCommand } from "./CommandRequest.ts"
 import { CommandResult, outcomeLabel } from "./CommandResult.ts"
 import { type ClaimedCommands, CommandTable, UNSENT_MS } from "./CommandTable.ts"
@@ -53,11 +54,7 @@ export class Commands extends Context.Service<
       const traces = yield* CurrentTraces
 
       yield* followAnswers(sender)
-      yield* table.deleteExpired().pipe(
-        Effect.catch((error) => Effect.logWarning("failed to delete expired commands", error)),
-        Effect.repeat(Schedule.spaced("10 minutes")),
-        Effect.forkScoped
-      )
+      yield* doSharedWork("commands", "10 minutes", table.deleteExpired())
 
       return Commands.of({
         // The exported span lasts until the answer; the Edge's own span is part of it.

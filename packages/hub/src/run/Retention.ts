@@ -8,6 +8,7 @@
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { HubConfig } from "../config/HubConfig.ts"
+import { doSharedWork } from "../store/SharedWork.ts"
 import { addPartitions, compactPartition, firstRunIdAt, isDroppable, runPartitions } from "./RunPartitions.ts"
 import { runIdRows } from "./RunRow.ts"
 
@@ -68,7 +69,7 @@ export const dropPartitionsEndedBefore = Effect.fnUntraced(function* (
 
 const retention = Effect.fnUntraced(function* (days: number) {
   const clock = yield* Clock.Clock
-  yield* Effect.suspend(() => {
+  const work = Effect.suspend(() => {
     const before = clock.currentTimeMillisUnsafe() - days * DAY_MS
     return Effect.zipWith(
       dropPartitionsEndedBefore(new Date(before)).pipe(
@@ -82,14 +83,12 @@ const retention = Effect.fnUntraced(function* (days: number) {
   }).pipe(
     Effect.tap((dropped) =>
       dropped === 0 ? Effect.void : Effect.logInfo("dropped run logs", { runs: dropped })
-    ),
-    Effect.catchCause((cause) => Effect.logWarning("failed to drop run logs", cause)),
-    Effect.repeat(Schedule.spaced("1 hour")),
-    Effect.forkScoped
+    )
   )
+  yield* doSharedWork("retention", "1 hour", work)
 })
 
-/** Runs at the start and every hour. With 0 days, logs are never dropped. */
+/** Partitions are added at the start and every hour. One of the Hubs drops logs every hour; with 0 days, none does. */
 export const runRetentionLayer = Layer.effectDiscard(
   Effect.andThen(
     Effect.forkScoped(Effect.repeat(addPartitions, Schedule.spaced("1 hour"))),

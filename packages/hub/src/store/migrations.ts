@@ -37,6 +37,7 @@ import { commitTimeMigration } from "./migrations/0026-commit-time.ts"
 import { partitionsMigration } from "./migrations/0027-partitions.ts"
 import { growingTablesMigration } from "./migrations/0028-growing-tables.ts"
 import { olderHubsMigration } from "./migrations/0029-older-hubs.ts"
+import { sharedWorkMigration } from "./migrations/0030-shared-work.ts"
 
 export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -66,7 +67,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0026_commit_time": commitTimeMigration,
   "0027_partitions": partitionsMigration,
   "0028_growing_tables": growingTablesMigration,
-  "0029_older_hubs": olderHubsMigration
+  "0029_older_hubs": olderHubsMigration,
+  "0030_shared_work": sharedWorkMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>
