@@ -85,7 +85,7 @@ const retention = Effect.fnUntraced(function* (days: number) {
       dropped === 0 ? Effect.void : Effect.logInfo("dropped run logs", { runs: dropped })
     )
   )
-  yield* doSharedWork("retention", "1 hour", work)
+  yield* doSharedWork(`retention of ${days} days`, "1 hour", work)
 })
 
 /** Partitions are added at the start and every hour. One of the Hubs drops logs every hour; with 0 days, none does. */

@@ -126,6 +126,10 @@ describe("Retention", { timeout: 60_000 }, () => {
 
   it("runs by itself, at the latest eight days after the configured days", async () => {
     const [old, young] = [await ended(39), await ended(29)]
+    // An hour later.
+    await hub.people.act(
+      Effect.flatMap(SqlClient.SqlClient, (sql) => sql`UPDATE shared_work SET due_at = now()`)
+    )
     await hub.end()
     await hub.start()
     const again = await hub.signedIn("ada")
