@@ -53,7 +53,7 @@ describe("corral hub doctor", { timeout: 60_000 }, () => {
     const healthy = corral.spawn(process.execPath, [program, "hub", "doctor"], variables)
     assert.strictEqual(await healthy.ended, 0, healthy.stderr + healthy.out.join("\n"))
     assert.match(healthy.out.join("\n"), /^Server\n {2}✓ PostgreSQL 18/)
-    assert.match(healthy.out.join("\n"), /by \d+ Hubs? and others/)
+    assert.match(healthy.out.join("\n"), /connections are used, and \d+ Hubs? connected$/m)
     const elsewhere = corral.spawn(process.execPath, [program, "hub", "doctor", "--json"], {
       CORRAL_DATABASE_URL: await sharedServer()
     })

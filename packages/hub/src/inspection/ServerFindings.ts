@@ -61,7 +61,7 @@ const serverFindings = (
     (server) => {
       if (server === undefined) return []
       const { allowed, hubs, major, standby, used, version } = server
-      const connections = `${used} of ${allowed} connections are used, by ${quantityOf(hubs, "Hub")} and others`
+      const connections = `${used} of ${allowed} connections are used, and ${quantityOf(hubs, "Hub")} connected`
       return [
         versionFinding(version, major),
         ...(standby
