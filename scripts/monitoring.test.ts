@@ -87,8 +87,10 @@ describe("monitoring", () => {
   it("has panels that do not overlap", () => {
     for (const { panels, uid } of dashboards.values()) {
       assert.strictEqual(new Set(panels.map(({ id }) => id)).size, panels.length, uid)
-      const places = panels.map(({ gridPos: { w, x, y } }) => [x, y, w].join())
-      assert.strictEqual(new Set(places).size, panels.length, uid)
+      const cells = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
+        Array.from({ length: w * h }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`)
+      )
+      assert.strictEqual(new Set(cells).size, cells.length, uid)
       for (const { gridPos } of panels) assert.isAtMost(gridPos.x + gridPos.w, 24)
     }
   })

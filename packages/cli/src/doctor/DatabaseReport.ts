@@ -3,6 +3,7 @@ import type { DatabaseFinding } from "@corral/hub/inspection/DatabaseFinding"
 import type { InspectedPart } from "@corral/hub/inspection/Inspection"
 import type { Paint } from "../terminal/Paint.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
+import { type ReportStyle, styleOf } from "./ReportStyle.ts"
 
 const headings: Readonly<Record<InspectedPart["part"], string>> = {
   server: "Server",
@@ -12,18 +13,19 @@ const headings: Readonly<Record<InspectedPart["part"], string>> = {
   tables: "Tables"
 }
 
-const markOf = (paint: Paint, state: DatabaseFinding["state"]): string =>
-  state === "good" ? paint("green", "✓") : state === "problem" ? paint("red", "✗") : paint("yellow", "–")
-
-const lineOf = (paint: Paint, { hint, message, state }: DatabaseFinding): string =>
-  `  ${markOf(paint, state)} ${escapeLine(message)}${hint === undefined ? "" : ` ${paint("dim", escapeLine(hint))}`}`
+const lineOf = (style: ReportStyle, { hint, message, state }: DatabaseFinding): string => {
+  const mark = state === "unknown" ? style.optional : style.mark(state === "good")
+  return `  ${mark} ${escapeLine(message)}${style.hint(hint)}\n`
+}
 
 /** The last line ends with a newline. */
-export const formatInspection = (parts: ReadonlyArray<InspectedPart>, paint: Paint): string =>
-  parts
+export const formatInspection = (parts: ReadonlyArray<InspectedPart>, paint: Paint): string => {
+  const style = styleOf(paint)
+  return parts
     .filter(({ findings }) => findings.length > 0)
     .map(
       ({ findings, part }) =>
-        `${headings[part]}\n${findings.map((finding) => `${lineOf(paint, finding)}\n`).join("")}`
+        `${headings[part]}\n${findings.map((finding) => lineOf(style, finding)).join("")}`
     )
     .join("")
+}

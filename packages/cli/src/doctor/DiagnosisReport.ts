@@ -5,28 +5,9 @@ import { escapeLine } from "../terminal/VisibleText.ts"
 import type { AgentStatus, RunnerStatus } from "./AgentStatus.ts"
 import type { Diagnosis } from "./Diagnosis.ts"
 import type { HubStatus } from "./HubHealth.ts"
+import { type ReportStyle, styleOf } from "./ReportStyle.ts"
 
 type Lines = ReadonlyArray<string>
-
-/** Marks and hints of the report, with or without colours. */
-interface ReportStyle {
-  readonly paint: Paint
-  readonly mark: (isGood: boolean) => string
-  /** Mark of something that is missing but not required. */
-  readonly optional: string
-  /** Dimmed hint with a leading space. Empty if all parts are undefined. */
-  readonly hint: (...parts: ReadonlyArray<string | undefined>) => string
-}
-
-const styleOf = (paint: Paint): ReportStyle => ({
-  paint,
-  mark: (isGood) => (isGood ? paint("green", "✓") : paint("red", "✗")),
-  optional: paint("yellow", "–"),
-  hint: (...parts) => {
-    const text = parts.filter((part) => part !== undefined).join(": ")
-    return text === "" ? "" : ` ${paint("dim", escapeLine(text))}`
-  }
-})
 
 const MAX_DRIFT_KINDS = 5
 

@@ -11,7 +11,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { join } from "node:path"
 import type { HubConfig } from "../config/HubConfig.ts"
 import { findEmbeddedPostgres, HubStoreUnavailable } from "../store/EmbeddedPostgres.ts"
-import { type DatabaseFinding, problem, unknown } from "./DatabaseFinding.ts"
+import { type DatabaseFinding, unknown } from "./DatabaseFinding.ts"
 import { inspectReplication } from "./ReplicationFindings.ts"
 import { inspectSchema } from "./SchemaFindings.ts"
 import { inspectCommits, inspectServer } from "./ServerFindings.ts"
@@ -56,7 +56,7 @@ export const inspectDatabase = Effect.fn("inspectDatabase")(
 const failed = (error: SqlError.SqlError): ReadonlyArray<DatabaseFinding> => [
   unknown(
     databaseProblem(error, undefined),
-    "Grant pg_monitor to the database user of the Hub, and try again."
+    "If it lacks rights, grant pg_monitor to the database user of the Hub."
   )
 ]
 
@@ -65,21 +65,17 @@ const inspectParts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     findings.pipe(Effect.catch((error) => Effect.succeed(failed(error))))
   const server = yield* inspectServer(sql)
   const schema = yield* inspectSchema(sql)
-  const isMigrated = schema?.every(({ state }) => state === "good") === true
   const replication = yield* orFailed(inspectReplication(sql))
   const statements = yield* orFailed(inspectStatements(sql))
-  const tables = isMigrated ? yield* orFailed(inspectTables(sql)) : []
-  const isWritable = server.every(({ state }) => state !== "problem")
+  const tables = schema.isMigrated ? yield* orFailed(inspectTables(sql)) : []
   // Last: it may wait.
-  const commits = isMigrated && isWritable ? [yield* inspectCommits(sql)] : []
+  const commits = schema.isMigrated && !server.isStandby ? [yield* inspectCommits(sql)] : []
   const parts: ReadonlyArray<InspectedPart> = [
-    { part: "server", findings: [...server, ...commits] },
-    { part: "schema", findings: schema ?? [UNUSED] },
+    { part: "server", findings: [...server.findings, ...commits] },
+    { part: "schema", findings: schema.findings },
     { part: "replication", findings: replication },
     { part: "statements", findings: statements },
     { part: "tables", findings: tables }
   ]
   return parts
 })
-
-const UNUSED = problem("No Hub has used this database yet.", "Start a Hub, or run `corral hub migrate`.")

@@ -49,14 +49,20 @@ const indexFinding = (sql: SqlClient.SqlClient): Effect.Effect<DatabaseFinding, 
     }
   )
 
-/** `undefined` where no Hub has ever used the database: further checks would fail. */
-export const inspectSchema = (
-  sql: SqlClient.SqlClient
-): Effect.Effect<ReadonlyArray<DatabaseFinding> | undefined, SqlError.SqlError> =>
+/** Further checks fail where not all migrations are applied. */
+export interface InspectedSchema {
+  readonly findings: ReadonlyArray<DatabaseFinding>
+  readonly isMigrated: boolean
+}
+
+const UNUSED = problem("No Hub has used this database yet.", "Start a Hub, or run `corral hub migrate`.")
+
+export const inspectSchema = (sql: SqlClient.SqlClient): Effect.Effect<InspectedSchema, SqlError.SqlError> =>
   Effect.gen(function* () {
     const table = yield* tableRows.first(sql`SELECT to_regclass('corral_migrations') IS NOT NULL AS present`)
-    if (table?.present !== true) return undefined
+    if (table?.present !== true) return { findings: [UNUSED], isMigrated: false }
     const applied = yield* migrationRows.all(sql`SELECT name FROM corral_migrations`)
     const migrations = migrationFinding(applied.map(({ name }) => name))
-    return migrations.state === "good" ? [migrations, yield* indexFinding(sql)] : [migrations]
+    const isMigrated = migrations.state === "good"
+    return { findings: isMigrated ? [migrations, yield* indexFinding(sql)] : [migrations], isMigrated }
   })

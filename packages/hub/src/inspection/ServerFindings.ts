@@ -1,6 +1,8 @@
 /** Version, role, connections, clock and commits of the database server. */
+import { SLOW_COMMIT_MS } from "@corral/service/CommitTimes"
 import { Clock, Effect, Option, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import { HUB_APPLICATION } from "../store/OtherHubs.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { quantityOf, type DatabaseFinding, good, problem } from "./DatabaseFinding.ts"
 
@@ -10,8 +12,6 @@ const NEWEST = 18
 
 /** A device's lease lasts a minute by the clocks of the Hubs. A difference of seconds ends leases too early or too late. */
 const CLOCK_LIMIT_MS = 1_000
-/** As in `/health`. */
-const COMMIT_LIMIT_MS = 50
 const COMMITS = 5
 const COMMITS_WITHIN = "5 seconds"
 const SLOW_COMMITS_HINT =
@@ -46,9 +46,12 @@ const versionFinding = (version: string, major: number): DatabaseFinding =>
         )
       : good(`PostgreSQL ${version}`)
 
-const serverFindings = (
-  sql: SqlClient.SqlClient
-): Effect.Effect<ReadonlyArray<DatabaseFinding>, SqlError.SqlError> =>
+interface InspectedServer {
+  readonly findings: ReadonlyArray<DatabaseFinding>
+  readonly isStandby: boolean
+}
+
+const serverFindings = (sql: SqlClient.SqlClient): Effect.Effect<InspectedServer, SqlError.SqlError> =>
   Effect.map(
     serverRows.first(sql`
       SELECT current_setting('server_version') AS version,
@@ -57,12 +60,12 @@ const serverFindings = (
         (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used,
         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS allowed,
         (SELECT count(DISTINCT application_name)::int FROM pg_stat_activity
-          WHERE application_name LIKE 'corral-hub %' AND datname = current_database()) AS hubs`),
+          WHERE application_name LIKE ${`${HUB_APPLICATION} %`} AND datname = current_database()) AS hubs`),
     (server) => {
-      if (server === undefined) return []
+      if (server === undefined) return { findings: [], isStandby: false }
       const { allowed, hubs, major, standby, used, version } = server
       const connections = `${used} of ${allowed} connections are used, and ${quantityOf(hubs, "Hub")} connected`
-      return [
+      const findings = [
         versionFinding(version, major),
         ...(standby
           ? [
@@ -79,6 +82,7 @@ const serverFindings = (
             )
           : good(connections)
       ]
+      return { findings, isStandby: standby }
     }
   )
 
@@ -108,12 +112,13 @@ const commitFinding = (sql: SqlClient.SqlClient): Effect.Effect<DatabaseFinding,
       times.push((yield* commitRows.first(sql`CALL corral_commit_time(NULL)`))?.ms ?? 0)
     const median = times.toSorted((a, b) => a - b)[Math.floor(COMMITS / 2)] ?? 0
     const message = `A commit takes ${median.toFixed(1)} ms (median of ${COMMITS})`
-    return median > COMMIT_LIMIT_MS ? problem(`${message}.`, SLOW_COMMITS_HINT) : good(message)
+    return median > SLOW_COMMIT_MS ? problem(`${message}.`, SLOW_COMMITS_HINT) : good(message)
   })
 
 export const inspectServer = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
-    return [...(yield* serverFindings(sql)), yield* clockFinding(sql)]
+    const { findings, isStandby } = yield* serverFindings(sql)
+    return { findings: [...findings, yield* clockFinding(sql)], isStandby }
   })
 
 /** For a server that can be written to. */

@@ -70,6 +70,7 @@ describe("An inspection of a Hub's database", () => {
     const url = await database()
     await query(url, "DROP INDEX runs_of_session")
     assert.deepStrictEqual(await messagesIn(url, "problem"), ["Indexes are missing: runs_of_session."])
+    assert.match((await messagesIn(url, "good")).join("\n"), /^A commit takes [^]*^Table runs: /m)
     await query(url, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'tasks_waiting'::regclass")
     await query(url, "CREATE INDEX runs_of_session ON runs (session_id)")
     assert.deepStrictEqual(await messagesIn(url, "problem"), ["Indexes are not valid: tasks_waiting."])

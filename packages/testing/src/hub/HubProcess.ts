@@ -19,7 +19,8 @@ import { dropDatabase, makeDatabase, sharedServer } from "../postgres/SharedPost
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const entry = built ? "../../../../dist/hub/index.js" : "../../../hub/src/main.ts"
-const main = fileURLToPath(new URL(entry, import.meta.url))
+/** The program of this build. */
+export const builtHub = fileURLToPath(new URL(entry, import.meta.url))
 const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-compile", import.meta.url))
 const outside = process.env["CORRAL_TEST_DATABASE_URL"]
 
@@ -51,7 +52,7 @@ export class HubProcess {
   url = ""
   databaseUrl: string | undefined
   /** The program of the next start. */
-  entry = main
+  entry = builtHub
   private readonly options: HubOptions
   private launched: LaunchedHub | undefined
   private acting: People | undefined
