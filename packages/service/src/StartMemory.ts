@@ -11,8 +11,8 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 
 const LOOK_EVERY_MS = 2_000
-/** A service that is busy for longer collects its whole heap without this. */
-const LOOKS = 30
+/** A service that has begun to work by then keeps its memory: a collection of the whole heap would also discard compiled code that the work needs. */
+const LOOKS = 3
 /** Share of the time in which the event loop of an idle service works. */
 const IDLE = 0.05
 

@@ -15,7 +15,7 @@ export const REDACTED = "[redacted]"
 let sharedFinder: SecretFinder | undefined
 /** Created for the first text, not at the start of a service. */
 const finder = (): SecretFinder =>
-  (sharedFinder ??= new SecretFinder([...ownRules, ...gitleaksRules()], placeholders()))
+  (sharedFinder ??= new SecretFinder([...ownRules, ...gitleaksRules()], placeholders(), [KEY_BEGIN]))
 
 /** Private keys and the static keys of OpenVPN, also with line numbers or patch markers before their lines, and with PGP headers. */
 const privateKey =
@@ -30,8 +30,8 @@ const inTokens = Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9_./+~=@-]/.test(String.fromCharCode(code))
 )
 
-/** By character code: whether the character can be part of a keyword. */
-const inNames = Array.from({ length: 128 }, (_, code) => /[\w.:/"'*\]-]/.test(String.fromCharCode(code)))
+/** By character code: whether the beginning of a private key can end with the character. */
+const inKeyBegin = Array.from({ length: 128 }, (_, code) => "-BEGIN".includes(String.fromCharCode(code)))
 
 /** Longest token, in characters, that can continue in the next text. A longer one is not a secret. */
 const LONGEST_TOKEN = 4_096
@@ -95,8 +95,10 @@ export class Redaction {
   piece(context: string, text: string): Piece {
     const whole = context === "" ? text : context + text
     const hits = finder().hits(whole)
-    const place = Math.max(context.length, this.#unfinished(whole, hits))
-    const spans = this.#spans(whole, hits)
+    const isPlain = hits.length === 0 && this.#values.length === 0
+    const end = isPlain ? plainEnd(whole) : this.#unfinished(whole, hits)
+    const place = Math.max(context.length, end)
+    const spans = isPlain ? none : this.#spans(whole, hits)
     const plain = place === whole.length ? text : whole.slice(context.length, place)
     return {
       shown: spans.length === 0 ? plain : without(whole.slice(0, place), spans, context.length),
@@ -125,12 +127,13 @@ export class Redaction {
 
   #spans(text: string, hits: ReadonlyArray<number>): ReadonlyArray<Span> {
     const values = this.#values.length === 0 ? none : this.#spansOfValues(text)
-    const keys = text.includes(KEY_BEGIN)
-      ? Array.from(text.matchAll(privateKey), ({ 0: key, index }) => ({
-          start: index,
-          end: index + key.length
-        }))
-      : none
+    const keys =
+      hits.length > 0 && text.includes(KEY_BEGIN)
+        ? Array.from(text.matchAll(privateKey), ({ 0: key, index }) => ({
+            start: index,
+            end: index + key.length
+          }))
+        : none
     const found = finder().find(text, hits)
     if (values.length === 0 && keys.length === 0) return found
     return [...values, ...keys, ...found]
@@ -212,21 +215,22 @@ const without = (text: string, spans: ReadonlyArray<Span>, from: number): string
   return redacted + text.slice(at)
 }
 
-/** Context of the text after `place`: the text around the last keyword, or the last characters that may become a keyword. */
+/** Context of the text after `place`: the text around the last keyword, or the last characters, with which a keyword may begin. */
 const contextAt = (text: string, place: number, hits: ReadonlyArray<number>): string => {
-  if ((hits.at(-2) ?? -1) >= place - CONTEXT) return text.slice(Math.max(0, place - CONTEXT), place)
-  let from = place
-  while (from > 0 && from > place - SHORT_CONTEXT && inNames[text.charCodeAt(from - 1)] === true) from--
-  return from === place ? "" : text.slice(from, place)
+  const hasKeyword = hits.length > 0 && (hits.at(-2) ?? 0) >= place - CONTEXT
+  return text.slice(Math.max(0, place - (hasKeyword ? CONTEXT : SHORT_CONTEXT)), place)
 }
 
 /** Position of the first characters of a key at the end of the text, after `from`; the length of the text if there are none. */
 const keyBeginning = (text: string, from: number): number => {
-  if (!"-BEGIN".includes(text.charAt(text.length - 1))) return text.length
+  if (inKeyBegin[text.charCodeAt(text.length - 1)] !== true) return text.length
   for (let length = Math.min(KEY_BEGIN.length - 1, text.length - from); length > 0; length--)
     if (text.endsWith(KEY_BEGIN.slice(0, length))) return text.length - length
   return text.length
 }
+
+/** Position of a possible unfinished secret at the end of a text without hits. */
+const plainEnd = (text: string): number => Math.min(keyBeginning(text, 0), finder().beginning(text))
 
 const unfinishedKey = (text: string): number => {
   // Almost no text contains it, and searching forwards is cheaper than backwards.

@@ -3,6 +3,7 @@
  *
  * Guarantees: linear in the text. Every keyword costs one bounded attempt. A rule is compiled when one of its keywords first occurs.
  */
+import { KeyBeginnings } from "./KeyBeginnings.ts"
 import { KeywordSearch } from "./KeywordSearch.ts"
 import type { SecretRule } from "./SecretRule.ts"
 
@@ -84,11 +85,14 @@ export class SecretFinder {
   readonly #compiled: Array<CompiledRule | undefined> = []
   readonly #placeholders: ReadonlyArray<string>
   #placeholder: RegExp | undefined
-  /** The first one and the first two characters of keys with a known beginning, in lowercase. */
-  readonly #beginnings: ReadonlySet<string>
+  readonly #beginnings: KeyBeginnings
 
-  /** `placeholders` are patterns of text that is never a secret. */
-  constructor(rules: ReadonlyArray<SecretRule>, placeholders: ReadonlyArray<string>) {
+  /** `placeholders` are patterns of text that is never a secret. `others` are further keywords that count as hits. */
+  constructor(
+    rules: ReadonlyArray<SecretRule>,
+    placeholders: ReadonlyArray<string>,
+    others: ReadonlyArray<string> = []
+  ) {
     const byKeyword = new Map<string, Array<number>>()
     rules.forEach(({ keywords }, index) => {
       for (const keyword of keywords) {
@@ -100,11 +104,11 @@ export class SecretFinder {
     this.#rules = rules
     this.#placeholders = placeholders
     this.#rulesOf = [...byKeyword.values()]
-    this.#search = new KeywordSearch([...byKeyword.keys()])
+    this.#search = new KeywordSearch([...byKeyword.keys(), ...others.map((other) => other.toLowerCase())])
     const beginning = rules
       .filter((rule) => isForm(rule) && rule.near !== true)
       .flatMap(({ keywords }) => keywords)
-    this.#beginnings = new Set(beginning.flatMap((keyword) => [keyword.slice(0, 1), keyword.slice(0, 2)]))
+    this.#beginnings = new KeyBeginnings(beginning)
   }
 
   /** Keywords in a text and a partial keyword at its end, as input of `find` and `unfinished`. Empty for most texts. */
@@ -183,7 +187,7 @@ export class SecretFinder {
   beginning(text: string): number {
     for (let at = Math.max(0, text.length - 2); at < text.length; at++) {
       if (at > 0 && isWord(text.charCodeAt(at)) && isWord(text.charCodeAt(at - 1))) continue
-      if (this.#beginnings.has(text.slice(at).toLowerCase())) return at
+      if (this.#beginnings.has(text, at)) return at
     }
     return text.length
   }

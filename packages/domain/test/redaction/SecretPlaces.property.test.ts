@@ -124,6 +124,8 @@ const leaves = (shown: string, values: ReadonlyArray<string>): void => {
   for (const value of values) assert.notInclude(shown, value)
   assert.include(shown, "[redacted]")
 }
+/** Plain text before a secret, longer than the context of a piece. */
+const before = fc.nat(300).map((length) => `${"so, it ".repeat(50).slice(0, length)}\n`)
 const sizes = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 })
 
 describe("Redaction of a secret in its place", () => {
@@ -140,12 +142,24 @@ describe("Redaction of a secret in its place", () => {
 
   it.each(templates)("%s, in pieces", (template) => {
     fc.assert(
-      fc.property(sample(template), sizes, ({ text, values }, pieces) => {
-        const shown = streamed(text, pieces)
+      fc.property(sample(template), sizes, before, ({ text, values }, pieces, words) => {
+        const shown = streamed(words + text, pieces)
         for (const value of values) assert.notInclude(shown, value.slice(-11))
       }),
       { numRuns: 10 * effort }
     )
+  })
+})
+
+describe("Redaction of a secret after streamed text of any length", () => {
+  const key = "P2/AAAAAAAAAAAAAAAAAAAAAAAAa1B"
+  it.each([
+    ["Server=db.test;User Id=sa;Pwd=pw4aaaaaaaa;", "pw4aaaaaaaa"],
+    [`---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n${key}\n---- END SSH2 ENCRYPTED PRIVATE KEY ----`, key]
+  ])("%s", (text, secret) => {
+    for (const size of [1, 2, 3, 9])
+      for (let length = 0; length < 300; length++)
+        assert.notInclude(streamed(`${"so, it ".repeat(50).slice(0, length)} ${text}`, [size]), secret)
   })
 })
 

@@ -89,7 +89,7 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
     followers.publish(batch)
   }
   const append = (events: NewEvents, projections: ReadonlyArray<Write>): Effect.Effect<void, StoreFailed> => {
-    if (events.lines.length === 0) return store.commit(projections)
+    if (events.count === 0) return store.commit(projections)
     const startedAt = performance.now()
     const { batch, row } = encodeBatch(events)
     return store.commit([row, ...projections]).pipe(
@@ -99,9 +99,9 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
     )
   }
   const appendNow = (events: NewEvents, projections: ReadonlyArray<Write>): boolean => {
-    if (events.lines.length === 0) return store.commitNow(projections)
+    if (events.count === 0) return store.commitNow(projections)
     // Before it is encoded: `append` encodes it again.
-    if (isLarge(events.lines)) return false
+    if (events.lines.length > SMALL_JOB) return false
     const startedAt = performance.now()
     const { batch, row } = encodeBatch(events)
     if (!store.commitNow([row, ...projections])) return false
@@ -111,16 +111,9 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
   return { append, appendNow }
 })
 
-/** Whether the lines alone are too much for `commitNow`. */
-const isLarge = (lines: ReadonlyArray<string>): boolean => {
-  let size = 0
-  return lines.some((line) => (size += line.length) > SMALL_JOB)
-}
-
 const encodeBatch = (events: NewEvents): { readonly batch: StoredBatch; readonly row: Write } => {
-  const { runId, firstSeq, terminal } = events
-  const lines = events.lines.join("\n")
-  const lastSeq = firstSeq + events.lines.length - 1
+  const { count, firstSeq, lines, runId, terminal } = events
+  const lastSeq = firstSeq + count - 1
   const bytes = Buffer.from(lines)
   const batch: StoredBatch = { batch: 0, runId, firstSeq, lastSeq, lines, bytes, terminal }
   return { batch, row: insertBatchRow(batch, bytes, events.outputs) }

@@ -1,11 +1,12 @@
 /** Events of a run in the order of their `seq`: new ones, and batches as they are stored. */
 import type { RunId } from "@corral/domain/identity/Ids"
 
-/** Events to append, as JSON lines. */
+/** Events to append, as JSON lines without a final newline. One text: the lines as such need not outlive the commit's wait. */
 export interface NewEvents {
   readonly runId: RunId
   readonly firstSeq: number
-  readonly lines: ReadonlyArray<string>
+  readonly count: number
+  readonly lines: string
   readonly terminal: boolean
   /** Outputs of the runtime that the run has applied with these events; only of a run that outlives its Edge. */
   readonly outputs?: number | undefined

@@ -58,6 +58,8 @@ class StreamedText {
   /** Last emitted text of recent messages. It may contain the name of a secret. */
   readonly #context = new Map<string, string>()
   readonly #checkedIds = new Set<string>()
+  /** The message of the last piece, because the next piece is usually of the same. */
+  #last = { channel: "", messageId: "", key: "" }
 
   constructor(redaction: Redaction) {
     this.#redaction = redaction
@@ -68,12 +70,15 @@ class StreamedText {
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
     return waiting.map((delta) =>
-      this.#output(delta, this.#redaction.after(this.#context.get(keyOf(delta)) ?? "", delta.payload.text))
+      this.#output(
+        delta,
+        this.#redaction.after(this.#context.get(this.#keyOf(delta)) ?? "", delta.payload.text)
+      )
     )
   }
 
   piece(delta: Delta, emitted: Array<AdapterOutput>): void {
-    const key = keyOf(delta)
+    const key = this.#keyOf(delta)
     const held = this.#waiting.get(key)?.payload.text
     const text = held === undefined ? delta.payload.text : held + delta.payload.text
     const { context, rest, shown } = this.#redaction.piece(this.#context.get(key) ?? "", text)
@@ -85,6 +90,14 @@ class StreamedText {
     }
     this.#waiting.set(key, { ...delta, payload: { ...delta.payload, text: rest } })
     if (this.#waiting.size > MOST_WAITING) emitted.push(...this.flush())
+  }
+
+  /** Text and reasoning of one message are separate streams. */
+  #keyOf({ payload: { channel, messageId } }: Delta): string {
+    const last = this.#last
+    if (last.messageId === messageId && last.channel === channel) return last.key
+    this.#last = { channel, messageId, key: `${channel} ${messageId}` }
+    return this.#last.key
   }
 
   #remember(key: string, context: string): void {
@@ -120,9 +133,6 @@ class StreamedText {
     return isKept
   }
 }
-
-/** Text and reasoning of one message are separate streams. */
-const keyOf = ({ payload: { channel, messageId } }: Delta): string => `${channel} ${messageId}`
 
 const none: ReadonlyArray<AdapterOutput> = []
 

@@ -152,7 +152,8 @@ export class RunRecorder {
     const events: NewEvents = {
       runId: this.run.id,
       firstSeq: this.seq - this.lines.length + 1,
-      lines: this.lines,
+      count: this.lines.length,
+      lines: this.lines.join("\n"),
       terminal: this.terminal,
       outputs
     }

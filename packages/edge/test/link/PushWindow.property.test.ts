@@ -59,7 +59,16 @@ const writer = (log: EdgeEventLog["Service"], runId: RunId, size: number) => {
           : draft("run.message.delta", { messageId: "m", channel: "text", text })
         lines.push(encode(lines.length + 1, "2026-01-01T00:00:00.000Z", event))
       }
-      yield* log.append({ runId, firstSeq, lines: lines.slice(firstSeq - 1), terminal }, [])
+      yield* log.append(
+        {
+          runId,
+          firstSeq,
+          count: lines.length - firstSeq + 1,
+          lines: lines.slice(firstSeq - 1).join("\n"),
+          terminal
+        },
+        []
+      )
     })
   }
 }

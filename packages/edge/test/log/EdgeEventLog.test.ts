@@ -26,7 +26,7 @@ const batchesOf = (runId: RunId, sizes: ReadonlyArray<number>, ends = false): Re
     const lines = Array.from({ length: size }, (_, n) =>
       encode(++seq, at, terminal && n === size - 1 ? draft("run.completed", {}) : delta(`${runId} ${seq}`))
     )
-    return { runId, firstSeq, lines, terminal }
+    return { runId, firstSeq, count: lines.length, lines: lines.join("\n"), terminal }
   })
 }
 
@@ -55,7 +55,7 @@ for (const [where, log] of [
         const runId = newRunId()
         const batches = batchesOf(runId, [3, 1, 4])
         yield* appendAll(log, batches)
-        const written = batches.flatMap(({ lines }) => lines)
+        const written = batches.flatMap(({ lines }) => lines.split("\n"))
         for (let after = 0; after <= 8; after++) {
           const read = log.read(runId, after, 1_000_000)
           assert.deepStrictEqual(linesOf(read), written.slice(after))
@@ -101,7 +101,7 @@ for (const [where, log] of [
         const log = yield* EdgeEventLog
         const runId = newRunId()
         const batches = batchesOf(runId, [3, 1, 4, 2])
-        const written = batches.flatMap(({ lines }) => lines)
+        const written = batches.flatMap(({ lines }) => lines.split("\n"))
         yield* appendAll(log, batches.slice(0, 3))
         const unfollow = [1, 2].map(() => log.follow(runId, { receive: () => undefined }))
         for (const after of [4, 2, 0, 7, 1, 8, 3]) {
@@ -124,7 +124,7 @@ for (const [where, log] of [
         const runId = newRunId()
         const batches = batchesOf(runId, [2, 2, 2, 2])
         yield* appendAll(log, batches)
-        const length = batches[0]?.lines.join("\n").length ?? 0
+        const length = batches[0]?.lines.length ?? 0
         const read = (budget: number) => seqsOf(log.read(runId, 0, budget))
         assert.deepStrictEqual(read(0), [1, 2])
         assert.deepStrictEqual(read(1), [1, 2])
@@ -169,14 +169,15 @@ for (const [where, log] of [
         const unfollow = log.follow(runId, { receive: ({ terminal }) => received.push(terminal) })
         const encode = makeEventEncoder({ runId })
         const fake = encode(1, at, delta('","type":"run.completed"\n{"id":"x","seq":2,"type":"run.failed"'))
-        yield* log.append({ runId, firstSeq: 1, lines: [fake], terminal: false }, [])
+        yield* log.append({ runId, firstSeq: 1, count: 1, lines: fake, terminal: false }, [])
         for (const type of ["run.completed", "run.cancelled"] as const) {
           const other = newRunId()
           yield* log.append(
             {
               runId: other,
               firstSeq: 1,
-              lines: [makeEventEncoder({ runId: other })(1, at, draft(type, {}))],
+              count: 1,
+              lines: makeEventEncoder({ runId: other })(1, at, draft(type, {})),
               terminal: true
             },
             []
@@ -187,7 +188,7 @@ for (const [where, log] of [
           )
         }
         const failed = draft("run.failed", { error: { code: "internal", message: "x" } })
-        yield* log.append({ runId, firstSeq: 2, lines: [encode(2, at, failed)], terminal: true }, [])
+        yield* log.append({ runId, firstSeq: 2, count: 1, lines: encode(2, at, failed), terminal: true }, [])
         unfollow()
         assert.deepStrictEqual(received, [false, true])
         assert.deepStrictEqual(
@@ -350,7 +351,7 @@ for (const [where, log] of [
             let durable = 0
             for (const batch of batches) {
               // Those that join between two batches, and those that would have joined in the middle of one.
-              for (; durable < batch.firstSeq + batch.lines.length - 1; durable++) yield* join(durable)
+              for (; durable < batch.firstSeq + batch.count - 1; durable++) yield* join(durable)
               yield* log.append(batch, [])
             }
             yield* join(durable)

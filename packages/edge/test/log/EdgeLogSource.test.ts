@@ -80,7 +80,7 @@ layer(memoryLogLayer)("An EventSocket on the Edge's log", (it) => {
       const text = "x".repeat(200_000)
       for (let seq = 1; stream.writableLength === 0; seq++) {
         const line = encode(seq, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))
-        yield* log.append({ runId, firstSeq: seq, lines: [line], terminal: false }, [])
+        yield* log.append({ runId, firstSeq: seq, count: 1, lines: line, terminal: false }, [])
       }
       reader.tick()
       assert.strictEqual(socket.readyState, WebSocket.OPEN, "it has stalled for no time yet")
@@ -111,7 +111,7 @@ layer(memoryLogLayer)("An EventSocket on the Edge's log", (it) => {
       const text = "x".repeat(200_000)
       for (let seq = 1; stream.writableLength === 0; seq++) {
         const line = encode(seq, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))
-        yield* log.append({ runId, firstSeq: seq, lines: [line], terminal: false }, [])
+        yield* log.append({ runId, firstSeq: seq, count: 1, lines: line, terminal: false }, [])
       }
       for (const step of [0, 30_001, 3_000]) {
         now += step
@@ -135,7 +135,10 @@ layer(memoryLogLayer)("An EventSocket on the Edge's log", (it) => {
         encode(i + 1, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))
       )
       // One batch, thus one write: far more than the kernel keeps for a reader.
-      yield* log.append({ runId, firstSeq: 1, lines, terminal: false }, [])
+      yield* log.append(
+        { runId, firstSeq: 1, count: lines.length, lines: lines.join("\n"), terminal: false },
+        []
+      )
       let taken = 0
       const next = (count: number) =>
         new Promise<void>((resolve) => {
@@ -179,7 +182,7 @@ layer(memoryLogLayer)("An EventSocket on the Edge's log", (it) => {
         const delta = draft("run.message.delta", { messageId: "m", channel: "text", text })
         const event = seq === 100 ? draft("run.completed", {}) : delta
         yield* log.append(
-          { runId, firstSeq: seq, lines: [encode(seq, at, event)], terminal: seq === 100 },
+          { runId, firstSeq: seq, count: 1, lines: encode(seq, at, event), terminal: seq === 100 },
           []
         )
       }

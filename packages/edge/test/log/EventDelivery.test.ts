@@ -30,13 +30,12 @@ const append = (log: EdgeEventLog["Service"], runId: RunId, seq: number, text = 
     {
       runId,
       firstSeq: seq,
-      lines: [
-        makeEventEncoder({ runId })(
-          seq,
-          at,
-          draft("run.message.delta", { messageId: "m", channel: "text", text })
-        )
-      ],
+      count: 1,
+      lines: makeEventEncoder({ runId })(
+        seq,
+        at,
+        draft("run.message.delta", { messageId: "m", channel: "text", text })
+      ),
       terminal: false
     },
     []

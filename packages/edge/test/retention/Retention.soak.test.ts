@@ -39,7 +39,7 @@ it.live("drops 400 MB between the commits of others", () =>
     yield* store.commit([insertRun(runOf(old, { state: "completed", endedAt: at, lastSeq: 4_000 }))])
     const oldLine = lineOf(old, 100_000)
     for (let seq = 1; seq <= 4_000; seq++) {
-      yield* log.append({ runId: old, firstSeq: seq, lines: [oldLine(seq)], terminal: false }, [])
+      yield* log.append({ runId: old, firstSeq: seq, count: 1, lines: oldLine(seq), terminal: false }, [])
     }
     const live = newRunId()
     const line = lineOf(live, 300)
@@ -50,7 +50,7 @@ it.live("drops 400 MB between the commits of others", () =>
       while (!over()) {
         const startedAt = performance.now()
         seq++
-        yield* log.append({ runId: live, firstSeq: seq, lines: [line(seq)], terminal: false }, [])
+        yield* log.append({ runId: live, firstSeq: seq, count: 1, lines: line(seq), terminal: false }, [])
         took.push(performance.now() - startedAt)
         yield* Effect.sleep("2 millis")
       }

@@ -60,7 +60,7 @@ const record = Effect.fnUntraced(function* (
       lastSeq: batches,
       ...(endedAt === undefined ? { state: "running" } : { state: "completed", endedAt })
     })
-    const events = { runId, firstSeq: seq, lines: [line], terminal: ends }
+    const events = { runId, firstSeq: seq, count: 1, lines: line, terminal: ends }
     yield* log.append(events, seq === 1 ? [insertRun(run)] : [])
   }
 })

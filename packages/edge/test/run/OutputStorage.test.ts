@@ -154,7 +154,10 @@ describe("keepOutputs", () => {
     recorder.addArtifact("a.md", "text/markdown", "# A")
     recorder.apply(messageInput("after"))
     assert.deepStrictEqual(
-      recorder.take()?.events.lines.map((line) => String(JSON.parse(line).type)),
+      recorder
+        .take()
+        ?.events.lines.split("\n")
+        .map((line) => String(JSON.parse(line).type)),
       ["run.created", "run.started", "run.tool.call", "run.tool.result", "run.message.delta"]
     )
   })

@@ -19,7 +19,10 @@ const recorderAfter = (...inputs: ReadonlyArray<RunMachineInput>): RunRecorder =
   return recorder
 }
 const typesOf = (recorder: RunRecorder) =>
-  recorder.take()?.events.lines.map((line) => String(JSON.parse(line).type)) ?? []
+  recorder
+    .take()
+    ?.events.lines.split("\n")
+    .map((line) => String(JSON.parse(line).type)) ?? []
 
 const concluded = (text: string): ReadonlyArray<RunMachineInput> => [
   { _tag: "OutcomeReported", outcome: { _tag: "Completed", text } },
@@ -64,7 +67,7 @@ describe("RunRecorder", () => {
     const recorder = recorderAfter()
     recorder.apply({ _tag: "Spawned" })
     const batch = recorder.take()
-    assert.deepStrictEqual(batch?.events.lines, [])
+    assert.strictEqual(batch?.events.count, 0)
     assert.deepStrictEqual(
       batch?.projections.map(([sql]) => sql.split(" ", 2).join(" ")),
       ["UPDATE runs"]
@@ -143,7 +146,7 @@ describe("RunRecorder", () => {
     const recorder = recorderAfter(messageInput("a"))
     recorder.apply(messageInput("x".repeat(400_000)))
     recorder.apply(messageInput("after"))
-    const lines = recorder.take()?.events.lines ?? []
+    const lines = recorder.take()?.events.lines.split("\n") ?? []
     const events = lines.map((line) => JSON.parse(line))
     assert.deepStrictEqual(
       events.map(({ seq }) => seq),

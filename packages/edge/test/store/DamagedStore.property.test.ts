@@ -68,7 +68,9 @@ const write = Effect.gen(function* () {
         lastSeq: lines.length,
         ...(terminal ? { state: "completed", endedAt: at } : {})
       })
-      yield* log.append({ runId, firstSeq, lines: events, terminal }, [updateRun(run)])
+      yield* log.append({ runId, firstSeq, count: events.length, lines: events.join("\n"), terminal }, [
+        updateRun(run)
+      ])
     }
     written.set(runId, lines)
   }
