@@ -5,6 +5,8 @@ import { relative } from "node:path"
 export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/failover/Cluster.failover.test.ts":
     "Patroni, etcd, HAProxy or curl is not installed, or this user cannot make namespaces of the network",
+  "packages/cli/test/failover/EmptyMachines.failover.test.ts":
+    "`mmdebstrap` is not installed, or this user cannot make namespaces of the network",
   "scripts/monitoring.test.ts": "promtool is not installed",
   "packages/cli/test/failover/RollingUpgrade.failover.test.ts":
     "`CORRAL_PREVIOUS_DIST` names no build of the previous release",

@@ -27,11 +27,13 @@ export const canMakeNetworks = (): boolean => {
 
 export class NodeNetwork {
   readonly #id = randomBytes(3).toString("hex")
-  readonly #subnet = `10.213.${(randomBytes(1)[0] ?? 0) & 0x7f}`
+  readonly #subnet: string
   readonly #names: ReadonlyArray<string>
 
-  constructor(names: ReadonlyArray<string>) {
+  /** `subnet`: the first three numbers of all addresses; by default any. */
+  constructor(names: ReadonlyArray<string>, subnet = `10.213.${(randomBytes(1)[0] ?? 0) & 0x7f}`) {
     this.#names = names
+    this.#subnet = subnet
     ip("link", "add", this.#bridge, "type", "bridge")
     ip("addr", "add", `${this.hostAddress}/24`, "dev", this.#bridge)
     ip("link", "set", this.#bridge, "up")
@@ -51,8 +53,14 @@ export class NodeNetwork {
   }
 
   /** Starts a program there, which is the returned process itself. */
-  spawn(name: string, [program = "", ...args]: ReadonlyArray<string>, options: SpawnOptions): ChildProcess {
-    return spawn("ip", ["netns", "exec", this.#space(name), program, ...args], options)
+  spawn(name: string, command: ReadonlyArray<string>, options: SpawnOptions): ChildProcess {
+    const [program = "", ...args] = this.commandAt(name, command)
+    return spawn(program, args, options)
+  }
+
+  /** The command that runs a command there. */
+  commandAt(name: string, command: ReadonlyArray<string>): ReadonlyArray<string> {
+    return ["ip", "netns", "exec", this.#space(name), ...command]
   }
 
   /** From now on, nothing that it sends to that address arrives. */
