@@ -1,7 +1,7 @@
 /**
  * What `docs/cluster.md` says, done literally on four empty machines: three PostgreSQL servers, three Hubs, a balancer, TLS. Then the primary's machine is turned off.
  *
- * The test does what the page leaves to its reader: it copies Node, the build and the file of passwords, as `scp` would.
+ * The test does what the page leaves to its reader: it installs Node, makes the build, and copies what the page copies with `scp`.
  */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { EmptyMachines, emptyMachinesProblem } from "@corral/testing/cluster/EmptyMachines"
@@ -9,7 +9,7 @@ import { until } from "@corral/testing/time/Until"
 import { execFileSync } from "node:child_process"
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url))
@@ -20,10 +20,10 @@ const problem = emptyMachinesProblem()
 const placesOf = (place: string): ReadonlyArray<string> =>
   place === "all" ? [...HUBS, BALANCER] : place === "machines" ? HUBS : [place]
 
-/** Blocks of the page for one of the machines, in order. */
+/** Blocks of the page, in order: a script for some of the machines, or what the reader does on another one. */
 const blocks = [
-  ...readFileSync(join(root, "docs/cluster.md"), "utf8").matchAll(/^```sh (\w+)\n([^]*?)^```$/gm)
-].map(([, place = "", script = ""]) => ({ places: placesOf(place), script }))
+  ...readFileSync(join(root, "docs/cluster.md"), "utf8").matchAll(/^```(?:sh (\w+)|console)\n([^]*?)^```$/gm)
+].map(([, place, script = ""]) => ({ places: place === undefined ? [] : placesOf(place), script }))
 
 /** A build that is complete in itself. */
 const completeBuild = (): string => {
@@ -34,27 +34,17 @@ const completeBuild = (): string => {
   return folder
 }
 
-/** What a block needs before it runs, and the page has its reader do. */
-const prepare = (machines: EmptyMachines, script: string, build: string): void => {
-  if (script.includes("ETCD_NAME"))
-    for (const name of HUBS.slice(1)) machines.copyBetween("m1", name, "etc/corral/cluster.env")
-  if (script.includes("leave-full-disk"))
-    for (const name of HUBS)
-      machines.copy(
-        join(root, "deploy/high-availability/leave-full-disk.sh"),
-        name,
-        "usr/local/bin/leave-full-disk.sh"
-      )
-  if (script.includes("hub.env") && script.includes("CORRAL_HUB_HOST"))
-    for (const name of HUBS) {
-      machines.copy(process.execPath, name, "usr/bin/node")
-      machines.copy(build, name, "opt/corral")
-      machines.copy(
-        join(root, "deploy/systemd/corral-hub.service"),
-        name,
-        "etc/systemd/system/corral-hub.service"
-      )
-    }
+/** Copies what the `scp` of a block would. What is at an absolute path is on m1. */
+const copyAll = (machines: EmptyMachines, script: string, build: string): void => {
+  for (const [, source = "", host = "", target = ""] of script.matchAll(
+    /^ *scp (?:-r )?(\S+) root@(\$machine|m\d):(\S+)$/gm
+  ))
+    for (const name of host === "$machine" ? HUBS : [host])
+      if (source.startsWith("/")) machines.copyBetween("m1", name, source)
+      else {
+        const to = target.endsWith("/") ? join(target, basename(source)) : target
+        machines.copy(source === "dist" ? build : join(root, source), name, to)
+      }
 }
 
 const HEALTH = "curl --silent --max-time 3 --fail --cacert certificate.pem https://corral.example.com/health"
@@ -68,8 +58,9 @@ describe.skipIf(problem !== undefined)("The cluster of docs/cluster.md", () => {
     const machines = new EmptyMachines([...HUBS, BALANCER], "192.0.2")
     onTestFinished(() => machines.close())
     let shown = ""
+    for (const name of HUBS) machines.copy(process.execPath, name, "usr/bin/node")
     for (const { places, script } of blocks) {
-      prepare(machines, script, build)
+      if (places.length === 0) copyAll(machines, script, build)
       for (const name of places) shown = machines.run(name, script, { isOnline: script.includes("apt-get") })
     }
     assert.match(shown, /3 Hubs connected/, "corral hub doctor")

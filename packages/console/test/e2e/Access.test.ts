@@ -71,8 +71,6 @@ describe.skipIf(!hasChromium)("access", { timeout: 120_000 }, () => {
 
     it.each(pageNames)(
       "reaches everything with Tab, in sight and with a line around it: %s",
-      // Tab can be pressed before a panel over a narrow page keeps the focus. What the test can wait for is not known.
-      { retry: 4 },
       async (name) => {
         await openDirectly(page, joined.front.url + paths[name])
         if (pictures !== undefined) await page.screenshot({ path: join(pictures, `${name}-${look}.png`) })

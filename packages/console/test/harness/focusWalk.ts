@@ -61,6 +61,8 @@ export const walkByTab = async (
   const stops: Array<FocusStop> = []
   for (let nth = 0; nth < MOST; nth++) {
     await page.keyboard.press("Tab")
+    // A dialog returns the focus from its end to its beginning in the next frame. A Tab before that leaves the dialog.
+    await page.locator("[data-base-ui-focus-guard]:focus").waitFor({ state: "detached" })
     const stop = (await page.evaluate("window.__stopOf()")) as
       | (FocusStop & { readonly first: boolean })
       | "outside"

@@ -24,8 +24,12 @@ const codeAt = (at: number): number => codes[bytes[at] ?? 0] ?? 0
 
 /** What a hash is made of: one instruction makes letters lowercase, and mixes up other characters, which the comparison tells apart. */
 const LOWER = 32
-const hashAt = (at: number): number =>
-  (((bytes[at] ?? 0) | LOWER) << 10) ^ (((bytes[at + 1] ?? 0) | LOWER) << 5) ^ ((bytes[at + 2] ?? 0) | LOWER)
+/** The hash of three bytes, as the loop of `#collect` has it after the last of them. */
+const hashAt = (at: number): number => {
+  let hash = 0
+  for (let each = at; each < at + FIRST; each++) hash = (hash << 5) ^ ((bytes[each] ?? 0) | LOWER)
+  return hash & MASK
+}
 
 interface Keyword {
   readonly text: string
@@ -46,8 +50,8 @@ export class KeywordSearch {
   /** Keywords are lowercase ASCII of at least three characters. */
   constructor(keywords: ReadonlyArray<string>) {
     keywords.forEach((text, index) => {
-      let hash = 0
-      for (let at = 0; at < FIRST; at++) hash = ((hash << 5) ^ (text.charCodeAt(at) | LOWER)) & MASK
+      encoder.encodeInto(text, bytes)
+      const hash = hashAt(0)
       const group = this.#groups[this.#groupOf[hash] ?? 0]
       if (group !== undefined && group.length > 0) group.push({ text, index })
       else {
@@ -111,7 +115,7 @@ export class KeywordSearch {
   }
 
   #groupAt(at: number): number {
-    return this.#groupOf[hashAt(at) & MASK] ?? 0
+    return this.#groupOf[hashAt(at)] ?? 0
   }
 
   #addKeywords(hits: Array<number>, group: number, place: number, at: number, length: number): void {

@@ -95,10 +95,8 @@ export class Redaction {
   piece(context: string, text: string): Piece {
     const whole = context === "" ? text : context + text
     const hits = finder().hits(whole)
-    const isPlain = hits.length === 0 && this.#values.length === 0
-    const end = isPlain ? plainEnd(whole) : this.#unfinished(whole, hits)
-    const place = Math.max(context.length, end)
-    const spans = isPlain ? none : this.#spans(whole, hits)
+    const place = Math.max(context.length, this.#unfinished(whole, hits))
+    const spans = this.#spans(whole, hits)
     const plain = place === whole.length ? text : whole.slice(context.length, place)
     return {
       shown: spans.length === 0 ? plain : without(whole.slice(0, place), spans, context.length),
@@ -109,7 +107,7 @@ export class Redaction {
 
   /** Position of a possible unfinished secret at the end of the text; the length of the text if there is none. */
   #unfinished(text: string, hits: ReadonlyArray<number>): number {
-    let place = Math.min(this.#unfinishedValue(text), unfinishedKey(text), unfinishedToken(text, hits))
+    let place = Math.min(this.#unfinishedValue(text), unfinishedKey(text, hits), unfinishedToken(text, hits))
     if (place >= text.length) return text.length
     // The position must not split a complete secret. Secrets can overlap.
     const latestFirst = this.#spans(text, hits).toSorted((a, b) => b.start - a.start)
@@ -127,13 +125,12 @@ export class Redaction {
 
   #spans(text: string, hits: ReadonlyArray<number>): ReadonlyArray<Span> {
     const values = this.#values.length === 0 ? none : this.#spansOfValues(text)
-    const keys =
-      hits.length > 0 && text.includes(KEY_BEGIN)
-        ? Array.from(text.matchAll(privateKey), ({ 0: key, index }) => ({
-            start: index,
-            end: index + key.length
-          }))
-        : none
+    const keys = hasKeyBegin(text, hits)
+      ? Array.from(text.matchAll(privateKey), ({ 0: key, index }) => ({
+          start: index,
+          end: index + key.length
+        }))
+      : none
     const found = finder().find(text, hits)
     if (values.length === 0 && keys.length === 0) return found
     return [...values, ...keys, ...found]
@@ -229,12 +226,13 @@ const keyBeginning = (text: string, from: number): number => {
   return text.length
 }
 
-/** Position of a possible unfinished secret at the end of a text without hits. */
-const plainEnd = (text: string): number => Math.min(keyBeginning(text, 0), finder().beginning(text))
+/** `KEY_BEGIN` is one of the keywords, and to look for it in each text is not cheap. */
+const hasKeyBegin = (text: string, hits: ReadonlyArray<number>): boolean =>
+  hits.length > 0 && text.includes(KEY_BEGIN)
 
-const unfinishedKey = (text: string): number => {
+const unfinishedKey = (text: string, hits: ReadonlyArray<number>): number => {
   // Almost no text contains it, and searching forwards is cheaper than backwards.
-  const at = text.includes(KEY_BEGIN) ? text.lastIndexOf(KEY_BEGIN) : -1
+  const at = hasKeyBegin(text, hits) ? text.lastIndexOf(KEY_BEGIN) : -1
   if (at === -1) return keyBeginning(text, 0)
   const rest = text.slice(at + KEY_BEGIN.length)
   const end = KEY_END.exec(rest)

@@ -1,7 +1,7 @@
 /** Events of a run in the order of their `seq`: new ones, and batches as they are stored. */
 import type { RunId } from "@corral/domain/identity/Ids"
 
-/** Events to append, as JSON lines without a final newline. One text: the lines as such need not outlive the commit's wait. */
+/** Events to append, as JSON lines without a final newline. They are one text, so that the single lines do not live until the commit. */
 export interface NewEvents {
   readonly runId: RunId
   readonly firstSeq: number
