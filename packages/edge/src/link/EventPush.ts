@@ -5,7 +5,7 @@
  * its events are acknowledged.
  */
 import { type EdgeLink, MAX_PUSHES_IN_FLIGHT } from "@corral/domain/link/EdgeLink"
-import type { DeviceId } from "@corral/domain/identity/Ids"
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { Clock, Effect, Latch } from "effect"
 import type { RpcClient, RpcGroup } from "effect/rpc"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
@@ -31,6 +31,8 @@ export interface ProvenLink {
 }
 
 const RUNS_PER_QUERY = 500
+/** Until a run is pushed again whose pushes the Hub did not store. */
+const RETRY_STUCK = "30 seconds"
 
 /** Never succeeds; fails when the link fails. */
 export const pushEvents = ({ acknowledgeMs, calls, deviceId, generation, idle, onUse }: ProvenLink) =>
@@ -63,6 +65,16 @@ export const pushEvents = ({ acknowledgeMs, calls, deviceId, generation, idle, o
       (unfollow) => Effect.sync(unfollow)
     )
 
+    const scope = yield* Effect.scope
+    const retryStuck = (runId: RunId) =>
+      Effect.delay(
+        Effect.sync(() => {
+          window.retryStuck(runId)
+          wake()
+        }),
+        RETRY_STUCK
+      )
+
     const settleEnds = Effect.gen(function* () {
       for (let end = ends.shift(); end !== undefined; end = ends.shift()) {
         const { reason, runId, seq } = end
@@ -70,18 +82,19 @@ export const pushEvents = ({ acknowledgeMs, calls, deviceId, generation, idle, o
           yield* Effect.logWarning("stopped pushing a run", { runId, seq, reason: sentences[reason] })
         // If this write fails, the next link ends the push again.
         if (reason !== "stuck" && reason !== "damaged") yield* Effect.ignore(endPush(store, runId, seq))
+        if (reason === "stuck") yield* Effect.forkIn(retryStuck(runId), scope)
       }
     })
 
     const worker = Effect.gen(function* () {
       for (;;) {
+        // Before the next push is taken: from then on nothing may wait, or later events of its runs are sent first.
+        if (ends.length > 0) yield* settleEnds
         const push = window.next()
         if (push === undefined) {
+          if (ends.length > 0) continue
           more.closeUnsafe()
           if (inFlight.size === 0) idle.openUnsafe()
-        }
-        if (ends.length > 0) yield* settleEnds
-        if (push === undefined) {
           yield* more.await
           continue
         }
@@ -125,5 +138,5 @@ const sentences = {
   forgotten: "the log is no longer kept here",
   permission_denied: "the Hub says that it is not this device's",
   schema_validation_failed: "the Hub cannot read what follows",
-  stuck: "the Hub did not take what follows, and is asked again by the next link"
+  stuck: "the Hub did not take what follows, and is asked again in 30 seconds"
 } satisfies Record<Exclude<PushEnd["reason"], "complete">, string>

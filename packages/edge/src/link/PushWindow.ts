@@ -3,7 +3,7 @@
  * events.
  *
  * Guarantees: events are pushed in order and without gaps, from the end of the Hub's log of the run. After a rejected push, the cursor goes back.
- * A run without progress is not pushed again over this link.
+ * A run without progress is not pushed again until `retryStuck`.
  */
 import {
   type Ack,
@@ -16,7 +16,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 
-/** Reason for the end of a run's push. `damaged` and `stuck` apply to this link, other reasons permanently. */
+/** Reason for the end of a run's push. `damaged` applies to this link, `stuck` for a while, other reasons permanently. */
 export interface PushEnd extends Ack {
   readonly reason:
     | "complete"
@@ -78,6 +78,14 @@ export class PushWindow {
   markReady(runId: RunId): void {
     const cursor = this.cursors.get(runId)
     if (cursor !== undefined && cursor.rewindsWithoutAck < MAX_REWINDS_WITHOUT_ACK) this.ready.add(runId)
+  }
+
+  /** Allows the pushes of a stuck run again. */
+  retryStuck(runId: RunId): void {
+    const cursor = this.cursors.get(runId)
+    if (cursor === undefined) return
+    cursor.rewindsWithoutAck = 0
+    this.ready.add(runId)
   }
 
   /** The next push; `undefined` if there is none. */

@@ -327,6 +327,22 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     assert.isAtMost(peer.pushed.maxPushCharacters, 1_048_576)
   })
 
+  it("pushes the events of a run in order while other runs end", async () => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    // So that commits take time, and events wait when an acknowledgement comes.
+    await edge.client.create("/stream 60000 10000 40")
+    peer.pushed.beforeAck = () => new Promise((resolve) => setTimeout(resolve, 20))
+    const long = runOf(await peer.start("/stream 3000 1000 40"))
+    while (peer.log(long.id).length < 3_000) {
+      const short = runOf(await peer.start("/say done"))
+      await ended(peer, short.id)
+    }
+    await ended(peer, long.id)
+    assert.deepStrictEqual(peer.log(long.id), await edge.client.log(long.id))
+    assert.strictEqual(peer.pushed.gaps, 0)
+  })
+
   it("pushes what happened without a Hub when there is one again", async () => {
     const peer = await openPeer()
     const edge = await joined(peer)

@@ -169,7 +169,7 @@ describe("the window of pushes", () => {
     }).pipe(Effect.provide(memoryLogLayer))
   )
 
-  it.effect("ends a run that the Hub refuses, and puts one aside that it never takes", () =>
+  it.effect("ends a run that the Hub refuses, and puts one aside that it never takes, for a while", () =>
     Effect.gen(function* () {
       const log = yield* EdgeEventLog
       const ids = [runIdOf(1), runIdOf(2), runIdOf(3)] as const
@@ -195,6 +195,11 @@ describe("the window of pushes", () => {
       ])
       for (const id of ids) window.markReady(id)
       assert.isUndefined(window.next())
+      for (const id of ids) window.retryStuck(id)
+      assert.deepStrictEqual(
+        window.next()?.batches.map(({ firstSeq, runId }) => [runId, firstSeq]),
+        [[ids[2], 1]]
+      )
     }).pipe(Effect.provide(memoryLogLayer))
   )
 })

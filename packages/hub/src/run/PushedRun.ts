@@ -40,10 +40,11 @@ export class PushedRun {
     })
   }
 
-  /** Accepts the events that follow the log and skips those that it already has. */
+  /** Accepts the events that follow the log and skips those that it already has. A batch after a gap is refused, the batches after it are not. */
   push({ events, firstSeq }: EventBatch): void {
     this.isPushed = true
-    if (this.refusal !== undefined) return
+    if (this.refusal === "broken") return
+    // What is missing may come later, also in the same transaction.
     if (firstSeq > this.lastSeq + 1) {
       this.refusal = "gap"
       return

@@ -138,6 +138,29 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
     { arbitrary: { runs: 30 } }
   )
 
+  it("after a gap do not refuse the pushes that come after them", async () => {
+    const [known, unknown] = await openRuns()
+    for (const run of [known, unknown]) {
+      assert.isDefined(run)
+      const { lines, link, runId, targetId } = run
+      const push = (from: number, to: number) => ({
+        targetId,
+        link,
+        batches: [{ runId, firstSeq: from, events: lines.slice(from - 1, to) }]
+      })
+      if (run === known) await appendAll([push(1, 2)])
+      const results = await appendAll([push(1, 3), push(6, 7), push(4, 6), push(9, 9)])
+      assert.deepStrictEqual(
+        results.map((result) => Result.isSuccess(result) && result.success[0]?.seq),
+        [6, 6, 6, 6]
+      )
+      const lastSeq = async () => (await rowsOf([runId]))[0]?.[0]?.["last_seq"]
+      assert.strictEqual(await lastSeq(), 6)
+      await appendAll([push(7, 10)])
+      assert.strictEqual(await lastSeq(), 10)
+    }
+  })
+
   it("are refused one by one", async () => {
     const runs = await openRuns()
     const pushes = runs.map(({ lines, link, runId, targetId }) => ({

@@ -15,6 +15,8 @@ export class PushedEvents {
   pushes = 0
   maxInFlight = 0
   maxPushCharacters = 0
+  /** Number of batches that came before earlier events of their run. */
+  gaps = 0
   /** Awaited before each acknowledgement of a push. */
   beforeAck: () => Promise<void> = async () => {}
   readonly lines = new Map<RunId, Array<string>>()
@@ -42,7 +44,10 @@ export class PushedEvents {
 
   private store({ events, firstSeq, runId }: Batch): PushAck {
     const stored = this.lines.get(runId) ?? []
-    if (firstSeq > stored.length + 1) return { runId, seq: stored.length, refused: "conflict" }
+    if (firstSeq > stored.length + 1) {
+      this.gaps++
+      return { runId, seq: stored.length, refused: "conflict" }
+    }
     stored.push(...events.slice(stored.length + 1 - firstSeq))
     this.lines.set(runId, stored)
     return { runId, seq: stored.length }
