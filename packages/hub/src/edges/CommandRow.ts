@@ -13,6 +13,7 @@ export type ClaimedCommandRow = typeof ClaimedCommandRow.Type
 
 export const claimedCommandRows = storedRows("edge_commands", ClaimedCommandRow)
 export const commandIdRows = storedRows("edge_commands", Schema.Struct({ id: CommandId }))
+export const insertedRows = storedRows("edge_commands", Schema.Struct({ sent: Schema.Boolean }))
 /** `held`: the link is the newest of its device. `done`: the answer was stored. */
 export const answeredRows = storedRows(
   "edge_commands",

@@ -14,7 +14,8 @@ import {
   type ClaimedCommandRow,
   claimedCommandRows,
   commandIdRows,
-  commandProgressRows
+  commandProgressRows,
+  insertedRows
 } from "./CommandRow.ts"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import { OUTCOME_UNKNOWN_MESSAGE } from "./CommandResult.ts"
@@ -30,6 +31,12 @@ export interface ClaimedCommands {
   readonly commands: ReadonlyArray<EdgeCommand>
   /** Whether the claim had as many commands as it may have. */
   readonly hasMore: boolean
+}
+
+export interface InsertedCommand {
+  readonly isNew: boolean
+  /** Whether the command counts as sent. */
+  readonly isSent: boolean
 }
 
 /** Progress of one command. */
@@ -49,18 +56,43 @@ export class CommandTable {
     this.nowMs = nowMs
   }
 
-  /** Inserts the command unless its id exists, its device is offline or its run is gone, and returns whether it did. Wakes the Hub that holds the device's link. */
-  insert(id: CommandId, { requiredRun, targetId }: CommandRequest, text: string, expiresAt: Date | null) {
+  /**
+   * Inserts the command unless its id exists, its device is offline or its run is gone. Wakes the Hub that holds the device's link, unless the command
+   * counts as sent over `link`: the newest of the device, to which the caller then sends it.
+   */
+  insert(
+    id: CommandId,
+    { requiredRun, targetId }: CommandRequest,
+    text: string,
+    expiresAt: Date | null,
+    link: DeviceLink | undefined
+  ): Effect.Effect<InsertedCommand, SqlError.SqlError> {
     const { sql } = this
-    const inserted = sql<{ readonly target_id: DeviceId }>`
-          INSERT INTO edge_commands (id, target_id, command, created_at, expires_at)
-          SELECT ${id}, devices.id, ${text}, ${this.now()}, ${expiresAt}::timestamptz FROM devices
-          ${requiredRun === undefined ? sql`` : sql`, (SELECT 1 FROM runs WHERE id = ${requiredRun} FOR KEY SHARE) known`}
-          WHERE devices.id = ${targetId} AND revoked_at IS NULL AND lease_until > ${this.now()}
-          ON CONFLICT (id) DO NOTHING RETURNING target_id`
-    return Effect.flatMap(inserted, (rows) =>
-      Effect.as(notify(sql, "command", ...rows.map(({ target_id }) => target_id)), rows.length > 0)
-    )
+    const now = this.now()
+    // A newer link waits for the lock, and then claims the command.
+    const sent =
+      link === undefined
+        ? { generation: sql`NULL::bigint`, lock: sql`` }
+        : {
+            generation: sql`CASE WHEN devices.generation = ${link.generation} THEN devices.generation END`,
+            lock: sql`FOR SHARE OF devices`
+          }
+    const inserted = insertedRows.first(sql`
+          INSERT INTO edge_commands (id, target_id, command, created_at, expires_at, generation, sent_at)
+          SELECT id, target_id, command, created_at, expires_at, generation, CASE WHEN generation IS NOT NULL THEN created_at END FROM (
+            SELECT ${id} AS id, devices.id AS target_id, ${text} AS command, ${now}::timestamptz AS created_at,
+              ${expiresAt}::timestamptz AS expires_at, ${sent.generation} AS generation
+            FROM devices
+            ${requiredRun === undefined ? sql`` : sql`, (SELECT 1 FROM runs WHERE id = ${requiredRun} FOR KEY SHARE) known`}
+            WHERE devices.id = ${targetId} AND revoked_at IS NULL AND lease_until > ${now} ${sent.lock}
+          ) AS command
+          ON CONFLICT (id) DO NOTHING RETURNING generation IS NOT NULL AS sent`)
+    return Effect.flatMap(inserted, (row) => {
+      const result = { isNew: row !== undefined, isSent: row?.sent === true }
+      return result.isNew && !result.isSent
+        ? Effect.as(notify(sql, "command", targetId), result)
+        : Effect.succeed(result)
+    })
   }
 
   find(targetId: DeviceId, id: CommandId): Effect.Effect<CommandProgress | undefined, SqlError.SqlError> {
@@ -189,7 +221,7 @@ export class CommandTable {
   }
 }
 
-const decodeCommand = Schema.decodeUnknownResult(Schema.fromJsonString(EdgeCommand))
+export const decodeCommand = Schema.decodeUnknownResult(Schema.fromJsonString(EdgeCommand))
 
 const refusal = (code: string, message: string, details?: Record<string, unknown>): CommandOutcome => ({
   _tag: "Refused",

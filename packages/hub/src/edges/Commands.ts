@@ -1,6 +1,6 @@
 /**
- * Commands to Edges. Any Hub writes a command as a row; the Hub that holds the device's link sends it. A command is sent again over each newer
- * link until it is answered. The Edge executes an id once.
+ * Commands to Edges. Any Hub writes a command as a row; the Hub that holds the device's link claims and sends it, or writes it as sent. A command is
+ * sent again over each newer link until it is answered. The Edge executes an id once.
  *
  * Guarantees: a command that was never sent can be withdrawn, and then never happens. A command that was sent and not answered has an
  * unknown outcome.
@@ -10,7 +10,7 @@ import type { CommandId, CommandName, CommandOutcome } from "@corral/domain/link
 import { mint } from "@corral/service/Identifiers"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { CurrentTraceparent, CurrentTraces } from "@corral/service/telemetry/Traces"
-import { Clock, Context, Effect, Exit, Latch, Layer, Schedule } from "effect"
+import { Clock, Context, Effect, Exit, Latch, Layer, Schedule, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { Notices } from "../store/Notices.ts"
@@ -18,7 +18,8 @@ import { PlannedSql } from "../store/PlannedSql.ts"
 import { doSharedWork } from "../store/SharedWork.ts"
 import { type CommandRequest, encodeCommand, isReadCommand } from "./CommandRequest.ts"
 import { CommandResult, outcomeLabel } from "./CommandResult.ts"
-import { type ClaimedCommands, CommandTable, UNSENT_MS } from "./CommandTable.ts"
+import { type CommandStream, CommandStreams } from "./CommandStreams.ts"
+import { type ClaimedCommands, CommandTable, decodeCommand, UNSENT_MS } from "./CommandTable.ts"
 import { CommandWaiters, type WatchedCommand } from "./CommandWaiters.ts"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 
@@ -28,6 +29,8 @@ export class Commands extends Context.Service<
     readonly send: <N extends CommandName>(
       request: CommandRequest<N>
     ) => Effect.Effect<CommandResult, SqlError.SqlError>
+    /** Registers a link's stream of commands on this Hub, until the scope closes. */
+    readonly openStream: (stream: CommandStream) => Effect.Effect<void, never, Scope.Scope>
     /** The next commands for that link in the order of their requests. They count as sent. */
     readonly claim: (link: DeviceLink) => Effect.Effect<ClaimedCommands, SqlError.SqlError>
     /** Lets the commands that were sent over that link be claimed again: they may have been lost on the way. */
@@ -49,7 +52,8 @@ export class Commands extends Context.Service<
       const now = () => clock.currentTimeMillisUnsafe()
       const table = new CommandTable(yield* PlannedSql, now)
       const waiters = new CommandWaiters()
-      const sender: Sender = { table, waiters, now, discard: yield* makeDiscard(table) }
+      const streams = new CommandStreams()
+      const sender: Sender = { table, waiters, streams, now, discard: yield* makeDiscard(table) }
       const metrics = yield* CurrentMetrics
       const traces = yield* CurrentTraces
 
@@ -73,6 +77,7 @@ export class Commands extends Context.Service<
             )
           )
         }),
+        openStream: (stream) => streams.register(stream),
         answer: Effect.fn("Commands.answer")(function* (link, id, outcome) {
           const { isNewest, isStored } = yield* table.answerOver(link, id, outcome)
           if (isStored) {
@@ -99,6 +104,7 @@ export class Commands extends Context.Service<
 interface Sender {
   readonly table: CommandTable
   readonly waiters: CommandWaiters
+  readonly streams: CommandStreams
   /** Unix milliseconds. */
   readonly now: () => number
   /** Deletes an answered command, later. */
@@ -118,18 +124,33 @@ const followAnswers = Effect.fnUntraced(function* ({ table, waiters }: Sender) {
   )
 })
 
+/** Writes the command, and sends it if this process holds an idle stream of the device. Returns whether the command is new. */
+const write = Effect.fnUntraced(function* (
+  { streams, table }: Sender,
+  id: CommandId,
+  request: CommandRequest,
+  text: string,
+  expiresAt: Date | null
+) {
+  const stream = streams.idleOf(request.targetId)
+  const { isNew, isSent } = yield* table.insert(id, request, text, expiresAt, stream?.link)
+  if (isSent) stream?.offer(yield* Effect.orDie(Effect.fromResult(decodeCommand(text))))
+  return isNew
+})
+
 /** Writes the command, waits for its answer and cleans up after it. */
 const send = Effect.fnUntraced(function* (
-  { discard, now, table, waiters }: Sender,
+  sender: Sender,
   id: CommandId,
   request: CommandRequest,
   traceparent: string | undefined
 ) {
+  const { discard, now, table, waiters } = sender
   const { answerTimeoutMs, isDurable = false, name, onWritten = Effect.void } = request
   const text = yield* encodeCommand(id, request, traceparent)
   const expiresAt = isDurable ? null : new Date(now() + Math.min(UNSENT_MS, answerTimeoutMs))
   const answered = waiters.watch(id, (watched) =>
-    Effect.flatMap(Effect.tap(table.insert(id, request, text, expiresAt), onWritten), (isNew) =>
+    Effect.flatMap(Effect.tap(write(sender, id, request, text, expiresAt), onWritten), (isNew) =>
       awaitOutcome(table, now, id, request, watched, isNew)
     )
   )

@@ -1,5 +1,5 @@
 /**
- * Commands of one stream of a link: claimed when the link is woken, and held until the Edge has room for them.
+ * Commands of one stream of a link: claimed when the link is woken, or offered by this process, and held until the Edge has room for them.
  *
  * Guarantees: a wake-up during a claim causes another claim. A claim that fails is repeated after a second. Costs nothing while no command comes.
  */
@@ -42,6 +42,17 @@ export class CommandFeed {
     if (this.isClaiming || this.isEnded) return
     this.isClaiming = true
     this.options.run(this.claimDue)
+  }
+
+  /** Whether the next command would be sent immediately. */
+  get isIdle(): boolean {
+    return !this.isDue && !this.isClaiming && !this.isEnded && Queue.sizeUnsafe(this.queue) === 0
+  }
+
+  /** Sends a command that was not claimed but stored as sent. */
+  offer(command: EdgeCommand): void {
+    if (!Queue.offerUnsafe(this.queue, command))
+      this.options.run(Effect.asVoid(Queue.offer(this.queue, command)))
   }
 
   /** Ends the stream. */

@@ -217,6 +217,7 @@ export class LinkConnection {
       const feed = yield* CommandFeed.make({ claim: commands.claim(link), run: this.peer.run })
       yield* Effect.addFinalizer(() => Effect.sync(() => feed.end()))
       this.feed = feed
+      yield* commands.openStream({ link, isIdle: () => feed.isIdle, offer: (command) => feed.offer(command) })
       feed.wake()
       return feed.queue
     })

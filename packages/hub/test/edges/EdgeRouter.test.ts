@@ -105,6 +105,7 @@ const requested = (
         Layer.provide(
           Layer.succeed(Commands, {
             send: () => Effect.succeed(request),
+            openStream: () => Effect.void,
             claim: () => Effect.succeed({ commands: [], hasMore: false }),
             resend: () => Effect.void,
             answer: () => Effect.succeed(true),

@@ -192,6 +192,32 @@ describe("links", { timeout: 60_000 }, () => {
       assert.strictEqual(first?.requestId, answer.headers.get("x-request-id"))
     })
 
+    it("are stored as sent by the Hub that holds the link, unless another Hub has a newer one", async () => {
+      const { edge, world } = await linked()
+      const runId = await running(world, edge)
+      edge.answers = () => undefined
+      const cancel = () => world.client.ask("POST", `/client/runs/${runId}/cancel`)
+      const rows = () =>
+        sql<{ readonly generation: bigint | null; readonly direct: boolean | null }>(
+          `SELECT generation, sent_at = created_at AS direct FROM edge_commands
+          WHERE target_id = '${world.deviceId}' AND id LIKE 'cmd%' ORDER BY seq`
+        )
+      const first = cancel()
+      await edge.count(2)
+      assert.deepStrictEqual(await rows(), [{ generation: BigInt(edge.generation), direct: true }])
+      // As the Hub of a newer link does.
+      await sql(`UPDATE devices SET generation = generation + 1 WHERE id = '${world.deviceId}'`)
+      const second = cancel()
+      await until("the second command", async () => (await rows()).length === 2)
+      assert.deepStrictEqual((await rows())[1], { generation: null, direct: null })
+      assert.strictEqual(edge.commands.length, 2)
+      await world.client.ask("PATCH", `/client/devices/${world.deviceId}`, { body: { state: "revoked" } })
+      assert.deepStrictEqual((await Promise.all([first, second])).map(codeOf), [
+        "target_offline",
+        "target_offline"
+      ])
+    })
+
     it("are withdrawn if they were not sent in time, and unknown if they were sent without an answer", async () => {
       const { edge, world } = await linked(() => undefined)
       const runId = newId<RunId>("run")
