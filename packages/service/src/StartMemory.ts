@@ -4,15 +4,16 @@
  * V8 shrinks the heap of an idle program some seconds after a collection of the whole heap. A service that does nothing after its start has
  * none, so this module requests one. It pauses the event loop for about 10 ms.
  *
- * Does not: collect while the service is busy. V8 does that.
+ * Does not: collect once the service has worked. A collection of the whole heap would also discard compiled code that the work needs.
  */
 import { performance } from "node:perf_hooks"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 
-const LOOK_EVERY_MS = 2_000
-/** A service that has begun to work by then keeps its memory: a collection of the whole heap would also discard compiled code that the work needs. */
-const LOOKS = 3
+/** Milliseconds until a start is over, from when on work counts. */
+const START_MS = 1_000
+/** How long a service has to do nothing after that. */
+const REST_MS = 2_000
 /** Share of the time in which the event loop of an idle service works. */
 const IDLE = 0.05
 
@@ -24,17 +25,12 @@ const collectGarbage = (): void => {
   if (typeof collect === "function") collect()
 }
 
-/** Waits for the first idle moment after the start. */
+/** Collects once, after the start, if the service has no work until then. */
 export const releaseStartMemory = (): void => {
-  let before = performance.eventLoopUtilization()
-  let looks = 0
-  const timer = setInterval(() => {
-    const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, before)
-    before = now
-    const isIdle = utilization < IDLE
-    if (isIdle || ++looks === LOOKS) clearInterval(timer)
-    if (isIdle) collectGarbage()
-  }, LOOK_EVERY_MS)
-  timer.unref()
+  setTimeout(() => {
+    const started = performance.eventLoopUtilization()
+    setTimeout(() => {
+      if (performance.eventLoopUtilization(started).utilization < IDLE) collectGarbage()
+    }, REST_MS).unref()
+  }, START_MS).unref()
 }
