@@ -1,16 +1,14 @@
 /** A Hub with an Edge that is joined to it, and their floor, all on one embedded PostgreSQL. */
 import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
-import type { DeviceId } from "@corral/domain/identity/Ids"
 import { hubCoreLayer } from "@corral/hub/Hub"
 import { HubConfig, hubDefaults } from "@corral/hub/config/HubConfig"
 import { Projects } from "@corral/hub/project/Projects"
 import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
-import { mint } from "@corral/service/Identifiers"
+import { newSimulatedDevice, type SimulatedDevice } from "@corral/testing/edge/SimulatedDevice"
 import { Effect, Layer, ManagedRuntime } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ChildProcess, spawn } from "node:child_process"
-import { generateKeyPairSync } from "node:crypto"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -19,7 +17,6 @@ import { createInterface, type Interface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { type BuildOptions, profilingOf, builtProgram } from "../Builds.ts"
 import type { GroupOptions } from "../Groups.ts"
-import type { SimulatedDevice } from "./SimulatedDevice.ts"
 
 type Core = Layer.Success<typeof hubCoreLayer>
 
@@ -71,14 +68,7 @@ const seed = Effect.gen(function* () {
 
 const makeDevices = Effect.fnUntraced(function* (owner: UserId, count: number) {
   const sql = yield* SqlClient.SqlClient
-  const devices = Array.from({ length: count }, () => {
-    const { privateKey, publicKey } = generateKeyPairSync("ed25519")
-    return {
-      deviceId: mint<DeviceId>("dev", Date.now()),
-      privateKey: privateKey.export({ format: "der", type: "pkcs8" }).toString("base64"),
-      publicKey: publicKey.export({ format: "jwk" }).x ?? ""
-    }
-  })
+  const devices = Array.from({ length: count }, newSimulatedDevice)
   const ids = devices.map(({ deviceId }) => deviceId)
   const keys = devices.map(({ publicKey }) => publicKey)
   yield* sql`

@@ -13,13 +13,13 @@ import {
   MAX_PUSHES_IN_FLIGHT
 } from "@corral/domain/link/EdgeLink"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import { simulatedProof, type SimulatedDevice } from "@corral/testing/edge/SimulatedDevice"
 import { NodeWS } from "@effect/platform-node"
 import { Deferred, Effect, Layer, Schedule, Stream } from "effect"
 import { RpcClient, type RpcClientError, RpcSerialization } from "effect/rpc"
 import { Socket } from "effect/socket"
 import { createInterface } from "node:readline"
 import { benchLineOf } from "../hub/EventLine.ts"
-import { simulatedProof, type SimulatedDevice } from "./SimulatedDevice.ts"
 
 interface Pushing {
   readonly deviceId: DeviceId

@@ -8,13 +8,14 @@
  *
  * Arguments: URL, and `hub` or `bare` for the bare program.
  */
-import { LINK_PATH, LINK_VERSION } from "@corral/domain/link/EdgeLink"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import type { SimulatedDevice } from "@corral/testing/edge/SimulatedDevice"
+import { SimulatedLink } from "@corral/testing/edge/SimulatedLink"
+import { once } from "node:events"
 import { createInterface } from "node:readline"
 import { WebSocket } from "ws"
 import { benchLineOf } from "../hub/EventLine.ts"
 import { quantile } from "../Statistics.ts"
-import { simulatedProof, type SimulatedDevice } from "./SimulatedDevice.ts"
 
 interface Pushing {
   readonly deviceId: DeviceId
@@ -32,17 +33,9 @@ const links = new Map<DeviceId, Link>()
 const lineOf = (runId: RunId, seq: number): string =>
   benchLineOf(runId, seq, "run.message.delta", { messageId: "m1", channel: "text", text: "a few words" })
 
-const open = async (path: string): Promise<WebSocket> => {
-  const socket = new WebSocket(url.replace("http", "ws") + path, { perMessageDeflate: false })
-  await new Promise((resolve, reject) => {
-    socket.once("open", resolve)
-    socket.once("error", reject)
-  })
-  return socket
-}
-
 const bareLink = async (): Promise<Link> => {
-  const socket = await open("?gathered=1")
+  const socket = new WebSocket(`${url.replace("http", "ws")}?gathered=1`, { perMessageDeflate: false })
+  await once(socket, "open")
   let acknowledged: (seq: number) => void = () => undefined
   socket.on("message", (data: Buffer) => acknowledged(Number(data.toString())))
   return {
@@ -54,41 +47,12 @@ const bareLink = async (): Promise<Link> => {
   }
 }
 
-interface ExitFrame {
-  readonly _tag: string
-  readonly requestId: string
-  readonly exit: { readonly _tag: string; readonly value: unknown }
-}
-
 const hubLink = async (device: SimulatedDevice): Promise<Link> => {
-  const socket = await open(LINK_PATH)
-  const calls = new Map<string, (value: unknown) => void>()
-  let last = 0
-  socket.on("message", (data: Buffer) => {
-    const frame = JSON.parse(data.toString()) as ExitFrame
-    if (frame._tag !== "Exit") return
-    if (frame.exit._tag !== "Success") throw new Error(`a call failed: ${data.toString()}`)
-    calls.get(frame.requestId)?.(frame.exit.value)
-    calls.delete(frame.requestId)
-  })
-  const call = <A>(tag: string, payload: object): Promise<A> => {
-    const id = String(++last)
-    const answer = new Promise<unknown>((resolve) => calls.set(id, resolve))
-    socket.send(JSON.stringify({ _tag: "Request", id, tag, payload, headers: [] }))
-    // Every Hub that is measured answers by its contract.
-    return answer as Promise<A>
-  }
-  const hello = await call<{ readonly challenge: string; readonly hub: string }>("Hello", {
-    linkVersion: LINK_VERSION,
-    deviceId: device.deviceId,
-    instanceId: device.deviceId
-  })
-  const { generation } = await call<{ readonly generation: number }>("Prove", simulatedProof(device, hello))
+  const link = await SimulatedLink.open(url, device)
   return {
     push: async (runId, seq) => {
-      const batches = [{ runId, firstSeq: seq, events: [lineOf(runId, seq)] }]
-      const acks = await call<ReadonlyArray<{ readonly seq: number }>>("PushEvents", { generation, batches })
-      if (acks[0]?.seq !== seq) throw new Error(`${seq} of ${runId} was not taken: ${JSON.stringify(acks)}`)
+      const acknowledged = await link.push(runId, seq, [lineOf(runId, seq)])
+      if (acknowledged !== seq) throw new Error(`${seq} of ${runId} was not taken, but ${acknowledged}`)
     }
   }
 }

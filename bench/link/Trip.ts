@@ -165,9 +165,10 @@ const clicksOf = async ({ ask, click, path, source, start }: Way): Promise<Reado
   const taken: Array<number> = []
   let receive: (type: string) => void = () => undefined
   const reader = await Subscriber.open(source, { path, runId, onEvent: (_, type) => receive(type) })
-  const next = (wanted: (type: string) => boolean): Promise<void> =>
+  // The time is taken when the event comes: the answer to the click may come later.
+  const next = (wanted: (type: string) => boolean): Promise<number> =>
     new Promise((resolve) => {
-      receive = (type) => wanted(type) && resolve()
+      receive = (type) => wanted(type) && resolve(performance.now())
     })
   const requested = ask === "/ask" ? "run.approval.requested" : "run.started"
   const goesOn = ask === "/ask" ? "run.approval.requested" : "run.message.completed"
@@ -175,8 +176,7 @@ const clicksOf = async ({ ask, click, path, source, start }: Way): Promise<Reado
   for (let i = 0; i < CLICKS - 1; i++) {
     const resumed = next((type) => type === goesOn)
     await click(runId)
-    await resumed
-    taken.push(performance.now() - clicked)
+    taken.push((await resumed) - clicked)
   }
   await click(runId)
   await reader.closed
