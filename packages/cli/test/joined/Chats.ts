@@ -17,6 +17,8 @@ export interface ChatsOptions {
   readonly fake?: FakeOptions
   /** PostgreSQL of the Gateway, as its superuser; the one that all tests share by default. */
   readonly gatewayServer?: string
+  /** Database of the Gateway, to share with the Hubs. */
+  readonly gatewayDatabaseUrl?: string
 }
 
 /** User with an account on the platform, and their direct chat with the bot. */
@@ -35,6 +37,7 @@ export class Chats {
     fake: fakeOptions,
     gatewayEnv: env,
     gatewayServer: server,
+    gatewayDatabaseUrl: databaseUrl,
     joined: joinedOptions
   }: ChatsOptions = {}) {
     const joined = await Joined.open({
@@ -44,6 +47,7 @@ export class Chats {
     const fake = await FakePlatform.open(fakeOptions)
     const gateway = new GatewayProcess({
       ...(server === undefined ? {} : { server }),
+      ...(databaseUrl === undefined ? {} : { databaseUrl }),
       env: {
         CORRAL_FEISHU_DOMAIN: fake.url,
         CORRAL_FEISHU_APP_SECRET: SECRET,

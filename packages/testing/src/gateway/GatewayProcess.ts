@@ -109,7 +109,8 @@ export class GatewayProcess {
 
   async remove(): Promise<void> {
     await this.end("SIGKILL")
-    if (this.databaseUrl !== "") await dropDatabase(this.databaseUrl)
+    const isOwn = this.options.databaseUrl === undefined && this.databaseUrl !== ""
+    if (isOwn) await dropDatabase(this.databaseUrl)
   }
 
   async query(text: string): Promise<ReadonlyArray<Record<string, unknown>>> {
