@@ -18,7 +18,7 @@ export interface Load {
   readonly cut?: { readonly at: number; readonly devices: number; readonly active: number }
 }
 
-export interface Outcome {
+export interface CellOutcome {
   readonly pushesPerSecond: number
   /** Milliseconds from a push to its acknowledgement. */
   readonly p50: number
@@ -168,7 +168,7 @@ class Cell {
   }
 }
 
-export const simulateCell = (load: Load, random: Random): Outcome => {
+export const simulateCell = (load: Load, random: Random): CellOutcome => {
   const cell = new Cell(load, random)
   cell.run()
   return {

@@ -14,7 +14,7 @@ const HUBS = 3
 /** How long the capacity is measured, with the other work. */
 const CAPACITY_MS = 10_000
 /** Share of the platform's 15 s and 5 minutes until it sends an event again. */
-const RESEND = 0.05
+const RESEND = 0.01
 
 /** Milliseconds until a Hub accepts a write again. */
 export const untilWritable = async (joined: Joined): Promise<number> => {
@@ -72,7 +72,7 @@ export const duringWork = async (
   await work.check()
   process.stderr.write(
     `${work.tasks.length} tasks, ${work.messages.length} messages, ${work.decided.size} decisions, ${work.repeated} repeated requests; ` +
-      `${talk.count} chat messages, ${talk.repeated} repeated; ${pushes.acknowledged} events, ${pushes.repeated} repeated pushes, ` +
+      `${talk.accepted.length} chat messages, ${talk.repeated} repeated; ${pushes.acknowledged} events, ${pushes.repeated} repeated pushes, ` +
       `at half of ${capacity.toFixed(0)} pushes a second\n`
   )
   assert.deepStrictEqual(

@@ -35,8 +35,9 @@ const RUNS_PER_QUERY = 500
 const RETRY_STUCK = "30 seconds"
 
 /** Never succeeds; fails when the link fails. */
-export const pushEvents = ({ acknowledgeMs, calls, deviceId, generation, idle, onUse }: ProvenLink) =>
+export const pushEvents = (link: ProvenLink) =>
   Effect.gen(function* () {
+    const { acknowledgeMs, calls, deviceId, generation, idle, onUse } = link
     const log = yield* EdgeEventLog
     const store = yield* Store
     const clock = yield* Clock.Clock
@@ -107,17 +108,26 @@ export const pushEvents = ({ acknowledgeMs, calls, deviceId, generation, idle, o
       }
     })
 
-    const open = runsToPush(store, deviceId)
-    for (let at = 0; at < open.length; at += RUNS_PER_QUERY) {
-      const runIds = open.slice(at, at + RUNS_PER_QUERY)
-      const acks = new Map(
-        (yield* calls.Acks({ generation, runIds })).map(({ runId, seq }) => [runId, seq] as const)
-      )
-      for (const runId of runIds) window.addRun(runId, acks.get(runId) ?? 0)
-    }
+    yield* addOpenRuns(link, store, window)
     const workers = Array.from({ length: MAX_PUSHES_IN_FLIGHT }, () => worker)
     return yield* Effect.raceAllFirst([...workers, failOverdue(inFlight, acknowledgeMs)])
   }).pipe(Effect.scoped)
+
+/** Adds the runs with unpushed events, from where the Hub's logs end. */
+const addOpenRuns = Effect.fnUntraced(function* (
+  { calls, deviceId, generation }: ProvenLink,
+  store: Store["Service"],
+  window: PushWindow
+) {
+  const open = runsToPush(store, deviceId)
+  for (let at = 0; at < open.length; at += RUNS_PER_QUERY) {
+    const runIds = open.slice(at, at + RUNS_PER_QUERY)
+    const acks = new Map(
+      (yield* calls.Acks({ generation, runIds })).map(({ runId, seq }) => [runId, seq] as const)
+    )
+    for (const runId of runIds) window.addRun(runId, acks.get(runId) ?? 0)
+  }
+})
 
 /** Never succeeds: fails when the oldest push waits for too long. This Hub may have lost its database, and another one not. */
 const failOverdue = Effect.fnUntraced(function* (

@@ -23,8 +23,9 @@ export class CommandStreams {
     return Effect.asVoid(
       Effect.acquireRelease(
         Effect.sync(() => {
-          const known = this.streams.get(deviceId)
-          if (known === undefined || known.link.generation <= generation) this.streams.set(deviceId, stream)
+          const registered = this.streams.get(deviceId)
+          if (registered === undefined || registered.link.generation <= generation)
+            this.streams.set(deviceId, stream)
         }),
         () =>
           Effect.sync(() => {

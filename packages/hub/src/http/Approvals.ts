@@ -61,7 +61,11 @@ export const approvalEndpoints = HttpApiBuilder.group(
         const approval = (yield* approvals.find(id)) ?? (yield* new PermissionDenied())
         const { projectId, targetId } = approval
         const requested = decisionDetailsOf(approval, payload, originOf[kind])
-        yield* authority.overApproval(id, requested)
+        // At the same time: a person waits for both.
+        const route = Effect.exit(Effect.void.pipe(requireRoute(targets, approval)))
+        const [, mayRoute] = yield* Effect.all([authority.overApproval(id, requested), route], {
+          concurrency: 2
+        })
         const scope = `${userId} POST /client/approvals/${id}/decide`
         const response = HubApproval
         const key = headers["idempotency-key"]
@@ -70,9 +74,12 @@ export const approvalEndpoints = HttpApiBuilder.group(
         // No transaction is open while the Edge decides. A repeated decision gets the same answer from the Edge.
         const decided =
           approval.state === "pending"
-            ? router.decide(targetId, { ...payload, ...identityOf(requested), by: userId }).pipe(
-                Effect.map((decided): HubApproval => ({ ...decided, projectId, targetId })),
-                requireRoute(targets, approval)
+            ? Effect.andThen(
+                mayRoute,
+                Effect.map(
+                  router.decide(targetId, { ...payload, ...identityOf(requested), by: userId }),
+                  (decided): HubApproval => ({ ...decided, projectId, targetId })
+                )
               )
             : resolveAgain(approval, payload)
         const outcome = yield* Effect.exit(decided)

@@ -139,8 +139,8 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
   )
 
   it("after a gap do not refuse the pushes that come after them", async () => {
-    const [known, unknown] = await openRuns()
-    for (const run of [known, unknown]) {
+    const [noted, other] = await openRuns()
+    for (const run of [noted, other]) {
       assert.isDefined(run)
       const { lines, link, runId, targetId } = run
       const push = (from: number, to: number) => ({
@@ -148,7 +148,7 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
         link,
         batches: [{ runId, firstSeq: from, events: lines.slice(from - 1, to) }]
       })
-      if (run === known) await appendAll([push(1, 2)])
+      if (run === noted) await appendAll([push(1, 2)])
       const results = await appendAll([push(1, 3), push(6, 7), push(4, 6), push(9, 9)])
       assert.deepStrictEqual(
         results.map((result) => Result.isSuccess(result) && result.success[0]?.seq),

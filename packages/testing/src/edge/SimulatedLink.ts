@@ -1,5 +1,5 @@
 /**
- * Link of a simulated device with little work of its own: the frames are written by hand. Sends heartbeats and pushes.
+ * Link of a simulated device that costs little: the frames are written by hand. Sends heartbeats and pushes.
  *
  * Does not: connect again, repeat a push, or answer commands.
  */
