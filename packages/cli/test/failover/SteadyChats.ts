@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import type { Chats, Chatter } from "../joined/Chats.ts"
 
 const PACE_MS = 2_000
+const OFFLINE = "The machine is offline"
 /** The turns of an agent come one after another: some of them wait at the end. */
 const ANSWERED_WITHIN_MS = 300_000
 
@@ -16,6 +17,8 @@ export class SteadyChats {
   accepted: ReadonlyArray<number> = []
   readonly #chats: Chats
   readonly #user: Chatter
+  /** Cards that were answered. */
+  readonly #queuedCards = new Set<string>()
   readonly #taken: Array<Promise<boolean>> = []
   #isOver = false
   #loop: Promise<unknown> = Promise.resolve()
@@ -53,7 +56,10 @@ export class SteadyChats {
       return this.accepted.filter((at) => !answers.has(at))
     }
     await until(
-      async () => (missing().length === 0 ? true : undefined),
+      async () => {
+        await this.#sendWhenBack()
+        return missing().length === 0 ? true : undefined
+      },
       "an answer to each accepted message",
       ANSWERED_WITHIN_MS
     ).catch(() => undefined)
@@ -72,6 +78,16 @@ export class SteadyChats {
       const { account, chat } = this.#user
       this.#taken.push(this.#chats.fake.sendMessage(account, chat, `/run /say answer ${at}`).taken)
       await pause(PACE_MS)
+    }
+  }
+
+  /** Answers the bot's question about a message that met an offline machine. */
+  async #sendWhenBack(): Promise<void> {
+    const { fake } = this.#chats
+    for (const { id, type } of fake.botMessages(this.#user.chat)) {
+      if (type !== "interactive" || this.#queuedCards.has(id) || fake.shown(id).title !== OFFLINE) continue
+      this.#queuedCards.add(id)
+      await fake.clicks(this.#user.account, id, "Send when it's back")
     }
   }
 
