@@ -3,33 +3,18 @@
  * acknowledged. What its run emits meanwhile is in the next push.
  */
 import { assert } from "@effect/vitest"
-import { eventIds, type RunId } from "@corral/domain/identity/Ids"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { MAX_PUSH_EVENTS } from "@corral/domain/link/EdgeLink"
 import { mint } from "@corral/service/Identifiers"
 import { newSimulatedDevice, type SimulatedDevice } from "@corral/testing/edge/SimulatedDevice"
 import { SimulatedLink } from "@corral/testing/edge/SimulatedLink"
+import { createdRun, createRun, linesOf, messageDelta } from "@corral/testing/hub/Mirror"
 import { query } from "@corral/testing/postgres/PostgresServer"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { setTimeout as pause } from "node:timers/promises"
 
 const DEVICES = 60
 const RETRY_MS = 500
-
-const created = { workspace: "ws", mode: "ask", input: { text: "/say" } }
-
-/** The run is created by its first event, and then says something now and then. */
-const lineOf = (runId: RunId, seq: number): string => {
-  const message = { messageId: "m1", channel: "text", text: "a few words" }
-  return JSON.stringify({
-    id: eventIds(runId)(seq),
-    seq,
-    type: seq === 1 ? "run.created" : "run.message.delta",
-    runId,
-    agentId: "scripted",
-    createdAt: new Date().toISOString(),
-    payload: { v: 1, ...(seq === 1 ? created : message) }
-  })
-}
 
 /** One device with one run. */
 class Pusher {
@@ -48,7 +33,11 @@ class Pusher {
   /** Pushes the next events, repeatedly until they are acknowledged. */
   async push(count: number): Promise<void> {
     const first = this.acknowledged + 1
-    const lines = Array.from({ length: count }, (_, at) => lineOf(this.runId, first + at))
+    // The run is created by its first event, and then says something now and then.
+    const events = Array.from({ length: count }, (_, at) =>
+      first + at === 1 ? createdRun : messageDelta("a few words")
+    )
+    const lines = linesOf(this.runId, first, events)
     for (;;) {
       const acknowledged = await this.#try(first, lines).catch(() => undefined)
       if (acknowledged === undefined) {
@@ -86,9 +75,10 @@ export class SteadyPushes {
     const deviceRows = devices.map(
       ({ deviceId, publicKey }) => `('${deviceId}', '${owner}', 'simulated', 'edge', '${publicKey}', now())`
     )
+    const offer = JSON.stringify({ agentId: createRun.agentId, workspace: createRun.workspace })
     const runRows = pushers.map(
       ({ runId }, at) =>
-        `('${runId}', '${joined.projectId}', '${devices[at]?.deviceId}', '{"agentId":"scripted","workspace":"ws"}', '${JSON.stringify({ ...created, agentId: "scripted" })}', 'queued', now(), now())`
+        `('${runId}', '${joined.projectId}', '${devices[at]?.deviceId}', '${offer}', '${JSON.stringify(createRun)}', 'queued', now(), now())`
     )
     await query(
       databaseUrl,

@@ -46,10 +46,8 @@ export const clusterProblem = (): string | undefined => {
 const idOf = (kind: "-u" | "-g"): number =>
   Number(execFileSync("id", [kind, "postgres"], { encoding: "utf8" }))
 
-/** Programs of the server: those of `CORRAL_POSTGRES_BINARIES`, or of the newest one in Debian's place. */
+/** Programs of the newest server in Debian's place. */
 const binaries = (): string => {
-  const folder = process.env["CORRAL_POSTGRES_BINARIES"]
-  if (folder !== undefined) return folder
   const root = "/usr/lib/postgresql"
   const [version] = readdirSync(root).toSorted((a, b) => Number(b) - Number(a))
   return `${root}/${version}/bin`
