@@ -2,11 +2,11 @@
  * Private temporary folder of each run: created at its start with mode 0700, removed at its end.
  *
  * It is in Corral's home. Unix sockets have short paths, so if the home's path is too long, it is in a folder of the system's temporary
- * folder that belongs to this home. Links are removed and never followed.
+ * folder that belongs to this home, and that a stopped Edge removes. Links are removed and never followed.
  */
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { chmodSync, existsSync, readdirSync } from "node:fs"
+import { chmodSync, existsSync, readdirSync, rmdirSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -73,3 +73,12 @@ export const leftTemporary = (
       .filter((name) => !adopted.has(name.split(".", 1)[0] ?? name))
       .map((name) => join(around, name))
   )
+
+/** Removes the folder around the runs' folders from the system's temporary folder, unless a run that continues has its own there. */
+export const leaveSystemFolder = (home: string): void => {
+  try {
+    rmdirSync(inSystem(home))
+  } catch {
+    // There is none, or it is not empty.
+  }
+}

@@ -31,7 +31,7 @@ import { removeAbandonedGroups } from "../process/AbandonedGroups.ts"
 import { Holder } from "../holder/Holder.ts"
 import { Containment } from "../process/Containment.ts"
 import { recordGroups } from "../process/GroupRecord.ts"
-import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
+import { leaveSystemFolder, leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import { damageOptions } from "../store/StoreDamage.ts"
@@ -195,6 +195,8 @@ const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveR
   yield* recordGroups(config.home, containment.folder, groups)
   if (containment.folder !== undefined)
     yield* Effect.forkScoped(removeAbandonedGroups(containment.folder, edgeId))
+  // After the last run has ended.
+  yield* Effect.addFinalizer(() => Effect.sync(() => leaveSystemFolder(config.home)))
   // Listed before the first run creates its own folder.
   yield* Effect.forkScoped(
     Effect.forEach(leftTemporary(config.home, leftIds), removeTemporary, { discard: true })

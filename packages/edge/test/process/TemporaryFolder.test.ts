@@ -14,6 +14,7 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import {
+  leaveSystemFolder,
   leftTemporary,
   makeTemporary,
   removeTemporary,
@@ -48,6 +49,22 @@ describe("temporaryFolderOf", () => {
       assert.isTrue(existsSync(socket), "its name was not cut")
       server.close()
       assert.deepStrictEqual(leftTemporary(home), [folder])
+    })
+  )
+})
+
+describe("leaveSystemFolder", () => {
+  it.effect("removes the home's folder from the system's when no run has its own there", () =>
+    Effect.gen(function* () {
+      const home = join(yield* temporaryFolder, "a".repeat(80))
+      const folder = temporaryFolderOf(home, runId)
+      makeTemporary(folder)
+      leaveSystemFolder(home)
+      assert.isTrue(existsSync(folder))
+      yield* removeTemporary(folder)
+      leaveSystemFolder(home)
+      assert.isFalse(existsSync(dirname(folder)))
+      leaveSystemFolder(home)
     })
   )
 })
