@@ -1,12 +1,16 @@
-/** What devices cost that are there and do nothing: memory and time of the Hub for 100 to 10,000 of them, beside bare sockets. */
+/**
+ * What it costs to link devices, and what devices cost that are there and do nothing: memory and time of the Hub for 100 to 10,000 of them,
+ * beside bare sockets.
+ */
 import { WebSocket } from "ws"
 import { type BenchSide, isFloor } from "../Builds.ts"
 import { compared, eachSide, on } from "../Pair.ts"
 import { cpuMicrosOf, memoryOf } from "../ProcessFigures.ts"
 import type { Report } from "../Report.ts"
+import { cpuOfAll, databaseActivity } from "./DatabaseActivity.ts"
 import { type LinkBenchOptions, type LinkPair, pairOf, type ServedHub, withLinkPairs } from "./LinkPair.ts"
 
-/** As many as the program of simulated Edges links side by side. */
+/** As many as the program with the links makes side by side. */
 const AT_ONCE = 16
 const COUNTS = [100, 1_000, 5_000, 10_000]
 /** Two heartbeats of each. */
@@ -25,31 +29,50 @@ const openBare = async (url: string): Promise<WebSocket> => {
 /** Holds connections to a program. */
 interface Holder {
   readonly pid: number
-  /** Connects that many more. Returns the milliseconds it took. */
-  readonly connect: (count: number) => Promise<number>
+  /** Connects that many more. */
+  readonly connect: (count: number) => Promise<Connecting>
 }
 
-const timed = async (work: Promise<unknown>): Promise<number> => {
-  const begin = performance.now()
-  await work
-  return performance.now() - begin
+interface Connecting {
+  readonly ms: number
+  /** Microseconds of the program and its database. */
+  readonly cpu: number
 }
 
-const deviceHolder = async ({ devices, edges, hub }: LinkPair): Promise<Holder> => {
-  const ask = await edges()
-  return { pid: hub.pid, connect: async (count) => timed(ask({ connect: await devices(count) })) }
+/** `cpu` reads the microseconds so far. */
+const measured = async (cpu: () => number, work: () => Promise<unknown>): Promise<Connecting> => {
+  const [begin, spent] = [performance.now(), cpu()]
+  await work()
+  return { ms: performance.now() - begin, cpu: cpu() - spent }
+}
+
+const deviceHolder = async (pair: LinkPair): Promise<Holder> => {
+  const { devices, hub, pushers } = pair
+  const ask = await pushers(hub.url, "hub")
+  return {
+    pid: hub.pid,
+    connect: async (count) => {
+      const all = await devices(count)
+      const { pids } = await databaseActivity(pair)
+      return measured(
+        () => cpuMicrosOf(hub.pid) + cpuOfAll(pids),
+        () => ask({ connect: all })
+      )
+    }
+  }
 }
 
 const bareHolder = ({ pid, url }: ServedHub, held: Array<WebSocket>): Holder => ({
   pid,
   connect: (count) =>
-    timed(
-      (async () => {
+    measured(
+      () => cpuMicrosOf(pid),
+      async () => {
         for (let left = count; left > 0; left -= AT_ONCE)
           held.push(
             ...(await Promise.all(Array.from({ length: Math.min(AT_ONCE, left) }, () => openBare(url))))
           )
-      })()
+      }
     )
 })
 
@@ -90,7 +113,12 @@ export const measureDevices = (options: LinkBenchOptions, report: Report): Promi
       await add(
         `devices linked a second, ${more} at once`,
         "/s",
-        (side) => (more * 1_000) / on(connected, side)
+        (side) => (more * 1_000) / on(connected, side).ms
+      )
+      await add(
+        `CPU of Hub and PostgreSQL per device of ${more}`,
+        "µs",
+        (side) => on(connected, side).cpu / more
       )
     }
     for (const socket of held) socket.terminate()

@@ -57,9 +57,16 @@ const hubLink = async (device: SimulatedDevice): Promise<Link> => {
   }
 }
 
+/** Links that are made side by side. */
+const AT_ONCE = 16
+
 const connect = async (devices: ReadonlyArray<SimulatedDevice>): Promise<object> => {
-  for (const device of devices)
-    links.set(device.deviceId, await (kind === "bare" ? bareLink() : hubLink(device)))
+  const left = [...devices]
+  const connectNext = async (): Promise<void> => {
+    for (let device = left.pop(); device !== undefined; device = left.pop())
+      links.set(device.deviceId, await (kind === "bare" ? bareLink() : hubLink(device)))
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, connectNext))
   return { connected: devices.length }
 }
 

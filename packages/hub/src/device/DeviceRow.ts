@@ -72,7 +72,10 @@ export const presenceRows = storedRows(
     members: Schema.Array(UserId)
   })
 )
-export const linkHolderRows = storedRows("devices", LinkHolderRow)
+export const lockedHolderRows = storedRows(
+  "devices",
+  Schema.Struct({ ...LinkHolderRow.fields, generation: columns.generation })
+)
 export const linkRows = storedRows(
   "devices",
   Schema.Struct({ id: columns.id, generation: columns.generation, revoked })
@@ -87,15 +90,18 @@ export const deviceKeyRows = storedRows(
   "devices",
   Schema.Struct({
     ...LinkHolderRow.fields,
-    public_key: columns.public_key,
-    generation: columns.generation,
+    ...Struct.pick(columns, ["id", "public_key", "generation"]),
     usable: Schema.Boolean
   })
 )
 /** `waits`: tasks wait for the device. */
 export const takenLinkRows = storedRows(
   "devices",
-  Schema.Struct({ generation: columns.generation, waits: Schema.Boolean })
+  Schema.Struct({
+    ...Struct.pick(columns, ["id", "generation"]),
+    connection_id: Schema.String,
+    waits: Schema.Boolean
+  })
 )
 
 /** `now` in Unix milliseconds. */

@@ -1,5 +1,6 @@
 /** Codec of the table `edge_commands`. */
 import { CommandId, CommandOutcome } from "@corral/domain/link/EdgeCommand"
+import { DeviceId } from "@corral/domain/identity/Ids"
 import { Schema } from "effect"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 
@@ -13,6 +14,8 @@ export type ClaimedCommandRow = typeof ClaimedCommandRow.Type
 
 export const claimedCommandRows = storedRows("edge_commands", ClaimedCommandRow)
 export const commandIdRows = storedRows("edge_commands", Schema.Struct({ id: CommandId }))
+/** Devices with open commands. */
+export const openTargetRows = storedRows("edge_commands", Schema.Struct({ id: DeviceId }))
 export const insertedRows = storedRows("edge_commands", Schema.Struct({ sent: Schema.Boolean }))
 /** `held`: the link is the newest of its device. `done`: the answer was stored. */
 export const answeredRows = storedRows(

@@ -15,7 +15,8 @@ import {
   claimedCommandRows,
   commandIdRows,
   commandProgressRows,
-  insertedRows
+  insertedRows,
+  openTargetRows
 } from "./CommandRow.ts"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import { OUTCOME_UNKNOWN_MESSAGE } from "./CommandResult.ts"
@@ -112,6 +113,17 @@ export class CommandTable {
       ),
       (rows) => new Set(rows.map(({ id }) => id))
     )
+  }
+
+  /** Whether each of the devices has commands without an answer. */
+  findOpen(targetIds: ReadonlyArray<DeviceId>): Effect.Effect<ReadonlyArray<boolean>, SqlError.SqlError> {
+    const found = openTargetRows.all(this.sql`
+      SELECT id FROM unnest(${targetIds}::text[]) AS target (id)
+      WHERE EXISTS (SELECT 1 FROM edge_commands WHERE target_id = target.id AND outcome IS NULL)`)
+    return Effect.map(found, (rows) => {
+      const open = new Set(rows.map(({ id }) => id))
+      return targetIds.map((id) => open.has(id))
+    })
   }
 
   deleteAll(ids: ReadonlyArray<CommandId>) {

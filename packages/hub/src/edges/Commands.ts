@@ -13,6 +13,7 @@ import { CurrentTraceparent, CurrentTraces } from "@corral/service/telemetry/Tra
 import { Clock, Context, Effect, Exit, Latch, Layer, Schedule, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
+import { Gathered } from "../store/Gathered.ts"
 import { Notices } from "../store/Notices.ts"
 import { PlannedSql } from "../store/PlannedSql.ts"
 import { doSharedWork } from "../store/SharedWork.ts"
@@ -31,6 +32,8 @@ export class Commands extends Context.Service<
     ) => Effect.Effect<CommandResult, SqlError.SqlError>
     /** Registers a link's stream of commands on this Hub, until the scope closes. */
     readonly openStream: (stream: CommandStream) => Effect.Effect<void, never, Scope.Scope>
+    /** Whether commands of the device have no answer. */
+    readonly hasOpen: (deviceId: DeviceId) => Effect.Effect<boolean, SqlError.SqlError>
     /** The next commands for that link in the order of their requests. They count as sent. */
     readonly claim: (link: DeviceLink) => Effect.Effect<ClaimedCommands, SqlError.SqlError>
     /** Lets the commands that were sent over that link be claimed again: they may have been lost on the way. */
@@ -54,6 +57,7 @@ export class Commands extends Context.Service<
       const waiters = new CommandWaiters()
       const streams = new CommandStreams()
       const sender: Sender = { table, waiters, streams, now, discard: yield* makeDiscard(table) }
+      const open = yield* Gathered.make({ answer: (ids: ReadonlyArray<DeviceId>) => table.findOpen(ids) })
       const metrics = yield* CurrentMetrics
       const traces = yield* CurrentTraces
 
@@ -86,6 +90,7 @@ export class Commands extends Context.Service<
           }
           return isNewest
         }),
+        hasOpen: (deviceId) => open.ask(deviceId),
         claim: Effect.fn("Commands.claim")(function* (link) {
           return yield* table.claim(link)
         }),

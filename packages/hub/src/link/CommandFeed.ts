@@ -11,7 +11,11 @@ import type { ClaimedCommands } from "../edges/CommandTable.ts"
 /** Commands that are claimed before the Edge reads them. */
 const CAPACITY = 16
 
+const NOTHING_CLAIMED: ClaimedCommands = { commands: [], hasMore: false }
+
 export interface CommandFeedOptions {
+  /** Whether the first claim is worth it: it is one of many when devices connect, and most devices have no commands. */
+  readonly hasCommands: Effect.Effect<boolean, SqlError.SqlError>
   readonly claim: Effect.Effect<ClaimedCommands, SqlError.SqlError>
   /** Starts an effect of the link. */
   readonly run: (effect: Effect.Effect<void>) => void
@@ -23,6 +27,7 @@ export class CommandFeed {
   private isDue = false
   private isClaiming = false
   private isEnded = false
+  private isFirst = true
 
   private constructor(queue: CommandFeed["queue"], options: CommandFeedOptions) {
     this.queue = queue
@@ -73,7 +78,13 @@ export class CommandFeed {
     })
   )
 
-  private readonly claimOnce: Effect.Effect<void> = Effect.suspend(() => this.options.claim).pipe(
+  private readonly claimOnce: Effect.Effect<void> = Effect.suspend(() =>
+    this.isFirst ? this.options.hasCommands : Effect.succeed(true)
+  ).pipe(
+    Effect.flatMap((isWorthIt) => {
+      this.isFirst = false
+      return isWorthIt ? this.options.claim : Effect.succeed(NOTHING_CLAIMED)
+    }),
     Effect.flatMap(({ commands, hasMore }) => {
       if (hasMore) this.isDue = true
       return Effect.asVoid(Queue.offerAll(this.queue, commands))

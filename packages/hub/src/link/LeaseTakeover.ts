@@ -10,9 +10,11 @@ import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Audit } from "../audit/Audit.ts"
-import { type LinkHolderRow, linkHolderRows, takenLinkRows } from "../device/DeviceRow.ts"
+import { type LinkHolderRow, lockedHolderRows, takenLinkRows } from "../device/DeviceRow.ts"
 import type { DeviceLink } from "../device/DeviceLink.ts"
+import { Gathered } from "../store/Gathered.ts"
 import { notify } from "../store/Notice.ts"
+import type { PlannedSql } from "../store/PlannedSql.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
 import { invalidDeviceProof, type ProvedDevice } from "./Proofs.ts"
 
@@ -35,6 +37,7 @@ export interface TakenLink extends DeviceLink {
 
 export interface LeaseContext {
   readonly sql: SqlClient.SqlClient
+  readonly planned: PlannedSql["Service"]
   readonly audit: Audit["Service"]
   /** Unix milliseconds. */
   readonly now: () => number
@@ -46,33 +49,49 @@ const MAX_FENCED_INSTANCES = 16
 /** Time within which a second takeover by a fenced start is refused. */
 const FLAPPING_MS = 60_000
 
+/** A link that takes its device over where the device's row is as it was read. */
+interface Takeover {
+  readonly request: LeaseRequest
+  /** Generation that the row must have. */
+  readonly generation: number
+  readonly fencedInstances: ReadonlyArray<string>
+  readonly flappedAt: Date | null
+}
+
+/** Takeovers of a Hub that share statements. */
+export type Takeovers = Gathered<Takeover, TakenLink | undefined>
+
+/** Offers have up to 256 KiB each. */
+const TAKEOVERS_PER_STATEMENT = 64
+
+export const makeTakeovers = (context: LeaseContext) =>
+  Gathered.make({
+    answer: (takeovers: ReadonlyArray<Takeover>) => storeTakeovers(context, context.planned, takeovers),
+    limit: TAKEOVERS_PER_STATEMENT
+  })
+
 /**
- * Takes the link over, in one statement where the device's row is as the proof has read it. Otherwise, and where two Edges share the key, in a
+ * Takes the link over, together with others where the device's row is as the proof has read it. Otherwise, and where two Edges share the key, in a
  * transaction that reads it again.
  */
 export const takeOverLink = Effect.fn("Leases.acquire")(function* (
   context: LeaseContext,
+  takeovers: Takeovers,
   request: LeaseRequest
 ): Effect.fn.Return<TakenLink, Conflict | Unauthorized | SqlError.SqlError> {
-  const at = context.now()
   const { generation, holder } = request.device
-  const { fencedInstances, isFlapping } = fence(holder, request.instanceId, at)
+  const { fencedInstances, isFlapping } = fence(holder, request.instanceId, context.now())
   const taken = isFlapping
     ? undefined
-    : yield* storeTakeover(context, request, {
-        at,
-        fencedInstances,
-        flappedAt: holder.flapped_at,
-        generation
-      })
+    : yield* takeovers.ask({ request, generation, fencedInstances, flappedAt: holder.flapped_at })
   return taken ?? (yield* context.sql.withTransaction(takeOverLocked(context, request)))
 })
 
 const takeOverLocked = Effect.fnUntraced(function* (context: LeaseContext, request: LeaseRequest) {
   const { now, sql } = context
   const { device, deviceId, instanceId } = request
-  const holder = yield* linkHolderRows.first(sql`
-    SELECT instance_id, fenced_instances, lease_until, flapped_at FROM devices
+  const holder = yield* lockedHolderRows.first(sql`
+    SELECT instance_id, fenced_instances, lease_until, flapped_at, generation::int AS generation FROM devices
     WHERE id = ${deviceId} AND public_key = ${device.publicKey} AND revoked_at IS NULL FOR NO KEY UPDATE`)
   if (holder === undefined) return yield* invalidDeviceProof()
   const at = now()
@@ -80,39 +99,54 @@ const takeOverLocked = Effect.fnUntraced(function* (context: LeaseContext, reque
   if (isFlapping && (holder.flapped_at?.getTime() ?? 0) > at - FLAPPING_MS)
     return yield* new Conflict({ message: "Another Edge uses this device's key." })
   const flappedAt = isFlapping ? new Date(at) : holder.flapped_at
-  const taken = yield* storeTakeover(context, request, { at, fencedInstances, flappedAt })
+  const { generation } = holder
+  const [taken] = yield* storeTakeovers(context, sql, [{ request, generation, fencedInstances, flappedAt }])
   if (taken === undefined) return yield* invalidDeviceProof()
   if (isFlapping) yield* recordFlapping(context, deviceId)
   return taken
 })
 
-interface Takeover {
-  /** Unix milliseconds. */
-  readonly at: number
-  readonly fencedInstances: ReadonlyArray<string>
-  readonly flappedAt: Date | null
-  /** Generation that the row must have; absent for a locked row. */
-  readonly generation?: number
-}
-
-/** `undefined` if the row has changed. */
-const storeTakeover = Effect.fnUntraced(function* (
-  { leaseEnd, sql }: LeaseContext,
-  { connectionId, deviceId, instanceId, device, offer }: LeaseRequest,
-  { at, fencedInstances, flappedAt, generation }: Takeover
-) {
-  const taken = yield* takenLinkRows.first(sql`
-    UPDATE devices SET generation = generation + 1, instance_id = ${instanceId}, connection_id = ${connectionId},
-      fenced_instances = ${fencedInstances}::text[], flapped_at = ${flappedAt},
-      lease_until = ${leaseEnd()}, linked = true, last_seen_at = ${new Date(at)},
-      version = ${offer.version}, workspaces = ${offer.workspaces}, agents = ${offer.agents}, commands = ${offer.commands}
-    WHERE id = ${deviceId} AND public_key = ${device.publicKey} AND revoked_at IS NULL
-      ${generation === undefined ? sql`` : sql`AND generation = ${generation}`}
-    RETURNING generation::int AS generation,
+/** `undefined` where the row has changed, or another transaction has locked it. */
+const storeTakeovers = Effect.fn("Leases.takeOver")(function* (
+  { leaseEnd, now }: LeaseContext,
+  sql: SqlClient.SqlClient,
+  takeovers: ReadonlyArray<Takeover>
+): Effect.fn.Return<ReadonlyArray<TakenLink | undefined>, SqlError.SqlError> {
+  const rows = yield* takenLinkRows.all(sql`
+    WITH link AS (
+      SELECT * FROM json_to_recordset(${JSON.stringify(takeovers.map(linkColumnsOf))}::json) AS link (
+        id text, key text, generation bigint, instance_id text, connection_id text, fenced_instances text[],
+        flapped_at timestamptz, version text, workspaces text, agents text, commands text)
+    ), held AS (
+      SELECT id FROM devices WHERE id = ANY(${takeovers.map(({ request }) => request.deviceId)}::text[])
+      FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE devices SET generation = devices.generation + 1, instance_id = link.instance_id,
+      connection_id = link.connection_id, fenced_instances = link.fenced_instances, flapped_at = link.flapped_at,
+      lease_until = ${leaseEnd()}, linked = true, last_seen_at = ${new Date(now())},
+      version = link.version, workspaces = link.workspaces, agents = link.agents, commands = link.commands
+    FROM held JOIN link USING (id)
+    WHERE devices.id = held.id AND public_key = link.key AND devices.generation = link.generation AND revoked_at IS NULL
+    RETURNING devices.id, devices.connection_id, devices.generation::int AS generation,
       EXISTS (SELECT 1 FROM tasks WHERE target_id = devices.id AND state IN ('pending', 'queued')) AS waits`)
-  if (taken === undefined) return undefined
-  yield* notify(sql, "presence", deviceId)
-  return { deviceId, generation: taken.generation, hasWaitingTasks: taken.waits }
+  yield* notify(sql, "presence", ...rows.map(({ id }) => id))
+  const byConnection = new Map(rows.map((row) => [row.connection_id, row]))
+  // Of two links of one device, one has taken it over.
+  return takeovers.map(({ request: { connectionId, deviceId } }) => {
+    const row = byConnection.get(connectionId)
+    return row && { deviceId, generation: row.generation, hasWaitingTasks: row.waits }
+  })
+})
+
+const linkColumnsOf = ({ fencedInstances, flappedAt, generation, request }: Takeover) => ({
+  id: request.deviceId,
+  key: request.device.publicKey,
+  generation,
+  instance_id: request.instanceId,
+  connection_id: request.connectionId,
+  fenced_instances: fencedInstances,
+  flapped_at: flappedAt,
+  ...request.offer
 })
 
 /** A start that was fenced and connects again is running, and so is the start that fenced it. */

@@ -8,15 +8,22 @@
 import { OFFLINE_AFTER_SECONDS } from "@corral/domain/device/Device"
 import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import { linkRows } from "../device/DeviceRow.ts"
 import { announced } from "../store/Notice.ts"
+import { PlannedSql } from "../store/PlannedSql.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
-import { type LeaseContext, type LeaseRequest, type TakenLink, takeOverLink } from "./LeaseTakeover.ts"
-import { LeaseRenewals } from "./LeaseRenewals.ts"
+import {
+  type LeaseContext,
+  type LeaseRequest,
+  makeTakeovers,
+  type TakenLink,
+  takeOverLink
+} from "./LeaseTakeover.ts"
+import { makeLeaseRenewals } from "./LeaseRenewals.ts"
 import { invalidDeviceProof } from "./Proofs.ts"
 
 /** The link is not the newest of its device (`conflict`), or the device was revoked (`unauthorized`). */
@@ -59,26 +66,23 @@ export class Leases extends Context.Service<
       const now = () => clock.currentTimeMillisUnsafe()
       const context: LeaseContext = {
         sql: yield* SqlClient.SqlClient,
+        planned: yield* PlannedSql,
         audit: yield* Audit,
         now,
         leaseEnd: () => new Date(now() + OFFLINE_AFTER_SECONDS * 1_000)
       }
       const { sql } = context
       yield* expireLeases(context)
-      const scope = yield* Effect.scope
-      const runFork = Effect.runForkWith(yield* Effect.context<never>())
-      const renewals = new LeaseRenewals({
-        ...context,
-        fork: (effect) => Fiber.runIn(runFork(effect), scope)
-      })
+      const renewals = yield* makeLeaseRenewals(context)
+      const takeovers = yield* makeTakeovers(context)
 
       return Leases.of({
-        acquire: (request) => takeOverLink(context, request),
+        acquire: (request) => takeOverLink(context, takeovers, request),
         requireNewest: (link) => requireNewest(sql, link),
         withNewest: (link, self) => sql.withTransaction(Effect.andThen(requireNewest(sql, link), self)),
         holdNewest: (holders) => holdNewest(sql, holders),
         renew: (link) =>
-          Effect.flatMap(renewals.renew(link), (isRenewed) =>
+          Effect.flatMap(renewals.ask(link), (isRenewed) =>
             isRenewed ? Effect.void : requireNewest(sql, link)
           ),
 

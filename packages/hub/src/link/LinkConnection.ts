@@ -214,7 +214,11 @@ export class LinkConnection {
       previous?.end()
       // Nothing has been sent before the first stream of a link.
       if (previous !== undefined) yield* commands.resend(link)
-      const feed = yield* CommandFeed.make({ claim: commands.claim(link), run: this.peer.run })
+      const feed = yield* CommandFeed.make({
+        hasCommands: commands.hasOpen(link.deviceId),
+        claim: commands.claim(link),
+        run: this.peer.run
+      })
       yield* Effect.addFinalizer(() => Effect.sync(() => feed.end()))
       this.feed = feed
       yield* commands.openStream({ link, isIdle: () => feed.isIdle, offer: (command) => feed.offer(command) })

@@ -9,11 +9,13 @@ import type { DeviceId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import type { SqlClient, SqlError } from "effect/sql"
 import { createPublicKey, randomBytes, verify } from "node:crypto"
 import { Audit } from "../audit/Audit.ts"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { deviceKeyRows, type LinkHolderRow } from "../device/DeviceRow.ts"
+import { Gathered } from "../store/Gathered.ts"
+import { PlannedSql } from "../store/PlannedSql.ts"
 
 /** Text that one device must sign on one socket. */
 export interface Challenge {
@@ -73,11 +75,14 @@ export class Proofs extends Context.Service<
   static readonly layer = Layer.effect(
     Proofs,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* PlannedSql
       const audit = yield* Audit
       const clock = yield* Clock.Clock
       const now = () => clock.currentTimeMillisUnsafe()
       const audited = new RequestRateLimit(1, now, 60_000)
+      const devices = yield* Gathered.make({
+        answer: (ids: ReadonlyArray<DeviceId>) => findDevices(sql, ids)
+      })
 
       const auditRefusal = Effect.fnUntraced(function* (deviceId: DeviceId) {
         if (!audited.take(deviceId)) return
@@ -99,10 +104,7 @@ export class Proofs extends Context.Service<
             expected.text === challenge &&
             expected.deviceId === deviceId &&
             expected.expiresAt >= now()
-          const row = yield* deviceKeyRows.first(sql`
-            SELECT public_key, revoked_at IS NULL AND kind = 'edge' AS usable, generation::int AS generation,
-              instance_id, fenced_instances, lease_until, flapped_at
-            FROM devices WHERE id = ${deviceId}`)
+          const row = yield* devices.ask(deviceId)
           if (row === undefined) return yield* invalidDeviceProof()
           if (
             isCurrent &&
@@ -117,6 +119,18 @@ export class Proofs extends Context.Service<
     })
   )
 }
+
+const findDevices = Effect.fn("Proofs.findDevices")(function* (
+  sql: SqlClient.SqlClient,
+  ids: ReadonlyArray<DeviceId>
+) {
+  const rows = yield* deviceKeyRows.all(sql`
+    SELECT id, public_key, revoked_at IS NULL AND kind = 'edge' AS usable, generation::int AS generation,
+      instance_id, fenced_instances, lease_until, flapped_at
+    FROM devices WHERE id = ANY(${ids}::text[])`)
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.map((id) => byId.get(id))
+})
 
 /** The response to every invalid proof. */
 export const invalidDeviceProof = () =>

@@ -7,12 +7,13 @@
 import type { Conflict, Unauthorized } from "@corral/domain/errors/Failures"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { EventBatch, PushAck } from "@corral/domain/link/EdgeLink"
-import { Deferred, Duration, Effect, Exit, Option, Result } from "effect"
-import { SqlError } from "effect/sql"
+import { Deferred, Effect, Exit, Option, Result } from "effect"
+import type { SqlError } from "effect/sql"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import type { PushRefusal } from "../run/PushedRun.ts"
 import type { LinkPush } from "../run/KnownRunPushes.ts"
 import type { PushResult } from "../run/PushTransaction.ts"
+import { withinStatementLimit } from "../store/StatementLimit.ts"
 
 export type PushFailure = Conflict | Unauthorized | SqlError.SqlError
 
@@ -34,11 +35,6 @@ const MAX_TRANSACTION_CHARACTERS = 4 * 1_048_576
 /** Characters that wait before a second transaction begins beside the first. Small pushes wait instead: one transaction costs less than two. */
 const SECOND_TRANSACTION_CHARACTERS = 262_144
 const MAX_TRANSACTIONS = 2
-/**
- * A statement that waits longer has lost its server without notice, or waits for a standby that is gone. Its pushes fail, their links end, and
- * the Edges push again.
- */
-const TRANSACTION_LIMIT = Duration.seconds(60)
 
 export class PushQueue {
   private readonly store: StorePushes
@@ -114,7 +110,7 @@ export class PushQueue {
 
   /** Stores the pushes and resumes their callers. Never fails. */
   private settle(pushes: ReadonlyArray<WaitingPush>): Effect.Effect<void> {
-    return Effect.flatMap(Effect.exit(withinLimit(this.store(pushes))), (exit) => {
+    return Effect.flatMap(Effect.exit(withinStatementLimit(this.store(pushes))), (exit) => {
       if (Exit.isSuccess(exit)) return Effect.sync(() => resumeAll(pushes, exit.value))
       const links = new Set(pushes.map(({ link }) => link))
       if (links.size > 1 && !isDatabaseLost(exit))
@@ -127,14 +123,6 @@ export class PushQueue {
     })
   }
 }
-
-const withinLimit = Effect.timeoutOrElse({
-  duration: TRANSACTION_LIMIT,
-  orElse: () =>
-    Effect.fail(
-      new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: "no answer in time" }) })
-    )
-})
 
 /** Then each of the pushes would fail in the same way, one after the other. */
 const isDatabaseLost = (exit: Exit.Exit<unknown, SqlError.SqlError>): boolean => {

@@ -99,7 +99,7 @@ const connect = (config: HubConfig) =>
     const plannedClient = yield* PgClient.make({
       ...settings,
       maxConnections: planned,
-      startupParameters: { timezone: TIME_ZONE, plan_cache_mode: "force_generic_plan" }
+      startupParameters: { timezone: TIME_ZONE, ...PLANNED_PARAMETERS }
     })
     shareOutbox(client, plannedClient)
     return Context.make(PgClient.PgClient, client).pipe(
@@ -107,6 +107,17 @@ const connect = (config: HubConfig) =>
       Context.add(PlannedSql, plannedClient)
     )
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
+
+/**
+ * Each statement is planned once, often before its tables have grown. A plan that reads a whole small table would be kept while it grows, until the
+ * server has analyzed it.
+ */
+const PLANNED_PARAMETERS = {
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off",
+  // Servers before PostgreSQL 18 would compile a plan that reads a whole table nevertheless.
+  jit: "off"
+}
 
 /** Provides `SqlClient`, `PgClient` and `PlannedSql`. Fails if the database can't be reached or belongs to a newer Corral. */
 export const hubDatabaseLayer = Layer.effectContext(Effect.flatMap(HubConfig, connect)).pipe(

@@ -107,6 +107,7 @@ const requested = (
             send: () => Effect.succeed(request),
             openStream: () => Effect.void,
             claim: () => Effect.succeed({ commands: [], hasMore: false }),
+            hasOpen: () => Effect.succeed(false),
             resend: () => Effect.void,
             answer: () => Effect.succeed(true),
             refuseAll: () => Effect.void

@@ -1,5 +1,5 @@
 /**
- * Link of a simulated device that costs little: the frames are written by hand. Sends heartbeats and pushes.
+ * Link of a simulated device that costs little: the frames are written by hand. Sends heartbeats and pushes, and takes commands.
  *
  * Does not: connect again, repeat a push, or answer commands.
  */
@@ -87,23 +87,33 @@ export class SimulatedLink {
       readonly heartbeatSeconds: number
     }>("Prove", simulatedProof(this.#device, hello))
     this.#generation = generation
+    this.#send({ _tag: "Request", id: this.#nextId(), tag: "Commands", payload: { generation }, headers: [] })
     const beat = () => this.#call("Heartbeat", { generation }).catch(() => undefined)
     this.#heartbeat = setInterval(() => void beat(), heartbeatSeconds * 1_000)
   }
 
   /** The Hub answers by its contract. */
   #call<A>(tag: string, payload: object): Promise<A> {
-    const id = String(++this.#last)
+    const id = this.#nextId()
     const answer = new Promise<unknown>((resolve, reject) => {
       if (!this.isOpen) return reject(new Error("the link is closed"))
       this.#calls.set(id, { resolve, reject })
-      this.#socket.send(JSON.stringify({ _tag: "Request", id, tag, payload, headers: [] }))
+      this.#send({ _tag: "Request", id, tag, payload, headers: [] })
     })
     return answer as Promise<A>
   }
 
+  #nextId(): string {
+    return String(++this.#last)
+  }
+
+  #send(message: object): void {
+    this.#socket.send(JSON.stringify(message))
+  }
+
   #receive(text: string): void {
     const { _tag, exit, requestId } = JSON.parse(text) as ExitFrame
+    if (_tag === "Chunk") return this.#send({ _tag: "Ack", requestId })
     if (_tag !== "Exit") return
     const call = this.#calls.get(requestId)
     this.#calls.delete(requestId)
