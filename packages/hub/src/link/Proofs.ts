@@ -10,7 +10,7 @@ import { mint } from "@corral/service/Identifiers"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { createPublicKey, randomBytes, verify } from "node:crypto"
+import { randomBytes, verify } from "node:crypto"
 import { Audit } from "../audit/Audit.ts"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { deviceKeyRows, type LinkHolderRow } from "../device/DeviceRow.ts"
@@ -39,8 +39,8 @@ const signatureShape = /^[A-Za-z0-9_-]{85}[AQgw]$/
 export const hasSigned = (publicKey: string, text: string, signature: string): boolean => {
   if (!signatureShape.test(signature)) return false
   try {
-    const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: publicKey }, format: "jwk" })
-    return verify(null, Buffer.from(text), key, Buffer.from(signature, "base64url"))
+    const key = { kty: "OKP", crv: "Ed25519", x: publicKey }
+    return verify(null, Buffer.from(text), { key, format: "jwk" }, Buffer.from(signature, "base64url"))
   } catch {
     // Not a point of the curve.
     return false
