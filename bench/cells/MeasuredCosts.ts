@@ -6,7 +6,7 @@ export const measured = {
   /** Links that push one event each, wait for the acknowledgement and push the next. */
   smallPushes: { links: 200, perSecond: 9_480, p50: 20.1, p99: 41 },
   /** A device that connects, of the whole machine. */
-  connect: 3,
+  connect: 1.9,
   /** A processor's time for a connected device, each second, in milliseconds: 13 µs of 10,000. */
   idle: 0.0133,
   /** A processor's time for a push of one event, of Hub and PostgreSQL. */

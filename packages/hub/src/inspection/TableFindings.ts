@@ -47,7 +47,7 @@ const deadFindings = (
   Effect.map(
     deadRows.all(sql`
       SELECT relname::text AS name, n_dead_tup::float8 AS dead FROM pg_stat_user_tables
-      WHERE schemaname = current_schema() AND n_dead_tup > greatest(${DEAD_ROWS}, ${DEAD_PART} * n_live_tup)
+      WHERE schemaname = current_schema() AND n_dead_tup > greatest(${DEAD_ROWS}, ${DEAD_PART}::float8 * n_live_tup)
       ORDER BY n_dead_tup DESC`),
     (rows) =>
       rows.map(({ dead, name }) =>
