@@ -99,7 +99,6 @@ export const takenLinkRows = storedRows(
   "devices",
   Schema.Struct({
     ...Struct.pick(columns, ["id", "generation"]),
-    connection_id: Schema.String,
     waits: Schema.Boolean
   })
 )

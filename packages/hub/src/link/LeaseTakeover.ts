@@ -112,13 +112,15 @@ const storeTakeovers = Effect.fn("Leases.takeOver")(function* (
   sql: SqlClient.SqlClient,
   takeovers: ReadonlyArray<Takeover>
 ): Effect.fn.Return<ReadonlyArray<TakenLink | undefined>, SqlError.SqlError> {
+  // Of two links of one device, the later one reads the row again.
+  const firsts = new Map(takeovers.toReversed().map((takeover) => [takeover.request.deviceId, takeover]))
   const rows = yield* takenLinkRows.all(sql`
     WITH link AS (
-      SELECT * FROM json_to_recordset(${JSON.stringify(takeovers.map(linkColumnsOf))}::json) AS link (
+      SELECT * FROM json_to_recordset(${JSON.stringify([...firsts.values()].map(linkColumnsOf))}::json) AS link (
         id text, key text, generation bigint, instance_id text, connection_id text, fenced_instances text[],
         flapped_at timestamptz, version text, workspaces text, agents text, commands text)
     ), held AS (
-      SELECT id FROM devices WHERE id = ANY(${takeovers.map(({ request }) => request.deviceId)}::text[])
+      SELECT id FROM devices WHERE id = ANY(${[...firsts.keys()]}::text[])
       FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE devices SET generation = devices.generation + 1, instance_id = link.instance_id,
@@ -127,13 +129,13 @@ const storeTakeovers = Effect.fn("Leases.takeOver")(function* (
       version = link.version, workspaces = link.workspaces, agents = link.agents, commands = link.commands
     FROM held JOIN link USING (id)
     WHERE devices.id = held.id AND public_key = link.key AND devices.generation = link.generation AND revoked_at IS NULL
-    RETURNING devices.id, devices.connection_id, devices.generation::int AS generation,
+    RETURNING devices.id, devices.generation::int AS generation,
       EXISTS (SELECT 1 FROM tasks WHERE target_id = devices.id AND state IN ('pending', 'queued')) AS waits`)
   yield* notify(sql, "presence", ...rows.map(({ id }) => id))
-  const byConnection = new Map(rows.map((row) => [row.connection_id, row]))
-  // Of two links of one device, one has taken it over.
-  return takeovers.map(({ request: { connectionId, deviceId } }) => {
-    const row = byConnection.get(connectionId)
+  const byDevice = new Map(rows.map((row) => [row.id, row]))
+  return takeovers.map((takeover) => {
+    const { deviceId } = takeover.request
+    const row = firsts.get(deviceId) === takeover ? byDevice.get(deviceId) : undefined
     return row && { deviceId, generation: row.generation, hasWaitingTasks: row.waits }
   })
 })

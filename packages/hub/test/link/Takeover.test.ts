@@ -8,7 +8,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { LinkedEdge, newKeyPair } from "../harness/LinkedEdge.ts"
-import { stateOf, type World, worldOf } from "./World.ts"
+import { stateOf, until, type World, worldOf } from "./World.ts"
 
 describe("takeovers", { timeout: 60_000 }, () => {
   const hub = new HubInProcess()
@@ -54,45 +54,75 @@ describe("takeovers", { timeout: 60_000 }, () => {
     for (const { deviceId } of devices) assert.isTrue(online.has(deviceId))
   })
 
-  it("of one device at once have different generations, and one link stays", async () => {
-    const [device] = await newDevices(1)
-    assert.isDefined(device)
-    const edges = await Promise.all(
-      [1, 2, 3].map(() => LinkedEdge.link(hub.url, { ...device, instanceId: "one" }))
-    )
-    const inOrder = edges.toSorted((a, b) => a.generation - b.generation)
-    assert.deepStrictEqual(
-      inOrder.map(({ generation }) => generation),
-      [1, 2, 3]
-    )
-    for (const older of inOrder.slice(0, 2))
-      assert.strictEqual((await within(older.closed, 2_000, "the older link's end")).code, 4409)
-    assert.strictEqual((await inOrder[2]?.heartbeat())?._tag, "Success")
-  })
+  const query = (text: string) =>
+    hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe<Record<string, unknown>>(text)))
 
-  it("of a locked device wait alone", async () => {
-    const [locked, ...others] = await newDevices(3)
-    assert.isDefined(locked)
-    const [isLocked, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  /** Runs the statement in a transaction that stays open. Returns what ends it. */
+  const hold = async (text: string): Promise<() => Promise<unknown>> => {
+    const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const transaction = hub.people.act(
       Effect.flatMap(SqlClient.SqlClient, (sql) =>
         sql.withTransaction(
           Effect.andThen(
-            sql`SELECT 1 FROM devices WHERE id = ${locked.deviceId} FOR UPDATE`,
+            sql.unsafe(text),
             Effect.promise(() => {
-              isLocked.resolve()
+              isHeld.resolve()
               return isReleased.promise
             })
           )
         )
       )
     )
-    await isLocked.promise
+    await isHeld.promise
+    return () => {
+      isReleased.resolve()
+      return transaction
+    }
+  }
+
+  it("of one device in one statement have different generations, and one link stays", async () => {
+    const [device, earlier, stranger] = await newDevices(3)
+    assert.isDefined(device)
+    assert.isDefined(earlier)
+    assert.isDefined(stranger)
+    const dial = (dialled: typeof device) => LinkedEdge.dial(hub.url, { ...dialled, instanceId: "one" })
+    const ours = await Promise.all([device, device, device].map(dial))
+    const other = await dial(stranger)
+    const edges = [...ours, other]
+    for (const edge of edges) await edge.hello()
+    // Keys can be read meanwhile; the first takeover waits, and the others gather behind it.
+    const release = await hold("LOCK TABLE devices IN EXCLUSIVE MODE")
+    const first = LinkedEdge.link(hub.url, earlier)
+    await until(
+      "the takeover that waits",
+      async () => (await query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")).length > 0
+    )
+    const proofs = ours.map((edge) => edge.prove())
+    // Its key is read after those of the others.
+    assert.isTrue(Result.isFailure(await other.prove({ signature: "" })))
+    await release()
+    await first
+    assert.isTrue((await Promise.all(proofs)).every(Result.isSuccess))
+    const inOrder = ours.toSorted((a, b) => a.generation - b.generation)
+    assert.deepStrictEqual(
+      inOrder.map(({ generation }) => generation),
+      [1, 2, 3]
+    )
+    for (const older of inOrder.slice(0, 2))
+      assert.strictEqual((await within(older.closed, 2_000, "the older link's end")).code, 4409)
+    const renewed = await Promise.all(inOrder.slice(2).map((newest) => newest.heartbeat()))
+    assert.isTrue(renewed.every(Result.isSuccess))
+    for (const edge of edges) await edge.cut()
+  })
+
+  it("of a locked device wait alone", async () => {
+    const [locked, ...others] = await newDevices(3)
+    assert.isDefined(locked)
+    const release = await hold(`SELECT 1 FROM devices WHERE id = '${locked.deviceId}' FOR UPDATE`)
     const waiting = LinkedEdge.link(hub.url, locked)
     await Promise.all(others.map((device) => LinkedEdge.link(hub.url, device)))
     assert.strictEqual(await stateOf({ ...world, ...locked }), "offline")
-    isReleased.resolve()
-    await transaction
+    await release()
     assert.strictEqual((await waiting).generation, 1)
     assert.strictEqual(await stateOf({ ...world, ...locked }), "online")
   })
