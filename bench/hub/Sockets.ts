@@ -7,7 +7,7 @@ import { WebSocket } from "ws"
 import type { HubBenchOptions } from "./HubBench.ts"
 import { type HubSide, withHubPair } from "./HubPair.ts"
 
-/** So many that the garbage of the moment is a small part. */
+/** Enough that the garbage of the moment is a small part. */
 const COUNT = 5_000
 
 const open = async (url: string, token: string): Promise<WebSocket> => {
