@@ -11,7 +11,7 @@ import { registerDevice } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
 import { analyze, type SeededList, seededLists } from "../harness/SeededLists.ts"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
-import { tries } from "@corral/testing/time/Effort"
+import { effort, tries } from "@corral/testing/time/Effort"
 
 const names = [
   "projects",
@@ -33,7 +33,7 @@ const Sizes = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 40, maxi
 )
 const Late = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 30 }))
 
-describe("A list", { timeout: 120_000 }, () => {
+describe("A list", { timeout: 120_000 * effort }, () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let eve: HubClient

@@ -35,7 +35,7 @@ type Step =
   | { readonly do: "play"; readonly end: "complete" | "fail" | "fail silently" }
   | { readonly do: "begin" | "refuse" | "restart" }
 
-describe("Deliveries", { timeout: 300_000 }, () => {
+describe("Deliveries", { timeout: 300_000 * effort }, () => {
   const first = new HubInProcess()
   const second = new HubInProcess()
   beforeAll(async () => {
