@@ -3,7 +3,7 @@ import { afterEach, assert, describe, it } from "@effect/vitest"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { BrowserContextOptions, Page } from "playwright-core"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
@@ -298,14 +298,18 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
   it("says why a file can't be sent, and sends nothing until it is removed", async () => {
     const page = await at(`/sessions/${await started("/say first")}`)
     await field(page).fill("/say look")
-    const choose = (name: string, buffer: Buffer) =>
-      page.locator("input[type=file]").setInputFiles({ name, mimeType: "application/zip", buffer })
-    await choose("archive.zip", Buffer.from("PK\0\0"))
+    const files = page.locator("input[type=file]")
+    const archive = { name: "archive.zip", mimeType: "application/zip", buffer: Buffer.from("PK\0\0") }
+    await files.setInputFiles(archive)
     await page.getByText("Not supported. Send an image, a PDF document or text.").waitFor()
     assert.isTrue(await page.getByRole("button", { name: "Send", exact: true }).isDisabled())
     await page.getByText("Remove the files that can't be sent").waitFor()
     await page.getByRole("button", { name: "Remove archive.zip" }).click()
-    await choose("big.txt", Buffer.alloc(20 * 1_048_576 + 1, "x"))
+    // By path: the content of a buffer would be sent to the browser.
+    const big = join(joined.edge.folder, "big.txt")
+    writeFileSync(big, "")
+    truncateSync(big, 20 * 1_048_576 + 1)
+    await files.setInputFiles(big)
     await page.getByText("Too big. Send at most 20 MB.").waitFor()
     await page.getByRole("button", { name: "Remove big.txt" }).click()
     assert.isTrue(await page.getByRole("button", { name: "Send", exact: true }).isEnabled())

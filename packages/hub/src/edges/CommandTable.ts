@@ -58,8 +58,9 @@ export class CommandTable {
   }
 
   /**
-   * Inserts the command unless its id exists, its device is offline or its run is gone. Wakes the Hub that holds the device's link, unless the command
-   * counts as sent over `link`: the newest of the device, to which the caller then sends it.
+   * Inserts the command unless its id exists, its device is offline or its run is gone. Wakes the Hub that holds the device's link, also for an id that
+   * exists, because the first notice may have been lost, unless the command counts as sent over `link`: the newest of the device, to which the caller then
+   * sends it.
    */
   insert(
     id: CommandId,
@@ -90,9 +91,7 @@ export class CommandTable {
           ON CONFLICT (id) DO NOTHING RETURNING generation IS NOT NULL AS sent`)
     return Effect.flatMap(inserted, (row) => {
       const result = { isNew: row !== undefined, isSent: row?.sent === true }
-      return result.isNew && !result.isSent
-        ? Effect.as(notify(sql, "command", targetId), result)
-        : Effect.succeed(result)
+      return result.isSent ? Effect.succeed(result) : Effect.as(notify(sql, "command", targetId), result)
     })
   }
 

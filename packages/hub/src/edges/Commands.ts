@@ -89,7 +89,7 @@ export class Commands extends Context.Service<
             yield* table.wakeCallers(id)
           }
           return isNewest
-        }),
+        }, Effect.uninterruptible),
         hasOpen: (deviceId) => open.ask(deviceId),
         claim: Effect.fn("Commands.claim")(function* (link) {
           return yield* table.claim(link)
@@ -129,7 +129,10 @@ const followAnswers = Effect.fnUntraced(function* ({ table, waiters }: Sender) {
   )
 })
 
-/** Writes the command, and sends it if this process holds an idle stream of the device. Returns whether the command is new. */
+/**
+ * Writes the command, and sends it if this process holds an idle stream of the device. Returns whether the command is new. It is not interrupted: a command
+ * that was written is sent, or its device is woken.
+ */
 const write = Effect.fnUntraced(function* (
   { streams, table }: Sender,
   id: CommandId,
@@ -141,7 +144,7 @@ const write = Effect.fnUntraced(function* (
   const { isNew, isSent } = yield* table.insert(id, request, text, expiresAt, stream?.link)
   if (isSent) stream?.offer(yield* Effect.orDie(Effect.fromResult(decodeCommand(text))))
   return isNew
-})
+}, Effect.uninterruptible)
 
 /** Writes the command, waits for its answer and cleans up after it. */
 const send = Effect.fnUntraced(function* (

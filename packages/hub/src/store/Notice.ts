@@ -45,13 +45,18 @@ export const notify = (
     ? Effect.void
     : sql.afterCommit(Effect.sync(() => noticeOutboxOf(sql).add(kind, payloads)))
 
-/** Runs a statement that returns the `id` of each row that it has written, and sends these ids, as `notify` does. */
+/**
+ * Runs a statement that returns the `id` of each row that it has written, and sends these ids, as `notify` does. It is not interrupted: PostgreSQL
+ * may have committed the statement already, and other Hubs would not look.
+ */
 export const announced = <Row extends object, E, R>(
   sql: SqlClient.SqlClient,
   kind: NoticeKind,
   statement: Effect.Effect<ReadonlyArray<Row>, E, R>
 ): Effect.Effect<ReadonlyArray<Row>, E, R> =>
   // Ids are text, and the caller's statement returns them.
-  Effect.tap(statement, (rows) =>
-    notify(sql, kind, ...rows.map((row) => (row as { readonly id: string }).id))
+  Effect.uninterruptible(
+    Effect.tap(statement, (rows) =>
+      notify(sql, kind, ...rows.map((row) => (row as { readonly id: string }).id))
+    )
   )

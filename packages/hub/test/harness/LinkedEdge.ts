@@ -252,8 +252,8 @@ export class LinkedEdge {
     return this.commands
   }
 
-  /** An answer may fail on a cut link. */
-  private readonly unlessCut = (error: unknown): void => {
+  /** What the Edge sends may fail on a cut link. */
+  readonly unlessCut = (error: unknown): void => {
     if (!this.isCut) throw error
   }
 
@@ -266,6 +266,7 @@ export class LinkedEdge {
 
   /** Simulates an Edge that stops. */
   async leave(): Promise<void> {
+    this.isCut = true
     this.socket.close(1000)
     await within(this.closed, 20_000, "the end of the link")
     await this.cut()

@@ -14,6 +14,7 @@ import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { mint } from "@corral/service/Identifiers"
 import { linesOf } from "@corral/testing/hub/Mirror"
 import { until } from "@corral/testing/time/Until"
+import { Result } from "effect"
 import { type Dialling, LinkedEdge, offer, taken } from "./LinkedEdge.ts"
 
 export interface StartedTurn {
@@ -76,11 +77,13 @@ export class TalkingEdge {
     return until(() => Promise.resolve(this.inputs[index]), `the input ${index}`, 45_000)
   }
 
-  /** Pushes events after those that were pushed before. */
+  /** Pushes events after those that were pushed before. A refused push fails the test: what waits for its events would wait in vain. */
   async push(runId: RunId, ...events: ReadonlyArray<EventDraft>): Promise<void> {
     const length = this.lengths.get(runId) ?? 0
     this.lengths.set(runId, length + events.length)
-    await this.edge.push(runId, length + 1, linesOf(runId, length + 1, events))
+    const answer = await this.edge.push(runId, length + 1, linesOf(runId, length + 1, events))
+    if (Result.isFailure(answer) || answer.success.some(({ refused }) => refused !== undefined))
+      throw new Error(`a push was refused: ${JSON.stringify(answer)}`)
   }
 
   /** The Edge has the run, and its runtime has not started. */
@@ -160,8 +163,7 @@ export class TalkingEdge {
       return { _tag: "Refused", error: { code: "conflict", message: "The run takes no further input." } }
     this.acceptedInputs.push(payload)
     const logged = { messageId: messageId ?? "msg", role: "user", channel: "text", text: input.text } as const
-    // On a cut link, nothing is awaited.
-    this.push(runId, draft("run.message.completed", logged)).catch(() => undefined)
+    this.push(runId, draft("run.message.completed", logged)).catch(this.edge.unlessCut)
     return { _tag: "Done", value: this.accepted.get(runId) }
   }
 }

@@ -1,10 +1,9 @@
 import { openedPreviewOf } from "../harness/OpenedPreview.ts"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { CommandId } from "@corral/domain/link/EdgeCommand"
+import type { CommandId, EdgeCommand } from "@corral/domain/link/EdgeCommand"
 import type { ApprovalId, PreviewId, ProjectId, RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
-import { Effect, Result } from "effect"
-import { SqlClient } from "effect/sql"
+import { Effect, Fiber, Result } from "effect"
 import { within } from "@corral/testing/time/Within"
 import { startCommandId } from "../../src/edges/CommandRequest.ts"
 import { Commands } from "../../src/edges/Commands.ts"
@@ -22,6 +21,7 @@ import {
   messageDelta,
   runStarted
 } from "@corral/testing/hub/Mirror"
+import { Statements } from "../harness/Statements.ts"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
 
 const failureOf = <A>(answer: Result.Result<A, { readonly code: string }>): string =>
@@ -32,8 +32,7 @@ describe("links", { timeout: 60_000 }, () => {
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
-  const sql = <A extends object>(text: string): Promise<ReadonlyArray<A>> =>
-    hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe<A>(text)))
+  const statements = new Statements(hub)
   const linked = async (answers?: Answers): Promise<{ world: World; edge: LinkedEdge }> => {
     const world = await worldOf(hub)
     const edge = await LinkedEdge.link(hub.url, { ...world, ...(answers === undefined ? {} : { answers }) })
@@ -81,7 +80,9 @@ describe("links", { timeout: 60_000 }, () => {
         // For the further proof; and the Hub has looked at this link once after it was taken.
         await edge.hello()
         // As another Hub does, whose notice has not come.
-        await sql(`UPDATE devices SET generation = generation + 1 WHERE id = '${world.deviceId}'`)
+        await statements.execute(
+          `UPDATE devices SET generation = generation + 1 WHERE id = '${world.deviceId}'`
+        )
         const answer = failureOf(await call(edge))
         assert.strictEqual((await within(edge.closed, 2_000, "the end")).code, 4409)
         edge = await LinkedEdge.link(hub.url, world)
@@ -108,7 +109,7 @@ describe("links", { timeout: 60_000 }, () => {
       assert.strictEqual(failureOf(await again.prove()), "conflict")
       assert.strictEqual((await again.closed).code, 4409)
       assert.strictEqual(failureOf(await back.heartbeat()), "taken")
-      const audited = await sql<{ readonly actor: string; readonly outcome: string }>(
+      const audited = await statements.execute<{ readonly actor: string; readonly outcome: string }>(
         `SELECT actor, outcome FROM audit WHERE action = 'device.flapping' AND resource = '${world.deviceId}'`
       )
       assert.deepStrictEqual(audited, [{ actor: world.deviceId, outcome: "failed" }])
@@ -122,7 +123,7 @@ describe("links", { timeout: 60_000 }, () => {
       await back.cut()
       await LinkedEdge.link(hub.url, world)
       await LinkedEdge.link(hub.url, world)
-      const audited = await sql(
+      const audited = await statements.execute(
         `SELECT 1 FROM audit WHERE action = 'device.flapping' AND resource = '${world.deviceId}'`
       )
       assert.lengthOf(audited, 0)
@@ -132,10 +133,12 @@ describe("links", { timeout: 60_000 }, () => {
   describe("presence", () => {
     it("ends with the lease, returns with a heartbeat, and survives a cut link", async () => {
       const { edge, world } = await linked()
-      await sql(`UPDATE devices SET lease_until = now() - interval '1 second' WHERE id = '${world.deviceId}'`)
+      await statements.execute(
+        `UPDATE devices SET lease_until = now() - interval '1 second' WHERE id = '${world.deviceId}'`
+      )
       assert.strictEqual(await stateOf(world), "offline")
       await until("the sweep", async () => {
-        const [row] = await sql<{ readonly lease_until: Date | null }>(
+        const [row] = await statements.execute<{ readonly lease_until: Date | null }>(
           `SELECT lease_until FROM devices WHERE id = '${world.deviceId}'`
         )
         return row?.lease_until === null
@@ -198,7 +201,7 @@ describe("links", { timeout: 60_000 }, () => {
       edge.answers = () => undefined
       const cancel = () => world.client.ask("POST", `/client/runs/${runId}/cancel`)
       const rows = () =>
-        sql<{ readonly generation: bigint | null; readonly direct: boolean | null }>(
+        statements.execute<{ readonly generation: bigint | null; readonly direct: boolean | null }>(
           `SELECT generation, sent_at = created_at AS direct FROM edge_commands
           WHERE target_id = '${world.deviceId}' AND id LIKE 'cmd%' ORDER BY seq`
         )
@@ -206,7 +209,9 @@ describe("links", { timeout: 60_000 }, () => {
       await edge.count(2)
       assert.deepStrictEqual(await rows(), [{ generation: BigInt(edge.generation), direct: true }])
       // As the Hub of a newer link does.
-      await sql(`UPDATE devices SET generation = generation + 1 WHERE id = '${world.deviceId}'`)
+      await statements.execute(
+        `UPDATE devices SET generation = generation + 1 WHERE id = '${world.deviceId}'`
+      )
       const second = cancel()
       await until("the second command", async () => (await rows()).length === 2)
       assert.deepStrictEqual((await rows())[1], { generation: null, direct: null })
@@ -239,12 +244,82 @@ describe("links", { timeout: 60_000 }, () => {
       await edge.cut()
       // Its lease lives on: it may come back. Until the Hub has seen the cut, it sends.
       await until("offline device", async () => (await ask(300))._tag === "NotSent")
-      const waiting = await sql<{ readonly n: number }>(
+      const waiting = await statements.execute<{ readonly n: number }>(
         `SELECT count(*)::int AS n FROM edge_commands WHERE target_id = '${world.deviceId}' AND generation IS NULL`
       )
       assert.deepStrictEqual(waiting, [{ n: 0 }])
-      await sql(`UPDATE devices SET lease_until = NULL WHERE id = '${world.deviceId}'`)
+      await statements.execute(`UPDATE devices SET lease_until = NULL WHERE id = '${world.deviceId}'`)
       assert.deepStrictEqual(await ask(20_000), { _tag: "NotSent" })
+    })
+
+    /** A command that waits for its device as long as it takes, from another Hub. */
+    const durable = (world: World) => ({
+      id: newId<CommandId>("cmd"),
+      targetId: world.deviceId,
+      name: "CancelRun" as const,
+      payload: { runId: newId<RunId>("run"), by: "someone" },
+      isDurable: true,
+      answerTimeoutMs: 20_000
+    })
+    const atOtherHub = <A, E>(use: (commands: Commands["Service"]) => Effect.Effect<A, E>) =>
+      hub.people.act(Effect.flatMap(Commands, use))
+
+    it("reach the Hub that holds the link, also from a Hub that stops while it writes them", async () => {
+      const { edge, world } = await linked()
+      const release = await statements.hold("LOCK TABLE edge_commands IN SHARE MODE")
+      await atOtherHub((commands) =>
+        Effect.gen(function* () {
+          const sending = yield* Effect.forkDetach(commands.send(durable(world)))
+          yield* Effect.promise(() => statements.untilOneWaits())
+          const leaving = yield* Effect.forkDetach(Fiber.interrupt(sending))
+          yield* Effect.promise(release)
+          yield* Fiber.join(leaving)
+        })
+      )
+      await edge.count(1)
+    })
+
+    it("are sent by the Hub that stores them as sent, also when their caller leaves meanwhile", async () => {
+      const { edge, world } = await linked()
+      const offered: Array<EdgeCommand> = []
+      const link = { deviceId: world.deviceId, generation: edge.generation }
+      const release = await statements.hold("LOCK TABLE edge_commands IN SHARE MODE")
+      await atOtherHub((commands) =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            yield* commands.openStream({
+              link,
+              isIdle: () => true,
+              offer: (command) => void offered.push(command)
+            })
+            const sending = yield* Effect.forkDetach(commands.send(durable(world)))
+            yield* Effect.promise(() => statements.untilOneWaits())
+            const leaving = yield* Effect.forkDetach(Fiber.interrupt(sending))
+            yield* Effect.promise(release)
+            yield* Fiber.join(leaving)
+          })
+        )
+      )
+      assert.strictEqual(offered.length, 1)
+    })
+
+    it("that are requested again wake the Hub that holds the link again: the notice may have been lost", async () => {
+      const { edge, world } = await linked()
+      await running(world, edge)
+      const command = durable(world)
+      const { id, name, payload, targetId } = command
+      const text = JSON.stringify({ name, commandId: id, payload })
+      // As another Hub that crashes before it sends the notice.
+      await statements.execute(
+        `INSERT INTO edge_commands (id, target_id, command, created_at) VALUES ('${id}', '${targetId}', '${text}', now())`
+      )
+      const answered = atOtherHub((commands) => commands.send(command))
+      await edge.count(2)
+      await edge.done(
+        { name, commandId: id, payload },
+        { _tag: "Refused", error: { code: "conflict", message: "x" } }
+      )
+      assert.strictEqual((await answered)._tag, "Answered")
     })
 
     it("pass on a refusal of the Edge, and fail as internal on an invalid answer", async () => {
@@ -288,7 +363,8 @@ describe("links", { timeout: 60_000 }, () => {
       await until(
         "that no address is kept",
         async () =>
-          (await sql(`SELECT 1 FROM edge_commands WHERE command LIKE '%${previewId}%'`)).length === 0
+          (await statements.execute(`SELECT 1 FROM edge_commands WHERE command LIKE '%${previewId}%'`))
+            .length === 0
       )
 
       edge.answers = () => ({ _tag: "Refused", error: { code: "not_found", message: "x" } })
@@ -332,7 +408,9 @@ describe("links", { timeout: 60_000 }, () => {
       const refused = await ask("pause")
       assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "conflict"])
       assert.deepInclude(refused.body, { message: "It can't.", details })
-      const trail = await sql(`SELECT action, outcome FROM audit WHERE resource = '${runId}' ORDER BY seq`)
+      const trail = await statements.execute(
+        `SELECT action, outcome FROM audit WHERE resource = '${runId}' ORDER BY seq`
+      )
       assert.deepInclude(trail, { action: "run.pause", outcome: "allowed" })
     })
   })
@@ -439,7 +517,7 @@ describe("links", { timeout: 60_000 }, () => {
       const { edge, world } = await linked(() => undefined)
       const { body } = await makeTask(world, more)
       await edge.count(1)
-      return { edge, world, task: body, age: () => sql(AGED.replace("?", body.id)) }
+      return { edge, world, task: body, age: () => statements.execute(AGED.replace("?", body.id)) }
     }
     const AGED = `UPDATE edge_commands SET sent_at = sent_at - interval '2 minutes'
       WHERE id = (SELECT 'start.' || run_id FROM tasks WHERE id = '?')`
@@ -516,7 +594,7 @@ describe("links", { timeout: 60_000 }, () => {
           await other.push(id, 3, linesOf(id, 3, [runCompleted])),
           Result.succeed([{ runId: id, seq: 0, refused: "permission_denied" as const }])
         )
-      const audited = await sql<{
+      const audited = await statements.execute<{
         readonly actor: string
         readonly chain: ProjectId
         readonly outcome: string
@@ -539,27 +617,11 @@ describe("links", { timeout: 60_000 }, () => {
       }
       const [first, ...others] = links
       assert.isDefined(first)
-      const isLocked = Promise.withResolvers<void>()
-      const isQueued = Promise.withResolvers<void>()
-      const locked = hub.people.act(
-        Effect.flatMap(SqlClient.SqlClient, (sql) =>
-          sql.withTransaction(
-            Effect.gen(function* () {
-              yield* sql`SELECT 1 FROM runs WHERE id = ${first.runId} FOR UPDATE`
-              isLocked.resolve()
-              yield* Effect.promise(() => isQueued.promise)
-            })
-          )
-        )
-      )
-      await isLocked.promise
+      const release = await statements.hold(`SELECT 1 FROM runs WHERE id = '${first.runId}' FOR UPDATE`)
       const push = ({ edge, runId }: typeof first) =>
         edge.push(runId, 3, linesOf(runId, 3, [messageDelta("a")]))
       const pushes = [push(first)]
-      await until("the push that waits", async () => {
-        const waiting = await sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
-        return waiting.length > 0
-      })
+      await statements.untilOneWaits()
       pushes.push(...others.map(push))
       await change(
         others.map(({ world }) => world),
@@ -567,8 +629,7 @@ describe("links", { timeout: 60_000 }, () => {
       )
       // Any later call of the links is answered after their pushes have been queued.
       for (const { edge } of others) await edge.readAttachment(first.runId, newId("att"), 0)
-      isQueued.resolve()
-      await locked
+      await release()
       return (await Promise.allSettled(pushes)).map((settled) =>
         settled.status === "fulfilled" ? failureOf(settled.value) : "defect"
       )
@@ -576,14 +637,14 @@ describe("links", { timeout: 60_000 }, () => {
 
     it("of a fenced link fail alone in their transaction", async () => {
       const answers = await together(([, fenced]) =>
-        sql(`UPDATE devices SET generation = generation + 1 WHERE id = '${fenced?.deviceId}'`)
+        statements.execute(`UPDATE devices SET generation = generation + 1 WHERE id = '${fenced?.deviceId}'`)
       )
       assert.deepStrictEqual(answers, ["taken", "taken", "conflict", "taken"])
     })
 
     it("fail no push of another link when a row is damaged", async () => {
       const answers = await together((_, [, damaged]) =>
-        sql(`UPDATE runs SET told = '{', last_seq = 1 WHERE id = '${damaged}'`)
+        statements.execute(`UPDATE runs SET told = '{', last_seq = 1 WHERE id = '${damaged}'`)
       )
       assert.deepStrictEqual(answers, ["taken", "taken", "defect", "taken"])
     })
@@ -607,7 +668,7 @@ describe("links", { timeout: 60_000 }, () => {
         })
       )
       for (const { runId } of links) {
-        const stored = await sql<{ readonly log: string }>(
+        const stored = await statements.execute<{ readonly log: string }>(
           `SELECT string_agg(lines, E'\n' ORDER BY last_seq) AS log FROM run_events WHERE run_id = '${runId}'`
         )
         const words = Array.from({ length: 40 }, (_, i) => messageDelta(`${i + 3}`))

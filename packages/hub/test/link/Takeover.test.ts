@@ -8,10 +8,12 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { LinkedEdge, newKeyPair } from "../harness/LinkedEdge.ts"
-import { stateOf, until, type World, worldOf } from "./World.ts"
+import { Statements } from "../harness/Statements.ts"
+import { stateOf, type World, worldOf } from "./World.ts"
 
 describe("takeovers", { timeout: 60_000 }, () => {
   const hub = new HubInProcess()
+  const statements = new Statements(hub)
   let world: World
   beforeAll(async () => {
     await hub.start()
@@ -54,32 +56,6 @@ describe("takeovers", { timeout: 60_000 }, () => {
     for (const { deviceId } of devices) assert.isTrue(online.has(deviceId))
   })
 
-  const query = (text: string) =>
-    hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe<Record<string, unknown>>(text)))
-
-  /** Runs the statement in a transaction that stays open. Returns what ends it. */
-  const hold = async (text: string): Promise<() => Promise<unknown>> => {
-    const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const transaction = hub.people.act(
-      Effect.flatMap(SqlClient.SqlClient, (sql) =>
-        sql.withTransaction(
-          Effect.andThen(
-            sql.unsafe(text),
-            Effect.promise(() => {
-              isHeld.resolve()
-              return isReleased.promise
-            })
-          )
-        )
-      )
-    )
-    await isHeld.promise
-    return () => {
-      isReleased.resolve()
-      return transaction
-    }
-  }
-
   it("of one device in one statement have different generations, and one link stays", async () => {
     const [device, earlier, stranger] = await newDevices(3)
     assert.isDefined(device)
@@ -91,12 +67,9 @@ describe("takeovers", { timeout: 60_000 }, () => {
     const edges = [...ours, other]
     for (const edge of edges) await edge.hello()
     // Keys can be read meanwhile; the first takeover waits, and the others gather behind it.
-    const release = await hold("LOCK TABLE devices IN EXCLUSIVE MODE")
+    const release = await statements.hold("LOCK TABLE devices IN EXCLUSIVE MODE")
     const first = LinkedEdge.link(hub.url, earlier)
-    await until(
-      "the takeover that waits",
-      async () => (await query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")).length > 0
-    )
+    await statements.untilOneWaits()
     const proofs = ours.map((edge) => edge.prove())
     // Its key is read after those of the others.
     assert.isTrue(Result.isFailure(await other.prove({ signature: "" })))
@@ -118,7 +91,7 @@ describe("takeovers", { timeout: 60_000 }, () => {
   it("of a locked device wait alone", async () => {
     const [locked, ...others] = await newDevices(3)
     assert.isDefined(locked)
-    const release = await hold(`SELECT 1 FROM devices WHERE id = '${locked.deviceId}' FOR UPDATE`)
+    const release = await statements.hold(`SELECT 1 FROM devices WHERE id = '${locked.deviceId}' FOR UPDATE`)
     const waiting = LinkedEdge.link(hub.url, locked)
     await Promise.all(others.map((device) => LinkedEdge.link(hub.url, device)))
     assert.strictEqual(await stateOf({ ...world, ...locked }), "offline")

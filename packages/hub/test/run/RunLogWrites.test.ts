@@ -9,9 +9,9 @@ import {
   runStarted,
   startMirror
 } from "@corral/testing/hub/Mirror"
-import { until } from "@corral/testing/time/Until"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { Statements } from "../harness/Statements.ts"
 import type { PushedRun } from "../../src/run/PushedRun.ts"
 import { lockedKnown, lockRuns, storeKnown } from "../../src/run/RunLogWrites.ts"
 import { PlannedSql } from "../../src/store/PlannedSql.ts"
@@ -41,8 +41,7 @@ describe("storeKnown", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  const query = (text: string) =>
-    hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe<Record<string, unknown>>(text)))
+  const statements = new Statements(hub)
 
   /** A run with two events, of a device whose link is the first one. */
   const openRun = async (): Promise<LinkedRun> => {
@@ -80,34 +79,15 @@ describe("storeKnown", { timeout: 60_000 }, () => {
   /** `pushThird` while a transaction executes `statement`. The transaction commits once the push waits. */
   const pushThirdDuring = async (linked: ReadonlyArray<LinkedRun>, statement: string) => {
     const runs = await withThird(linked)
-    const isChanged = Promise.withResolvers<void>()
-    const isWaiting = Promise.withResolvers<void>()
-    const change = hub.people.act(
-      Effect.flatMap(SqlClient.SqlClient, (sql) =>
-        sql.withTransaction(
-          Effect.gen(function* () {
-            yield* sql.unsafe(statement)
-            isChanged.resolve()
-            yield* Effect.promise(() => isWaiting.promise)
-          })
-        )
-      )
-    )
-    await isChanged.promise
+    const commit = await statements.hold(statement)
     const stored = store(linked, runs)
-    await until(async () => {
-      const [waiting] = await query(
-        `SELECT 1 AS one FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-      )
-      return waiting
-    }, "the push that waits")
-    isWaiting.resolve()
-    await change
+    await statements.untilOneWaits()
+    await commit()
     return [...(await stored)]
   }
 
   const lengthOf = async ({ runId }: LinkedRun) => {
-    const [row] = await query(`
+    const [row] = await statements.execute(`
       SELECT last_seq, (SELECT count(*)::int FROM run_events e WHERE e.run_id = runs.id AND e.last_seq = 3) AS third
       FROM runs WHERE id = '${runId}'`)
     return row
@@ -115,8 +95,8 @@ describe("storeKnown", { timeout: 60_000 }, () => {
 
   it("stores the runs of newest links, and no others", async () => {
     const [one, two, three] = [await openRun(), await openRun(), await openRun()]
-    await query(`UPDATE devices SET generation = 1 WHERE id = '${two.deviceId}'`)
-    await query(`UPDATE devices SET revoked_at = now() WHERE id = '${three.deviceId}'`)
+    await statements.execute(`UPDATE devices SET generation = 1 WHERE id = '${two.deviceId}'`)
+    await statements.execute(`UPDATE devices SET revoked_at = now() WHERE id = '${three.deviceId}'`)
     assert.deepStrictEqual([...(await pushThird([one, two, three]))], [one.runId])
     assert.deepStrictEqual([...(await pushThird([two, three], 1))], [two.runId])
     assert.deepStrictEqual(await lengthOf(one), { last_seq: 3, third: 1 })
