@@ -103,7 +103,7 @@ const cells = (figure: Figure, hasVolatile = figure.volatile !== undefined): Rea
     figure.figure,
     `${rounded(edge)} ${unit}`,
     `${rounded(floor)} ${unit}`,
-    `${rounded(edge / floor)}`,
+    Number.isFinite(edge / floor) ? `${rounded(edge / floor)}` : "",
     goal === undefined ? "" : goalText(goal, unit),
     goal === undefined ? "" : isMet(figure, goal) ? "yes" : "no",
     lost === undefined ? "" : `${lost}`,

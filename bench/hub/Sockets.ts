@@ -22,6 +22,13 @@ const open = async (url: string, token: string): Promise<WebSocket> => {
 export const measureSockets = (options: HubBenchOptions, report: Report): Promise<void> =>
   withHubPair(options, async ({ act, projectId, sides, token }) => {
     const { runId } = await act(createRunOf(projectId))
+    const resident = await eachSide(options, (side) => [memoryOf(on(sides, side).pid).resident])
+    report.add({
+      figure: "memory of an idle Hub (resident)",
+      unit: "MB",
+      ...compared(resident, (kilobytes) => kilobytes / 1_000),
+      rounds: 1
+    })
     const perSocket = async ({ pid, url }: HubSide): Promise<number> => {
       const target = `${url.replace("http", "ws")}/client/events?runId=${runId}`
       const held: Array<WebSocket> = []
@@ -39,13 +46,6 @@ export const measureSockets = (options: HubBenchOptions, report: Report): Promis
       figure: `memory per idle follower, of ${COUNT}`,
       unit: "KB",
       ...compared(grown, (kilobytes) => kilobytes),
-      rounds: 1
-    })
-    const resident = await eachSide(options, (side) => [memoryOf(on(sides, side).pid).resident])
-    report.add({
-      figure: "memory of an idle Hub (resident)",
-      unit: "MB",
-      ...compared(resident, (kilobytes) => kilobytes / 1_000),
       rounds: 1
     })
   })

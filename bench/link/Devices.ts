@@ -13,6 +13,8 @@ import { type LinkBenchOptions, type LinkPair, pairOf, type ServedHub, withLinkP
 /** As many as the program with the links makes side by side. */
 const AT_ONCE = 16
 const COUNTS = [100, 1_000, 5_000, 10_000]
+/** The garbage of the moment hides the memory of fewer devices. */
+const MEASURABLE = 1_000
 /** Two heartbeats of each. */
 const WATCHED_MS = 30_000
 
@@ -104,7 +106,8 @@ export const measureDevices = (options: LinkBenchOptions, report: Report): Promi
       await pause(WATCHED_MS)
       const used = await eachSide(options, (side) => cpu(side) - on(spent, side))
       const grown = await eachSide(options, (side) => anonymous(side) - on(before, side))
-      await add(`memory of the Hub a device, of ${count}`, "KB", (side) => on(grown, side) / count)
+      if (count >= MEASURABLE)
+        await add(`memory of the Hub a device, of ${count}`, "KB", (side) => on(grown, side) / count)
       await add(
         `a processor's share for ${count} idle devices`,
         "%",
