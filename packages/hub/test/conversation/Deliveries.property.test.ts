@@ -133,7 +133,7 @@ describe("Deliveries", { timeout: 300_000 * effort }, () => {
           return isPending ? undefined : true
         },
         "the end of every message",
-        // Less than what was lost would take: it is found again after 25 s, and may be lost once more.
+        // What a Hub leaves behind is found within 25 s.
         30_000
       )
     }

@@ -1,7 +1,7 @@
 /** Statements of a test in the database of a Hub, also in a transaction that stays open while the Hub's own statements wait for its locks. */
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
 import { until } from "@corral/testing/time/Until"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 
 export class Statements {
@@ -35,6 +35,18 @@ export class Statements {
       isReleased.resolve()
       return transaction
     }
+  }
+
+  /** Interrupts the effect while a statement of it waits for the locks of `text`, then releases them. Succeeds when the effect has ended. */
+  interruptDuring<A, E, R>(text: string, effect: Effect.Effect<A, E, R>): Effect.Effect<void, never, R> {
+    return Effect.gen({ self: this }, function* () {
+      const release = yield* Effect.promise(() => this.hold(text))
+      const running = yield* Effect.forkDetach(effect)
+      yield* Effect.promise(() => this.untilOneWaits())
+      const leaving = yield* Effect.forkDetach(Fiber.interrupt(running))
+      yield* Effect.promise(release)
+      yield* Fiber.join(leaving)
+    })
   }
 
   /** Resolves once a statement in this database waits for a lock. */

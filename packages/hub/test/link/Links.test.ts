@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { CommandId, EdgeCommand } from "@corral/domain/link/EdgeCommand"
 import type { ApprovalId, PreviewId, ProjectId, RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
-import { Effect, Fiber, Result } from "effect"
+import { Effect, Result } from "effect"
 import { within } from "@corral/testing/time/Within"
 import { startCommandId } from "../../src/edges/CommandRequest.ts"
 import { Commands } from "../../src/edges/Commands.ts"
@@ -261,21 +261,13 @@ describe("links", { timeout: 60_000 }, () => {
       isDurable: true,
       answerTimeoutMs: 20_000
     })
+    const LOCK_COMMANDS = "LOCK TABLE edge_commands IN SHARE MODE"
     const atOtherHub = <A, E>(use: (commands: Commands["Service"]) => Effect.Effect<A, E>) =>
       hub.people.act(Effect.flatMap(Commands, use))
 
     it("reach the Hub that holds the link, also from a Hub that stops while it writes them", async () => {
       const { edge, world } = await linked()
-      const release = await statements.hold("LOCK TABLE edge_commands IN SHARE MODE")
-      await atOtherHub((commands) =>
-        Effect.gen(function* () {
-          const sending = yield* Effect.forkDetach(commands.send(durable(world)))
-          yield* Effect.promise(() => statements.untilOneWaits())
-          const leaving = yield* Effect.forkDetach(Fiber.interrupt(sending))
-          yield* Effect.promise(release)
-          yield* Fiber.join(leaving)
-        })
-      )
+      await atOtherHub((commands) => statements.interruptDuring(LOCK_COMMANDS, commands.send(durable(world))))
       await edge.count(1)
     })
 
@@ -283,7 +275,6 @@ describe("links", { timeout: 60_000 }, () => {
       const { edge, world } = await linked()
       const offered: Array<EdgeCommand> = []
       const link = { deviceId: world.deviceId, generation: edge.generation }
-      const release = await statements.hold("LOCK TABLE edge_commands IN SHARE MODE")
       await atOtherHub((commands) =>
         Effect.scoped(
           Effect.gen(function* () {
@@ -292,11 +283,7 @@ describe("links", { timeout: 60_000 }, () => {
               isIdle: () => true,
               offer: (command) => void offered.push(command)
             })
-            const sending = yield* Effect.forkDetach(commands.send(durable(world)))
-            yield* Effect.promise(() => statements.untilOneWaits())
-            const leaving = yield* Effect.forkDetach(Fiber.interrupt(sending))
-            yield* Effect.promise(release)
-            yield* Fiber.join(leaving)
+            yield* statements.interruptDuring(LOCK_COMMANDS, commands.send(durable(world)))
           })
         )
       )

@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Effect, Fiber, Queue } from "effect"
+import { Effect, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import { announced, channels, notify } from "../../src/store/Notice.ts"
 import { Statements } from "../harness/Statements.ts"
@@ -73,17 +73,13 @@ describe("Notices", { timeout: 30_000 }, () => {
   it("follow a statement whose caller leaves meanwhile: it may have been committed", async () => {
     const statements = new Statements(hub)
     await statements.execute("INSERT INTO shared_work (name, due_at) VALUES ('left', now())")
-    const release = await statements.hold("SELECT 1 FROM shared_work WHERE name = 'left' FOR UPDATE")
+    const lock = "SELECT 1 FROM shared_work WHERE name = 'left' FOR UPDATE"
     const received = await hub.people.act(
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const received = yield* followed
         const statement = sql`UPDATE shared_work SET due_at = now() WHERE name = 'left' RETURNING name AS id`
-        const writing = yield* Effect.forkDetach(announced(sql, "task", statement))
-        yield* Effect.promise(() => statements.untilOneWaits())
-        const leaving = yield* Effect.forkDetach(Fiber.interrupt(writing))
-        yield* Effect.promise(release)
-        yield* Fiber.join(leaving)
+        yield* statements.interruptDuring(lock, announced(sql, "task", statement))
         return received
       })
     )
