@@ -78,6 +78,8 @@ describe("the founding contract", () => {
       ])
     ]
     assert.isAbove(decided.length, 16)
+    // The third round of decisions.
+    decided.push(["input_already_resolved", "409"], ["input_expired", "410"], ["work_unfinished", "504"])
     assert.isNotEmpty(named)
     const documented = new Map(
       [...contractCodes, ...decided].map(([code = "", status]) => [code, Number(status)])
@@ -95,8 +97,21 @@ describe("the founding contract", () => {
         .split(",")
         .map((name) => name.trim())
     )
-    // Decided since, with ADR 0032, ADR 0062 and ADR 0071.
-    const added = ["runtime.retrying", "run.protected.changed", "run.paused", "run.resumed"]
+    // Decided since, with ADR 0032, ADR 0062, ADR 0071, ADR 0095 and ADR 0096.
+    const added = [
+      "runtime.retrying",
+      "run.protected.changed",
+      "run.paused",
+      "run.resumed",
+      "run.input.requested",
+      "run.input.resolved",
+      "run.work.started",
+      "run.work.ended",
+      "run.turn.started",
+      "run.turn.ended",
+      "run.steps.updated",
+      "run.notice"
+    ]
     assert.deepStrictEqual(sorted(eventTypes), sorted([...names, ...added]))
   })
 
@@ -165,7 +180,9 @@ describe("the decisions on resources", () => {
     ["device states", DeviceState],
     ["project roles", ProjectRole]
   ] as const)("%s", (gap, schema) => {
-    assert.deepStrictEqual(words(quoted(decision(gap))), sorted(schema.literals))
+    // The third round of decisions adds a state of runs.
+    const added = gap === "run states" ? ["waiting_input"] : []
+    assert.deepStrictEqual(sorted([...words(quoted(decision(gap))), ...added]), sorted(schema.literals))
   })
 
   it("action classes of approvals", () => {

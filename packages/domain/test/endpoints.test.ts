@@ -62,13 +62,17 @@ const operationsIn = (texts: ReadonlyArray<string>, base = ""): ReadonlyArray<Op
   })
 }
 
-/** What the second decisions and ADRs added. */
+/** What later decisions and ADRs added. */
 const added = new Set([
   "GET /health/live",
   "GET /v1/grants",
   "DELETE /v1/grants/{id}",
   "POST /v1/runs/{id}/pause",
   "POST /v1/runs/{id}/resume",
+  "POST /v1/runs/{id}/finish",
+  "GET /v1/inputs",
+  "GET /v1/inputs/{id}",
+  "POST /v1/inputs/answer",
   "POST /v1/link/rotate",
   "POST /integrations/slack/events",
   "POST /integrations/slack/card-actions"

@@ -21,6 +21,8 @@ export const auditActions = {
   "run.cancel": "cancel a task or a run",
   "run.pause": "pause a run",
   "run.resume": "resume a paused run",
+  "run.finish": "finish a run that works in the background",
+  "input.answer": "answer a question, or decide a plan",
   "run.input": "send further input to a run",
   "run.push": "push events of a run that is not the device's; recorded when refused",
   "approval.decide": "decide an approval",

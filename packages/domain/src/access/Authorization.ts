@@ -84,6 +84,8 @@ export const authorityMatrix = {
   "run.cancel": role("member"),
   "run.pause": role("member"),
   "run.resume": role("member"),
+  "run.finish": role("member"),
+  "input.answer": role("member"),
   "approval.decide": role("member"),
   "session.write": role("member"),
   "project.update": role("admin"),

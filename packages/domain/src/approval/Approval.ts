@@ -57,6 +57,8 @@ export const ApprovalRequest = Schema.Struct({
   title: Schema.String,
   tool: Schema.optionalKey(Schema.String),
   callId: Schema.optionalKey(Schema.String),
+  /** The tool call of the sub-agent that asks. */
+  parentCallId: Schema.optionalKey(Schema.String),
   command: Schema.optionalKey(Schema.String),
   /** Every simple command that `command` would run, as the Edge parsed it, including substitutions and conditions. */
   segments: Schema.optionalKey(Schema.Array(CommandSegment)),

@@ -11,6 +11,7 @@ import { EdgeFiles } from "./Files.ts"
 import { EdgeGrants } from "./Grants.ts"
 import { EdgeHealth } from "./Health.ts"
 import { EdgeHubLink } from "./HubLink.ts"
+import { EdgeInputs } from "./Inputs.ts"
 import { EdgePermissions } from "./Permissions.ts"
 import { EdgePreviews } from "./Previews.ts"
 import { EdgeRuns } from "./Runs.ts"
@@ -29,6 +30,7 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeArtifacts,
     EdgePreviews,
     EdgePermissions,
+    EdgeInputs,
     EdgeGrants,
     EdgeHubLink
   )

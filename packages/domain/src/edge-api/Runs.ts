@@ -9,6 +9,7 @@ import { Limit, listQuery, page } from "../http/Page.ts"
 import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { RunId } from "../identity/Ids.ts"
 import { PAUSE_TEXT, RESUME_TEXT } from "../run/RunPause.ts"
+import { FINISH_TEXT } from "../run/RunFinish.ts"
 import { CreateRun, Run, RunInput, RunStatus } from "../run/Run.ts"
 import { EventPage, RunPending, RunResult } from "./RunViews.ts"
 
@@ -55,6 +56,11 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
       success: Run,
       error: responses("not_found", "conflict")
     }).annotate(OpenApi.Description, RESUME_TEXT),
+    HttpApiEndpoint.post("finish", "/v1/runs/:id/finish", {
+      params: run,
+      success: Run,
+      error: responses("not_found", "conflict")
+    }).annotate(OpenApi.Description, FINISH_TEXT),
     HttpApiEndpoint.post("input", "/v1/runs/:id/input", {
       params: run,
       headers: idempotencyHeaders,
@@ -78,6 +84,7 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
         "runtime_unavailable",
         "permission_denied",
         "approval_rejected",
+        "work_unfinished",
         "internal",
         "overloaded"
       )

@@ -5,7 +5,8 @@
  */
 import { Schema } from "effect"
 import { ApprovalState } from "../approval/Approval.ts"
-import { ApprovalId, RequestId } from "../identity/Ids.ts"
+import { ApprovalId, InputRequestId, RequestId } from "../identity/Ids.ts"
+import { InputState } from "../input/InputRequest.ts"
 
 /** Status and default message of each code. Codes are stable; messages are for people. */
 export const errorTable = {
@@ -22,12 +23,14 @@ export const errorTable = {
   run_cancelled: { status: 409, message: "The run was cancelled." },
   run_not_cancellable: { status: 409, message: "The run has already ended." },
   approval_already_resolved: { status: 409, message: "Someone has already decided this." },
+  input_already_resolved: { status: 409, message: "This question is no longer open." },
   idempotency_conflict: { status: 409, message: "This idempotency key was used for another request." },
   idempotency_in_flight: {
     status: 409,
     message: "A request with this idempotency key is still in progress."
   },
   approval_expired: { status: 410, message: "This approval has expired." },
+  input_expired: { status: 410, message: "This question has expired." },
   payload_too_large: { status: 413, message: "The request is too large." },
   unsupported_media_type: { status: 415, message: "Send the body as application/json." },
   schema_validation_failed: { status: 422, message: "Some fields are not valid." },
@@ -36,7 +39,8 @@ export const errorTable = {
   runtime_unavailable: { status: 503, message: "The agent's program is missing or not signed in." },
   target_offline: { status: 503, message: "The target is offline." },
   overloaded: { status: 503, message: "The service is busy. Try again shortly." },
-  run_timeout: { status: 504, message: "The run exceeded its timeout." }
+  run_timeout: { status: 504, message: "The run exceeded its timeout." },
+  work_unfinished: { status: 504, message: "The run ended before its background work was done." }
 } as const satisfies Record<string, { readonly status: number; readonly message: string }>
 
 export type ErrorCode = keyof typeof errorTable
@@ -56,6 +60,11 @@ export const ValidationIssue = Schema.Struct({ path: Schema.String, message: Sch
 export type ValidationIssue = typeof ValidationIssue.Type
 
 const approvalDetails = Schema.Struct({ approvalId: ApprovalId, state: ApprovalState })
+const inputDetails = Schema.Struct({
+  inputId: InputRequestId,
+  state: InputState,
+  answeredBy: Schema.optionalKey(Schema.String)
+})
 
 /** Codes whose `details` have a fixed shape. Details of other codes are any object that the caller may see. */
 const fixedDetails = {
@@ -67,7 +76,9 @@ const fixedDetails = {
     outcome: Schema.optionalKey(Schema.Literal("unknown"))
   }),
   approval_already_resolved: approvalDetails,
-  approval_expired: approvalDetails
+  approval_expired: approvalDetails,
+  input_already_resolved: inputDetails,
+  input_expired: inputDetails
 } as const
 
 const freeDetails = Schema.Record(Schema.String, Schema.Unknown)

@@ -49,9 +49,11 @@ export class Conflict extends failure("conflict") {}
 export class RunCancelled extends failure("run_cancelled") {}
 export class RunNotCancellable extends failure("run_not_cancellable") {}
 export class ApprovalAlreadyResolved extends failure("approval_already_resolved") {}
+export class InputAlreadyResolved extends failure("input_already_resolved") {}
 export class IdempotencyConflict extends failure("idempotency_conflict") {}
 export class IdempotencyInFlight extends failure("idempotency_in_flight") {}
 export class ApprovalExpired extends failure("approval_expired") {}
+export class InputExpired extends failure("input_expired") {}
 export class PayloadTooLarge extends failure("payload_too_large") {}
 export class UnsupportedMediaType extends failure("unsupported_media_type") {}
 export class SchemaValidationFailed extends failure("schema_validation_failed") {}
@@ -61,6 +63,7 @@ export class RuntimeUnavailable extends failure("runtime_unavailable") {}
 export class TargetOffline extends failure("target_offline") {}
 export class Overloaded extends failure("overloaded") {}
 export class RunTimeout extends failure("run_timeout") {}
+export class WorkUnfinished extends failure("work_unfinished") {}
 
 /** Any failure, distinguished by `code`. */
 export type Failure = { readonly [C in ErrorCode]: FailureOf<C> }[ErrorCode]

@@ -1,5 +1,5 @@
 /**
- * Hints of the change feed: the id and the current state of a changed device, approval, task, run or message, without its content.
+ * Hints of the change feed: the id and the current state of a changed device, approval, question, task, run or message, without its content.
  *
  * A reader that receives a hint reads the resource again. Later versions of the contract can add kinds, so readers ignore unknown kinds.
  */
@@ -7,7 +7,17 @@ import { Schema } from "effect"
 import { ApprovalState } from "../approval/Approval.ts"
 import { DeviceState } from "../device/Device.ts"
 import { HubRunStatus } from "./HubRun.ts"
-import { ApprovalId, DeviceId, MessageId, ProjectId, RunId, SessionId, TaskId } from "../identity/Ids.ts"
+import {
+  ApprovalId,
+  DeviceId,
+  InputRequestId,
+  MessageId,
+  ProjectId,
+  RunId,
+  SessionId,
+  TaskId
+} from "../identity/Ids.ts"
+import { InputState } from "../input/InputRequest.ts"
 import { DeliveryState } from "../session/Message.ts"
 import { TaskState } from "../task/Task.ts"
 
@@ -26,6 +36,14 @@ export const ChangeHint = Schema.Union([
     projectId: ProjectId,
     state: ApprovalState
   }),
+  /** A question, a form or a plan. */
+  Schema.Struct({
+    kind: Schema.Literal("input"),
+    id: InputRequestId,
+    runId: RunId,
+    projectId: ProjectId,
+    state: InputState
+  }),
   Schema.Struct({ kind: Schema.Literal("task"), id: TaskId, projectId: ProjectId, state: TaskState }),
   Schema.Struct({ kind: Schema.Literal("run"), id: RunId, projectId: ProjectId, state: HubRunStatus }),
   Schema.Struct({
@@ -39,5 +57,5 @@ export const ChangeHint = Schema.Union([
 ]).annotate({ identifier: "HubNews" })
 export type ChangeHint = typeof ChangeHint.Type
 
-/** Largest number of devices, and of pending approvals, that a new reader receives. */
+/** Largest number of devices, of pending approvals and of pending questions that a new reader receives. */
 export const MAX_INITIAL_HINTS = 1_000

@@ -12,6 +12,7 @@ import { HubConversations } from "./Conversations.ts"
 import { HubDeviceRegistration, HubDevices } from "./Devices.ts"
 import { HubFiles } from "./Files.ts"
 import { HubChangeFeed } from "./ChangeFeed.ts"
+import { HubInputs } from "./Inputs.ts"
 import { HubProjects } from "./Projects.ts"
 import { HubPublic } from "./Public.ts"
 import { HubRuns } from "./Runs.ts"
@@ -37,6 +38,7 @@ export class HubApi extends HttpApi.make("hub")
     HubTasks,
     HubRuns,
     HubApprovals,
+    HubInputs,
     HubChangeFeed,
     HubIntegrations,
     HubChatBindings,

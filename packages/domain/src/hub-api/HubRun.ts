@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { Approval, DecideApproval } from "../approval/Approval.ts"
+import { InputRequest } from "../input/InputRequest.ts"
 import { DeviceId, ProjectId, TaskId } from "../identity/Ids.ts"
 import { Run, RunStatus } from "../run/Run.ts"
 import { isStorableText } from "../text/Text.ts"
@@ -27,6 +28,12 @@ export const HubApproval = Schema.Struct({ ...Approval.fields, ...placement }).a
   identifier: "HubApproval"
 })
 export type HubApproval = typeof HubApproval.Type
+
+/** A question, form or plan with the project and target of its run. */
+export const HubInput = Schema.Struct({ ...InputRequest.fields, ...placement }).annotate({
+  identifier: "HubInput"
+})
+export type HubInput = typeof HubInput.Type
 
 const { decision, scope, updatedInput } = DecideApproval.fields
 

@@ -15,6 +15,7 @@ import { Limit, listQuery, page } from "../http/Page.ts"
 import { OpenedPreview } from "../device/Preview.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { RunInput } from "../run/Run.ts"
+import { FINISH_TEXT } from "../run/RunFinish.ts"
 import { PAUSE_TEXT, RESUME_TEXT } from "../run/RunPause.ts"
 import { EventPage } from "../edge-api/RunViews.ts"
 import { isStorableText } from "../text/Text.ts"
@@ -85,6 +86,12 @@ export class HubRuns extends HttpApiGroup.make("runs")
     HttpApiEndpoint.post("resume", "/client/runs/:id/resume", { params, success: HubRun, error: pauseErrors })
       .annotate(RequiredAuthority, "run.resume")
       .annotate(OpenApi.Description, RESUME_TEXT),
+    HttpApiEndpoint.post("finish", "/client/runs/:id/finish", { params, success: HubRun, error: pauseErrors })
+      .annotate(RequiredAuthority, "run.finish")
+      .annotate(
+        OpenApi.Description,
+        `${FINISH_TEXT} \`edge_outdated\` if the Edge is too old. A person finishes runs, so an API key can't.`
+      ),
     HttpApiEndpoint.post("input", "/client/runs/:id/input", {
       params,
       headers: idempotencyHeaders,

@@ -1,6 +1,6 @@
 /**
  * API keys: credentials of services and continuous integration. A key acts as the user who created it, within its scopes. A key cannot manage
- * keys, sign-ins, members or devices, and cannot decide approvals.
+ * keys, sign-ins, members or devices, and cannot decide approvals, answer questions or finish runs.
  */
 import { Effect, Schema } from "effect"
 import { ApiKeyId } from "./Ids.ts"

@@ -28,6 +28,9 @@ export const MessageId = id("msg").pipe(Schema.brand("MessageId"))
 export type MessageId = typeof MessageId.Type
 export const ApprovalId = id("apr").pipe(Schema.brand("ApprovalId"))
 export type ApprovalId = typeof ApprovalId.Type
+/** Id of a question, form or plan. */
+export const InputRequestId = id("inq").pipe(Schema.brand("InputRequestId"))
+export type InputRequestId = typeof InputRequestId.Type
 export const GrantId = id("gra").pipe(Schema.brand("GrantId"))
 export type GrantId = typeof GrantId.Type
 export const ArtifactId = id("art").pipe(Schema.brand("ArtifactId"))

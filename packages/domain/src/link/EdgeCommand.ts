@@ -4,6 +4,7 @@
 import { Schema } from "effect"
 import { Approval, DecideApproval, DecisionOrigin } from "../approval/Approval.ts"
 import { Artifact } from "../run/Artifact.ts"
+import { AnswerInput, InputRequest } from "../input/InputRequest.ts"
 import { Diff } from "../edge-api/Diff.ts"
 import { ArtifactId, MessageId, PreviewId, RunId, WorkspaceId } from "../identity/Ids.ts"
 import { OpenedPreview } from "../device/Preview.ts"
@@ -40,6 +41,11 @@ export const ATTACHMENTS_FEATURE = "attachments"
 
 const attachments = Schema.optionalKey(CommandAttachments)
 
+/** Listed in an offer with the commands: runs of the Edge can have questions, further turns and work in the background. */
+export const INPUTS_FEATURE = "inputs"
+
+const answeredBy = { by: Schema.String, origin: Schema.optionalKey(DecisionOrigin) }
+
 const pause = Schema.Struct({ runId: RunId, by: Schema.String, reason: Schema.optionalKey(Schema.String) })
 
 /** Payload and result of each command, by name. */
@@ -71,6 +77,12 @@ export const edgeCommands = {
     }),
     success: Approval
   },
+  AnswerInput: {
+    payload: Schema.Struct({ answer: AnswerInput, ...answeredBy }),
+    success: InputRequest
+  },
+  /** Ends the background work of an idle run. */
+  FinishRun: { payload: Schema.Struct({ runId: RunId, by: Schema.String }), success: Run },
   ReadDiff: { payload: Schema.Struct({ runId: RunId }), success: Diff },
   ListArtifacts: { payload: Schema.Struct({ runId: RunId }), success: Schema.Array(Artifact) },
   ReadArtifact: {
@@ -115,6 +127,8 @@ export const EdgeCommand = Schema.Union([
   command("ResumeRun", edgeCommands.ResumeRun),
   command("SendInput", edgeCommands.SendInput),
   command("DecideApproval", edgeCommands.DecideApproval),
+  command("AnswerInput", edgeCommands.AnswerInput),
+  command("FinishRun", edgeCommands.FinishRun),
   command("ReadDiff", edgeCommands.ReadDiff),
   command("ListArtifacts", edgeCommands.ListArtifacts),
   command("ReadArtifact", edgeCommands.ReadArtifact),

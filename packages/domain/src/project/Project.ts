@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "../identity/Ids.ts"
+import { CreateRun, RunDuration } from "../run/Run.ts"
 import { oneLine } from "../text/OneLine.ts"
 import { isStorableText } from "../text/Text.ts"
 
@@ -46,6 +47,12 @@ export type ChatPolicy = typeof ChatPolicy.Type
 /** Default policy of a project. */
 export const defaultChats: ChatPolicy = { answers: "direct" }
 
+const { backgroundMs, inputTtlMs } = CreateRun.fields
+
+/** Limits of a project's runs that do not have others. Absent: the Edge's limit, and no expiry. */
+export const RunDefaults = Schema.Struct({ backgroundMs, inputTtlMs }).annotate({ identifier: "RunDefaults" })
+export type RunDefaults = typeof RunDefaults.Type
+
 /** A project, as one caller sees it. Times are ISO 8601. */
 export const Project = Schema.Struct({
   id: ProjectId,
@@ -54,6 +61,8 @@ export const Project = Schema.Struct({
   visibility: ProjectVisibility,
   approvals: ApprovalPolicy,
   chats: ChatPolicy,
+  /** Absent in answers of earlier versions. */
+  runs: Schema.optionalKey(RunDefaults),
   /** Role of the caller. */
   role: ProjectRole,
   createdAt: Schema.String,
@@ -81,7 +90,14 @@ export const UpdateProject = Schema.Struct({
       ownRequests: Schema.optionalKey(Schema.Boolean)
     })
   ),
-  chats: Schema.optionalKey(Schema.Struct({ answers: Schema.optionalKey(ChatAnswers) }))
+  chats: Schema.optionalKey(Schema.Struct({ answers: Schema.optionalKey(ChatAnswers) })),
+  /** `null` removes a limit. */
+  runs: Schema.optionalKey(
+    Schema.Struct({
+      backgroundMs: Schema.optionalKey(Schema.NullOr(RunDuration)),
+      inputTtlMs: Schema.optionalKey(Schema.NullOr(RunDuration))
+    })
+  )
 }).annotate({ identifier: "UpdateProject" })
 export type UpdateProject = typeof UpdateProject.Type
 

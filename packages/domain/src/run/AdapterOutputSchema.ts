@@ -5,10 +5,12 @@
  */
 import { Result, Schema, SchemaIssue } from "effect"
 import { ApprovalRequest } from "../approval/Approval.ts"
+import { RequestedInput } from "../input/InputRequest.ts"
 import { RunFailure, Usage } from "./Run.ts"
 import { isTerminalType } from "./RunEnd.ts"
 import { type EventType, eventTypes, payloads } from "./RunEvent.ts"
 import type { AdapterOutput } from "./RuntimeAdapter.ts"
+import { WorkKind } from "./Work.ts"
 
 /** Events that the Edge writes itself. */
 const isReserved = (type: EventType): boolean =>
@@ -17,8 +19,7 @@ const isReserved = (type: EventType): boolean =>
   type === "run.paused" ||
   type === "run.resumed" ||
   type === "run.protected.changed" ||
-  type.startsWith("run.approval.") ||
-  /^(?:integration|identity)\./.test(type)
+  /^(?:run\.(?:approval|input|work|turn)|integration|identity)\./.test(type)
 
 /** Types of the events that an adapter can emit. */
 export const adapterEventTypes: ReadonlyArray<EventType> = eventTypes.filter((type) => !isReserved(type))
@@ -36,10 +37,28 @@ const schemas = {
   Event: Schema.Struct({ type: Schema.Literals(adapterEventTypes), payload: Schema.Unknown }),
   Approval: Schema.Struct({ key: Schema.String, request: ApprovalRequest }),
   ApprovalWithdrawn: Schema.Struct({ key: Schema.String, reason: Schema.String }),
+  InputRequested: Schema.Struct({ key: Schema.String, request: RequestedInput }),
+  InputWithdrawn: Schema.Struct({
+    key: Schema.String,
+    state: Schema.Literals(["withdrawn", "self_answered"])
+  }),
+  Work: Schema.Struct({
+    id: Schema.String,
+    kind: WorkKind,
+    title: Schema.String,
+    parentCallId: optionalText,
+    state: Schema.Literals(["running", "completed", "failed", "stopped"]),
+    continues: Schema.optionalKey(Schema.Boolean)
+  }),
+  TurnStarted: Schema.Struct({
+    by: Schema.optionalKey(Schema.Literal("message")),
+    ended: Schema.optionalKey(OutcomeSchema)
+  }),
   Artifact: Schema.Struct({
     name: Schema.String,
     mediaType: Schema.String,
-    content: Schema.Union([Schema.String, Schema.Uint8Array])
+    content: Schema.Union([Schema.String, Schema.Uint8Array]),
+    callId: optionalText
   }),
   Reply: Schema.Struct({ text: Schema.String }),
   Usage: Schema.Struct({ usage: Usage }),

@@ -94,6 +94,10 @@ const textSizeOf = (block: RunBlock): number => {
       )
     case "patch":
       return block.patch.text.length
+    case "input":
+      return (block.request.plan?.length ?? 0) + (block.request.questions?.length ?? 0) * 512
+    case "steps":
+      return block.steps.length * 64
     case "approval":
       return (block.request.patch?.length ?? 0) + (block.request.command?.length ?? 0) * 2
     default:
@@ -114,6 +118,11 @@ const shorten = (block: RunBlock): RunBlock => {
       }
     case "patch":
       return { ...block, patch: excerptOf(block.patch) }
+    case "input": {
+      if (block.state === "pending") return block
+      const { plan: _, questions: _questions, ...request } = block.request
+      return { ...block, request }
+    }
     case "approval": {
       if (block.state === "pending") return block
       const { action, editable, risk, scopes, title } = block.request

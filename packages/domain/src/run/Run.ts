@@ -4,7 +4,10 @@
 import { Schema } from "effect"
 import { RunConfinement } from "./Confinement.ts"
 import { ProtectedChanges } from "./ProtectedChange.ts"
-import { AgentId, ApprovalId, RunId, SessionId, WorkspaceId } from "../identity/Ids.ts"
+import { AgentId, ApprovalId, InputRequestId, RunId, SessionId, WorkspaceId } from "../identity/Ids.ts"
+import { RunMode } from "../approval/RunMode.ts"
+
+export { RunMode } from "../approval/RunMode.ts"
 
 /** State of a run at an Edge. A Hub adds `queued`: no Edge has the run yet. */
 export const RunStatus = Schema.Literals([
@@ -12,15 +15,12 @@ export const RunStatus = Schema.Literals([
   "starting",
   "running",
   "waiting_approval",
+  "waiting_input",
   "completed",
   "failed",
   "cancelled"
 ])
 export type RunStatus = typeof RunStatus.Type
-
-/** What a run may do without an approval. Clients use `ask` by default. `full_access` requires a grant of the workspace. */
-export const RunMode = Schema.Literals(["read_only", "plan", "ask", "auto_edit", "full_access"])
-export type RunMode = typeof RunMode.Type
 
 /** Token counts of a run, from the runtime. `costUsd` is present if the runtime reports it. */
 export const Usage = Schema.Struct({
@@ -37,7 +37,7 @@ export type Usage = typeof Usage.Type
 export const RunFailure = Schema.Struct({
   code: Schema.String.annotate({
     description:
-      "A code of the error table: `run_timeout`, `runtime_unavailable`, `permission_denied`, `approval_rejected` (the runtime gave up after an action was denied or its approval expired), `internal`."
+      "A code of the error table: `run_timeout`, `runtime_unavailable`, `permission_denied`, `approval_rejected` (the runtime gave up after an action was denied or its approval expired), `work_unfinished` (background work was cut), `internal`."
   }),
   message: Schema.String,
   details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
@@ -61,6 +61,8 @@ export type RunInput = typeof RunInput.Type
 /** Folder of a run: the workspace, or its own checkout next to it. A run that resumes another run uses the folder of that run. */
 export const Isolation = Schema.Literals(["none", "worktree"])
 
+/** Milliseconds of a limit of a run: 1 s to 24 h. */
+export const RunDuration = Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 }))
 const limit = Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))
 
 /** Limits of a run. At 80 % of a limit the run gets a warning; at 100 % it fails. */
@@ -70,7 +72,7 @@ export const Budget = Schema.Struct({
   /** Replies of the model. */
   turns: limit,
   /** Milliseconds from the start of the runtime, including the time that approvals are pending, without pauses. 1 s to 24 h. */
-  wallMs: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 })))
+  wallMs: Schema.optionalKey(RunDuration)
 }).annotate({ identifier: "Budget" })
 export type Budget = typeof Budget.Type
 
@@ -81,7 +83,11 @@ export const CreateRun = Schema.Struct({
   input: RunInput,
   mode: RunMode,
   /** Active time in milliseconds, without pauses and the time that approvals are pending. 1 s to 24 h. */
-  timeoutMs: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 }))),
+  timeoutMs: Schema.optionalKey(RunDuration),
+  /** Longest time in milliseconds that work may continue in the background after a turn. 1 s to 24 h. Default: the Edge's setting. */
+  backgroundMs: Schema.optionalKey(RunDuration),
+  /** Milliseconds until a question of the run expires. 1 s to 24 h. Default: it does not expire. */
+  inputTtlMs: Schema.optionalKey(RunDuration),
   sessionId: Schema.optionalKey(SessionId),
   /** An earlier run whose conversation continues. */
   resume: Schema.optionalKey(RunId),
@@ -94,6 +100,15 @@ export const CreateRun = Schema.Struct({
   env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
 }).annotate({ identifier: "CreateRun" })
 export type CreateRun = typeof CreateRun.Type
+
+/** Work that continues in the background: how many, and the titles of the first ones. */
+export const Outstanding = Schema.Struct({
+  count: Schema.Int,
+  titles: Schema.Array(Schema.String),
+  /** Whether all of it is commands, such as a development server. */
+  onlyCommands: Schema.optionalKey(Schema.Literal(true))
+}).annotate({ identifier: "Outstanding" })
+export type Outstanding = typeof Outstanding.Type
 
 /** Response of GET /v1/runs/{id}. A reader that continues with `after=lastSeq` misses no event. Times are ISO 8601. */
 export const Run = Schema.Struct({
@@ -111,6 +126,8 @@ export const Run = Schema.Struct({
   runtimeSessionId: Schema.optionalKey(Schema.String),
   resume: Schema.optionalKey(RunId),
   timeoutMs: Schema.Int,
+  backgroundMs: Schema.optionalKey(Schema.Int),
+  inputTtlMs: Schema.optionalKey(Schema.Int),
   isolation: Schema.optionalKey(Isolation),
   /** The run that owns the worktree: this run, or the run that it resumes. */
   worktree: Schema.optionalKey(RunId),
@@ -119,6 +136,12 @@ export const Run = Schema.Struct({
   budget: Schema.optionalKey(Budget),
   lastSeq: Schema.Int,
   pendingApprovals: Schema.Array(ApprovalId),
+  /** Questions and plans that wait for a person. Absent in runs of earlier versions. */
+  pendingInputs: Schema.optionalKey(Schema.Array(InputRequestId)),
+  /** `idle`: the runtime has ended its turn, and the run continues. Absent before the start and after the end. */
+  turn: Schema.optionalKey(Schema.Literals(["active", "idle"])),
+  /** Work in the background. Absent if there is none. */
+  outstanding: Schema.optionalKey(Outstanding),
   usage: Schema.optionalKey(Usage),
   /** Final text of a completed run, truncated to 64 KiB. */
   resultText: Schema.optionalKey(Schema.String),

@@ -4,13 +4,16 @@
  * `RunView` creates them from events. Texts are bounded: `BoundedText` says how much is missing and which events contain the whole.
  */
 import type { ApprovalRequest, ApprovalState } from "../approval/Approval.ts"
+import type { InputState, RequestedInput } from "../input/InputRequest.ts"
 import type { BoundedText } from "./BoundedText.ts"
 import type { KernelRefusal } from "./Confinement.ts"
 import type { ProtectedChanges } from "./ProtectedChange.ts"
 import type { ProjectSettingsReport } from "./ProjectSettings.ts"
-import type { ApprovalResolution } from "./Resolution.ts"
+import type { ApprovalResolution, InputResolution } from "./Resolution.ts"
 import type { RunFailure, Usage } from "./Run.ts"
 import type { PayloadOf } from "./RunEvent.ts"
+import type { Step } from "./Steps.ts"
+import type { WorkEnd, WorkKind } from "./Work.ts"
 
 interface BlockStart {
   /** `seq` of the event that began the block: its key among the blocks of the run. */
@@ -19,7 +22,13 @@ interface BlockStart {
   readonly at: string
 }
 
-export interface MessageBlock extends BlockStart {
+/** Block of what a sub-agent does. */
+interface NestedBlock extends BlockStart {
+  /** The tool call that started the sub-agent; absent if the agent itself did it. */
+  readonly parentCallId?: string | undefined
+}
+
+export interface MessageBlock extends NestedBlock {
   readonly kind: "message"
   readonly messageId: string
   readonly role: "assistant" | "user" | "system"
@@ -29,7 +38,7 @@ export interface MessageBlock extends BlockStart {
   readonly partial: boolean
 }
 
-export interface ToolBlock extends BlockStart {
+export interface ToolBlock extends NestedBlock {
   readonly kind: "tool"
   readonly callId: string
   readonly tool: string
@@ -46,10 +55,12 @@ export interface ToolBlock extends BlockStart {
   readonly kernelRefusal?: KernelRefusal | undefined
   /** Artifact with the whole output, if the output was too long for an event. */
   readonly artifactId: string | undefined
+  /** Images and other parts that `output` cannot show. */
+  readonly content?: PayloadOf<"run.tool.result">["content"]
   readonly endedAt: string | undefined
 }
 
-export interface FileBlock extends BlockStart {
+export interface FileBlock extends NestedBlock {
   readonly kind: "file"
   readonly path: string
   readonly fromPath: string | undefined
@@ -58,7 +69,7 @@ export interface FileBlock extends BlockStart {
   readonly callId: string | undefined
 }
 
-export interface PatchBlock extends BlockStart {
+export interface PatchBlock extends NestedBlock {
   readonly kind: "patch"
   readonly path: string
   readonly patch: BoundedText
@@ -97,6 +108,44 @@ export interface ApprovalBlock extends BlockStart {
   readonly state: ApprovalState
   /** `undefined` while the approval is pending. */
   readonly resolution: ApprovalResolution | undefined
+}
+
+export interface InputBlock extends NestedBlock {
+  readonly kind: "input"
+  readonly inputId: string
+  readonly request: RequestedInput
+  readonly expiresAt: string | undefined
+  readonly state: InputState
+  /** `undefined` while the question is open. */
+  readonly resolution: InputResolution | undefined
+}
+
+/** Work in the background, from its start on. */
+export interface WorkBlock extends NestedBlock {
+  readonly kind: "work"
+  readonly workId: string
+  readonly work: WorkKind
+  readonly title: string
+  readonly state: "running" | WorkEnd
+  readonly endedAt: string | undefined
+}
+
+/** The newest list of steps. It stays where the first list was. */
+export interface StepsBlock extends NestedBlock {
+  readonly kind: "steps"
+  readonly steps: ReadonlyArray<Step>
+}
+
+export interface NoticeBlock extends NestedBlock {
+  readonly kind: "notice"
+  readonly notice: PayloadOf<"run.notice">
+}
+
+/** A further turn. */
+export interface TurnBlock extends BlockStart {
+  readonly kind: "turn"
+  readonly turn: number
+  readonly by: "message" | "program"
 }
 
 export interface WarningBlock extends BlockStart {
@@ -143,6 +192,8 @@ export interface EndBlock extends BlockStart {
   readonly reason: string | undefined
   readonly by: string | undefined
   readonly usage: Usage | undefined
+  /** Titles of background work that a person stopped by finishing the run. */
+  readonly stopped?: ReadonlyArray<string> | undefined
 }
 
 /** Events `from` to `to` are no longer available. */
@@ -161,6 +212,11 @@ export type RunBlock =
   | ArtifactBlock
   | PreviewBlock
   | ApprovalBlock
+  | InputBlock
+  | WorkBlock
+  | StepsBlock
+  | NoticeBlock
+  | TurnBlock
   | WarningBlock
   | ProtectedBlock
   | RetryBlock

@@ -9,3 +9,7 @@ export const terminalTypes = ["run.completed", "run.failed", "run.cancelled"] as
 export type TerminalType = (typeof terminalTypes)[number]
 export const isTerminalType = (type: string): type is TerminalType =>
   type === "run.completed" || type === "run.failed" || type === "run.cancelled"
+
+/** States of a run that has not ended. */
+export const liveStates = ["created", "starting", "running", "waiting_approval", "waiting_input"] as const
+export type LiveStatus = (typeof liveStates)[number]

@@ -11,15 +11,19 @@ import {
   ApprovalId,
   ArtifactId,
   EventId,
+  InputRequestId,
   PreviewId,
   RunId,
   SessionId,
   WorkspaceId
 } from "../identity/Ids.ts"
+import { answerRecord, InputState, RequestedInput } from "../input/InputRequest.ts"
 import { KernelRefusal, RunConfinement } from "./Confinement.ts"
 import { ProjectSettingsReport } from "./ProjectSettings.ts"
 import { protectedChangesFields } from "./ProtectedChange.ts"
 import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
+import { Step } from "./Steps.ts"
+import { WorkEnd, WorkKind } from "./Work.ts"
 import { WorktreeStart } from "./Worktree.ts"
 
 const text = Schema.String
@@ -34,6 +38,15 @@ const ChatAttachment = Schema.Struct({
   key: text,
   name: optionalText
 }).annotate({ identifier: "ChatAttachment" })
+
+/** Part of a tool result. The content of an image, a recording or a file is an artifact. */
+const ResultContent = Schema.Struct({
+  type: Schema.Literals(["text", "image", "audio", "resource"]),
+  text: optionalText,
+  artifactId: Schema.optionalKey(ArtifactId),
+  mediaType: optionalText,
+  name: optionalText
+}).annotate({ identifier: "ResultContent" })
 
 /** Present if a text was truncated to fit one payload. `totalBytes` is the size of the whole text. */
 const cut = {
@@ -60,7 +73,13 @@ export const payloads = {
     /** Project files that could execute something, and whether they were ignored. Absent if there are none. */
     projectSettings: Schema.optionalKey(ProjectSettingsReport)
   },
-  "run.completed": { text: optionalText, ...cut, usage: Schema.optionalKey(Usage) },
+  "run.completed": {
+    text: optionalText,
+    ...cut,
+    usage: Schema.optionalKey(Usage),
+    /** Titles of background work that a person stopped by finishing the run. */
+    stopped: Schema.optionalKey(Schema.Array(text))
+  },
   "run.failed": { error: RunFailure, usage: Schema.optionalKey(Usage) },
   "run.cancelled": { reason: optionalText, by: optionalText, usage: Schema.optionalKey(Usage) },
   /** All processes of the run are frozen. Output that they printed before may follow. */
@@ -97,17 +116,20 @@ export const payloads = {
     output: optionalText,
     ...cut,
     artifactId: Schema.optionalKey(ArtifactId),
+    /** Parts that `output` cannot show. Their artifacts come before this event. */
+    content: Schema.optionalKey(Schema.Array(ResultContent)),
     exitCode: Schema.optionalKey(Schema.Int),
     /** Only in confined runs: a hint that the confinement may be the reason of the failure. */
     kernelRefusal: Schema.optionalKey(KernelRefusal),
     parentCallId: optionalText
   },
-  "run.file.read": { path, callId: optionalText },
+  "run.file.read": { path, callId: optionalText, parentCallId: optionalText },
   "run.file.changed": {
     path,
     change: Schema.Literals(["created", "modified", "deleted", "renamed"]),
     fromPath: Schema.optionalKey(path),
-    callId: optionalText
+    callId: optionalText,
+    parentCallId: optionalText
   },
   "run.diff.ready": {
     files: count,
@@ -118,13 +140,15 @@ export const payloads = {
   },
   /** Changes of files that other programs run or obey, in a confined run, which no approval names. */
   "run.protected.changed": protectedChangesFields,
-  "run.patch.proposed": { path, patch: text, ...cut, callId: optionalText },
+  "run.patch.proposed": { path, patch: text, ...cut, callId: optionalText, parentCallId: optionalText },
   "run.artifact.ready": {
     artifactId: ArtifactId,
     name: text,
     mediaType: text,
     size: count,
-    sha256: text
+    sha256: text,
+    /** The call whose result has the artifact in `content`. */
+    callId: optionalText
   },
   "run.preview.ready": { previewId: PreviewId, title: text, expiresAt: optionalText },
   "run.approval.requested": { approvalId: ApprovalId, request: ApprovalRequest, expiresAt: text },
@@ -140,6 +164,41 @@ export const payloads = {
     allowedInput: Schema.optionalKey(Schema.Unknown),
     ...cut
   },
+  /** A question, a form or a plan waits for a person. */
+  "run.input.requested": { inputId: InputRequestId, request: RequestedInput, expiresAt: optionalText },
+  "run.input.resolved": {
+    inputId: InputRequestId,
+    state: InputState.pipe((s) => Schema.Literals(s.literals.filter((l) => l !== "pending"))),
+    ...answerRecord,
+    /** A user, or `local` for the owner of the Edge's token. Absent if no person answered. */
+    by: optionalText
+  },
+  /** Work that continues in the background. The run does not complete before it ends. */
+  "run.work.started": { workId: text, kind: WorkKind, title: text, parentCallId: optionalText },
+  "run.work.ended": { workId: text, state: WorkEnd },
+  /** A further turn. The first turn of a run starts with `run.started`. */
+  "run.turn.started": { turn: count, by: Schema.Literals(["message", "program"]) },
+  /** The runtime has ended a turn, and the run continues. The last turn of a run ends with its last event. */
+  "run.turn.ended": {
+    turn: count,
+    text: optionalText,
+    ...cut,
+    usage: Schema.optionalKey(Usage),
+    /** Number of works in the background. */
+    outstanding: count
+  },
+  /** The agent's list of steps, whole. `parentCallId`: the list of that sub-agent. */
+  "run.steps.updated": {
+    steps: Schema.Array(Step).check(Schema.isMaxLength(200)),
+    parentCallId: optionalText
+  },
+  /** A notice of the runtime for people. */
+  "run.notice": {
+    kind: Schema.Literals(["compacted", "model_changed", "rate_limited", "warning", "refused", "other"]),
+    text,
+    data: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+    parentCallId: optionalText
+  },
   "runtime.unavailable": { reason: text, message: text },
   /** A failed model call is retried, or the runtime is silent (`reason: "silence"`, `silentMs`) while it should work. */
   "runtime.retrying": {
@@ -150,7 +209,10 @@ export const payloads = {
     delayMs: Schema.optionalKey(count),
     silentMs: Schema.optionalKey(count)
   },
-  "runtime.timeout": { kind: Schema.Literals(["run", "first_event", "silence", "cap"]), afterMs: count },
+  "runtime.timeout": {
+    kind: Schema.Literals(["run", "first_event", "silence", "cap", "background"]),
+    afterMs: count
+  },
   "schema.validation_failed": { message: text, bytes: count, at: optionalText },
   "integration.message.received": {
     platform: text,

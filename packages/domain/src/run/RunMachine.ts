@@ -2,87 +2,40 @@
  * State machine of a run. `transition` takes an input (runtime output, a decision, a cancel, the end of the process) and returns events to
  * append and actions to take.
  *
+ * An outcome ends the run when no work is outstanding, no question is open and no further turn is due. Until then it is held, and the newest one
+ * counts. The start of a turn discards it.
+ *
  * Guarantees: pure, without clock, ids or I/O. Every returned event has passed `accept`, the table in `RunState`. The terminal event follows
  * `Ended`.
  * Does not: end the process. `Ended` reports that.
  */
-import type { ApprovalRequest, DecisionOrigin } from "../approval/Approval.ts"
 import type { ApprovalId } from "../identity/Ids.ts"
-import { isContinuation, outcomeAfter } from "./Rejection.ts"
-import type { RunFailure, Usage } from "./Run.ts"
+import type { MachineInputOf, RunMachineInput, Transition, TransitionAction } from "./MachineInput.ts"
+import {
+  resolveQuestion,
+  refuseAnswer,
+  expireQuestion,
+  raiseQuestion,
+  retractQuestion
+} from "./QuestionTransitions.ts"
+import { isContinuation } from "./Rejection.ts"
+import type { RunFailure } from "./Run.ts"
 import { isTerminal } from "./RunEnd.ts"
 import { draft, type EventDraft, type PayloadOf } from "./RunEvent.ts"
-import { accept, type ResolutionState, type RunState } from "./RunState.ts"
-import type { AdapterEvent, ApprovalAnswer, Outcome } from "./RuntimeAdapter.ts"
+import type { ResolutionState, RunState } from "./RunState.ts"
+import type { ApprovalAnswer, Outcome } from "./RuntimeAdapter.ts"
+import { sourceOf, TransitionStep } from "./TransitionStep.ts"
+import { changeWork, finish, reportOutcome, settleTurn, startTurn } from "./TurnTransitions.ts"
 
-/** Source of a decision, for the audit: a user or a policy. */
-export interface DecidedBy {
-  readonly by?: string | undefined
-}
-
-/** The requested and the edited input, as the log shows them. */
-export interface InputEdit {
-  readonly requestedInput: unknown
-  readonly allowedInput: unknown
-}
-
-/** Whether an event or a request is the Edge's own, and not output of the runtime. */
-interface Source {
-  readonly isFromEdge?: boolean | undefined
-}
-
-/** Input of the state machine. */
-export type RunMachineInput =
-  | { readonly _tag: "Created"; readonly payload: PayloadOf<"run.created"> }
-  | { readonly _tag: "Spawned" }
-  | ({ readonly _tag: "EventEmitted"; readonly event: AdapterEvent } & Source)
-  | ({
-      readonly _tag: "ApprovalRequested"
-      readonly approvalId: ApprovalId
-      readonly request: ApprovalRequest
-      readonly expiresAt: string
-    } & Source)
-  | { readonly _tag: "ApprovalWithdrawn"; readonly approvalId: ApprovalId; readonly reason: string }
-  | ({
-      readonly _tag: "ApprovalDecided"
-      readonly approvalId: ApprovalId
-      readonly answer: ApprovalAnswer
-      readonly origin?: DecisionOrigin | undefined
-      readonly edit?: InputEdit | undefined
-    } & DecidedBy)
-  | { readonly _tag: "ApprovalExpired"; readonly approvalId: ApprovalId }
-  /** The runtime reported its outcome. The process is still running. */
-  | { readonly _tag: "OutcomeReported"; readonly outcome: Outcome; readonly reason?: string | undefined }
-  /** Usage so far. The terminal event contains it if the outcome has no usage. */
-  | { readonly _tag: "UsageReported"; readonly usage: Usage }
-  /** The Edge fails the run regardless of the runtime: a limit was reached, or its mode was violated. */
-  | { readonly _tag: "FailureImposed"; readonly error: RunFailure }
-  | ({ readonly _tag: "CancelRequested"; readonly reason?: string | undefined } & DecidedBy)
-  /** All processes of the run are frozen, because a user requested that. */
-  | ({ readonly _tag: "Frozen"; readonly reason?: string | undefined } & DecidedBy)
-  | ({ readonly _tag: "ResumeRequested"; readonly reason?: string | undefined } & DecidedBy)
-  | {
-      readonly _tag: "TimedOut"
-      readonly kind: PayloadOf<"runtime.timeout">["kind"]
-      readonly afterMs: number
-    }
-  /** All processes of the run have ended. */
-  | { readonly _tag: "Ended" }
-
-export type TransitionAction =
-  | { readonly _tag: "Append"; readonly event: EventDraft }
-  /** Send the decision to the runtime. */
-  | { readonly _tag: "Answer"; readonly approvalId: ApprovalId; readonly answer: ApprovalAnswer }
-  /** Let the frozen processes continue. */
-  | { readonly _tag: "Thaw" }
-  /** Close stdin and give the process time to exit. */
-  | { readonly _tag: "Leave" }
-  /** End the process: protocol cancel, then signals. */
-  | { readonly _tag: "Stop" }
-  /** Refuse the command. */
-  | { readonly _tag: "Refuse"; readonly code: "approval_already_resolved" | "approval_expired" | "not_found" }
-
-export type Transition = readonly [state: RunState, actions: ReadonlyArray<TransitionAction>]
+export type {
+  DecidedBy,
+  InputEdit,
+  RefusalCode,
+  RunMachineInput,
+  Transition,
+  TransitionAction
+} from "./MachineInput.ts"
+export { isSettling } from "./TransitionStep.ts"
 
 const resolutionOf = (answer: ApprovalAnswer): ResolutionState => {
   switch (answer.decision) {
@@ -95,72 +48,7 @@ const resolutionOf = (answer: ApprovalAnswer): ResolutionState => {
   }
 }
 
-const sourceOf = (by: string | undefined, reason: string | undefined): PayloadOf<"run.resumed"> => ({
-  ...(reason === undefined ? {} : { reason }),
-  ...(by === undefined ? {} : { by })
-})
-
-/** One transition in progress: the state so far and the collected actions. Drops events that `accept` refuses. */
-class Step {
-  state: RunState
-  readonly actions: Array<TransitionAction> = []
-
-  constructor(state: RunState) {
-    this.state = state
-  }
-
-  append(event: EventDraft): boolean {
-    const next = accept(this.state, event)
-    if (!next.ok) return false
-    this.state = next.state
-    this.actions.push({ _tag: "Append", event })
-    return true
-  }
-
-  act(action: TransitionAction): void {
-    this.actions.push(action)
-  }
-
-  /** Before the end of the run: cancels all pending approvals, answers the runtime, and ends a pause. */
-  settle(reason: string): void {
-    for (const approvalId of this.state.pending) {
-      this.append(draft("run.approval.resolved", { approvalId, state: "cancelled", reason }))
-      this.act({ _tag: "Answer", approvalId, answer: { decision: "cancel", scope: "once", reason } })
-    }
-    this.resume({ reason })
-  }
-
-  /** Ends a pause, if there is one. */
-  resume({ by, reason }: DecidedBy & { readonly reason?: string | undefined }): void {
-    if (this.append(draft("run.resumed", sourceOf(by, reason)))) this.act({ _tag: "Thaw" })
-  }
-
-  /** Records that the runtime learned of a rejected action. */
-  reject(approvalId: ApprovalId, state: "denied" | "expired", reason?: string): void {
-    this.state = { ...this.state, rejection: { approvalId, state, reason } }
-  }
-
-  /** Records that the runtime continues after a rejection. */
-  proceed(): void {
-    if (this.state.rejection !== undefined) this.state = { ...this.state, rejection: undefined }
-  }
-
-  /** Output before `run.started` implies the start. What the Edge adds does not: the runtime has yet to say which conversation it has. */
-  ensureStarted({ isFromEdge = false }: Source): void {
-    if (!this.state.started && !isFromEdge) this.append(draft("run.started", {}))
-  }
-
-  conclude(outcome: Outcome, cancelledBy?: string): void {
-    this.state = { ...this.state, verdict: outcome, cancelledBy }
-  }
-
-  done(): Transition {
-    return [this.state, this.actions]
-  }
-}
-
 const nothing: ReadonlyArray<TransitionAction> = []
-const leave: ReadonlyArray<TransitionAction> = [{ _tag: "Leave" }]
 
 /** Whether the event keeps the state. The hot path: streamed text of a started run. `accept` gives the same result with more checks. */
 const keepsState = (state: RunState, event: EventDraft): boolean =>
@@ -169,11 +57,11 @@ const keepsState = (state: RunState, event: EventDraft): boolean =>
 /** The state and the actions after an input. Terminal states ignore every input except commands, which they answer. */
 export const transition = (state: RunState, input: RunMachineInput): Transition => {
   if (state.status !== undefined && isTerminal(state.status)) {
-    return input._tag === "ApprovalDecided" || input._tag === "ApprovalExpired"
-      ? decideSettled(state, input)
-      : [state, nothing]
+    if (input._tag === "ApprovalDecided" || input._tag === "ApprovalExpired")
+      return decideSettled(state, input)
+    return input._tag === "InputAnswered" ? refuseAnswer(state, input.inputId) : [state, nothing]
   }
-  const step = new Step(state)
+  const step = new TransitionStep(state)
   switch (input._tag) {
     case "Created":
       step.append(draft("run.created", input.payload))
@@ -189,36 +77,45 @@ export const transition = (state: RunState, input: RunMachineInput): Transition 
     case "ApprovalRequested":
       return requestApproval(step, input)
     case "ApprovalWithdrawn":
-      step.append(
-        draft("run.approval.resolved", {
-          approvalId: input.approvalId,
-          state: "cancelled",
-          reason: input.reason
-        })
-      )
-      return step.done()
+      return withdrawApproval(step, input)
     case "ApprovalDecided":
       return decide(step, input)
     case "ApprovalExpired":
       return expire(step, input.approvalId)
+    case "InputRequested":
+      return raiseQuestion(step, input)
+    case "InputWithdrawn":
+      return retractQuestion(step, input)
+    case "InputAnswered":
+      return resolveQuestion(step, input)
+    case "InputExpired":
+      return expireQuestion(step, input.inputId)
+    case "WorkChanged":
+      return changeWork(step, input)
+    case "TurnStarted":
+      return startTurn(step, input)
+    case "Settled":
+      return settleTurn(step)
+    case "FinishRequested":
+      return finish(step, input)
     case "OutcomeReported":
-      // The run is being stopped and the runtime has finished: give the process time to exit.
-      if (state.verdict !== undefined) return [state, leave]
-      step.conclude(outcomeAfter(step.state.rejection, input.outcome))
-      step.settle(input.reason ?? "the runtime ended its turn")
-      step.act({ _tag: "Leave" })
-      return step.done()
+      return reportOutcome(step, input)
     case "UsageReported":
-      return [{ ...state, used: input.usage }, nothing]
+      // Work in the background uses more than the turn whose outcome is held.
+      return [
+        {
+          ...state,
+          used: input.usage,
+          ...(state.held === undefined
+            ? {}
+            : { held: { ...state.held, usage: { ...state.held.usage, ...input.usage } } })
+        },
+        nothing
+      ]
     case "FailureImposed":
-      return overrule(step, input.error)
+      return overrule(step, input)
     case "CancelRequested":
-      if (state.verdict === undefined) {
-        step.conclude({ _tag: "Cancelled", reason: input.reason }, input.by)
-        step.settle("the run was cancelled")
-      }
-      step.act({ _tag: "Stop" })
-      return step.done()
+      return cancel(step, input)
     case "Frozen":
       // A run that is ending has resumed its processes.
       if (state.verdict === undefined) step.append(draft("run.paused", sourceOf(input.by, input.reason)))
@@ -233,10 +130,7 @@ export const transition = (state: RunState, input: RunMachineInput): Transition 
   }
 }
 
-const requestApproval = (
-  step: Step,
-  input: Extract<RunMachineInput, { _tag: "ApprovalRequested" }>
-): Transition => {
+const requestApproval = (step: TransitionStep, input: MachineInputOf<"ApprovalRequested">): Transition => {
   const { approvalId, expiresAt, request } = input
   // A run that is already ending requests no approvals.
   if (step.state.verdict !== undefined) {
@@ -249,7 +143,24 @@ const requestApproval = (
   return step.done()
 }
 
-const expire = (step: Step, approvalId: ApprovalId): Transition => {
+const withdrawApproval = (
+  step: TransitionStep,
+  { approvalId, reason }: MachineInputOf<"ApprovalWithdrawn">
+): Transition => {
+  step.append(draft("run.approval.resolved", { approvalId, state: "cancelled", reason }))
+  return step.done()
+}
+
+const cancel = (step: TransitionStep, { by, reason }: MachineInputOf<"CancelRequested">): Transition => {
+  if (step.state.verdict === undefined) {
+    step.conclude({ _tag: "Cancelled", reason }, by)
+    step.settle("the run was cancelled", "stopped")
+  }
+  step.act({ _tag: "Stop" })
+  return step.done()
+}
+
+const expire = (step: TransitionStep, approvalId: ApprovalId): Transition => {
   const reason = "the approval expired"
   if (step.append(draft("run.approval.resolved", { approvalId, state: "expired", reason }))) {
     step.reject(approvalId, "expired")
@@ -258,20 +169,20 @@ const expire = (step: Step, approvalId: ApprovalId): Transition => {
   return step.done()
 }
 
-const timeOut = (
-  step: Step,
-  { afterMs, kind }: Extract<RunMachineInput, { _tag: "TimedOut" }>
-): Transition => {
+const timeOut = (step: TransitionStep, { afterMs, kind }: MachineInputOf<"TimedOut">): Transition => {
   if (step.state.verdict === undefined) {
     step.append(draft("runtime.timeout", { kind, afterMs }))
-    step.conclude({ _tag: "Failed", error: timeoutFailure(kind, afterMs) })
+    step.conclude({
+      _tag: "Failed",
+      error: kind === "background" ? unfinishedWork(step.state, afterMs) : timeoutFailure(kind, afterMs)
+    })
     step.settle("the run timed out")
   }
   step.act({ _tag: "Stop" })
   return step.done()
 }
 
-const decide = (step: Step, input: Extract<RunMachineInput, { _tag: "ApprovalDecided" }>): Transition => {
+const decide = (step: TransitionStep, input: MachineInputOf<"ApprovalDecided">): Transition => {
   const { approvalId, answer, by, edit, origin } = input
   if (!step.state.pending.includes(approvalId)) return decideSettled(step.state, input)
   step.append(
@@ -300,7 +211,7 @@ const decide = (step: Step, input: Extract<RunMachineInput, { _tag: "ApprovalDec
  */
 const decideSettled = (
   state: RunState,
-  input: Extract<RunMachineInput, { _tag: "ApprovalDecided" | "ApprovalExpired" }>
+  input: MachineInputOf<"ApprovalDecided" | "ApprovalExpired">
 ): Transition => {
   if (input._tag === "ApprovalExpired") return [state, nothing]
   const resolution = state.resolved.get(input.approvalId)
@@ -314,24 +225,38 @@ const decideSettled = (
 }
 
 /** A cancelled run stays cancelled: the user has seen that result. */
-const overrule = (step: Step, error: RunFailure): Transition => {
+const overrule = (
+  step: TransitionStep,
+  { error, reason = "the run was ended" }: MachineInputOf<"FailureImposed">
+): Transition => {
   const { verdict } = step.state
   if (verdict?._tag === "Cancelled") return step.done()
   step.conclude({ _tag: "Failed", error, ...(verdict?.usage === undefined ? {} : { usage: verdict.usage }) })
-  step.settle("the run was ended")
+  step.settle(reason)
   if (verdict === undefined) step.act({ _tag: "Stop" })
   return step.done()
 }
 
-const end = (step: Step): Transition => {
-  const verdict: Outcome = step.state.verdict ?? {
-    _tag: "Failed",
-    error: {
-      code: "runtime_unavailable",
-      message: "The runtime ended without a result.",
-      details: { reason: "crashed" }
+/** Outcome of a run whose process ended before the run had one. Work or a turn that is cut never completes a run. */
+const outcomeAtExit = (state: RunState): Outcome => {
+  const { held, isTurnDue, outstanding } = state
+  if (held === undefined)
+    return {
+      _tag: "Failed",
+      error: {
+        code: "runtime_unavailable",
+        message: "The runtime ended without a result.",
+        details: { reason: "crashed" }
+      }
     }
-  }
+  const isCut = outstanding.size > 0 || isTurnDue === true
+  return isCut && held._tag === "Completed"
+    ? { _tag: "Failed", error: unfinishedWork(state), usage: held.usage }
+    : held
+}
+
+const end = (step: TransitionStep): Transition => {
+  const verdict: Outcome = step.state.verdict ?? outcomeAtExit(step.state)
   if (step.state.verdict === undefined) step.conclude(verdict)
   step.settle("the run ended")
   for (const [callId, tool] of step.state.openCalls) {
@@ -344,7 +269,11 @@ const end = (step: Step): Transition => {
   switch (verdict._tag) {
     case "Completed":
       step.append(
-        draft("run.completed", { ...usage, ...(verdict.text === undefined ? {} : { text: verdict.text }) })
+        draft("run.completed", {
+          ...usage,
+          ...(verdict.text === undefined ? {} : { text: verdict.text }),
+          ...(verdict.stopped === undefined ? {} : { stopped: verdict.stopped })
+        })
       )
       break
     case "Failed":
@@ -363,7 +292,23 @@ const end = (step: Step): Transition => {
   return step.done()
 }
 
-const timeoutFailure = (kind: PayloadOf<"runtime.timeout">["kind"], afterMs: number): RunFailure => {
+/** Failure of a run whose background work was cut, with the titles of the work. */
+export const unfinishedWork = ({ outstanding }: RunState, afterMs?: number): RunFailure => ({
+  code: "work_unfinished",
+  message:
+    afterMs === undefined
+      ? "The runtime ended before its background work was done."
+      : "The background work exceeded its time limit.",
+  details: {
+    work: [...outstanding.values()].slice(0, 20).map(({ title }) => title),
+    ...(afterMs === undefined ? {} : { afterMs })
+  }
+})
+
+const timeoutFailure = (
+  kind: Exclude<PayloadOf<"runtime.timeout">["kind"], "background">,
+  afterMs: number
+): RunFailure => {
   const message = {
     run: "The run exceeded its configured timeout.",
     cap: "The run exceeded the absolute limit of its lifetime.",

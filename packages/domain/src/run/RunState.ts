@@ -4,15 +4,17 @@
  * The Edge writes its log through the table, the Hub checks each mirrored log with it. Terminal states absorb everything. `RunMachine` says
  * what a run does about an input. `RunView` adds the display.
  */
-import type { ApprovalId, RunId } from "../identity/Ids.ts"
+import type { ApprovalId, InputRequestId, RunId } from "../identity/Ids.ts"
+import type { RequestedInput, ResolvedInputState } from "../input/InputRequest.ts"
 import type { RunConfinement } from "./Confinement.ts"
 import { addProtectedChanges, type ProtectedChanges } from "./ProtectedChange.ts"
 import type { Rejection } from "./Rejection.ts"
-import type { RunFailure, RunStatus, Usage } from "./Run.ts"
+import type { Outstanding, RunFailure, RunStatus, Usage } from "./Run.ts"
 import { isTerminal } from "./RunEnd.ts"
 import type { DraftOf, EventDraft, PayloadOf } from "./RunEvent.ts"
-import type { TerminalType } from "./RunEnd.ts"
+import type { LiveStatus, TerminalType } from "./RunEnd.ts"
 import type { Outcome } from "./RuntimeAdapter.ts"
+import { MAX_OUTSTANDING, type WorkInProgress } from "./Work.ts"
 
 /** State of one run. */
 export interface RunState {
@@ -23,6 +25,15 @@ export interface RunState {
   readonly resolved: ReadonlyMap<ApprovalId, ResolutionState>
   /** Approvals that were allowed with an edited input. */
   readonly edited?: ReadonlySet<ApprovalId> | undefined
+  /** Questions that wait for a person, in the order of the requests. */
+  readonly pendingInputs: ReadonlyMap<InputRequestId, RequestedInput>
+  readonly resolvedInputs: ReadonlyMap<InputRequestId, ResolvedInputState>
+  /** Work in the background, by its id. */
+  readonly outstanding: ReadonlyMap<string, WorkInProgress>
+  /** Number of the current or last turn, from 1. */
+  readonly turn: number
+  /** Whether the runtime has ended its turn and the run continues. */
+  readonly isIdle: boolean
   /** Tool calls without a result: call id → tool. */
   readonly openCalls: ReadonlyMap<string, string>
   readonly started: boolean
@@ -30,6 +41,10 @@ export interface RunState {
   readonly paused?: true | undefined
   /** How the run will end, once known. The terminal event waits for the end of the process. */
   readonly verdict: Outcome | undefined
+  /** The newest outcome, while work is outstanding or a further turn may follow. Not in the log. */
+  readonly held?: Outcome | undefined
+  /** Whether the runtime starts a turn by itself, because work ended. Not in the log. */
+  readonly isTurnDue?: true | undefined
   /** The last denial or expiry, until the runtime continues. Not in the log: only the run's actor knows it. */
   readonly rejection?: Rejection | undefined
   /** The user who cancelled the run, if a user did. */
@@ -59,31 +74,68 @@ export interface RunSummary {
   readonly confinement?: RunConfinement
   readonly protectedChanges?: ProtectedChanges
   readonly paused?: true
+  readonly pendingInputs?: ReadonlyArray<InputRequestId>
+  readonly turn?: "active" | "idle"
+  readonly outstanding?: Outstanding
   /** ISO 8601. Set by the store: the state has no times. */
   readonly endedAt?: string
 }
 
-export const runSummaryOf = ({
-  confinement,
-  error,
-  model,
-  paused,
-  protectedChanges,
-  resultText,
-  runtimeSessionId,
-  usage,
-  worktree
-}: RunState): RunSummary => ({
-  ...(runtimeSessionId === undefined ? {} : { runtimeSessionId }),
-  ...(model === undefined ? {} : { model }),
-  ...(usage === undefined ? {} : { usage }),
-  ...(resultText === undefined ? {} : { resultText }),
-  ...(error === undefined ? {} : { error }),
-  ...(worktree === undefined ? {} : { worktree }),
-  ...(confinement === undefined ? {} : { confinement }),
-  ...(protectedChanges === undefined ? {} : { protectedChanges }),
-  ...(paused === undefined ? {} : { paused })
-})
+/** Titles of work that a run shows. Others are only counted. */
+const SHOWN_TITLES = 20
+
+/** The part of a run's state that changes with its questions, turns and work. Readers need the questions' ids only. */
+export type LiveState = Pick<RunState, "status" | "started" | "isIdle" | "outstanding"> & {
+  readonly pendingInputs: ReadonlyMap<InputRequestId, unknown>
+}
+type LiveFields = Pick<RunSummary, "pendingInputs" | "turn" | "outstanding">
+
+/** Questions, turn and work of a live run, as its readers see them. */
+export const liveFieldsOf = (state: LiveState): LiveFields => {
+  const { isIdle, outstanding, pendingInputs, started, status } = state
+  if (status === undefined || isTerminal(status)) return { pendingInputs: [] }
+  const works = [...outstanding.values()]
+  const onlyCommands = works.every(({ kind }) => kind === "command")
+  return {
+    pendingInputs: [...pendingInputs.keys()],
+    ...(started ? { turn: isIdle ? "idle" : "active" } : {}),
+    ...(works.length === 0
+      ? {}
+      : {
+          outstanding: {
+            count: works.length,
+            titles: works.slice(0, SHOWN_TITLES).map(({ title }) => title),
+            ...(onlyCommands ? { onlyCommands } : {})
+          }
+        })
+  }
+}
+
+export const runSummaryOf = (state: RunState): RunSummary => {
+  const {
+    confinement,
+    error,
+    model,
+    paused,
+    protectedChanges,
+    resultText,
+    runtimeSessionId,
+    usage,
+    worktree
+  } = state
+  return {
+    ...liveFieldsOf(state),
+    ...(runtimeSessionId === undefined ? {} : { runtimeSessionId }),
+    ...(model === undefined ? {} : { model }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(resultText === undefined ? {} : { resultText }),
+    ...(error === undefined ? {} : { error }),
+    ...(worktree === undefined ? {} : { worktree }),
+    ...(confinement === undefined ? {} : { confinement }),
+    ...(protectedChanges === undefined ? {} : { protectedChanges }),
+    ...(paused === undefined ? {} : { paused })
+  }
+}
 
 export type ResolutionState = PayloadOf<"run.approval.resolved">["state"]
 
@@ -91,6 +143,11 @@ export const initial: RunState = {
   status: undefined,
   pending: [],
   resolved: new Map(),
+  pendingInputs: new Map(),
+  resolvedInputs: new Map(),
+  outstanding: new Map(),
+  turn: 1,
+  isIdle: false,
   openCalls: new Map(),
   started: false,
   verdict: undefined
@@ -111,6 +168,15 @@ export type Refusal =
   | "approvals_pending"
   | "calls_open"
   | "still_paused"
+  | "unknown_input"
+  | "input_already_asked"
+  | "inputs_pending"
+  | "work_already_started"
+  | "too_much_work"
+  | "work_not_started"
+  | "work_outstanding"
+  | "turn_active"
+  | "turn_idle"
 
 export type Accepted = { readonly ok: true; readonly state: RunState }
 export type Refused = { readonly ok: false; readonly refusal: Refusal }
@@ -124,13 +190,29 @@ const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> => {
   return next
 }
 
+/** State of a live run: an approval shows before a question. */
+const liveStatus = ({
+  pending,
+  pendingInputs,
+  started
+}: Pick<RunState, "pending" | "pendingInputs" | "started">): LiveStatus =>
+  pending.length > 0
+    ? "waiting_approval"
+    : pendingInputs.size > 0
+      ? "waiting_input"
+      : started
+        ? "running"
+        : "starting"
+
+const withStatus = (state: RunState): Accepted => accepted({ ...state, status: liveStatus(state) })
+
 const requestApproval = (
   state: RunState,
   { approvalId }: PayloadOf<"run.approval.requested">
 ): Accepted | Refused =>
   state.pending.includes(approvalId) || state.resolved.has(approvalId)
     ? refused("approval_already_asked")
-    : accepted({ ...state, status: "waiting_approval", pending: [...state.pending, approvalId] })
+    : withStatus({ ...state, pending: [...state.pending, approvalId] })
 
 const resolveApproval = (
   state: RunState,
@@ -138,17 +220,47 @@ const resolveApproval = (
 ): Accepted | Refused => {
   if (!state.pending.includes(approvalId)) return refused("unknown_approval")
   const pending = state.pending.filter((id) => id !== approvalId)
-  return accepted({
+  return withStatus({
     ...state,
-    status: pending.length > 0 ? "waiting_approval" : state.started ? "running" : "starting",
     pending,
     resolved: new Map(state.resolved).set(approvalId, resolution),
     ...(edited === true ? { edited: new Set(state.edited).add(approvalId) } : {})
   })
 }
 
+const requestInput = (
+  state: RunState,
+  { inputId, request }: PayloadOf<"run.input.requested">
+): Accepted | Refused =>
+  state.pendingInputs.has(inputId) || state.resolvedInputs.has(inputId)
+    ? refused("input_already_asked")
+    : withStatus({ ...state, pendingInputs: new Map(state.pendingInputs).set(inputId, request) })
+
+const resolveInput = (
+  state: RunState,
+  { inputId, state: resolution }: PayloadOf<"run.input.resolved">
+): Accepted | Refused =>
+  state.pendingInputs.has(inputId)
+    ? withStatus({
+        ...state,
+        pendingInputs: without(state.pendingInputs, inputId),
+        resolvedInputs: new Map(state.resolvedInputs).set(inputId, resolution)
+      })
+    : refused("unknown_input")
+
+const startWork = (
+  state: RunState,
+  { kind, title, workId }: PayloadOf<"run.work.started">
+): Accepted | Refused => {
+  if (state.outstanding.has(workId)) return refused("work_already_started")
+  if (state.outstanding.size >= MAX_OUTSTANDING) return refused("too_much_work")
+  return accepted({ ...state, outstanding: new Map(state.outstanding).set(workId, { kind, title }) })
+}
+
 const end = (state: RunState, event: DraftOf<TerminalType>): Accepted | Refused => {
   if (state.pending.length > 0) return refused("approvals_pending")
+  if (state.pendingInputs.size > 0) return refused("inputs_pending")
+  if (state.outstanding.size > 0) return refused("work_outstanding")
   if (state.openCalls.size > 0) return refused("calls_open")
   if (state.paused === true) return refused("still_paused")
   const usage = event.payload.usage ?? state.usage
@@ -162,32 +274,29 @@ const end = (state: RunState, event: DraftOf<TerminalType>): Accepted | Refused 
   }
 }
 
+const create = (state: RunState, { confinement, worktree }: PayloadOf<"run.created">): Accepted =>
+  accepted({
+    ...state,
+    status: "created",
+    ...(worktree === undefined ? {} : { worktree: worktree.runId }),
+    ...(confinement === undefined ? {} : { confinement })
+  })
+
+const start = (state: RunState, { model, runtimeSessionId }: PayloadOf<"run.started">): Accepted | Refused =>
+  state.started
+    ? refused("already_started")
+    : withStatus({ ...state, started: true, runtimeSessionId, model })
+
 /** The transition table: the state after `event`, or why the event cannot follow. Has a case for every event type. */
 export const accept = (state: RunState, event: EventDraft): Accepted | Refused => {
-  if (state.status === undefined) {
-    if (event.type !== "run.created") return refused("not_created")
-    const { confinement, worktree } = event.payload
-    return accepted({
-      ...state,
-      status: "created",
-      ...(worktree === undefined ? {} : { worktree: worktree.runId }),
-      ...(confinement === undefined ? {} : { confinement })
-    })
-  }
+  if (state.status === undefined)
+    return event.type === "run.created" ? create(state, event.payload) : refused("not_created")
   if (isTerminal(state.status)) return refused("already_terminal")
   switch (event.type) {
     case "run.created":
       return refused("already_created")
     case "run.started":
-      return state.started
-        ? refused("already_started")
-        : accepted({
-            ...state,
-            status: state.pending.length > 0 ? "waiting_approval" : "running",
-            started: true,
-            runtimeSessionId: event.payload.runtimeSessionId,
-            model: event.payload.model
-          })
+      return start(state, event.payload)
     case "run.tool.call": {
       const { callId, tool } = event.payload
       if (state.openCalls.has(callId)) return refused("call_already_open")
@@ -201,6 +310,22 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
       return requestApproval(state, event.payload)
     case "run.approval.resolved":
       return resolveApproval(state, event.payload)
+    case "run.input.requested":
+      return requestInput(state, event.payload)
+    case "run.input.resolved":
+      return resolveInput(state, event.payload)
+    case "run.work.started":
+      return startWork(state, event.payload)
+    case "run.work.ended":
+      return state.outstanding.has(event.payload.workId)
+        ? accepted({ ...state, outstanding: without(state.outstanding, event.payload.workId) })
+        : refused("work_not_started")
+    case "run.turn.started":
+      return state.isIdle
+        ? accepted({ ...state, isIdle: false, turn: event.payload.turn })
+        : refused("turn_active")
+    case "run.turn.ended":
+      return state.isIdle ? refused("turn_idle") : accepted({ ...state, isIdle: true })
     case "run.paused":
       return state.paused === true ? refused("already_paused") : accepted({ ...state, paused: true })
     case "run.resumed":
@@ -223,6 +348,8 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
     case "run.patch.proposed":
     case "run.artifact.ready":
     case "run.preview.ready":
+    case "run.steps.updated":
+    case "run.notice":
     case "runtime.unavailable":
     case "runtime.retrying":
     case "runtime.timeout":

@@ -11,7 +11,7 @@ import { confinementFailure } from "./ConfinementText.ts"
 import { appendText, boundText, type BoundedText } from "./BoundedText.ts"
 import { envelopeOf, type MissingEvents, type SequencedEvent } from "./EventSequence.ts"
 import { type EventHandlers, handleEvent } from "./EventTable.ts"
-import { approvalResolution } from "./Resolution.ts"
+import { approvalResolution, inputResolution } from "./Resolution.ts"
 import type { EndBlock, MessageBlock, PauseBlock, RunBlock } from "./RunBlock.ts"
 import type { RunStatus } from "./Run.ts"
 import type { Envelope, EventOf, PayloadOf, RunEvent } from "./RunEvent.ts"
@@ -31,8 +31,14 @@ export class RunView {
   /** Number of events that this build does not know. */
   unknown = 0
   readonly unknownEvents: Array<Envelope> = []
+  /** Whether the runtime has ended its turn and the run continues. */
+  isIdle = false
   /** Approvals that need a decision. */
   readonly pending = new Set<string>()
+  /** Questions that need an answer. */
+  readonly pendingInputs = new Set<string>()
+  /** Work in the background: id → title. */
+  readonly outstanding = new Map<string, string>()
   private readonly list = new BlockList()
   /** Pending approvals by the tool call that needs them. */
   private readonly approvalOfCall = new Map<string, string>()
@@ -86,7 +92,7 @@ export class RunView {
     },
     "run.started": (view, event) => {
       // A connection at the start of the runtime can wait for a decision.
-      view.state = view.pending.size > 0 ? "waiting_approval" : "running"
+      view.state = view.liveState
       const { model, projectSettings, runtimeVersion: version } = event.payload
       const { confinementFailure } = view
       view.list.push({
@@ -98,7 +104,7 @@ export class RunView {
         confinementFailure
       })
     },
-    "run.completed": (view, event) => view.end(event, { state: "completed" }),
+    "run.completed": (view, event) => view.end(event, { state: "completed", stopped: event.payload.stopped }),
     "run.failed": (view, event) => view.end(event, { state: "failed", error: event.payload.error }),
     "run.cancelled": (view, event) => {
       const { by, reason } = event.payload
@@ -111,12 +117,13 @@ export class RunView {
     "run.tool.call": (view, event) => view.startCall(event),
     "run.tool.result": (view, event) => view.endCall(event),
     "run.file.read": (view, event) => {
-      const { callId, path } = event.payload
-      view.list.push({ kind: "file", ...startOf(event), path, fromPath: undefined, change: "read", callId })
+      const { callId, parentCallId, path } = event.payload
+      const read = { path, fromPath: undefined, change: "read", callId, parentCallId } as const
+      view.list.push({ kind: "file", ...startOf(event), ...read })
     },
     "run.file.changed": (view, event) => {
-      const { callId, change, fromPath, path } = event.payload
-      view.list.push({ kind: "file", ...startOf(event), path, fromPath, change, callId })
+      const { callId, change, fromPath, parentCallId, path } = event.payload
+      view.list.push({ kind: "file", ...startOf(event), path, fromPath, change, callId, parentCallId })
     },
     "run.diff.ready": (view, event) => {
       const { additions, deletions, files } = event.payload
@@ -128,11 +135,12 @@ export class RunView {
       view.list.push({ kind: "protected", ...startOf(event), changes })
     },
     "run.patch.proposed": (view, event) => {
-      const { callId, patch, path, totalBytes } = event.payload
+      const { callId, parentCallId, patch, path, totalBytes } = event.payload
       view.list.push({
         kind: "patch",
         ...startOf(event),
         callId,
+        parentCallId,
         path,
         patch: payloadText(patch, event.seq, totalBytes)
       })
@@ -147,6 +155,41 @@ export class RunView {
     },
     "run.approval.requested": (view, event) => view.requestApproval(event),
     "run.approval.resolved": (view, event) => view.resolveApproval(event),
+    "run.input.requested": (view, event) => view.requestInput(event),
+    "run.input.resolved": (view, event) => view.resolveInput(event),
+    "run.work.started": (view, event) => {
+      const { kind: work, parentCallId, title, workId } = event.payload
+      view.outstanding.set(workId, title)
+      const running = { state: "running", endedAt: undefined } as const
+      const block = { kind: "work", workId, work, title, parentCallId, ...running } as const
+      view.list.push({ ...startOf(event), ...block }, workKey(workId))
+    },
+    "run.work.ended": (view, event) => {
+      const { state, workId } = event.payload
+      view.outstanding.delete(workId)
+      const found = view.list.find(workKey(workId), "work")
+      if (found !== undefined)
+        view.list.replace(workKey(workId), { ...found, state, endedAt: event.createdAt })
+    },
+    "run.turn.started": (view, event) => {
+      view.isIdle = false
+      const { by, turn } = event.payload
+      view.list.push({ kind: "turn", ...startOf(event), turn, by })
+    },
+    "run.turn.ended": (view) => {
+      view.isIdle = true
+    },
+    "run.steps.updated": (view, event) => {
+      const { parentCallId, steps } = event.payload
+      const key = `steps ${parentCallId ?? ""}`
+      const found = view.list.find(key, "steps")
+      if (found === undefined) view.list.push({ kind: "steps", ...startOf(event), steps, parentCallId }, key)
+      else view.list.replace(key, { ...found, steps })
+    },
+    "run.notice": (view, event) => {
+      const { parentCallId } = event.payload
+      view.list.push({ kind: "notice", ...startOf(event), notice: event.payload, parentCallId })
+    },
     "runtime.unavailable": (view, event) => view.warn(event, event.payload.message),
     "runtime.retrying": (view, event) => {
       view.list.removeLast("retry")
@@ -169,8 +212,36 @@ export class RunView {
     this.list.push({ kind: "pause", ...startOf(event), change, by, reason })
   }
 
+  /** State while the run is live: an approval shows before a question. */
+  private get liveState(): RunStatus {
+    if (this.pending.size > 0) return "waiting_approval"
+    return this.pendingInputs.size > 0 ? "waiting_input" : "running"
+  }
+
+  private requestInput(event: EventOf<"run.input.requested">): void {
+    const { expiresAt, inputId, request } = event.payload
+    this.pendingInputs.add(inputId)
+    this.state = this.liveState
+    const { parentCallId } = request
+    const open = { state: "pending", resolution: undefined } as const
+    this.list.push(
+      { kind: "input", ...startOf(event), inputId, request, expiresAt, parentCallId, ...open },
+      inputKey(inputId)
+    )
+  }
+
+  private resolveInput(event: EventOf<"run.input.resolved">): void {
+    const { inputId, state } = event.payload
+    this.pendingInputs.delete(inputId)
+    this.state = this.liveState
+    const found = this.list.find(inputKey(inputId), "input")
+    if (found === undefined) return
+    const resolution = inputResolution(event.payload, event.createdAt)
+    this.list.replace(inputKey(inputId), { ...found, state, resolution })
+  }
+
   private addDelta(event: EventOf<"run.message.delta">): void {
-    const { channel, messageId, text } = event.payload
+    const { channel, messageId, parentCallId, text } = event.payload
     const key = messageKey(event.payload)
     const found = this.list.find(key, "message")
     if (found?.partial === true) {
@@ -178,12 +249,20 @@ export class RunView {
       return
     }
     const body = boundText(text, event.seq)
-    const block = { kind: "message", messageId, role: "assistant", channel, body, partial: true } as const
+    const block = {
+      kind: "message",
+      messageId,
+      role: "assistant",
+      channel,
+      body,
+      partial: true,
+      parentCallId
+    } as const
     this.list.push({ ...startOf(event), ...block }, key)
   }
 
   private completeMessage(event: EventOf<"run.message.completed">): void {
-    const { channel, messageId, role, text, totalBytes } = event.payload
+    const { channel, messageId, parentCallId, role, text, totalBytes } = event.payload
     const key = messageKey(event.payload)
     const found = this.list.find(key, "message")
     const body = payloadText(text, event.seq, totalBytes)
@@ -196,19 +275,21 @@ export class RunView {
         role,
         channel,
         body,
-        partial: false
+        partial: false,
+        parentCallId
       }
       this.list.push(block, key)
     }
   }
 
   private startCall(event: EventOf<"run.tool.call">): void {
-    const { callId, input, label, tool } = event.payload
+    const { callId, input, label, parentCallId, tool } = event.payload
     this.list.push(
       {
         kind: "tool",
         ...startOf(event),
         callId,
+        parentCallId,
         tool,
         label: label.slice(0, MAX_LABEL),
         input: jsonText(input, event.seq),
@@ -225,11 +306,11 @@ export class RunView {
   }
 
   private endCall(event: EventOf<"run.tool.result">): void {
-    const { artifactId, callId, exitCode, kernelRefusal, output: text } = event.payload
-    const { status, tool, totalBytes } = event.payload
+    const { artifactId, callId, content, exitCode, kernelRefusal, output: text } = event.payload
+    const { parentCallId, status, tool, totalBytes } = event.payload
     const output = text === undefined ? undefined : payloadText(text, event.seq, totalBytes)
     const ended = { endedAt: event.createdAt, isWaiting: false }
-    const result = { status, output, exitCode, kernelRefusal, artifactId, ...ended }
+    const result = { status, output, exitCode, kernelRefusal, artifactId, content, ...ended }
     const key = callKey(callId)
     const found = this.list.find(key, "tool")
     if (found !== undefined) {
@@ -237,13 +318,16 @@ export class RunView {
       return
     }
     const withoutCall = { label: tool, input: undefined, allowedInput: undefined }
-    this.list.push({ kind: "tool", ...startOf(event), callId, tool, ...withoutCall, ...result }, key)
+    this.list.push(
+      { kind: "tool", ...startOf(event), callId, parentCallId, tool, ...withoutCall, ...result },
+      key
+    )
   }
 
   private requestApproval(event: EventOf<"run.approval.requested">): void {
     const { approvalId, expiresAt, request } = event.payload
     this.pending.add(approvalId)
-    this.state = "waiting_approval"
+    this.state = this.liveState
     const { callId } = request
     if (callId !== undefined) {
       this.approvalOfCall.set(callId, approvalId)
@@ -260,7 +344,7 @@ export class RunView {
   private resolveApproval(event: EventOf<"run.approval.resolved">): void {
     const { approvalId, state } = event.payload
     this.pending.delete(approvalId)
-    if (this.pending.size === 0) this.state = "running"
+    if (this.pending.size === 0) this.state = this.liveState
     const found = this.list.find(approvalKey(approvalId), "approval")
     if (found === undefined) return
     const resolution = approvalResolution(event.payload, event.createdAt)
@@ -288,16 +372,19 @@ export class RunView {
 
   private end(
     event: EventOf<TerminalType>,
-    { by, error, reason, state }: Pick<EndBlock, "state"> & Partial<EndBlock>
+    { by, error, reason, state, stopped }: Pick<EndBlock, "state"> & Partial<EndBlock>
   ): void {
     this.pending.clear()
+    this.pendingInputs.clear()
+    this.outstanding.clear()
+    this.isIdle = false
     this.isPaused = false
     this.state = state
     const warning = this.list.find(LAST_WARNING, "warning")
     if (warning !== undefined && error !== undefined && error.message === this.lastWarning)
       this.list.replace(LAST_WARNING, { ...warning, isRepeated: true })
     const { usage } = event.payload
-    this.list.push({ kind: "end", ...startOf(event), state, error, reason, by, usage })
+    this.list.push({ kind: "end", ...startOf(event), state, error, reason, by, usage, stopped })
   }
 }
 
@@ -308,6 +395,8 @@ const startOf = ({ createdAt: at, seq }: RunEvent) => ({ seq, at })
 const messageKey = ({ channel, messageId }: PayloadOf<"run.message.delta">): string =>
   `message ${channel} ${messageId}`
 const callKey = (callId: string): string => `call ${callId}`
+const inputKey = (inputId: string): string => `input ${inputId}`
+const workKey = (workId: string): string => `work ${workId}`
 const approvalKey = (approvalId: string): string => `approval ${approvalId}`
 
 /** A text that may already be truncated in the event. */

@@ -1,5 +1,7 @@
 /**
- * Adapter specification, version 1: what Corral needs to run a coding-agent runtime.
+ * Adapter specification, versions 1 and 2: what Corral needs to run a coding-agent runtime.
+ *
+ * Version 2 adds work in the background, further turns, and questions. A run of a version 1 adapter ends at its first outcome.
  *
  * An adapter is a value. It describes how its program is started, decodes stdout into outputs, and encodes decisions, messages and cancels
  * for stdin.
@@ -7,12 +9,14 @@
  */
 import type { Effect, Stream } from "effect"
 import type { ApprovalRequest, Decision, DecisionScope } from "../approval/Approval.ts"
+import type { InputAnswers, RequestedInput } from "../input/InputRequest.ts"
 import type { Continuation } from "./Continuation.ts"
 import type { EventDraft } from "./RunEvent.ts"
 import type { ProjectSettings, ProjectSettingsUse } from "./ProjectSettings.ts"
 import type { RunFailure, RunMode, Usage } from "./Run.ts"
 import type { RuntimeFolders } from "./RuntimeFolders.ts"
 import type { RuntimeNetwork } from "./RuntimeNetwork.ts"
+import type { WorkEnd, WorkKind } from "./Work.ts"
 
 /** Features of a runtime. */
 export interface Capabilities {
@@ -74,6 +78,8 @@ export interface RuntimeCommand {
   /** A program name looked up on PATH, or an absolute path. */
   readonly file: string
   readonly args: ReadonlyArray<string>
+  /** Program with its first arguments that starts `file`: the path of `file` and `args` follow. Absolute paths. */
+  readonly bridge?: readonly [string, ...ReadonlyArray<string>] | undefined
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly settingsFiles?: ReadonlyArray<SettingsFile> | undefined
   /**
@@ -83,9 +89,15 @@ export interface RuntimeCommand {
   readonly stdin: "ignore" | "once" | "pipe"
 }
 
-/** Outcome of a run as the runtime reports it. The actor can override it: a run that the user cancelled is cancelled. */
+/** Outcome of a turn as the runtime reports it. The actor can override it: a run that the user cancelled is cancelled. */
 export type Outcome =
-  | { readonly _tag: "Completed"; readonly text?: string | undefined; readonly usage?: Usage | undefined }
+  | {
+      readonly _tag: "Completed"
+      readonly text?: string | undefined
+      readonly usage?: Usage | undefined
+      /** Titles of work that a person stopped by finishing the run. Only the Edge sets them. */
+      readonly stopped?: ReadonlyArray<string> | undefined
+    }
   | { readonly _tag: "Failed"; readonly error: RunFailure; readonly usage?: Usage | undefined }
   | { readonly _tag: "Cancelled"; readonly reason?: string | undefined; readonly usage?: Usage | undefined }
 
@@ -100,8 +112,10 @@ export type AdapterEvent = Exclude<
       | "run.cancelled"
       | "run.paused"
       | "run.resumed"
-      | "run.approval.requested"
-      | "run.approval.resolved"
+      | `run.approval.${string}`
+      | `run.input.${string}`
+      | `run.work.${string}`
+      | `run.turn.${string}`
       | `integration.${string}`
       | `identity.${string}`
   }
@@ -114,18 +128,53 @@ export type AdapterOutput =
   | { readonly _tag: "Approval"; readonly key: string; readonly request: ApprovalRequest }
   /** The runtime no longer waits for that request. */
   | { readonly _tag: "ApprovalWithdrawn"; readonly key: string; readonly reason: string }
+  /**
+   * The runtime asks a person, and waits for `respond`. `key` is the runtime's id of the request. Without `sealingKey`: the Edge adds it.
+   */
+  | { readonly _tag: "InputRequested"; readonly key: string; readonly request: RequestedInput }
+  /** The runtime no longer waits for that answer; `self_answered`: because it continued without one. */
+  | {
+      readonly _tag: "InputWithdrawn"
+      readonly key: string
+      readonly state: "withdrawn" | "self_answered"
+    }
+  /** Work in the background that began or ended. `id` is unique in the run. The first output of a work has its title. */
+  | {
+      readonly _tag: "Work"
+      readonly id: string
+      readonly kind: WorkKind
+      readonly title: string
+      readonly parentCallId?: string | undefined
+      readonly state: "running" | Exclude<WorkEnd, "unfinished">
+      /** Of ended work: the runtime starts a turn because of it. An outcome then waits for that turn, for a few seconds. */
+      readonly continues?: boolean | undefined
+    }
+  /**
+   * The runtime has started a turn by itself, or because of a message. An outcome that waits is discarded. `ended`: outcome of the turn before,
+   * if this turn followed without a pause, so that no `Outcome` was emitted.
+   */
+  | {
+      readonly _tag: "TurnStarted"
+      readonly by?: "message" | undefined
+      readonly ended?: Outcome | undefined
+    }
   /** A file that the runtime produced, such as a report or a screenshot. `mediaType` as in `Content-Type`; at most 50 MiB. */
   | {
       readonly _tag: "Artifact"
       readonly name: string
       readonly mediaType: string
       readonly content: string | Uint8Array
+      /** The call whose result the file belongs to: its `run.tool.result` names the artifact in `content`. */
+      readonly callId?: string | undefined
     }
   /** Text that the protocol requires as an immediate reply on stdin. */
   | { readonly _tag: "Reply"; readonly text: string }
   /** Usage so far, if the runtime reports it before the end. Counts never decrease. */
   | { readonly _tag: "Usage"; readonly usage: Usage }
-  /** The turn has ended. The first outcome counts; the process is then asked to exit. */
+  /**
+   * The turn has ended. The newest outcome replaces earlier ones. It ends the run when no work is outstanding and no further turn follows; the
+   * process is then asked to exit.
+   */
   | { readonly _tag: "Outcome"; readonly outcome: Outcome }
   /** Output that the adapter does not recognize. Counted, never fatal. `raw` is the truncated output of the first one of its kind. */
   | { readonly _tag: "Unknown"; readonly what: string; readonly raw?: string | undefined }
@@ -145,12 +194,28 @@ export interface ApprovalAnswer {
   readonly updatedInput?: Readonly<Record<string, unknown>> | undefined
 }
 
+/** Answer to an input request, as it is sent to the runtime. `answers` are valid for the request; secrets are open. */
+export type InputResponse =
+  | { readonly _tag: "Answered"; readonly answers: InputAnswers; readonly comment?: string | undefined }
+  /** No one answered, for the reason in `reason`: the runtime must not receive a choice. */
+  | { readonly _tag: "Unanswered"; readonly reason: string }
+  | {
+      readonly _tag: "PlanApproved"
+      readonly mode?: RunMode | undefined
+      readonly comment?: string | undefined
+      /** The run ends with the plan. The work follows in the next run of the conversation. */
+      readonly endsRun: boolean
+    }
+  | { readonly _tag: "PlanReturned"; readonly comment?: string | undefined }
+
 /** What Corral writes to the runtime's stdin during one run. No function throws on any input. */
 export interface ProtocolInput {
   /** Written to stdin when the process has started. */
   readonly open: string
   /** The decision on an approval as text, or `undefined` if the runtime does not accept one. */
   readonly answer: (key: string, answer: ApprovalAnswer) => string | undefined
+  /** The answer to an input request as text, or `undefined` if nothing is written. Required if the decoder emits `InputRequested`. */
+  readonly respond?: ((key: string, response: InputResponse) => string | undefined) | undefined
   /** A further user message as text, or `undefined` if the runtime does not accept one. */
   readonly input: (text: string) => string | undefined
   /** The cancel message of the protocol, or `undefined` if it has none. Only signals end the run then. */
@@ -166,7 +231,7 @@ export interface ProtocolInput {
 export interface StepDecoder {
   /** Decodes one read of stdout. Copy bytes that you keep: their memory is released when the call returns. */
   readonly step: (chunk: Uint8Array) => ReadonlyArray<AdapterOutput>
-  /** Decodes the rest after stdout and the process have ended. Returns an Outcome unless `step` returned one before. */
+  /** Decodes the rest after stdout and the process have ended. Returns an Outcome unless `step` returned one before and no work was outstanding. */
   readonly end: (end: ProcessEnd) => ReadonlyArray<AdapterOutput>
 }
 
@@ -234,7 +299,7 @@ export interface Probe {
 
 /** An adapter. Its protocols have a synchronous decoder unless the type says otherwise. */
 export interface RuntimeAdapter<P extends AnyProtocol = Protocol> {
-  readonly specificationVersion: 1
+  readonly specificationVersion: 1 | 2
   readonly id: string
   readonly label: string
   readonly capabilities: Capabilities

@@ -1,6 +1,6 @@
 /**
- * Messages of a session: notes of users, messages of users to an agent, and the final text of each run. The output of a run in progress is in
- * its events.
+ * Messages of a session: notes of users, messages of users to an agent, and the text of each turn of a run. The output of a turn in progress is
+ * in the run's events.
  */
 import { Schema } from "effect"
 import { AgentInstanceId, MessageId, RunId, SessionId, TaskId, UserId } from "../identity/Ids.ts"
@@ -38,6 +38,13 @@ export type DeliveryState = typeof DeliveryState.Type
 export const DeliveryContext = Schema.Literals(["new", "resumed", "transcript"])
 export type DeliveryContext = typeof DeliveryContext.Type
 
+/**
+ * What a pending message waits for besides the end of a turn. `input`: the run in progress asks a question. `background`: the run in progress
+ * only works in the background, and can't receive the message: it has another mode or model, is paused, or its runtime takes no messages.
+ */
+export const WaitReason = Schema.Literals(["input", "background"])
+export type WaitReason = typeof WaitReason.Type
+
 /** Delivery of a message to its agent. */
 export const MessageDelivery = Schema.Struct({
   state: DeliveryState,
@@ -47,6 +54,8 @@ export const MessageDelivery = Schema.Struct({
   taskId: Schema.optionalKey(TaskId),
   /** Absent until the message starts a run, and for further input. */
   context: Schema.optionalKey(DeliveryContext),
+  /** Only if `pending`. */
+  waitsFor: Schema.optionalKey(WaitReason),
   /** Only if `failed`. */
   error: Schema.optionalKey(RunFailure)
 }).annotate({ identifier: "MessageDelivery" })
@@ -58,8 +67,9 @@ export type AnswerOutcome = typeof AnswerOutcome.Type
 
 /**
  * A message of a session. `runId`: the run that it belongs to; an answer is the final text of that run. `to`, `when`, `mode`, `model` and
- * `delivery`: only messages to an agent, and `to` for notes. `outcome` and `error`: only answers. `version` increases with each change of a
- * message in the session.
+ * `delivery`: only messages to an agent, and `to` for notes. `outcome` and `error`: only answers. `turn` and `outstanding`: only the text of a
+ * turn after which its run continued, with the number of works in the background then. `version` increases with each change of a message in
+ * the session.
  */
 export const Message = Schema.Struct({
   id: MessageId,
@@ -76,6 +86,8 @@ export const Message = Schema.Struct({
   delivery: Schema.optionalKey(MessageDelivery),
   outcome: Schema.optionalKey(AnswerOutcome),
   error: Schema.optionalKey(RunFailure),
+  turn: Schema.optionalKey(Schema.Int),
+  outstanding: Schema.optionalKey(Schema.Int),
   version: Schema.Int,
   createdAt: Schema.String,
   editedAt: Schema.optionalKey(Schema.String)

@@ -53,9 +53,12 @@ export const Task = Schema.Struct({
 }).annotate({ identifier: "Task" })
 export type Task = typeof Task.Type
 
-const { mode, timeoutMs, sessionId, resume, model, isolation } = CreateRun.fields
+const { mode, timeoutMs, backgroundMs, inputTtlMs, sessionId, resume, model, isolation } = CreateRun.fields
 
-/** Body of POST /web/agent-tasks. `onOffline` is `fail` by default. `expiresAt` limits the wait of `queue`. */
+/**
+ * Body of POST /web/agent-tasks. `onOffline` is `fail` by default. `expiresAt` limits the wait of `queue`. `backgroundMs` and `inputTtlMs` are
+ * the project's by default. An Edge that is too old for them ignores them.
+ */
 export const CreateTask = Schema.Struct({
   projectId: ProjectId,
   targetId: DeviceId,
@@ -64,6 +67,8 @@ export const CreateTask = Schema.Struct({
   input: Schema.Struct({ text: RunInput.fields.text.check(isStorableText) }),
   mode,
   timeoutMs,
+  backgroundMs,
+  inputTtlMs,
   sessionId,
   resume,
   model,

@@ -57,6 +57,7 @@ const runs = HttpApiBuilder.group(Api, "runs", (handlers) =>
       cancel: notFound,
       pause: notFound,
       resume: notFound,
+      finish: notFound,
       input: notFound,
       result: notFound,
       events: notFound

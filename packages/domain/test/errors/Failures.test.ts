@@ -2,10 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { errorCodes, errorTable, ErrorObject, responses, toErrorObject } from "../../src/errors/ErrorTable.ts"
 import * as Failures from "../../src/errors/Failures.ts"
-import { encodeUlid, type ApprovalId, type RequestId } from "../../src/identity/Ids.ts"
+import { encodeUlid, type ApprovalId, type InputRequestId, type RequestId } from "../../src/identity/Ids.ts"
 
 const approvalId = `apr_${encodeUlid(0, new Uint8Array(10))}` as ApprovalId
 const resolved = { approvalId, state: "expired" } as const
+const inputId = `inq_${encodeUlid(0, new Uint8Array(10))}` as InputRequestId
+const resolvedInput = { inputId, state: "answered", answeredBy: "usr_1" } as const
 const requestId = "req-1" as RequestId
 
 /** One of each. */
@@ -23,9 +25,11 @@ const all: ReadonlyArray<Failures.Failure> = [
   new Failures.RunCancelled(),
   new Failures.RunNotCancellable(),
   new Failures.ApprovalAlreadyResolved({ details: resolved }),
+  new Failures.InputAlreadyResolved({ details: resolvedInput }),
   new Failures.IdempotencyConflict(),
   new Failures.IdempotencyInFlight(),
   new Failures.ApprovalExpired({ details: resolved }),
+  new Failures.InputExpired({ details: { inputId, state: "expired" } }),
   new Failures.PayloadTooLarge(),
   new Failures.UnsupportedMediaType(),
   new Failures.SchemaValidationFailed({ details: { issues: [{ path: "input.text", message: "Required" }] } }),
@@ -34,7 +38,8 @@ const all: ReadonlyArray<Failures.Failure> = [
   new Failures.RuntimeUnavailable(),
   new Failures.TargetOffline({ details: { targetId: "dev_x" } }),
   new Failures.Overloaded(),
-  new Failures.RunTimeout()
+  new Failures.RunTimeout(),
+  new Failures.WorkUnfinished()
 ]
 
 describe("Failures", () => {

@@ -53,8 +53,15 @@ const live = Arbitrary.map(
   (inputs): ReadonlyArray<RunMachineInput> =>
     inputs.filter(
       (input) =>
-        !["Ended", "OutcomeReported", "CancelRequested", "FailureImposed", "TimedOut"].includes(input._tag) &&
-        !(input._tag === "ApprovalDecided" && input.answer.decision === "cancel")
+        ![
+          "Ended",
+          "OutcomeReported",
+          "CancelRequested",
+          "FailureImposed",
+          "TimedOut",
+          "WorkChanged",
+          "InputAnswered"
+        ].includes(input._tag) && !(input._tag === "ApprovalDecided" && input.answer.decision === "cancel")
     )
 )
 
@@ -76,7 +83,9 @@ const rejectionIn = (events: ReadonlyArray<EventDraft>) => {
   const last = events.findLastIndex(isRejection)
   const continues = events
     .slice(last + 1)
-    .some(({ type }) => ["run.message.delta", "run.tool.call", "run.approval.requested"].includes(type))
+    .some(({ type }) =>
+      ["run.message.delta", "run.tool.call", "run.approval.requested", "run.input.requested"].includes(type)
+    )
   const found = events[last]
   return continues || found?.type !== "run.approval.resolved" ? undefined : found.payload
 }

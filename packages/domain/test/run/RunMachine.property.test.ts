@@ -4,9 +4,22 @@ import { Decision, DecisionScope } from "../../src/approval/Approval.ts"
 import { isTerminal } from "../../src/run/RunEnd.ts"
 import type { EventDraft } from "../../src/run/RunEvent.ts"
 import { isTerminalType } from "../../src/run/RunEnd.ts"
-import { transition, type TransitionAction, type RunMachineInput } from "../../src/run/RunMachine.ts"
+import {
+  isSettling,
+  transition,
+  type TransitionAction,
+  type RunMachineInput
+} from "../../src/run/RunMachine.ts"
 import { accept, fold, initial, type RunState } from "../../src/run/RunState.ts"
-import { anyInput, approvalIds, created, request, underWay } from "@corral/testing/recordings/RunInputs"
+import {
+  anyInput,
+  approvalIds,
+  atWork,
+  created,
+  inputIds,
+  request,
+  underWay
+} from "@corral/testing/recordings/RunInputs"
 import { effort } from "@corral/testing/time/Effort"
 
 const runs = { arbitrary: { runs: 150 * effort, size: 40 } }
@@ -39,6 +52,10 @@ const play = (
 
 const ended: RunMachineInput = { _tag: "Ended" }
 const inputs = Arbitrary.array(anyInput, { maxLength: 60 })
+/** Half of them runs that go through several turns. */
+const inputsOrWork = Arbitrary.flatMap(Arbitrary.schema(Schema.Boolean), (isAtWork) =>
+  isAtWork ? atWork : inputs
+)
 
 const countOf = (events: ReadonlyArray<EventDraft>, belongs: (event: EventDraft) => boolean): number =>
   events.filter(belongs).length
@@ -47,6 +64,10 @@ const countOf = (events: ReadonlyArray<EventDraft>, belongs: (event: EventDraft)
 const visible = ({
   status,
   pending,
+  pendingInputs,
+  outstanding,
+  turn,
+  isIdle,
   openCalls,
   usage,
   error,
@@ -55,6 +76,10 @@ const visible = ({
   model,
   paused
 }: RunState) => ({
+  pendingInputs: [...pendingInputs],
+  outstanding: [...outstanding],
+  turn,
+  isIdle,
   paused,
   status: status === "starting" ? "created" : status,
   pending,
@@ -83,7 +108,7 @@ describe("RunMachine", () => {
 
   it.prop(
     "shows what its own log folds to, after every input",
-    [inputs],
+    [inputsOrWork],
     ([sequence]) => {
       let seen = initial
       let state = initial
@@ -150,6 +175,160 @@ describe("RunMachine", () => {
     ([sequence]) => {
       play(sequence, ({ status, pending }) =>
         assert.strictEqual(status === "waiting_approval", pending.length > 0)
+      )
+    },
+    runs
+  )
+
+  it.prop(
+    "waits for input exactly while questions and no approvals pend",
+    [inputs],
+    ([sequence]) => {
+      play(sequence, ({ pending, pendingInputs, status }) =>
+        assert.strictEqual(status === "waiting_input", pending.length === 0 && pendingInputs.size > 0)
+      )
+    },
+    runs
+  )
+
+  it.prop(
+    "asks a question once and resolves it once, all before the end",
+    [inputs],
+    ([sequence]) => {
+      const { events } = play([...sequence, ended])
+      for (const id of inputIds) {
+        const types = events.flatMap((event) =>
+          (event.type === "run.input.requested" || event.type === "run.input.resolved") &&
+          event.payload.inputId === id
+            ? [event.type]
+            : []
+        )
+        assert.deepStrictEqual(types, types.length === 0 ? [] : ["run.input.requested", "run.input.resolved"])
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "gives the runtime a choice only where a person has answered, and says so in the log",
+    [inputsOrWork],
+    ([sequence]) => {
+      let state = play([]).state
+      for (const input of [...sequence, ended]) {
+        const [next, actions] = transition(state, input)
+        for (const action of actions) {
+          if (action._tag !== "Respond" || action.response._tag === "Unanswered") continue
+          assert(input._tag === "InputAnswered" && input.inputId === action.inputId)
+          const logged = eventsOf(actions).find(({ type }) => type === "run.input.resolved")
+          assert(logged?.type === "run.input.resolved")
+          assert.strictEqual(logged.payload.state, "answered")
+          assert.strictEqual(logged.payload.by, input.by)
+        }
+        state = next
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "responds once to each question that the runtime does not withdraw",
+    [inputsOrWork],
+    ([sequence]) => {
+      const { actions, events } = play([...sequence, ended])
+      for (const id of inputIds) {
+        const resolved = events.flatMap((event) =>
+          event.type === "run.input.resolved" && event.payload.inputId === id ? [event.payload.state] : []
+        )
+        const isWithdrawn = resolved.some((state) => state === "withdrawn" || state === "self_answered")
+        const responses = actions.filter((action) => action._tag === "Respond" && action.inputId === id)
+        // A question while the run is ending: nothing is appended, and the runtime stops waiting.
+        const unwritten = responses.filter(
+          (action) =>
+            action._tag === "Respond" &&
+            action.response._tag === "Unanswered" &&
+            action.response.reason === "The run is ending."
+        )
+        assert.strictEqual(responses.length - unwritten.length, resolved.length === 0 || isWithdrawn ? 0 : 1)
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "starts and ends each work in turn, and has ended it before the end of the run",
+    [inputsOrWork],
+    ([sequence]) => {
+      const { events } = play([...sequence, ended])
+      const running = new Set<string>()
+      for (const event of events) {
+        if (event.type === "run.work.started") {
+          assert.isFalse(running.has(event.payload.workId))
+          running.add(event.payload.workId)
+        } else if (event.type === "run.work.ended") assert.isTrue(running.delete(event.payload.workId))
+      }
+      assert.strictEqual(running.size, 0)
+    },
+    runs
+  )
+
+  it.prop(
+    "completes no run whose work was cut, unless a person finished it or approved its plan",
+    [inputsOrWork],
+    ([sequence]) => {
+      const { events } = play([...sequence, ended])
+      const last = events.at(-1)
+      if (last?.type !== "run.completed") return
+      for (const event of events) {
+        if (event.type === "run.work.ended") assert.notStrictEqual(event.payload.state, "unfinished")
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "numbers turns densely, and each ends before the next starts",
+    [inputsOrWork],
+    ([sequence]) => {
+      const turns = play([...sequence, ended]).events.flatMap((event) =>
+        event.type === "run.turn.started" || event.type === "run.turn.ended"
+          ? [`${event.type} ${event.payload.turn}`]
+          : []
+      )
+      const expected = turns.map((_, at) =>
+        at % 2 === 0 ? `run.turn.ended ${at / 2 + 1}` : `run.turn.started ${(at + 3) / 2}`
+      )
+      assert.deepStrictEqual(turns, expected)
+    },
+    runs
+  )
+
+  it.prop(
+    "holds an outcome exactly while something is left that it waits for",
+    [inputsOrWork],
+    ([sequence]) => {
+      play(sequence, (state) => {
+        if (state.held === undefined || state.verdict !== undefined) return
+        assert.isTrue(state.isIdle)
+        assert(
+          state.outstanding.size > 0 || state.pendingInputs.size > 0 || state.isTurnDue === true,
+          "nothing is left to wait for"
+        )
+      })
+    },
+    runs
+  )
+
+  it.prop(
+    "lets the outcome count when no turn follows",
+    [inputsOrWork],
+    ([sequence]) => {
+      const { state } = play(sequence)
+      const [next, actions] = transition(state, { _tag: "Settled" })
+      if (!isSettling(state)) return assert.deepStrictEqual([next, actions], [state, []])
+      assert.deepStrictEqual(next.verdict, state.held)
+      assert.include(
+        actions.map(({ _tag }) => _tag),
+        "Leave"
       )
     },
     runs
@@ -271,7 +450,15 @@ describe("RunMachine", () => {
     [underWay, inputs],
     ([before, after]) => {
       const undecided = before.filter(
-        ({ _tag }) => !["OutcomeReported", "TimedOut", "FailureImposed", "ApprovalDecided"].includes(_tag)
+        ({ _tag }) =>
+          ![
+            "OutcomeReported",
+            "TimedOut",
+            "FailureImposed",
+            "ApprovalDecided",
+            "InputAnswered",
+            "FinishRequested"
+          ].includes(_tag)
       )
       const cancel: RunMachineInput = { _tag: "CancelRequested", reason: "enough", by: "someone" }
       const withCancels = undecided.filter(({ _tag }) => _tag !== "CancelRequested")
@@ -329,7 +516,9 @@ describe("RunMachine", () => {
       const free = before.filter(
         (input) =>
           !(input._tag === "ApprovalRequested" && input.approvalId === approvalId) &&
-          !["OutcomeReported", "CancelRequested", "FailureImposed", "TimedOut"].includes(input._tag) &&
+          !["OutcomeReported", "CancelRequested", "FailureImposed", "TimedOut", "InputAnswered"].includes(
+            input._tag
+          ) &&
           !(input._tag === "ApprovalDecided" && input.answer.decision === "cancel")
       )
       const ask: RunMachineInput = {
