@@ -8,6 +8,9 @@
  *   {"type":"decision","id","allow":true,"input"?}        answers an approval; `input` replaces what was asked for
  *   {"type":"decision","id","allow":false,"reason"?}
  *   {"type":"input","text"}                               a further message: `/wait` takes it, else it is played after the script
+ *   {"type":"response","id","answers","comment"?}         answers a question
+ *   {"type":"response","id","approved","mode"?,"comment"?,"endsRun"?}   decides a plan
+ *   {"type":"response","id","unanswered"}                 nobody answered, with the reason; the script goes on without a choice
  *   {"type":"cancel"}
  *
  * Program → host:
@@ -18,10 +21,16 @@
  *   {"type":"result","id","status","output"?,"exitCode"?} status: completed, failed, denied or cancelled
  *   {"type":"approval","id","request"}                    waits for the decision with that id
  *   {"type":"withdrawn","id","reason"}                    does not wait any more
+ *   {"type":"question","id","request"}                    waits for the response with that id
+ *   {"type":"unasked","id","state"}                       does not wait for it any more; state: withdrawn or self_answered
+ *   {"type":"work","id","kind","title","state","continues"?,"parent"?}   work in the background; state: running, or how it ended
+ *   {"type":"turn","ended"?}                              a further turn begins; ended: the result of a turn that ended without a pause
+ *   {"type":"steps","steps"}  {"type":"notice","kind","text"}
  *   {"type":"read","path","call"}  {"type":"file","path","change","call"}  {"type":"patch","path","patch","call"}
  *   {"type":"usage","usage"}                              what the run has used so far
- *   {"type":"artifact","name","mediaType","content","encoding"?}   something to be kept; encoding: base64
- *   {"type":"done","status","text"?,"message"?}           status: completed, failed or cancelled. Then it leaves when stdin ends
+ *   {"type":"artifact","name","mediaType","content","encoding"?,"call"?}   something to be kept; encoding: base64
+ *   {"type":"done","status","text"?,"message"?}           status: completed, failed or cancelled. The turn has ended: it plays further
+ *                                                         inputs as turns, and leaves when stdin ends
  *
  * Directives, one a line; in a prompt that has any, other lines are said as text:
  *   /say TEXT  /think TEXT  /read PATH  /list  /write PATH TEXT (`\n` is a newline)  /shell COMMAND  /sleep MS
@@ -32,6 +41,19 @@
  *   /artifact NAME TYPE TEXT   makes an artifact of that media type (`\n` is a newline)
  *   /attach PATH TYPE          makes an artifact of a file
  *   /wait                      waits for one further input and says it
+ *   /question TEXT | OPTION | OPTION ...   asks, and says the answer; without options the answer is a text, with `?` before OPTION several
+ *   /form JSON                 asks what the JSON object requests, and says the answer
+ *   /secret TEXT               asks for a secret text, and writes it to secret.txt
+ *   /plan TEXT                 hands over a plan (`\n` is a newline), and says the decision
+ *   /withdraw TEXT  /self-answer TEXT   asks, and goes on without waiting
+ *   /ask-next TEXT             ends the turn with a question: the answer is played as the next turn
+ *   /work ID KIND TITLE        work in the background begins: agent, command, goal or timer
+ *   /worked ID STATE [continues]   and ends: completed, failed or stopped; `continues`: a turn follows because of it
+ *   /end-turn  /turn           the turn ends here and the script goes on in the background; a further turn begins by itself
+ *   /turn TEXT                 the same during a turn, which ends without a pause and with that result
+ *   /steps STATE TEXT | STATE TEXT ...   the list of steps; state: pending, in_progress, completed or cancelled
+ *   /notice KIND TEXT          compacted, model_changed, rate_limited, warning, refused or other
+ *   /image                     a call whose result has an image
  *   /fail MESSAGE  /exit CODE  /crash  /hang
  *   /ignore-signals            SIGINT, SIGTERM and SIGHUP do nothing from here on
  *   /children N  /daemon  /forkloop  /vanish    processes left behind on purpose; they end by themselves within two minutes
@@ -40,7 +62,19 @@
  */
 import { randomUUID } from "node:crypto"
 import { setImmediate as breathe, setTimeout as pause } from "node:timers/promises"
-import { agent, ask, attach, closeAll, list, next, read, say, shell, write } from "./scripted/Agent.mjs"
+import {
+  agent,
+  ask,
+  attach,
+  closeAll,
+  image,
+  list,
+  next,
+  read,
+  say,
+  shell,
+  write
+} from "./scripted/Agent.mjs"
 import {
   cancelled,
   flushed,
@@ -51,8 +85,10 @@ import {
   started,
   write as writeOut
 } from "./scripted/Host.mjs"
+import * as asking from "./scripted/Questions.mjs"
 import { children, daemon, forkloop, vanish } from "./scripted/LeftBehind.mjs"
 import { breach, closeStdout, garbage, hang, longline } from "./scripted/Mischief.mjs"
+import { endTurn, startTurn, turn, work, worked } from "./scripted/Turns.mjs"
 import { story } from "./scripted/Story.mjs"
 
 const VERSION = "1.0.0"
@@ -134,6 +170,29 @@ const directives = {
     return send({ type: "artifact", name, mediaType, content: content.replaceAll("\\n", "\n") })
   },
   attach: (text) => attach(...text.split(/\s+/)),
+  question: asking.question,
+  form: asking.form,
+  secret: asking.secret,
+  plan: asking.plan,
+  withdraw: (text) => asking.leave(text, "withdrawn"),
+  "self-answer": (text) => asking.leave(text, "self_answered"),
+  "ask-next": asking.askNext,
+  work,
+  worked,
+  "end-turn": () => endTurn({ status: "completed", text: agent.lastText }),
+  turn: (text) => startTurn(text === "" ? undefined : text),
+  steps: (text) => {
+    const steps = text.split("|").map((step, at) => {
+      const [, state = "pending", words = ""] = /^(\S+)\s*(.*)$/s.exec(step.trim()) ?? []
+      return { id: String(at + 1), text: words, state }
+    })
+    return send({ type: "steps", steps })
+  },
+  notice: (text) => {
+    const [, kind = "other", words = ""] = /^(\S+)\s*(.*)$/s.exec(text) ?? []
+    return send({ type: "notice", kind, text: words })
+  },
+  image,
   wait: async () => say((await nextInput()) ?? "nobody said anything"),
   fail: (message) => {
     throw new End({ status: "failed", message: message === "" ? "The script asked to fail." : message })
@@ -175,10 +234,16 @@ const play = async (prompt) => {
   }
 }
 
+/** Plays an input, as a further turn if the last one has ended. */
+const playNext = async (input) => {
+  if (turn.hasEnded) await startTurn()
+  await play(input)
+}
+
+/** Ends the turn; the last one of a script that failed or was cancelled. */
 const finish = async (done) => {
   await closeAll(done.status === "cancelled" ? "cancelled" : "failed")
-  await send({ type: "done", ...done })
-  leave()
+  await endTurn(done)
 }
 
 const first = await started
@@ -187,10 +252,16 @@ agent.mode = first.mode ?? "ask"
 await send({ type: "hello", session: first.session ?? randomUUID(), version: VERSION, mode: agent.mode })
 try {
   await play(String(first.prompt ?? ""))
-  while (host.inputs.length > 0) await play(host.inputs.shift())
-  await finish({ status: "completed", text: agent.lastText })
+  while (host.inputs.length > 0) await playNext(host.inputs.shift())
+  if (!turn.hasEnded) await finish({ status: "completed", text: agent.lastText })
+  leave()
+  for (let text = await nextInput(); text !== undefined; text = await nextInput()) {
+    await playNext(text)
+    if (!turn.hasEnded) await finish({ status: "completed", text: agent.lastText })
+  }
 } catch (cause) {
   if (cancelled.aborted) await finish({ status: "cancelled" })
   else if (cause instanceof End) await finish(cause.done)
   else await finish({ status: "failed", message: cause.message })
 }
+leave()

@@ -5,13 +5,11 @@
  * the policy and leave no record. In `read_only` and `plan` the agent is set to its read-only mode if it has one, and the Edge denies every
  * request.
  */
-import type { RunMode } from "@corral/domain/run/Run"
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { AcpAgent } from "./acp/AcpAgent.ts"
 import { AcpProtocol } from "./acp/AcpProtocol.ts"
+import { isReadOnlyMode } from "./acp/ReadOnlyMode.ts"
 import { defined } from "./text/Json.ts"
-
-const isReadOnly = (mode: RunMode): boolean => mode === "read_only" || mode === "plan"
 
 /** Adapter of an agent. The Edge finds `agent.command` on PATH. */
 export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
@@ -38,7 +36,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     withoutProject
   } = agent
   return {
-    specificationVersion: 1,
+    specificationVersion: 2,
     id,
     label,
     capabilities: {
@@ -65,8 +63,8 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
         ],
         env: {
           ...env,
-          ...(isReadOnly(mode) ? envByMode?.readOnly : envByMode?.ask),
-          ...(folder === undefined ? {} : withAttachments?.env?.(folder, isReadOnly(mode))),
+          ...(isReadOnlyMode(mode) ? envByMode?.readOnly : envByMode?.ask),
+          ...(folder === undefined ? {} : withAttachments?.env?.(folder, isReadOnlyMode(mode))),
           ...(ignored ? withoutProject?.env?.(start) : {})
         },
         settingsFiles: ignored ? (withoutProject?.settingsFiles ?? []) : [],

@@ -28,6 +28,15 @@ const duplex =
     " "
   )
 
+/** Tools of a run that only reads: it may ask, and hand over a plan. */
+const readers = "Read,Grep,Glob,AskUserQuestion,ExitPlanMode"
+
+/**
+ * A program that updates itself during a run is not the probed one. The state of the session says whether the program continues by itself after a
+ * turn.
+ */
+const environment = { DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1" }
+
 /** Variable that makes Claude Code read `CLAUDE.md` of additional folders. */
 export const readInstructions = { CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: "1" }
 
@@ -41,7 +50,7 @@ const withoutProject = ({ denyRules = [], workspacePath }: RunStart): ReadonlyAr
 
 /** Claude Code, found as `claude` on PATH. */
 export const claudeCode: RuntimeAdapter = {
-  specificationVersion: 1,
+  specificationVersion: 2,
   id: "claude-code",
   label: "Claude Code",
   capabilities: {
@@ -95,10 +104,9 @@ export const claudeCode: RuntimeAdapter = {
         ...(resumeSessionId === undefined ? [] : ["--resume", resumeSessionId]),
         ...(isIgnored ? withoutProject(start) : []),
         // Last, because this flag reads every following argument.
-        ...(mode === "read_only" ? ["--tools", "Read,Grep,Glob"] : [])
+        ...(mode === "read_only" ? ["--tools", readers] : [])
       ],
-      // A program that updates itself during a run is not the probed one.
-      env: { DISABLE_AUTOUPDATER: "1", ...(isIgnored ? readInstructions : {}) },
+      env: { ...environment, ...(isIgnored ? readInstructions : {}) },
       stdin: "pipe"
     }
   },

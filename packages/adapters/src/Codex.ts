@@ -41,9 +41,20 @@ export const trustFlags = ({ projectSettings, workspacePath }: RunStart): Readon
   return ["-c", `projects={${JSON.stringify(workspacePath)}={trust_level="${level}"}}`]
 }
 
+/**
+ * Flags that let the agent ask in every mode: without them its tool exists and fails. The feature is experimental, and Codex would warn of it in
+ * each run.
+ */
+const questionFlags = [
+  "-c",
+  "features.default_mode_request_user_input=true",
+  "-c",
+  "suppress_unstable_features_warning=true"
+]
+
 /** Codex, found as `codex` on PATH. */
 export const codex: RuntimeAdapter = {
-  specificationVersion: 1,
+  specificationVersion: 2,
   id: "codex",
   label: "Codex",
   capabilities: {
@@ -62,6 +73,10 @@ export const codex: RuntimeAdapter = {
   projectSettings: codexProject,
   folders: codexFolders,
   network: codexNetwork,
-  command: (start) => ({ file: "codex", args: [...trustFlags(start), "app-server"], stdin: "pipe" }),
+  command: (start) => ({
+    file: "codex",
+    args: [...trustFlags(start), ...questionFlags, "app-server"],
+    stdin: "pipe"
+  }),
   protocol: (start) => new AppServerProtocol(start)
 }

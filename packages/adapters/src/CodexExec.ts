@@ -12,6 +12,9 @@ import { codexEnvironment } from "./codex/Environment.ts"
 import { ExecProtocol } from "./codex/Exec.ts"
 import { sandboxOf } from "./codex/Modes.ts"
 
+/** Sub-agents and goals end with the turn of this command, and nothing reports them: a run would complete without their work. */
+const oneTurn = ["-c", "features.multi_agent=false", "-c", "features.goals=false"]
+
 /** Codex, found as `codex` on PATH, one process per run. */
 export const codexExec: RuntimeAdapter = {
   specificationVersion: 1,
@@ -37,6 +40,7 @@ export const codexExec: RuntimeAdapter = {
     file: "codex",
     args: [
       ...trustFlags(start),
+      ...oneTurn,
       "exec",
       "--json",
       "--sandbox",

@@ -12,6 +12,9 @@ import { runtimeFailure } from "./output/OutputCollector.ts"
 /** Placeholder for the prompt in an argument. */
 export const PROMPT = "{prompt}"
 
+/** Shell that makes stdin a pipe. The Edge's is a socket, which a program cannot open by its name, `/dev/stdin`. */
+const PIPED = ["/bin/sh", "-c", 'cat | "$0" "$@"'] as const
+
 /** Command line of a program, as an operator configures it. */
 export interface CommandLine {
   /** Name in messages for users. */
@@ -52,6 +55,7 @@ export const commandLineAdapter = (
     command: ({ prompt }: RunStart): RuntimeCommand => ({
       file: program,
       args: args.map((arg) => arg.replaceAll(PROMPT, () => prompt)),
+      ...(stdin === "prompt" ? { bridge: PIPED } : {}),
       stdin: stdin === "prompt" ? "once" : "ignore"
     })
   }

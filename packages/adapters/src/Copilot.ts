@@ -14,7 +14,8 @@ import { mayChange, toArgument, oneShotCapabilities, OneShotProtocol } from "./o
 const signIn = "Run `copilot` on this machine and use /login, or set GH_TOKEN for the Edge."
 const program: ProgramInfo = { label: "Copilot CLI", signIn }
 
-const outputFlags = "--output-format json --stream on --no-auto-update".split(" ")
+/** No one can answer a question of a program that reads one prompt. */
+const outputFlags = "--output-format json --stream on --no-auto-update --no-ask-user".split(" ")
 const readOnlyFlags = ["--deny-tool=write", "--deny-tool=shell"]
 
 /** Copilot CLI, found as `copilot` on PATH. */

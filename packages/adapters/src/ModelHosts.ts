@@ -110,3 +110,8 @@ export const kimiNetwork: RuntimeNetwork = {
   hosts: ["api.kimi.com", "api.moonshot.ai", "api.moonshot.cn", "auth.kimi.com"],
   addressVariables: ["KIMI_BASE_URL", "MOONSHOT_BASE_URL"]
 }
+
+export const grokNetwork: RuntimeNetwork = {
+  hosts: ["api.x.ai", "auth.x.ai", "accounts.x.ai", "cli-chat-proxy.grok.com"],
+  addressVariables: ["XAI_API_BASE_URL", "GROK_MODELS_BASE_URL", "GROK_CLI_CHAT_PROXY_BASE_URL"]
+}

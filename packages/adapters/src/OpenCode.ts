@@ -1,21 +1,22 @@
 /**
- * OpenCode, one prompt per process (`one-shot/OpenCodeLines`). It runs in `full_access` only: its plan agent runs commands, and the
- * workspace's configuration can allow what the user's forbids.
+ * OpenCode as a server of one run (`opencode/OpenCodeProtocol`), behind a bridge that starts it on loopback with a random password.
+ *
+ * Modes: OpenCode requests permissions for everything but reading, and the Edge's policy decides. In `read_only` and `plan` the model is
+ * not offered other tools. Sub-agents have the same permissions.
  */
 import type { Continuation } from "@corral/domain/run/Continuation"
+import type { RunMode } from "@corral/domain/run/Run"
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { dirname } from "node:path"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { ProgramInfo } from "./one-shot/Failure.ts"
-import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 import { openCodeNetwork } from "./ModelHosts.ts"
+import { OpenCodeProtocol } from "./opencode/OpenCodeProtocol.ts"
 import { openCodeProject } from "./ProjectFiles.ts"
 import { openCodeFolders } from "./StateFolders.ts"
-import { OpenCodeLines } from "./one-shot/OpenCodeLines.ts"
 
 const signIn = "Run `opencode auth login` on this machine, or set the key of your model service for the Edge."
 const program: ProgramInfo = { label: "OpenCode", signIn }
-
-const run = "run --format json --thinking --auto".split(" ")
 
 /**
  * Configuration without formatters and language servers, which OpenCode finds in the project's `node_modules`. Other project settings cannot
@@ -33,12 +34,44 @@ export const openCodeContinuation: Continuation = {
   folder: "any"
 }
 
+/** Tools that change nothing outside the conversation. A sub-agent asks for what it does itself. */
+const allowed = Object.fromEntries(
+  ["read", "glob", "grep", "list", "todoread", "todowrite", "question", "task"].map((name) => [name, "allow"])
+)
+
+const isReadOnly = (mode: RunMode): boolean => mode === "read_only" || mode === "plan"
+
+/** Permissions of a run. Files of the conversation outside the workspace can be read. */
+const permissionsOf = (mode: RunMode, attachmentFolder: string | undefined): string => {
+  const others = isReadOnly(mode) ? "deny" : "ask"
+  const outside =
+    attachmentFolder === undefined
+      ? {}
+      : { external_directory: { "*": others, [`${attachmentFolder}/*`]: "allow" } }
+  return JSON.stringify({ "*": others, ...allowed, ...outside })
+}
+
+export interface OpenCodeOptions {
+  /** Absolute path of a Node executable. */
+  readonly node: string
+  /** Absolute path of `runtime/opencode-bridge.mjs`. */
+  readonly bridge: string
+}
+
 /** OpenCode, found as `opencode` on PATH. */
-export const openCode: RuntimeAdapter = {
-  specificationVersion: 1,
+export const makeOpenCode = ({ bridge, node }: OpenCodeOptions): RuntimeAdapter => ({
+  specificationVersion: 2,
   id: "opencode",
   label: program.label,
-  capabilities: oneShotCapabilities({ deltas: false, resume: true }),
+  capabilities: {
+    deltas: true,
+    approvals: true,
+    editInput: false,
+    resume: true,
+    readOnly: true,
+    cancel: true,
+    input: true
+  },
   continuation: openCodeContinuation,
   images: "native",
   probe: {
@@ -49,21 +82,18 @@ export const openCode: RuntimeAdapter = {
   },
   passEnv: ["OPENCODE_*", ...modelServices, ...proxies],
   projectSettings: openCodeProject,
-  folders: openCodeFolders,
+  folders: { ...openCodeFolders, reads: [dirname(bridge)] },
   network: openCodeNetwork,
-  command: ({ images = [], prompt, model, projectSettings, resumeSessionId }) => ({
+  command: ({ attachmentFolder, mode, projectSettings }) => ({
+    bridge: [node, bridge],
     file: "opencode",
-    args: [
-      ...run,
-      ...(model === undefined ? [] : ["--model", model]),
-      ...(resumeSessionId === undefined ? [] : ["--session", resumeSessionId]),
-      toArgument(prompt),
-      // After the prompt, because this flag reads every following argument.
-      ...images.flatMap(({ path }) => ["--file", path])
-    ],
-    env: { OPENCODE_DISABLE_AUTOUPDATE: "1", ...(projectSettings === "enabled" ? {} : withoutTools) },
-    stdin: "ignore"
+    args: [],
+    env: {
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_PERMISSION: permissionsOf(mode, attachmentFolder),
+      ...(projectSettings === "enabled" ? {} : withoutTools)
+    },
+    stdin: "pipe"
   }),
-  protocol: (start) =>
-    new OneShotProtocol(program, (collector) => new OpenCodeLines(program, collector, start))
-}
+  protocol: (start) => new OpenCodeProtocol(program, start, isReadOnly(start.mode) ? "plan" : "build")
+})

@@ -130,3 +130,17 @@ export const aiderProject: ProjectSettings = {
 export const gooseProject: ProjectSettings = {
   files: unavoidable(files("hooks, MCP servers", ".agents/plugins"))
 }
+
+/** No option to ignore them is known. It reads the settings of Claude Code too. */
+export const grokProject: ProjectSettings = {
+  files: unavoidable([
+    ...mcpJson,
+    ...files(
+      "hooks, MCP servers",
+      ".grok/config.toml",
+      ".grok/hooks",
+      ".grok/plugins",
+      ".claude/settings.json"
+    )
+  ])
+}

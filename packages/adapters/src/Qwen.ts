@@ -42,7 +42,7 @@ export const qwenContinuation: Continuation = {
 
 /** Qwen Code, found as `qwen` on PATH. */
 export const qwen: RuntimeAdapter = {
-  specificationVersion: 1,
+  specificationVersion: 2,
   id: "qwen",
   label: program.label,
   capabilities: {
@@ -52,7 +52,7 @@ export const qwen: RuntimeAdapter = {
     resume: true,
     readOnly: true,
     cancel: true,
-    input: false
+    input: true
   },
   continuation: qwenContinuation,
   images: "native",

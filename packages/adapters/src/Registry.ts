@@ -9,7 +9,8 @@ import { codex } from "./Codex.ts"
 import { codexExec } from "./CodexExec.ts"
 import { copilot } from "./Copilot.ts"
 import { gemini } from "./Gemini.ts"
-import { openCode } from "./OpenCode.ts"
+import { makeOpenCode } from "./OpenCode.ts"
+import { openCodeBridge } from "./openCodeBridge.ts"
 import { pi } from "./Pi.ts"
 import { qwen } from "./Qwen.ts"
 import { makeScripted } from "./Scripted.ts"
@@ -30,7 +31,7 @@ export const builtIn = ({ node, scriptedProgram }: BuiltInOptions): ReadonlyMap<
     qwen,
     gemini,
     copilot,
-    openCode,
+    makeOpenCode({ node, bridge: openCodeBridge }),
     pi,
     makeScripted({ node, program: scriptedProgram }),
     ...Object.values(acpAgents).map(makeAcp)

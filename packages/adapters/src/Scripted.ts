@@ -6,9 +6,19 @@ import { Option, Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { dirname } from "node:path"
 import { ApprovalRequest } from "@corral/domain/approval/Approval"
+import { Question, RequestedInput } from "@corral/domain/input/InputRequest"
 import { draft } from "@corral/domain/run/RunEvent"
 import { Usage } from "@corral/domain/run/Run"
-import type { AdapterOutput, Protocol, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type {
+  AdapterEvent,
+  AdapterOutput,
+  InputResponse,
+  Protocol,
+  RunStart,
+  RuntimeAdapter
+} from "@corral/domain/run/RuntimeAdapter"
+import { Step } from "@corral/domain/run/Steps"
+import { WorkKind } from "@corral/domain/run/Work"
 import { defined, textOf, type JsonObject } from "./text/Json.ts"
 import { JsonLines, type JsonLine } from "./text/JsonLines.ts"
 import { OutputCollector, runtimeFailure } from "./output/OutputCollector.ts"
@@ -17,7 +27,21 @@ const label = "Scripted runtime"
 
 const text = Schema.String
 const optionalText = Schema.optionalKey(Schema.String)
+const NoticeKind = Schema.Literals([
+  "compacted",
+  "model_changed",
+  "rate_limited",
+  "warning",
+  "refused",
+  "other"
+])
 const channel = Schema.Literals(["text", "reasoning"])
+
+/** A request with any number of questions: those beyond the bound are reported. */
+const AskedInput = Schema.Struct({
+  ...RequestedInput.fields,
+  questions: Schema.optionalKey(Schema.Array(Question))
+})
 
 /** Every line of the program except deltas. They are many, so they are read without a schema. */
 const Message = Schema.Union([
@@ -53,8 +77,27 @@ const Message = Schema.Union([
     name: text,
     mediaType: text,
     content: text,
-    encoding: Schema.optionalKey(Schema.Literal("base64"))
+    encoding: Schema.optionalKey(Schema.Literal("base64")),
+    call: optionalText
   }),
+  Schema.Struct({ type: Schema.Literal("question"), id: text, request: AskedInput }),
+  Schema.Struct({
+    type: Schema.Literal("unasked"),
+    id: text,
+    state: Schema.Literals(["withdrawn", "self_answered"])
+  }),
+  Schema.Struct({
+    type: Schema.Literal("work"),
+    id: text,
+    kind: WorkKind,
+    title: text,
+    state: Schema.Literals(["running", "completed", "failed", "stopped"]),
+    continues: Schema.optionalKey(Schema.Boolean),
+    parent: optionalText
+  }),
+  Schema.Struct({ type: Schema.Literal("turn"), ended: optionalText }),
+  Schema.Struct({ type: Schema.Literal("steps"), steps: Schema.Array(Step) }),
+  Schema.Struct({ type: Schema.Literal("notice"), kind: NoticeKind, text }),
   Schema.Struct({
     type: Schema.Literal("done"),
     status: Schema.Literals(["completed", "failed", "cancelled"]),
@@ -65,6 +108,39 @@ const Message = Schema.Union([
 const decodeMessage = Schema.decodeUnknownOption(Message)
 
 const line = (value: object): string => `${JSON.stringify(value)}\n`
+
+const responseFields = (response: InputResponse): object => {
+  switch (response._tag) {
+    case "Answered":
+      return { answers: response.answers, comment: response.comment }
+    case "Unanswered":
+      return { unanswered: response.reason }
+    case "PlanApproved": {
+      const { comment, endsRun, mode } = response
+      return { approved: true, mode, comment, endsRun }
+    }
+    case "PlanReturned":
+      return { approved: false, comment: response.comment }
+  }
+}
+
+type FileMessage = Extract<typeof Message.Type, { readonly type: "read" | "file" | "patch" }>
+
+const fileEventOf = (message: FileMessage): AdapterEvent => {
+  const { call: callId, path } = message
+  switch (message.type) {
+    case "read":
+      return draft("run.file.read", { path, callId })
+    case "file":
+      return draft("run.file.changed", { path, change: message.change, callId })
+    case "patch":
+      return draft("run.patch.proposed", { path, patch: message.patch, callId })
+  }
+}
+
+/** `text`: the result of a turn that ended without a pause. */
+const turnAfter = (text: string | undefined) =>
+  text === undefined ? {} : { ended: { _tag: "Completed", text } as const }
 
 class ScriptedProtocol implements Protocol {
   readonly open: string
@@ -90,6 +166,9 @@ class ScriptedProtocol implements Protocol {
     this.#collector.takeAnswer(id)
       ? line({ type: "decision", id, allow: decision === "allow", reason, input: updatedInput })
       : undefined
+
+  readonly respond: NonNullable<Protocol["respond"]> = (id, response) =>
+    this.#collector.takeResponse(id) ? line({ type: "response", id, ...responseFields(response) }) : undefined
 
   readonly input: Protocol["input"] = (text) =>
     this.#collector.isOver ? undefined : line({ type: "input", text })
@@ -155,31 +234,46 @@ class ScriptedProtocol implements Protocol {
           ? undefined
           : collector.countUnknown("withdrawn")
       case "read":
-        return collector.emitEvent(draft("run.file.read", { path: message.path, callId: message.call }))
       case "file":
-        return collector.emitEvent(
-          draft("run.file.changed", { path: message.path, change: message.change, callId: message.call })
-        )
       case "patch":
-        return collector.emitEvent(
-          draft("run.patch.proposed", { path: message.path, patch: message.patch, callId: message.call })
-        )
+        return collector.emitEvent(fileEventOf(message))
       case "usage":
         return collector.emit({ _tag: "Usage", usage: message.usage })
-      case "artifact": {
-        const { name, mediaType, content, encoding } = message
-        const bytes = encoding === "base64" ? Buffer.from(content, "base64") : content
-        return collector.emit({ _tag: "Artifact", name, mediaType, content: bytes })
+      case "artifact":
+        return this.#readArtifact(message)
+      case "question":
+        return collector.requestInput(message.id, message.request)
+          ? undefined
+          : collector.countUnknown("question")
+      case "unasked":
+        return collector.withdrawInput(message.id, message.state)
+          ? undefined
+          : collector.countUnknown("unasked")
+      case "work": {
+        const { id, kind, title, state, continues, parent: parentCallId } = message
+        return collector.work({ id, kind, title, state, ...defined({ continues, parentCallId }) })
       }
+      case "turn":
+        return collector.startTurn(turnAfter(message.ended))
+      case "steps":
+        return collector.steps(message.steps)
+      case "notice":
+        return collector.notice(message.kind, message.text)
       case "done":
         return this.#conclude(message)
     }
   }
 
+  #readArtifact(artifact: Extract<typeof Message.Type, { type: "artifact" }>): void {
+    const { call: callId, content, encoding, mediaType, name } = artifact
+    const bytes = encoding === "base64" ? Buffer.from(content, "base64") : content
+    this.#collector.artifact({ name, mediaType, content: bytes, ...defined({ callId }) })
+  }
+
   #conclude(done: Extract<typeof Message.Type, { type: "done" }>): void {
     switch (done.status) {
       case "completed":
-        return this.#collector.conclude({ _tag: "Completed", ...defined({ text: done.text }) })
+        return this.#collector.endTurn({ _tag: "Completed", ...defined({ text: done.text }) })
       case "cancelled":
         return this.#collector.conclude({ _tag: "Cancelled" })
       case "failed":
@@ -196,7 +290,7 @@ export const makeScripted = ({
   readonly node: string
   readonly program: string
 }): RuntimeAdapter => ({
-  specificationVersion: 1,
+  specificationVersion: 2,
   id: "scripted",
   label,
   capabilities: {

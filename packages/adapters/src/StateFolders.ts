@@ -130,6 +130,15 @@ export const kimiFolders: RuntimeFolders = {
   ]
 }
 
+export const grokFolders: RuntimeFolders = {
+  state: [
+    {
+      path: ".grok",
+      executed: ["config.toml", "AGENTS.md", "agents/", "bin/", "hooks/", "plugins/", "skills/"]
+    }
+  ]
+}
+
 export const piFolders: RuntimeFolders = {
   state: [
     {

@@ -1,142 +1,16 @@
 import type { Decision } from "@corral/domain/approval/Approval"
+import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import type { RunMode } from "@corral/domain/run/Run"
-import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
+import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { existsSync, readFileSync } from "node:fs"
 import { makeAcp } from "../src/Acp.ts"
 import type { AcpAgent } from "../src/acp/AcpAgent.ts"
 import { acpAgents } from "../src/acp/AcpAgents.ts"
+import { messagesOf, modes, options, permissionRequest, plain, start, Talk, type Message } from "./AcpTalk.ts"
 import { invariantFindings, deltasJoin } from "@corral/conformance/Invariants"
 import { fixtures, load, recordings } from "@corral/testing/recordings/Fixtures"
-
-interface Message {
-  readonly id?: number | string
-  readonly method?: string
-  readonly params?: Readonly<Record<string, unknown>>
-  readonly result?: Readonly<Record<string, unknown>>
-  readonly error?: { readonly code: number }
-}
-
-const start: RunStart = { prompt: "Please do the task.", mode: "ask", workspacePath: "/workspace" }
-const messagesOf = (text: string): ReadonlyArray<Message> =>
-  text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line))
-
-/** An agent as the host's protocol meets it: what it says, and everything that was written back to it. */
-class Talk {
-  readonly outputs: Array<AdapterOutput> = []
-  readonly written: Array<Message> = []
-  readonly protocol: Protocol
-
-  constructor(agent: AcpAgent, more: Partial<RunStart> = {}) {
-    this.protocol = makeAcp(agent).protocol({ ...start, ...more })
-    this.write(this.protocol.open)
-  }
-
-  write(text: string | undefined): void {
-    this.written.push(...messagesOf(text ?? ""))
-  }
-
-  dispatch(outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<AdapterOutput> {
-    for (const output of outputs) if (output._tag === "Reply") this.write(output.text)
-    this.outputs.push(...outputs)
-    return outputs
-  }
-
-  send(...messages: ReadonlyArray<object>): ReadonlyArray<AdapterOutput> {
-    return this.dispatch(
-      this.protocol.step(Buffer.from(messages.map((one) => `${JSON.stringify(one)}\n`).join("")))
-    )
-  }
-
-  update(sessionUpdate: string, more: object = {}): ReadonlyArray<AdapterOutput> {
-    return this.send({
-      method: "session/update",
-      params: { sessionId: "s", update: { sessionUpdate, ...more } }
-    })
-  }
-
-  text(text: string, more: object = {}): ReadonlyArray<AdapterOutput> {
-    return this.update("agent_message_chunk", { content: { type: "text", text }, ...more })
-  }
-
-  /** Answers the request that waits. */
-  result(result: object): ReadonlyArray<AdapterOutput> {
-    return this.send({ id: this.written.findLast(({ method }) => method !== undefined)?.id, result })
-  }
-
-  error(code: number, message: string): ReadonlyArray<AdapterOutput> {
-    return this.send({
-      id: this.written.findLast(({ method }) => method !== undefined)?.id,
-      error: { code, message }
-    })
-  }
-
-  /** As far as the first prompt. */
-  open(session: object = {}, initialized: object = {}): this {
-    this.result({ protocolVersion: 1, agentInfo: { version: "1.2.3" }, ...initialized })
-    this.result({ sessionId: "s", ...session })
-    return this
-  }
-
-  end(code: number | null = 0, signal: string | null = null): void {
-    this.dispatch(this.protocol.end({ code, signal, stderr: "" }))
-  }
-
-  get last(): Message | undefined {
-    return this.written.at(-1)
-  }
-
-  get methods(): ReadonlyArray<string | undefined> {
-    return this.written.map(({ method }) => method)
-  }
-
-  /** Types of events and tags of what is none, replies left out. */
-  get shape(): ReadonlyArray<string> {
-    return this.outputs
-      .filter(({ _tag }) => _tag !== "Reply")
-      .map((output) => (output._tag === "Event" ? output.event.type : output._tag))
-  }
-
-  get outcome() {
-    const last = this.outputs.at(-1)
-    return last?._tag === "Outcome" ? last.outcome : undefined
-  }
-
-  get reason(): unknown {
-    return this.outcome?._tag === "Failed" ? this.outcome.error.details?.["reason"] : undefined
-  }
-
-  get requests() {
-    return this.outputs.flatMap((output) => (output._tag === "Approval" ? [output.request] : []))
-  }
-}
-
-const plain: AcpAgent = {
-  id: "plain-acp",
-  label: "Plain",
-  command: "plain",
-  args: ["acp"],
-  install: "Install Plain.",
-  signIn: "Sign in to Plain.",
-  passEnv: []
-}
-const options = [
-  { optionId: "always", kind: "allow_always", name: "Always" },
-  { optionId: "once", kind: "allow_once", name: "Once" },
-  { optionId: "no", kind: "reject_once", name: "No" }
-]
-const permissionRequest = (toolCall: object, more: object = { options }): object => ({
-  id: 7,
-  method: "session/request_permission",
-  params: { sessionId: "s", toolCall, ...more }
-})
-const modes = (current: string, ...ids: ReadonlyArray<string>): object => ({
-  modes: { currentModeId: current, availableModes: ids.map((id) => ({ id })) }
-})
 
 /** The recorded client answered as its person did, and cancelled where the recording is of a cancel. */
 const decisionOf = (
@@ -151,6 +25,24 @@ const decisionOf = (
       ? "deny"
       : "cancel"
   return decision
+}
+
+/** The response of a person to which the recorded client's result belongs. */
+const responseOf = (request: RequestedInput, result: Message["result"]): InputResponse => {
+  const { action, answers, content, outcome } = Object(result)
+  const declined: InputResponse = { _tag: "Unanswered", reason: "The user did not answer." }
+  if (action !== undefined)
+    return action === "accept" ? { _tag: "Answered", answers: content ?? {} } : declined
+  if (request.kind === "plan") return { _tag: "PlanApproved", endsRun: true }
+  if (outcome === "accepted") {
+    const byText = new Map<string, ReadonlyArray<string>>(Object.entries(answers))
+    const chosen = request.questions?.map(({ id, text }) => [id, byText.get(text)?.[0] ?? ""] as const) ?? []
+    return { _tag: "Answered", answers: Object.fromEntries(chosen) }
+  }
+  if (answers !== undefined) return { _tag: "Answered", answers }
+  return outcome?.outcome === "selected"
+    ? { _tag: "Answered", answers: { choice: outcome.optionId } }
+    : declined
 }
 
 const { goose, ...recorded } = acpAgents
@@ -174,11 +66,13 @@ for (const agent of all) {
           if (cancelAt !== -1 && line.result?.["stopReason"] === "cancelled")
             talk.write(talk.protocol.cancel())
           for (const output of talk.send(line)) {
-            if (output._tag !== "Approval") continue
-            const answered = recorded.find(
-              ({ id, result }) => id === line.id && result?.["outcome"] !== undefined
-            )
+            if (output._tag !== "Approval" && output._tag !== "InputRequested") continue
+            const answered = recorded.find(({ id, result }) => id === line.id && result !== undefined)
             if (answered === undefined) continue
+            if (output._tag === "InputRequested") {
+              talk.write(talk.protocol.respond?.(output.key, responseOf(output.request, answered.result)))
+              continue
+            }
             const requests = line.params?.["options"] as Array<{ optionId: string; kind: string }>
             const decision = decisionOf(answered, requests)
             if (decision !== "cancel")
@@ -370,22 +264,22 @@ describe("Acp handshake", () => {
     const talk = new Talk(plain)
     assert.deepInclude(talk.last?.params, {
       protocolVersion: 1,
-      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false }
+      clientCapabilities: {
+        fs: { readTextFile: false, writeTextFile: false },
+        terminal: false,
+        session: { notices: {}, compaction: {} },
+        elicitation: { form: {}, url: {} }
+      }
     })
     talk.open()
-    for (const method of [
-      "fs/read_text_file",
-      "fs/write_text_file",
-      "terminal/create",
-      "elicitation/create"
-    ]) {
+    for (const method of ["fs/read_text_file", "fs/write_text_file", "terminal/create"]) {
       talk.send({ id: method, method, params: {} })
       assert.deepInclude(talk.last, { id: method })
       assert.strictEqual(talk.last?.error?.code, -32601)
     }
     assert.deepStrictEqual(
       talk.outputs.flatMap((output) => (output._tag === "Unknown" ? [output.what] : [])),
-      ["elicitation/create"],
+      [],
       "what it said that it has not is no news"
     )
   })
@@ -547,6 +441,12 @@ describe("Acp turns", () => {
     talk.result({ stopReason: "end_turn" })
     talk.error(-32601, "Method not found")
     assert.deepStrictEqual(talk.outcome, { _tag: "Completed" })
+    talk.write(talk.protocol.input("Fourth."))
+    assert.deepInclude(talk.last, { method: "session/prompt" })
+    talk.result({ stopReason: "end_turn" })
+    talk.error(-32601, "Method not found")
+    assert.strictEqual(talk.tagged("Outcome").length, 2)
+    talk.end()
     assert.isUndefined(talk.protocol.input("Too late."))
   })
 
@@ -640,15 +540,11 @@ describe("Acp turns", () => {
     talk.send({ method: "vendor/notice" }, { id: 99, result: {} }, {})
     assert.deepStrictEqual(
       talk.outputs.flatMap((output) => (output._tag === "Unknown" ? [output.what] : [])),
-      [
-        "session/update/hologram",
-        "agent_message_chunk/image",
-        "current_mode_update/yolo",
-        "vendor/notice",
-        "response",
-        "untyped"
-      ]
+      ["session/update/hologram", "agent_message_chunk/image", "vendor/notice", "response", "untyped"]
     )
+    assert.deepStrictEqual(talk.payloads("run.notice"), [
+      { kind: "warning", text: "Plain changed its mode to yolo." }
+    ])
   })
 })
 
@@ -919,7 +815,7 @@ describe("Acp table", () => {
     for (const agent of Object.values(acpAgents)) {
       const adapter = makeAcp(agent)
       // Kimi writes files of a git repository without a question: it is held to no mode that asks.
-      assert.strictEqual(adapter.capabilities.approvals, agent.id !== "kimi-acp")
+      assert.strictEqual(adapter.capabilities.approvals, !["kimi-acp", "grok-acp"].includes(agent.id))
       assert.isFalse(adapter.capabilities.editInput)
       for (const mode of ["read_only", "plan", "ask", "auto_edit", "full_access"] as const) {
         const { args, env, file, stdin } = adapter.command({ ...start, mode })
@@ -934,7 +830,8 @@ describe("Acp table", () => {
       const { env } = makeAcp(acpAgents.opencode).command({ ...start, mode })
       return JSON.parse(env?.["OPENCODE_PERMISSION"] ?? "null")
     }
-    const reading = { read: "allow", glob: "allow", grep: "allow", list: "allow" }
+    const lists = { todowrite: "allow", todoread: "allow", task: "deny" }
+    const reading = { read: "allow", glob: "allow", grep: "allow", list: "allow", ...lists }
     assert.deepStrictEqual(permissionOf("full_access"), { "*": "ask", ...reading })
     assert.deepStrictEqual(permissionOf("read_only"), { "*": "deny", ...reading })
   })

@@ -288,7 +288,7 @@ describe("Codex approvals", () => {
     }
   })
 
-  it("a server's tool is asked for; a server's own question is refused", () => {
+  it("asks for a server's tool, and declines an elicitation of an unknown mode", () => {
     const protocol = startProtocol()
     const params = { threadId: "thread-1", serverName: "tracker", message: 'Allow tracker to run "close"?' }
     const _meta = { codex_approval_kind: "mcp_tool_call", persist: ["session"], tool_params: { id: 7 } }
@@ -305,10 +305,13 @@ describe("Codex approvals", () => {
     assert.deepStrictEqual(parsed(protocol.answer(key, allow)), [
       { id: 5, result: { action: "accept", content: {} } }
     ])
-    const refused = send(protocol, { id: 6, method: elicit, params })
-    const raw = JSON.stringify({ id: 6, method: elicit, params })
+    const unknown = { ...params, mode: "openai/userVerification" }
+    const refused = send(protocol, { id: 6, method: elicit, params: unknown })
+    const raw = JSON.stringify({ id: 6, method: elicit, params: unknown })
     assert.deepInclude(refused, { _tag: "Unknown", what: elicit, raw })
-    assert.deepInclude(Object(replies(refused)[0]).error, { code: -32601 })
+    assert.deepStrictEqual(replies(refused), [
+      { id: 6, result: { action: "decline", content: null, _meta: null } }
+    ])
   })
 })
 
@@ -319,12 +322,12 @@ describe("Codex turns", () => {
     assert.strictEqual(protocol.input("Second."), "")
     const outputs = protocol.step(recording.stdout)
     const recorded = parsed(readFileSync(`${fixtures}codex/multi-turn/stdin.jsonl`, "utf8"))
-    assert.deepStrictEqual(replies(outputs).at(-1), recorded.at(-1))
+    assert.deepInclude(replies(outputs), recorded.at(-1))
     const last = outputs.at(-1)
     assert(last?._tag === "Outcome")
     assert.deepInclude(last.outcome, { _tag: "Completed", text: "Second turn answer, I remember the first." })
     assert.deepInclude(last.outcome.usage, { inputTokens: 200, turns: 2 })
-    assert.isUndefined(protocol.input("Third."))
+    assert.deepInclude(parsed(protocol.input("Third."))[0], { method: "turn/start" })
   })
 
   it("ends with its own turn alone", () => {
@@ -423,6 +426,10 @@ describe("Codex (exec) command", () => {
     const command = codexExec.command({ ...start, mode: "read_only" })
     assert.strictEqual(command.stdin, "once")
     assert.deepStrictEqual(command.args.slice(2), [
+      "-c",
+      "features.multi_agent=false",
+      "-c",
+      "features.goals=false",
       "exec",
       "--json",
       "--sandbox",
@@ -432,7 +439,7 @@ describe("Codex (exec) command", () => {
     ])
     assert.strictEqual(codexExec.protocol(start).open, start.prompt)
     const resumed = codexExec.command({ ...start, mode: "full_access", model: "m", resumeSessionId: "abc" })
-    assert.deepStrictEqual(resumed.args.slice(4), [
+    assert.deepStrictEqual(resumed.args.slice(8), [
       "--sandbox",
       "danger-full-access",
       "--skip-git-repo-check",

@@ -5,7 +5,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { claudeCode } from "../src/ClaudeCode.ts"
 import { codexExec } from "../src/CodexExec.ts"
 import { gemini } from "../src/Gemini.ts"
-import { openCode } from "../src/OpenCode.ts"
 
 const image: RunImage = { path: "/images of it/dot.png", mediaType: "image/png", base64: "aW1hZ2U=" }
 const start: RunStart = {
@@ -27,7 +26,6 @@ describe("An image of a message", () => {
 
   it("is a path for programs that read it themselves", () => {
     assert.includeMembers([...args(codexExec)], ["--image", image.path])
-    assert.deepStrictEqual(args(openCode).slice(-3), ["Look.", "--file", image.path])
     assert.include(args(gemini), "Look. @/images\\ of\\ it/dot.png")
     assert.deepStrictEqual(args(gemini).slice(-2), ["--include-directories", "/images of it"])
   })

@@ -5,7 +5,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { copilot } from "../src/Copilot.ts"
 import { gemini } from "../src/Gemini.ts"
-import { openCode } from "../src/OpenCode.ts"
 import { pi } from "../src/Pi.ts"
 import { qwen } from "../src/Qwen.ts"
 
@@ -13,7 +12,7 @@ const start: RunStart = { prompt: "Do it.", mode: "full_access", workspacePath: 
 const args = (adapter: RuntimeAdapter, more: Partial<RunStart> = {}): string =>
   adapter.command({ ...start, ...more }).args.join(" ")
 
-const oneShots: ReadonlyArray<RuntimeAdapter> = [gemini, copilot, openCode, pi]
+const oneShots: ReadonlyArray<RuntimeAdapter> = [gemini, copilot, pi]
 
 describe("A one-shot program", () => {
   for (const adapter of oneShots) {
@@ -38,6 +37,10 @@ describe("A one-shot program", () => {
     })
   }
 
+  it("has no tool that asks a user, if it has such a tool", () => {
+    for (const mode of RunMode.literals) assert.match(args(copilot, { mode }), /--no-ask-user/)
+  })
+
   it("is let do everything in full_access alone", () => {
     for (const mode of ["read_only", "plan", "ask", "auto_edit"] as const) {
       assert.notMatch(args(gemini, { mode }), /yolo|skip-trust/)
@@ -51,8 +54,6 @@ describe("A one-shot program", () => {
     assert.notMatch(args(copilot), /deny/)
     assert.match(args(copilot, { mode: "plan" }), /--plan/)
     assert.notMatch(args(pi), /--tools/)
-    assert.match(args(openCode), /--auto/)
-    assert.isFalse(openCode.capabilities.readOnly)
   })
 
   it("is let change something where the Edge confines it, in modes with changes", () => {
@@ -75,13 +76,89 @@ describe("A one-shot program", () => {
     const more = { model: "small-1", resumeSessionId: "abc-1" }
     assert.match(args(gemini, more), /-m small-1 --resume abc-1/)
     assert.match(args(pi, more), /--model small-1 --session abc-1 -p/)
-    assert.match(args(openCode, more), /--model small-1 --session abc-1/)
     assert.match(args(copilot, more), /--model small-1/)
     assert.match(args(qwen, more), /--model small-1 --resume abc-1/)
   })
 })
 
+describe("Pi", () => {
+  it("fails a turn that reached the output limit", () => {
+    const message = {
+      role: "assistant",
+      stopReason: "length",
+      content: [{ type: "text", text: "This is cut" }]
+    }
+    const outputs = pi
+      .protocol(start)
+      .step(Buffer.from(`${JSON.stringify({ type: "agent_end", messages: [message] })}\n`))
+    const outcome = outputs.find(({ _tag }) => _tag === "Outcome")
+    assert(outcome?._tag === "Outcome" && outcome.outcome._tag === "Failed")
+    assert.strictEqual(outcome.outcome.error.details?.["reason"], "output_limit")
+  })
+})
+
 describe("Qwen Code", () => {
+  const questions = [
+    { question: "Which colour?", header: "Colour", options: [{ label: "Red" }, { label: "Blue" }] },
+    { question: "Which sizes?", multiSelect: true, options: [{ label: "S" }, { label: "M" }, { label: "L" }] }
+  ]
+  const line = (value: object) => Buffer.from(`${JSON.stringify(value)}\n`)
+  const permission = (tool: string, input: object) =>
+    line({
+      type: "control_request",
+      request_id: "r1",
+      request: { subtype: "can_use_tool", tool_name: tool, tool_use_id: "c1", input }
+    })
+  const responseOf = (text: string | undefined) => JSON.parse(text ?? "null").response.response
+
+  it("asks a person, and sends the answers by the position of their question", () => {
+    const protocol = qwen.protocol(start)
+    const outputs = protocol.step(permission("ask_user_question", { questions }))
+    assert.deepStrictEqual(
+      outputs.map(({ _tag }) => _tag),
+      ["InputRequested"]
+    )
+    const answers = { "0": { other: "Green" }, "1": ["0", "2"] }
+    const text = protocol.respond?.("r1", { _tag: "Answered", answers })
+    assert.deepStrictEqual(responseOf(text), {
+      behavior: "allow",
+      updatedInput: { questions, answers: { "0": "Green", "1": "S, L" } }
+    })
+    assert.isUndefined(protocol.respond?.("r1", { _tag: "Answered", answers }))
+  })
+
+  it("refuses a question that no one answered, without an option", () => {
+    const protocol = qwen.protocol(start)
+    protocol.step(permission("ask_user_question", { questions }))
+    const response = responseOf(
+      protocol.respond?.("r1", { _tag: "Unanswered", reason: "The question expired." })
+    )
+    assert.strictEqual(response.behavior, "deny")
+    assert.notMatch(JSON.stringify(response), /Red|Blue|"[SML]"/)
+  })
+
+  it("withdraws a question whose call has a result", () => {
+    const protocol = qwen.protocol(start)
+    protocol.step(permission("ask_user_question", { questions }))
+    const content = [{ type: "tool_result", tool_use_id: "c1", is_error: false, content: "No answer." }]
+    const outputs = protocol.step(line({ type: "user", message: { role: "user", content } }))
+    assert.deepInclude(outputs, { _tag: "InputWithdrawn", key: "r1", state: "self_answered" })
+  })
+
+  it("waits for decisions as long as the program can", () => {
+    assert.match(qwen.protocol(start).open, /"timeout":\{"canUseTool":600000\}/)
+  })
+
+  it("refuses a sub-agent whose permissions it could not ask for", () => {
+    const input = { description: "Child", prompt: "Write." }
+    const outputs = qwen.protocol(start).step(permission("agent", input))
+    const [reply] = outputs
+    assert(outputs.length === 1 && reply?._tag === "Reply")
+    assert.strictEqual(responseOf(reply.text).behavior, "deny")
+    const reading = qwen.protocol({ ...start, mode: "read_only" }).step(permission("agent", input))
+    assert.strictEqual(reading[0]?._tag, "Approval")
+  })
+
   const request = (input: object): string =>
     `${JSON.stringify({
       type: "control_request",

@@ -1,5 +1,6 @@
+import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import type { RunMode } from "@corral/domain/run/Run"
-import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
+import type { InputResponse, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -289,5 +290,181 @@ describe("Scripted directives", () => {
     await outcomeOf(run)
     const started = await run.next("Event", ({ event }) => event.type === "run.started")
     assert.deepInclude(started.event.payload, { runtimeSessionId: "earlier" })
+  })
+})
+
+describe("Scripted questions", () => {
+  const lastTextAfter = async (prompt: string, respond: (run: Conversation, key: string) => void) => {
+    const run = play(prompt)
+    const { key, request } = await run.next("InputRequested")
+    respond(run, key)
+    await outcomeOf(run)
+    assert.deepStrictEqual(invariantFindings(run.outputs), [])
+    return { request, text: run.lastText }
+  }
+  const respondWith =
+    (response: InputResponse) =>
+    (run: Conversation, key: string): void =>
+      run.write(run.protocol.respond?.(key, response))
+
+  it("asks with options or for a text, and says the answer", async () => {
+    const chosen = await lastTextAfter(
+      "/question Which? | A | ?B",
+      respondWith({ _tag: "Answered", answers: { "1": ["2"] }, comment: "both work" })
+    )
+    assert.deepStrictEqual(chosen.request.questions, [
+      {
+        id: "1",
+        text: "Which?",
+        kind: "choice",
+        options: [
+          { id: "1", label: "A" },
+          { id: "2", label: "B" }
+        ],
+        allowsOther: true,
+        multiple: true
+      }
+    ])
+    assert.strictEqual(chosen.text, 'answered {"1":["2"]} (both work)')
+    const written = await lastTextAfter(
+      "/question Why?",
+      respondWith({ _tag: "Answered", answers: { "1": "so" } })
+    )
+    assert.strictEqual(written.request.questions?.[0]?.kind, "text")
+    assert.strictEqual(written.text, 'answered {"1":"so"}')
+  })
+
+  it("asks what a form requests", async () => {
+    const form: RequestedInput = {
+      kind: "question",
+      title: "Port",
+      questions: [{ id: "p", text: "Port", kind: "number" }]
+    }
+    const { request, text } = await lastTextAfter(
+      `/form ${JSON.stringify(form)}`,
+      respondWith({ _tag: "Answered", answers: { p: 80 } })
+    )
+    assert.deepStrictEqual(request, form)
+    assert.strictEqual(text, 'answered {"p":80}')
+  })
+
+  it("makes no choice without an answer", async () => {
+    for (const reason of ["declined", "expired", "withdrawn"] as const) {
+      const { text } = await lastTextAfter(
+        "/question Which? | A | B",
+        respondWith({ _tag: "Unanswered", reason })
+      )
+      assert.strictEqual(text, `unanswered: ${reason}`)
+    }
+  })
+
+  it("writes a secret answer to its file", async () => {
+    const { request } = await lastTextAfter(
+      "/secret The password?",
+      respondWith({ _tag: "Answered", answers: { "1": "hunter2" } })
+    )
+    assert.isTrue(request.questions?.[0]?.secret)
+    assert.strictEqual(readFileSync(inFolder("secret.txt"), "utf8"), "hunter2")
+  })
+
+  it("says the decision about a plan, and takes its mode", async () => {
+    const returned = await lastTextAfter(
+      "/plan First\\nthen",
+      respondWith({ _tag: "PlanReturned", comment: "smaller" })
+    )
+    assert.deepInclude(returned.request, { kind: "plan", plan: "First\nthen" })
+    assert.strictEqual(returned.text, "returned (smaller)")
+    const run = play("/plan Write it\n/write a.txt yes")
+    const { key } = await run.next("InputRequested")
+    respondWith({ _tag: "PlanApproved", mode: "auto_edit", endsRun: false })(run, key)
+    await outcomeOf(run)
+    assert.isTrue(existsSync(inFolder("a.txt")))
+    assert.notInclude(run.shape, "Approval")
+  })
+
+  it("continues without an answer where it withdraws the question", async () => {
+    for (const [directive, state] of [
+      ["withdraw", "withdrawn"],
+      ["self-answer", "self_answered"]
+    ] as const) {
+      const run = play(`/${directive} Which? | A`)
+      await outcomeOf(run)
+      const { key } = await run.next("InputRequested")
+      assert.deepStrictEqual(await run.next("InputWithdrawn"), { _tag: "InputWithdrawn", key, state })
+      assert.strictEqual(run.lastText, `went on: ${state}`)
+    }
+  })
+
+  it("a cancel withdraws the question", async () => {
+    const run = play("/question Which? | A")
+    const { key } = await run.next("InputRequested")
+    run.write(run.protocol.cancel())
+    assert.deepStrictEqual(await outcomeOf(run), { _tag: "Cancelled" })
+    assert.deepStrictEqual(await run.next("InputWithdrawn"), {
+      _tag: "InputWithdrawn",
+      key,
+      state: "withdrawn"
+    })
+  })
+})
+
+describe("Scripted turns", () => {
+  /** Outputs about turns and work, without the rest. */
+  const course = (run: Conversation) =>
+    run.outputs.filter(({ _tag }) => _tag === "Work" || _tag === "TurnStarted" || _tag === "Outcome")
+  const completed = (text: string) => ({ _tag: "Outcome", outcome: { _tag: "Completed", text } }) as const
+
+  it("works in the background after a turn, and starts a further turn by itself", async () => {
+    const run = play(
+      "/work w1 agent Write it\n/say up\n/end-turn\n/worked w1 completed continues\n/turn\n/say done"
+    )
+    await run.next("Outcome", ({ outcome }) => outcome._tag === "Completed" && outcome.text === "done")
+    const work = { _tag: "Work", id: "w1", kind: "agent", title: "Write it" } as const
+    assert.deepStrictEqual(course(run), [
+      { ...work, state: "running" },
+      completed("up"),
+      { ...work, state: "completed", continues: true },
+      { _tag: "TurnStarted" },
+      completed("done")
+    ])
+    assert.deepStrictEqual(invariantFindings(run.outputs), [])
+  })
+
+  it("starts a turn without a pause, with the result of the turn before", async () => {
+    const run = play("/say one\n/turn one\n/say two")
+    await run.next("Outcome")
+    assert.deepStrictEqual(course(run), [
+      { _tag: "TurnStarted", ended: { _tag: "Completed", text: "one" } },
+      completed("two")
+    ])
+  })
+
+  it("ends a turn with a question, which takes its answer after the turn", async () => {
+    const run = play("/say one\n/ask-next Which? | A\n/say two")
+    const { key, request } = await run.next("InputRequested")
+    assert.isTrue(request.startsTurn)
+    await run.next("Outcome")
+    const respond = run.protocol.respond?.(key, { _tag: "Answered", answers: { "1": "1" } })
+    assert.isDefined(respond)
+  })
+
+  it("reports steps, notices and an image of a result", async () => {
+    const run = play(
+      "/steps completed Read | in_progress Write\n/notice compacted The text is shorter\n/image"
+    )
+    await outcomeOf(run)
+    const { event: steps } = await run.next("Event", ({ event }) => event.type === "run.steps.updated")
+    assert.deepStrictEqual(steps.payload, {
+      steps: [
+        { id: "1", text: "Read", state: "completed" },
+        { id: "2", text: "Write", state: "in_progress" }
+      ]
+    })
+    const { event: notice } = await run.next("Event", ({ event }) => event.type === "run.notice")
+    assert.deepInclude(notice.payload, { kind: "compacted", text: "The text is shorter" })
+    const { event: call } = await run.next("Event", ({ event }) => event.type === "run.tool.call")
+    const { callId, mediaType } = await run.next("Artifact")
+    assert.propertyVal(call.payload, "callId", callId)
+    assert.strictEqual(mediaType, "image/png")
   })
 })

@@ -20,9 +20,9 @@ const isResult = (line: JsonObject): boolean => {
   )
 }
 
-/** Fields that repeat the result for the program's own screen, or are what went in. */
+/** Fields that repeat the result for the program's own screen, are what went in, or are the bytes of an image, which becomes a file. */
 const REPEATED =
-  /^(input|rawInput|arguments|args|parameters|metadata|detailedContent|outputPreview|tool_use_result|details|partialResult|structured_output|resultDisplay|metrics|item_input|model_usage|message_so_far)$/
+  /^(input|rawInput|arguments|args|parameters|metadata|detailedContent|outputPreview|tool_use_result|details|partialResult|structured_output|resultDisplay|metrics|item_input|model_usage|message_so_far|source)$/
 
 interface Found {
   readonly texts: Array<string>
@@ -55,11 +55,17 @@ for (const [id, adapter] of registry) {
         const outputs: Array<string> = []
         const codes: Array<number> = []
         for (const output of replay(adapter, recording, [recording.stdout])) {
+          if (output._tag === "Artifact") {
+            const { content } = output
+            outputs.push(typeof content === "string" ? content : Buffer.from(content).toString("base64"))
+          }
           if (output._tag !== "Event") continue
           const { event } = output
           if (event.type === "run.tool.result") {
             if (event.payload.output !== undefined) outputs.push(event.payload.output)
             if (event.payload.exitCode !== undefined) codes.push(event.payload.exitCode)
+          } else if (event.type === "run.steps.updated") {
+            for (const { text } of event.payload.steps) outputs.push(text)
           } else if (event.type.startsWith("run.message.") && "text" in event.payload)
             outputs.push(event.payload.text)
         }

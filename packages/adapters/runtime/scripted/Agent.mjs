@@ -79,6 +79,24 @@ export const attach = async (name, mediaType) => {
   await send({ type: "artifact", name, mediaType, content: bytes.toString("base64"), encoding: "base64" })
 }
 
+/** One pixel. */
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+/** A call whose result has an image. */
+export const image = async () => {
+  const id = await call("image", "Take a picture", {})
+  await send({
+    type: "artifact",
+    name: "picture.png",
+    mediaType: "image/png",
+    content: PIXEL,
+    encoding: "base64",
+    call: id
+  })
+  await close(id, "completed", "a picture")
+}
+
 /** Asks where the mode says so, then writes. Answers what was written, or why it was not. */
 export const write = async (name, content) => {
   const id = await call("write", `Write ${name}`, { path: name, content })

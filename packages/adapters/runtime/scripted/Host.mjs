@@ -21,6 +21,7 @@ export const cancelled = cancelling.signal
 /** What the host has said and done so far. `left`: its end of stdin is closed. */
 export const host = { inputs: [], left: false }
 const decisions = new Map()
+const responses = new Map()
 let wake = () => {}
 let finished = false
 let start
@@ -44,13 +45,24 @@ export const decisionOf = (id) =>
     decisions.delete(id)
   )
 
-/** The next input, or undefined where none will come; fails when the host cancels. */
-export const nextInput = async () => {
+/** The host's response to that question; fails when the host cancels. */
+export const responseTo = (id) =>
+  orCancelled((resolve) =>
+    host.left ? resolve({ unanswered: nobody.reason }) : responses.set(id, resolve)
+  ).finally(() => responses.delete(id))
+
+/** Waits until there is an input, or none will come; fails when the host cancels. */
+export const inputArrives = async () => {
   while (host.inputs.length === 0 && !host.left) {
     await orCancelled((resolve) => {
       wake = resolve
     })
   }
+}
+
+/** The next input, or undefined where none will come; fails when the host cancels. */
+export const nextInput = async () => {
+  await inputArrives()
   return host.inputs.shift()
 }
 
@@ -63,6 +75,7 @@ export const leave = () => {
 const receive = {
   start: (line) => start(line),
   decision: (line) => decisions.get(line.id)?.(line),
+  response: (line) => responses.get(line.id)?.(line),
   input: (line) => {
     host.inputs.push(String(line.text ?? ""))
     wake()
@@ -85,6 +98,7 @@ createInterface({ input: process.stdin, crlfDelay: Infinity })
     host.left = true
     // Nobody is left to answer: what waits goes on as refused.
     for (const decide of decisions.values()) decide(nobody)
+    for (const respond of responses.values()) respond({ unanswered: nobody.reason })
     wake()
     start(undefined)
     if (finished) process.exit(0)

@@ -89,6 +89,8 @@ export interface AcpAgent {
   readonly retriesInWords?: RegExp | undefined
   /** Prefixes of methods that are the agent's own and have no meaning for a run. */
   readonly ownMethods?: ReadonlyArray<string> | undefined
+  /** Kinds of `session/update` that are the agent's own and have no meaning for a run. */
+  readonly ownUpdates?: ReadonlyArray<string> | undefined
   /** Output of a call that a cancel stopped, although the agent reports it as completed. */
   readonly cancelsInWords?: RegExp | undefined
   /**
@@ -102,6 +104,14 @@ export interface AcpAgent {
   readonly namesMessages?: boolean | undefined
   /** Field in `_meta` of `session_info_update` with failed turns and retries of model calls. */
   readonly statusKey?: string | undefined
+  /** `_meta` of the client's capabilities, by which the agent reports more: background work, sub-agents. */
+  readonly clientMeta?: JsonObject | undefined
+  /** Output of a call that continues in the background. Its group is the id of the work. */
+  readonly startsInBackground?: RegExp | undefined
+  /** The agent starts a turn when its background work ends. */
+  readonly continuesAfterWork?: boolean | undefined
+  /** Option that approves a plan and keeps asking for permissions, for an agent that offers several. */
+  readonly planApproval?: string | undefined
   /** A turn without a message of the model at its end has failed, and the agent does not say why. */
   readonly failsSilently?: boolean | undefined
 }

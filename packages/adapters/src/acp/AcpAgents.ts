@@ -11,6 +11,7 @@ import {
   codexNetwork,
   copilotNetwork,
   geminiNetwork,
+  grokNetwork,
   kimiNetwork,
   openCodeNetwork,
   qwenNetwork
@@ -21,6 +22,7 @@ import {
   copilotAcpProject,
   geminiAcpProject,
   gooseProject,
+  grokProject,
   kimiProject,
   openCodeProject,
   qwenProject
@@ -30,6 +32,7 @@ import {
   codexFolders,
   copilotFolders,
   geminiFolders,
+  grokFolders,
   kimiFolders,
   openCodeFolders,
   qwenFolders
@@ -53,7 +56,17 @@ const MODELS = [
   "OLLAMA_*"
 ]
 
-const opencodeAsks = { "*": "ask", read: "allow", glob: "allow", grep: "allow", list: "allow" }
+/** Without sub-agents: over this protocol their permission requests are not sent, and the run would wait. */
+const opencodeAsks = {
+  "*": "ask",
+  read: "allow",
+  glob: "allow",
+  grep: "allow",
+  list: "allow",
+  todowrite: "allow",
+  todoread: "allow",
+  task: "deny"
+}
 const opencodeReads = { ...opencodeAsks, "*": "deny" }
 /** A write there still requests the permission to write. */
 const opencodePermissions = (folder: string, isReadOnly: boolean): string =>
@@ -61,6 +74,11 @@ const opencodePermissions = (folder: string, isReadOnly: boolean): string =>
     ...(isReadOnly ? opencodeReads : opencodeAsks),
     external_directory: { "*": isReadOnly ? "deny" : "ask", [`${folder}/*`]: "allow" }
   })
+
+/** Extension by which the agents of this family report background work, and sub-agents with their texts. */
+const taskReports = {
+  jetbrains: { air: { version: 1, capabilities: ["asyncTasks", "nativeSubagentSessions"] } }
+}
 
 export const acpAgents = {
   opencode: {
@@ -109,6 +127,7 @@ export const acpAgents = {
     toolName: "callId",
     titleIsCommand: true,
     cancelsInWords: /^Command cancelled by user\./m,
+    startsInBackground: /^Command moved to background \(PID: (\d{1,12})\)/,
     forgetsSessions: true,
     images: "native"
   },
@@ -116,7 +135,8 @@ export const acpAgents = {
     id: "qwen-acp",
     label: "Qwen Code (ACP)",
     command: "qwen",
-    args: ["--acp"],
+    // Permissions of its sub-agents do not reach this protocol: they are refused, and the sub-agent's work is lost.
+    args: ["--acp", "--exclude-tools", "agent"],
     install: "Install Qwen Code: npm install -g @qwen-code/qwen-code",
     signIn: "Run `qwen` and choose how to sign in, or set OPENAI_API_KEY for the Edge.",
     passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_*", ...PROXY],
@@ -128,6 +148,10 @@ export const acpAgents = {
     modes: { ask: "default", readOnly: "plan" },
     notes: ["is_background"],
     ownMethods: ["qwen/", "craft/"],
+    startsInBackground: /^Background (?:agent launched[^\n]*\ntask_|shell started\.\n)id: (\S+)/,
+    continuesAfterWork: true,
+    // Its other option for once returns to a mode in which a classifier decides.
+    planApproval: "proceed_once",
     continuation: qwenContinuation
   },
   copilot: {
@@ -175,6 +199,8 @@ export const acpAgents = {
     // It requests permission for commands, but writes files in a git repository without one.
     actsUnasked: true,
     inputInContent: true,
+    toolName: "title",
+    startsInBackground: /^task_id: ([^\s]{1,200})\n[^]{0,400}?^status: running$/m,
     failsSilently: true
   },
   claudeAgent: {
@@ -201,13 +227,17 @@ export const acpAgents = {
         }
       })
     },
-    modes: { ask: "default", readOnly: "plan" }
+    modes: { ask: "default", readOnly: "plan" },
+    clientMeta: taskReports,
+    continuesAfterWork: true
   },
   codex: {
     id: "codex-acp",
     label: "Codex (ACP)",
     command: "codex-acp",
     args: [],
+    // Its sub-agents and goals are not reported: a run would complete without their work.
+    env: { CODEX_CONFIG: JSON.stringify({ features: { multi_agent: false, goals: false } }) },
     install: "Install Codex for ACP: npm install -g @agentclientprotocol/codex-acp",
     signIn: "Run `codex login`, or set OPENAI_API_KEY for the Edge.",
     passEnv: ["CODEX_*", "OPENAI_*", ...PROXY],
@@ -219,11 +249,38 @@ export const acpAgents = {
     asides: /^(Config warning|Warning): /,
     namesMessages: true,
     statusKey: "codex",
+    clientMeta: taskReports,
     // For versions that do not report a status.
     failsInWords: capped(
       8_000,
       /^\s*\{\s*"error"\s*:\s*\{|^(Missing environment variable|exceeded retry limit|unexpected status|stream disconnected|We.re currently experiencing high demand)\b/
     )
+  },
+  grok: {
+    id: "grok-acp",
+    label: "Grok Build (ACP)",
+    command: "grok",
+    args: ["agent", "--no-leader", "stdio"],
+    install: "Install Grok Build: npm install -g @xai-official/grok",
+    signIn: "Run `grok` and sign in, or set XAI_API_KEY for the Edge.",
+    passEnv: ["XAI_*", "GROK_*", ...PROXY],
+    env: { GROK_DISABLE_AUTOUPDATER: "1" },
+    projectSettings: grokProject,
+    folders: grokFolders,
+    network: grokNetwork,
+    toolName: "title",
+    // It requests permission before it writes, but runs commands that it takes for harmless without one.
+    actsUnasked: true,
+    ownMethods: ["_x.ai/"],
+    ownUpdates: [
+      "interaction_resolved",
+      "last_turn_summary",
+      "pending_interaction",
+      "response_completed",
+      "session_summary_generated",
+      "tool_call_delta_chunk",
+      "turn_completed"
+    ]
   },
   goose: {
     id: "goose-acp",

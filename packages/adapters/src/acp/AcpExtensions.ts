@@ -16,8 +16,9 @@ export interface TurnTokens {
 
 export type PromptResponse = Acp.PromptResponse & { readonly usage: TurnTokens }
 
-/** `_meta` of a prompt's response. Gemini has its token counts there, from before the draft. */
+/** `_meta` of a prompt's response. Gemini and Grok have their token counts there. */
 export interface PromptMeta {
+  readonly usage: TurnTokens
   readonly quota: { readonly token_count: QuotaTokens }
 }
 export interface QuotaTokens {
@@ -113,4 +114,64 @@ export interface RawOutput {
 export interface ShellExit {
   readonly type: string
   readonly exitCode: number
+}
+
+/** The sub-agent's call in `_meta` of a report: Claude under `claudeCode`, Qwen directly. */
+export interface NestingMeta {
+  readonly parentToolUseId: string
+  readonly parentToolCallId: string
+}
+
+/** Titles of an `enum` in forms of earlier versions, and the mark of a secret. */
+export interface ListedTitles {
+  readonly enumNames: ReadonlyArray<string>
+  readonly writeOnly: boolean
+}
+
+/** Questions in `_meta` of the call of a permission request. Qwen sends them. */
+export interface QuestionMeta {
+  readonly qwenInteractionKind: string
+  readonly qwenQuestions: ReadonlyArray<AgentQuestion>
+}
+export interface AgentQuestion {
+  readonly question: string
+  readonly header: string
+  readonly multiSelect: boolean
+  readonly options: ReadonlyArray<{ readonly label: string; readonly description: string }>
+}
+/** The response to them: answers by the number of their question. */
+export type AnsweredPermission = Acp.RequestPermissionResponse & {
+  readonly answers: Readonly<Record<string, string>>
+}
+
+/** Background task of Claude and Codex: a command, or a further turn with the type `turn`. */
+export interface AsyncTask {
+  readonly asyncTaskId: string
+  readonly name: string
+  readonly description: string
+  readonly taskType: string
+  readonly state: string
+  readonly toolCallId: string
+}
+
+/** Sub-agent that has its own conversation: Claude, and Grok with the last three fields. */
+export interface Subagent {
+  readonly subagentSessionId: string
+  readonly name: string
+  readonly prompt: string
+  readonly task: string
+  readonly state: string
+  readonly child_session_id: string
+  readonly description: string
+  readonly status: string
+}
+
+/** `_meta` of a message with which Qwen reports the end of a background task. */
+export interface BackgroundMeta {
+  readonly source: string
+  readonly backgroundTask: TaskReport
+}
+export interface TaskReport {
+  readonly taskId: string
+  readonly status: string
 }

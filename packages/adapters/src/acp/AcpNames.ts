@@ -56,3 +56,6 @@ export const isToolCallStatus = guardOf<Acp.ToolCallStatus>({
   completed: true,
   failed: true
 })
+
+/** Maximum length of an unknown name. */
+export const MAX_UNKNOWN_NAME = 100

@@ -3,7 +3,8 @@
  *
  * One request of ours is in progress at a time: `initialize`, a session (new or resumed), its mode and model if they are not the run's, then
  * prompts. Reports of a turn may follow the response to its prompt. So a barrier is sent after the response: when the agent refuses that
- * unknown method, everything before it has been read. A further user message waits for the end of the turn and starts the next one.
+ * unknown method, everything before it has been read. A further user message waits for the end of the turn and starts the next one. After a
+ * turn the conversation continues: background work ends, and the agent may start a turn by itself.
  *
  * Does not: serve files or terminals. Agents use their own tools, and such requests are refused.
  */
@@ -11,29 +12,22 @@ import type * as Acp from "@agentclientprotocol/sdk"
 import type { AdapterOutput, Outcome, Protocol, RunImage, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
-import { relativeTo, type Relative } from "../files/RelativePath.ts"
+import { relativeTo } from "../files/RelativePath.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
+import { AgentRequests } from "./AgentRequests.ts"
+import { lostReport } from "./LostReport.ts"
 import type { AuthStatusUpdate, SessionResponse } from "./AcpExtensions.ts"
-import {
-  acpFailure,
-  toAcpFailure,
-  acpFailureAtExit,
-  isUnknownSession,
-  toAcpOutcome,
-  errorText,
-  type AcpEvidence
-} from "./AcpOutcome.ts"
+import { acpFailure, acpFailureAtExit, toAcpOutcome } from "./AcpOutcome.ts"
 import { initializeParams, type AcpRequest } from "./AcpRequest.ts"
 import * as JsonRpc from "./JsonRpc.ts"
+import { failureOfError, isExpectedError, type AcpPurpose } from "./RequestErrors.ts"
 import { SessionOpening, type OpeningStep } from "./SessionOpening.ts"
-import { toAcpApproval, offersAllowOnce, toPermissionResponse } from "./Permission.ts"
-import { OpenPermissions } from "./OpenPermissions.ts"
-import { MAX_UNKNOWN_NAME, SessionUpdates } from "./SessionUpdates.ts"
+import { AcpWork } from "./AcpWork.ts"
+import { nestedIn } from "./Nesting.ts"
+import { SessionUpdates } from "./SessionUpdates.ts"
+import { MAX_UNKNOWN_NAME } from "./AcpNames.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
-
-/** Purpose of the request in progress. `history`: barrier after a loaded session's old messages. `drain`: barrier after a turn. */
-type Purpose = "initialize" | "session" | "history" | "mode" | "model" | "prompt" | "drain"
 
 const toImageBlock = ({ base64: data, mediaType: mimeType }: RunImage): Acp.ContentBlock => ({
   type: "image",
@@ -42,38 +36,51 @@ const toImageBlock = ({ base64: data, mediaType: mimeType }: RunImage): Acp.Cont
 })
 
 const FIRST_ID = 0
-const INITIALIZE = JsonRpc.initializeLine(FIRST_ID, initializeParams)
 
 export class AcpProtocol implements Protocol {
   readonly open: string
   readonly #agent: AcpAgent
   readonly #start: RunStart
-  readonly #relative: Relative
   readonly #lines = new JsonLines()
   readonly #collector = new OutputCollector()
   readonly #reports: SessionUpdates
   /** Our request without a response. */
-  #pending: { readonly id: JsonRpc.RpcId; readonly purpose: Purpose } | undefined
+  #pending: { readonly id: JsonRpc.RpcId; readonly purpose: AcpPurpose } | undefined
   #nextId = FIRST_ID + 1
   #barriers = 0
   readonly #opening: SessionOpening
-  readonly #permissions = new OpenPermissions()
+  readonly #requests: AgentRequests
   /** User messages that wait for the end of the turn. */
   readonly #queued: Array<string> = []
   /** Outcome of the turn, evaluated after all of its reports were read. */
   #turnOutcome: (() => Outcome) | undefined
   #signIn: string | undefined
-  #wasDenied = false
   #cancelling = false
+  /** Whether a turn is in progress that the agent has started by itself. */
+  #isOwnTurn = false
+  readonly #work: AcpWork
 
   constructor(start: RunStart, agent: AcpAgent) {
     this.#start = start
     this.#agent = agent
-    this.#relative = relativeTo(start.workspacePath)
     this.#opening = new SessionOpening(start, agent)
-    this.#reports = new SessionUpdates(this.#collector, agent, this.#relative, this.#opening.isResumed)
+    this.#work = new AcpWork(this.#collector, agent, {
+      start: () => this.#startOwnTurn(),
+      end: (isFailed) => this.#endOwnTurn(isFailed)
+    })
+    const { isResumed } = this.#opening
+    const relative = relativeTo(start.workspacePath)
+    this.#reports = new SessionUpdates(this.#collector, agent, relative, isResumed, this.#work)
+    this.#requests = new AgentRequests({
+      collector: this.#collector,
+      agent,
+      reports: this.#reports,
+      relative,
+      mode: start.mode,
+      queue: (text) => this.#queued.push(text)
+    })
     this.#pending = { id: FIRST_ID, purpose: "initialize" }
-    this.open = INITIALIZE
+    this.open = JsonRpc.initializeLine(FIRST_ID, initializeParams(agent.clientMeta))
   }
 
   readonly step: Protocol["step"] = (chunk) =>
@@ -86,40 +93,59 @@ export class AcpProtocol implements Protocol {
     // A queued message would have no answer.
     if (this.#turnOutcome !== undefined && this.#queued.length === 0) this.#finishTurn()
     else if (failure !== undefined) this.#collector.fail(failure)
-    else {
+    if (!this.#collector.isOver) {
       this.#reports.close()
       this.#collector.concludeAtExit(this.#agent.label, end)
     }
     return [...outputs, ...this.#collector.takeOutputs()]
   }
 
-  readonly answer: Protocol["answer"] = (key, { decision, updatedInput }) => {
-    const permission = this.#permissions.take(key)
-    if (permission === undefined) return undefined
-    // The protocol cannot change an input.
-    const effective = decision === "allow" && updatedInput !== undefined ? "deny" : decision
-    if (effective !== "allow") this.#reports.deny(permission.callId)
-    if (effective === "deny") this.#wasDenied = true
-    return JsonRpc.permissionLine(permission.id, toPermissionResponse(permission.options, effective))
-  }
+  readonly answer: Protocol["answer"] = (key, answer) => this.#requests.answer(key, answer)
+
+  readonly respond: NonNullable<Protocol["respond"]> = (key, response) =>
+    this.#requests.respond(key, response)
 
   readonly input: Protocol["input"] = (text) => {
     if (this.#collector.isOver || this.#cancelling) return undefined
-    this.#queued.push(text)
-    return ""
+    if (!this.#collector.isIdle || this.#pending !== undefined) {
+      this.#queued.push(text)
+      return ""
+    }
+    this.#collector.startTurn({ by: "message" })
+    return this.#promptLine(text)
   }
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
     this.#collector.markCancelled()
     this.#reports.cancel()
+    this.#requests.cancel()
     this.#queued.length = 0
     const { sessionId } = this.#opening
     return sessionId === undefined ? undefined : JsonRpc.cancelLine({ sessionId })
   }
 
   #readLines(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#collector.readLines(lines, (value) => this.#readMessage(JsonRpc.readRpc(value)))
+    return this.#collector.readLines(
+      lines,
+      (value) => this.#readMessage(JsonRpc.readRpc(value)),
+      (head) => this.#readLost(JsonRpc.readRpc(head))
+    )
+  }
+
+  /** Reads a line over the limit, of which only the first fields are known. */
+  #readLost(message: JsonRpc.RpcMessage): void {
+    switch (message._tag) {
+      case "Request":
+        return this.#requests.decline(message.id, message.method, message.params)
+      case "Notification": {
+        const report = message.method === "session/update" ? lostReport(message.params) : undefined
+        return report === undefined ? undefined : this.#readNotification(message.method, report)
+      }
+      case "Result":
+      case "Error":
+        return this.#readResponse(message)
+    }
   }
 
   #readMessage(message: JsonRpc.RpcMessage): void {
@@ -136,16 +162,24 @@ export class AcpProtocol implements Protocol {
     }
   }
 
-  #send(purpose: Purpose, request: AcpRequest): void {
+  #send(purpose: AcpPurpose, request: AcpRequest): void {
+    this.#reply(this.#requestLine(purpose, request))
+  }
+
+  #requestLine(purpose: AcpPurpose, request: AcpRequest): string {
     const id = this.#nextId++
     this.#pending = { id, purpose }
-    this.#collector.emit({ _tag: "Reply", text: JsonRpc.requestLine(id, request) })
+    return JsonRpc.requestLine(id, request)
+  }
+
+  #reply(text: string): void {
+    this.#collector.emit({ _tag: "Reply", text })
   }
 
   #sendBarrier(purpose: "history" | "drain"): void {
     const id = `barrier-${++this.#barriers}`
     this.#pending = { id, purpose }
-    this.#collector.emit({ _tag: "Reply", text: JsonRpc.barrierLine(id) })
+    this.#reply(JsonRpc.barrierLine(id))
   }
 
   /** Sends the next request before a prompt, or ends the run. */
@@ -178,42 +212,13 @@ export class AcpProtocol implements Protocol {
     }
   }
 
-  #readError(purpose: Purpose, error: UnverifiedFields<Acp.Error>): void {
-    const failureOr = (otherwise: string) => {
-      const evidence: AcpEvidence = {
-        agent: this.#agent,
-        isPrompted: purpose === "prompt",
-        signIn: this.#signIn
-      }
-      return toAcpFailure(error, evidence, otherwise)
-    }
-    switch (purpose) {
-      case "initialize":
-        return this.#conclude({ _tag: "Failed", error: failureOr("protocol_broken") })
-      case "session": {
-        const { isResumed } = this.#opening
-        const failure =
-          isResumed && isUnknownSession(error)
-            ? acpFailure("unknown_session", this.#agent)
-            : failureOr(isResumed ? "unknown_session" : "session_refused")
-        return this.#conclude({ _tag: "Failed", error: failure })
-      }
-      case "mode":
-        // An agent may refuse the mode that it is already in.
-        if (/already in \S+ mode/i.test(errorText(error))) return this.#chooseNext()
-        return this.#conclude({ _tag: "Failed", error: failureOr("mode_refused") })
-      case "model":
-        return this.#conclude({ _tag: "Failed", error: failureOr("model_refused") })
-      case "prompt": {
-        const failure = failureOr("agent_failed")
-        this.#reports.readResponse({})
-        return this.#endTurn(() => ({ _tag: "Failed", error: failure }))
-      }
-      case "history":
-        return this.#chooseNext()
-      case "drain":
-        return this.#finishTurn()
-    }
+  #readError(purpose: AcpPurpose, error: UnverifiedFields<Acp.Error>): void {
+    if (isExpectedError(purpose, error)) return purpose === "drain" ? this.#finishTurn() : this.#chooseNext()
+    const evidence = { agent: this.#agent, isPrompted: purpose === "prompt", signIn: this.#signIn }
+    const failure = failureOfError(purpose, error, evidence, this.#opening.isResumed)
+    if (purpose !== "prompt") return this.#conclude({ _tag: "Failed", error: failure })
+    this.#reports.readResponse({})
+    return this.#endTurn(() => ({ _tag: "Failed", error: failure }))
   }
 
   #openSession(session: UnverifiedFields<SessionResponse>): void {
@@ -234,14 +239,38 @@ export class AcpProtocol implements Protocol {
   }
 
   #prompt(text: string, images: RunStart["images"] = []): void {
-    this.#wasDenied = false
+    const line = this.#promptLine(text, images)
+    if (line === undefined) this.#fail("protocol_broken")
+    else this.#reply(line)
+  }
+
+  /** The prompt of a new turn; `undefined` without a session. */
+  #promptLine(text: string, images: RunStart["images"] = []): string | undefined {
+    this.#requests.beginTurn()
     this.#reports.beginTurn()
     const { sessionId } = this.#opening
-    if (sessionId === undefined) return this.#fail("protocol_broken")
-    this.#send("prompt", {
-      method: "session/prompt",
-      params: { sessionId, prompt: [{ type: "text", text }, ...images.map(toImageBlock)] }
-    })
+    if (sessionId === undefined) return undefined
+    const prompt: Array<Acp.ContentBlock> = [{ type: "text", text }, ...images.map(toImageBlock)]
+    return this.#requestLine("prompt", { method: "session/prompt", params: { sessionId, prompt } })
+  }
+
+  /** The agent starts a turn without a prompt. During a prompt its reports belong to that turn. */
+  #startOwnTurn(): void {
+    if (!this.#collector.isIdle || this.#pending !== undefined) return
+    this.#isOwnTurn = true
+    this.#requests.beginTurn()
+    this.#reports.beginTurn()
+    this.#collector.startTurn()
+  }
+
+  #endOwnTurn(isFailed: boolean): void {
+    if (!this.#isOwnTurn) return
+    this.#isOwnTurn = false
+    this.#reports.readResponse({})
+    const failed: Outcome = { _tag: "Failed", error: acpFailure("agent_failed", this.#agent) }
+    this.#turnOutcome = () =>
+      isFailed ? failed : toAcpOutcome({ stopReason: "end_turn" }, this.#reports.progress, this.#agent)
+    this.#finishTurn()
   }
 
   /** Ends the turn. Its reports may still follow, the end of its last message too. */
@@ -256,7 +285,7 @@ export class AcpProtocol implements Protocol {
     // Some agents stop at a denial, as cancelled or as completed.
     const isLast = outcome._tag === "Completed" && this.#queued.length === 0
     const wasStopped = isLast && this.#reports.stoppedAtDenial
-    return this.#wasDenied && (wasStopped || outcome._tag === "Cancelled")
+    return this.#requests.wasDenied && (wasStopped || outcome._tag === "Cancelled")
       ? { _tag: "Cancelled", reason: "it stopped because a permission was denied" }
       : outcome
   }
@@ -268,15 +297,21 @@ export class AcpProtocol implements Protocol {
     this.#turnOutcome = undefined
     this.#reports.close()
     const outcome = this.#amendOutcome(turnOutcome())
-    const next = outcome._tag === "Completed" ? this.#queued.shift() : undefined
-    if (next === undefined) this.#conclude(outcome)
-    else this.#prompt(next)
+    this.#reports.endTurn(outcome._tag === "Completed")
+    const next = outcome._tag === "Failed" || this.#cancelling ? undefined : this.#queued.shift()
+    if (next !== undefined) return this.#prompt(next)
+    if (this.#cancelling) return this.#conclude(outcome)
+    this.#collector.endTurn(this.#withUsage(outcome))
+  }
+
+  #withUsage(outcome: Outcome): Outcome {
+    const { usage } = this.#reports
+    return usage === undefined ? outcome : { ...outcome, usage }
   }
 
   #conclude(outcome: Outcome): void {
     this.#reports.close()
-    const { usage } = this.#reports
-    this.#collector.conclude(usage === undefined ? outcome : { ...outcome, usage })
+    this.#collector.conclude(this.#withUsage(outcome))
   }
 
   #fail(reason: string): void {
@@ -286,12 +321,23 @@ export class AcpProtocol implements Protocol {
   #readNotification(method: string, params: JsonObject): void {
     switch (method) {
       case "session/update": {
-        const { update }: UnverifiedFields<Acp.SessionNotification> = params
-        return this.#reports.read(objectOf(update), this.#isPrompted, this.#opening.mode)
+        const { sessionId, update }: UnverifiedFields<Acp.SessionNotification> = params
+        const report = nestedIn(objectOf(update), this.#reports.callOfSession(sessionId))
+        return this.#reports.read(report, this.#isPrompted, this.#opening.mode)
+      }
+      case "_x.ai/session_notification": {
+        const { sessionId, update } = params
+        this.#reports.readSubagent(nestedIn(objectOf(update), this.#reports.callOfSession(sessionId)))
+        return
       }
       case "$/cancel_request": {
         const { requestId }: UnverifiedFields<Acp.CancelRequestNotification> = params
-        return this.#withdrawPermission(requestId)
+        return this.#requests.withdraw(requestId)
+      }
+      case "elicitation/complete": {
+        const { elicitationId }: UnverifiedFields<Acp.CompleteElicitationNotification> = params
+        this.#requests.closeLink(elicitationId)
+        return
       }
       case "_auth/status_update": {
         const { authStatus }: UnverifiedFields<AuthStatusUpdate> = params
@@ -300,13 +346,14 @@ export class AcpProtocol implements Protocol {
         return
       }
       default:
-        return this.#countMethod(method)
+        if (!this.#work.readMethod(method)) this.#countMethod(method)
+        return
     }
   }
 
-  /** Whether a prompt is in progress, or the reports after it are read. */
+  /** Whether a turn is in progress, or the reports after it are read. */
   get #isPrompted(): boolean {
-    return this.#pending?.purpose === "prompt" || this.#pending?.purpose === "drain"
+    return this.#isOwnTurn || this.#pending?.purpose === "prompt" || this.#pending?.purpose === "drain"
   }
 
   /** Counts a method as unknown, except methods of capabilities that we do not announce and the agent's own methods. */
@@ -317,36 +364,9 @@ export class AcpProtocol implements Protocol {
   }
 
   #readRequest(id: JsonRpc.RpcId, method: string, params: JsonObject): void {
-    if (method === "session/request_permission") return this.#requestPermission(id, params)
-    this.#countMethod(method)
+    if (this.#requests.read(id, method, params)) return
+    if (!this.#work.readMethod(method)) this.#countMethod(method)
     const message = `${method.slice(0, MAX_UNKNOWN_NAME)} is not served: this client has no file system and no terminals.`
-    this.#collector.emit({ _tag: "Reply", text: JsonRpc.notFoundLine(id, message) })
-  }
-
-  #requestPermission(
-    id: JsonRpc.RpcId,
-    { options, toolCall }: UnverifiedFields<Acp.RequestPermissionRequest>
-  ): void {
-    if (this.#permissions.has(id)) return this.#collector.countUnknown("session/request_permission")
-    const call = this.#reports.requestPermission(objectOf(toolCall))
-    if (call === undefined || !offersAllowOnce(options)) {
-      this.#collector.countUnknown("session/request_permission")
-      const text = JsonRpc.permissionLine(id, toPermissionResponse(options, "deny"))
-      return this.#collector.emit({ _tag: "Reply", text })
-    }
-    const key = this.#permissions.add({ id, options, callId: call.callId })
-    this.#collector.requestApproval(key, toAcpApproval(call, options, this.#agent, this.#relative))
-  }
-
-  /** Withdraws a request that the agent has cancelled, with a response that decides nothing. */
-  #withdrawPermission(requestId: unknown): void {
-    const key = this.#permissions.keyOf(requestId)
-    const permission = key === undefined ? undefined : this.#permissions.take(key)
-    if (key === undefined || permission === undefined) return
-    this.#collector.withdrawApproval(key, "the agent no longer waits for it")
-    this.#collector.emit({
-      _tag: "Reply",
-      text: JsonRpc.permissionLine(permission.id, toPermissionResponse(undefined, "cancel"))
-    })
+    this.#reply(JsonRpc.notFoundLine(id, message))
   }
 }

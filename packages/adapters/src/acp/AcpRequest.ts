@@ -1,5 +1,6 @@
 /** Requests to an agent: each method with the params that the protocol's schema demands. */
 import type * as Acp from "@agentclientprotocol/sdk"
+import type { JsonObject } from "../text/Json.ts"
 import type { SetSessionModelRequest } from "./AcpExtensions.ts"
 
 interface ParamsByMethod {
@@ -19,9 +20,18 @@ export type AcpRequest = {
   }
 }[keyof ParamsByMethod]
 
-/** The first request, the same in every conversation. No file system and no terminals: agents use their own tools. */
-export const initializeParams: Acp.InitializeRequest = {
+/**
+ * The first request. No file system and no terminals: agents use their own tools. Forms, links, notices and compactions are shown. `clientMeta`
+ * is what the agent knows beyond the schema.
+ */
+export const initializeParams = (clientMeta: JsonObject | undefined): Acp.InitializeRequest => ({
   protocolVersion: 1,
-  clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+  clientCapabilities: {
+    fs: { readTextFile: false, writeTextFile: false },
+    terminal: false,
+    session: { notices: {}, compaction: {} },
+    elicitation: { form: {}, url: {} },
+    ...(clientMeta === undefined ? {} : { _meta: clientMeta })
+  },
   clientInfo: { name: "corral", title: "Corral", version: "1" }
-}
+})

@@ -30,7 +30,8 @@ const tokensOf = (usage: UnverifiedFields<TurnTokens>): Usage => {
 /** Tokens of a turn: in `usage`, or in `_meta.quota` of agents that do not have that field. */
 const tokensInResponse = ({ _meta, usage }: UnverifiedFields<PromptResponse>): Usage => {
   if (usage !== undefined) return tokensOf(objectOf(usage))
-  const { quota }: UnverifiedFields<PromptMeta> = objectOf(_meta)
+  const { quota, usage: ofTurn }: UnverifiedFields<PromptMeta> = objectOf(_meta)
+  if (ofTurn !== undefined) return tokensOf(objectOf(ofTurn))
   const { token_count }: UnverifiedFields<PromptMeta["quota"]> = objectOf(quota)
   const { input_tokens, output_tokens }: UnverifiedFields<QuotaTokens> = objectOf(token_count)
   return defined({ inputTokens: countOf(input_tokens), outputTokens: countOf(output_tokens) })

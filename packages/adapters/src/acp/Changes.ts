@@ -7,7 +7,7 @@ import type * as Acp from "@agentclientprotocol/sdk"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { pathsIn } from "../files/InputPaths.ts"
-import { isJsonObject, objectOf, textOf } from "../text/Json.ts"
+import { defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import { endsOfMove } from "../files/KnownFields.ts"
 import { textLinesOf, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
@@ -166,23 +166,24 @@ export const patchOf = (call: ToolCall, relative: Relative): string | undefined 
 
 /** Events for the files that a successful call has read or changed. */
 export const filesTouchedBy = (call: ToolCall, relative: Relative): ReadonlyArray<AdapterEvent> => {
-  const { callId, kind } = call
+  const { kind } = call
+  const source = { callId: call.callId, ...defined({ parentCallId: call.parentCallId }) }
   if (kind === "read")
-    return filesInCall(call, relative).map((path) => draft("run.file.read", { path, callId }))
+    return filesInCall(call, relative).map((path) => draft("run.file.read", { path, ...source }))
   const changes = changesOf(call)
   if (changes.length > 0) {
     const patches = patchesOf(changes, relative)
     return changes.flatMap(({ change, path: absolute }) => {
       const path = relative(absolute)
       return [
-        draft("run.patch.proposed", { path, patch: patches.get(path) ?? "", callId }),
-        draft("run.file.changed", { path, change, callId })
+        draft("run.patch.proposed", { path, patch: patches.get(path) ?? "", ...source }),
+        draft("run.file.changed", { path, change, ...source })
       ]
     })
   }
   if (kind !== "edit" && kind !== "delete") return []
   const change = changeOf(kind === "delete", existedBefore(call) === false)
-  return filesInCall(call, relative).map((path) => draft("run.file.changed", { path, change, callId }))
+  return filesInCall(call, relative).map((path) => draft("run.file.changed", { path, change, ...source }))
 }
 
 /** Whether the file existed before the call; `undefined` if unknown. */

@@ -33,7 +33,8 @@ export const barrierLine = (id: RpcId): string => line({ jsonrpc, id, method: BA
 export const cancelLine = (params: Acp.CancelNotification): string =>
   line({ jsonrpc, method: "session/cancel", params })
 export const permissionLine = (id: RpcId, result: Acp.RequestPermissionResponse): string =>
-  line({ jsonrpc, id, result })
+  resultLine(id, result)
+export const resultLine = (id: RpcId, result: object): string => line({ jsonrpc, id, result })
 /** The error "method not found". */
 export const notFoundLine = (id: RpcId, message: string): string =>
   line({ jsonrpc, id, error: { code: METHOD_NOT_FOUND, message } })

@@ -28,6 +28,8 @@ export const hasSubject = (call: ToolCall, agent: AcpAgent, relative: Relative):
     case "move":
       return filesInCall(call, relative).length > 0
     default:
-      return agent.inputInContent !== true || Object.keys(call.input).length > 0
+      return (
+        Object.keys(call.input).length > 0 || (call.status === "in_progress" && agent.inputInContent !== true)
+      )
   }
 }

@@ -22,14 +22,19 @@ import { acpCallLabel } from "./Label.ts"
 import { readShellCommand, inputPathOf, reasonOf, shownTextOf, type ToolCall } from "./ToolCall.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
-const findOption = (options: unknown, kind: Acp.PermissionOptionKind): string | undefined => {
-  for (const entry of arrayOf(options)) {
-    const option: UnverifiedFields<Acp.PermissionOption> = objectOf(entry)
-    const id = option.kind === kind ? textOf(option.optionId) : undefined
-    if (id !== undefined) return id
-  }
-  return undefined
-}
+/** The options of a kind, in the agent's order. */
+export const optionsOfKind = (
+  options: unknown,
+  wanted: Acp.PermissionOptionKind
+): ReadonlyArray<{ readonly id: string; readonly label: string }> =>
+  arrayOf(options).flatMap((entry) => {
+    const { kind, name, optionId }: UnverifiedFields<Acp.PermissionOption> = objectOf(entry)
+    const id = kind === wanted ? textOf(optionId) : undefined
+    return id === undefined ? [] : [{ id, label: textOf(name) ?? id }]
+  })
+
+const findOption = (options: unknown, kind: Acp.PermissionOptionKind): string | undefined =>
+  optionsOfKind(options, kind)[0]?.id
 
 /** Whether the request can be allowed once. */
 export const offersAllowOnce = (options: unknown): boolean => findOption(options, "allow_once") !== undefined
@@ -128,6 +133,12 @@ const isComplete = (
     : true
 }
 
+/** Whether the call does something beyond asking, reading and thinking. */
+export const isAction = (call: ToolCall, agent: AcpAgent): boolean =>
+  ["edit", "delete", "move", "execute", "fetch"].includes(call.kind) ||
+  hasChanges(call) ||
+  readShellCommand(call, agent) !== undefined
+
 const scopesOf = (options: unknown, isWhole: boolean): ReadonlyArray<DecisionScope> =>
   isWhole && findOption(options, "allow_always") !== undefined
     ? ["once", "run", "session", "always"]
@@ -152,6 +163,7 @@ export const toAcpApproval = (
     title: acpCallLabel(call, agent, relative),
     tool: call.tool,
     callId: call.callId,
+    parentCallId: call.parentCallId,
     command,
     cwd,
     files: files.length === 0 ? undefined : files,

@@ -11,6 +11,7 @@ import type { AcpAgent } from "./AcpAgent.ts"
 import type { SessionResponse } from "./AcpExtensions.ts"
 import type { AcpRequest } from "./AcpRequest.ts"
 import { modelOf, modeOf, type Choice } from "./Choices.ts"
+import { isReadOnlyMode } from "./ReadOnlyMode.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
 /** A request to send, or why the run cannot start: a reason of `acpFailure`. */
@@ -113,9 +114,7 @@ export class SessionOpening {
 
   #chooseMode(sessionId: string, choice: Choice | undefined): string | undefined {
     const { modeUnknown = false, modes = {} } = this.#agent
-    const { mode: runMode } = this.#start
-    const isReadOnly = runMode === "read_only" || runMode === "plan"
-    const wanted = (isReadOnly ? modes.readOnly : undefined) ?? modes.ask
+    const wanted = (isReadOnlyMode(this.#start.mode) ? modes.readOnly : undefined) ?? modes.ask
     this.#mode = choice?.current
     if (wanted === undefined) return undefined
     const mode = findOffered(choice, wanted)

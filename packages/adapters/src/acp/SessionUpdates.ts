@@ -1,7 +1,8 @@
 /**
- * Reports of an agent during a prompt, the `session/update` notifications: messages, tool calls, usage.
+ * Reports of an agent, the `session/update` notifications: messages, tool calls, steps, notices, background work, usage.
  *
- * Emits their events, and keeps the turn's progress for `toAcpOutcome`.
+ * Emits their events, and keeps the turn's progress for `toAcpOutcome`. Reports of sub-agents have events of their own call and do not change
+ * the progress.
  */
 import type * as Acp from "@agentclientprotocol/sdk"
 import type { Usage } from "@corral/domain/run/Run"
@@ -10,20 +11,32 @@ import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import type { ChunkMeta, PromptResponse, StatusMeta } from "./AcpExtensions.ts"
-import { isUpdateKind } from "./AcpNames.ts"
+import type { AsyncTask, PromptResponse, StatusMeta, Subagent } from "./AcpExtensions.ts"
+import { isUpdateKind, MAX_UNKNOWN_NAME } from "./AcpNames.ts"
 import type { PromptProgress } from "./AcpOutcome.ts"
 import { AcpMessages } from "./AcpMessages.ts"
 import { AcpUsage } from "./AcpUsage.ts"
+import { ChunkReports } from "./ChunkReports.ts"
+import type { AcpWork } from "./AcpWork.ts"
+import { readBlock } from "../output/ContentBlocks.ts"
+import { parentCallIn } from "./Nesting.ts"
+import { readCompaction, readNotice } from "./Notices.ts"
+import { stepsOf } from "./PlanSteps.ts"
+import { stepsIn } from "./StepTools.ts"
+import { Subagents } from "./Subagents.ts"
 import type { ToolCall } from "./ToolCall.ts"
 import { ToolCalls } from "./ToolCalls.ts"
+import { TurnProgress } from "./TurnProgress.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
-/** Maximum length of an unknown name. */
-export const MAX_UNKNOWN_NAME = 100
+type SessionUpdate = UnverifiedFields<Acp.SessionUpdate & AsyncTask & Subagent>
 
-type SessionUpdate = UnverifiedFields<Acp.SessionUpdate>
-type ChunkKind = "agent_message_chunk" | "agent_thought_chunk"
+/** Whether an update only completes what a call is, and shows nothing of its progress: the agent may be writing meanwhile. */
+const isOnlyMeta = (update: SessionUpdate): boolean => {
+  for (const field in update) if (!META_FIELDS.has(field)) return false
+  return update.sessionUpdate === "tool_call_update"
+}
+const META_FIELDS = new Set(["sessionUpdate", "toolCallId", "name", "_meta"])
 
 export class SessionUpdates {
   readonly #collector: OutputCollector
@@ -31,37 +44,52 @@ export class SessionUpdates {
   readonly #messages: AcpMessages
   readonly #calls: ToolCalls
   readonly #usage: AcpUsage
-  /** Why the turn failed, after the agent has reported that it did. May be empty. */
-  #failure: string | undefined
-  /** A tool call came before the last message. */
-  #hasCalled = false
-  /** The model's text came last. */
-  #hasAnswered = false
-  #stoppedAtDenial = false
+  readonly #work: AcpWork
+  readonly #subagents: Subagents
+  readonly #progress = new TurnProgress()
+  readonly #chunks: ChunkReports
+  /** The last report about a background task. */
+  #lastReport = ""
 
-  constructor(collector: OutputCollector, agent: AcpAgent, relative: Relative, isResumed: boolean) {
+  constructor(
+    collector: OutputCollector,
+    agent: AcpAgent,
+    relative: Relative,
+    isResumed: boolean,
+    work: AcpWork
+  ) {
     this.#collector = collector
     this.#agent = agent
     this.#messages = new AcpMessages(collector, agent)
     this.#calls = new ToolCalls(collector, agent, relative)
     this.#usage = new AcpUsage(isResumed)
+    this.#work = work
+    this.#subagents = new Subagents(collector)
+    this.#chunks = new ChunkReports({
+      collector,
+      messages: this.#messages,
+      calls: this.#calls,
+      usage: this.#usage,
+      progress: this.#progress
+    })
   }
 
   /** Progress of this turn, complete once the turn is closed. */
   get progress(): PromptProgress {
     const { lastText, lastSingleChunk } = this.#messages
+    const { failure, hasAnswered, hasCalled } = this.#progress
     return {
       text: lastText,
       singleChunk: lastSingleChunk,
-      failure: this.#failure,
-      hasCalled: this.#hasCalled,
-      hasAnswered: this.#hasAnswered || this.#calls.isAnyOpen
+      failure,
+      hasCalled,
+      hasAnswered: hasAnswered || this.#calls.isAnyOpen
     }
   }
 
   /** Whether the agent has sent neither text nor a tool call since a permission was denied. */
   get stoppedAtDenial(): boolean {
-    return this.#stoppedAtDenial
+    return this.#progress.stoppedAtDenial
   }
 
   get usage(): Usage | undefined {
@@ -70,10 +98,7 @@ export class SessionUpdates {
 
   /** Starts a turn: its prompt is sent. */
   beginTurn(): void {
-    this.#failure = undefined
-    this.#hasCalled = false
-    this.#hasAnswered = false
-    this.#stoppedAtDenial = false
+    this.#progress.begin()
     this.#messages.beginTurn()
   }
 
@@ -85,16 +110,37 @@ export class SessionUpdates {
 
   /** Closes messages and denied calls of the turn. */
   close(): void {
-    this.#messages.close()
+    this.#messages.closeAll()
     this.#calls.openAll()
     this.#calls.closeDenied()
   }
 
+  /** Ends the turn, whose outcome follows. Calls of sub-agents and of background work continue. */
+  endTurn(isCompleted: boolean): void {
+    this.#calls.endTurn(isCompleted, (callId) => this.#work.isCall(callId))
+  }
+
   /** The call that a permission is requested for. */
   requestPermission(toolCall: UnverifiedFields<Acp.ToolCallUpdate>): ToolCall | undefined {
-    this.#beginCall()
-    this.#stoppedAtDenial = false
+    const parentCallId = parentCallIn(toolCall._meta) ?? this.#calls.parentOf(textOf(toolCall.toolCallId))
+    this.#beginCall(parentCallId)
+    if (parentCallId === undefined) this.#progress.proceed()
     return this.#calls.requestPermission(toolCall)
+  }
+
+  /** The call of the sub-agent whose session it is; `undefined` for the agent's own. */
+  callOfSession(sessionId: unknown): string | undefined {
+    return this.#subagents.callOf(sessionId)
+  }
+
+  /** The input of an open call. */
+  inputOf(callId: string | undefined): JsonObject {
+    return this.#calls.inputOf(callId)
+  }
+
+  /** The call of the sub-agent that made a call. */
+  parentOf(callId: string | undefined): string | undefined {
+    return this.#calls.parentOf(callId)
   }
 
   /** Records that a cancel was sent. */
@@ -102,9 +148,19 @@ export class SessionUpdates {
     this.#calls.cancel()
   }
 
+  /** Records that the permission for a call was given. */
+  allow(callId: string): void {
+    this.#calls.allow(callId)
+  }
+
   /** Records that the permission for a call was denied. */
   deny(callId: string): void {
-    this.#stoppedAtDenial = true
+    if (this.#calls.parentOf(callId) === undefined) this.#progress.deny()
+    this.#calls.deny(callId)
+  }
+
+  /** Records that a person did not answer what a call asks. */
+  leaveUnanswered(callId: string): void {
     this.#calls.deny(callId)
   }
 
@@ -114,22 +170,27 @@ export class SessionUpdates {
    */
   read(update: SessionUpdate, isPrompted: boolean, mode: string | undefined): void {
     const kind = update.sessionUpdate
-    if (!isUpdateKind(kind)) return this.#countUnknown(textOf(kind) ?? "untyped")
+    if (!isUpdateKind(kind)) return this.#readExtension(textOf(kind) ?? "untyped", update)
     switch (kind) {
       case "agent_message_chunk":
       case "agent_thought_chunk":
-        return isPrompted ? this.#readChunk(kind, update) : undefined
+        if (update._meta !== undefined && this.#work.readMeta(update._meta))
+          return this.#readReport(update.content)
+        return isPrompted ? this.#chunks.read(kind, update) : undefined
       case "tool_call":
       case "tool_call_update":
-        return isPrompted ? this.#readCall(update) : undefined
+        // Calls of background work report between turns too.
+        return isPrompted || this.#calls.isOpen(textOf(update.toolCallId))
+          ? this.#readCall(update)
+          : undefined
       case "usage_update":
         this.#calls.openAll()
-        if (isPrompted && this.#usage.readCost(update)) this.#emitUsage()
+        if (isPrompted && this.#usage.readCost(update)) this.#chunks.emitUsage()
         return
       case "current_mode_update": {
-        const current = textOf(update.currentModeId) ?? ""
+        const current = (textOf(update.currentModeId) ?? "").slice(0, MAX_UNKNOWN_NAME)
         if (isPrompted && current !== mode)
-          this.#collector.countUnknown(`current_mode_update/${current.slice(0, MAX_UNKNOWN_NAME)}`)
+          this.#collector.notice("warning", `${this.#agent.label} changed its mode to ${current}.`)
         return
       }
       case "session_info_update":
@@ -137,50 +198,59 @@ export class SessionUpdates {
       // They have no event.
       case "available_commands_update":
       case "config_option_update":
-      case "plan":
       case "user_message_chunk":
+      case "compaction_summary_chunk":
         return
-      // Capabilities that `initialize` does not announce.
+      case "plan":
+        return isPrompted ? this.#collector.steps(stepsOf(update), parentCallIn(update._meta)) : undefined
       case "notice":
       case "compaction_update":
-      case "compaction_summary_chunk":
-        return this.#countUnknown(kind)
+        return this.#readNotice(update)
       default:
         return kind satisfies never
     }
   }
 
+  /** Reads the start or the end of a sub-agent with its own session. Returns false for any other update. */
+  readSubagent(update: SessionUpdate): boolean {
+    switch (update.sessionUpdate as unknown) {
+      case "subagent_spawned": {
+        const parentCallId = parentCallIn(update._meta)
+        this.#messages.close(parentCallId)
+        this.#subagents.start(update, parentCallId)
+        return true
+      }
+      case "subagent_state_update":
+      case "subagent_finished":
+        this.#messages.close(this.#subagents.callOf(update.subagentSessionId ?? update.child_session_id))
+        this.#subagents.end(update)
+        return true
+      default:
+        return false
+    }
+  }
+
+  #readExtension(kind: string, update: SessionUpdate): void {
+    const isOwn = this.#agent.ownUpdates?.includes(kind) === true
+    if (!isOwn && !this.readSubagent(update) && !this.#work.read(kind, update)) this.#countUnknown(kind)
+  }
+
+  /** Reads the agent's report about a background task. It may be repeated. */
+  #readReport(content: unknown): void {
+    const shown = readBlock(content)
+    if (shown === undefined || !("text" in shown) || shown.text === "" || shown.text === this.#lastReport)
+      return
+    this.#lastReport = shown.text
+    this.#collector.notice("other", shown.text)
+  }
+
+  #readNotice(update: SessionUpdate): void {
+    const notice = update.sessionUpdate === "notice" ? readNotice(update) : readCompaction(update)
+    if (notice !== undefined) this.#collector.notice(notice.kind, notice.text)
+  }
+
   #countUnknown(kind: string): void {
     this.#collector.countUnknown(`session/update/${kind.slice(0, MAX_UNKNOWN_NAME)}`)
-  }
-
-  #emitUsage(): void {
-    const { usage } = this.#usage
-    if (usage !== undefined) this.#collector.emit({ _tag: "Usage", usage })
-  }
-
-  /** The hot path: most reports are text. */
-  #readChunk(kind: ChunkKind, { _meta, content, messageId }: SessionUpdate): void {
-    const { text, type }: UnverifiedFields<Acp.ContentBlock> = objectOf(content)
-    if (type !== "text" || typeof text !== "string")
-      return this.#collector.countUnknown(`${kind}/${(textOf(type) ?? "untyped").slice(0, MAX_UNKNOWN_NAME)}`)
-    // Some agents report tokens with an empty text.
-    if (text === "") {
-      const { usage }: UnverifiedFields<ChunkMeta> = objectOf(_meta)
-      if (this.#usage.addTokens(objectOf(usage))) this.#emitUsage()
-      return
-    }
-    this.#calls.openAll()
-    this.#calls.closeDenied()
-    const isText = kind === "agent_message_chunk"
-    // After the agent reports that the turn failed, its text says why.
-    if (isText && this.#failure !== undefined && messageId === undefined) {
-      this.#failure += text
-      return this.#messages.emitProgramText(text)
-    }
-    if (isText) this.#hasAnswered = true
-    if (this.#messages.addChunk(isText ? "text" : "reasoning", text, textOf(messageId)))
-      this.#stoppedAtDenial = false
   }
 
   /** Reads the agent's report about the turn itself. */
@@ -189,8 +259,8 @@ export class SessionUpdates {
     if (statusKey === undefined) return
     const { error, threadStatus }: UnverifiedFields<StatusMeta> = objectOf(meta[statusKey])
     const { type }: UnverifiedFields<StatusMeta["threadStatus"]> = objectOf(threadStatus)
-    if (type === "systemError") this.#failure ??= ""
-    else if (type === "active") this.#failure = undefined
+    if (type === "systemError") this.#progress.failure ??= ""
+    else if (type === "active") this.#progress.failure = undefined
     // The error has the same fields as in Codex's own protocol.
     const failure = objectOf(error)
     const { willRetry }: UnverifiedFields<StatusMeta["error"]> = failure
@@ -198,15 +268,22 @@ export class SessionUpdates {
   }
 
   /** Ends the open message: text after a tool call is a new message. */
-  #beginCall(): void {
-    this.#hasCalled = true
-    this.#hasAnswered = false
-    this.#messages.close()
+  #beginCall(parentCallId: string | undefined): void {
+    this.#messages.close(parentCallId)
+    if (parentCallId !== undefined) return
+    this.#progress.call()
   }
 
   #readCall(update: SessionUpdate): void {
-    if (update.sessionUpdate === "tool_call") this.#stoppedAtDenial = false
-    this.#beginCall()
-    if (!this.#calls.report(update)) this.#collector.countUnknown("tool_call")
+    const callId = textOf(update.toolCallId)
+    const parentCallId = parentCallIn(update._meta) ?? this.#calls.parentOf(callId)
+    if (parentCallId === undefined && update.sessionUpdate === "tool_call") this.#progress.proceed()
+    if (!isOnlyMeta(update)) this.#beginCall(parentCallId)
+    const call = this.#calls.report(update)
+    if (call === undefined)
+      return callId === undefined ? this.#collector.countUnknown("tool_call") : undefined
+    this.#work.readCall(call)
+    const steps = stepsIn(call)
+    if (steps !== undefined) this.#collector.steps(steps, call.parentCallId)
   }
 }

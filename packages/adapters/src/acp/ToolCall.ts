@@ -20,6 +20,8 @@ import { MAX_TITLE, titleLine } from "../text/FirstLine.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import type { AgentToolMeta, RawOutput, ShellExit, ToolCallMeta } from "./AcpExtensions.ts"
 import { isToolCallStatus, isToolKind } from "./AcpNames.ts"
+import { readBlock, type BlockFile } from "../output/ContentBlocks.ts"
+import { parentCallIn } from "./Nesting.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
 /** A `tool_call`, a `tool_call_update`, or the call of a permission request. */
@@ -42,6 +44,8 @@ export interface ToolCall {
   /** Output of a command, if the agent reports it in pieces. */
   readonly printed: string
   readonly meta: JsonObject
+  /** The call of the sub-agent that called the tool. */
+  readonly parentCallId: string | undefined
 }
 
 /** The tool's name in an extension of the protocol: `_meta.toolName` or `_meta.<agent>.toolName`. */
@@ -83,7 +87,8 @@ export const firstReport = (callId: string, report: ToolCallReport, agent: AcpAg
     locations: [],
     output: undefined,
     printed: "",
-    meta: nothing
+    meta: nothing,
+    parentCallId: undefined
   }
   return mergeReport(call, report, agent)
 }
@@ -102,7 +107,8 @@ export const mergeReport = (call: ToolCall, report: ToolCallReport, agent: AcpAg
   locations: Array.isArray(report.locations) ? textsIn(report.locations, "path") : call.locations,
   output: report.rawOutput ?? call.output,
   printed: call.printed + pieceIn(report),
-  meta: isJsonObject(report._meta) ? { ...call.meta, ...report._meta } : call.meta
+  meta: isJsonObject(report._meta) ? { ...call.meta, ...report._meta } : call.meta,
+  parentCallId: parentCallIn(report._meta) ?? call.parentCallId
 })
 
 const kindIn = ({ kind }: ToolCallReport): Acp.ToolKind | undefined =>
@@ -119,9 +125,16 @@ const inputIn = ({ content, status }: ToolCallReport): JsonObject | undefined =>
 }
 
 const textInBlock = (block: ToolCallBlock): string | undefined => {
-  const { text }: UnverifiedFields<Acp.ContentBlock> = objectOf(block.content)
-  return textOf(text)
+  const shown = readBlock(block.content)
+  return shown !== undefined && "text" in shown ? shown.text : undefined
 }
+
+/** The files in a call's content: images, recordings and embedded resources. */
+export const filesInContent = ({ content }: ToolCall): ReadonlyArray<BlockFile> =>
+  content.flatMap((block) => {
+    const shown = readBlock(block.content)
+    return shown !== undefined && "file" in shown ? [shown.file] : []
+  })
 
 /** A piece of a command's output, from agents that report it as a terminal's. */
 const pieceIn = (report: ToolCallReport): string => {
@@ -156,15 +169,27 @@ const textsOf = (content: ToolCall["content"]): ReadonlyArray<string> => {
   return texts
 }
 
+/** The texts that a call shows. */
+export const contentTextsOf = ({ content }: ToolCall): ReadonlyArray<string> => textsOf(content)
+
+/** Output without the fence around it, which some agents send for a display: of a command, or of a failure. */
+const unfenced = (text: string, isFailed: boolean): string => {
+  const fence = isFailed && text.startsWith("```\n") ? "```\n" : "```console\n"
+  const isWhole = text.startsWith(fence) && text.endsWith("\n```") && text.length >= fence.length + 4
+  return isWhole ? text.slice(fence.length, -4) : text
+}
+
 /** The text of a result: the tool's output, or the content that the call shows. */
-export const readCallOutput = ({ content, output, printed }: ToolCall): string | undefined => {
-  if (typeof output === "string" && output !== "") return output
+export const readCallOutput = ({ content, input, output, printed, status }: ToolCall): string | undefined => {
+  // Of a command in the background, an agent may send only a line as its output, and show the rest.
+  const isShown = input["is_background"] === true && content.length > 0
+  if (typeof output === "string" && output !== "" && !isShown) return output
   const fields: UnverifiedFields<RawOutput> = objectOf(output)
   const texts = textsOf(content)
   // For a stopped command, an agent may show a notice instead of the output.
   if (fields.outcome === "cancelled" && typeof fields.output === "string")
     return [fields.output, ...texts].join("\n")
-  if (texts.length > 0) return texts.join("\n")
+  if (texts.length > 0) return texts.map((text) => unfenced(text, status === "failed")).join("\n")
   if (printed !== "") return printed
   return (
     textOf(fields.output) ??

@@ -5,7 +5,7 @@
  * Guarantees: a denied call that the agent never closes is closed here. `OutputCollector` closes any other at the end of the run.
  */
 import type * as Acp from "@agentclientprotocol/sdk"
-import { defined, objectOf, textOf } from "../text/Json.ts"
+import { defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
@@ -13,6 +13,7 @@ import { filesTouchedBy } from "./Changes.ts"
 import { hasSubject, acpCallLabel } from "./Label.ts"
 import {
   readExitCode,
+  filesInContent,
   readFailedStatus,
   firstReport,
   mergeReport,
@@ -29,6 +30,8 @@ interface FollowedCall {
   call: ToolCall
   isOpened: boolean
   isDenied: boolean
+  /** The permission was given, and the agent has not reported the call since. */
+  isOnlyAllowed: boolean
 }
 
 export class ToolCalls {
@@ -50,12 +53,17 @@ export class ToolCalls {
     return this.#followed.size > 0
   }
 
-  /** Reads a `tool_call` or `tool_call_update`. Returns false if it has no id. */
-  report(report: UnverifiedFields<Acp.SessionUpdate>): boolean {
+  /** Whether a call with this id has no result. */
+  isOpen(callId: string | undefined): boolean {
+    return callId !== undefined && this.#followed.has(callId)
+  }
+
+  /** Reads a `tool_call` or `tool_call_update`. Returns the call; `undefined` if it has no id or is over. */
+  report(report: UnverifiedFields<Acp.SessionUpdate>): ToolCall | undefined {
     const callId = textOf(report.toolCallId)
-    if (callId === undefined) return false
-    if (this.#closed.has(callId)) return true
+    if (callId === undefined || this.#closed.has(callId)) return undefined
     const followed = this.#follow(callId, report)
+    followed.isOnlyAllowed = false
     const { call } = followed
     switch (call.status) {
       case "completed":
@@ -70,7 +78,7 @@ export class ToolCalls {
         if (report.sessionUpdate === "tool_call" && hasSubject(call, this.#agent, this.#relative))
           this.#openCall(followed)
     }
-    return true
+    return call
   }
 
   /** The call of a permission request, merged with the request. The request may have less of the input than earlier reports. */
@@ -82,6 +90,12 @@ export class ToolCalls {
     const followed = this.#follow(callId, { ...request, rawInput })
     this.#openCall(followed)
     return followed.call
+  }
+
+  /** Records that the permission for a call was given. */
+  allow(callId: string): void {
+    const followed = this.#followed.get(callId)
+    if (followed !== undefined) followed.isOnlyAllowed = true
   }
 
   /** Records that the permission for a call was denied. The agent may not report that. */
@@ -107,13 +121,41 @@ export class ToolCalls {
     for (const followed of this.#followed.values()) if (followed.isDenied) this.#close(followed)
   }
 
+  /** The input of an open call, as far as it is known. */
+  inputOf(callId: string | undefined): JsonObject {
+    return objectOf(callId === undefined ? undefined : this.#followed.get(callId)?.call.input)
+  }
+
+  /** The call of the sub-agent that made this call. */
+  parentOf(callId: string | undefined): string | undefined {
+    return callId === undefined ? undefined : this.#followed.get(callId)?.call.parentCallId
+  }
+
+  /**
+   * Ends a turn: forgets the agent's own calls, which the collector closes, but for those that continue. A call that was allowed and never
+   * reported again is completed if the turn is.
+   */
+  endTurn(isCompleted: boolean, continues: (callId: string) => boolean): void {
+    const parents = new Set([...this.#followed.values()].map(({ call }) => call.parentCallId))
+    for (const [callId, followed] of this.#followed) {
+      if (followed.call.parentCallId !== undefined || parents.has(callId) || continues(callId)) continue
+      this.#forget(callId)
+      if (isCompleted && followed.isOnlyAllowed) this.#collector.closeCall({ callId, status: "completed" })
+    }
+  }
+
   #follow(callId: string, report: ToolCallReport): FollowedCall {
     const existing = this.#followed.get(callId)
     if (existing !== undefined) {
       existing.call = mergeReport(existing.call, report, this.#agent)
       return existing
     }
-    const followed = { call: firstReport(callId, report, this.#agent), isOpened: false, isDenied: false }
+    const followed: FollowedCall = {
+      call: firstReport(callId, report, this.#agent),
+      isOpened: false,
+      isDenied: false,
+      isOnlyAllowed: false
+    }
     this.#followed.set(callId, followed)
     return followed
   }
@@ -121,22 +163,21 @@ export class ToolCalls {
   #openCall(followed: FollowedCall): void {
     if (followed.isOpened) return
     followed.isOpened = true
-    const { callId, input, tool } = followed.call
+    const { callId, input, parentCallId, tool } = followed.call
     const label = acpCallLabel(followed.call, this.#agent, this.#relative)
     this.#collector.openCall({
       callId,
       tool,
       label,
-      ...(Object.keys(input).length === 0 ? {} : { input })
+      ...(Object.keys(input).length === 0 ? {} : { input }),
+      ...defined({ parentCallId })
     })
   }
 
   #close(followed: FollowedCall): void {
     this.#openCall(followed)
     const { call, isDenied } = followed
-    this.#followed.delete(call.callId)
-    if (this.#closed.size >= MAX_CLOSED) this.#closed.clear()
-    this.#closed.add(call.callId)
+    this.#forget(call.callId)
     const wasStopped = this.#wasStopped(call)
     const isCompleted = call.status === "completed" && !wasStopped
     if (isCompleted)
@@ -149,8 +190,17 @@ export class ToolCalls {
           ? "denied"
           : readFailedStatus(call)
     // The content of a denied call without a result is the request, not an output.
-    const output = call.status === "completed" || call.status === "failed" ? readCallOutput(call) : undefined
+    const hasResult = call.status === "completed" || call.status === "failed"
+    const output = hasResult ? readCallOutput(call) : undefined
+    if (hasResult)
+      for (const file of filesInContent(call)) this.#collector.artifact({ ...file, callId: call.callId })
     this.#collector.closeCall(defined({ callId: call.callId, status, output, exitCode: readExitCode(call) }))
+  }
+
+  #forget(callId: string): void {
+    this.#followed.delete(callId)
+    if (this.#closed.size >= MAX_CLOSED) this.#closed.clear()
+    this.#closed.add(callId)
   }
 
   #wasStopped(call: ToolCall): boolean {

@@ -1,51 +1,73 @@
 /**
  * One run's conversation with Claude Code: the meaning of its lines, and the lines that it reads.
  *
- * A run ends when every user message has a result. The runtime may merge a message into the turn in progress, with one result for both. So
- * further messages wait for the result and start the next turn: one result per message.
+ * Each `init` starts a turn, and each `result` ends one. `ClaudeTurns` decides what follows: a message that waits, a turn for work that ended in
+ * the background, or the outcome of the run.
  */
-import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
 import { relativeTo, type Relative } from "../files/RelativePath.ts"
+import { titleLine } from "../text/FirstLine.ts"
 import { toRetryEvent } from "../output/RetryEvent.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
-import { addUsage, failureOfCall, claudeFailureAtExit, toClaudeOutcome, usageOf } from "./ClaudeOutcome.ts"
-import { controlRefusal, controlRequest, controlResponse, userMessage } from "./Frames.ts"
+import { BackgroundTasks } from "./BackgroundTasks.ts"
+import { ClaudeCalls } from "./ClaudeCalls.ts"
+import { declinedForm } from "./ClaudeForm.ts"
+import { ClaudeInputs } from "./ClaudeInputs.ts"
 import { ClaudeMessages } from "./ClaudeMessages.ts"
-import { parseExitCode, fileEventsOfResult, readResultOutput, statusOf } from "./ToolResult.ts"
+import {
+  commandOutput,
+  noticeOfRateLimit,
+  noticeOfSystem,
+  silentTypes,
+  type Notice
+} from "./ClaudeNotices.ts"
+import { failureOfCall, claudeFailureAtExit, toClaudeOutcome } from "./ClaudeOutcome.ts"
+import { ClaudeTimers } from "./ClaudeTimers.ts"
+import { declineLostRequest, lostCalls, lostResults, typeOfLost } from "./LostLines.ts"
+import { ClaudeTurns } from "./ClaudeTurns.ts"
 import { ClaudeUsage } from "./ClaudeUsage.ts"
-import { toClaudeApproval, claudeCallLabel } from "./ToolUse.ts"
+import { controlRefusal, controlRequest, controlResponse, userMessage } from "./Frames.ts"
+import { toClaudeApproval } from "./ToolUse.ts"
 
 /** A conversation id that is safe in a command line: not an option and not a path. */
 const sessionIdOf = (value: unknown): string | undefined =>
   typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(value) ? value : undefined
 
+/** Id of the work of a goal that the program follows by itself. */
+const GOAL = "goal"
+
 export class ClaudeCodeProtocol implements Protocol {
   readonly open: string
-  readonly #isResumed: boolean
   readonly #lines = new JsonLines()
   readonly #collector = new OutputCollector()
   readonly #messages = new ClaudeMessages()
-  readonly #turnUsage = new ClaudeUsage()
+  readonly #tasks = new BackgroundTasks(this.#collector)
+  readonly #timers = new ClaudeTimers(this.#collector)
+  readonly #inputs = new ClaudeInputs(this.#collector)
+  readonly #calls = new ClaudeCalls(this.#collector, this.#inputs, this.#timers)
+  readonly #turns = new ClaudeTurns(
+    this.#collector,
+    () => this.#tasks.isWorking || this.#collector.outstandingWork.length > 0
+  )
+  readonly #usage: ClaudeUsage
   readonly #workspacePath: string
   /** Removes the workspace from paths, also under the name that the runtime uses for it. */
   #relative: Relative
   /** Tool inputs of the waiting approvals, by request id. */
   readonly #waitingInputs = new Map<string, JsonObject>()
-  /** User messages that wait for the end of the turn. */
-  readonly #queued: Array<string> = []
   #hasNoCredentials = false
   #lastError: string | undefined
+  /** Text of the last result that has one. */
+  #lastText: string | undefined
   #cancelling = false
-  #usage: Usage | undefined
 
   constructor(start: RunStart) {
     this.#workspacePath = start.workspacePath
     this.#relative = relativeTo(start.workspacePath)
-    this.#isResumed = start.resumeSessionId !== undefined
+    this.#usage = new ClaudeUsage(start.resumeSessionId !== undefined)
     this.open = controlRequest("initialize", "initialize") + userMessage(start.prompt, start.images)
   }
 
@@ -55,7 +77,9 @@ export class ClaudeCodeProtocol implements Protocol {
   readonly end: Protocol["end"] = (end) => {
     if (this.#collector.isOver) return []
     const outputs = this.#readLines(this.#lines.end())
-    const failure = claudeFailureAtExit(end)
+    this.#tasks.startListed()
+    this.#turns.endProgram()
+    const failure = this.#collector.isIdle ? undefined : claudeFailureAtExit(end)
     if (failure === undefined) this.#collector.concludeAtExit("Claude Code", end)
     else this.#collector.fail(failure)
     return [...outputs, ...this.#collector.takeOutputs()]
@@ -77,27 +101,54 @@ export class ClaudeCodeProtocol implements Protocol {
     )
   }
 
-  readonly input: Protocol["input"] = (text) => {
-    if (this.#collector.isOver) return undefined
-    this.#queued.push(text)
-    return ""
-  }
+  readonly respond: Protocol["respond"] = (key, response) => this.#inputs.respond(key, response)
+
+  readonly input: Protocol["input"] = (text) =>
+    this.#collector.isOver || this.#cancelling ? undefined : this.#turns.add(text)
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
     this.#collector.markCancelled()
-    this.#queued.length = 0
+    this.#turns.dropQueued()
     return controlRequest("interrupt", "interrupt")
   }
 
   #readLines(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#collector.readLines(lines, (line) => this.#readLine(line))
+    return this.#collector.readLines(
+      lines,
+      (line) => this.#readLine(line),
+      (head) => this.#readLost(head)
+    )
+  }
+
+  /** Reads a line over the limit, of which only the first fields are known. */
+  #readLost(head: JsonObject): void {
+    switch (typeOfLost(head)) {
+      case "control_request": {
+        const text = declineLostRequest(head)
+        return text === undefined ? undefined : this.#collector.emit({ _tag: "Reply", text })
+      }
+      case "assistant":
+        for (const block of lostCalls(head))
+          this.#calls.open(block, textOf(head["parent_tool_use_id"]), this.#relative)
+        return
+      case "user":
+        for (const callId of lostResults(head)) this.#calls.closeLost(callId)
+        return
+      case "result":
+        return this.#readResult(head)
+      case "system":
+        // An incomplete list of tasks would end those that it lacks.
+        if (head["subtype"] !== "background_tasks_changed") this.#readSystem(head)
+    }
   }
 
   #readLine(line: JsonObject): void {
-    switch (line["type"]) {
-      case "stream_event":
-        return this.#readDelta(line)
+    const type = line["type"]
+    if (type === "stream_event") return this.#readDelta(line)
+    // The line after a list of tasks has the call of its newest task.
+    if (line["subtype"] !== "task_started") this.#tasks.startListed()
+    switch (type) {
       case "assistant":
         return this.#readAssistant(line)
       case "user":
@@ -107,14 +158,31 @@ export class ClaudeCodeProtocol implements Protocol {
       case "control_request":
         return this.#readRequest(line)
       case "control_cancel_request":
-        return this.#withdrawApproval(line)
-      case "control_response":
-        return
+        return this.#withdrawRequest(line)
       case "result":
         return this.#readResult(line)
+      case "rate_limit_event":
+        return this.#emitNotice(noticeOfRateLimit(line))
+      case "conversation_reset":
+        return this.#emitNotice({ kind: "other", text: "The conversation was cleared." })
+      case "command_lifecycle":
+        if (line["state"] === "started" && textOf(line["wakeup_source"]) !== undefined) this.#timers.fire()
+        return
+      case "active_goal":
+        return this.#readGoal(line["value"])
       default:
-        return this.#countUnknown(line["type"])
+        if (!silentTypes.has(type)) this.#countUnknown(type)
     }
+  }
+
+  #emitNotice(notice: Notice | undefined): void {
+    if (notice !== undefined) this.#collector.notice(notice.kind, notice.text, defined({ data: notice.data }))
+  }
+
+  #readGoal(goal: unknown): void {
+    const title = textOf(objectOf(goal)["condition"])
+    if (title === undefined) this.#collector.endWork(GOAL, "completed")
+    else this.#collector.startWork({ id: GOAL, kind: "goal", title: titleLine(title) })
   }
 
   #countUnknown(what: unknown): void {
@@ -125,7 +193,7 @@ export class ClaudeCodeProtocol implements Protocol {
   #readDelta(line: JsonObject): void {
     const event = objectOf(line["event"])
     const parent = textOf(line["parent_tool_use_id"])
-    if (event["type"] !== "content_block_delta") return this.#readFrame(event, parent)
+    if (event["type"] !== "content_block_delta") return this.#readFrame(line, event, parent)
     const delta = objectOf(event["delta"])
     const [channel, text] =
       delta["type"] === "text_delta"
@@ -145,104 +213,98 @@ export class ClaudeCodeProtocol implements Protocol {
     )
   }
 
-  #readFrame(event: JsonObject, parent: string | undefined): void {
+  #readFrame(line: JsonObject, event: JsonObject, parent: string | undefined): void {
     this.#messages.follow(event, parent ?? "")
-    const usage = this.#turnUsage.follow(event, parent !== undefined)
-    if (usage !== undefined) this.#collector.emit({ _tag: "Usage", usage: addUsage(this.#usage, usage) })
+    // The stream broke, and another message takes the place of this one.
+    const abandoned = textOf(objectOf(line["abandoned_blocks"])["api_message_id"])
+    if (abandoned !== undefined) this.#collector.closeMessages(`${abandoned}:`)
+    const usage = this.#usage.followFrame(event, parent !== undefined)
+    if (usage !== undefined) this.#collector.emit({ _tag: "Usage", usage })
   }
 
   #readAssistant(line: JsonObject): void {
     const message = objectOf(line["message"])
     const error = textOf(line["error"])
-    if (error !== undefined || message["model"] === "<synthetic>") {
+    if (error !== undefined) {
       // Text of the program, not of the model: it says why the result will be an error.
       this.#lastError = textOf(line["api_error"]) ?? error
       return
     }
     this.#lastError = undefined
     const parent = textOf(line["parent_tool_use_id"])
+    this.#tasks.addCall(textOf(line["agent_id"]), parent)
+    const usage = parent === undefined ? undefined : this.#usage.followChild(message)
+    if (usage !== undefined) this.#collector.emit({ _tag: "Usage", usage })
     for (const block of arrayOf(message["content"]).filter(isJsonObject)) {
       const messageId = this.#messages.ofBlock(textOf(message["id"]) ?? "message", parent ?? "")
       this.#readBlock(block, messageId, parent)
     }
   }
 
-  #readBlock(block: JsonObject, messageId: string, parent: string | undefined): void {
-    const parentCallId = parent === undefined ? {} : { parentCallId: parent }
-    const emitMessage = (channel: "text" | "reasoning", text: string) =>
+  #readBlock(block: JsonObject, messageId: string, parentCallId: string | undefined): void {
+    const emitMessage = (channel: "text" | "reasoning", text: unknown) =>
       this.#collector.emitEvent(
-        draft("run.message.completed", { messageId, role: "assistant", channel, text, ...parentCallId })
+        draft("run.message.completed", {
+          messageId,
+          role: "assistant",
+          channel,
+          text: textOf(text) ?? "",
+          ...defined({ parentCallId })
+        })
       )
     switch (block["type"]) {
       case "text":
-        return emitMessage("text", textOf(block["text"]) ?? "")
+        return emitMessage("text", block["text"])
       case "thinking":
-        return emitMessage("reasoning", textOf(block["thinking"]) ?? "")
+        return emitMessage("reasoning", block["thinking"])
       case "redacted_thinking":
         return
-      case "tool_use": {
-        const [callId, tool] = [textOf(block["id"]), textOf(block["name"])]
-        if (callId === undefined || tool === undefined) return this.#countUnknown("tool_use")
-        const input = objectOf(block["input"])
-        return this.#collector.openCall({
-          callId,
-          tool,
-          label: claudeCallLabel(tool, input, this.#relative),
-          input,
-          ...parentCallId
-        })
-      }
+      case "tool_use":
+        if (!this.#calls.open(block, parentCallId, this.#relative)) this.#countUnknown("tool_use")
+        return
       default:
         return this.#countUnknown(block["type"])
     }
   }
 
   #readUser(line: JsonObject): void {
-    const metas = arrayOf(line["tool_result_meta"]).filter(isJsonObject)
-    for (const block of arrayOf(objectOf(line["message"])["content"]).filter(isJsonObject)) {
+    const { content } = objectOf(line["message"])
+    const output = typeof content === "string" ? commandOutput(content) : undefined
+    if (output !== undefined && output !== "") this.#collector.notice("other", output)
+    for (const block of arrayOf(content).filter(isJsonObject)) {
       // Text is ours or a notice like "interrupted", which the result also reports.
       if (block["type"] !== "tool_result") continue
-      const callId = textOf(block["tool_use_id"])
-      const tool = callId === undefined ? undefined : this.#collector.toolOf(callId)
-      if (callId === undefined || tool === undefined) {
-        this.#countUnknown("tool_result")
-        continue
-      }
-      const isFailed = block["is_error"] === true
-      const output = readResultOutput(block["content"])
-      if (!isFailed) {
-        for (const event of fileEventsOfResult(tool, line["tool_use_result"], callId, this.#relative))
-          this.#collector.emitEvent(event)
-      }
-      const exitCode = isFailed && tool === "Bash" ? parseExitCode(output) : undefined
-      const status = statusOf(isFailed, metas.find((meta) => meta["id"] === callId) ?? {})
-      this.#collector.closeCall({ callId, status, ...defined({ output, exitCode }) })
+      if (!this.#calls.close(block, line, this.#relative)) this.#countUnknown("tool_result")
     }
   }
 
   #readSystem(line: JsonObject): void {
+    if (this.#tasks.read(line, this.#turns.startsTurnForWork)) return
     switch (line["subtype"]) {
       case "init":
         return this.#readInit(line)
+      case "session_state_changed":
+        return this.#turns.readState(line["state"])
+      case "elicitation_complete":
+        return this.#inputs.closeLink(textOf(line["elicitation_id"]))
       case "api_retry":
-        this.#lastError = textOf(line["error"])
-        this.#collector.emitEvent(
-          toRetryEvent({
-            attempt: line["attempt"],
-            maxAttempts: line["max_retries"],
-            delayMs: line["retry_delay_ms"],
-            failure: failureOfCall(countOf(line["error_status"]), this.#lastError)
-          })
-        )
-        return
-      // Progress, and a denial that the tool's result repeats.
-      case "status":
-      case "thinking_tokens":
-      case "permission_denied":
-        return
-      default:
-        return this.#countUnknown(`system/${textOf(line["subtype"]) ?? ""}`)
+        return this.#readRetry(line)
     }
+    const notice = noticeOfSystem(line)
+    if (notice === "unknown") this.#countUnknown(`system/${textOf(line["subtype"]) ?? ""}`)
+    else this.#emitNotice(notice)
+  }
+
+  #readRetry(line: JsonObject): void {
+    this.#lastError = textOf(line["error"])
+    this.#collector.emitEvent(
+      toRetryEvent({
+        attempt: line["attempt"],
+        maxAttempts: line["max_retries"],
+        delayMs: line["retry_delay_ms"],
+        failure: failureOfCall(countOf(line["error_status"]), this.#lastError)
+      })
+    )
   }
 
   /** Reads `init`, which is printed once per turn. The first one starts the run. */
@@ -259,6 +321,7 @@ export class ClaudeCodeProtocol implements Protocol {
         mode: textOf(line["permissionMode"])
       })
     )
+    this.#turns.start()
   }
 
   #readRequest(line: JsonObject): void {
@@ -266,38 +329,47 @@ export class ClaudeCodeProtocol implements Protocol {
     const request = objectOf(line["request"])
     const subtype = textOf(request["subtype"])
     if (key === undefined || subtype === undefined) return this.#countUnknown("control_request")
-    if (subtype === "can_use_tool") {
-      if (this.#collector.requestApproval(key, toClaudeApproval(request, this.#relative)))
-        this.#waitingInputs.set(key, objectOf(request["input"]))
-      return
+    if (subtype === "can_use_tool") return this.#readPermission(key, request)
+    if (subtype === "elicitation") {
+      if (this.#inputs.readElicitation(key, request)) return
+      this.#collector.notice(
+        "warning",
+        "A tool asked for input in a form that cannot be shown. It was declined."
+      )
+      return this.#collector.emit({ _tag: "Reply", text: controlResponse(key, declinedForm) })
     }
     // The runtime would wait forever without a response.
     this.#countUnknown(`control_request/${subtype}`)
     this.#collector.emit({ _tag: "Reply", text: controlRefusal(key, `${subtype} is not supported`) })
   }
 
-  #withdrawApproval(line: JsonObject): void {
-    const key = textOf(line["request_id"])
-    const withdrawn =
-      key !== undefined && this.#collector.withdrawApproval(key, "the runtime no longer waits for it")
-    if (withdrawn) this.#waitingInputs.delete(key)
-    else this.#countUnknown("control_cancel_request")
+  #readPermission(key: string, request: JsonObject): void {
+    const callId = textOf(request["tool_use_id"])
+    const parentCallId = this.#tasks.callOf(textOf(request["agent_id"]) ?? "")
+    const call = defined({ callId, parentCallId })
+    if (this.#inputs.readPermission(key, request, this.#calls.inputOf(callId), call)) return
+    if (this.#collector.requestApproval(key, toClaudeApproval(request, this.#relative, parentCallId)))
+      this.#waitingInputs.set(key, objectOf(request["input"]))
+  }
+
+  #withdrawRequest(line: JsonObject): void {
+    const key = textOf(line["request_id"]) ?? ""
+    if (this.#collector.withdrawApproval(key, "the runtime no longer waits for it"))
+      this.#waitingInputs.delete(key)
+    else if (!this.#inputs.withdraw(key)) this.#countUnknown("control_cancel_request")
   }
 
   #readResult(line: JsonObject): void {
-    const { costUsd, ...tokens } = addUsage(this.#usage, usageOf(line))
-    // The cost of a resumed conversation includes earlier runs, and cannot be separated.
-    const usage: Usage = costUsd === undefined || this.#isResumed ? tokens : { ...tokens, costUsd }
-    this.#usage = usage
-    this.#turnUsage.reset()
-    const next = line["is_error"] === true ? undefined : this.#queued.shift()
-    if (next !== undefined) return this.#collector.emit({ _tag: "Reply", text: userMessage(next) })
-    this.#collector.conclude(
-      toClaudeOutcome(line, usage, {
-        hasNoCredentials: this.#hasNoCredentials,
-        lastError: this.#lastError,
-        isCancelling: this.#cancelling
-      })
-    )
+    const usage = this.#usage.endTurn(line)
+    const isOfTask = objectOf(line["origin"])["kind"] === "task-notification"
+    const isSilent = isOfTask && line["num_turns"] === 0 && line["is_error"] !== true
+    const text = isSilent ? this.#lastText : textOf(line["result"])
+    this.#lastText = text ?? this.#lastText
+    const outcome = toClaudeOutcome({ ...line, result: text }, usage, {
+      hasNoCredentials: this.#hasNoCredentials,
+      lastError: this.#lastError,
+      isCancelling: this.#cancelling
+    })
+    this.#turns.end(outcome, countOf(line["queued_turn_count"]) ?? 0, isSilent)
   }
 }

@@ -1,13 +1,13 @@
 /**
  * Outcome of a run of Claude Code, from its `result` line, or from stderr without one.
  *
- * Only `is_error`, `api_error_status` and `terminal_reason` count: `subtype` is "success" without a sign-in, and exit codes differ between
- * versions.
+ * `is_error`, `api_error_status` and `terminal_reason` count. A `subtype` counts only if it names an error: it is "success" without a sign-in.
+ * Exit codes differ between versions.
  */
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
 import type { Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { endingOf } from "../text/Excerpt.ts"
-import { arrayOf, countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { arrayOf, countOf, defined, textOf, type JsonObject } from "../text/Json.ts"
 import { runtimeFailure } from "../output/OutputCollector.ts"
 
 /** Facts of earlier lines that a result is interpreted with. */
@@ -30,6 +30,10 @@ const sentences: Readonly<Record<string, string>> = {
   server_error: "The model service failed. Try again in a moment.",
   unreachable: "Claude Code could not reach the model service. Check the network, proxy and base URL.",
   request_refused: "The model service refused the request.",
+  output_limit:
+    "The model's answer is longer than its output limit. Ask for it in smaller parts, or set CLAUDE_CODE_MAX_OUTPUT_TOKENS.",
+  model_refused: "The model refused the request. Rephrase it, or choose another model.",
+  turn_limit: "Claude Code reached its limit of turns. Continue the conversation, or raise the limit.",
   unknown_session: "Claude Code can't find the conversation to resume. Start a new run instead.",
   bad_option: "Claude Code refused an option that it was started with. Check its version.",
   command_missing: "Claude Code was not found on this machine. Install it, or correct its path.",
@@ -52,6 +56,7 @@ const reasonByError = new Map([
   ["overloaded", "overloaded"],
   ["server_error", "server_error"],
   ["connection_failed", "unreachable"],
+  ["max_output_tokens", "output_limit"],
   ["invalid_request", "request_refused"]
 ])
 
@@ -59,52 +64,16 @@ const reasonByError = new Map([
 export const failureOfCall = (status: number | undefined, error: string | undefined): RunFailure =>
   failure(status === undefined ? (reasonByError.get(error ?? "") ?? "unknown") : byStatus(status))
 
-/** Tokens as the model service counts them. The input includes cached tokens. */
-export const tokensOf = (usage: JsonObject): Usage => {
-  const cached = countOf(usage["cache_read_input_tokens"])
-  const input = countOf(usage["input_tokens"])
-  return defined({
-    inputTokens:
-      input === undefined
-        ? undefined
-        : input + (cached ?? 0) + (countOf(usage["cache_creation_input_tokens"]) ?? 0),
-    outputTokens: countOf(usage["output_tokens"]),
-    cachedInputTokens: cached,
-    reasoningTokens: countOf(objectOf(usage["output_tokens_details"])["thinking_tokens"])
-  })
-}
-
-/** Usage of this turn. The cost is the process's total so far. */
-export const usageOf = (result: JsonObject): Usage => {
-  const cost = result["total_cost_usd"]
-  return defined({
-    ...tokensOf(objectOf(result["usage"])),
-    turns: countOf(result["num_turns"]),
-    costUsd: typeof cost === "number" && Number.isFinite(cost) ? cost : undefined
-  })
-}
-
-/** Sum of two turns. The later cost includes the earlier one. */
-export const addUsage = (earlier: Usage | undefined, later: Usage): Usage => {
-  if (earlier === undefined) return later
-  const sum = (a: number | undefined, b: number | undefined) =>
-    a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0)
-  return defined({
-    inputTokens: sum(earlier.inputTokens, later.inputTokens),
-    outputTokens: sum(earlier.outputTokens, later.outputTokens),
-    cachedInputTokens: sum(earlier.cachedInputTokens, later.cachedInputTokens),
-    reasoningTokens: sum(earlier.reasoningTokens, later.reasoningTokens),
-    turns: sum(earlier.turns, later.turns),
-    costUsd: later.costUsd ?? earlier.costUsd
-  })
-}
-
 const isUnknownSession = (text: string): boolean => text.includes("No conversation found with session ID")
+
+/** Whether a `result` is a failure. A limit of turns is one without `is_error`. */
+export const isFailedResult = (result: JsonObject): boolean =>
+  result["is_error"] === true || textOf(result["subtype"])?.startsWith("error_") === true
 
 /** Outcome from a `result` line. */
 export const toClaudeOutcome = (result: JsonObject, usage: Usage, evidence: ClaudeEvidence): Outcome => {
   const text = textOf(result["result"])
-  if (result["is_error"] !== true) return { _tag: "Completed", usage, ...defined({ text: text }) }
+  if (!isFailedResult(result)) return { _tag: "Completed", usage, ...(text === "" ? {} : defined({ text })) }
   const terminal = textOf(result["terminal_reason"]) ?? ""
   const status = countOf(result["api_error_status"])
   if (terminal.startsWith("aborted") || (evidence.isCancelling && status === undefined)) {
@@ -127,6 +96,8 @@ const errorOf = (
   const details = resultText === "" ? {} : { said: resultText }
   if (isUnknownSession(resultText)) return failure("unknown_session", details)
   if (status !== undefined) return failure(byStatus(status), { status, ...details })
+  if (result["stop_reason"] === "refusal") return failure("model_refused", details)
+  if (result["subtype"] === "error_max_turns") return failure("turn_limit", details)
   if (lastError === "authentication_failed") {
     return failure(hasNoCredentials ? "not_signed_in" : "bad_credentials", details)
   }

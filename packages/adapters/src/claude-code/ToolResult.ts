@@ -4,19 +4,19 @@
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { arrayOf, countOf, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { isFileBlock } from "./ResultContent.ts"
 import { replacement, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
 import type { Relative } from "../files/RelativePath.ts"
 
-/** The text of a result: a string, or the text blocks of a list. */
+/** The text of a result: a string, or the text blocks of a list. Blocks that become files are no text. */
 export const readResultOutput = (content: unknown): string | undefined => {
   if (typeof content === "string") return content
   if (!Array.isArray(content)) return undefined
-  return content
-    .map((block) => {
-      const { type, text } = objectOf(block)
-      return textOf(text) ?? (typeof type === "string" ? `[${type}]` : "")
-    })
-    .join("\n")
+  const texts = content
+    .map(objectOf)
+    .filter((block) => !isFileBlock(block))
+    .map(({ text, type }) => textOf(text) ?? (typeof type === "string" ? `[${type}]` : ""))
+  return texts.length === 0 && content.length > 0 ? undefined : texts.join("\n")
 }
 
 /** Status of a result. `meta` says whether and why the call was not executed. */
@@ -38,16 +38,37 @@ const isHunk = (value: unknown): value is Hunk =>
   ["oldStart", "oldLines", "newStart", "newLines"].every((key) => countOf(value[key]) !== undefined) &&
   arrayOf(value["lines"]).every((line) => typeof line === "string")
 
+const writes: ReadonlySet<string> = new Set(["Edit", "MultiEdit", "NotebookEdit", "Write"])
+export const isWrite = (tool: string): boolean => writes.has(tool)
+
+/** The file that a call read or changed, from its input and the text of its result. */
+export const fileEventsOfInput = (
+  tool: string,
+  input: JsonObject,
+  output: string | undefined,
+  call: { readonly callId: string; readonly parentCallId?: string },
+  relative: Relative
+): ReadonlyArray<AdapterEvent> => {
+  const file = textOf(input["file_path"])
+  if (file === undefined) return []
+  const path = relative(file)
+  if (tool === "Read") return [draft("run.file.read", { path, ...call })]
+  if (!isWrite(tool)) return []
+  const change = output?.startsWith("File created") === true ? "created" : "modified"
+  return [draft("run.file.changed", { path, change, ...call })]
+}
+
 /** Files that a call read or changed, from the structured part of its result. */
 export const fileEventsOfResult = (
   tool: string | undefined,
   structured: unknown,
-  callId: string,
+  call: { readonly callId: string; readonly parentCallId?: string },
   relative: Relative
 ): ReadonlyArray<AdapterEvent> => {
   if (!isJsonObject(structured)) return []
   const read = textOf(objectOf(structured["file"])["filePath"])
-  if (tool === "Read" && read !== undefined) return [draft("run.file.read", { path: relative(read), callId })]
+  if (tool === "Read" && read !== undefined)
+    return [draft("run.file.read", { path: relative(read), ...call })]
   const changed = textOf(structured["filePath"])
   if (changed === undefined || !Array.isArray(structured["structuredPatch"])) return []
   const path = relative(changed)
@@ -57,7 +78,7 @@ export const fileEventsOfResult = (
   const hunks =
     reported.length === 0 && isNew ? [replacement("", textOf(structured["content"]) ?? "")] : reported
   return [
-    draft("run.patch.proposed", { path, patch: unifiedDiff(path, hunks, isNew), callId }),
-    draft("run.file.changed", { path, change: isNew ? "created" : "modified", callId })
+    draft("run.patch.proposed", { path, patch: unifiedDiff(path, hunks, isNew), ...call }),
+    draft("run.file.changed", { path, change: isNew ? "created" : "modified", ...call })
   ]
 }

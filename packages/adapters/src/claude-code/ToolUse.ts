@@ -63,6 +63,17 @@ export const claudeCallLabel = (tool: string, input: JsonObject, relative: Relat
       return titleLine(textOf(objectOf(arrayOf(input["questions"])[0])["question"]) ?? "Ask a question")
     case "ExitPlanMode":
       return "Carry out the plan"
+    case "TaskCreate":
+      return titleLine(`Add step: ${textOf(input["subject"]) ?? "a step"}`)
+    case "TaskUpdate":
+    case "TodoWrite":
+      return "Update the steps"
+    case "ScheduleWakeup":
+      return titleLine(`Wake up later: ${textOf(input["reason"]) ?? "no reason given"}`)
+    case "CronCreate":
+      return titleLine(`Plan a job: ${textOf(input["prompt"]) ?? "no prompt given"}`)
+    case "Monitor":
+      return titleLine(`Watch: ${textOf(input["description"]) ?? "a command"}`)
   }
   const remote = mcp(tool)
   return remote === undefined ? titleLine(`Use ${tool}`) : titleLine(`Use ${remote.name} of ${remote.server}`)
@@ -78,13 +89,10 @@ const classOf = (tool: string): readonly [ActionClass, Risk] => {
     case "WebFetch":
     case "WebSearch":
       return ["network", "low"]
-    case "AskUserQuestion":
     case "Read":
     case "Glob":
     case "Grep":
       return ["write", "low"]
-    case "ExitPlanMode":
-      return ["write", "medium"]
     default:
       // Anything unknown may do anything: the class with the strictest rules.
       return mcp(tool) === undefined ? ["shell", "medium"] : ["network", "medium"]
@@ -103,10 +111,6 @@ const namesAllFiles = (tool: string, input: JsonObject): boolean => {
     case "Glob":
     case "Grep":
       return hasOnlyKnownReadFields(input)
-    case "AskUserQuestion":
-    case "ExitPlanMode":
-      // They have no file. A call that names one does something else.
-      return pathsOf(tool, input).length === 0
     default:
       return true
   }
@@ -143,7 +147,11 @@ const scopesOf = (suggestions: ReadonlyArray<unknown>): ReadonlyArray<DecisionSc
 ]
 
 /** The approval for a `can_use_tool` request. */
-export const toClaudeApproval = (request: JsonObject, relative: Relative): ApprovalRequest => {
+export const toClaudeApproval = (
+  request: JsonObject,
+  relative: Relative,
+  parentCallId?: string
+): ApprovalRequest => {
   const tool = textOf(request["tool_name"]) ?? "unknown"
   const input = objectOf(request["input"])
   const isComplete = namesAllFiles(tool, input)
@@ -158,6 +166,7 @@ export const toClaudeApproval = (request: JsonObject, relative: Relative): Appro
     tool,
     ...defined({
       callId: textOf(request["tool_use_id"]),
+      parentCallId,
       command,
       // The shell's current folder is unknown.
       cwd: command === undefined ? undefined : ".",
@@ -166,7 +175,7 @@ export const toClaudeApproval = (request: JsonObject, relative: Relative): Appro
       patch: file === undefined ? undefined : patchOf(tool, input, file),
       // Other tools may do anything with an address.
       url: tool === "WebFetch" ? textOf(input["url"]) : undefined,
-      reason: textOf(request["decision_reason"]) ?? textOf(input["description"]) ?? textOf(input["plan"])
+      reason: textOf(request["decision_reason"]) ?? textOf(input["description"])
     }),
     input,
     editable: true,

@@ -95,11 +95,11 @@ export class ExecProtocol implements Protocol {
       case "thread.started":
         return this.#collector.start(defined({ runtimeSessionId: readCodexSessionId(line["thread_id"]) }))
       case "item.started":
-        return this.#items.started(itemOf(line["item"]), undefined)
-      case "item.completed":
-        return this.#items.completed(itemOf(line["item"]), undefined)
-      case "turn.started":
       case "item.updated":
+        return this.#readOpenItem(itemOf(line["item"]))
+      case "item.completed":
+        return this.#items.completed(itemOf(line["item"]))
+      case "turn.started":
         return
       case "error": {
         // Retries. The turn reports the final failure.
@@ -117,6 +117,12 @@ export class ExecProtocol implements Protocol {
       default:
         return this.#collector.countUnknown(type ?? "untyped")
     }
+  }
+
+  /** A list of steps is whole at each report. Reports of progress of other items are repeated at their end. */
+  #readOpenItem(item: JsonObject): void {
+    if (item["type"] === "todoList") this.#items.completed(item)
+    else this.#items.started(item)
   }
 
   #conclude(tokens: JsonObject): void {

@@ -87,11 +87,11 @@ export const filesInChanges = (changes: ReadonlyArray<FileChange>): ReadonlyArra
 /** Events of an applied patch. */
 export const appliedEvents = (
   changes: ReadonlyArray<FileChange>,
-  callId: string
+  call: { readonly callId: string; readonly parentCallId?: string }
 ): ReadonlyArray<AdapterEvent> =>
   changes.flatMap(({ patch, path, change, fromPath }) => [
-    ...(patch === undefined ? [] : [draft("run.patch.proposed", { path, patch, callId })]),
-    draft("run.file.changed", { path, change, ...defined({ fromPath }), callId })
+    ...(patch === undefined ? [] : [draft("run.patch.proposed", { path, patch, ...call })]),
+    draft("run.file.changed", { path, change, ...defined({ fromPath }), ...call })
   ])
 
 /** Number of files, added and deleted lines of a unified diff, counted by its hunks. */

@@ -10,7 +10,10 @@ export type CodexRequestId = string | number
 
 const line = (value: object): string => `${JSON.stringify(value)}\n`
 
-export const codexRequest = (id: number, method: string, params: object): string =>
+export const isRequestId = (id: unknown): id is CodexRequestId =>
+  typeof id === "string" || typeof id === "number"
+
+export const codexRequest = (id: CodexRequestId, method: string, params: object): string =>
   line({ method, id, params })
 
 export const codexNotification = (method: string): string => line({ method })

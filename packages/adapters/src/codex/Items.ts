@@ -1,13 +1,17 @@
 /**
- * Items of a Codex thread as events: messages, reasoning, tool calls with their results, files.
+ * Items of Codex's threads as events: messages, reasoning, tool calls with their results, files.
  *
- * An item is reported at its start and, complete, at its end. Some items are reported only at their end, and a command that outlives its
- * turn never is. `exec` has other names for the same items (`command_execution`, `exit_code`), which `Exec` converts.
+ * An item is reported at its start and, complete, at its end. Some items are reported only at their end. A command may end after the turn that
+ * started it: until then it is work in the background. `exec` has other names for the same items (`command_execution`, `exit_code`), which
+ * `Exec` converts.
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
-import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { arrayOf, defined, isJsonObject, textOf, type JsonObject } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
+import { codexSteps } from "./Steps.ts"
+import type { SubAgents } from "./SubAgents.ts"
+import { outputOf } from "./ToolOutput.ts"
 import { appliedEvents, changesOf, areChangesComplete, type FileChange } from "./FileChanges.ts"
 import { readCodexCall, isCall, type CodexCall } from "./Tools.ts"
 
@@ -15,15 +19,25 @@ import { readCodexCall, isCall, type CodexCall } from "./Tools.ts"
 const silent = new Set([
   "userMessage",
   "hookPrompt",
-  "subAgentActivity",
   "enteredReviewMode",
   "exitedReviewMode",
   "contextCompaction",
-  "functionCallOutput",
-  // Of `exec`: a warning, and a plan.
-  "error",
-  "todoList"
+  "functionCallOutput"
 ])
+
+/** The thread of an item: the agent's own (`thread` may be unknown then), or that of the sub-agent that the call `parent` started. */
+export interface ItemOrigin {
+  readonly thread?: string
+  readonly parent?: string
+}
+
+const ownThread: ItemOrigin = {}
+
+interface OpenItem {
+  readonly thread: string | undefined
+  /** Title of a command: only commands continue after their turn. */
+  readonly command?: string
+}
 
 const integerOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) ? value : undefined
@@ -33,33 +47,20 @@ const statusOf = (status: unknown): PayloadOf<"run.tool.result">["status"] => {
   return status === "failed" ? "failed" : "completed"
 }
 
-/** Output of a tool: its text blocks, and the types of other blocks. */
-const outputOf = (item: JsonObject): string | undefined => {
-  const error = textOf(objectOf(item["error"])["message"])
-  if (error !== undefined) return error
-  const content = objectOf(item["result"])["content"] ?? item["contentItems"]
-  if (!Array.isArray(content)) return textOf(item["aggregatedOutput"])
-  return content
-    .map((block) => {
-      const { text, type } = objectOf(block)
-      return textOf(text) ?? (typeof type === "string" ? `[${type}]` : "")
-    })
-    .join("\n")
-}
-
 export class Items {
   readonly #collector: OutputCollector
   #relative: Relative
   /** Changes of patches in progress, by item. */
   readonly #changes = new Map<string, unknown>()
+  readonly #open = new Map<string, OpenItem>()
   readonly #done = new Set<string>()
-  /** Calls that started a sub-agent, by its thread. */
-  readonly #spawned = new Map<string, string>()
+  readonly #subAgents: SubAgents | undefined
   #lastText: string | undefined
 
-  constructor(collector: OutputCollector, relative: Relative) {
+  constructor(collector: OutputCollector, relative: Relative, subAgents?: SubAgents) {
     this.#collector = collector
     this.#relative = relative
+    this.#subAgents = subAgents
   }
 
   /** Replaces the roots that paths are relative to. */
@@ -70,11 +71,6 @@ export class Items {
   /** The last message of the agent itself. */
   get lastText(): string | undefined {
     return this.#lastText
-  }
-
-  /** Call that started the sub-agent of a thread, or the thread's id if unknown. */
-  parentOf(thread: string): string {
-    return this.#spawned.get(thread) ?? thread
   }
 
   /** Changes of a patch in progress. */
@@ -92,18 +88,32 @@ export class Items {
     if (this.#changes.has(item)) this.#changes.set(item, changes)
   }
 
-  started(item: JsonObject, parent: string | undefined): void {
+  /** The turn of a thread has ended. Its commands continue as work in the background, and its other calls end with `status`. */
+  turnEnded(thread: string, status: "failed" | "cancelled"): void {
+    for (const [callId, { command, thread: place }] of this.#open) {
+      if (place !== thread) continue
+      if (command === undefined) {
+        this.#open.delete(callId)
+        this.#collector.closeCall({ callId, status })
+      } else this.#collector.startWork({ id: callId, kind: "command", title: command, parentCallId: callId })
+    }
+  }
+
+  started(item: JsonObject, origin = ownThread): void {
     const id = textOf(item["id"])
     if (id === undefined || this.#done.has(id)) return
     if (item["type"] === "fileChange") this.#changes.set(id, item["changes"])
     // The query is often known only at the end.
     if (item["type"] === "webSearch" && item["query"] === "") return
     const call = readCodexCall(item, this.#relative)
-    if (call !== undefined) this.#openCall(id, call, item, parent)
+    if (call === undefined) return
+    if (item["tool"] === "spawnAgent") this.#subAgents?.spawning(id, textOf(item["prompt"]))
+    this.#openCall(id, call, item, origin)
   }
 
-  completed(item: JsonObject, parent: string | undefined): void {
+  completed(item: JsonObject, origin = ownThread): void {
     const [id, type] = [textOf(item["id"]), textOf(item["type"])]
+    const { parent } = origin
     if (id === undefined || type === undefined) return this.#collector.countUnknown("item")
     if (silent.has(type)) return
     switch (type) {
@@ -112,48 +122,71 @@ export class Items {
         if (parent === undefined) this.#lastText = text
         return this.#emitMessage(id, "text", text, parent)
       }
-      case "plan":
-        return this.#emitMessage(id, "text", textOf(item["text"]) ?? "", parent)
+      case "plan": {
+        const text = textOf(item["text"]) ?? ""
+        if (parent === undefined) this.#lastText = text
+        return this.#emitMessage(id, "text", text, parent)
+      }
       case "reasoning":
         return this.#emitReasoning(id, item, parent)
+      // Of `exec`.
+      case "todoList":
+        return this.#collector.steps(codexSteps(item["items"]))
+      case "error":
+        return this.#collector.notice("warning", textOf(item["message"]) ?? "Codex gave a warning.")
+      case "subAgentActivity":
+        if (item["kind"] !== "started") return
     }
     if (!isCall(type)) return this.#collector.countUnknown(`item/${type}`)
     if (this.#done.has(id)) return
     this.#done.add(id)
+    this.#open.delete(id)
     // An open call already has its input and label.
     const call = this.#collector.toolOf(id) === undefined ? readCodexCall(item, this.#relative) : undefined
     if (call === undefined) this.#recordSpawned(id, item)
-    else this.#openCall(id, call, item, parent)
-    this.#closeCall(id, type, item)
+    else this.#openCall(id, call, item, origin)
+    this.#open.delete(id)
+    this.#subAgents?.spawnEnded(id)
+    this.#closeCall(id, type, item, parent)
   }
 
   #openCall(
     callId: string,
     { input, label, tool }: CodexCall,
     item: JsonObject,
-    parent: string | undefined
+    { parent, thread }: ItemOrigin
   ): void {
     this.#recordSpawned(callId, item)
+    this.#open.set(callId, { thread, ...(item["type"] === "commandExecution" ? { command: label } : {}) })
     this.#collector.openCall(defined({ callId, tool, label, input, parentCallId: parent }))
   }
 
   /** Records the call that started a sub-agent. Later calls only wait for it, or send it messages. */
   #recordSpawned(callId: string, item: JsonObject): void {
-    for (const thread of arrayOf(item["receiverThreadIds"]))
-      if (typeof thread === "string" && !this.#spawned.has(thread)) this.#spawned.set(thread, callId)
+    const task = textOf(item["prompt"]) ?? textOf(item["agentPath"])
+    for (const thread of [...arrayOf(item["receiverThreadIds"]), item["agentThreadId"]])
+      if (typeof thread === "string") this.#subAgents?.spawned(thread, callId, task)
   }
 
-  #closeCall(callId: string, type: string, item: JsonObject): void {
+  #closeCall(callId: string, type: string, item: JsonObject, parent: string | undefined): void {
     const status = statusOf(item["status"])
-    if (status === "completed") this.#emitFiles(callId, type, item)
+    if (status === "completed") this.#emitFiles(defined({ callId, parentCallId: parent }), type, item)
     this.#changes.delete(callId)
     const exitCode = integerOf(item["exitCode"])
-    this.#collector.closeCall(defined({ callId, status, output: outputOf(item), exitCode }))
+    const { files, text: output } = outputOf(item)
+    for (const file of files) this.#collector.artifact({ ...file, callId })
+    this.#collector.closeCall(defined({ callId, status, output, exitCode }))
+    // After the result: the end of the last work may end the run.
+    this.#collector.endWork(callId, status === "completed" ? "completed" : "failed")
   }
 
-  #emitFiles(callId: string, type: string, item: JsonObject): void {
+  #emitFiles(
+    call: { readonly callId: string; readonly parentCallId?: string },
+    type: string,
+    item: JsonObject
+  ): void {
     if (type === "fileChange")
-      for (const event of appliedEvents(changesOf(item["changes"], this.#relative), callId))
+      for (const event of appliedEvents(changesOf(item["changes"], this.#relative), call))
         this.#collector.emitEvent(event)
     const read =
       type === "imageView"
@@ -163,7 +196,7 @@ export class Items {
             .filter((action) => action["type"] === "read")
     for (const { path } of read)
       if (typeof path === "string")
-        this.#collector.emitEvent(draft("run.file.read", { path: this.#relative(path), callId }))
+        this.#collector.emitEvent(draft("run.file.read", { path: this.#relative(path), ...call }))
   }
 
   /** Each part of the reasoning is a separate message. */

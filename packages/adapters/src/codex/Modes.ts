@@ -9,6 +9,8 @@
  * more strictly.
  */
 import type { RunMode } from "@corral/domain/run/Run"
+import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
+import { textOf, type JsonObject } from "../text/Json.ts"
 
 const sandboxes: Readonly<Record<RunMode, string>> = {
   read_only: "read-only",
@@ -24,3 +26,29 @@ export const sandboxOf = (mode: RunMode, isConfined = false): string =>
 
 export const approvalPolicyOf = (mode: RunMode): "never" | "untrusted" =>
   mode === "read_only" || mode === "plan" ? "never" : "untrusted"
+
+/** How the agent works with the user, as `turn/start` has it. It stays with the conversation. */
+export interface CollaborationMode {
+  readonly mode: "plan" | "default"
+  readonly settings: {
+    readonly model: string
+    readonly reasoning_effort: unknown
+    readonly developer_instructions: null
+  }
+}
+
+/**
+ * Codex's collaboration mode: in `plan` the agent asks, and hands over a plan. A conversation that is continued in another mode leaves the plan
+ * mode. A new conversation has the default. `thread`: the result of its start, with the model.
+ */
+export const collaborationOf = (
+  { mode, resumeSessionId }: Pick<RunStart, "mode" | "resumeSessionId">,
+  thread: JsonObject
+): CollaborationMode | undefined => {
+  const model = textOf(thread["model"])
+  if (model === undefined || (mode !== "plan" && resumeSessionId === undefined)) return undefined
+  return {
+    mode: mode === "plan" ? "plan" : "default",
+    settings: { model, reasoning_effort: thread["reasoningEffort"] ?? null, developer_instructions: null }
+  }
+}

@@ -38,6 +38,7 @@ const calls = new Set([
   "dynamicToolCall",
   "collabToolCall",
   "collabAgentToolCall",
+  "subAgentActivity",
   "webSearch",
   "imageView",
   "imageGeneration",
@@ -84,6 +85,12 @@ export const readCodexCall = (item: JsonObject, relative: Relative): CodexCall |
       const tool = textOf(item["tool"]) ?? "agent"
       const prompt = textOf(item["prompt"])
       return { tool, label: titleLine(`Delegate: ${prompt ?? tool}`), input: defined({ prompt }) }
+    }
+    case "subAgentActivity": {
+      const path = textOf(item["agentPath"]) ?? "a sub-agent"
+      return item["kind"] === "started"
+        ? { tool: "spawnAgent", label: titleLine(`Delegate: ${path}`), input: { path } }
+        : undefined
     }
     case "webSearch": {
       const query = textOf(item["query"]) ?? ""

@@ -1,6 +1,7 @@
 /**
  * Reader of Copilot CLI's lines (`--output-format json`): events with a `type` and `data`, and one `result` at the end.
  *
+ * The program waits for its sub-agents and commands in the background before the last line, and does not say which ones run.
  * Only the last line has the id of the conversation, too late to resume it. Tokens are not reported. A file that was read has a patch
  * without changes, which is ignored.
  */
@@ -32,6 +33,11 @@ const silent = new Set([
   "session.info",
   "session.mode_notice_delivered",
   "session.background_tasks_changed",
+  "session.todos_changed",
+  "subagent.completed",
+  "subagent.configured",
+  "subagent.started",
+  "system.notification",
   "tool.execution_partial_result",
   "tool.shell_output"
 ])
@@ -55,6 +61,9 @@ const patchOf = (diffText: string | undefined, absolute: string, path: string): 
   return /^[+-](?![+-]{2} )/m.test(patch) ? patch : undefined
 }
 
+/** The call of the sub-agent that a line belongs to. */
+const parentOf = (data: JsonObject): string | undefined => textOf(data["parentToolCallId"])
+
 export class CopilotLines implements Reader {
   readonly #program: ProgramInfo
   readonly #collector: OutputCollector
@@ -75,13 +84,13 @@ export class CopilotLines implements Reader {
     const data = objectOf(line["data"])
     switch (type) {
       case "assistant.message_delta":
-        return this.#emitDelta("text", data["messageId"], data["deltaContent"])
+        return this.#emitDelta("text", data["messageId"], data["deltaContent"], parentOf(data))
       case "assistant.reasoning_delta":
-        return this.#emitDelta("reasoning", data["reasoningId"], data["deltaContent"])
+        return this.#emitDelta("reasoning", data["reasoningId"], data["deltaContent"], parentOf(data))
       case "assistant.message":
         return this.#readMessage(data)
       case "assistant.reasoning":
-        return this.#emitMessage("reasoning", data["reasoningId"], data["content"])
+        return this.#emitMessage("reasoning", data["reasoningId"], data["content"], parentOf(data))
       case "session.tools_updated":
         return this.#collector.start(defined({ model: textOf(data["model"]) }))
       case "tool.execution_start":
@@ -116,24 +125,45 @@ export class CopilotLines implements Reader {
       this.#collector.fail(toProgramFailure(this.#program, "bad_option", stderr))
   }
 
-  #emitDelta(channel: "text" | "reasoning", id: unknown, text: unknown): void {
+  #emitDelta(
+    channel: "text" | "reasoning",
+    id: unknown,
+    text: unknown,
+    parentCallId: string | undefined
+  ): void {
     if (typeof text !== "string" || text === "") return
     const messageId = textOf(id) ?? channel
-    this.#collector.emitEvent(draft("run.message.delta", { messageId, channel, text }))
+    this.#collector.emitEvent(
+      draft("run.message.delta", { messageId, channel, text, ...defined({ parentCallId }) })
+    )
   }
 
-  #emitMessage(channel: "text" | "reasoning", id: unknown, content: unknown): void {
+  #emitMessage(
+    channel: "text" | "reasoning",
+    id: unknown,
+    content: unknown,
+    parentCallId: string | undefined
+  ): void {
     const text = textOf(content) ?? ""
     if (text === "") return
     const messageId = textOf(id) ?? channel
-    this.#collector.emitEvent(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
+    this.#collector.emitEvent(
+      draft("run.message.completed", {
+        messageId,
+        role: "assistant",
+        channel,
+        text,
+        ...defined({ parentCallId })
+      })
+    )
   }
 
   #readMessage(data: JsonObject): void {
     this.#error = undefined
     this.#turns++
-    this.#lastText = textOf(data["content"]) ?? this.#lastText
-    this.#emitMessage("text", data["messageId"], data["content"])
+    const parentCallId = parentOf(data)
+    if (parentCallId === undefined) this.#lastText = textOf(data["content"]) ?? this.#lastText
+    this.#emitMessage("text", data["messageId"], data["content"], parentCallId)
     this.#collector.emit({ _tag: "Usage", usage: { turns: this.#turns } })
   }
 

@@ -36,6 +36,8 @@ const sentences = {
     `${label} stopped because it needed a permission that can't be given in this mode.`,
   bad_option: ({ label }: ProgramInfo) =>
     `${label} refused its start options. Check its version and configuration.`,
+  output_limit: () =>
+    "The answer reached the output limit of the model and is incomplete. Send a further message to continue.",
   turn_limit: ({ label }: ProgramInfo) => `${label} reached its turn limit.`,
   command_missing: ({ label }: ProgramInfo) =>
     `${label} was not found on this machine. Install it, or correct its path.`,

@@ -30,8 +30,10 @@ export interface JsonMap {
         readonly id: FieldPath
         readonly output?: FieldPath | undefined
         readonly exitCode?: FieldPath | undefined
-        /** The call failed if this field is neither false nor empty. */
+        /** The call failed if this field is neither false nor empty; with `failedWhen`, if it has one of these values. */
         readonly failed?: FieldPath | undefined
+        /** Values of `failed` that mean a failure, as text: `error`, `1`. */
+        readonly failedWhen?: ReadonlyArray<string> | undefined
       })
     | undefined
   readonly fileChange?:
@@ -39,6 +41,8 @@ export interface JsonMap {
         readonly path: FieldPath
         /** `created`, `modified` or `deleted`; anything else counts as modified. */
         readonly change?: FieldPath | undefined
+        /** Unified diff of the file. */
+        readonly patch?: FieldPath | undefined
       })
     | undefined
   /** Usage so far. */

@@ -11,7 +11,7 @@ import type { StreamedText } from "./StreamedText.ts"
 export interface MappedRun {
   readonly text: StreamedText
   readonly calls: Calls
-  readonly changeFile: (file: string, change: PayloadOf<"run.file.changed">["change"]) => void
+  readonly changeFile: (file: string, change: PayloadOf<"run.file.changed">["change"], patch?: string) => void
   readonly addUsage: (usage: Usage) => void
   readonly complete: (text: string | undefined) => void
   readonly fail: (message: string) => void
@@ -59,22 +59,31 @@ const compileToolCall = (entry: Entry<"toolCall">): Meaning => {
 
 const compileFileChange = (entry: Entry<"fileChange">): Meaning => {
   const [path, change] = [compileField(entry.path), compileField(entry.change)]
+  const patch = compileField(entry.patch)
   return (run, line) => {
     const file = textOf(path(line))
     if (file === undefined) return
     const value = change(line)
-    run.changeFile(file, value === "created" || value === "deleted" ? value : "modified")
+    const diff = textOf(patch(line))
+    run.changeFile(
+      file,
+      value === "created" || value === "deleted" ? value : "modified",
+      diff === "" ? undefined : diff
+    )
   }
 }
 
 const compileToolResult = (entry: Entry<"toolResult">): Meaning => {
   const [id, output] = [compileField(entry.id), compileField(entry.output)]
   const [exitCode, failed] = [compileField(entry.exitCode), compileField(entry.failed)]
+  const failures = entry.failedWhen === undefined ? undefined : new Set(entry.failedWhen)
+  const isFailure = (value: unknown): boolean =>
+    failures === undefined ? isTruthy(value) : failures.has(toText(value) ?? "")
   return (run, line, shared) => {
     const callId = toText(id(line))
     if (shared && callId === undefined) return
     run.text.close()
-    const status = isTruthy(failed(line)) ? "failed" : "completed"
+    const status = isFailure(failed(line)) ? "failed" : "completed"
     const result = { status, output: toText(output(line)), exitCode: countOf(exitCode(line)) } as const
     // Files come from the map only, regardless of the tools' names.
     run.calls.result(callId, result, [])

@@ -43,9 +43,11 @@ export class MappedLines implements Reader, MappedRun {
     else if (this.#meanings.endsByExit) this.complete(undefined)
   }
 
-  changeFile(file: string, change: PayloadOf<"run.file.changed">["change"]): void {
+  changeFile(file: string, change: PayloadOf<"run.file.changed">["change"], patch?: string): void {
     this.text.close()
-    this.#collector.emitEvent(draft("run.file.changed", { path: this.calls.relative(file), change }))
+    const path = this.calls.relative(file)
+    if (patch !== undefined) this.#collector.emitEvent(draft("run.patch.proposed", { path, patch }))
+    this.#collector.emitEvent(draft("run.file.changed", { path, change }))
   }
 
   addUsage(usage: Usage): void {

@@ -181,8 +181,9 @@ export class PiLines implements Reader {
       .findLast((message) => message["role"] === "assistant")
     this.#error = undefined
     switch (last?.["stopReason"]) {
-      case "stop":
       case "length":
+        return this.#collector.fail(toProgramFailure(this.#program, "output_limit", ""), this.#usage)
+      case "stop":
         return this.#collector.conclude({ _tag: "Completed", usage: this.#usage, text: textIn(last) })
       case "aborted":
         return this.#collector.conclude({ _tag: "Cancelled", reason: "interrupted", usage: this.#usage })

@@ -58,11 +58,20 @@ export class OpenMessages {
     return whole.startsWith(message.text) ? whole.slice(message.length) : ""
   }
 
-  /** Completes all open messages with their streamed text. */
-  takeAll(): ReadonlyArray<DraftOf<"run.message.completed">> {
+  /** Completes the open messages of the agent itself, not of its sub-agents, with their streamed text. */
+  takeOwn(): ReadonlyArray<DraftOf<"run.message.completed">> {
+    return this.#take(({ first }) => first.parentCallId === undefined)
+  }
+
+  /** Completes the open messages whose id starts with `prefix` with their streamed text. */
+  takeAll(prefix = ""): ReadonlyArray<DraftOf<"run.message.completed">> {
+    return this.#take(({ first }) => first.messageId.startsWith(prefix))
+  }
+
+  #take(isTaken: (message: OpenMessage) => boolean): ReadonlyArray<DraftOf<"run.message.completed">> {
     if (this.#open.size === 0) return []
-    const messages = [...this.#open.values()]
-    this.#open.clear()
+    const messages = [...this.#open.values()].filter(isTaken)
+    for (const { first } of messages) this.#open.delete(first.messageId)
     this.#lastMessage = undefined
     return messages.map(({ first, omitted, text }) => {
       const cut =

@@ -1,19 +1,28 @@
 /**
- * Outputs of one run, as its protocol reports them, with the open tool calls, the approvals and the outcome.
+ * Outputs of one run, as its protocol reports them, with the open tool calls, approvals, questions, background work and outcomes.
+ *
+ * Each turn ends with `endTurn`, and more output may follow: a sub-agent continues, or a further turn starts. `conclude` is the end of all
+ * output.
  *
  * Guarantees for every adapter: each tool call is closed by exactly one result. A streamed message is completed. A message that one event
- * cannot hold is streamed in full. Work that a cancel stopped is `cancelled`. There is exactly one outcome, and no output after it.
+ * cannot hold is streamed in full. Work that a cancel stopped is `cancelled`. Each question is requested, answered and withdrawn at most once.
+ * Background work starts and ends once. Every turn has exactly one outcome. No output follows `conclude`.
  * Does not: contain anything about a single runtime, or throw.
  */
 import { Buffer } from "node:buffer"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
 import type { AdapterEvent, AdapterOutput, Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
+import { MAX_STEPS, type Step } from "@corral/domain/run/Steps"
 import { beginningOf } from "../text/Excerpt.ts"
 import { defined, type JsonObject } from "../text/Json.ts"
-import type { JsonLine } from "../text/JsonLines.ts"
+import type { InvalidLine, JsonLine } from "../text/JsonLines.ts"
+import { boundInput } from "./BoundedInput.ts"
 import { OpenMessages } from "./OpenMessages.ts"
+import { RequestKeys } from "./RequestKeys.ts"
+import { OutstandingWorks, type StartedWork, type WorkEnding, type WorkOutput } from "./OutstandingWork.ts"
 
 type ToolResult = Omit<PayloadOf<"run.tool.result">, "tool" | "parentCallId">
 
@@ -34,12 +43,22 @@ const RAW_CHARACTERS = 1_000
 /** Length up to which any text fits into one event as JSON. */
 const SHORT_CHARACTERS = 32_000
 const EVENT_BYTES = 190_000
+/** Maximum length of a notice or a step. */
+const MAX_TEXT = 8_192
+/** Maximum length of the texts of all steps together, so that one event holds them. */
+const STEPS_CHARACTERS = 60_000
 
 /** Whether one event cannot hold the text. */
 const isLong = (text: string): boolean =>
   text.length > SHORT_CHARACTERS && Buffer.byteLength(JSON.stringify(text)) > EVENT_BYTES
 
+const mebibytes = (bytes: number): string => `${(bytes / 1_048_576).toFixed(1)} MiB`
+
 const noOutputs: ReadonlyArray<AdapterOutput> = []
+
+/** Status of a call that a turn leaves without a result. */
+const closingStatus = ({ _tag }: Outcome): "cancelled" | "failed" =>
+  _tag === "Cancelled" ? "cancelled" : "failed"
 
 /** Whether an output shows that the runtime has started. */
 const startsRun = ({ _tag }: AdapterOutput): boolean =>
@@ -47,8 +66,11 @@ const startsRun = ({ _tag }: AdapterOutput): boolean =>
 
 export class OutputCollector {
   readonly #calls = new Map<string, { readonly tool: string; readonly parentCallId?: string }>()
-  readonly #approvals = new Map<string, "waiting" | "withdrawn">()
-  readonly #answered = new Set<string>()
+  readonly #approvals = new RequestKeys()
+  readonly #inputs = new RequestKeys()
+  readonly #work = new OutstandingWorks()
+  /** Lists of steps as they were emitted last, by the call of their sub-agent (`""` for the agent itself). */
+  readonly #steps = new Map<string, string>()
   readonly #messages = new OpenMessages()
   #outputs: Array<AdapterOutput> = []
   /** Invalid lines before the runtime has started. They are emitted after its start, because a run's first event has to be its start. */
@@ -57,13 +79,32 @@ export class OutputCollector {
   #currentObject: JsonObject | undefined
   #reportedKinds: Set<string> | undefined
   #started = false
+  /** Whether the outcome of the turn was emitted, and no further turn has started. */
+  #idle = false
+  /** Whether a message was written to the idle runtime, whose turn has not started. */
+  #awaitsTurn = false
   #over = false
   #cut = false
   #cancelling = false
 
-  /** Whether the outcome was emitted. */
+  /** Whether the run was concluded. */
   get isOver(): boolean {
     return this.#over
+  }
+
+  /** Whether the turn has ended, and no further turn has started. */
+  get isIdle(): boolean {
+    return this.#idle
+  }
+
+  /** Whether the turn has ended, and no message was written that starts the next one: a further message starts a turn. */
+  get canStartTurn(): boolean {
+    return this.#idle && !this.#awaitsTurn
+  }
+
+  /** Records that a message was written to the idle runtime. The turn that starts next is because of it. */
+  awaitTurn(): void {
+    this.#awaitsTurn = true
   }
 
   /** Whether the output ended in the middle of a line. */
@@ -71,7 +112,7 @@ export class OutputCollector {
     return this.#cut
   }
 
-  /** Emits an output, unless the outcome was emitted. */
+  /** Emits an output, unless the run was concluded. */
   emit(output: AdapterOutput): void {
     if (this.#over) return
     if (!this.#started && startsRun(output)) this.#releaseEarly()
@@ -101,9 +142,9 @@ export class OutputCollector {
     this.#cancelling = true
   }
 
-  /** Completes the streamed messages that are still open. */
-  closeMessages(): void {
-    for (const event of this.#messages.takeAll()) this.emit({ _tag: "Event", event })
+  /** Completes the streamed messages that are still open: all, or those whose id starts with `prefix`. */
+  closeMessages(prefix = ""): void {
+    for (const event of this.#messages.takeAll(prefix)) this.emit({ _tag: "Event", event })
   }
 
   /** Emits `run.started`. Ignored after the first time, and after any other output of the runtime. */
@@ -145,25 +186,112 @@ export class OutputCollector {
 
   /** Requests an approval. Returns false if the key was used before in this run. */
   requestApproval(key: string, request: ApprovalRequest): boolean {
-    if (this.#approvals.has(key)) return false
-    this.#approvals.set(key, "waiting")
+    if (!this.#approvals.open(key)) return false
     this.emit({ _tag: "Approval", key, request })
     return true
   }
 
   /** Whether an approval waits for this answer. Returns false for an unknown key, and for a second answer. */
   takeAnswer(key: string): boolean {
-    if (!this.#approvals.has(key) || this.#answered.has(key)) return false
-    this.#answered.add(key)
-    return true
+    return this.#approvals.answer(key)
   }
 
   /** Withdraws an approval that the runtime no longer waits for. Returns false if it was not waiting. */
   withdrawApproval(key: string, reason: string): boolean {
-    if (this.#approvals.get(key) !== "waiting") return false
-    this.#approvals.set(key, "withdrawn")
+    if (!this.#approvals.withdraw(key)) return false
     this.emit({ _tag: "ApprovalWithdrawn", key, reason })
     return true
+  }
+
+  /**
+   * Asks a person, within the bounds of the specification. A longer plan becomes an artifact, and a notice names what is not shown. Returns
+   * false if the key was used before in this run.
+   */
+  requestInput(key: string, input: RequestedInput): boolean {
+    if (!this.#inputs.open(key)) return false
+    const { omission, request, wholePlan } = boundInput(input)
+    if (wholePlan !== undefined)
+      this.artifact({ name: "plan.md", mediaType: "text/markdown", content: wholePlan })
+    if (omission !== undefined) this.notice("warning", omission)
+    this.emit({ _tag: "InputRequested", key, request })
+    return true
+  }
+
+  /** Whether a question waits for this response. Returns false for an unknown key, and for a second response. */
+  takeResponse(key: string): boolean {
+    return this.#inputs.answer(key)
+  }
+
+  /** Withdraws a question that the runtime no longer waits for. Returns false if it was not waiting. */
+  withdrawInput(key: string, state: "withdrawn" | "self_answered"): boolean {
+    if (!this.#inputs.withdraw(key)) return false
+    this.emit({ _tag: "InputWithdrawn", key, state })
+    return true
+  }
+
+  /** Ids of the outstanding work, in the order of the starts. */
+  get outstandingWork(): ReadonlyArray<string> {
+    return this.#work.ids
+  }
+
+  /** Starts work in the background. Ignored if it is outstanding. */
+  startWork(work: StartedWork): void {
+    this.#emitWork(this.#over ? undefined : this.#work.start(work))
+  }
+
+  /** Ends work in the background. Ignored if it is not outstanding. `continues`: the runtime starts a turn because of it. */
+  endWork(id: string, state: WorkEnding, continues = false): void {
+    this.#emitWork(this.#over ? undefined : this.#work.end(id, state, continues))
+  }
+
+  /** Starts work, or ends it, as a runtime reports it that repeats its reports. */
+  work({ continues = false, state, ...work }: Omit<WorkOutput, "_tag">): void {
+    if (state === "running") this.startWork(work)
+    else this.endWork(work.id, state, continues)
+  }
+
+  #emitWork(output: WorkOutput | undefined): void {
+    if (output !== undefined) this.emit(output)
+  }
+
+  /** Emits the whole list of steps, if it has changed. */
+  steps(steps: ReadonlyArray<Step>, parentCallId?: string): void {
+    const first = steps.slice(0, MAX_STEPS)
+    const characters = Math.min(MAX_TEXT, Math.floor(STEPS_CHARACTERS / Math.max(1, first.length)))
+    const shown = first.map((step) => ({ ...step, text: beginningOf(step.text, characters) }))
+    const printed = JSON.stringify(shown)
+    const before = this.#steps.get(parentCallId ?? "")
+    if (printed === (before ?? "[]")) return
+    this.#steps.set(parentCallId ?? "", printed)
+    if (before === undefined && steps.length > MAX_STEPS)
+      this.notice("warning", `The agent lists ${steps.length} steps. The first ${MAX_STEPS} are shown.`)
+    this.emitEvent(draft("run.steps.updated", { steps: shown, ...defined({ parentCallId }) }))
+  }
+
+  /** Emits a notice of the runtime for people. */
+  notice(
+    kind: PayloadOf<"run.notice">["kind"],
+    text: string,
+    more: Pick<PayloadOf<"run.notice">, "data" | "parentCallId"> = {}
+  ): void {
+    this.emitEvent(draft("run.notice", { kind, text: beginningOf(text, MAX_TEXT), ...more }))
+  }
+
+  /** Emits a file of the runtime. With `callId`: part of the result of that call, which follows. */
+  artifact(artifact: Omit<Extract<AdapterOutput, { readonly _tag: "Artifact" }>, "_tag">): void {
+    this.emit({ _tag: "Artifact", ...artifact })
+  }
+
+  /**
+   * A further turn begins: an outcome that waits is discarded. The first turn needs no call. `ended`: outcome of the turn before, if this turn
+   * follows it without a pause.
+   */
+  startTurn(turn: { readonly by?: "message"; readonly ended?: Outcome } = {}): void {
+    if (turn.ended !== undefined) this.#closeOwn(turn.ended)
+    this.#idle = false
+    const by = this.#awaitsTurn ? ({ by: "message" } as const) : {}
+    this.#awaitsTurn = false
+    this.emit({ _tag: "TurnStarted", ...by, ...turn })
   }
 
   /** Counts an unknown output under a name. The first one of a kind is reported as printed. */
@@ -175,22 +303,55 @@ export class OutputCollector {
     this.emit({ _tag: "Unknown", what, raw: beginningOf(JSON.stringify(reading), RAW_CHARACTERS) })
   }
 
-  /** Emits `schema.validation_failed` for a line, without its content. */
-  reportInvalidLine(line: Extract<JsonLine, { _tag: "Invalid" }>): void {
+  /** Emits `schema.validation_failed` for a line, without its content. A line over the limit is lost output, which a notice reports to people. */
+  reportInvalidLine(line: InvalidLine): void {
     const { message, bytes, at } = line
     if (line.cut) this.#cut = true
-    const event = draft("schema.validation_failed", { message, bytes, at })
+    this.#emitAfterStart(draft("schema.validation_failed", { message, bytes, at }))
+    if (line.head === undefined) return
+    const text = `The agent printed a line of ${mebibytes(bytes)}. It is too long to be read, so its content is missing.`
+    this.#emitAfterStart(draft("run.notice", { kind: "warning", text, data: { bytes } }))
+  }
+
+  #emitAfterStart(event: AdapterEvent): void {
     if (this.#started) this.emitEvent(event)
     else if (!this.#over && this.#beforeStart.length < MAX_EARLY)
       this.#beforeStart.push({ _tag: "Event", event })
   }
 
-  /** Closes open messages and calls, then emits the outcome. Later outcomes are ignored. */
+  /**
+   * Ends a turn: closes the messages and calls of the agent itself, then emits the outcome. Sub-agents and background work continue, and so does
+   * the output.
+   */
+  endTurn(outcome: Outcome): void {
+    if (this.#over) return
+    this.#closeOwn(outcome)
+    this.#emitOutcome(outcome)
+    this.#idle = true
+  }
+
+  #closeOwn(outcome: Outcome): void {
+    for (const event of this.#messages.takeOwn()) this.emit({ _tag: "Event", event })
+    const parents = new Set([...this.#calls.values()].map(({ parentCallId }) => parentCallId))
+    for (const [callId, { parentCallId }] of this.#calls)
+      if (parentCallId === undefined && !parents.has(callId) && !this.#work.isParent(callId))
+        this.closeCall({ callId, status: closingStatus(outcome) })
+  }
+
+  /** Closes open messages and calls, then emits the outcome. The end of all output. */
   conclude(outcome: Outcome): void {
     if (this.#over) return
-    const status = outcome._tag === "Cancelled" ? "cancelled" : "failed"
+    this.#closeAll(closingStatus(outcome))
+    this.#emitOutcome(outcome)
+    this.#over = true
+  }
+
+  #closeAll(status: "cancelled" | "failed"): void {
     this.closeMessages()
     for (const callId of this.#calls.keys()) this.closeCall({ callId, status })
+  }
+
+  #emitOutcome(outcome: Outcome): void {
     if (outcome._tag === "Failed" && outcome.error.code === "runtime_unavailable") {
       const reason = outcome.error.details?.["reason"]
       this.emitEvent(
@@ -201,7 +362,6 @@ export class OutputCollector {
       )
     }
     this.emit({ _tag: "Outcome", outcome })
-    this.#over = true
   }
 
   /** Concludes with a failure. */
@@ -209,9 +369,17 @@ export class OutputCollector {
     this.conclude({ _tag: "Failed", error, ...defined({ usage }) })
   }
 
-  /** Concludes after the end of a process without an outcome: cancelled, truncated, crashed or without a result. `label` is the runtime's name. */
+  /**
+   * Concludes after the end of the process. Between turns the last outcome stays. In a turn without an outcome the run is cancelled, truncated,
+   * crashed or without a result. `label` is the runtime's name.
+   */
   concludeAtExit(label: string, end: ProcessEnd): void {
     if (this.#over) return
+    if (this.#idle) {
+      this.#closeAll("failed")
+      this.#over = true
+      return
+    }
     if (this.#cancelling) return this.conclude({ _tag: "Cancelled", reason: "interrupted" })
     const exit = { ...defined({ exitCode: end.code ?? undefined, signal: end.signal ?? undefined }) }
     if (end.signal !== null) {
@@ -229,14 +397,20 @@ export class OutputCollector {
     }
   }
 
-  /** Passes each object to `onObject`, and reports invalid lines. Returns the outputs since the last `takeOutputs`. */
+  /**
+   * Passes each object to `onObject`, and reports invalid lines. `onLost` receives the fields of a line over the limit that its beginning has.
+   * Returns the outputs since the last `takeOutputs`.
+   */
   readLines(
     lines: ReadonlyArray<JsonLine>,
-    onObject: (value: JsonObject) => void
+    onObject: (value: JsonObject) => void,
+    onLost?: (head: JsonObject) => void
   ): ReadonlyArray<AdapterOutput> {
     for (const line of lines) {
-      if (line._tag === "Invalid") this.reportInvalidLine(line)
-      else {
+      if (line._tag === "Invalid") {
+        this.reportInvalidLine(line)
+        if (line.head !== undefined) onLost?.(line.head)
+      } else {
         this.#currentObject = line.value
         onObject(line.value)
       }

@@ -1,13 +1,23 @@
 /**
  * One run's conversation with Qwen Code. Its frames are Claude Code's, with its own ids of messages, tools, results and errors.
  *
- * Each block of a message is printed with its own id and streamed with index 0, so blocks are counted here. The result includes tokens of
- * earlier runs of a conversation, so the tokens of messages are added up instead.
+ * Permissions of sub-agents do not reach this protocol: in the background they are refused, in the foreground the program waits for ever. So a
+ * sub-agent is refused, unless it is only offered tools that read. A result comes after the sub-agents of a turn. A command in the background
+ * continues after it, and its end is not reported: it is work until a person finishes the run. A monitor starts a turn.
  */
 import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
-import type { AdapterEvent, AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
+import type {
+  AdapterEvent,
+  AdapterOutput,
+  Outcome,
+  Protocol,
+  RunStart
+} from "@corral/domain/run/RuntimeAdapter"
+import type { Step } from "@corral/domain/run/Steps"
 import { controlRefusal, controlRequest, controlResponse, userMessage } from "../claude-code/Frames.ts"
+import { declineLostRequest, lostCalls, lostResults, typeOfLost } from "../claude-code/LostLines.ts"
+import type { WorkEnding } from "../output/OutstandingWork.ts"
 import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
 import { Calls } from "../one-shot/Calls.ts"
@@ -20,15 +30,37 @@ import {
 } from "../one-shot/Failure.ts"
 import { readSessionId } from "../one-shot/OneShot.ts"
 import { fileEventsOfCall } from "../one-shot/Tools.ts"
+import { LOST_RESULT } from "../output/LostOutput.ts"
 import { toRetryEvent } from "../output/RetryEvent.ts"
+import { stepStateOf } from "../output/StepLists.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
 import { toQwenApproval } from "./Approval.ts"
+import { QwenInputs } from "./QwenInputs.ts"
 
 /** The message that is streamed now, and the number of its blocks so far. */
 interface Streaming {
   readonly messageId: string
   blocks: number
 }
+
+/** Longest time that the program waits for a decision or an answer, in milliseconds. By default it waits a minute, then it continues without. */
+const LONGEST_WAIT_MS = 600_000
+
+const initialize = `${JSON.stringify({
+  type: "control_request",
+  request_id: "initialize",
+  request: { subtype: "initialize", hooks: null, timeout: { canUseTool: LONGEST_WAIT_MS } }
+})}\n`
+
+const BACKGROUND_SHELL = /^Background shell (\S{1,100}) started\b/
+
+const endings: ReadonlyMap<string, WorkEnding> = new Map([
+  ["completed", "completed"],
+  ["cancelled", "stopped"],
+  ["killed", "stopped"]
+])
+
+const NO_SUB_AGENT = "A sub-agent can't ask for permissions here. Do the work without one."
 
 const CREATED = "Successfully created and wrote to new file"
 
@@ -52,20 +84,26 @@ const reasonIn = (stderr: string): Reason | undefined => {
 export class QwenProtocol implements Protocol {
   readonly open: string
   readonly #program: ProgramInfo
+  /** Whether the model is offered only tools that need no permission. */
+  readonly #isReadOnly: boolean
   readonly #lines = new JsonLines()
   readonly #collector = new OutputCollector()
   readonly #calls: Calls
   /** Messages that are streamed now, by the call of the sub-agent (`""` for the agent itself). */
   readonly #streaming = new Map<string, Streaming>()
-  /** Tool inputs of the waiting approvals, by request id. */
+  /** Inputs that an approval allows, by request id. */
   readonly #waitingInputs = new Map<string, JsonObject>()
+  readonly #inputs = new QwenInputs(this.#collector)
+  /** Messages that wait for the end of the turn. */
+  readonly #queued: Array<string> = []
   #usage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 }
   #cancelling = false
 
-  constructor(program: ProgramInfo, { images, prompt, workspacePath }: RunStart) {
+  constructor(program: ProgramInfo, { images, mode, prompt, workspacePath }: RunStart) {
     this.#program = program
+    this.#isReadOnly = mode === "read_only" || mode === "plan"
     this.#calls = new Calls(this.#collector, workspacePath)
-    this.open = controlRequest("initialize", "initialize") + userMessage(prompt, images)
+    this.open = initialize + userMessage(prompt, images)
   }
 
   readonly step: Protocol["step"] = (chunk) =>
@@ -82,7 +120,7 @@ export class QwenProtocol implements Protocol {
 
   readonly answer: Protocol["answer"] = (key, { decision, reason, updatedInput }) => {
     const input = this.#waitingInputs.get(key)
-    if (input === undefined) return undefined
+    if (input === undefined || !this.#collector.takeAnswer(key)) return undefined
     this.#waitingInputs.delete(key)
     // Edited input is not verified: the runtime might execute something else.
     if (decision === "allow" && updatedInput === undefined)
@@ -92,16 +130,55 @@ export class QwenProtocol implements Protocol {
     return controlResponse(key, { behavior: "deny", message })
   }
 
-  readonly input: Protocol["input"] = () => undefined
+  readonly respond: Protocol["respond"] = (key, response) => this.#inputs.respond(key, response)
+
+  readonly input: Protocol["input"] = (text) => {
+    if (this.#collector.isOver || this.#cancelling) return undefined
+    if (!this.#collector.canStartTurn) {
+      this.#queued.push(text)
+      return ""
+    }
+    this.#collector.awaitTurn()
+    return userMessage(text)
+  }
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
+    this.#queued.length = 0
     this.#collector.markCancelled()
     return controlRequest("interrupt", "interrupt")
   }
 
   #readLines(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#collector.readLines(lines, (line) => this.#readLine(line))
+    return this.#collector.readLines(
+      lines,
+      (line) => this.#readLine(line),
+      (head) => this.#readLost(head)
+    )
+  }
+
+  /** Reads a line over the limit, of which only the first fields are known. */
+  #readLost(head: JsonObject): void {
+    switch (typeOfLost(head)) {
+      case "control_request": {
+        const text = declineLostRequest(head)
+        return text === undefined ? undefined : this.#collector.emit({ _tag: "Reply", text })
+      }
+      case "assistant":
+        for (const { id, input, name } of lostCalls(head))
+          this.#calls.call(textOf(id), textOf(name), input, textOf(head["parent_tool_use_id"]))
+        return
+      case "user":
+        for (const callId of lostResults(head)) this.#closeLost(callId)
+        return
+      case "result":
+        return this.#readResult(head)
+    }
+  }
+
+  #closeLost(callId: string): void {
+    this.#inputs.closeCall(callId)
+    this.#calls.result(callId, { status: "completed", output: LOST_RESULT }, [])
   }
 
   #readLine(line: JsonObject): void {
@@ -118,7 +195,8 @@ export class QwenProtocol implements Protocol {
         return this.#readRequest(line)
       case "control_cancel_request": {
         const key = textOf(line["request_id"])
-        if (key !== undefined && this.#collector.withdrawApproval(key, "the runtime no longer waits for it"))
+        if (key === undefined || this.#inputs.withdraw(key)) return
+        if (this.#collector.withdrawApproval(key, "the runtime no longer waits for it"))
           this.#waitingInputs.delete(key)
         return
       }
@@ -147,6 +225,7 @@ export class QwenProtocol implements Protocol {
         )
       }
       case "message_start": {
+        this.#continueTurn()
         const messageId = textOf(objectOf(event["message"])["id"]) ?? "message"
         this.#streaming.set(key, { messageId, blocks: 0 })
         return
@@ -167,7 +246,13 @@ export class QwenProtocol implements Protocol {
     return streaming === undefined ? messageId : `${streaming.messageId}:${streaming.blocks}`
   }
 
+  /** Starts a turn if the last one has ended: the program continues by itself, or because of a message. */
+  #continueTurn(): void {
+    if (this.#collector.isIdle) this.#collector.startTurn()
+  }
+
   #readAssistant(message: JsonObject, parentCallId: string | undefined): void {
+    this.#continueTurn()
     const messageId = this.#blockId(parentCallId ?? "", textOf(message["id"]) ?? "message")
     for (const block of arrayOf(message["content"]).filter(isJsonObject)) {
       switch (block["type"]) {
@@ -218,8 +303,47 @@ export class QwenProtocol implements Protocol {
             : "denied"
       const exitCode = isFailed ? exitCodeOf(output) : undefined
       const callId = textOf(block["tool_use_id"])
+      if (callId !== undefined) this.#inputs.closeCall(callId)
+      if (callId !== undefined && !isFailed) this.#followResult(callId, output ?? "")
       this.#calls.result(callId, { status, output, exitCode }, this.#newFile(callId, output))
     }
+  }
+
+  /** Follows what a successful call has started or changed: a command in the background, or the list of steps. */
+  #followResult(callId: string, output: string): void {
+    const call = this.#calls.get(callId)
+    const shell = BACKGROUND_SHELL.exec(output)?.[1]
+    if (call?.tool === "run_shell_command" && call.input["is_background"] === true && shell !== undefined) {
+      const title = textOf(call.input["command"]) ?? "A command"
+      const { parentCallId = callId } = call
+      this.#collector.startWork({ id: shell, kind: "command", title, parentCallId })
+    }
+    if (call?.tool === "todo_write") this.#readSteps(arrayOf(call.input["todos"]), call.parentCallId)
+  }
+
+  #readSteps(todos: ReadonlyArray<unknown>, parentCallId: string | undefined): void {
+    const steps = todos.map((reported, at): Step => {
+      const { content, id, status } = objectOf(reported)
+      const state = stepStateOf(status)
+      return { id: textOf(id) ?? String(at + 1), text: textOf(content) ?? "", state }
+    })
+    this.#collector.steps(steps, parentCallId)
+  }
+
+  /** A sub-agent or a monitor in the background. */
+  #startTask({ description, subagent_type, task_id, tool_use_id }: JsonObject): void {
+    const id = textOf(task_id)
+    if (id === undefined) return this.#collector.countUnknown("system/task_started")
+    const kind = subagent_type === undefined ? "command" : "agent"
+    const title = textOf(description) ?? "Background task"
+    this.#collector.startWork({ id, kind, title, ...defined({ parentCallId: textOf(tool_use_id) }) })
+  }
+
+  /** Ends a task. After the end of a turn the program starts another. A monitor reports more than once. */
+  #readNotification({ status, task_id }: JsonObject): void {
+    const id = textOf(task_id)
+    if (id === undefined || status === "running") return
+    this.#collector.endWork(id, endings.get(textOf(status) ?? "") ?? "failed", this.#collector.isIdle)
   }
 
   /** Events of a new file if the output reports one; `undefined` if the input is enough. */
@@ -242,6 +366,10 @@ export class QwenProtocol implements Protocol {
         )
       case "retry":
         return this.#emitRetry(objectOf(line["data"]))
+      case "task_started":
+        return this.#startTask(objectOf(line["data"]))
+      case "task_notification":
+        return this.#readNotification(objectOf(line["data"]))
       default:
         this.#collector.countUnknown(`system/${textOf(line["subtype"]) ?? ""}`)
     }
@@ -258,32 +386,45 @@ export class QwenProtocol implements Protocol {
     const request = objectOf(line["request"])
     const subtype = textOf(request["subtype"])
     if (key === undefined || subtype === undefined) return this.#collector.countUnknown("control_request")
-    if (subtype === "can_use_tool") {
-      if (this.#collector.requestApproval(key, toQwenApproval(request, this.#calls.relative)))
-        this.#waitingInputs.set(key, objectOf(request["input"]))
-      return
-    }
+    if (subtype === "can_use_tool") return this.#readPermission(key, request)
     // The runtime would wait forever without a response.
     this.#collector.countUnknown(`control_request/${subtype}`)
     this.#collector.emit({ _tag: "Reply", text: controlRefusal(key, `${subtype} is not supported`) })
   }
 
+  #readPermission(key: string, request: JsonObject): void {
+    this.#continueTurn()
+    const input = objectOf(request["input"])
+    if (request["tool_name"] === "agent" && !this.#isReadOnly)
+      return this.#collector.emit({
+        _tag: "Reply",
+        text: controlResponse(key, { behavior: "deny", message: NO_SUB_AGENT })
+      })
+    const callId = textOf(request["tool_use_id"])
+    const parentCallId = callId === undefined ? undefined : this.#calls.get(callId)?.parentCallId
+    if (this.#inputs.read(key, request, defined({ callId, parentCallId }))) return
+    const approval = toQwenApproval(request, this.#calls.relative, parentCallId)
+    if (this.#collector.requestApproval(key, approval)) this.#waitingInputs.set(key, input)
+  }
+
   #readResult(line: JsonObject): void {
+    const next = line["is_error"] === true ? undefined : this.#queued.shift()
+    if (next !== undefined) return this.#collector.emit({ _tag: "Reply", text: userMessage(next) })
+    this.#collector.endTurn(this.#outcomeOf(line))
+  }
+
+  #outcomeOf(line: JsonObject): Outcome {
     const usage: Usage = { ...this.#usage, ...defined({ turns: countOf(line["num_turns"]) }) }
     if (line["is_error"] !== true) {
-      return this.#collector.conclude({
-        _tag: "Completed",
-        usage,
-        ...defined({ text: textOf(line["result"]) })
-      })
+      return { _tag: "Completed", usage, ...defined({ text: textOf(line["result"]) }) }
     }
     const message = textOf(objectOf(line["error"])["message"]) ?? textOf(line["result"]) ?? ""
     if (this.#cancelling || message === "Operation cancelled.") {
-      return this.#collector.conclude({ _tag: "Cancelled", reason: "interrupted", usage })
+      return { _tag: "Cancelled", reason: "interrupted", usage }
     }
-    const failure = /No auth type is selected/.test(message)
+    const error = /No auth type is selected/.test(message)
       ? toProgramFailure(this.#program, "not_signed_in", message)
       : serviceFailure(this.#program, message)
-    this.#collector.fail(failure, usage)
+    return { _tag: "Failed", error, usage }
   }
 }

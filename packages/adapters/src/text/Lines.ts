@@ -1,7 +1,7 @@
 /**
  * Lines from bytes, synchronously and in linear time: the first step for all output of a runtime.
  *
- * Guarantees: the same bytes give the same lines for any chunking. Invalid UTF-8 becomes U+FFFD. A line over the limit is dropped.
+ * Guarantees: the same bytes give the same lines for any chunking. Invalid UTF-8 becomes U+FFFD. Of a line over the limit only the head is kept.
  * Does not: throw, skip empty lines, or interpret a line.
  */
 import { Buffer } from "node:buffer"
@@ -9,13 +9,15 @@ import { Buffer } from "node:buffer"
 export type Line =
   /** A complete line without its `\n` or `\r\n`. `bytes` is its length as printed, without the line end. */
   | { readonly _tag: "Line"; readonly text: string; readonly bytes: number }
-  /** A dropped line over the limit. */
-  | { readonly _tag: "TooLong"; readonly bytes: number }
+  /** A line over the limit. `head` is the text of its first bytes, at most `HEAD_BYTES`. The last character may be incomplete. */
+  | { readonly _tag: "TooLong"; readonly head: string; readonly bytes: number }
   /** Text after the last `\n` at the end of the output. */
   | { readonly _tag: "Tail"; readonly text: string; readonly bytes: number }
 
 /** 8 MiB: far above the longest line of the known runtimes, and little memory. */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024
+/** Kept bytes of a line over the limit: its first fields name what the line is about. */
+export const HEAD_BYTES = 64 * 1024
 
 const NEWLINE = 10
 const CARRIAGE_RETURN = 13
@@ -34,8 +36,9 @@ export class Lines {
   readonly #fullBlocks: Array<Buffer<ArrayBuffer>> = []
   #last: Buffer<ArrayBuffer> = empty
   #lastBytes = 0
-  /** Bytes of an unfinished line over the limit, which are not kept. */
+  /** Bytes of an unfinished line over the limit. Only its head is kept. */
   #droppedBytes = 0
+  #head = ""
   #first = true
 
   constructor(limit = MAX_LINE_BYTES) {
@@ -64,7 +67,9 @@ export class Lines {
     const bytes = this.#heldBytes + this.#droppedBytes
     if (bytes === 0) return []
     const line: Line =
-      this.#droppedBytes > 0 ? { _tag: "TooLong", bytes } : { _tag: "Tail", text: this.#heldText(), bytes }
+      this.#droppedBytes > 0
+        ? { _tag: "TooLong", head: this.#head, bytes }
+        : { _tag: "Tail", text: this.#heldText(), bytes }
     this.#release()
     return [line]
   }
@@ -72,13 +77,15 @@ export class Lines {
   #complete(chunk: Buffer, from: number, to: number): Line {
     if (this.#heldBytes === 0 && this.#droppedBytes === 0) {
       return to - from > this.#limit
-        ? { _tag: "TooLong", bytes: to - from }
+        ? { _tag: "TooLong", head: this.#headOf(chunk, from, to), bytes: to - from }
         : { _tag: "Line", text: this.#decode(chunk, from, to), bytes: to - from }
     }
     this.#append(chunk, from, to)
     const bytes = this.#heldBytes + this.#droppedBytes
     const line: Line =
-      this.#droppedBytes > 0 ? { _tag: "TooLong", bytes } : { _tag: "Line", text: this.#heldText(), bytes }
+      this.#droppedBytes > 0
+        ? { _tag: "TooLong", head: this.#head, bytes }
+        : { _tag: "Line", text: this.#heldText(), bytes }
     this.#release()
     return line
   }
@@ -90,6 +97,7 @@ export class Lines {
   #append(chunk: Buffer, from: number, to: number): void {
     const size = to - from
     if (this.#droppedBytes > 0 || this.#heldBytes + size > this.#limit) {
+      if (this.#droppedBytes === 0) this.#head = this.#headOf(chunk, from, to)
       this.#droppedBytes += this.#heldBytes + size
       this.#freeBuffers()
       return
@@ -119,8 +127,17 @@ export class Lines {
     }
   }
 
+  /** The head of the held bytes and a part of a chunk. The limit may be smaller than a head. */
+  #headOf(chunk: Buffer, from: number, to: number): string {
+    const size = Math.min(HEAD_BYTES, this.#limit)
+    const held = (this.#fullBlocks[0] ?? this.#last.subarray(0, this.#lastBytes)).subarray(0, size)
+    const more = chunk.subarray(from, Math.min(to, from + size - held.length))
+    return this.#withoutMark(Buffer.concat([held, more]).toString("utf8"))
+  }
+
   #release(): void {
     this.#droppedBytes = 0
+    this.#head = ""
     if (this.#fullBlocks.length > 0 || this.#last.length > KEEP_BYTES) this.#freeBuffers()
     this.#lastBytes = 0
   }

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { Schema } from "effect"
 import { cut, randomNumbers, randomSizes } from "@corral/conformance/Replay"
-import { Lines, type Line } from "../../src/text/Lines.ts"
+import { HEAD_BYTES, Lines, type Line } from "../../src/text/Lines.ts"
 import { tries } from "@corral/testing/time/Effort"
 
 const read = (reads: ReadonlyArray<Uint8Array>, limit?: number): ReadonlyArray<Line> => {
@@ -53,13 +53,13 @@ describe("Lines", () => {
     assert.deepStrictEqual(texts, ["{}", "\uFEFF{}"])
   })
 
-  it("drops a line over the limit and reads the next one", () => {
+  it("keeps the head of a line over the limit, and reads the next line", () => {
     const bytes = Buffer.from("12345\n123456\nok\n1234567")
     const expected: ReadonlyArray<Line> = [
       { _tag: "Line", text: "12345", bytes: 5 },
-      { _tag: "TooLong", bytes: 6 },
+      { _tag: "TooLong", head: "12345", bytes: 6 },
       { _tag: "Line", text: "ok", bytes: 2 },
-      { _tag: "TooLong", bytes: 7 }
+      { _tag: "TooLong", head: "12345", bytes: 7 }
     ]
     for (let size = 1; size <= bytes.length; size++) {
       assert.deepStrictEqual(read(cut(bytes, Array(bytes.length).fill(size)), 5), expected)
@@ -86,7 +86,8 @@ describe("Lines", () => {
     const newline = Buffer.from("\n")
     const line = stored.push(newline)[0]
     assert.strictEqual(line?._tag === "Line" ? line.text.length : 0, size)
-    assert.deepStrictEqual(dropped.push(newline), [{ _tag: "TooLong", bytes: size }])
+    const head = "x".repeat(HEAD_BYTES)
+    assert.deepStrictEqual(dropped.push(newline), [{ _tag: "TooLong", head, bytes: size }])
   })
 
   it("reads 4 MB that come one byte at a time", () => {

@@ -1,0 +1,212 @@
+/**
+ * Requests of an agent to its client, with the response to each: permissions, questions, forms and plans.
+ *
+ * Guarantees: each request has one response. It has a choice only if a decision or a person made it. A request of a line over the limit, which
+ * no person saw, is declined.
+ */
+import type * as Acp from "@agentclientprotocol/sdk"
+import type { RunMode } from "@corral/domain/approval/RunMode"
+import type { ApprovalAnswer, InputResponse } from "@corral/domain/run/RuntimeAdapter"
+import type { Relative } from "../files/RelativePath.ts"
+import { LOST_REQUEST } from "../output/LostOutput.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
+import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import type { AcpAgent } from "./AcpAgent.ts"
+import { declined, readElicitation, type AcpInput, type ElicitationParams } from "./Elicitation.ts"
+import * as JsonRpc from "./JsonRpc.ts"
+import { nestedIn } from "./Nesting.ts"
+import { isAction, offersAllowOnce, toAcpApproval, toPermissionResponse } from "./Permission.ts"
+import { readQuestionIn } from "./PermissionQuestion.ts"
+import { isPlanRequest, readPlan } from "./PlanRequest.ts"
+import { isReadOnlyMode } from "./ReadOnlyMode.ts"
+import type { SessionUpdates } from "./SessionUpdates.ts"
+import { keepsSteps } from "./StepTools.ts"
+import type { ToolCall } from "./ToolCall.ts"
+import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import { WaitingRequests, type OpenPermission, type OpenQuestion } from "./WaitingRequests.ts"
+import { readXaiRequest } from "./XaiRequests.ts"
+
+/** Parts of the conversation that requests use. */
+export interface AgentRequestsHost {
+  readonly collector: OutputCollector
+  readonly agent: AcpAgent
+  readonly reports: SessionUpdates
+  readonly relative: Relative
+  readonly mode: RunMode
+  /** Sends a message after the turn. */
+  readonly queue: (text: string) => void
+}
+
+export class AgentRequests {
+  readonly #host: AgentRequestsHost
+  readonly #permissions = new WaitingRequests<OpenPermission>()
+  readonly #questions = new WaitingRequests<OpenQuestion>()
+  #wasDenied = false
+  #cancelling = false
+
+  constructor(host: AgentRequestsHost) {
+    this.#host = host
+  }
+
+  /** Whether a permission of this turn was denied. */
+  get wasDenied(): boolean {
+    return this.#wasDenied
+  }
+
+  /** Starts a turn: its prompt is sent. */
+  beginTurn(): void {
+    this.#wasDenied = false
+  }
+
+  /** Records that a cancel was sent. Nothing is asked after it. */
+  cancel(): void {
+    this.#cancelling = true
+  }
+
+  /** Reads a request. Returns false if it is not served. */
+  read(id: JsonRpc.RpcId, method: string, params: JsonObject): boolean {
+    switch (method) {
+      case "session/request_permission":
+        this.#requestPermission(id, params)
+        return true
+      case "elicitation/create":
+        this.#elicit(id, params)
+        return true
+      default: {
+        const { reports } = this.#host
+        const parentCallId = reports.callOfSession(params["sessionId"])
+        const input = reports.inputOf(textOf(params["toolCallId"]))
+        const question = readXaiRequest(method, params, parentCallId, input)
+        if (question === undefined || this.#isOpen(id) || this.#cancelling) return false
+        this.#ask(id, question)
+        return true
+      }
+    }
+  }
+
+  /** Declines a request of which only the first fields are known. */
+  decline(id: JsonRpc.RpcId, method: string, params: JsonObject): void {
+    switch (method) {
+      case "session/request_permission": {
+        const { options, toolCall }: UnverifiedFields<Acp.RequestPermissionRequest> = params
+        const call = this.#host.reports.requestPermission(objectOf(toolCall))
+        if (call !== undefined) this.#deny(call.callId)
+        return this.#reply(JsonRpc.permissionLine(id, toPermissionResponse(options, "deny")))
+      }
+      case "elicitation/create":
+        return this.#reply(JsonRpc.resultLine(id, declined))
+      default:
+        return this.#reply(JsonRpc.notFoundLine(id, LOST_REQUEST))
+    }
+  }
+
+  /** The response to a permission request; `undefined` if it does not wait. */
+  answer(key: string, { decision, updatedInput }: ApprovalAnswer): string | undefined {
+    const permission = this.#permissions.take(key)
+    if (permission === undefined) return undefined
+    // The protocol cannot change an input.
+    const effective = decision === "allow" && updatedInput !== undefined ? "deny" : decision
+    if (effective === "allow") this.#host.reports.allow(permission.callId)
+    else if (effective === "deny") this.#deny(permission.callId)
+    else this.#host.reports.deny(permission.callId)
+    return JsonRpc.permissionLine(permission.id, toPermissionResponse(permission.options, effective))
+  }
+
+  /** The response to a question, a form or a plan; `undefined` if it does not wait. */
+  respond(key: string, response: InputResponse): string | undefined {
+    const { collector, queue, reports } = this.#host
+    const question = this.#questions.take(key)
+    if (question === undefined || !collector.takeResponse(key)) return undefined
+    const isAnswered = response._tag === "Answered" || (response._tag === "PlanApproved" && !response.endsRun)
+    if (!isAnswered && question.callId !== undefined) reports.leaveUnanswered(question.callId)
+    // A permission has no comment: it is the next message.
+    if (response._tag === "PlanReturned" && response.comment !== undefined && question.takesComment !== true)
+      queue(response.comment)
+    return JsonRpc.resultLine(question.id, question.toResult(response))
+  }
+
+  /** Withdraws a request that the agent has cancelled, with a response that decides nothing. */
+  withdraw(requestId: unknown): void {
+    const question = this.#questions.keyOf(requestId)
+    if (question !== undefined) return this.#withdrawQuestion(question, "withdrawn")
+    const key = this.#permissions.keyOf(requestId)
+    const permission = key === undefined ? undefined : this.#permissions.take(key)
+    if (key === undefined || permission === undefined) return
+    this.#host.collector.withdrawApproval(key, "the agent no longer waits for it")
+    this.#reply(JsonRpc.permissionLine(permission.id, toPermissionResponse(undefined, "cancel")))
+  }
+
+  /** The person has done at an address what the agent waits for. */
+  closeLink(elicitationId: unknown): void {
+    const key = this.#questions.find(({ linkId }) => linkId !== undefined && linkId === elicitationId)
+    if (key !== undefined) this.#withdrawQuestion(key, "self_answered")
+  }
+
+  #withdrawQuestion(key: string, state: "withdrawn" | "self_answered"): void {
+    const question = this.#questions.take(key)
+    if (question === undefined) return
+    this.#host.collector.withdrawInput(key, state)
+    this.#reply(JsonRpc.resultLine(question.id, question.toResult({ _tag: "Unanswered", reason: state })))
+  }
+
+  #deny(callId: string): void {
+    this.#wasDenied = true
+    this.#host.reports.deny(callId)
+  }
+
+  #reply(text: string): void {
+    this.#host.collector.emit({ _tag: "Reply", text })
+  }
+
+  #ask(id: JsonRpc.RpcId, { question, request }: AcpInput): void {
+    this.#host.collector.requestInput(this.#questions.add({ id, ...question }), request)
+  }
+
+  #isOpen(id: JsonRpc.RpcId): boolean {
+    return this.#permissions.has(id) || this.#questions.has(id)
+  }
+
+  #elicit(id: JsonRpc.RpcId, params: ElicitationParams): void {
+    const { agent, collector, reports } = this.#host
+    if (this.#isOpen(id)) return collector.countUnknown("elicitation/create")
+    const parentCallId =
+      reports.callOfSession(params.sessionId) ?? reports.parentOf(textOf(params.toolCallId))
+    const question = readElicitation(params, parentCallId)
+    if (question !== undefined && !this.#cancelling) return this.#ask(id, question)
+    if (question === undefined)
+      collector.notice(
+        "warning",
+        `${agent.label} asked for input in a form that can't be shown. It was declined.`
+      )
+    this.#reply(JsonRpc.resultLine(id, declined))
+  }
+
+  #requestPermission(
+    id: JsonRpc.RpcId,
+    { options, sessionId, toolCall }: UnverifiedFields<Acp.RequestPermissionRequest>
+  ): void {
+    const { agent, collector, relative, reports } = this.#host
+    if (this.#isOpen(id)) return collector.countUnknown("session/request_permission")
+    const call = reports.requestPermission(nestedIn(objectOf(toolCall), reports.callOfSession(sessionId)))
+    if (call === undefined || !offersAllowOnce(options)) {
+      collector.countUnknown("session/request_permission")
+      return this.#reply(JsonRpc.permissionLine(id, toPermissionResponse(options, "deny")))
+    }
+    if (keepsSteps(call))
+      return this.#reply(JsonRpc.permissionLine(id, toPermissionResponse(options, "allow")))
+    const question = this.#questionOf(call, options)
+    if (question !== undefined) return this.#ask(id, question)
+    const key = this.#permissions.add({ id, options, callId: call.callId })
+    collector.requestApproval(key, toAcpApproval(call, options, agent, relative))
+  }
+
+  /** The plan or the question of a permission request; `undefined` if it is about an action. */
+  #questionOf(call: ToolCall, options: unknown): AcpInput | undefined {
+    const { agent, mode } = this.#host
+    const isReadOnly = isReadOnlyMode(mode)
+    const plan = isPlanRequest(call) ? readPlan(call, options, agent, isReadOnly) : undefined
+    if (plan !== undefined) return plan
+    // A person cannot choose an action of a run that only reads.
+    return isReadOnly && isAction(call, agent) ? undefined : readQuestionIn(call, options)
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Tool calls of OpenCode. A part of a message is a call: it is pending, then running with its input, then completed or failed with its result.
+ *
+ * The id of the part identifies the call, because ids of a model are not unique among sub-agents.
+ */
+import { Buffer } from "node:buffer"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
+import { Calls } from "../one-shot/Calls.ts"
+import { fileEventsOfCall, toolPathOf } from "../one-shot/Tools.ts"
+import { LOST_RESULT } from "../output/LostOutput.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
+import type { Relative } from "../files/RelativePath.ts"
+import { arrayOf, countOf, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+
+/** The patch as reported, with paths of the workspace. */
+export const openCodePatch = (diff: unknown, absolute: string, path: string): string | undefined =>
+  textOf(diff)
+    ?.replaceAll(`--- ${absolute}`, `--- a/${path}`)
+    .replaceAll(`+++ ${absolute}`, `+++ b/${path}`)
+    .replace(/^Index: .*\n=+\n/, "")
+
+const DATA_ADDRESS = /^data:([^;,]{1,100});base64,/
+
+const keyOf = (messageId: unknown, callId: unknown): string => `${textOf(messageId)}/${textOf(callId)}`
+
+export class ToolParts {
+  readonly relative: Relative
+  readonly #collector: OutputCollector
+  readonly #calls: Calls
+  readonly #closed = new Set<string>()
+  /** Parts by the message and the model's id of the call. */
+  readonly #parts = new Map<string, string>()
+
+  constructor(collector: OutputCollector, workspacePath: string) {
+    this.#collector = collector
+    this.#calls = new Calls(collector, workspacePath)
+    this.relative = this.#calls.relative
+  }
+
+  /** The id of a call that a request names as `{messageID, callID}`. */
+  idOf(named: unknown): string | undefined {
+    const { callID, messageID } = objectOf(named)
+    return this.#parts.get(keyOf(messageID, callID))
+  }
+
+  /** An open call with its input. */
+  get(id: string): { readonly tool: string; readonly input: JsonObject } | undefined {
+    return this.#calls.get(id)
+  }
+
+  /** Reads a part. It is repeated on every change of it. */
+  read(part: JsonObject, parentCallId: string | undefined): void {
+    const id = textOf(part["id"])
+    if (id === undefined || this.#closed.has(id)) return
+    const state = objectOf(part["state"])
+    const input = objectOf(state["input"])
+    const reported = textOf(part["tool"])
+    // A tool that does not exist is reported as a completed call.
+    const isInvalid = reported === "invalid"
+    const tool = isInvalid ? (textOf(input["tool"]) ?? reported) : reported
+    const status = state["status"]
+    this.#parts.set(keyOf(part["messageID"], part["callID"]), id)
+    if (status === "pending" || tool === undefined) return
+    this.#calls.call(id, tool, input, parentCallId)
+    if (status === "running") return
+    this.#closed.add(id)
+    this.#close(id, tool, input, state, status !== "completed" || isInvalid)
+  }
+
+  /** Closes the call of a result that was lost. Its part has no id, which follows the result. */
+  closeLost(part: JsonObject): void {
+    const state = objectOf(part["state"])["status"]
+    if (state !== "completed" && state !== "error") return
+    const key = keyOf("", part["callID"])
+    for (const [name, id] of this.#parts) {
+      if (!name.endsWith(key) || this.#closed.has(id) || this.get(id) === undefined) continue
+      this.#closed.add(id)
+      this.#calls.result(id, { status: state === "error" ? "failed" : "completed", output: LOST_RESULT }, [])
+    }
+  }
+
+  #close(id: string, tool: string, input: JsonObject, state: JsonObject, isFailed: boolean): void {
+    const metadata = objectOf(state["metadata"])
+    const error = textOf(state["error"])
+    const isDenied =
+      error !== undefined && /rejected permission|rule which prevents|dismissed this question/.test(error)
+    if (!isFailed) this.#emitAttachments(id, state["attachments"])
+    this.#calls.result(
+      id,
+      {
+        status: isDenied ? "denied" : isFailed ? "failed" : "completed",
+        output: error ?? textOf(state["output"]),
+        exitCode: countOf(metadata["exit"])
+      },
+      this.#filesOf(id, tool, input, metadata)
+    )
+  }
+
+  /** Emits the files of a result, such as an image that was read. */
+  #emitAttachments(callId: string, attachments: unknown): void {
+    for (const [at, attachment] of arrayOf(attachments).filter(isJsonObject).entries()) {
+      const url = textOf(attachment["url"]) ?? ""
+      const found = DATA_ADDRESS.exec(url)
+      if (found === null) continue
+      const mediaType = found[1] ?? "application/octet-stream"
+      const name = textOf(attachment["filename"]) ?? `result-${at + 1}.${mediaType.replace(/^.*[/+]/, "")}`
+      const content = Buffer.from(url.slice(found[0].length), "base64")
+      this.#collector.artifact({ name, mediaType, content, callId })
+    }
+  }
+
+  #filesOf(
+    callId: string,
+    tool: string,
+    input: JsonObject,
+    metadata: JsonObject
+  ): ReadonlyArray<AdapterEvent> {
+    const patched = arrayOf(metadata["files"]).filter(isJsonObject)
+    if (tool === "apply_patch") return patched.flatMap((file) => this.#eventsOfPatch(callId, file))
+    const absolute = toolPathOf(tool, input)
+    const change = metadata["exists"] === false ? "created" : "modified"
+    const files = fileEventsOfCall(tool, input, callId, this.relative, change)
+    if (absolute === undefined) return files
+    const path = this.relative(absolute)
+    const patch = openCodePatch(metadata["diff"], absolute, path)
+    return patch === undefined ? files : [draft("run.patch.proposed", { path, patch, callId }), ...files]
+  }
+
+  /** Events of one file of a patch for several files. */
+  #eventsOfPatch(callId: string, file: JsonObject): ReadonlyArray<AdapterEvent> {
+    const absolute = textOf(file["filePath"])
+    if (absolute === undefined) return []
+    const path = this.relative(absolute)
+    const moved = textOf(file["movePath"])
+    const patch = openCodePatch(file["patch"] ?? file["diff"], absolute, path)
+    const change = file["type"] === "add" ? "created" : file["type"] === "delete" ? "deleted" : "modified"
+    return [
+      ...(patch === undefined ? [] : [draft("run.patch.proposed", { path, patch, callId })]),
+      moved === undefined
+        ? draft("run.file.changed", { path, change, callId })
+        : draft("run.file.changed", { path: this.relative(moved), change: "renamed", fromPath: path, callId })
+    ]
+  }
+}
