@@ -21,6 +21,7 @@ import {
 } from "./Declaration.ts"
 import { memoryFindings } from "./HeldMemory.ts"
 import { propertyFindings } from "./Properties.ts"
+import { questionFindings } from "./Questions.ts"
 import { recordedFindings } from "./Recorded.ts"
 import { corruptedFindings } from "./Corrupted.ts"
 import type { Recording } from "./Replay.ts"
@@ -88,7 +89,10 @@ export const planChecks = (
     ...recordings.flatMap((recording) => [
       planned(`${recording.name}: as it was printed`, (adapter) => recordedFindings(adapter, recording)),
       planned(`${recording.name}: with corrupted lines`, (adapter) => corruptedFindings(adapter, recording)),
-      planned(`${recording.name}: with answers`, (adapter) => answerFindings(adapter, recording)),
+      planned(`${recording.name}: with answers`, (adapter) => [
+        ...answerFindings(adapter, recording),
+        ...questionFindings(adapter, recording)
+      ]),
       planned(`${recording.name}: cancelled at any line`, (adapter) => cancelFindings(adapter, recording)),
       planned(`${recording.name}: any reads, bytes and calls`, (adapter) =>
         propertyFindings(adapter, recording, { runs, seed })

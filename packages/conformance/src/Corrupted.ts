@@ -5,6 +5,7 @@ import { Buffer } from "node:buffer"
 import { differences } from "./Golden.ts"
 import * as Hostile from "./Hostile.ts"
 import { invariantFindings } from "./Invariants.ts"
+import { MachineRun } from "./MachineRun.ts"
 import { randomNumbers, replay, type Recording } from "./Replay.ts"
 import { catching, type Finding, findingsOf, type RuleId } from "./Rules.ts"
 
@@ -24,8 +25,11 @@ const understood = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<Adapte
 const content = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<AdapterOutput> =>
   understood(outputs).filter(({ _tag }) => _tag === "Event" || _tag === "Approval" || _tag === "Artifact")
 
-const completes = (outputs: ReadonlyArray<AdapterOutput>): boolean =>
-  outputs.some((output) => output._tag === "Outcome" && output.outcome._tag === "Completed")
+/** Whether the run of these outputs completes. With an open question, a person decides whether it does. */
+const completes = (outputs: ReadonlyArray<AdapterOutput>): boolean => {
+  const { state } = new MachineRun(outputs)
+  return state.status === "completed" && ![...state.resolvedInputs.values()].includes("cancelled")
+}
 
 const labelled = (name: string, findings: ReadonlyArray<Finding>): ReadonlyArray<Finding> =>
   findings.map(({ message, rule }) => ({ rule, message: `${name}: ${message}` }))
@@ -127,7 +131,9 @@ export const corruptedFindings = (adapter: RuntimeAdapter, recording: Recording)
     const { isText = false, stdout } = recording
     const whole = replay(adapter, recording, [stdout])
     const valid = corruptions(stdout).flatMap(([rule, name, reads]) =>
-      catching(rule, name, () => labelled(name, invariantFindings(replay(adapter, recording, reads))))
+      catching(rule, name, () =>
+        labelled(name, invariantFindings(replay(adapter, recording, reads), adapter))
+      )
     )
     if (isText) return valid
     const reordered = replay(adapter, recording, [Hostile.withReorderedKeys(stdout)])

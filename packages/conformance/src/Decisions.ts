@@ -57,7 +57,7 @@ export const cancelFindings = (adapter: RuntimeAdapter, recording: Recording): R
       const stopped = cancelled(adapter, recording, at, true)
       const continued = cancelled(adapter, recording, at, false)
       return [
-        ...invariantFindings(continued.all),
+        ...invariantFindings(continued.all, adapter),
         ...findingsOf("cancel", cancelStops(continued.after)),
         ...findingsOf(
           "cancel",

@@ -5,7 +5,7 @@ import type { Recording } from "./Replay.ts"
 import { replay } from "./Replay.ts"
 import { catching, type Finding, findingsOf, thrownMessage } from "./Rules.ts"
 
-const VERSION = 1
+const versions: ReadonlyArray<unknown> = [1, 2]
 const capabilityNames = ["deltas", "approvals", "editInput", "resume", "readOnly", "cancel", "input"] as const
 
 /** A start in each mode. */
@@ -32,8 +32,8 @@ const isTexts = (value: unknown): boolean =>
 export const declarationFindings = (adapter: RuntimeAdapter): ReadonlyArray<Finding> => {
   const value: Readonly<Record<string, unknown>> = Object(adapter)
   const version = value["specificationVersion"]
-  if (version !== VERSION)
-    return findingsOf("specification-version", [`specificationVersion is ${String(version)}, not ${VERSION}`])
+  if (!versions.includes(version))
+    return findingsOf("specification-version", [`specificationVersion is ${String(version)}, not 1 or 2`])
   const capabilities: Readonly<Record<string, unknown>> = Object(value["capabilities"])
   const probe: Readonly<Record<string, unknown>> = Object(value["probe"])
   const shape = [

@@ -2,26 +2,25 @@
  * Invariants of the outputs of every adapter on any input. Each function returns what violates it; empty if the invariant holds.
  */
 import { Buffer } from "node:buffer"
-import { encodeUlid, type ApprovalId, type ArtifactId, type WorkspaceId } from "@corral/domain/identity/Ids"
 import { outputProblem } from "@corral/domain/run/AdapterOutputSchema"
-import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
-import { transition, type Transition } from "@corral/domain/run/RunMachine"
-import { initial, type RunState } from "@corral/domain/run/RunState"
-import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
+import type { EventDraft } from "@corral/domain/run/RunEvent"
+import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { pathsIn } from "@corral/adapters/files/InputPaths"
 import { objectOf } from "@corral/adapters/text/Json"
+import { MachineRun } from "./MachineRun.ts"
 import { type Finding, findingsOf } from "./Rules.ts"
 
 type Problems = ReadonlyArray<string>
+type Version = RuntimeAdapter["specificationVersion"]
 
 const events = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<EventDraft> =>
   outputs.flatMap((output) => (output._tag === "Event" ? [output.event] : []))
 
-/** There is one outcome, and nothing comes after it. */
-const oneOutcome = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<Finding> => {
-  const at = outputs.findIndex((output) => output._tag === "Outcome")
+/** The run has an outcome. In version 1, nothing comes after it. */
+const oneOutcome = (outputs: ReadonlyArray<AdapterOutput>, version: Version): ReadonlyArray<Finding> => {
+  const at = outputs.findIndex(({ _tag }) => _tag === "Outcome")
   if (at === -1) return findingsOf("outcome-missing", ["there is no outcome"])
-  const after = outputs.slice(at + 1)
+  const after = version === 1 ? outputs.slice(at + 1) : []
   const others = after.filter(({ _tag }) => _tag !== "Outcome").length
   return [
     ...findingsOf(
@@ -32,12 +31,40 @@ const oneOutcome = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<Findin
   ]
 }
 
+/** Whether an output shows that the program works. A warning or a repeated outcome does not. */
+const showsWork = (output: AdapterOutput): boolean =>
+  output._tag === "Event"
+    ? /^run\.(message|tool|file|patch|steps)/.test(output.event.type)
+    : ["Approval", "InputRequested", "Work", "TurnStarted", "Artifact"].includes(output._tag)
+
+/** The program does not work after the outcome that ends the run. Otherwise its work is lost, because the run ends. */
+export const workReported = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<Finding> => {
+  const { concludedAfter } = new MachineRun(outputs)
+  const after = concludedAfter === undefined ? [] : outputs.slice(concludedAfter).filter(showsWork)
+  const message = `the run has its outcome, and ${after.length} outputs of work come after it`
+  return findingsOf("output-after-outcome", after.length === 0 ? [] : [message])
+}
+
+/** Work that is in progress does not start again, and only such work ends. */
+const workOrdered = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+  const states = new Map<string, string>()
+  return outputs.flatMap((output) => {
+    if (output._tag !== "Work") return []
+    const { id, state } = output
+    const before = states.get(id)
+    states.set(id, state)
+    if (state === "running") return before === "running" ? [`work ${id} starts twice`] : []
+    return before === "running" ? [] : [`work ${id} ends, but is not in progress`]
+  })
+}
+
 /** A message is completed once, and a key asks once. Lines that are printed twice may repeat an id. */
 export const idsUnique = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<Finding> => {
   const completed = events(outputs).flatMap((event) =>
     event.type === "run.message.completed" ? [event.payload.messageId] : []
   )
   const keys = outputs.flatMap((output) => (output._tag === "Approval" ? [output.key] : []))
+  const questions = outputs.flatMap((output) => (output._tag === "InputRequested" ? [output.key] : []))
   return [
     ...findingsOf(
       "message-ids",
@@ -46,6 +73,10 @@ export const idsUnique = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<
     ...findingsOf(
       "approval-keys",
       repeated(keys).map((key) => `approval ${key} is requested twice`)
+    ),
+    ...findingsOf(
+      "question-keys",
+      repeated(questions).map((key) => `question ${key} is asked twice`)
     )
   ]
 }
@@ -138,79 +169,9 @@ export const diffsOnce = (outputs: ReadonlyArray<AdapterOutput>, turns: number):
 const outputsFit = (outputs: ReadonlyArray<AdapterOutput>): Problems =>
   outputs.flatMap((output) => outputProblem(output) ?? [])
 
-const artifactReady = draft("run.artifact.ready", {
-  artifactId: `art_${encodeUlid(0, new Uint8Array(10))}` as ArtifactId, // made as ids are made
-  name: "",
-  mediaType: "",
-  size: 0,
-  sha256: ""
-})
-
-/** The run machine accepts every event in order, with each approval allowed immediately, and ends with one terminal event. */
+/** The run machine accepts every event in order, and ends with one terminal event. */
 const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
-  const problems: Array<string> = []
-  const appended: Array<EventDraft> = []
-  const approvals = new Map<string, ApprovalId>()
-  let state: RunState = initial
-  const take = ([next, actions]: Transition) => {
-    state = next
-    for (const action of actions) if (action._tag === "Append") appended.push(action.event)
-  }
-  const input = { text: "prompt" }
-  take(
-    transition(state, {
-      _tag: "Created",
-      payload: { workspace: "sample" as WorkspaceId, mode: "ask", input }
-    })
-  )
-  take(transition(state, { _tag: "Spawned" }))
-  for (const output of outputs) {
-    switch (output._tag) {
-      case "Event": {
-        take(transition(state, { _tag: "EventEmitted", event: output.event }))
-        if (appended.at(-1) !== output.event) problems.push(`the machine refuses ${output.event.type}`)
-        break
-      }
-      case "Approval": {
-        const approvalId = `apr_${encodeUlid(approvals.size, new Uint8Array(10))}` as ApprovalId // made as ids are made
-        approvals.set(output.key, approvalId)
-        const { request } = output
-        take(
-          transition(state, {
-            _tag: "ApprovalRequested",
-            approvalId,
-            request,
-            expiresAt: "2026-01-01T00:30:00.000Z"
-          })
-        )
-        if (!state.pending.includes(approvalId)) problems.push(`the machine refuses approval ${output.key}`)
-        take(
-          transition(state, {
-            _tag: "ApprovalDecided",
-            approvalId,
-            answer: { decision: "allow", scope: "once" }
-          })
-        )
-        break
-      }
-      case "ApprovalWithdrawn": {
-        const approvalId = approvals.get(output.key)
-        if (approvalId === undefined) problems.push(`approval ${output.key} was withdrawn and never asked`)
-        else take(transition(state, { _tag: "ApprovalWithdrawn", approvalId, reason: output.reason }))
-        break
-      }
-      // A separate event in the log, which may come at any position.
-      case "Artifact":
-        take(transition(state, { _tag: "EventEmitted", event: artifactReady }))
-        if (appended.at(-1) !== artifactReady) problems.push(`the machine refuses artifact ${output.name}`)
-        break
-      case "Outcome":
-        take(transition(state, { _tag: "OutcomeReported", outcome: output.outcome }))
-        break
-    }
-  }
-  if (state.openCalls.size > 0) problems.push("calls are open before the process ends")
-  take(transition(state, { _tag: "Ended" }))
+  const { appended, problems } = new MachineRun(outputs)
   const terminals = appended.filter(({ type }) => /^run\.(completed|failed|cancelled)$/.test(type)).length
   const hasOutcome = outputs.some(({ _tag }) => _tag === "Outcome")
   return terminals === 1 || !hasOutcome ? problems : [...problems, `${terminals} terminal events`]
@@ -229,12 +190,16 @@ export const approvalsNameFiles = (outputs: ReadonlyArray<AdapterOutput>): Probl
   })
 
 /** Invariants for any input. */
-export const invariantFindings = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<Finding> => {
+export const invariantFindings = (
+  outputs: ReadonlyArray<AdapterOutput>,
+  { specificationVersion }: Pick<RuntimeAdapter, "specificationVersion"> = { specificationVersion: 2 }
+): ReadonlyArray<Finding> => {
   const schemaFindings = findingsOf("schema", outputsFit(outputs))
   // The others read the fields of outputs.
   if (schemaFindings.length > 0) return schemaFindings
   return [
-    ...oneOutcome(outputs),
+    ...oneOutcome(outputs, specificationVersion),
+    ...findingsOf("work", workOrdered(outputs)),
     ...findingsOf("calls", callsClosed(outputs)),
     ...findingsOf("message-open", messagesCompleted(outputs)),
     ...findingsOf("long-text", longTextsStreamed(outputs)),

@@ -52,7 +52,7 @@ const edited = (bytes: Uint8Array, { at, bytes: other, kind, size }: Edit): Uint
 
 const calls = fc.array(
   fc.record({
-    what: fc.constantFrom("answer", "input", "cancel", "none", "none", "none"),
+    what: fc.constantFrom("answer", "respond", "input", "cancel", "none", "none", "none"),
     key: fc.oneof(fc.constantFrom("", "0", "1", "__proto__", "constructor"), fc.string({ maxLength: 8 })),
     decision: fc.constantFrom("allow", "deny", "cancel"),
     size: fc.integer({ min: 1, max: 400 })
@@ -71,10 +71,12 @@ const disturbed = (
   const outputs: Array<AdapterOutput> = []
   let at = 0
   let approvalKey: string | undefined
+  let questionKey: string | undefined
   for (const { decision, key, size, what } of steps) {
     for (const output of protocol.step(stdout.slice(at, at + size))) {
       outputs.push(output)
       if (output._tag === "Approval") approvalKey = output.key
+      if (output._tag === "InputRequested") questionKey = output.key
     }
     at += size
     if (what === "answer")
@@ -82,6 +84,7 @@ const disturbed = (
         decision: decision === "allow" ? "allow" : decision === "deny" ? "deny" : "cancel",
         scope: "once"
       })
+    if (what === "respond") protocol.respond?.(questionKey ?? key, { _tag: "Unanswered", reason: "no one" })
     if (what === "input") protocol.input("Continue.")
     if (what === "cancel") protocol.cancel()
   }
@@ -134,12 +137,12 @@ export const propertyFindings = (
       const bytes = changes.reduce(edited, stdout)
       const whole = outputs(bytes)
       return [
-        ...invariantFindings(whole),
+        ...invariantFindings(whole, adapter),
         ...findingsOf("chunk-boundaries", differences("any reads", outputs(bytes, reads), whole))
       ]
     }),
     ...falsified("with the calls", calls, options, (steps) =>
-      invariantFindings(disturbed(adapter, recording, steps))
+      invariantFindings(disturbed(adapter, recording, steps), adapter)
     )
   ]
 }

@@ -2,7 +2,14 @@
 import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Buffer } from "node:buffer"
 import { differences, goldenFindings } from "./Golden.ts"
-import { approvalsNameFiles, deltasJoin, diffsOnce, idsUnique, invariantFindings } from "./Invariants.ts"
+import {
+  approvalsNameFiles,
+  deltasJoin,
+  diffsOnce,
+  idsUnique,
+  invariantFindings,
+  workReported
+} from "./Invariants.ts"
 import { cut, randomSizes, replay, type Recording } from "./Replay.ts"
 import { catching, type Finding, findingsOf } from "./Rules.ts"
 
@@ -34,6 +41,24 @@ const replayInterleaved = (adapter: RuntimeAdapter, recording: Recording) => {
   return runs.map(({ outputs }) => outputs)
 }
 
+const laterOutputs: ReadonlySet<AdapterOutput["_tag"]> = new Set([
+  "Work",
+  "TurnStarted",
+  "InputRequested",
+  "InputWithdrawn"
+])
+
+/** Outputs that the version of the adapter does not have. */
+const versionFindings = (
+  { specificationVersion }: RuntimeAdapter,
+  outputs: ReadonlyArray<AdapterOutput>
+): ReadonlyArray<Finding> => {
+  const later = outputs.find(({ _tag }) => laterOutputs.has(_tag))
+  return specificationVersion === 1 && later !== undefined
+    ? findingsOf("specification-version", [`${later._tag} needs version 2`])
+    : []
+}
+
 const outcomeFindings = (
   outputs: ReadonlyArray<AdapterOutput>,
   { expected }: Recording
@@ -58,13 +83,16 @@ const relativePaths = (outputs: ReadonlyArray<AdapterOutput>, { start }: Recordi
     .filter((path) => path?.startsWith(start.workspacePath) === true)
     .map((path) => `${path} is absolute`)
 
+const turnsIn = (outputs: ReadonlyArray<AdapterOutput>): number =>
+  1 + outputs.filter(({ _tag }) => _tag === "TurnStarted").length
+
 export const recordedFindings = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArray<Finding> =>
   catching("throws", "as recorded", () => {
     const { chunkSizes, inputs = [], stdout } = recording
     const whole = replay(adapter, recording, [stdout])
     const again = differences("a second time", replay(adapter, recording, [stdout]), whole)
     if (again.length > 0) return findingsOf("determinism", again)
-    const invalid = invariantFindings(whole)
+    const invalid = invariantFindings(whole, adapter)
     if (invalid.some(({ rule }) => rule === "schema")) return invalid
     const reads: ReadonlyArray<readonly [string, ReadonlyArray<Uint8Array>]> = [
       ["at 1 byte", oneByteReads(stdout)],
@@ -95,12 +123,14 @@ export const recordedFindings = (adapter: RuntimeAdapter, recording: Recording):
               )
             )
           ]),
+      ...versionFindings(adapter, whole),
+      ...workReported(whole),
       ...idsUnique(whole),
       ...goldenFindings(whole, recording.outputs),
       ...outcomeFindings(whole, recording),
       ...findingsOf("message-text", deltasJoin(whole)),
       ...findingsOf("approval-files", approvalsNameFiles(whole)),
-      ...findingsOf("diff-once", diffsOnce(whole, 1 + inputs.length)),
+      ...findingsOf("diff-once", diffsOnce(whole, turnsIn(whole) + inputs.length)),
       ...findingsOf("relative-paths", relativePaths(whole, recording))
     ]
   })

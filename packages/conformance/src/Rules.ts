@@ -1,7 +1,7 @@
 /** Rules of the conformance kit: what an adapter must keep, by the id that a finding names. */
 
 export const rules = {
-  "specification-version": "`specificationVersion` is 1.",
+  "specification-version": "`specificationVersion` is 1 or 2, and work, turns and questions need 2.",
   shape: "An adapter has an id, a label, capabilities, a probe, `command` and `protocol`.",
   probe: "The probe names a program, and `signedIn.read` accepts any result.",
   command: "`command` returns a program, its arguments and stdin for every mode.",
@@ -12,8 +12,9 @@ export const rules = {
   "unknown-input": "Unknown and unreadable lines do not throw.",
   "truncated-text": "A character that is cut in the middle does not throw.",
   "outcome-missing": "Every run has an outcome.",
-  "outcome-repeated": "A run has one outcome.",
-  "output-after-outcome": "Nothing comes after the outcome.",
+  "outcome-repeated": "A run of version 1 has one outcome.",
+  "output-after-outcome":
+    "The program does nothing after the outcome that ends the run: work that continues is reported before.",
   "outcome-wrong": "A run ends as the recording says.",
   "lost-output": "Every expected output of a recording is emitted.",
   "repeated-output": "No output of a recording is emitted more often than expected.",
@@ -28,6 +29,8 @@ export const rules = {
   calls: "Every tool call has exactly one result.",
   "message-ids": "An id names one message.",
   "approval-keys": "A key names one approval.",
+  "question-keys": "A key names one question.",
+  work: "Work in progress does not start again, and only such work ends.",
   "message-text": "The deltas of a message join to its completed text.",
   "message-open": "Every message that streams is completed.",
   "long-text": "A text that one event cannot hold is streamed.",
@@ -39,6 +42,9 @@ export const rules = {
   "truncated-output": "Truncated output never completes with missing text.",
   secrets: "The content of an unreadable line is not in the outputs.",
   "answer-once": "An approval is answered once, and an unknown one never.",
+  unanswered:
+    "A question that no person answered gives the program no option, and the adapter answers none by itself.",
+  "answer-sent": "The answer of a person reaches the program as it is, once.",
   cancel: "A cancelled run ends as cancelled, and so do its calls.",
   memory: "An adapter holds at most one line.",
   prototypes: "No prototype is changed.",

@@ -31,7 +31,7 @@ const decoded = (chunk: Uint8Array): string => Buffer.from(chunk).toString("utf8
 const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: RuntimeAdapter]>>> = {
   "specification-version": [
     "is of another version",
-    Object.assign({ ...sampleAdapter }, { specificationVersion: 2 })
+    Object.assign({ ...sampleAdapter }, { specificationVersion: 3 })
   ],
   shape: ["has no label", { ...sampleAdapter, label: "" }],
   probe: [
@@ -92,7 +92,10 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
   "outcome-missing": ["never ends", faultyOutputs((output) => (output._tag === "Outcome" ? [] : [output]))],
   "outcome-repeated": [
     "ends twice",
-    faultyOutputs((output) => (output._tag === "Outcome" ? [output, output] : [output]))
+    {
+      ...faultyOutputs((output) => (output._tag === "Outcome" ? [output, output] : [output])),
+      specificationVersion: 1
+    }
   ],
   "output-after-outcome": [
     "emits after the end",
@@ -221,6 +224,16 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
     "asks twice with one key",
     faultyOutputs((output) => (output._tag === "Approval" ? [output, output] : [output]))
   ],
+  "question-keys": [
+    "asks a question twice with one key",
+    faultyOutputs((output) => (output._tag === "InputRequested" ? [output, output] : [output]))
+  ],
+  work: [
+    "starts work twice",
+    faultyOutputs((output) =>
+      output._tag === "Work" && output.state === "running" ? [output, output] : [output]
+    )
+  ],
   "message-text": [
     "loses a delta",
     faultyOutputs((output) => (JSON.stringify(output).includes('"I will edit "') ? [] : [output]))
@@ -302,6 +315,22 @@ const faults: Readonly<Partial<Record<RuleId, readonly [fault: string, adapter: 
       }
     })
   ],
+  unanswered: [
+    "takes the first option where no person has answered",
+    faultyProtocol(({ respond }) => ({
+      respond: (key, response) =>
+        respond?.(
+          key,
+          response._tag === "Unanswered" ? { _tag: "Answered", answers: { q: "Red" } } : response
+        )
+    }))
+  ],
+  "answer-sent": [
+    "sends no answer of a person",
+    faultyProtocol(({ respond }) => ({
+      respond: (key) => respond?.(key, { _tag: "Unanswered", reason: "lost" })
+    }))
+  ],
   cancel: ["ignores a cancel", faultyProtocol(() => ({ cancel: () => "\n" }))],
   memory: [
     "keeps everything",
@@ -341,6 +370,25 @@ describe("the conformance kit", () => {
     it(`finds by ${rule} an adapter that ${fault}`, () => {
       assert.include([...rulesBroken(adapter, rule === "memory")], rule)
     })
+
+  it("finds an outcome before the work is done", () => {
+    const forgetful = faultyOutputs((output) => (output._tag === "Work" ? [] : [output]))
+    assert.include([...rulesBroken(forgetful)], "output-after-outcome")
+  })
+
+  it("finds an answer of the adapter itself", () => {
+    const hasty = faultyOutputs((output) =>
+      output._tag === "InputRequested"
+        ? [output, { _tag: "Reply", text: '{"key":"q1","answers":{"q":"Red"}}\n' }]
+        : [output]
+    )
+    assert.include([...rulesBroken(hasty)], "unanswered")
+  })
+
+  it("finds questions without a way to answer, and work of an adapter of version 1", () => {
+    assert.include([...rulesBroken(faultyProtocol(() => ({ respond: undefined })))], "capabilities")
+    assert.include([...rulesBroken({ ...sampleAdapter, specificationVersion: 1 })], "specification-version")
+  })
 
   it("finds a probe whose arguments are no texts", () => {
     const probe = { ...sampleAdapter.probe, versionArgs: [1 as never] }

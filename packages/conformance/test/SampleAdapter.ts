@@ -1,6 +1,6 @@
 /** A correct adapter of an invented program, its recordings, and the same adapter with one fault. */
 import { OutputCollector, runtimeFailure } from "@corral/adapters/output/OutputCollector"
-import { defined, objectOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
+import { arrayOf, defined, objectOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
 import { JsonLines, type JsonLine } from "@corral/adapters/text/JsonLines"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput, Protocol, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
@@ -29,6 +29,11 @@ class SampleProtocol implements Protocol {
 
   readonly answer: Protocol["answer"] = (key, { decision }) =>
     this.#collector.takeAnswer(key) ? line({ key, allow: decision === "allow" }) : undefined
+
+  readonly respond: Protocol["respond"] = (key, response) =>
+    this.#collector.takeResponse(key)
+      ? line(response._tag === "Answered" ? { key, answers: response.answers } : { key, answers: null })
+      : undefined
 
   readonly input: Protocol["input"] = (text) => line({ text })
 
@@ -72,8 +77,21 @@ class SampleProtocol implements Protocol {
       case "edited":
         collector.closeCall({ callId: id, status: "completed" })
         return collector.emitEvent(draft("run.file.changed", { path: text, change: "modified" }))
+      case "ask":
+        collector.requestInput(id, {
+          kind: "question",
+          title: text,
+          questions: [{ id: "q", text, kind: "choice", options: arrayOf(value["options"]).map(optionOf) }]
+        })
+        return
+      case "begin":
+        return collector.startWork({ id, kind: "agent", title: text })
+      case "end":
+        return collector.endWork(id, "completed", true)
+      case "turn":
+        return collector.startTurn()
       case "done":
-        return collector.conclude({ _tag: "Completed", text })
+        return collector.endTurn({ _tag: "Completed", text })
       case "fatal":
         return collector.fail(runtimeFailure("server_error", text))
       default:
@@ -82,8 +100,10 @@ class SampleProtocol implements Protocol {
   }
 }
 
+const optionOf = (label: unknown) => ({ id: textOf(label) ?? "", label: textOf(label) ?? "" })
+
 export const sampleAdapter: RuntimeAdapter = {
-  specificationVersion: 1,
+  specificationVersion: 2,
   id: "sample",
   label,
   capabilities: {
@@ -140,6 +160,23 @@ export const sampleRecordings: ReadonlyArray<Recording> = [
     { outcome: "Completed" }
   ),
   recording(
+    "delegates",
+    [
+      { type: "hello", version: "1.2.3" },
+      { type: "ask", id: "q1", text: "Which colour?", options: ["Red", "Blue"] },
+      { type: "begin", id: "w1", text: "Paint it" },
+      { type: "said", id: "m1", text: "It is being painted." },
+      { type: "done", text: "It is being painted." },
+      { type: "edit", id: "c1", input: { file_path: "paint.txt" } },
+      { type: "edited", id: "c1", text: "paint.txt" },
+      { type: "end", id: "w1" },
+      { type: "turn" },
+      { type: "said", id: "m3", text: "It is blue now." },
+      { type: "done", text: "It is blue now." }
+    ],
+    { outcome: "Completed" }
+  ),
+  recording(
     "fails",
     [
       { type: "hello", version: "1.2.3" },
@@ -159,8 +196,8 @@ export const faultyProtocol = (
   ...sampleAdapter,
   protocol: (start) => {
     const protocol = sampleAdapter.protocol(start)
-    const { answer, cancel, end, input, open, step } = protocol
-    return { answer, cancel, end, input, open, step, ...fault(protocol, start) }
+    const { answer, cancel, end, input, open, respond, step } = protocol
+    return { answer, cancel, end, input, open, respond, step, ...fault(protocol, start) }
   }
 })
 

@@ -1,6 +1,6 @@
-/** corral-adapter-id for Corral: how the program starts, what its lines mean, and how a decision reaches it. */
+/** corral-adapter-id for Corral: how the program starts, what its lines mean, and how a decision or an answer reaches it. */
 import { OutputCollector, runtimeFailure } from "@corral/adapters/output/OutputCollector"
-import { textOf, type JsonObject } from "@corral/adapters/text/Json"
+import { arrayOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
 import { JsonLines, type JsonLine } from "@corral/adapters/text/JsonLines"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput, Protocol, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url"
 
 const label = "corral-adapter-id"
 const program = fileURLToPath(new URL("../agent/agent.mjs", import.meta.url))
+/** Id of the only question of a request. */
+const QUESTION = "answer"
 const line = (value: object): string => `${JSON.stringify(value)}\n`
 
 class AgentProtocol implements Protocol {
@@ -15,6 +17,7 @@ class AgentProtocol implements Protocol {
   readonly #lines = new JsonLines()
   readonly #collector = new OutputCollector()
   #messages = 0
+  #questions = 0
 
   constructor({ prompt }: RunStart) {
     this.open = line({ task: prompt })
@@ -31,6 +34,13 @@ class AgentProtocol implements Protocol {
 
   readonly answer: Protocol["answer"] = (key, { decision }) =>
     this.#collector.takeAnswer(key) ? line({ allow: decision === "allow" }) : undefined
+
+  /** The answer of a person. Without one the program receives no option. */
+  readonly respond: NonNullable<Protocol["respond"]> = (key, response) => {
+    if (!this.#collector.takeResponse(key)) return undefined
+    const answer = response._tag === "Answered" ? (response.answers[QUESTION] ?? null) : null
+    return line({ answer })
+  }
 
   readonly input: Protocol["input"] = () => undefined
 
@@ -54,8 +64,15 @@ class AgentProtocol implements Protocol {
       "done",
       "failed"
     ].map((name) => textOf(value[name]))
+    const [asks, starts, ends] = ["asks", "starts", "ends"].map((name) => textOf(value[name]))
     if (hello !== undefined) return collector.start({ runtimeVersion: hello })
+    if (asks !== undefined) return this.#ask(asks, arrayOf(value["options"]))
+    // The run continues until this work ends. `true`: the program starts a turn because of it.
+    if (starts !== undefined) return collector.startWork({ id: starts, kind: "command", title: starts })
+    if (ends !== undefined) return collector.endWork(ends, "completed", true)
     if (says !== undefined) {
+      // The first line of a turn that the program starts by itself.
+      if (collector.isIdle) collector.startTurn()
       const messageId = `m${++this.#messages}`
       const message = { messageId, role: "assistant", channel: "text", text: says } as const
       return collector.emitEvent(draft("run.message.completed", message))
@@ -78,14 +95,25 @@ class AgentProtocol implements Protocol {
       collector.closeCall({ callId: wrote, status: "completed" })
       return collector.emitEvent(draft("run.file.changed", { path: wrote, change: "created" }))
     }
-    if (done !== undefined) return collector.conclude({ _tag: "Completed", text: done })
+    if (done !== undefined) return collector.endTurn({ _tag: "Completed", text: done })
     if (failed !== undefined) return collector.fail(runtimeFailure("not_written", failed))
     return collector.countUnknown("line")
+  }
+
+  #ask(text: string, options: ReadonlyArray<unknown>): void {
+    const labels = options.filter((option) => typeof option === "string")
+    this.#collector.requestInput(`q${++this.#questions}`, {
+      kind: "question",
+      title: text,
+      questions: [
+        { id: QUESTION, text, kind: "choice", options: labels.map((label) => ({ id: label, label })) }
+      ]
+    })
   }
 }
 
 const adapter: RuntimeAdapter = {
-  specificationVersion: 1,
+  specificationVersion: 2,
   id: "corral-adapter-id",
   label,
   capabilities: {
