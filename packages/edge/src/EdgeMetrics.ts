@@ -17,6 +17,7 @@ export const edgeMetrics = {
     what: "Time to write a batch of events to disk."
   },
   approvals: { name: "approvals_open", kind: "gauge", what: "Pending approvals." },
+  inputs: { name: "inputs_open", kind: "gauge", what: "Questions, forms and plans that wait for a person." },
   linked: {
     name: "link_connected",
     kind: "gauge",

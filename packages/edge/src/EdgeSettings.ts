@@ -128,6 +128,18 @@ export const edgeSettings = {
       schema: upToADay,
       default: times.approval
     }),
+    settle: setting({
+      name: "CORRAL_EDGE_SETTLE_MS",
+      doc: "Time that a run waits for a further turn of its runtime after background work ended, before the result of the last turn counts, in milliseconds.",
+      schema: wholeNumber(100, 600_000),
+      default: times.settle
+    }),
+    background: setting({
+      name: "CORRAL_EDGE_BACKGROUND_MS",
+      doc: "Default limit of background work after a turn, in milliseconds. The time that a question or an approval is open does not count.",
+      schema: upToADay,
+      default: times.background
+    }),
     firstEvent: setting({
       name: "CORRAL_EDGE_FIRST_EVENT_MS",
       doc: "Maximum silence of a runtime after its start, in milliseconds.",

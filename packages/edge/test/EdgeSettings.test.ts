@@ -207,6 +207,24 @@ const expected: Readonly<Record<string, Expected>> = {
     ],
     bad: [...notWhole, "999", "86400001"]
   },
+  CORRAL_EDGE_SETTLE_MS: {
+    of: (config) => config.times.settle,
+    fallback: 10_000,
+    good: [
+      ["100", 100],
+      ["600000", 600_000]
+    ],
+    bad: [...notWhole, "99", "600001"]
+  },
+  CORRAL_EDGE_BACKGROUND_MS: {
+    of: (config) => config.times.background,
+    fallback: 1_800_000,
+    good: [
+      ["1000", 1_000],
+      ["86400000", 86_400_000]
+    ],
+    bad: [...notWhole, "999", "86400001"]
+  },
   CORRAL_EDGE_FIRST_EVENT_MS: {
     of: (config) => config.times.firstEvent,
     fallback: 120_000,

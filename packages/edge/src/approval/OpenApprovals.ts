@@ -1,10 +1,8 @@
-/**
- * Pending approvals of a live run: the runtime's key, the request, and the Deferred of the answer. Durable rows are written elsewhere; this
- * state ends with the process.
- */
+/** Pending approvals of a live run: who asks, the assessed request, and the Deferred of the answer. */
 import type { ApprovalId } from "@corral/domain/identity/Ids"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
-import { Deferred, Effect } from "effect"
+import { Deferred } from "effect"
+import { type PendingRequest, PendingRequests } from "./PendingRequests.ts"
 import type { AssessedRequest } from "./RunPolicy.ts"
 
 /** What waits for a decision: the runtime, with its own key, or a connection of the run. */
@@ -17,67 +15,30 @@ export type ApprovalAsker =
       readonly reply: Deferred.Deferred<ApprovalAnswer | undefined>
     }
 
-export interface OpenApproval {
-  readonly id: ApprovalId
+export interface OpenApproval extends PendingRequest<ApprovalId, ApprovalAnswer> {
   readonly asker: ApprovalAsker
   readonly assessed: AssessedRequest
-  readonly answer: Deferred.Deferred<ApprovalAnswer>
-  /** Unix milliseconds. */
-  readonly expiresMs: number
 }
 
-export class OpenApprovals {
-  private readonly open = new Map<ApprovalId, OpenApproval>()
-  private readonly ids = new Map<string, ApprovalId>()
-  private readonly unnamed = new Set<ApprovalId>()
-  private unwatched: Array<OpenApproval> = []
+export class OpenApprovals extends PendingRequests<ApprovalId, ApprovalAnswer, OpenApproval> {
+  readonly #unnamed = new Set<ApprovalId>()
 
   add(id: ApprovalId, asker: ApprovalAsker, assessed: AssessedRequest, expiresMs: number): void {
-    const approval = { id, asker, assessed, expiresMs, answer: Deferred.makeUnsafe<ApprovalAnswer>() }
-    this.open.set(id, approval)
-    if (asker._tag === "Runtime") this.ids.set(asker.key, id)
-    this.unwatched.push(approval)
-  }
-
-  get(id: ApprovalId): OpenApproval | undefined {
-    return this.open.get(id)
+    const key = asker._tag === "Runtime" ? asker.key : undefined
+    this.put({ id, key, asker, assessed, expiresMs, answer: Deferred.makeUnsafe<ApprovalAnswer>() })
   }
 
   /** Its answer allows no change of protected names, because no user has seen the files that it names. */
   allowNoChanges(id: ApprovalId): void {
-    this.unnamed.add(id)
+    this.#unnamed.add(id)
   }
 
   allowsChanges(id: ApprovalId): boolean {
-    return !this.unnamed.has(id)
+    return !this.#unnamed.has(id)
   }
 
-  idOf(key: string): ApprovalId | undefined {
-    return this.ids.get(key)
-  }
-
-  get hasUnwatched(): boolean {
-    return this.unwatched.length > 0
-  }
-
-  /** Approvals since the last call. Each needs a fiber that waits for its answer. */
-  takeUnwatched(): ReadonlyArray<OpenApproval> {
-    const taken = this.unwatched
-    if (taken.length > 0) this.unwatched = []
-    return taken
-  }
-
-  answer(id: ApprovalId, answer: ApprovalAnswer): Effect.Effect<void> {
-    const approval = this.open.get(id)
-    if (approval === undefined) return Effect.void
-    return Effect.asVoid(Deferred.succeed(approval.answer, answer))
-  }
-
-  remove(id: ApprovalId): void {
-    const approval = this.open.get(id)
-    if (approval === undefined) return
-    this.open.delete(id)
-    this.unnamed.delete(id)
-    if (approval.asker._tag === "Runtime") this.ids.delete(approval.asker.key)
+  override remove(id: ApprovalId): void {
+    super.remove(id)
+    this.#unnamed.delete(id)
   }
 }

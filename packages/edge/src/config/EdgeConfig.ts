@@ -80,6 +80,8 @@ export const edgeDefaults = {
     cancel: 3_000,
     leave: 2_000,
     approval: 1_800_000,
+    settle: 10_000,
+    background: 1_800_000,
     cap: 86_400_000,
     firstEvent: 120_000,
     silence: 1_800_000,

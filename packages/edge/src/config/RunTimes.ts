@@ -6,6 +6,10 @@ export interface RunTimes {
   /** How long a runtime may take to leave after its turn is over. */
   readonly leave: number
   readonly approval: number
+  /** How long an outcome waits for a further turn that is due. */
+  readonly settle: number
+  /** How long work may continue in the background after a turn. */
+  readonly background: number
   readonly cap: number
   /** How long a runtime may say nothing at all, and nothing more. */
   readonly firstEvent: number

@@ -40,7 +40,7 @@ export const mountsOfRun = (
   system: ReadonlyArray<Mount>,
   { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
   { attachments, copies, folders, mode, workspace }: ConfinedFiles,
-  { args, env, file, temporary }: SubprocessSpec,
+  { args, bridged, env, file, temporary }: SubprocessSpec,
   runFolders: RunFolders
 ): ReadonlyArray<Mount> => {
   const { HOME: home } = env
@@ -56,7 +56,11 @@ export const mountsOfRun = (
     temporary,
     home,
     system,
-    readable: [...foldersOfTools(file, env, home, args), ...(folders?.reads ?? [])],
+    readable: [
+      ...foldersOfTools(file, env, home, args),
+      ...(bridged === undefined ? [] : foldersOfTools(bridged, env, home)),
+      ...(folders?.reads ?? [])
+    ],
     state: resolveState(folders, env, home, edgeFolder),
     protected: protectedOnes,
     repository,

@@ -60,11 +60,15 @@ const BLOB_PART = 4_194_304
 /** Milliseconds in which the id of an ended process is not used again: ids are given in order. */
 const LATELY_MS = 10_000
 const NOTHING = Buffer.alloc(0)
+/** Of limits that are reached together, the first one counts. */
+const limitNames = ["wall", "background", "cap"] as const
 
 export class HeldRun {
   readonly id: string
   /** Opaque state of the Edge. In memory only, because it contains secrets. */
   blob = NOTHING
+  /** Private keys of questions. In memory only. */
+  readonly #keys = new Map<string, string>()
   readonly #path: string
   readonly #listener: HeldRunListener
   /** The shell that becomes its program. */
@@ -121,14 +125,25 @@ export class HeldRun {
   /** The first of its times, if it is not over. */
   nextTime(): { readonly at: number; readonly by: HeldEnder } | undefined {
     if (this.#end !== undefined || this.#ender !== undefined) return undefined
-    const { cap, wall } = this.#until
-    if (wall !== undefined && wall <= (cap ?? wall)) return { at: wall, by: "wall" }
-    return cap === undefined ? undefined : { at: cap, by: "cap" }
+    return limitNames.reduce<ReturnType<HeldRun["nextTime"]>>((first, by) => {
+      const at = by === "background" ? this.#backgroundEnd : this.#until[by]
+      return at === undefined || (first !== undefined && first.at <= at) ? first : { at, by }
+    }, undefined)
+  }
+
+  /** `undefined` if the program has printed more than the Edge knew of when it set the time. */
+  get #backgroundEnd(): number | undefined {
+    const { applied = 0, background } = this.#until
+    return (this.#output?.bytes ?? 0) > applied ? undefined : background
   }
 
   /** Whether no later Edge can continue it. */
   get isLost(): boolean {
     return this.#output?.isWhole === false && this.#end === undefined && this.#ender === undefined
+  }
+
+  keepKey(id: string, key: string): void {
+    this.#keys.set(id, key)
   }
 
   setUntil(until: HeldUntil): void {
@@ -158,6 +173,7 @@ export class HeldRun {
       isInputClosed: this.#isInputClosed,
       outputBytes: this.#output?.bytes ?? 0,
       isWhole: this.#output?.isWhole ?? true,
+      keys: Object.fromEntries(this.#keys),
       exit: this.#exit,
       end: this.#end
     }
@@ -253,6 +269,7 @@ export class HeldRun {
     this.#output?.delete()
     for (const group of this.#target?.groups ?? []) removeGroup(group)
     this.blob = NOTHING
+    this.#keys.clear()
     if (this.#launcher !== undefined) await endLauncher(this.#launcher)
     this.#peer?.finish()
   }

@@ -149,6 +149,12 @@ export class HeldRunConnection {
     if (this.#socket.writable) this.#socket.write(jsonFrame(frameTypes.until, until))
   }
 
+  /** Keeps the private key of a question for the next Edge. A holder of an earlier version keeps none. */
+  keepKey(id: string, key: string): void {
+    if (this.opened.keys !== undefined && this.#socket.writable)
+      this.#socket.write(jsonFrame(frameTypes.keepKey, { id, key }))
+  }
+
   /** Lets stdout flow from that byte on. */
   read(from: number): void {
     this.#socket.write(jsonFrame(frameTypes.read, { from }))

@@ -11,6 +11,7 @@ import {
   fieldsOf,
   groupsFolderIn,
   helloIn,
+  keptKeyIn,
   type HolderHello,
   positionIn,
   runNameIn,
@@ -172,6 +173,10 @@ export class HolderConnection implements HeldRunPeer {
       case frameTypes.until: {
         const until = untilIn(fieldsOf(payload))
         return until === undefined ? this.refuse("the times are invalid") : run.setUntil(until)
+      }
+      case frameTypes.keepKey: {
+        const privateKey = keptKeyIn(fieldsOf(payload))
+        return privateKey === undefined ? this.refuse("the key is invalid") : run.keepKey(...privateKey)
       }
       case frameTypes.endRun:
         return this.#registry.endRun(run)

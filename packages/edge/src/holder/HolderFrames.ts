@@ -31,6 +31,7 @@ export const frameTypes = {
   control: 11,
   // From an Edge, on the connection of a run.
   until: 12,
+  keepKey: 13,
   // From the holder.
   welcome: 32,
   opened: 33,

@@ -45,6 +45,12 @@ export interface HeldOpen {
 export interface HeldUntil {
   readonly wall?: number | undefined
   readonly cap?: number | undefined
+  readonly background?: number | undefined
+  /**
+   * Bytes of output that the Edge had applied when it set `background`. That time does not count for a program that has printed more: it may have
+   * started a further turn, which only an Edge can see.
+   */
+  readonly applied?: number | undefined
 }
 
 export interface HeldStart {
@@ -71,7 +77,7 @@ export interface HeldExit {
 }
 
 /** Why the holder ended a run without an Edge. `output`: the output was no longer whole, so no Edge could have continued the run. */
-export type HeldEnder = "wall" | "cap" | "output"
+export type HeldEnder = "wall" | "cap" | "background" | "output"
 
 export interface HeldEnd extends HeldExit {
   readonly stderr: string
@@ -106,6 +112,8 @@ export interface OpenedRun {
   readonly outputBytes: number
   /** Whether all output can be read from its beginning. */
   readonly isWhole: boolean
+  /** Private keys that an Edge kept, by the ids of their questions. Absent in a holder of an earlier version, which keeps none. */
+  readonly keys?: Readonly<Record<string, string>> | undefined
   /** The program has exited. */
   readonly exit?: HeldExit | undefined
   /** The program has exited, and all its output was read from the pipe. */
@@ -155,8 +163,16 @@ export const positionIn = (fields: Fields | undefined): number | undefined => {
 
 export const untilIn = (value: unknown): HeldUntil | undefined => {
   if (typeof value !== "object" || value === null) return undefined
-  const { cap, wall } = value as HeldUntil
-  return isOptionalCount(cap) && isOptionalCount(wall) ? { cap, wall } : undefined
+  const { applied, background, cap, wall } = value as HeldUntil
+  return [applied, background, cap, wall].every(isOptionalCount)
+    ? { applied, background, cap, wall }
+    : undefined
+}
+
+/** A private key of a question, with the question's id. */
+export const keptKeyIn = (fields: Fields | undefined): readonly [id: string, key: string] | undefined => {
+  const { id, key } = fields ?? {}
+  return isText(id) && isText(key) ? [id, key] : undefined
 }
 
 const variablesIn = (value: unknown): Readonly<Record<string, string>> | undefined =>

@@ -1,4 +1,4 @@
-/** Endpoints of `/v1/runs`: create, list, read, cancel, pause, resume, further input, result and log. */
+/** Endpoints of `/v1/runs`: create, list, read, cancel, pause, resume, finish, further input, result and log. */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import {
   ApprovalRejected,
@@ -6,7 +6,8 @@ import {
   PermissionDenied,
   RunCancelled,
   RunTimeout,
-  RuntimeUnavailable
+  RuntimeUnavailable,
+  WorkUnfinished
 } from "@corral/domain/errors/Failures"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
 import type { Run } from "@corral/domain/run/Run"
@@ -62,6 +63,8 @@ export const edgeRuns = HttpApiBuilder.group(
 
       resume: ({ params }) => withErrorObject(supervisor.resume(params.id, LOCAL_PRINCIPAL)),
 
+      finish: ({ params }) => withErrorObject(supervisor.finish(params.id, LOCAL_PRINCIPAL)),
+
       input: Effect.fnUntraced(function* ({ headers, params, payload }) {
         const request = {
           scope: `${LOCAL_PRINCIPAL} POST /v1/runs/${params.id}/input`,
@@ -101,6 +104,7 @@ const resultOf = Effect.fnUntraced(function* (run: Run) {
       if (code === "run_timeout") return yield* new RunTimeout(options)
       if (code === "runtime_unavailable") return yield* new RuntimeUnavailable(options)
       if (code === "permission_denied") return yield* new PermissionDenied(options)
+      if (code === "work_unfinished") return yield* new WorkUnfinished(options)
       if (code === "approval_rejected") return yield* new ApprovalRejected(options)
       return yield* new Internal({
         message: "The run failed; its error is in the run.",

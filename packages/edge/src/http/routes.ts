@@ -16,6 +16,7 @@ import { artifacts } from "./Artifacts.ts"
 import { edgeFiles } from "./Files.ts"
 import { grants } from "./Grants.ts"
 import { edgeHealth } from "./Health.ts"
+import { edgeInputs } from "./Inputs.ts"
 import { edgeLink } from "./Link.ts"
 import { permissions } from "./Permissions.ts"
 import { previews } from "./Previews.ts"
@@ -35,6 +36,7 @@ export const edgeRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
     artifacts,
     previews,
     permissions,
+    edgeInputs,
     grants,
     edgeLink
   ]),

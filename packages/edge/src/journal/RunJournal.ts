@@ -6,9 +6,9 @@
  *
  * Does not: outlive the run. Entries contain inputs of users as the runtime receives them, and are deleted with the last event.
  */
-import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
 import type { RunState } from "@corral/domain/run/RunState"
-import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
+import type { ApprovalAnswer, InputResponse } from "@corral/domain/run/RuntimeAdapter"
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 import type { OutputPosition } from "./OutputPosition.ts"
@@ -20,6 +20,13 @@ export type JournalCall =
       readonly approvalId: ApprovalId
       readonly key: string
       readonly answer: ApprovalAnswer
+    }
+  /** Secret answers are sealed. */
+  | {
+      readonly _tag: "Respond"
+      readonly inputId: InputRequestId
+      readonly key: string
+      readonly response: InputResponse
     }
   | { readonly _tag: "Input"; readonly text: string }
   | { readonly _tag: "Cancel" }
@@ -33,10 +40,20 @@ export type JournaledRequest = { readonly _tag: "Request"; readonly approvalId: 
   | { readonly connection: string }
 )
 
-export type JournalEntry = JournaledCall | JournaledRequest
+/** The runtime's key of a question. */
+export interface JournaledQuestion {
+  readonly _tag: "Question"
+  readonly inputId: InputRequestId
+  readonly key: string
+}
+
+export type JournalEntry = JournaledCall | JournaledRequest | JournaledQuestion
 
 /** State of a run that its events do not show. */
-export interface UnloggedState extends Pick<RunState, "verdict" | "rejection" | "cancelledBy" | "used"> {
+export interface UnloggedState extends Pick<
+  RunState,
+  "verdict" | "held" | "isTurnDue" | "rejection" | "cancelledBy" | "used"
+> {
   /** Whether the Edge is ending the process. */
   readonly isStopping: boolean
   /** Whether the process ended after the run's outcome; `undefined` before its end. */
@@ -49,6 +66,7 @@ export interface UnloggedState extends Pick<RunState, "verdict" | "rejection" | 
 export interface StoredJournal {
   readonly calls: ReadonlyArray<JournaledCall>
   readonly requests: ReadonlyArray<JournaledRequest>
+  readonly questions: ReadonlyArray<JournaledQuestion>
   readonly state: UnloggedState | undefined
   /** Number of the next entry. */
   readonly next: number
@@ -82,21 +100,28 @@ export class RunJournal {
     return this.#entry({ _tag: "Request", approvalId, ...what })
   }
 
+  /** Row of a question by the output that is being applied. */
+  question(inputId: InputRequestId, key: string): Write {
+    return this.#entry({ _tag: "Question", inputId, key })
+  }
+
   /** Row of the state that is not in the log; `undefined` if it is stored already. */
   state(
-    { cancelledBy, rejection, used, verdict }: RunState,
+    { cancelledBy, held, isTurnDue, rejection, used, verdict }: RunState,
     isStopping: boolean,
     isOver: boolean | undefined
   ): Write | undefined {
     const last = this.#stored
     const isSame =
       last?.verdict === verdict &&
+      last?.held === held &&
+      last?.isTurnDue === isTurnDue &&
       last?.rejection === rejection &&
       last?.used === used &&
       last?.isOver === isOver &&
       (last?.isStopping ?? false) === isStopping
     if (isSame) return undefined
-    this.#stored = { verdict, rejection, cancelledBy, used, isStopping, isOver }
+    this.#stored = { verdict, held, isTurnDue, rejection, cancelledBy, used, isStopping, isOver }
     const state: UnloggedState = { ...this.#stored, outputs: this.#position.outputs }
     return [put, this.#runId, STATE, JSON.stringify(state)]
   }
@@ -135,8 +160,9 @@ export const readJournal = (store: Store["Service"], runId: RunId): StoredJourna
     .map(({ entry }) => parseStored<JournalEntry>(entry, "journal"))
   const state = rows.find(({ ordinal }) => ordinal === STATE)
   return {
-    calls: entries.filter((entry) => entry._tag !== "Request"),
+    calls: entries.filter((entry) => entry._tag !== "Request" && entry._tag !== "Question"),
     requests: entries.filter((entry) => entry._tag === "Request"),
+    questions: entries.filter((entry) => entry._tag === "Question"),
     state: state === undefined ? undefined : parseStored<UnloggedState>(state.entry, "journal"),
     next: (rows.at(-1)?.ordinal ?? STATE) + 1
   }

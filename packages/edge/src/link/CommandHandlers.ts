@@ -19,6 +19,7 @@ import {
   SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
 import type { AttachmentId, DeviceId, RequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { Run } from "@corral/domain/run/Run"
 import { Effect } from "effect"
 import { Artifacts } from "../artifact/Artifacts.ts"
@@ -96,6 +97,12 @@ const executeCommand = (
       return onOwnRun(command.name, command.payload.runId, sendInput(services, command))
     case "DecideApproval":
       return onOwnRun(command.name, command.payload.runId, decideApproval(services, command.payload))
+    case "AnswerInput":
+      return onOwnRun(command.name, command.payload.answer.runId, answerInput(services, command))
+    case "FinishRun": {
+      const { by, runId } = command.payload
+      return onOwnRun(command.name, runId, runs.finish(runId, by))
+    }
     case "ReadDiff": {
       // Both ids have the same shape.
       const requestId = (command.requestId ?? command.commandId) as string as RequestId
@@ -213,6 +220,23 @@ const decideApproval = (
   }: CommandPayload<"DecideApproval">
 ) =>
   runs.decide(runId, approvalId, { decision, scope: narrowed(scope), reason, updatedInput }, { by, origin })
+
+/** The command's receipt is stored with the answer: a repeated command finds it. */
+const answerInput = Effect.fnUntraced(function* (
+  { idempotency, runs }: Services,
+  { commandId, payload }: Extract<EdgeCommand, { readonly name: "AnswerInput" }>
+) {
+  const {
+    answer: { inputId, runId, ...answer },
+    by,
+    origin
+  } = payload
+  const request = { scope: "hub", key: commandId, request: payload }
+  const { body } = yield* idempotency.once(request, (keep: ResultRows<InputRequest>) =>
+    runs.answer(runId, inputId, { answer, by, origin, allowsPlain: false, keep })
+  )
+  return body
+})
 
 /** A remote user can't allow anything here for longer than a session: only the device's owner sets a lasting grant. */
 const narrowed = (scope: DecisionScope): DecisionScope => (scope === "always" ? "session" : scope)

@@ -2,8 +2,8 @@
  * Commands of the Hub, executed like requests to the local API.
  *
  * Guarantees: a command takes effect once. A repeated command joins the one in progress. A later one finds the effect: a run by its id, a
- * cancellation, a pause and a decision by the state of the run, an input by its receipt. If a broken link lost an outcome, it is computed again when
- * the Hub repeats the command.
+ * cancellation, a finish, a pause and a decision by the state of the run, an input and an answer by its receipt. If a broken
+ * link lost an outcome, it is computed again when the Hub repeats the command.
  */
 import type { CommandOutcome, EdgeCommand } from "@corral/domain/link/EdgeCommand"
 import { errorTable } from "@corral/domain/errors/ErrorTable"

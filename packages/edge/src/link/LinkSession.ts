@@ -5,7 +5,8 @@ import {
   ATTACHMENTS_FEATURE,
   type CommandId,
   type CommandOutcome,
-  edgeCommands
+  edgeCommands,
+  INPUTS_FEATURE
 } from "@corral/domain/link/EdgeCommand"
 import type { Offer } from "@corral/domain/link/EdgeLink"
 import { Cause, Deferred, Effect, Latch, Option, Stream } from "effect"
@@ -49,7 +50,7 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
     version: Effect.succeed(version),
     workspaces: workspaces.list,
     agents: runtimes.list,
-    commands: Effect.succeed([...Object.keys(edgeCommands), ATTACHMENTS_FEATURE])
+    commands: Effect.succeed([...Object.keys(edgeCommands), ATTACHMENTS_FEATURE, INPUTS_FEATURE])
   })
 
   const session = Effect.fnUntraced(function* (address: string, owner: LinkOwner, onUse: () => void) {

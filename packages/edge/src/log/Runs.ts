@@ -4,6 +4,7 @@
  */
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { Run, RunStatus } from "@corral/domain/run/Run"
+import { hasLiveState } from "../store/LiveState.ts"
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 
@@ -84,8 +85,4 @@ export const pageOfRuns = (
 
 /** Runs that no terminal event has ended: after a start, those that the predecessor left. */
 export const unfinishedRuns = (store: Store["Service"]): ReadonlyArray<Run> =>
-  store
-    .all<Row>(
-      "SELECT snapshot FROM runs WHERE state IN ('created', 'starting', 'running', 'waiting_approval') ORDER BY id"
-    )
-    .map(parse)
+  store.all<Row>(`SELECT snapshot FROM runs WHERE ${hasLiveState} ORDER BY id`).map(parse)

@@ -15,6 +15,7 @@ const ROWS = 200
 const documents = [
   ["runs", "id", "snapshot", "run"],
   ["approvals", "id", "approval", "approval"],
+  ["inputs", "id", "input", "question"],
   ["artifacts", "id", "artifact", "artifact"],
   ["grants", "id", "body", "grant"],
   ["worktrees", "run_id", "worktree", "worktree"]

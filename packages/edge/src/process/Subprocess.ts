@@ -19,6 +19,8 @@ export interface SubprocessSpec extends ProgramFilesSpec {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly stdin: RuntimeCommand["stdin"]
+  /** Absolute path of the program that `file` starts, if `file` is a bridge. */
+  readonly bridged?: string | undefined
   /** Whether `file` is the program that confines the runtime. It is the parent of a session with the runtime, and reports its end. */
   readonly isConfined?: boolean | undefined
   /** Receives a socket that is descriptor 3 of the program. It ends with the process. */

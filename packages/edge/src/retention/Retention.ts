@@ -2,7 +2,7 @@
  * Retention: deletes the events of runs that ended long ago, and of the oldest runs if the store is too large.
  *
  * Guarantees: a log is deleted whole. It is marked first, which hides it from every reader, and then deleted in small commits with pauses
- * between them. The run's row and its approvals stay. A live run is never touched. A run that a Hub has not received completely is deleted
+ * between them. The run's row, its approvals and its questions stay. A live run is never touched. A run that a Hub has not received completely is deleted
  * only if nothing else can make the store small enough. If the Edge dies in between, the next pass continues.
  */
 import type { RunId } from "@corral/domain/identity/Ids"

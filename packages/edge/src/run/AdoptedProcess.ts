@@ -73,6 +73,7 @@ interface AdoptionFacts {
   readonly connection: HeldRunConnection
   readonly now: number
   readonly group: string | undefined
+  readonly lostKeys: AdoptedRun["lostKeys"]
 }
 
 export const adoptedProcess = (facts: AdoptionFacts): AdoptedRun => {
@@ -96,7 +97,8 @@ export const adoptedProcess = (facts: AdoptionFacts): AdoptedRun => {
     outputs: rest,
     isStopping: journal.state?.isStopping === true,
     elapsed: elapsedOf(run, logged, now),
-    endedBy: end?.by === "wall" || end?.by === "cap" ? end.by : undefined,
+    endedBy: end?.by === "output" ? undefined : end?.by,
+    lostKeys: facts.lostKeys,
     hasEnded: opened.exit !== undefined,
     attach: (command, handlers) =>
       HeldProcess.adopt(
@@ -107,8 +109,9 @@ export const adoptedProcess = (facts: AdoptionFacts): AdoptedRun => {
   }
 }
 
-const elapsedOf = (run: Run, { active, wall }: LoggedRun, now: number): RunElapsed => ({
+const elapsedOf = (run: Run, { active, background, state, wall }: LoggedRun, now: number): RunElapsed => ({
   age: now - Date.parse(run.createdAt),
   wall: millisAt(wall, now),
-  active: millisAt(active, now)
+  active: millisAt(active, now),
+  background: state.isIdle ? millisAt(background, now) : 0
 })

@@ -8,7 +8,7 @@ import {
   SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
 import type { ApprovalId } from "@corral/domain/identity/Ids"
-import type { InputEdit } from "@corral/domain/run/RunMachine"
+import type { InputEdit, RefusalCode } from "@corral/domain/run/RunMachine"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred } from "effect"
 import type { BatchState } from "./BatchState.ts"
@@ -57,7 +57,7 @@ const notEditable = () => {
 }
 
 const refusalOf = (
-  code: "approval_already_resolved" | "approval_expired" | "not_found",
+  code: RefusalCode,
   approvalId: ApprovalId,
   state: "approved" | "denied" | "expired" | "cancelled"
 ): DecideFailure => {
@@ -66,7 +66,7 @@ const refusalOf = (
       return new ApprovalAlreadyResolved({ details: { approvalId, state } })
     case "approval_expired":
       return new ApprovalExpired({ details: { approvalId, state } })
-    case "not_found":
+    default:
       return new NotFound()
   }
 }

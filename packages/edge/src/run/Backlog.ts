@@ -6,7 +6,7 @@
  */
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 
-/** Maximum number of pending approvals per run. Further requests wait until one is decided. */
+/** Maximum number of pending approvals and questions per run. Further ones wait until one is decided. */
 export const MAX_OPEN_APPROVALS = 64
 /** Maximum number of requests per turn, fewer if they are long. Batches of other runs run in between. */
 export const REQUESTS_PER_BATCH = 8

@@ -1,9 +1,12 @@
 /** State of one batch: the effects of its messages, collected until the batch's events are durable. */
+import type { InputRequestId } from "@corral/domain/identity/Ids"
+import type { InputAnswers } from "@corral/domain/input/InputRequest"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AdapterEvent, AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
 import type { Effect } from "effect"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
+import type { OpenInputs } from "../input/OpenInputs.ts"
 import type { JournalCall, RunJournal } from "../journal/RunJournal.ts"
 import type { OutputPosition } from "../journal/OutputPosition.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
@@ -21,7 +24,12 @@ export type BatchCommit = Exclude<ReturnType<RunRecorder["take"]>, undefined>
 export interface BatchContext {
   readonly recorder: RunRecorder
   readonly protocol: AnyProtocol
+  /** An adapter of specification version 1: its first outcome ends the run, and its questions are declined. */
+  readonly isFirstVersion: boolean
   readonly approvals: OpenApprovals
+  readonly inputs: OpenInputs
+  /** Gives the private key of a question to the holder, for the next Edge. */
+  readonly holdKey: (inputId: InputRequestId, privateKey: string) => void
   readonly backlog: Backlog<RunMessage>
   /** Whether the process has exited. Then it needs no answers. */
   readonly isGone: () => boolean
@@ -75,7 +83,9 @@ export class BatchState {
   hasToolResult = false
   /** What is being committed. From then on, the batch takes no further messages. */
   commit: BatchCommit | undefined
-  /** Cost of the approval requests so far. */
+  /** Answers with sealed secrets, for the journal. */
+  readonly storedAnswers = new Map<InputRequestId, InputAnswers>()
+  /** Cost of the requests to people so far. */
   approvalCost = 0
 
   constructor(context: BatchContext, nowMs: number) {
@@ -84,16 +94,16 @@ export class BatchState {
     context.recorder.at(isoTime(nowMs))
   }
 
-  /** Whether one more approval request may be processed in this batch. */
+  /** Whether one more request to people may be processed in this batch. */
   get canRequestApproval(): boolean {
     return this.approvalCost < REQUESTS_PER_BATCH && this.hasRoom
   }
 
-  /** Whether one more approval can be requested. A run that is ending, or whose process has exited, needs no approvals. */
+  /** Whether one more request can wait for people. A run that is ending, or whose process has exited, makes none. */
   get hasRoom(): boolean {
     const { isGone, recorder } = this.context
-    const { pending, verdict } = recorder.state
-    return pending.length < MAX_OPEN_APPROVALS || verdict !== undefined || isGone()
+    const { pending, pendingInputs, verdict } = recorder.state
+    return pending.length + pendingInputs.size < MAX_OPEN_APPROVALS || verdict !== undefined || isGone()
   }
 
   /** Applies an input to the run machine, without secrets, and collects its actions. */
@@ -107,6 +117,7 @@ export class BatchState {
     for (const action of actions) {
       this.actions.push(action)
       if (action._tag === "Answer") this.#encodeAnswer(action)
+      else if (action._tag === "Respond") this.#encodeResponse(action)
       else if (action._tag === "Stop") this.#encodeCancel()
     }
   }
@@ -124,6 +135,15 @@ export class BatchState {
     if (asker?._tag !== "Runtime") return
     const { key } = asker
     this.callAdapter({ _tag: "Answer", approvalId, key, answer }, protocol.answer(key, answer))
+  }
+
+  #encodeResponse({ inputId, response }: Extract<RunAction, { readonly _tag: "Respond" }>): void {
+    const { inputs, protocol } = this.context
+    const key = inputs.get(inputId)?.key
+    if (key === undefined) return
+    const answers = this.storedAnswers.get(inputId)
+    const stored = response._tag === "Answered" && answers !== undefined ? { ...response, answers } : response
+    this.callAdapter({ _tag: "Respond", inputId, key, response: stored }, protocol.respond?.(key, response))
   }
 
   #encodeCancel(): void {

@@ -55,12 +55,13 @@ export class DirectBatches implements DirectProcessing<RunMessage> {
 }
 
 const needsFiber = (session: RunSession, batch: MailboxBatch): boolean => {
-  const { approvals, options } = session
+  const { approvals, inputs, options } = session
   return (
     batch.actions.length > 0 ||
     batch.replies.length > 0 ||
     options.recorder.pendingArtifacts.length > 0 ||
     approvals.hasUnwatched ||
+    inputs.hasUnwatched ||
     !clocksContinue(session)
   )
 }

@@ -73,6 +73,10 @@ export const holdOf = (
     pause: (isPaused) => {
       if (limits.pause(isPaused, now())) connection.setUntil(limits.until)
     },
+    limitBackground: (at, applied) => {
+      if (limits.limitBackground(at, applied)) connection.setUntil(limits.until)
+    },
+    keepKey: (inputId, privateKey) => connection.keepKey(inputId, privateKey),
     isLeft: () => live.isLeaving,
     end: connection.end,
     leave: () => connection.close()

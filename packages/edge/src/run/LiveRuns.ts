@@ -79,16 +79,22 @@ export class LiveRuns {
     return false
   }
 
-  /** Reports the numbers of live runs, queued runs and pending approvals. */
+  /** Reports the numbers of live runs, queued runs, pending approvals and open questions. */
   sampleInto(metrics: Metrics): void {
     metrics.sample(
       Effect.sync(() => {
-        let pending = 0
-        for (const actor of this.actors.values()) pending += actor.run().pendingApprovals.length
+        let approvals = 0
+        let inputs = 0
+        for (const actor of this.actors.values()) {
+          const { pendingApprovals, pendingInputs = [] } = actor.run()
+          approvals += pendingApprovals.length
+          inputs += pendingInputs.length
+        }
         return [
           [edgeMetrics.live, this.running],
           [edgeMetrics.queued, this.queue.waiting],
-          [edgeMetrics.approvals, pending]
+          [edgeMetrics.approvals, approvals],
+          [edgeMetrics.inputs, inputs]
         ]
       })
     )

@@ -3,6 +3,7 @@ import type { EventDraft, RunEvent } from "@corral/domain/run/RunEvent"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { fold, initial, type RunState } from "@corral/domain/run/RunState"
+import { ResultContents } from "../artifact/ResultContents.ts"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { StoredBatch } from "../log/StoredBatch.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
@@ -31,12 +32,16 @@ const standing: ClockReading = { millis: 0, since: undefined }
 export interface LoggedRun {
   readonly state: RunState
   readonly lastSeq: number
-  /** Time without a pending approval and without pauses. */
+  /** Time without a pending approval or question, without pauses, and without the time between turns. */
   readonly active: ClockReading
+  /** Time since the end of the last turn, without a pending approval or question and without pauses. */
+  readonly background: ClockReading
   /** Time without pauses. */
   readonly wall: ClockReading
   /** Ids of the system's messages, such as warnings about a budget. */
   readonly notices: ReadonlySet<string>
+  /** Artifacts whose calls have no result yet. */
+  readonly contents: ResultContents
 }
 
 const readSound = (
@@ -72,14 +77,18 @@ class LogReader {
   lastSeq = 0
   #state: RunState = initial
   #active = standing
+  #background = standing
   #wall = standing
   readonly #notices = new Set<string>()
+  readonly #contents = new ResultContents()
 
   read(event: EventDraft & RunEvent): void {
     const before = this.#state
     this.#state = fold(before, event)
+    this.#contents.read(event)
     if (event.type === "run.message.completed" && event.payload.role === "system")
       this.#notices.add(event.payload.messageId)
+    if (event.type === "run.turn.ended") this.#background = standing
     this.#count(Date.parse(event.createdAt))
   }
 
@@ -88,15 +97,19 @@ class LogReader {
       state: this.#state,
       lastSeq,
       active: this.#active,
+      background: this.#background,
       wall: this.#wall,
-      notices: this.#notices
+      notices: this.#notices,
+      contents: this.#contents
     }
   }
 
   #count(now: number): void {
-    const { paused, pending, started } = this.#state
+    const { isIdle, paused, pending, pendingInputs, started } = this.#state
     const isRunning = started && paused !== true
     this.#wall = turned(this.#wall, isRunning, now)
-    this.#active = turned(this.#active, isRunning && pending.length === 0, now)
+    const isFree = isRunning && pending.length === 0 && pendingInputs.size === 0
+    this.#active = turned(this.#active, isFree && !isIdle, now)
+    this.#background = turned(this.#background, isFree && isIdle, now)
   }
 }

@@ -5,6 +5,7 @@
  */
 import { Conflict } from "@corral/domain/errors/Failures"
 import { draft } from "@corral/domain/run/RunEvent"
+import { finishRefusal } from "@corral/domain/run/RunFinish"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AdapterOutput, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
@@ -13,6 +14,8 @@ import { applyDecision } from "./ApprovalDecisions.ts"
 import { requestApproval } from "./ApprovalRequests.ts"
 import { withNote } from "./AttachedFiles.ts"
 import { BatchState } from "./BatchState.ts"
+import { applyAnswer } from "./InputAnswers.ts"
+import { askAgain } from "./InputRequests.ts"
 import { chargeBudget, dispatch } from "./OutputDispatch.ts"
 import { endFreeze, requestPause, requestResume } from "./RunPause.ts"
 import { isOutput, type RunMessage, type RunMessageOf } from "./RunMessage.ts"
@@ -89,8 +92,18 @@ export class MailboxBatch extends BatchState {
       case "FreezeEnded":
         return endFreeze(this, message)
       case "ApprovalExpired":
+      case "InputExpired":
+      case "Settled":
       case "TimedOut":
         return this.apply(message)
+      case "BackgroundEnded":
+        return this.#endBackground(message)
+      case "Finish":
+        return this.#finish(message)
+      case "KeyLost":
+        return askAgain(this, message)
+      case "AnswerInput":
+        return applyAnswer(this, message)
       case "Decide":
         return applyDecision(this, message)
       case "Input":
@@ -148,9 +161,25 @@ export class MailboxBatch extends BatchState {
 
   /** The runtime is not silent if an earlier message of the batch requested an approval or called a tool. */
   #reportSilence({ silentMs }: RunMessageOf<"Quiet">): void {
-    const { openCalls, paused, pending, verdict } = this.context.recorder.state
-    if (verdict !== undefined || pending.length > 0 || openCalls.size > 0 || paused === true) return
+    const { isIdle, openCalls, paused, pending, pendingInputs, verdict } = this.context.recorder.state
+    const waits = pending.length > 0 || pendingInputs.size > 0 || paused === true
+    if (verdict !== undefined || waits || isIdle || openCalls.size > 0) return
     this.apply({ _tag: "EventEmitted", event: draft("runtime.retrying", { reason: "silence", silentMs }) })
+  }
+
+  /** A turn that has started meanwhile is no background work. */
+  #endBackground({ afterMs, turn }: RunMessageOf<"BackgroundEnded">): void {
+    const { state } = this.context.recorder
+    if (state.isIdle && state.turn === turn) this.apply({ _tag: "TimedOut", kind: "background", afterMs })
+  }
+
+  #finish({ by, reply }: RunMessageOf<"Finish">): void {
+    const actions = this.context.recorder.apply({ _tag: "FinishRequested", by })
+    const isRefused = actions.some(({ _tag }) => _tag === "Refuse")
+    if (!isRefused) this.act(actions)
+    this.replies.push(
+      isRefused ? Deferred.fail(reply, finishRefusal("turn_active")) : Deferred.succeed(reply, undefined)
+    )
   }
 
   /** The diff that the runtime reported, unless the Edge measured one. */
@@ -178,6 +207,7 @@ export class MailboxBatch extends BatchState {
     } as const
     this.apply({ _tag: "EventEmitted", event: draft("run.message.completed", message) })
     this.callAdapter({ _tag: "Input", text: whole }, line)
+    this.apply({ _tag: "TurnStarted", by: "message" })
     if (keep !== undefined) recorder.addResult(keep)
     this.replies.push(Deferred.succeed(reply, undefined))
   }

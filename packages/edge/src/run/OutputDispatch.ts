@@ -6,15 +6,16 @@ import { requestApproval } from "./ApprovalRequests.ts"
 import type { BatchState } from "./BatchState.ts"
 import { budgetNoticeId, type BudgetNotice } from "./Budget.ts"
 import { withPathsIn } from "./FilePaths.ts"
+import { admitQuestion, withdrawQuestion } from "./InputRequests.ts"
 
-/** Applies outputs from `from` on. From the first approval request that exceeds the batch, the outputs wait in the backlog. */
+/** Applies outputs from `from` on. From the first request to people that exceeds the batch, the outputs wait in the backlog. */
 export const dispatch = (batch: BatchState, outputs: ReadonlyArray<AdapterOutput>, from = 0): void => {
   for (let at = from; at < outputs.length; at++) {
     const output = outputs[at]
     if (output === undefined) return
-    if (output._tag === "Approval") {
+    if (isRequest(output)) {
       if (!batch.canRequestApproval) return batch.context.backlog.hold(outputs, at)
-      if (!isApplied(batch)) requestApproval(batch, { _tag: "Runtime", key: output.key }, output.request)
+      if (!isApplied(batch)) makeRequest(batch, output)
     } else if (isApplied(batch)) {
       restore(batch, output)
     } else {
@@ -23,6 +24,16 @@ export const dispatch = (batch: BatchState, outputs: ReadonlyArray<AdapterOutput
     batch.context.position.outputs++
   }
 }
+
+type RequestOutput = Extract<AdapterOutput, { readonly _tag: "Approval" | "InputRequested" }>
+
+const isRequest = (output: AdapterOutput): output is RequestOutput =>
+  output._tag === "Approval" || output._tag === "InputRequested"
+
+const makeRequest = (batch: BatchState, output: RequestOutput): void =>
+  output._tag === "Approval"
+    ? requestApproval(batch, { _tag: "Runtime", key: output.key }, output.request)
+    : admitQuestion(batch, output)
 
 /** Whether an earlier Edge has applied the output. */
 const isApplied = ({ context: { appliedBefore, position } }: BatchState): boolean =>
@@ -35,11 +46,8 @@ const restore = ({ context: { budget, reported }, writes }: BatchState, output: 
   else if (output._tag === "Event" && output.event.type === "run.diff.ready") reported.diff = output.event
 }
 
-const dispatchOne = (
-  batch: BatchState,
-  output: Exclude<AdapterOutput, { readonly _tag: "Approval" }>
-): void => {
-  const { budget, onUnknown, recorder, redaction, root } = batch.context
+const dispatchOne = (batch: BatchState, output: Exclude<AdapterOutput, RequestOutput>): void => {
+  const { budget, isFirstVersion, onUnknown, recorder, redaction, root } = batch.context
   switch (output._tag) {
     case "Event":
       return applyEvent(batch, withHints(batch, withPathsIn(root, output.event)))
@@ -49,8 +57,15 @@ const dispatchOne = (
       return recorder.addArtifact(
         redaction.value(output.name),
         redaction.value(output.mediaType),
-        output.content
+        output.content,
+        output.callId
       )
+    case "InputWithdrawn":
+      return withdrawQuestion(batch, output)
+    case "Work":
+      return isFirstVersion ? undefined : batch.apply({ ...output, _tag: "WorkChanged" })
+    case "TurnStarted":
+      return isFirstVersion ? undefined : startTurn(batch, output)
     case "Reply":
       return void batch.writes.push(output.text)
     case "Usage":
@@ -65,6 +80,11 @@ const dispatchOne = (
 
 const withHints = ({ context: { recorder } }: BatchState, event: AdapterEvent): AdapterEvent =>
   (recorder.run.confinement?.kind ?? "none") === "none" ? event : withRefusal(event)
+
+const startTurn = (
+  batch: BatchState,
+  { by, ended }: Extract<AdapterOutput, { readonly _tag: "TurnStarted" }>
+): void => batch.apply({ _tag: "TurnStarted", by: by ?? "program", ended })
 
 /** The changes of a run are reported once, at its end: the Edge's own measurement replaces what the runtime reported. */
 const applyEvent = (batch: BatchState, event: AdapterEvent): void => {

@@ -16,13 +16,23 @@ type Delta = DraftOf<"run.message.delta">
 const MOST_WAITING = 8
 
 export class OutputRedaction {
-  readonly #redaction: Redaction
+  readonly #values: Set<string>
+  #redaction: Redaction
   /** From the first piece on: most runs wait long before they stream. */
   #streamed: StreamedText | undefined
 
   /** `values` are secret everywhere. */
   constructor(values: Iterable<string>) {
-    this.#redaction = new Redaction(values)
+    this.#values = new Set(values)
+    this.#redaction = new Redaction(this.#values)
+  }
+
+  /** Further values are secret from now on. */
+  learn(values: ReadonlyArray<string>): void {
+    if (values.length === 0) return
+    for (const value of values) this.#values.add(value)
+    this.#redaction = new Redaction(this.#values)
+    this.#streamed?.replaceRedaction(this.#redaction)
   }
 
   /** A value without secrets; the same reference if it has none. */
@@ -52,7 +62,7 @@ export class OutputRedaction {
 
 /** Pieces of streamed messages, with what is held of them. */
 class StreamedText {
-  readonly #redaction: Redaction
+  #redaction: Redaction
   /** Held end of each message, as a piece. */
   readonly #waiting = new Map<string, Delta>()
   /** Last emitted text of recent messages. It may contain the name of a secret. */
@@ -63,6 +73,11 @@ class StreamedText {
 
   constructor(redaction: Redaction) {
     this.#redaction = redaction
+  }
+
+  replaceRedaction(redaction: Redaction): void {
+    this.#redaction = redaction
+    this.#checkedIds.clear()
   }
 
   flush(): ReadonlyArray<AdapterOutput> {

@@ -89,6 +89,7 @@ const longText: { readonly [T in EventType]?: string } = {
   "run.message.delta": "text",
   "run.message.completed": "text",
   "run.completed": "text",
+  "run.turn.ended": "text",
   "run.tool.call": "input",
   "run.tool.result": "output",
   "run.approval.resolved": "allowedInput",

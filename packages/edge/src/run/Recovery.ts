@@ -7,7 +7,6 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Run } from "@corral/domain/run/Run"
-import { pageOfApprovals } from "../approval/Approvals.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { basename } from "node:path"
 import { Holder } from "../holder/Holder.ts"
@@ -17,7 +16,11 @@ import { leftGroups } from "../process/GroupRecord.ts"
 import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { mint } from "@corral/service/Identifiers"
-import { forgetJournal } from "../journal/RunJournal.ts"
+import type { RunState } from "@corral/domain/run/RunState"
+import type { Outcome } from "@corral/domain/run/RuntimeAdapter"
+import { unfinishedWork } from "@corral/domain/run/RunMachine"
+import { forgetJournal, readJournal } from "../journal/RunJournal.ts"
+import { pendingRows } from "./PendingRows.ts"
 import { readLoggedRun } from "./LoggedRun.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import { unfinishedRuns } from "../log/Runs.ts"
@@ -47,27 +50,25 @@ export const endRun = Effect.fnUntraced(function* (
   { message, reason }: ActorLoss,
   now: number
 ): Effect.fn.Return<void, StoreFailed> {
-  const { state, lastSeq } = readLoggedRun(log, run)
-  const pending = pageOfApprovals(store, { runId: run.id, state: "pending", limit: 100_000 })
-  const recorder = RunRecorder.recovered({ ...run, lastSeq }, state, pending)
+  const { contents, lastSeq, state } = readLoggedRun(log, run)
+  const recorder = RunRecorder.recovered({ ...run, lastSeq }, state, pendingRows(store, run), contents)
   recorder.at(new Date(now).toISOString())
   recorder.apply({
-    _tag: "OutcomeReported",
+    _tag: "FailureImposed",
     reason: reason === "edge_restarted" ? "the Edge ended" : "the store failed",
-    outcome: {
-      _tag: "Failed",
-      error: {
-        code: "runtime_unavailable",
-        message,
-        details: { reason }
-      }
-    }
+    error: hasCutWork(state, readJournal(store, run.id).state?.held)
+      ? unfinishedWork(state)
+      : { code: "runtime_unavailable", message, details: { reason } }
   })
   recorder.apply({ _tag: "Ended" })
   recorder.addRows([forgetJournal(run.id)])
   const batch = recorder.take()
   if (batch !== undefined) yield* log.append(batch.events, batch.projections)
 })
+
+/** Whether only background work was in progress. `held`: the outcome of the last turn, if it is known. */
+const hasCutWork = ({ isIdle, outstanding }: RunState, held: Outcome | undefined): boolean =>
+  isIdle && outstanding.size > 0 && held?._tag !== "Failed"
 
 /** Reads that the Edge cannot start without. Damaged data refuses the start. */
 const readable = <A>(read: () => A): Effect.Effect<A, StoreFailed> =>

@@ -11,6 +11,10 @@ export const performAction = (
   switch (action._tag) {
     case "Answer":
       return session.approvals.answer(action.approvalId, action.answer)
+    case "Respond":
+      return Effect.tap(session.inputs.answer(action.inputId, action.response), () =>
+        Effect.sync(() => session.inputs.remove(action.inputId))
+      )
     case "Leave":
       return leave(session)
     case "Stop":

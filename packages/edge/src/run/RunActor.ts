@@ -10,13 +10,17 @@
  * Does not: restart. When the store fails, the actor ends the process and leaves the log's end to `StoppedRuns`.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
-import type { Conflict } from "@corral/domain/errors/Failures"
-import type { ApprovalId, MessageId } from "@corral/domain/identity/Ids"
+import type { Conflict, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import type { ApprovalId, InputRequestId, MessageId } from "@corral/domain/identity/Ids"
+import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
 import type { Run } from "@corral/domain/run/Run"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
 import type { ApprovalAsker, OpenApproval } from "../approval/OpenApprovals.ts"
+import type { PendingRequest } from "../approval/PendingRequests.ts"
 import type { AssessedRequest } from "../approval/RunPolicy.ts"
+import { type AnswerForms, answerForms } from "../input/AnswerForms.ts"
+import type { OpenInput } from "../input/OpenInputs.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import type { RunHold } from "./RunHold.ts"
@@ -31,7 +35,7 @@ import { commitBatch } from "./BatchCommit.ts"
 import { DirectBatches, release } from "./DirectBatches.ts"
 import { MailboxBatch } from "./MailboxBatch.ts"
 import { adjustClocks } from "./RunClocks.ts"
-import type { DecideFailure, Decider, RunMessage } from "./RunMessage.ts"
+import type { AnswerRefused, DecideFailure, Decider, RunMessage } from "./RunMessage.ts"
 
 /** The run ended before the command reached it. The store has its final state. */
 export class RunGone extends Data.TaggedError("RunGone")<{}> {}
@@ -47,7 +51,14 @@ export interface RunActor {
     answer: ApprovalAnswer,
     decider: Decider
   ) => Effect.Effect<void, DecideFailure | RunGone>
+  /** Succeeds when the answer is on disk. `AnswerRefused` if the question is not open. */
+  readonly answer: (
+    inputId: InputRequestId,
+    submission: AnswerSubmission
+  ) => Effect.Effect<void, SchemaValidationFailed | AnswerRefused | RunGone>
   readonly cancel: (reason: string, by: string) => void
+  /** Ends the background work of an idle run. */
+  readonly finish: (by: string) => Effect.Effect<void, Conflict | RunGone>
   /** Succeeds when all processes of the run are frozen and the log says so. A paused run stays paused. */
   readonly pause: PauseCommand
   /** Succeeds when the processes of the run continue. */
@@ -74,10 +85,20 @@ export interface RunActor {
     assessed: AssessedRequest,
     expiresMs: number
   ) => void
+  /** The same for a question. */
+  readonly reopenInput: (input: Omit<OpenInput, "answer">) => void
   /** Runs the actor. Succeeds when the run's end is on disk and all its processes have ended. */
   readonly live: Effect.Effect<void, StoreFailed, Scope.Scope>
   /** The terminal run, once it is on disk. Fails if the store failed. */
   readonly ended: Deferred.Deferred<Run, StoreFailed>
+}
+
+/** An answer of a person, before it is checked. */
+export interface AnswerSubmission extends Decider {
+  readonly answer: InputAnswer
+  /** Whether secret answers may be without a seal. */
+  readonly allowsPlain: boolean
+  readonly keep: ResultRows<InputRequest> | undefined
 }
 
 type PauseCommand = (by: string, reason?: string) => Effect.Effect<void, Conflict | RunGone>
@@ -98,6 +119,9 @@ export const makeRunActor = (options: RunActorOptions): RunActor => {
       })),
     isHeld: options.hold !== undefined,
     reopen: (id, asker, assessed, expiresMs) => session.approvals.add(id, asker, assessed, expiresMs),
+    reopenInput: (input) => session.inputs.add(input),
+    answer: (inputId, submission) => answer(session, inputId, submission),
+    finish: (by) => request<void, Conflict>(session, (reply) => ({ _tag: "Finish", by, reply })),
     cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
     pause: (by, reason) =>
       request<void, Conflict>(session, (reply) => ({ _tag: "Pause", by, reason, reply })),
@@ -121,6 +145,27 @@ export const makeRunActor = (options: RunActorOptions): RunActor => {
     ended
   }
 }
+
+/** Opens and seals an answer outside of the mailbox, because both take their time, then posts it. */
+const answer = Effect.fnUntraced(function* (
+  session: RunSession,
+  inputId: InputRequestId,
+  { allowsPlain, answer, ...submission }: AnswerSubmission
+): Effect.fn.Return<void, SchemaValidationFailed | AnswerRefused | RunGone> {
+  const question = session.options.recorder.state.pendingInputs.get(inputId)
+  const { sealing } = session.inputs.get(inputId) ?? {}
+  const forms: AnswerForms =
+    question === undefined
+      ? { answer, stored: undefined }
+      : yield* answerForms({ id: inputId, request: question, sealing }, answer, allowsPlain)
+  yield* request<void, SchemaValidationFailed | AnswerRefused>(session, (reply) => ({
+    _tag: "AnswerInput",
+    inputId,
+    ...forms,
+    ...submission,
+    reply
+  }))
+})
 
 /** Posts a message and waits for its reply, or for the run's end. */
 const request = <A, E = never>(
@@ -181,10 +226,17 @@ const adopt = Effect.fnUntraced(function* (session: RunSession, adopted: Adopted
   const { budget } = recorder.run
   for (const text of adopted.texts) session.stdin.write(text)
   session.post({ _tag: "Adopted" })
+  for (const lost of adopted.lostKeys) session.post({ _tag: "KeyLost", ...lost })
   session.post({ _tag: "Replayed", outputs: adopted.outputs })
   if (adopted.endedBy === "wall" && budget?.wallMs !== undefined)
     session.post({ _tag: "Spent", limit: "wallMs", used: budget.wallMs })
   if (adopted.endedBy === "cap") session.post({ _tag: "TimedOut", kind: "cap", afterMs: times.cap })
+  if (adopted.endedBy === "background")
+    session.post({
+      _tag: "BackgroundEnded",
+      turn: recorder.state.turn,
+      afterMs: recorder.run.backgroundMs ?? times.background
+    })
   const command = yield* options.prepare.pipe(
     Effect.catch(({ message }) =>
       Effect.as(
@@ -202,12 +254,15 @@ const adopt = Effect.fnUntraced(function* (session: RunSession, adopted: Adopted
 })
 
 const batchContext = (session: RunSession): BatchContext => {
-  const { approvals, backlog, journal, options, position, reported } = session
-  const { adopted, onUnknown, policy, protocol, recorder, redaction, root, times } = options
+  const { approvals, backlog, inputs, journal, options, position, reported } = session
+  const { adopted, hold, onUnknown, policy, protocol, recorder, redaction, root, times } = options
   return {
     recorder,
     protocol,
+    isFirstVersion: options.specificationVersion === 1,
     approvals,
+    inputs,
+    holdKey: (inputId, privateKey) => hold?.keepKey(inputId, privateKey),
     backlog,
     isGone: () => session.process?.child.isGone === true,
     process: () => session.process,
@@ -229,7 +284,7 @@ const processBatch = Effect.fnUntraced(function* (
   batch: MailboxBatch,
   messages: ReadonlyArray<RunMessage>
 ) {
-  const { approvals, mailbox, options } = session
+  const { approvals, inputs, mailbox, options } = session
   const { recorder } = options
   if (batch.commit === undefined) {
     for (const message of messages) batch.handle(message)
@@ -243,29 +298,41 @@ const processBatch = Effect.fnUntraced(function* (
     session.process = yield* startProcess(session, batch.command)
     session.preparing = undefined
   }
+  // Output that comes from here on belongs to later batches.
+  const applied = session.position.bytes
   yield* commitBatch(session, batch)
   for (const action of batch.actions) allowProtected(session, action)
   release(session, batch)
   for (const approval of approvals.takeUnwatched()) yield* Effect.forkScoped(awaitDecision(session, approval))
+  for (const input of inputs.takeUnwatched())
+    if (input.expiresMs !== undefined)
+      yield* Effect.forkScoped(awaitAnswer(session, input, { _tag: "InputExpired", inputId: input.id }))
   for (const action of batch.actions) yield* performAction(session, action)
   for (const pause of batch.pauses) yield* freezeRun(session, pause)
   for (const reply of batch.replies) yield* reply
-  yield* adjustClocks(session)
+  yield* adjustClocks(session, applied)
   if (batch.isProcessGone) yield* finish(session)
 })
 
-/** Waits for a decision. The answer to a connection is passed on here, that to the runtime is written. An expired approval is a message like any other. */
-const awaitDecision = Effect.fnUntraced(function* ({ approvals, post }: RunSession, approval: OpenApproval) {
-  const now = yield* Clock.currentTimeMillis
-  const decided = yield* Effect.timeoutOption(
-    Deferred.await(approval.answer),
-    Math.max(0, approval.expiresMs - now)
-  )
-  if (decided._tag === "None") post({ _tag: "ApprovalExpired", approvalId: approval.id })
-  const answer = decided._tag === "Some" ? decided.value : yield* Deferred.await(approval.answer)
-  const { asker } = approval
+/** Waits for a decision. The answer to a connection is passed on here, that to the runtime is written. */
+const awaitDecision = Effect.fnUntraced(function* (session: RunSession, approval: OpenApproval) {
+  const { asker, id: approvalId } = approval
+  const answer = yield* awaitAnswer(session, approval, { _tag: "ApprovalExpired", approvalId })
   if (asker._tag === "Connection") yield* Deferred.succeed(asker.reply, answer)
-  approvals.remove(approval.id)
+  session.approvals.remove(approvalId)
+})
+
+/** Waits for the answer to a request. Its expiry is a message like any other. */
+const awaitAnswer = Effect.fnUntraced(function* <Answer>(
+  { post }: RunSession,
+  { answer, expiresMs = Infinity }: PendingRequest<string, Answer>,
+  expired: RunMessage
+) {
+  const left = expiresMs - (yield* Clock.currentTimeMillis)
+  const answered = yield* Effect.timeoutOption(Deferred.await(answer), Math.max(0, left))
+  if (answered._tag === "Some") return answered.value
+  post(expired)
+  return yield* Deferred.await(answer)
 })
 
 /** After the process has exited: ends remaining processes of the run and reviews its workspace. */

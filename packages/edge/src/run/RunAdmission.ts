@@ -150,7 +150,8 @@ const newRun = (
   { config, now }: RunAdmission,
   { confinement, id, isolation: earlierIsolation, model, worktree }: NewRunFacts
 ): Run => {
-  const { agentId, budget, input, isolation = earlierIsolation, mode, resume, sessionId, workspace } = request
+  const { agentId, backgroundMs, budget, input, inputTtlMs, mode, resume, sessionId, workspace } = request
+  const { isolation = earlierIsolation } = request
   const createdAt = new Date(now).toISOString()
   return {
     id,
@@ -170,7 +171,9 @@ const newRun = (
     ...(isolation === undefined ? {} : { isolation }),
     ...(worktree === undefined ? {} : { worktree: worktree.runId }),
     ...(confinement === undefined ? {} : { confinement }),
-    ...(budget === undefined ? {} : { budget })
+    ...(budget === undefined ? {} : { budget }),
+    ...(backgroundMs === undefined ? {} : { backgroundMs }),
+    ...(inputTtlMs === undefined ? {} : { inputTtlMs })
   }
 }
 

@@ -4,11 +4,11 @@
  * Guarantees: an adopted run continues its log without a gap and without a repetition, its open approvals stay open, and its process receives
  * each byte of stdin once. A run that did not start its program yet starts it now. A run that cannot be adopted ends as lost.
  */
-import type { Approval } from "@corral/domain/approval/Approval"
 import type { Run } from "@corral/domain/run/Run"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Data, Deferred, Effect } from "effect"
 import { pageOfApprovals } from "../approval/Approvals.ts"
+import { hasSecrets } from "../input/SecretAnswers.ts"
 import type { HeldRunConnection } from "../holder/HeldRunConnection.ts"
 import {
   appliedOutputs,
@@ -27,7 +27,9 @@ import { type LoggedRun, readLoggedRun } from "./LoggedRun.ts"
 import type { AdmittedRun } from "./RunAdmission.ts"
 import { makeRunActor, type RunActor } from "./RunActor.ts"
 import { actorOptions, protectionOf, redactionOf, type RunCreationContext } from "./RunCreation.ts"
+import { type PendingRows, pendingRows } from "./PendingRows.ts"
 import { RunRecorder } from "./RunRecorder.ts"
+import { openedJournal } from "./OpenedJournal.ts"
 
 export interface AdoptionContext extends RunCreationContext, HoldContext {
   readonly store: Store["Service"]
@@ -60,11 +62,15 @@ const adoptFrom = Effect.fnUntraced(function* (
   const { opened } = connection
   if (opened.started === undefined) {
     yield* removeLeftovers(context, run)
-    const recorder = recorderOf(run, logged, pendingOf(context, run), undefined)
+    const recorder = recorderOf(run, logged, pendingRows(context.store, run), undefined)
     return makeRunActor(actorOptions(context, startState.request, admitted, recorder, { hold }))
   }
   if (!opened.isWhole) return yield* notAdopted("Its output is too long to be read again.")
-  const journal = readJournal(context.store, run.id)
+  const { journal, secrets } = yield* openedJournal(
+    context.store,
+    readJournal(context.store, run.id),
+    opened.keys
+  ).pipe(Effect.mapError((message) => new NotAdopted({ message })))
   const redaction = redactionOf(context.config, admitted)
   const budget = new BudgetMeter(run.budget, logged.notices)
   const { protocol } = admitted
@@ -78,6 +84,7 @@ const adoptFrom = Effect.fnUntraced(function* (
       redaction,
       budget,
       journal,
+      secrets,
       appliedOutputs: appliedOutputs(context.store, run.id, journal)
     }
   }).pipe(Effect.mapError((message) => new NotAdopted({ message })))
@@ -110,9 +117,9 @@ interface Restoration {
 
 /** The actor in the state of the one before. */
 const restored = (context: AdoptionContext, restoration: Restoration): RunActor => {
-  const { admitted, hold, journal, startState, logged, redaction, replayed, run } = restoration
+  const { admitted, connection, hold, journal, startState, logged, redaction, replayed, run } = restoration
   const { grants, clock } = context
-  const pending = pendingOf(context, run)
+  const pending = pendingRows(context.store, run)
   const recorder = recorderOf(run, logged, pending, journal)
   const policy = grants.forRun(
     run,
@@ -129,6 +136,8 @@ const restored = (context: AdoptionContext, restoration: Restoration): RunActor 
     const { assessed } = assessRequest(policy, redaction, request)
     if (call.answer.scope === "run") policy.remember(assessed, call.answer, decided)
   }
+  const keys = connection.opened.keys ?? {}
+  const questions = questionsOf(journal, pending.inputs)
   const connections = journal.requests.flatMap((one) => ("connection" in one ? [one] : []))
   const replies = new Map(connections.map((one) => [one, Deferred.makeUnsafe<ApprovalAnswer | undefined>()]))
   const actor = makeRunActor(
@@ -140,12 +149,26 @@ const restored = (context: AdoptionContext, restoration: Restoration): RunActor 
       answers: answersOf(context.store, run, replies),
       adopted: adoptedProcess({
         ...restoration,
+        lostKeys: questions
+          .filter(({ input }) => hasSecrets(input) && keys[input.id] === undefined)
+          .map(({ input, key }) => ({ inputId: input.id, key })),
         now: clock.currentTimeMillisUnsafe(),
         group: hold.group ?? context.containment.groupOf(context.edgeId, run.id)
       })
     })
   )
-  for (const approval of pending) {
+  for (const { input, key } of questions) {
+    const privateKey = keys[input.id]
+    const publicKey = input.sealingKey
+    if (hasSecrets(input) && privateKey === undefined) continue
+    actor.reopenInput({
+      id: input.id,
+      key,
+      expiresMs: input.expiresAt === undefined ? undefined : Date.parse(input.expiresAt),
+      sealing: privateKey === undefined || publicKey === undefined ? undefined : { privateKey, publicKey }
+    })
+  }
+  for (const approval of pending.approvals) {
     const entry = journal.requests.find(({ approvalId }) => approvalId === approval.id)
     const request = requestOf(journal, replayed, approval.id) ?? approval.request
     const { assessed } = assessRequest(policy, redaction, request)
@@ -162,20 +185,27 @@ const restored = (context: AdoptionContext, restoration: Restoration): RunActor 
 
 const notAdopted = (message: string) => Effect.fail(new NotAdopted({ message }))
 
-const pendingOf = ({ store }: AdoptionContext, { id }: Run): ReadonlyArray<Approval> =>
-  pageOfApprovals(store, { runId: id, state: "pending", limit: 100_000 })
+/** Open questions with the runtime's keys. */
+const questionsOf = ({ questions }: StoredJournal, inputs: PendingRows["inputs"]) => {
+  const keys = new Map(questions.map(({ inputId, key }) => [inputId, key]))
+  return inputs.flatMap((input) => {
+    const key = keys.get(input.id)
+    return key === undefined ? [] : [{ input, key }]
+  })
+}
 
 const recorderOf = (
   run: Run,
-  { lastSeq, state }: LoggedRun,
-  pending: ReadonlyArray<Approval>,
+  { contents, lastSeq, state }: LoggedRun,
+  pending: PendingRows,
   journal: StoredJournal | undefined
 ): RunRecorder => {
-  const { cancelledBy, rejection, used, verdict } = journal?.state ?? {}
+  const { cancelledBy, held, isTurnDue, rejection, used, verdict } = journal?.state ?? {}
   return RunRecorder.recovered(
     { ...run, lastSeq },
-    { ...state, verdict, rejection, cancelledBy, used },
-    pending
+    { ...state, verdict, held, isTurnDue, rejection, cancelledBy, used },
+    pending,
+    contents
   )
 }
 

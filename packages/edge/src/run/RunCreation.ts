@@ -192,6 +192,7 @@ export const actorOptions = (
   return {
     recorder,
     protocol,
+    specificationVersion: adapter.specificationVersion,
     hold,
     adopted,
     prepare:

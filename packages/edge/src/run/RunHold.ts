@@ -16,6 +16,13 @@ export interface RunHold {
   readonly continueAfter: (elapsed: number) => void
   /** The time budget of a paused run stands, also without an Edge. */
   readonly pause: (isPaused: boolean) => void
+  /**
+   * The end of the background work, in Unix milliseconds, also without an Edge; `undefined` while it is not limited. Without an Edge it counts only
+   * until the program prints more than these `applied` bytes.
+   */
+  readonly limitBackground: (at: number | undefined, applied: number) => void
+  /** Keeps the private key of a question with secret answers in memory, for the next Edge. */
+  readonly keepKey: (inputId: string, privateKey: string) => void
   /** Whether this Edge leaves the run to the next one. Then nothing of the run is ended or removed. */
   readonly isLeft: () => boolean
   /** The run is over: the holder forgets it. */

@@ -7,7 +7,8 @@ import type {
   NotFound,
   SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
-import type { ApprovalId, MessageId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, InputRequestId, MessageId } from "@corral/domain/identity/Ids"
+import type { InputAnswer, InputAnswers, InputRequest } from "@corral/domain/input/InputRequest"
 import type { Budget, Run, RunFailure } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
@@ -17,11 +18,14 @@ import type {
   ApprovalAnswer,
   ProcessEnd
 } from "@corral/domain/run/RuntimeAdapter"
-import type { Deferred } from "effect"
+import { Data, type Deferred } from "effect"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 
 export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound | SchemaValidationFailed
+
+/** The question is not open. Its row has its state. */
+export class AnswerRefused extends Data.TaggedError("AnswerRefused")<{}> {}
 
 /** The person or policy that decides, and the place of the decision. An older Hub does not send the place. */
 export interface Decider {
@@ -67,14 +71,26 @@ export type RunMessage =
   | { readonly _tag: "Replayed"; readonly outputs: ReadonlyArray<AdapterOutput> }
   | { readonly _tag: "Spent"; readonly limit: keyof Budget; readonly used: number }
   | { readonly _tag: "ApprovalExpired"; readonly approvalId: ApprovalId }
+  | { readonly _tag: "InputExpired"; readonly inputId: InputRequestId }
+  /** No one has the key for secret answers to the question any longer. `key`: the runtime's id of the question. */
+  | { readonly _tag: "KeyLost"; readonly inputId: InputRequestId; readonly key: string }
   | {
       readonly _tag: "TimedOut"
       readonly kind: PayloadOf<"runtime.timeout">["kind"]
       readonly afterMs: number
     }
+  /** The background work of that turn has reached its limit. */
+  | { readonly _tag: "BackgroundEnded"; readonly turn: number; readonly afterMs: number }
+  /** No further turn came in time. */
+  | { readonly _tag: "Settled" }
   /** The runtime has printed nothing for that long. */
   | { readonly _tag: "Quiet"; readonly silentMs: number }
   | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
+  | {
+      readonly _tag: "Finish"
+      readonly by: string
+      readonly reply: Deferred.Deferred<void, Conflict>
+    }
   | ({ readonly _tag: "Pause" } & PauseRequest)
   | ({ readonly _tag: "Resume" } & PauseRequest)
   /** The freeze of a pause has ended. */
@@ -84,6 +100,17 @@ export type RunMessage =
       readonly approvalId: ApprovalId
       readonly answer: ApprovalAnswer
       readonly reply: Deferred.Deferred<void, DecideFailure>
+    } & Decider)
+  | ({
+      readonly _tag: "AnswerInput"
+      readonly inputId: InputRequestId
+      /** Without seals. */
+      readonly answer: InputAnswer
+      /** Its answers with sealed secrets, for the journal. */
+      readonly stored: InputAnswers | undefined
+      /** Rows to commit together with the answer. */
+      readonly keep: ResultRows<InputRequest> | undefined
+      readonly reply: Deferred.Deferred<void, SchemaValidationFailed | AnswerRefused>
     } & Decider)
   | {
       readonly _tag: "Input"

@@ -2,6 +2,7 @@
 import type { Budget } from "@corral/domain/run/Run"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect, type Fiber, type Scope } from "effect"
+import { existsSync } from "node:fs"
 import { type ProcessTarget, sweep } from "../process/Containment.ts"
 import type * as Ladder from "../process/Termination.ts"
 import { EDGE_MARK, RUN_MARK, processStartTime } from "../process/MarkSweep.ts"
@@ -11,6 +12,7 @@ import { Freezer } from "../process/Freezer.ts"
 import { removeTemporary } from "../process/TemporaryFolder.ts"
 import * as ActiveClock from "./ActiveClock.ts"
 import { type AdoptedRun, noneElapsed } from "./AdoptedRun.ts"
+import { type IdleClocks, makeIdleClocks } from "./IdleClocks.ts"
 import { WARN_AT } from "./Budget.ts"
 import type { RunSession } from "./RunSession.ts"
 import { decodeOutput } from "./RuntimeOutput.ts"
@@ -27,6 +29,7 @@ export interface RunProcess {
   readonly activeClock: StoppableClock
   /** The same for the time budget, if there is one. */
   readonly wallClock: StoppableClock | undefined
+  readonly idleClocks: IdleClocks
   /** Absent without control groups. */
   readonly freezer: Freezer | undefined
   /** Pauses that wait for the freeze in progress. */
@@ -37,6 +40,13 @@ export interface RunProcess {
 
 type StoppableClock = Effect.Success<ReturnType<typeof ActiveClock.makeActiveClock>>
 
+/** A bridge would start without its program, and hide that the program is gone. Without the bridge, the start fails. */
+const withoutIdleBridge = (command: SubprocessSpec): SubprocessSpec => {
+  const { bridged, isConfined } = command
+  const isIdle = bridged !== undefined && isConfined !== true && !existsSync(bridged)
+  return isIdle ? { ...command, file: bridged, args: [] } : command
+}
+
 /** Starts the process of a run. */
 export const startProcess = (
   session: RunSession,
@@ -44,7 +54,7 @@ export const startProcess = (
 ): Effect.Effect<RunProcess, never, Scope.Scope> => {
   const { edgeId, hold, recorder } = session.options
   const env = { ...command.env, [RUN_MARK]: recorder.run.id, [EDGE_MARK]: edgeId }
-  const spec = { ...command, env }
+  const spec = { ...withoutIdleBridge(command), env }
   return superviseProcess(
     session,
     command,
@@ -114,6 +124,7 @@ const superviseProcess = Effect.fnUntraced(function* (
     silence,
     activeClock,
     wallClock,
+    idleClocks: yield* makeIdleClocks(session, elapsed.background),
     freezer: group === undefined ? undefined : new Freezer(group),
     freezes: [],
     opening

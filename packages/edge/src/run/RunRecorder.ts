@@ -8,19 +8,23 @@
  * until `settle` receives the stored artifacts.
  */
 import type { Approval } from "@corral/domain/approval/Approval"
-import type { ApprovalId, ArtifactId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, ArtifactId, InputRequestId } from "@corral/domain/identity/Ids"
+import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { ProjectSettingsReport } from "@corral/domain/run/ProjectSettings"
-import { approvalResolution } from "@corral/domain/run/Resolution"
+import { approvalResolution, inputResolution } from "@corral/domain/run/Resolution"
 import type { Run } from "@corral/domain/run/Run"
 import { isTerminal } from "@corral/domain/run/RunEnd"
-import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
+import { draft, type DraftOf, type EventDraft } from "@corral/domain/run/RunEvent"
 import { transition, type TransitionAction, type RunMachineInput } from "@corral/domain/run/RunMachine"
-import { initial, type RunState } from "@corral/domain/run/RunState"
+import { initial, liveFieldsOf, type RunState } from "@corral/domain/run/RunState"
 import { putApproval, replaceApproval } from "../approval/Approvals.ts"
 import type { StoredArtifact, NewArtifact } from "../artifact/Artifacts.ts"
+import { ResultContents } from "../artifact/ResultContents.ts"
+import { putInput, replaceInput } from "../input/Inputs.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { NewEvents } from "../log/StoredBatch.ts"
 import { makeEventEncoder } from "../log/EventEncoder.ts"
+import type { PendingRows } from "./PendingRows.ts"
 import { cutText, fitPayload, mayExceed, wholeOutput } from "./PayloadLimit.ts"
 import { insertRun, updateRun } from "../log/Runs.ts"
 import type { Write } from "../store/Store.ts"
@@ -28,12 +32,20 @@ import type { Write } from "../store/Store.ts"
 /** Action that the actor performs once earlier events are durable. */
 export type RunAction = Exclude<TransitionAction, { readonly _tag: "Append" }>
 
-/** Held event. `artifact` is the artifact that it names, if any. */
+/** Held event. `artifact` is the artifact that it names, if any; `callId` the call whose result has the artifact. */
 interface Held {
   readonly at: string
   readonly event: EventDraft
   readonly artifact: NewArtifact | undefined
+  readonly callId: string | undefined
 }
+
+type RequestEvent = DraftOf<
+  "run.approval.requested" | "run.approval.resolved" | "run.input.requested" | "run.input.resolved"
+>
+
+const isRequestEvent = (event: EventDraft): event is RequestEvent =>
+  event.type.startsWith("run.approval.") || event.type.startsWith("run.input.")
 
 /** Placeholder event of an artifact for the run machine. Its fields are known once the content is stored. */
 const placeholder = draft("run.artifact.ready", {
@@ -43,6 +55,13 @@ const placeholder = draft("run.artifact.ready", {
   size: 0,
   sha256: ""
 })
+
+/** Notice about a file of the runtime that is not stored. */
+const lossOf = (artifact: NewArtifact | undefined): EventDraft =>
+  draft("run.notice", {
+    kind: "warning",
+    text: `The agent's file "${artifact?.name ?? ""}" was not kept: it is larger than 50 MiB, or the disk is nearly full.`
+  })
 
 /** 64 KiB of text, and its quotes. */
 const RESULT_TEXT = 65_538
@@ -55,6 +74,9 @@ export class RunRecorder {
   projectSettings: ProjectSettingsReport | undefined
   private readonly encode: ReturnType<typeof makeEventEncoder>
   private readonly approvals = new Map<ApprovalId, Approval>()
+  private readonly inputs = new Map<InputRequestId, InputRequest>()
+  private readonly answers = new Map<InputRequestId, ResultRows<InputRequest>>()
+  private readonly contents: ResultContents
   private seq = 0
   private lines: Array<string> = []
   private projections: Array<Write> = []
@@ -63,21 +85,28 @@ export class RunRecorder {
   private now: string
   /** `undefined` while no event of this batch names an artifact. */
   private held: Array<Held> | undefined
-  private making: NewArtifact | undefined
+  private making: { readonly artifact: NewArtifact; readonly callId: string | undefined } | undefined
 
-  constructor(run: Run) {
+  constructor(run: Run, contents = new ResultContents()) {
     this.run = run
+    this.contents = contents
     this.now = run.createdAt
     this.encode = makeEventEncoder({ runId: run.id, sessionId: run.sessionId, agentId: run.agentId })
   }
 
-  /** Continues a run whose log has `lastSeq` events that fold to `state`, with its pending approvals. */
-  static recovered(run: Run, state: RunState, pending: ReadonlyArray<Approval>): RunRecorder {
-    const recorder = new RunRecorder(run)
+  /** Continues a run whose log has `lastSeq` events that fold to `state`, with what waits for people and for results of calls. */
+  static recovered(
+    run: Run,
+    state: RunState,
+    { approvals, inputs }: PendingRows,
+    contents: ResultContents
+  ): RunRecorder {
+    const recorder = new RunRecorder(run, contents)
     recorder.state = state
     recorder.shownState = state
     recorder.seq = run.lastSeq
-    for (const approval of pending) recorder.approvals.set(approval.id, approval)
+    for (const approval of approvals) recorder.approvals.set(approval.id, approval)
+    for (const input of inputs) recorder.inputs.set(input.id, input)
     return recorder
   }
 
@@ -98,10 +127,13 @@ export class RunRecorder {
     return rest ?? none
   }
 
-  /** Adds an artifact of the runtime. Emits `run.artifact.ready` here if it is stored, nothing otherwise. */
-  addArtifact(name: string, mediaType: string, content: string | Uint8Array): void {
+  /**
+   * Adds an artifact of the runtime. Emits `run.artifact.ready` here if it is stored, nothing otherwise. With `callId`, the result of that call
+   * names it.
+   */
+  addArtifact(name: string, mediaType: string, content: string | Uint8Array, callId?: string): void {
     this.held ??= []
-    this.making = this.toKeep(name, mediaType, content)
+    this.making = { artifact: this.toKeep(name, mediaType, content), callId }
     this.apply({ _tag: "EventEmitted", event: placeholder })
     this.making = undefined
   }
@@ -111,14 +143,16 @@ export class RunRecorder {
     return this.held?.flatMap(({ artifact }) => artifact ?? []) ?? none
   }
 
-  /** Releases the held events. `stored` has the stored artifacts. Others are left out of the log: an output stays cut, an artifact has no event. */
+  /** Releases the held events. `stored` has the stored artifacts. Of others, an output stays cut, and a notice names a lost file. */
   settle(stored: ReadonlyMap<NewArtifact, StoredArtifact>): void {
     const { held, now } = this
     if (held === undefined) return
     this.held = undefined
-    for (const { at, event, artifact } of held) {
+    for (const { at, event, artifact, callId } of held) {
       this.now = at
-      this.release(event, artifact === undefined ? undefined : stored.get(artifact))
+      const content = artifact === undefined ? undefined : stored.get(artifact)
+      if (content === undefined && event === placeholder) this.pushFitting(lossOf(artifact))
+      else this.release(event, content, callId)
     }
     this.now = now
   }
@@ -181,6 +215,11 @@ export class RunRecorder {
     this.results.push(rows)
   }
 
+  /** Adds rows about a question to the transaction of its answer, if it is answered before `take`. */
+  addAnswer(inputId: InputRequestId, rows: ResultRows<InputRequest>): void {
+    this.answers.set(inputId, rows)
+  }
+
   /** Makes `run` visible after its batch is durable. */
   committed(run: Run): void {
     this.run = run
@@ -189,14 +228,15 @@ export class RunRecorder {
   private write(original: EventDraft): void {
     const event = this.withReport(original)
     if (this.held === undefined) {
-      const line = this.encode(this.seq + 1, this.now, event)
+      const whole = this.contents.addTo(event)
+      const line = this.encode(this.seq + 1, this.now, whole)
       if (!mayExceed(line)) this.push(line)
-      else if (wholeOutput(event) === undefined) this.pushFitting(event)
+      else if (wholeOutput(event) === undefined) this.pushFitting(whole)
       else this.hold(event)
     } else {
       this.hold(event)
     }
-    if (event.type === "run.approval.requested" || event.type === "run.approval.resolved") this.project(event)
+    if (isRequestEvent(event)) this.project(event)
   }
 
   private withReport(event: EventDraft): EventDraft {
@@ -212,11 +252,11 @@ export class RunRecorder {
 
   private hold(event: EventDraft): void {
     this.held ??= []
-    this.held.push({
-      at: this.now,
-      event,
-      artifact: event === placeholder ? this.making : this.wholeOf(event)
-    })
+    const { artifact, callId } =
+      event === placeholder && this.making !== undefined
+        ? this.making
+        : { artifact: this.wholeOf(event), callId: undefined }
+    this.held.push({ at: this.now, event, artifact, callId })
   }
 
   private wholeOf(event: EventDraft): NewArtifact | undefined {
@@ -230,15 +270,17 @@ export class RunRecorder {
     return { runId: this.run.id, name, mediaType, content, createdAt: this.now }
   }
 
-  private release(event: EventDraft, stored: StoredArtifact | undefined): void {
-    if (stored === undefined) return event === placeholder ? undefined : this.pushFitting(event)
+  private release(event: EventDraft, stored: StoredArtifact | undefined, callId: string | undefined): void {
+    const whole = this.contents.addTo(event)
+    if (stored === undefined) return this.pushFitting(whole)
     const { id: artifactId, name, mediaType, size, sha256 } = stored.artifact
-    const ready = draft("run.artifact.ready", { artifactId, name, mediaType, size, sha256 })
+    const call = callId === undefined ? {} : { callId }
+    const ready = draft("run.artifact.ready", { artifactId, name, mediaType, size, sha256, ...call })
     this.push(this.encode(this.seq + 1, this.now, ready))
     this.projections.push(stored.row)
-    if (event.type === "run.tool.result") {
-      this.pushFitting(draft(event.type, { ...event.payload, artifactId }))
-    }
+    this.contents.read(ready)
+    if (whole.type === "run.tool.result")
+      this.pushFitting(draft(whole.type, { ...whole.payload, artifactId }))
   }
 
   private push(line: string): void {
@@ -246,29 +288,69 @@ export class RunRecorder {
     this.lines.push(line)
   }
 
-  private project(
-    event: Extract<EventDraft, { readonly type: "run.approval.requested" | "run.approval.resolved" }>
-  ): void {
-    const { approvalId } = event.payload
-    if (event.type === "run.approval.requested") {
-      const approval: Approval = {
-        id: approvalId,
-        runId: this.run.id,
-        agentId: this.run.agentId,
-        workspace: this.run.workspace,
-        state: "pending",
-        request: event.payload.request,
-        requestedAt: this.now,
-        expiresAt: event.payload.expiresAt
-      }
-      this.approvals.set(approvalId, approval)
-      this.projections.push(putApproval(approval))
-      return
+  private project(event: RequestEvent): void {
+    switch (event.type) {
+      case "run.approval.requested":
+        return this.projectApproval(event.payload)
+      case "run.approval.resolved":
+        return this.resolveApproval(event.payload)
+      case "run.input.requested":
+        return this.projectInput(event.payload)
+      case "run.input.resolved":
+        return this.resolveInput(event.payload)
     }
-    const approval = this.approvals.get(approvalId)
+  }
+
+  private projectApproval({
+    approvalId,
+    expiresAt,
+    request
+  }: DraftOf<"run.approval.requested">["payload"]): void {
+    const approval: Approval = {
+      id: approvalId,
+      ...this.placement,
+      state: "pending",
+      request,
+      requestedAt: this.now,
+      expiresAt
+    }
+    this.approvals.set(approvalId, approval)
+    this.projections.push(putApproval(approval))
+  }
+
+  private resolveApproval(payload: DraftOf<"run.approval.resolved">["payload"]): void {
+    const approval = this.approvals.get(payload.approvalId)
     if (approval === undefined) return
-    this.approvals.delete(approvalId)
-    this.projections.push(replaceApproval({ ...approval, ...approvalResolution(event.payload, this.now) }))
+    this.approvals.delete(payload.approvalId)
+    this.projections.push(replaceApproval({ ...approval, ...approvalResolution(payload, this.now) }))
+  }
+
+  private projectInput({ expiresAt, inputId, request }: DraftOf<"run.input.requested">["payload"]): void {
+    const input: InputRequest = {
+      id: inputId,
+      ...this.placement,
+      ...request,
+      state: "pending",
+      requestedAt: this.now,
+      ...(expiresAt === undefined ? {} : { expiresAt })
+    }
+    this.inputs.set(inputId, input)
+    this.projections.push(putInput(input))
+  }
+
+  private resolveInput(payload: DraftOf<"run.input.resolved">["payload"]): void {
+    const input = this.inputs.get(payload.inputId)
+    if (input === undefined) return
+    this.inputs.delete(payload.inputId)
+    const resolved = { ...input, ...inputResolution(payload, this.now) }
+    const rows = this.answers.get(payload.inputId)
+    this.answers.delete(payload.inputId)
+    this.projections.push(replaceInput(resolved), ...(rows?.(resolved) ?? []))
+  }
+
+  private get placement(): Pick<Run, "agentId" | "workspace"> & { readonly runId: Run["id"] } {
+    const { agentId, id: runId, workspace } = this.run
+    return { runId, agentId, workspace }
   }
 
   private snapshot(): Run {
@@ -284,9 +366,10 @@ export class RunRecorder {
       paused,
       protectedChanges
     } = this.state
-    const { paused: _, ...run } = this.run
+    const { paused: _paused, turn: _turn, outstanding: _outstanding, ...run } = this.run
     return {
       ...run,
+      ...liveFieldsOf(this.state),
       state: status ?? "created",
       ...(paused === undefined ? {} : { paused }),
       lastSeq: this.seq,

@@ -17,7 +17,10 @@ export interface RunReplayOptions {
   readonly protocol: Protocol
   readonly redaction: OutputRedaction
   readonly budget: BudgetMeter
+  /** Its answers have no seals. */
   readonly journal: StoredJournal
+  /** Secret texts of the answers that are repeated. */
+  readonly secrets: ReadonlyMap<JournaledCall, ReadonlyArray<string>>
   /** Outputs that the log includes. */
   readonly appliedOutputs: number
 }
@@ -90,6 +93,8 @@ export class RunReplay {
   #repeat(call: JournaledCall): void {
     this.#nextCall++
     this.#flushReplies(call.outputs)
+    const { redaction, secrets } = this.#options
+    redaction.learn(secrets.get(call) ?? [])
     const text = this.#textOf(call)
     if (text !== undefined) this.texts.push(text)
   }
@@ -99,6 +104,8 @@ export class RunReplay {
     switch (call._tag) {
       case "Answer":
         return protocol.answer(call.key, call.answer)
+      case "Respond":
+        return protocol.respond?.(call.key, call.response)
       case "Input":
         return protocol.input(call.text)
       case "Cancel":

@@ -6,6 +6,7 @@ import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
 import { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
+import { OpenInputs } from "../input/OpenInputs.ts"
 import type { ProtectedWatch } from "../confinement/ProtectedWatch.ts"
 import type { Artifacts } from "../artifact/Artifacts.ts"
 import type { RunTimes } from "../config/RunTimes.ts"
@@ -30,6 +31,8 @@ import type { RunHold } from "./RunHold.ts"
 export interface RunActorOptions {
   readonly recorder: RunRecorder
   readonly protocol: AnyProtocol
+  /** Specification of the adapter. */
+  readonly specificationVersion: 1 | 2
   /** Waits until the run may start. Its resources are released when the run has ended. */
   readonly prepare: Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
   /** Records the state of the workspace before the runtime receives its prompt. */
@@ -63,6 +66,7 @@ export class RunSession {
   readonly options: RunActorOptions
   readonly mailbox = new Mailbox<RunMessage>(MAILBOX_CAPACITY)
   readonly approvals = new OpenApprovals()
+  readonly inputs = new OpenInputs()
   readonly backlog = new Backlog<RunMessage>()
   readonly stdout = new StdoutReader()
   readonly stdin: RuntimeStdin

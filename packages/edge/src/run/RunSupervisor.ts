@@ -9,9 +9,19 @@
  * store failed.
  */
 import type { Approval } from "@corral/domain/approval/Approval"
-import { Conflict, NotFound, Overloaded, RunNotCancellable } from "@corral/domain/errors/Failures"
-import type { ApprovalId, MessageId, RunId } from "@corral/domain/identity/Ids"
+import {
+  Conflict,
+  type InputAlreadyResolved,
+  type InputExpired,
+  NotFound,
+  Overloaded,
+  RunNotCancellable,
+  type SchemaValidationFailed
+} from "@corral/domain/errors/Failures"
+import type { ApprovalId, InputRequestId, MessageId, RunId } from "@corral/domain/identity/Ids"
+import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { CreateRun, Run, RunStatus } from "@corral/domain/run/Run"
+import { finishRefusal } from "@corral/domain/run/RunFinish"
 import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
@@ -24,6 +34,7 @@ import { Artifacts } from "../artifact/Artifacts.ts"
 import type { TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { Confinement } from "../confinement/Confinement.ts"
+import { findInput } from "../input/Inputs.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import { findRun, pageOfRuns } from "../log/Runs.ts"
@@ -38,15 +49,24 @@ import { damageOptions } from "../store/StoreDamage.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
+import { lateAnswerRefusal } from "./LateAnswer.ts"
 import { repeatDecision } from "./LateDecision.ts"
 import { LiveRuns } from "./LiveRuns.ts"
 import { EdgeIdentity, endLostRun } from "./Recovery.ts"
+import type { AnswerSubmission } from "./RunActor.ts"
 import { type AdoptionContext, adoptRun } from "./RunAdoption.ts"
 import type { AdmissionFailure } from "./RunAdmission.ts"
 import { createSupervisedRun, storeUnavailable } from "./RunCreation.ts"
 import type { DecideFailure, Decider } from "./RunMessage.ts"
 import { awaitEnd, endRuns, leaveRuns, runCounters, superviseRun } from "./RunSupervision.ts"
 import { makeStoppedRuns } from "./StoppedRuns.ts"
+
+export type AnswerFailure =
+  | NotFound
+  | InputAlreadyResolved
+  | InputExpired
+  | SchemaValidationFailed
+  | Overloaded
 
 type PauseCommand = (id: RunId, by: string, reason?: string) => Effect.Effect<Run, NotFound | Conflict>
 
@@ -87,6 +107,14 @@ export class RunSupervisor extends Context.Service<
       answer: ApprovalAnswer,
       decider: Decider
     ) => Effect.Effect<Approval, DecideFailure | Overloaded>
+    /** The first valid answer wins. The question is on disk with its answer, and with the rows of `keep`, before this succeeds. */
+    readonly answer: (
+      runId: RunId,
+      inputId: InputRequestId,
+      submission: AnswerSubmission
+    ) => Effect.Effect<InputRequest, AnswerFailure>
+    /** Ends the background work of an idle run. Succeeds with the completed run. `conflict` has a `reason` in its details. */
+    readonly finish: (id: RunId, by: string) => Effect.Effect<Run, NotFound | Conflict>
     /**
      * The log contains the input, under `messageId` where there is one, together with the rows of `keep`, before this succeeds. Only the runtime
      * receives `note`.
@@ -282,7 +310,10 @@ const queries = ({
 
 const commands = (
   context: SupervisorContext
-): Pick<RunSupervisor["Service"], "cancel" | "pause" | "resume" | "decide" | "input" | "announce"> => {
+): Pick<
+  RunSupervisor["Service"],
+  "cancel" | "pause" | "resume" | "finish" | "decide" | "answer" | "input" | "announce"
+> => {
   const { config, find, live, store } = context
   const pauseCommand =
     (name: "pause" | "resume"): PauseCommand =>
@@ -318,6 +349,8 @@ const commands = (
         )
       })
     },
+    answer: (runId, inputId, submission) => answerInput(context, runId, inputId, submission),
+    finish: (id, by) => finishRun(context, id, by),
     input: (id, text, messageId, note, keep) =>
       Effect.suspend(() => {
         const actor = live.actors.get(id)
@@ -331,6 +364,51 @@ const commands = (
     announce: (id, event) => Effect.sync(() => live.actors.get(id)?.announce(event))
   }
 }
+
+const answerInput = (
+  { live, store }: SupervisorContext,
+  runId: RunId,
+  inputId: InputRequestId,
+  submission: AnswerSubmission
+): Effect.Effect<InputRequest, AnswerFailure> => {
+  const stored = Effect.suspend(() => {
+    const input = findInput(store, inputId)
+    return input === undefined || input.runId !== runId ? Effect.fail(new NotFound()) : Effect.succeed(input)
+  })
+  const refused = Effect.flatMap(stored, (input) => Effect.fail(lateAnswerRefusal(input)))
+  return Effect.suspend((): Effect.Effect<InputRequest, AnswerFailure> => {
+    const actor = live.actors.get(runId)
+    if (actor === undefined) return refused
+    return actor
+      .answer(inputId, submission)
+      .pipe(
+        Effect.andThen(stored),
+        Effect.catchTags({ AnswerRefused: () => refused, RunGone: () => refused })
+      )
+  })
+}
+
+const finishRun = (
+  { config, find, live }: SupervisorContext,
+  id: RunId,
+  by: string
+): Effect.Effect<Run, NotFound | Conflict> =>
+  Effect.suspend(() => {
+    const actor = live.actors.get(id)
+    const ended = Effect.flatMap(find(id), requireCompleted)
+    if (actor === undefined) return ended
+    const { cancel, leave } = config.times
+    return actor.finish(by).pipe(
+      Effect.andThen(awaitEnd(actor, leave + cancel + CANCEL_MARGIN_MS)),
+      Effect.flatMap(requireCompleted),
+      Effect.catchTag("RunGone", () => ended)
+    )
+  })
+
+const requireCompleted = (run: Run): Effect.Effect<Run, Conflict> =>
+  isTerminal(run.state) && run.state !== "completed"
+    ? Effect.fail(finishRefusal("ended"))
+    : Effect.succeed(run)
 
 const requireCancelled = (run: Run): Effect.Effect<Run, RunNotCancellable> =>
   isTerminal(run.state) && run.state !== "cancelled"

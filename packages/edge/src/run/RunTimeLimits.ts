@@ -7,6 +7,7 @@ export class RunTimeLimits {
   readonly #cap: number
   readonly #wallMs: number | undefined
   #wall: number | undefined
+  #background: Required<Pick<HeldUntil, "background" | "applied">> | undefined
   #pausedAt: number | undefined
 
   constructor({ budget, createdAt }: Run, capMs: number) {
@@ -28,8 +29,19 @@ export class RunTimeLimits {
     return this.#wall !== undefined
   }
 
+  /**
+   * `at`: the end of the background work, in Unix milliseconds; `undefined` while it is not limited. `applied`: bytes of output that led to it.
+   * Returns whether the limits have changed.
+   */
+  limitBackground(at: number | undefined, applied: number): boolean {
+    const before = this.#background
+    const isSame = before?.background === at && (at === undefined || before?.applied === applied)
+    if (!isSame) this.#background = at === undefined ? undefined : { background: at, applied }
+    return !isSame
+  }
+
   get until(): HeldUntil {
     const wall = this.#pausedAt === undefined ? this.#wall : undefined
-    return { cap: this.#cap, ...(wall === undefined ? {} : { wall }) }
+    return { cap: this.#cap, ...(wall === undefined ? {} : { wall }), ...this.#background }
   }
 }

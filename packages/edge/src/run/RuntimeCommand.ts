@@ -41,6 +41,7 @@ export const runtimeCommandOf = Effect.fnUntraced(function* (
   const {
     file,
     args,
+    bridge,
     env,
     settingsFiles = [],
     stdin
@@ -60,5 +61,15 @@ export const runtimeCommandOf = Effect.fnUntraced(function* (
     cwd,
     temporary
   })
-  return { file: program, args, cwd, stdin, temporary, settingsFiles, env: environment }
+  const [started, ...startArgs] = [...(bridge ?? []), program, ...args]
+  return {
+    file: started ?? program,
+    args: startArgs,
+    ...(bridge === undefined ? {} : { bridged: program }),
+    cwd,
+    stdin,
+    temporary,
+    settingsFiles,
+    env: environment
+  }
 })

@@ -58,12 +58,17 @@ export const AcpEntry = Schema.Struct({
   inputInContent: optionalFlag,
   notes: Schema.optionalKey(Schema.Array(Text)),
   ownMethods: Schema.optionalKey(Schema.Array(Text)),
+  ownUpdates: Schema.optionalKey(Schema.Array(Text)),
+  clientMeta: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  continuesAfterWork: optionalFlag,
+  planApproval: optionalText,
   statusKey: optionalText,
   namesMessages: optionalFlag,
   failsSilently: optionalFlag,
   asides: optionalPattern,
   retriesInWords: optionalPattern,
   cancelsInWords: optionalPattern,
+  startsInBackground: optionalPattern,
   failsInWords: optionalPattern,
   failsInWordsWithoutTokens: optionalPattern
 })
@@ -90,6 +95,7 @@ export const acpAgentOf = (entry: AcpEntry): AcpAgent => {
     asides: compiled(entry.asides),
     retriesInWords: compiled(entry.retriesInWords),
     cancelsInWords: compiled(entry.cancelsInWords),
+    startsInBackground: compiled(entry.startsInBackground),
     failsInWords: compiled(entry.failsInWords),
     failsInWordsWithoutTokens: compiled(entry.failsInWordsWithoutTokens)
   }

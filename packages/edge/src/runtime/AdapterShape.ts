@@ -1,5 +1,5 @@
 /**
- * Check that an external value is an adapter of this version.
+ * Check that an external value is an adapter of a supported version.
  *
  * Does not: run it. The conformance kit checks its events.
  */
@@ -119,7 +119,7 @@ export const firstProblem = (schema: Schema.ConstraintDecoder<unknown>) => {
 
 const shapeProblem = firstProblem(AdapterShape)
 
-const VERSION = 1
+const VERSIONS: ReadonlyArray<unknown> = [1, 2]
 const PREFIX = "custom:"
 
 /** The adapter that a module exports, with the id `custom:<id>`, or the reason why it is none. */
@@ -127,12 +127,12 @@ export const adapterOf = (value: unknown): Result.Result<AnyRuntimeAdapter, stri
   if (typeof value !== "object" || value === null)
     return Result.fail("it exports no adapter, neither as default nor as `adapter`")
   const version: unknown = Reflect.get(value, "specificationVersion")
-  if (version !== VERSION) {
+  if (!VERSIONS.includes(version)) {
     const actual =
       typeof version === "number" || typeof version === "string"
         ? `its specificationVersion is ${JSON.stringify(version).slice(0, 40)}`
         : "it has no specificationVersion"
-    return Result.fail(`${actual}, and this Edge loads adapters of version ${VERSION}`)
+    return Result.fail(`${actual}, and this Edge loads adapters of the versions ${VERSIONS.join(" and ")}`)
   }
   const problem = shapeProblem(value)
   if (problem !== undefined) return Result.fail(`it is not an adapter: ${problem}`)

@@ -107,6 +107,18 @@ const open = (run: number, start: unknown): unknown => {
   return text
 }
 
+const isQuestion = (output: unknown): boolean => Reflect.get(Object(output), "_tag") === "InputRequested"
+
+/** A protocol without questions needs no `respond`. With one, its program would wait for an answer that never comes. */
+const converse = ({ args, method, run }: Extract<AdapterCall, { readonly _tag: "Protocol" }>): unknown => {
+  const protocol = conversations.get(run)
+  const result = call(protocol, method, args)
+  const canRespond = typeof Reflect.get(Object(protocol), "respond") === "function"
+  if (!canRespond && Array.isArray(result) && result.some(isQuestion))
+    throw new Error("it asks a question, and its protocol has no function respond")
+  return result
+}
+
 const perform = (request: Exclude<AdapterCall, { readonly _tag: "Load" }>): unknown => {
   switch (request._tag) {
     case "Call": {
@@ -118,7 +130,7 @@ const perform = (request: Exclude<AdapterCall, { readonly _tag: "Load" }>): unkn
     case "Open":
       return open(request.run, request.start)
     case "Protocol":
-      return call(conversations.get(request.run), request.method, request.args)
+      return converse(request)
     case "Close":
       return conversations.delete(request.run)
   }

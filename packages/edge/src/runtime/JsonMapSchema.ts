@@ -26,10 +26,16 @@ export const JsonMapEntry = Schema.Struct({
   /** A whole message. After parts with the same text, it ends them. */
   message: meaning({ text: FieldPath }),
   toolCall: meaning({ id: FieldPath, name: FieldPath, input: optionalPath }),
-  /** `failed`: the call failed if this field has a value other than false or empty. */
-  toolResult: meaning({ id: FieldPath, output: optionalPath, exitCode: optionalPath, failed: optionalPath }),
-  /** `change`: field with `created`, `modified` or `deleted`; `modified` by default. */
-  fileChange: meaning({ path: FieldPath, change: optionalPath }),
+  /** `failed`: the call failed if this field has a value other than false or empty, or one of the values of `failedWhen`. */
+  toolResult: meaning({
+    id: FieldPath,
+    output: optionalPath,
+    exitCode: optionalPath,
+    failed: optionalPath,
+    failedWhen: Schema.optionalKey(Schema.NonEmptyArray(Schema.String))
+  }),
+  /** `change`: field with `created`, `modified` or `deleted`; `modified` by default. `patch`: field with a unified diff of the file. */
+  fileChange: meaning({ path: FieldPath, change: optionalPath, patch: optionalPath }),
   /** Usage of the run so far. */
   usage: meaning({ inputTokens: optionalPath, outputTokens: optionalPath, costUsd: optionalPath }),
   /** Success of the run. Without such a type, exit code 0 is success. */

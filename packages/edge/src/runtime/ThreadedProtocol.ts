@@ -1,7 +1,7 @@
 /**
  * Conversation of one run in the thread of its adapter. Its decoder waits for the thread without blocking the Edge.
  *
- * Guarantees: every output is one of the specification. `answer`, `input` and `cancel` never throw: a fault in them fails the decoder.
+ * Guarantees: every output is one of the specification. `answer`, `respond`, `input` and `cancel` never throw: a fault in them fails the decoder.
  */
 import { outputProblem } from "@corral/domain/run/AdapterOutputSchema"
 import type {
@@ -43,6 +43,8 @@ export class ThreadedProtocol implements StreamProtocol {
   }
 
   readonly answer: StreamProtocol["answer"] = (key, answer) => this.#text("answer", [key, answer])
+  readonly respond: NonNullable<StreamProtocol["respond"]> = (key, response) =>
+    this.#text("respond", [key, response])
   readonly input: StreamProtocol["input"] = (text) => this.#text("input", [text])
   readonly cancel: StreamProtocol["cancel"] = () => this.#text("cancel", [])
 

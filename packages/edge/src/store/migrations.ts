@@ -1,7 +1,7 @@
 /**
  * The Edge's tables, as numbered migrations. Each runs once, in order; `user_version` is the newest one.
  *
- * Events are stored as batches: a row has the events of one append, as the JSON lines that are replayed and sent. `runs` and `approvals` are
+ * Events are stored as batches: a row has the events of one append, as the JSON lines that are replayed and sent. `runs`, `approvals` and `inputs` are
  * projections of the log, written in the transaction of the events that change them.
  */
 import Database from "better-sqlite3"
@@ -113,6 +113,17 @@ const steps: ReadonlyArray<string> = [
     entry TEXT NOT NULL,
     PRIMARY KEY (run_id, ordinal)
   ) STRICT, WITHOUT ROWID;
+  `,
+  // Questions, forms and plans that runs hand to people.
+  `
+  CREATE TABLE inputs (
+    id TEXT PRIMARY KEY,
+    run_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    input TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX inputs_by_run ON inputs (run_id, id);
+  CREATE INDEX inputs_by_state ON inputs (state, id);
   `
 ]
 

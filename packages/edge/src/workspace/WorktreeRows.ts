@@ -6,6 +6,7 @@
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Worktree } from "@corral/domain/run/Worktree"
+import { hasLiveState } from "../store/LiveState.ts"
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 
@@ -71,7 +72,7 @@ export const worktreesInUse = (store: Store["Service"]): ReadonlySet<string> =>
   new Set(
     store
       .all<{ readonly worktree: string | null }>(
-        "SELECT json_extract(snapshot, '$.worktree') AS worktree FROM runs WHERE state IN ('created', 'starting', 'running', 'waiting_approval')"
+        `SELECT json_extract(snapshot, '$.worktree') AS worktree FROM runs WHERE ${hasLiveState}`
       )
       .flatMap(({ worktree }) => (worktree === null ? [] : [worktree]))
   )

@@ -57,6 +57,48 @@ export default {
   }
 }`
 
+/** A program that asks when it starts, and says what it receives; its adapter passes lines on. */
+const askingAdapter = (version: 1 | 2) => `
+const program = \`
+  const say = (line) => process.stdout.write(JSON.stringify(line) + "\\\\n")
+  say({ _tag: "Event", event: { type: "run.started", payload: {} } })
+  say({ _tag: "Work", id: "w", kind: "agent", title: "Work", state: "running" })
+  say({ _tag: "InputRequested", key: "q", request: {
+    kind: "question", title: "Which?",
+    questions: [{ id: "1", text: "Which?", kind: "choice", options: [{ id: "a", label: "A" }] }]
+  } })
+  process.stdin.once("data", (data) => {
+    const payload = { messageId: "m", role: "assistant", channel: "text", text: String(data).trim() }
+    say({ _tag: "Event", event: { type: "run.message.completed", payload } })
+    say({ _tag: "Outcome", outcome: { _tag: "Completed", text: "one" } })
+    say({ _tag: "Work", id: "w", kind: "agent", title: "Work", state: "completed" })
+  }).on("end", () => process.exit(0))
+\`
+export default {
+  specificationVersion: ${version},
+  id: "asking",
+  label: "Asking",
+  capabilities: { deltas: false, approvals: true, editInput: false, resume: false, readOnly: true, cancel: false, input: false },
+  probe: { command: ${JSON.stringify(process.execPath)}, versionArgs: ["--version"], install: "It is here." },
+  command: () => ({ file: ${JSON.stringify(process.execPath)}, args: ["-e", program], stdin: "pipe" }),
+  protocol: () => {
+    let rest = ""
+    return {
+      open: "",
+      step: (chunk) => {
+        const lines = (rest + Buffer.from(chunk).toString("utf8")).split("\\n")
+        rest = lines.pop()
+        return lines.map((line) => JSON.parse(line))
+      },
+      end: () => [],
+      answer: () => undefined,
+      respond: (key, response) => key + " " + JSON.stringify(response.answers ?? response.reason) + "\\n",
+      input: () => undefined,
+      cancel: () => undefined
+    }
+  }
+}`
+
 /** Blocks its thread without using a processor. One adapter below does it with a loop. */
 const blocking = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)"
 
@@ -129,6 +171,59 @@ describe("A configured agent", () => {
       assert.strictEqual((await client.log(again.id)).at(-1)?.type, "run.completed")
     }
   )
+
+  it("from an adapter of version 2 asks and works in the background", { timeout: 60_000 }, async () => {
+    const { edge, folder } = prepare({ adapters: ["./asking.mjs"] })
+    writeFileSync(join(folder, "asking.mjs"), askingAdapter(2))
+    await edge.start()
+    const { client } = edge
+    const run = await client.create("go", "ask", { agentId: "custom:asking" })
+    const { payload } = await (await client.follow({ runId: run.id })).event("run.input.requested")
+    await client.answer(run.id, String(payload["inputId"]), { answers: { "1": "a" } })
+    const log = await client.log(run.id)
+    assertWhole(log)
+    assert.include(
+      log.map(({ payload }) => payload["text"]),
+      'q {"1":"a"}'
+    )
+    assert.deepStrictEqual(
+      log.map(({ type }) => type).filter((type) => /work|turn|completed$/.test(type)),
+      ["run.work.started", "run.message.completed", "run.turn.ended", "run.work.ended", "run.completed"]
+    )
+  })
+
+  it(
+    "from an adapter of version 1 asks no one, and ends with its first outcome",
+    { timeout: 60_000 },
+    async () => {
+      const { edge, folder } = prepare({ adapters: ["./asking.mjs"] })
+      writeFileSync(join(folder, "asking.mjs"), askingAdapter(1))
+      await edge.start()
+      const { client } = edge
+      const log = await client.log((await client.create("go", "ask", { agentId: "custom:asking" })).id)
+      assertWhole(log)
+      assert.deepStrictEqual(
+        log.map(({ type }) => type),
+        ["run.created", "run.started", "run.message.completed", "run.completed"]
+      )
+      assert.deepInclude(log[2]?.payload, { text: 'q "Questions are not supported here."' })
+    }
+  )
+
+  it("ends with a reason if its adapter asks and cannot answer", { timeout: 60_000 }, async () => {
+    for (const version of [1, 2] as const) {
+      const { edge, folder } = prepare({ adapters: ["./asking.mjs"] })
+      writeFileSync(join(folder, "asking.mjs"), askingAdapter(version).replace("respond:", "unused:"))
+      await edge.start()
+      const { client } = edge
+      const run = await client.create("go", "ask", { agentId: "custom:asking" })
+      const { payload } = await (await client.follow({ runId: run.id })).event("run.failed")
+      assert.include(
+        JSON.stringify(payload["error"]),
+        "it asks a question, and its protocol has no function respond"
+      )
+    }
+  })
 
   it("continues a conversation only as its adapter says it can", { timeout: 60_000 }, async () => {
     const { edge } = prepare({ adapters: ["./shout.mjs"] })

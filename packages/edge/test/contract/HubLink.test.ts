@@ -1,5 +1,6 @@
-import type { CommandOutcome } from "@corral/domain/link/EdgeCommand"
-import type { MessageId, PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { type CommandId, type CommandOutcome, INPUTS_FEATURE } from "@corral/domain/link/EdgeCommand"
+import { sealValue } from "@corral/domain/input/Seal"
+import type { InputRequestId, MessageId, PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { LinkReadiness } from "@corral/domain/http/Health"
 import { Run } from "@corral/domain/run/Run"
 import { isTerminalType } from "@corral/domain/run/RunEnd"
@@ -94,6 +95,60 @@ describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
     assert.strictEqual(runOf(await peer.ask("CancelRun", cancel)).state, "cancelled")
     await ended(peer, quiet.id)
     assert.strictEqual(peer.log(quiet.id).at(-1)?.payload["by"], "usr_ada")
+  })
+
+  it("answers questions of its runs with the name of the person, once for each command", async () => {
+    assert.include(peer.offer?.commands ?? [], INPUTS_FEATURE)
+    const run = runOf(await peer.start("/question Which? | A | B\n/secret Password?\n/say done"))
+    edge.runIds.add(run.id)
+    const nthAsked = async (n: number) => {
+      await peer.until("the question", () => inputsOf(run.id).length >= n)
+      return inputsOf(run.id)[n - 1] ?? assert.fail("a question waits")
+    }
+    const inputsOf = (runId: RunId) =>
+      peer
+        .log(runId)
+        .flatMap(({ payload, type }) =>
+          type === "run.input.requested" ? [payload["inputId"] as InputRequestId] : []
+        )
+    const first = await nthAsked(1)
+    const give = (answer: object, commandId?: string) =>
+      peer.ask(
+        "AnswerInput",
+        { answer: { runId: run.id, ...answer }, by: "usr_ada", origin: "console" } as never,
+        commandId
+      )
+    const answer = { inputId: first, answers: { "1": "2" } }
+    const commandId = mint<CommandId>("cmd", 1)
+    assert.strictEqual((await give(answer, commandId))._tag, "Done")
+    assert.strictEqual((await give(answer, commandId))._tag, "Done", "the same command once more")
+    assert.strictEqual(codeOfOutcome(await give(answer)), "input_already_resolved")
+    const second = await nthAsked(2)
+    const plain = { inputId: second, answers: { "1": "correct horse" } }
+    assert.strictEqual(codeOfOutcome(await give(plain)), "schema_validation_failed")
+    const { sealingKey = "" } = await edge.client.input(second)
+    const sealed = await sealValue(sealingKey, second, "correct horse")
+    assert.strictEqual((await give({ inputId: second, answers: { "1": sealed } }))._tag, "Done")
+    await ended(peer, run.id)
+    assertWhole(peer.log(run.id))
+    assert.notInclude(JSON.stringify(peer.log(run.id)), "correct horse")
+    const { answeredBy, origin } = await edge.client.input(first)
+    assert.deepStrictEqual({ answeredBy, origin }, { answeredBy: "usr_ada", origin: "console" })
+  })
+
+  it("finishes a run between its turns, once or several times, and refuses during a turn", async () => {
+    const run = runOf(await peer.start("/say up\n/work w1 command serve\n/wait\n/end-turn\n/wait"))
+    edge.runIds.add(run.id)
+    const finish = { runId: run.id, by: "usr_ada" }
+    assert.strictEqual(codeOfOutcome(await peer.ask("FinishRun", finish)), "conflict")
+    await edge.client.ask("POST", `/v1/runs/${run.id}/input`, { body: { text: "on" } })
+    await peer.until("the end of the turn", () =>
+      peer.log(run.id).some(({ type }) => type === "run.turn.ended")
+    )
+    for (let time = 0; time < 2; time++)
+      assert.strictEqual(runOf(await peer.ask("FinishRun", finish)).state, "completed")
+    await ended(peer, run.id)
+    assert.deepStrictEqual(peer.log(run.id).at(-1)?.payload["stopped"], ["serve"] as never)
   })
 
   it.skipIf(groupsHere === undefined)("pauses and resumes a run, once or several times", async () => {

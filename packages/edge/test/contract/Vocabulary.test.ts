@@ -99,6 +99,25 @@ describe("The log", () => {
     assert.deepStrictEqual(pathsOf("run.file.read"), ["absolute.txt"])
   })
 
+  it("tells what is asked, and what continues in the background", async () => {
+    const script = [
+      "/question Which?",
+      "/steps completed Read | pending Write",
+      "/notice warning Careful.",
+      "/work w1 agent Write it",
+      "/end-turn",
+      "/worked w1 completed continues",
+      "/turn",
+      "/say done"
+    ].join("\n")
+    const run = await client.create(script)
+    const { payload } = await (await client.follow({ runId: run.id })).event("run.input.requested")
+    await client.answer(run.id, String(payload["inputId"]), { answers: { "1": "this" } })
+    const log = await logOf(run.id)
+    assert.deepInclude(ofType(log, "run.input.resolved")[0]?.payload, { state: "answered", by: "local" })
+    assert.deepInclude(ofType(log, "run.turn.ended")[0]?.payload, { turn: 1, outstanding: 1 })
+  })
+
   it("tells each end, and what led to it", async () => {
     const ends = async (script: string, more: object = {}) =>
       (await logOf((await client.create(script, "ask", { ...more })).id)).slice(-2)

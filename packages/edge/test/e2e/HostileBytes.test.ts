@@ -58,9 +58,9 @@ const cases: ReadonlyArray<
     ["a\uFFFDb"],
     0
   ],
-  ["a zero byte in a line", `\0${line("lost")}${line("kept")}`, ["kept"], 1],
+  ["a zero byte before a line", `\0${line("first")}${line("kept")}`, ["first", "kept"], 0],
   ["an escaped zero byte", line("a\\u0000b"), ["a\0b"], 0],
-  ["a byte-order mark in the middle", `\uFEFF${line("lost")}${line("kept")}`, ["kept"], 1],
+  ["a byte-order mark in the middle", `\uFEFF${line("first")}${line("kept")}`, ["first", "kept"], 0],
   ["a lone surrogate", line("a\\ud800b"), ["a\uD800b"], 0],
   ["colours of a terminal", `\u001b[31mred\u001b[0m\n${line("\\u001b[31mred")}`, ["\u001b[31mred"], 1],
   [

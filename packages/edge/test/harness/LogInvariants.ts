@@ -31,13 +31,16 @@ export const assertWhole = (events: ReadonlyArray<Envelope>): void => {
     const size = Buffer.byteLength(JSON.stringify(event.payload))
     assert.isAtMost(size, MAX_PAYLOAD_BYTES, `${event.type} of ${size} bytes`)
   }
-  const requests = idsOf(events, "run.approval.requested")
-  assert.deepStrictEqual(
-    idsOf(events, "run.approval.resolved").sort(),
-    requests.sort(),
-    "each approval is resolved once"
-  )
+  for (const [begin, end, id] of pairs)
+    assert.deepStrictEqual(idsOf(events, end, id).sort(), idsOf(events, begin, id).sort(), `${begin}, ${end}`)
 }
 
-const idsOf = (events: ReadonlyArray<Envelope>, type: string): Array<string> =>
-  events.filter((event) => event.type === type).map((event) => String(event.payload["approvalId"]))
+/** Events that come in pairs: each begin has one end. */
+const pairs = [
+  ["run.approval.requested", "run.approval.resolved", "approvalId"],
+  ["run.input.requested", "run.input.resolved", "inputId"],
+  ["run.work.started", "run.work.ended", "workId"]
+] as const
+
+const idsOf = (events: ReadonlyArray<Envelope>, type: string, id: string): Array<string> =>
+  events.filter((event) => event.type === type).map((event) => String(event.payload[id]))

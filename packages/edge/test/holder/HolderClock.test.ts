@@ -57,12 +57,15 @@ describe("the clock of the holder", () => {
     await untilRunGone(run)
   })
 
-  it.each(["wall", "cap"] as const)(
+  it.each(["wall", "cap", "background"] as const)(
     "ends a run whose %s time is over, and says so to the next Edge",
     async (by) => {
       const home = openHome()
       const edge = await connectEdge({ home })
-      const ending = await startShell(edge, ESCAPING, { limits: { until: { [by]: Date.now() + 300 } } })
+      const ending = await startShell(edge, ESCAPING, {
+        // The first line of the program is applied.
+        limits: { until: { [by]: Date.now() + 300, applied: 6 } }
+      })
       const other = await startShell(edge, "echo begin; read line", {
         limits: { until: { wall: Date.now() + 600_000, cap: Date.now() + 500_000 } }
       })
@@ -82,6 +85,26 @@ describe("the clock of the holder", () => {
       assert.deepStrictEqual(storedOutput(home), [`${other.id}.out`])
     }
   )
+
+  it("leaves background work that has printed more than its Edge had applied to the next Edge", async () => {
+    const home = openHome()
+    const edge = await connectEdge({ home })
+    const silent = await startShell(edge, "echo begin; read line", {
+      limits: { until: { background: 1, applied: 6 } }
+    })
+    const turning = await startShell(edge, "echo begin; read line; echo turn; read line", {
+      limits: { until: { background: 1, applied: 6 } }
+    })
+    await silent.record.received(6)
+    turning.child.write(Buffer.from("\n"))
+    await turning.record.received(11)
+    await edge.close()
+    await untilRunGone(silent)
+    assert.isTrue(isRunning(turning.child.pid ?? 0))
+    const next = await connectEdge({ home })
+    const { opened } = await Effect.runPromise(next.holder.open(turning.id))
+    assert.isUndefined(opened.end)
+  })
 
   it("kills what a run leaves behind that ends without an Edge", async () => {
     const home = openHome()

@@ -3,6 +3,7 @@ import type { AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred } from "effect"
 import { type ApprovalAsker, OpenApprovals } from "../../src/approval/OpenApprovals.ts"
+import { OpenInputs } from "../../src/input/OpenInputs.ts"
 import { requestApproval } from "../../src/run/ApprovalRequests.ts"
 import { Backlog } from "../../src/run/Backlog.ts"
 import { BatchState } from "../../src/run/BatchState.ts"
@@ -34,6 +35,9 @@ const requested = (request: ApprovalRequest, asker: ApprovalAsker = { _tag: "Run
     {
       recorder,
       protocol: silent,
+      isFirstVersion: false,
+      inputs: new OpenInputs(),
+      holdKey: () => undefined,
       approvals: new OpenApprovals(),
       backlog: new Backlog<RunMessage>(),
       isGone: () => false,

@@ -5,6 +5,7 @@ import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import { Effect, Layer, Stream } from "effect"
 import { Artifacts } from "../../src/artifact/Artifacts.ts"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
+import { readLoggedRun } from "../../src/run/LoggedRun.ts"
 import { storeOutputs } from "../../src/run/OutputStorage.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { temporaryFolder } from "../Folder.ts"
@@ -115,8 +116,34 @@ describe("keepOutputs", () => {
     }).pipe(Effect.provide(layers(0)))
   )
 
+  it.live("names the artifacts of a call in its result, also if the next Edge writes the result", () =>
+    Effect.gen(function* () {
+      for (const isNextEdge of [false, true]) {
+        const recorder = recorderAfter(called)
+        recorder.addArtifact("a.png", "image/png", new Uint8Array([1]), "c1")
+        const events = yield* commit(recorder)
+        const { payload } = events.at(-1) ?? assert.fail("nothing is written")
+        assert.deepInclude(payload, { name: "a.png", callId: "c1" })
+        const { contents, lastSeq, state } = readLoggedRun(yield* EdgeEventLog, recorder.run)
+        const next = isNextEdge
+          ? RunRecorder.recovered(
+              { ...recorder.run, lastSeq },
+              state,
+              { approvals: [], inputs: [] },
+              contents
+            )
+          : recorder
+        next.apply(returned("a picture"))
+        const result = (yield* commit(next)).at(-1)
+        assert.deepStrictEqual(result?.payload["content"], [
+          { type: "image", artifactId: payload["artifactId"], mediaType: "image/png", name: "a.png" }
+        ])
+      }
+    }).pipe(Effect.provide(layers(0)))
+  )
+
   it.live(
-    "lets the run go on where nothing can be kept: cut outputs without a name, no word of artifacts",
+    "lets the run go on where nothing can be kept: cut outputs without a name, and a notice for each file",
     () =>
       Effect.gen(function* () {
         const recorder = recorderAfter(called, returned(long))
@@ -126,8 +153,9 @@ describe("keepOutputs", () => {
         assertDense(recorder, events)
         assert.deepStrictEqual(
           events.slice(2).map(({ type }) => type),
-          ["run.tool.call", "run.tool.result", "run.message.delta"]
+          ["run.tool.call", "run.tool.result", "run.notice", "run.message.delta"]
         )
+        assert.include(String(events[4]?.payload["text"]), '"a.md" was not kept')
         assert.deepInclude(events[3]?.payload, { truncated: true, totalBytes: 600_000 })
         assert.notProperty(events[3]?.payload, "artifactId")
       }).pipe(Effect.provide(layers(2 ** 60)))
@@ -148,7 +176,7 @@ describe("keepOutputs", () => {
     }).pipe(Effect.provide(layers(0)))
   )
 
-  it("has nothing to do for a turn that names nothing, and take alone drops nothing but artifacts", () => {
+  it("has nothing to do for a turn that names nothing, and take alone names the files that it drops", () => {
     const recorder = recorderAfter(called, returned("short"))
     assert.deepStrictEqual(recorder.pendingArtifacts, [])
     recorder.addArtifact("a.md", "text/markdown", "# A")
@@ -158,7 +186,7 @@ describe("keepOutputs", () => {
         .take()
         ?.events.lines.split("\n")
         .map((line) => String(JSON.parse(line).type)),
-      ["run.created", "run.started", "run.tool.call", "run.tool.result", "run.message.delta"]
+      ["run.created", "run.started", "run.tool.call", "run.tool.result", "run.notice", "run.message.delta"]
     )
   })
 })

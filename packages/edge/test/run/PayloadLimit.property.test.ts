@@ -196,6 +196,8 @@ describe("fit", () => {
     assert.deepInclude(fitPayload(failed)[0]?.payload, { usage })
     const completed = draft("run.completed", { text: "x".repeat(300_000), usage })
     assert.deepInclude(fitPayload(completed)[0]?.payload, { usage, truncated: true, totalBytes: 300_000 })
+    const turn = draft("run.turn.ended", { turn: 1, text: "x".repeat(300_000), usage, outstanding: 1 })
+    assert.deepInclude(fitPayload(turn)[0]?.payload, { usage, truncated: true, totalBytes: 300_000 })
   })
 
   it("keeps the size of a text that was cut before", () => {

@@ -1,3 +1,4 @@
+import type { InputRequestId } from "@corral/domain/identity/Ids"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import { fold, initial } from "@corral/domain/run/RunState"
 import type { Run } from "@corral/domain/run/Run"
@@ -9,6 +10,7 @@ import { Arbitrary, Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { pageOfApprovals } from "../../src/approval/Approvals.ts"
+import { findInput } from "../../src/input/Inputs.ts"
 import { EDGE_MARK } from "../../src/process/MarkSweep.ts"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { recover } from "../../src/run/Recovery.ts"
@@ -94,6 +96,31 @@ layer(memoryLogLayer, { excludeTestServices: true })("recover", (it) => {
       const [approval] = pageOfApprovals(store, { runId: run.id, limit: 10 })
       assert.deepInclude(approval, { id: approvalId, state: "cancelled" })
       assert.notInclude(approval?.reason ?? "", "turn", "the runtime did not end its turn: its Edge ended")
+    })
+  )
+
+  it.effect("closes the questions of its predecessor, and does not complete a run whose work it cut", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      const inputId = `inq_${approvalIdOf(901).slice(4)}` as InputRequestId
+      const work = { _tag: "WorkChanged", id: "w", kind: "agent", title: "Write it" } as const
+      const run = yield* writeRun([
+        [{ _tag: "Spawned" }, messageInput("a"), { ...work, state: "running" }],
+        [{ _tag: "InputRequested", inputId, request: { kind: "question", title: "Which?" } }],
+        [{ _tag: "OutcomeReported", outcome: { _tag: "Completed", text: "one" } }]
+      ])
+      yield* restart
+      const events = yield* logOf(run)
+      assert.deepStrictEqual(
+        events.slice(-4).map(({ type }) => type),
+        ["run.turn.ended", "run.input.resolved", "run.work.ended", "run.failed"]
+      )
+      const row = findRun(store, run.id)
+      assert.deepInclude(row, { state: "failed", pendingInputs: [] })
+      assert.deepInclude(row?.error, { code: "work_unfinished", details: { work: ["Write it"] } })
+      assert.notProperty(row, "outstanding")
+      assert.notProperty(row, "turn")
+      assert.deepInclude(findInput(store, inputId), { state: "cancelled" })
     })
   )
 

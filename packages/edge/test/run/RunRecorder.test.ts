@@ -1,6 +1,7 @@
 import { draft } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import { assert, describe, it } from "@effect/vitest"
+import { ResultContents } from "../../src/artifact/ResultContents.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { approvalIdOf, at, created, later, request, runIdOf, runOf, messageInput } from "../Samples.ts"
 
@@ -134,7 +135,12 @@ describe("RunRecorder", () => {
 
   it("continues after the last seq of an existing log", () => {
     const before = recorderAfter(ask)
-    const recorder = RunRecorder.recovered(before.run, before.state, [])
+    const recorder = RunRecorder.recovered(
+      before.run,
+      before.state,
+      { approvals: [], inputs: [] },
+      new ResultContents()
+    )
     recorder.at(later)
     recorder.apply({ _tag: "Ended" })
     const batch = recorder.take()

@@ -4,10 +4,11 @@
 import type {
   AdapterOutput,
   ApprovalAnswer,
+  InputResponse,
   Protocol,
   RuntimeAdapter
 } from "@corral/domain/run/RuntimeAdapter"
-import type { ApprovalId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, InputRequestId } from "@corral/domain/identity/Ids"
 import { type Recording, randomNumbers } from "@corral/conformance/Replay"
 import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 import { tries } from "@corral/testing/time/Effort"
@@ -31,6 +32,7 @@ class LiveRun {
   readonly outputs: Array<AdapterOutput> = []
   readonly #random: (below: number) => number
   #pending: Array<string> = []
+  #questions: Array<string> = []
   bytes = 0
   applied = 0
 
@@ -55,6 +57,7 @@ class LiveRun {
         const approvalId = `apr_${this.applied}` as ApprovalId
         this.requests.push({ _tag: "Request", approvalId, key: output.key, output: this.applied })
       }
+      if (output?._tag === "InputRequested") this.#questions.push(output.key)
       this.applied++
       if (this.#random(4) === 0) this.#call()
     }
@@ -68,6 +71,15 @@ class LiveRun {
       const answer: ApprovalAnswer = { decision: this.#random(2) === 0 ? "allow" : "deny", scope: "once" }
       this.calls.push({ _tag: "Answer", approvalId: "apr_" as ApprovalId, key, answer, ...at })
       return this.#write(this.protocol.answer(key, answer))
+    }
+    const question = this.#questions.shift()
+    if (question !== undefined) {
+      const response: InputResponse =
+        this.#random(2) === 0
+          ? { _tag: "Answered", answers: { "0": "0" } }
+          : { _tag: "Unanswered", reason: "No one answered." }
+      this.calls.push({ _tag: "Respond", inputId: "inq_" as InputRequestId, key: question, response, ...at })
+      return this.#write(this.protocol.respond?.(question, response))
     }
     if (this.#random(6) > 0) {
       this.calls.push({ _tag: "Input", text: "go on", ...at })
@@ -103,7 +115,8 @@ const check = (adapter: RuntimeAdapter, recording: Recording, seed: number): voi
     protocol: adapter.protocol(recording.start),
     redaction: new OutputRedaction([]),
     budget: new BudgetMeter(),
-    journal: { calls, requests, state: undefined, next: 1 },
+    journal: { calls, requests, questions: [], state: undefined, next: 1 },
+    secrets: new Map(),
     appliedOutputs: applied
   })
   for (let at = 0; at < whole;) {

@@ -23,6 +23,18 @@ describe("RunTimeLimits", () => {
     assert.deepStrictEqual(limits.until, { cap: CREATED + 5_000, wall: CREATED + 1_300 })
   })
 
+  it("ends background work at its own time, until it is no longer limited", () => {
+    const limits = new RunTimeLimits(run, 5_000)
+    limits.start(CREATED, 0)
+    assert.isTrue(limits.limitBackground(CREATED + 700, 10))
+    assert.isFalse(limits.limitBackground(CREATED + 700, 10))
+    assert.deepStrictEqual(limits.until, { cap: CREATED + 5_000, background: CREATED + 700, applied: 10 })
+    assert.isTrue(limits.limitBackground(CREATED + 700, 12), "the program has printed more")
+    assert.isTrue(limits.limitBackground(undefined, 12))
+    assert.isFalse(limits.limitBackground(undefined, 14))
+    assert.deepStrictEqual(limits.until, { cap: CREATED + 5_000 })
+  })
+
   it("changes nothing of a run without a time budget", () => {
     const limits = new RunTimeLimits(run, 5_000)
     limits.start(CREATED, 0)

@@ -92,7 +92,11 @@ describe("AdapterPackages", () => {
   const refused: ReadonlyArray<readonly [name: string, module: string, why: RegExp]> = [
     ["no adapter", "export const other = 1", /exports no adapter/],
     ["a function", "export default () => {}", /exports no adapter/],
-    ["another version", source({ ...data, specificationVersion: 2 }), /specificationVersion is 2.*version 1/],
+    [
+      "another version",
+      source({ ...data, specificationVersion: 3 }),
+      /specificationVersion is 3.*versions 1 and 2/
+    ],
     ["a version as text", source({ ...data, specificationVersion: "1" }), /specificationVersion is "1", and/],
     [
       "no version",

@@ -28,8 +28,16 @@ export interface Installed {
   readonly missing: string | undefined
 }
 
-/** Installs that version, unless it is there already. */
-export const install = async (program: Program): Promise<Installed> => {
+/** The newest version in the registry, where that is wanted; otherwise the pinned one. */
+const wantedVersion = async ({ package: name, version }: Program): Promise<string> => {
+  if (process.env["CORRAL_TEST_VERSIONS"] !== "newest") return version
+  const { stdout } = await call("npm", ["view", name, "version"], { timeout: 60_000 })
+  return stdout.trim()
+}
+
+/** Installs the pinned or the newest version, unless it is there already. */
+export const install = async (pinned: Program): Promise<Installed> => {
+  const program = { ...pinned, version: await wantedVersion(pinned) }
   const { command, needsScripts, version } = program
   const prefix = join(folder, `${command}-${version}`)
   const bin = join(prefix, "node_modules", ".bin")

@@ -76,7 +76,7 @@ export const programs: ReadonlyArray<Program> = [
   {
     name: "Claude Code",
     package: "@anthropic-ai/claude-code",
-    version: "2.1.329",
+    version: "2.1.332",
     command: "claude",
     needsScripts: true,
     agents: [{ id: "claude-code" }],
@@ -96,7 +96,7 @@ export const programs: ReadonlyArray<Program> = [
   {
     name: "Codex",
     package: "@openai/codex",
-    version: "0.169.0",
+    version: "0.171.0",
     command: "codex",
     agents: [{ id: "codex", asksToRead: true }],
     alsoAs: ["codex-exec"],

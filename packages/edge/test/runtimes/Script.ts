@@ -3,7 +3,21 @@
  * already is read from the request alone, so that nothing has to be remembered between requests.
  */
 
-export type Act = "say" | "read" | "run" | "edit" | "escape" | "fetch"
+export type Act =
+  | "say"
+  | "read"
+  | "run"
+  | "edit"
+  | "escape"
+  | "fetch"
+  /** A command in the background. */
+  | "background"
+  /** A sub-agent that runs a command. */
+  | "delegate"
+  /** A question with the options of `COLOURS`. */
+  | "ask"
+  /** A list of two steps. */
+  | "steps"
 
 /** What a prompt asks the model to do, and with what. */
 export interface Script {
@@ -16,6 +30,10 @@ export type Step =
   | { readonly tool: "read"; readonly path: string }
   | { readonly tool: "run"; readonly command: string; readonly withoutSandbox?: true }
   | { readonly tool: "fetch"; readonly url: string }
+  | { readonly tool: "background"; readonly command: string }
+  | { readonly tool: "delegate"; readonly prompt: string }
+  | { readonly tool: "ask"; readonly question: string; readonly options: ReadonlyArray<string> }
+  | { readonly tool: "steps"; readonly steps: readonly [string, string] }
   | { readonly tool: "edit"; readonly path: string; readonly old: string; readonly new: string }
 
 export interface Turn {
@@ -30,9 +48,17 @@ export const NEW = "Hello edited world"
 /** A prompt that makes the model play this. The subject holds no quotes, backslashes or brackets. */
 export const promptFor = (act: Act, subject: string): string => `Please do this: [[${act}: ${subject}]]`
 
+/** Options of a question, in this order. */
+export const COLOURS = ["Crimson", "Turquoise"] as const
+
+const acts = "say|read|run|edit|escape|fetch|background|delegate|ask|steps"
+const scripts = new RegExp(`\\[\\[(${acts}): ([^\\]"\\\\]*)\\]\\]`, "g")
+/** What a sub-agent is to do. Its parent's requests quote it too, next to a script of their own. */
+const delegated = /<<(run): ([^>"\\]*)>>/g
+
 /** The last script in the text of a request of any shape. */
 export const scriptIn = (request: string): Script | undefined => {
-  const found = [...request.matchAll(/\[\[(say|read|run|edit|escape|fetch): ([^\]"\\]*)\]\]/g)].at(-1)
+  const found = [...request.matchAll(scripts)].at(-1) ?? [...request.matchAll(delegated)].at(-1)
   const [, act, subject] = found ?? []
   return act === undefined || subject === undefined ? undefined : { act: act as Act, subject }
 }
@@ -57,6 +83,14 @@ const steps = ({ act, subject }: Script): ReadonlyArray<Step> => {
       return commands(subject).map((command) => ({ tool: "run", command, withoutSandbox: true }))
     case "fetch":
       return [{ tool: "fetch", url: subject }]
+    case "background":
+      return [{ tool: "background", command: subject }]
+    case "delegate":
+      return [{ tool: "delegate", prompt: `You are a child. <<run: ${subject}>>` }]
+    case "ask":
+      return [{ tool: "ask", question: subject, options: COLOURS }]
+    case "steps":
+      return [{ tool: "steps", steps: [`First ${subject}`, `Second ${subject}`] }]
     case "edit":
       // Programs refuse to edit what was not read.
       return [

@@ -2,6 +2,7 @@
  * A real program behind a real Edge, with the fake model server as its only world.
  */
 import type { ApprovalRequest, Decision } from "@corral/domain/approval/Approval"
+import type { InputAnswer, RequestedInput } from "@corral/domain/input/InputRequest"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import type { Envelope } from "@corral/domain/run/RunEvent"
@@ -40,6 +41,8 @@ export interface Played {
   readonly end: Envelope
   /** What a person was asked, in order. */
   readonly requests: ReadonlyArray<ApprovalRequest>
+  /** What the agent asked a person to know, in order. */
+  readonly questions: ReadonlyArray<RequestedInput>
   /** What the model was asked. */
   readonly modelRequests: ReadonlyArray<string>
 }
@@ -72,8 +75,11 @@ interface StageParts {
 /** Which run a prompt continues, and with which model. */
 type Next = Pick<CreateRun, "resume" | "model">
 
-/** What a person decides on a question. */
+/** What a person decides on an action. */
 type Decide = (request: ApprovalRequest) => Decision
+/** What a person answers to a question. */
+type AnswerQuestion = (request: RequestedInput) => InputAnswer
+const decline: AnswerQuestion = () => ({ decline: true })
 
 export class Stage {
   readonly edge: EdgeProcess
@@ -139,6 +145,24 @@ export class Stage {
     return this.models.holdAnswers(...how)
   }
 
+  /** Steps that no tool of the program could do, so far. */
+  get impossibleSteps(): ReadonlyArray<string> {
+    return this.models.impossible
+  }
+
+  /** Outputs of the program that its adapter does not know, so far. */
+  async unknownOutputs(): Promise<ReadonlyArray<string>> {
+    const { body } = await this.edge.client.ask("GET", "/v1/health")
+    const { runtimes = [] } = Object(body) as { readonly runtimes?: ReadonlyArray<unknown> }
+    return runtimes.flatMap((runtime) => {
+      const { drift, id } = Object(runtime) as {
+        readonly id?: string
+        readonly drift?: { readonly kinds: ReadonlyArray<{ readonly what: string; readonly count: number }> }
+      }
+      return id === this.agentId ? (drift?.kinds ?? []).map(({ count, what }) => `${what} (${count})`) : []
+    })
+  }
+
   /** What the model was asked so far. */
   get modelRequests(): ReadonlyArray<string> {
     return this.models.requests
@@ -163,13 +187,38 @@ export class Stage {
   }
 
   /** Plays a prompt to its end; a person decides every question so. */
-  async play(prompt: string, decision: Decide, mode: RunMode = "ask", next: Next = {}): Promise<Played> {
+  async play(
+    prompt: string,
+    decision: Decide,
+    mode: RunMode = "ask",
+    next: Next = {},
+    answer: AnswerQuestion = decline
+  ): Promise<Played> {
     const before = this.models.requests.length
     const impossible = this.models.impossible.length
     const { reader, runId } = await this.begin(prompt, mode, next)
-    const played = await this.end({ reader, runId }, decision, mode)
+    const played = await this.end({ reader, runId }, decision, mode, answer)
     // Where nothing may change, not every step is offered a tool.
     if (mode === "ask") assert.deepStrictEqual(this.models.impossible.slice(impossible), [])
+    return { ...played, modelRequests: this.models.requests.slice(before) }
+  }
+
+  /** Plays a prompt to its end, also if the program offers its model no tool for a step. */
+  async playAll(prompt: string, decision: Decide, mode: RunMode, answer?: AnswerQuestion): Promise<Played> {
+    const before = this.models.requests.length
+    const run = await this.begin(prompt, mode)
+    const played = await this.end(run, decision, mode, answer)
+    return { ...played, modelRequests: this.models.requests.slice(before) }
+  }
+
+  /** Plays a prompt until this file is there, and finishes the run, which works in the background. */
+  async playAndFinish(prompt: string, name: string, mode: RunMode): Promise<Played> {
+    const before = this.models.requests.length
+    const run = await this.playUntil(prompt, name, mode)
+    await run.reader.event(({ type }) => type === "run.turn.ended", PATIENCE_MS)
+    const answer = await this.edge.client.ask("POST", `/v1/runs/${run.runId}/finish`)
+    assert.strictEqual(answer.status, 200, answer.text)
+    const played = await this.end(run, () => "allow", mode)
     return { ...played, modelRequests: this.models.requests.slice(before) }
   }
 
@@ -177,18 +226,28 @@ export class Stage {
   async end(
     { reader, runId }: BegunRun,
     decision: Decide,
-    mode: RunMode
+    mode: RunMode,
+    answer: AnswerQuestion = decline
   ): Promise<Omit<Played, "modelRequests">> {
     const requests: Array<ApprovalRequest> = []
-    const end = await this.decide(runId, reader, (request) => {
-      requests.push(request)
-      return decision(request)
-    })
+    const questions: Array<RequestedInput> = []
+    const end = await this.decide(
+      runId,
+      reader,
+      (request) => {
+        requests.push(request)
+        return decision(request)
+      },
+      (request) => {
+        questions.push(request)
+        return answer(request)
+      }
+    )
     await reader.ended
     assertWhole(reader.events)
     this.assertConfined(reader.events, mode)
     assert.deepStrictEqual(this.edge.survivorsOf(runId), [], "alive after the run's end")
-    return { runId, events: reader.events, end, requests }
+    return { runId, events: reader.events, end, requests, questions }
   }
 
   /** Plays a prompt until this file is there, and gives the run that is at it. Every question is allowed. */
@@ -239,6 +298,13 @@ export class Stage {
     return approvalOf(event)
   }
 
+  /** Answers a question as a person does. */
+  async answer(runId: string, inputId: string, answer: InputAnswer): Promise<void> {
+    const body = { runId, inputId, ...answer }
+    const answered = await this.edge.client.ask("POST", "/v1/inputs/answer", { body })
+    assert.strictEqual(answered.status, 200, answered.text)
+  }
+
   private assertConfined(events: ReadonlyArray<Envelope>, mode: RunMode): void {
     if (this.confinement === undefined) return
     const created = events.find(({ type }) => type === "run.created")?.payload["confinement"]
@@ -247,15 +313,30 @@ export class Stage {
     assert.strictEqual(kind, isConfined ? "bubblewrap" : "none")
   }
 
-  /** Answers questions until the run has ended. */
-  private async decide(runId: string, reader: EventReader, decision: Decide): Promise<Envelope> {
+  /** Decides actions and answers questions until the run has ended. */
+  private async decide(
+    runId: string,
+    reader: EventReader,
+    decision: Decide,
+    respond: AnswerQuestion = decline
+  ): Promise<Envelope> {
     const decided = new Set<string>()
     for (;;) {
       const next = await reader.event(
-        (event) => isTerminalType(event.type) || (isQuestion(event) && !decided.has(approvalOf(event))),
+        (event) =>
+          isTerminalType(event.type) ||
+          (isQuestion(event) && !decided.has(approvalOf(event))) ||
+          (isInput(event) && !decided.has(inputOf(event))),
         PATIENCE_MS
       )
       if (isTerminalType(next.type)) return next
+      if (isInput(next)) {
+        decided.add(inputOf(next))
+        // The log's schema is judged when the run has ended.
+        const request = next.payload["request"] as RequestedInput
+        await this.answer(runId, inputOf(next), respond(request))
+        continue
+      }
       decided.add(approvalOf(next))
       // The log's schema is judged when the run has ended.
       const request = next.payload["request"] as ApprovalRequest
@@ -274,4 +355,6 @@ export class Stage {
 const isConnection = ({ action, tool }: ApprovalRequest): boolean =>
   action === "network" && tool === undefined
 const isQuestion = ({ type }: Envelope): boolean => type === "run.approval.requested"
+const isInput = ({ type }: Envelope): boolean => type === "run.input.requested"
+const inputOf = ({ payload }: Envelope): string => String(payload["inputId"])
 const approvalOf = ({ payload }: Envelope): string => String(payload["approvalId"])

@@ -4,6 +4,7 @@
 import { assert } from "@effect/vitest"
 import { Approval } from "@corral/domain/approval/Approval"
 import { Grant } from "@corral/domain/approval/Grant"
+import { InputRequest } from "@corral/domain/input/InputRequest"
 import { Run, type RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
 import type { Answer } from "../http/Answer.ts"
@@ -30,6 +31,8 @@ export interface EdgeRequest {
 
 const runOf = Schema.decodeUnknownSync(Run)
 const approvalOf = Schema.decodeUnknownSync(Approval)
+const inputOf = Schema.decodeUnknownSync(InputRequest)
+const inputsOf = Schema.decodeUnknownSync(Schema.Struct({ items: Schema.Array(InputRequest) }))
 const grantsOf = Schema.decodeUnknownSync(Schema.Struct({ items: Schema.Array(Grant) }))
 const approvalsOf = Schema.decodeUnknownSync(Schema.Struct({ items: Schema.Array(Approval) }))
 
@@ -157,6 +160,31 @@ export class EdgeClient {
     const answer = await this.ask("GET", `/v1/permissions?limit=200&${query}`)
     assert.strictEqual(answer.status, 200, answer.text)
     return approvalsOf(answer.body).items
+  }
+
+  answer(
+    runId: string,
+    inputId: string,
+    answer: object,
+    headers: Readonly<Record<string, string>> = {}
+  ): Promise<Answer> {
+    return this.ask("POST", "/v1/inputs/answer", { body: { runId, inputId, ...answer }, headers })
+  }
+
+  async input(id: string): Promise<InputRequest> {
+    const answer = await this.ask("GET", `/v1/inputs/${id}`)
+    assert.strictEqual(answer.status, 200, answer.text)
+    return inputOf(answer.body)
+  }
+
+  async inputs(query = ""): Promise<ReadonlyArray<InputRequest>> {
+    const answer = await this.ask("GET", `/v1/inputs?limit=200&${query}`)
+    assert.strictEqual(answer.status, 200, answer.text)
+    return inputsOf(answer.body).items
+  }
+
+  finish(id: string): Promise<Answer> {
+    return this.ask("POST", `/v1/runs/${id}/finish`)
   }
 
   async grants(query = ""): Promise<ReadonlyArray<Grant>> {

@@ -13,6 +13,8 @@ export interface ShownCard {
   readonly template: string
   readonly lines: ReadonlyArray<string>
   readonly buttons: ReadonlyArray<ShownButton>
+  /** Names of the fields of its form. */
+  readonly fields?: ReadonlyArray<string>
 }
 
 export type ShownLanguage = "en_us" | "zh_cn"
@@ -38,17 +40,23 @@ export const isCard = (content: unknown): boolean =>
 
 export const shownCardOf = (content: unknown, language: ShownLanguage): ShownCard => {
   const { body, header } = json(content)
-  const inside = (element: Json): ReadonlyArray<Json> =>
-    element["tag"] === "column_set"
+  const inside = (element: Json): ReadonlyArray<Json> => {
+    if (element["tag"] === "form") return list(element["elements"]).flatMap(inside)
+    return element["tag"] === "column_set"
       ? list(element["columns"]).flatMap((column) => list(column["elements"]).flatMap(inside))
       : [element]
+  }
   const elements = list(json(body)["elements"]).flatMap(inside)
+  const fields = elements.filter(
+    ({ tag }) => tag === "input" || tag === "select_static" || tag === "multi_select_static"
+  )
   const behaviour = (element: Json, type: string) =>
     list(element["behaviors"]).find((each) => each["type"] === type)
   return {
     title: wordsOf(json(header)["title"], language),
     template: String(json(header)["template"] ?? ""),
     lines: elements.filter(({ tag }) => tag === "div").map(({ text }) => wordsOf(text, language)),
+    ...(fields.length === 0 ? {} : { fields: fields.map(({ name }) => String(name)) }),
     buttons: elements
       .filter(({ tag }) => tag === "button")
       .map((element) => {

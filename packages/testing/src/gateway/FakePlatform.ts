@@ -201,14 +201,17 @@ export class FakePlatform {
   }
 
   /**
-   * A user clicks on a button, by its label in any language or its place. Resolves when the click is answered, or is not: it comes
+   * A user clicks on a button, by its label in any language or its place. `form`: what the user entered in the fields of the card. Resolves when the click is answered, or is not: it comes
    * once.
    */
   async clicks(
     person: string,
     messageId: string,
     which: string | number,
-    { eventId = this.nextEvent() }: { eventId?: string } = {}
+    {
+      eventId = this.nextEvent(),
+      form
+    }: { eventId?: string; form?: Readonly<Record<string, string | ReadonlyArray<string>>> } = {}
   ): Promise<DeliveredClick> {
     const message = this.message(messageId)
     const buttons = (["en_us", "zh_cn"] as const).flatMap(
@@ -222,7 +225,7 @@ export class FakePlatform {
       {
         operator: { ...this.idsOf(person), tenant_key: TENANT },
         token: `c-${eventId}`,
-        action: { value: found.value, tag: "button" },
+        action: { value: found.value, tag: "button", ...(form === undefined ? {} : { form_value: form }) },
         host: "im_message",
         context: { open_message_id: messageId, open_chat_id: message.chat }
       }

@@ -9,6 +9,7 @@ import {
   type ApprovalId,
   type DeviceId,
   eventIds,
+  type InputRequestId,
   type ProjectId,
   type RunId,
   type SessionId,
@@ -16,9 +17,10 @@ import {
   type UserId,
   type WorkspaceId
 } from "@corral/domain/identity/Ids"
+import type { RequestedInput, ResolvedInputState } from "@corral/domain/input/InputRequest"
 import type { ProjectRole } from "@corral/domain/project/Project"
 import type { CreateRun } from "@corral/domain/run/Run"
-import { draft, type Envelope, type EventDraft } from "@corral/domain/run/RunEvent"
+import { draft, type Envelope, type EventDraft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -88,6 +90,21 @@ export const approvalResolved = (
   approvalId: ApprovalId,
   state: "approved" | "cancelled" | "denied" | "expired"
 ): EventDraft => draft("run.approval.resolved", { approvalId, state, by: "someone" })
+
+/** A question that takes a text, or another request. */
+export const inputRequested = (
+  inputId: InputRequestId,
+  request: RequestedInput = {
+    kind: "question",
+    title: "Name the release",
+    questions: [{ id: "name", text: "What is the name?", kind: "text" }]
+  }
+): EventDraft => draft("run.input.requested", { inputId, request })
+export const inputResolved = (
+  inputId: InputRequestId,
+  state: ResolvedInputState,
+  more: Partial<PayloadOf<"run.input.resolved">> = {}
+): EventDraft => draft("run.input.resolved", { inputId, state, ...more })
 
 export class Mirror {
   private readonly hub: HubProcess

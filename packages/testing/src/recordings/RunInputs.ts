@@ -10,7 +10,13 @@ import {
   DecisionScope,
   type ApprovalRequest
 } from "@corral/domain/approval/Approval"
-import { encodeUlid, type ApprovalId, type WorkspaceId } from "@corral/domain/identity/Ids"
+import {
+  encodeUlid,
+  type ApprovalId,
+  type InputRequestId,
+  type WorkspaceId
+} from "@corral/domain/identity/Ids"
+import type { InputAnswer, RequestedInput } from "@corral/domain/input/InputRequest"
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AdapterEvent, Outcome } from "@corral/domain/run/RuntimeAdapter"
@@ -18,6 +24,37 @@ import type { AdapterEvent, Outcome } from "@corral/domain/run/RuntimeAdapter"
 export const approvalIds: ReadonlyArray<ApprovalId> = [1, 2, 3].map(
   (n) => `apr_${encodeUlid(n, new Uint8Array(10))}` as ApprovalId
 )
+
+export const inputIds: ReadonlyArray<InputRequestId> = [1, 2].map(
+  (n) => `inq_${encodeUlid(n, new Uint8Array(10))}` as InputRequestId
+)
+
+/** A question with two options. */
+export const question = (more: Partial<RequestedInput> = {}): RequestedInput => ({
+  kind: "question",
+  title: "Which colour?",
+  questions: [
+    {
+      id: "colour",
+      text: "Which colour?",
+      kind: "choice",
+      options: [
+        { id: "red", label: "Red" },
+        { id: "blue", label: "Blue" }
+      ]
+    }
+  ],
+  ...more
+})
+
+const plan: RequestedInput = { kind: "plan", title: "A plan", plan: "1. Do it" }
+
+const answers: ReadonlyArray<InputAnswer> = [
+  { answers: { colour: "blue" } },
+  { decline: true },
+  { approve: true },
+  { approve: false, comment: "Not yet." }
+]
 
 export const created: PayloadOf<"run.created"> = {
   workspace: "api" as WorkspaceId,
@@ -42,6 +79,8 @@ export const edit = {
 
 const callIds = Schema.Literals(["call-1", "call-2"])
 const approvals = Schema.Literals(approvalIds)
+const inputs = Schema.Literals(inputIds)
+const workIds = Schema.Literals(["work-1", "work-2"])
 
 /** Cases of `EventEmitted`, distinguished by a number so that they shrink together with what surrounds them. */
 const emittedEvent = (what: number, callId: string): AdapterEvent => {
@@ -84,15 +123,50 @@ const Step = Schema.Union([
     edited: Schema.Boolean
   }),
   Schema.TaggedStruct("ApprovalExpired", { approvalId: approvals }),
+  Schema.TaggedStruct("InputRequested", {
+    inputId: inputs,
+    what: Schema.Literals(["question", "plan", "next turn"])
+  }),
+  Schema.TaggedStruct("InputWithdrawn", {
+    inputId: inputs,
+    state: Schema.Literals(["withdrawn", "self_answered"])
+  }),
+  Schema.TaggedStruct("InputAnswered", {
+    inputId: inputs,
+    answer: Schema.Literals([0, 1, 2, 3]),
+    endsRun: Schema.Boolean
+  }),
+  Schema.TaggedStruct("InputExpired", { inputId: inputs }),
+  Schema.TaggedStruct("WorkChanged", {
+    id: workIds,
+    state: Schema.Literals(["running", "running", "completed", "failed", "stopped"]),
+    continues: Schema.Boolean
+  }),
+  Schema.TaggedStruct("TurnStarted", { by: Schema.Literals(["message", "program"]) }),
+  Schema.TaggedStruct("Settled", {}),
+  Schema.TaggedStruct("FinishRequested", {}),
   Schema.TaggedStruct("OutcomeReported", { outcome: Schema.Literals([0, 1, 2, 3]) }),
   Schema.TaggedStruct("UsageReported", { turns: Schema.Literals([1, 2]) }),
   Schema.TaggedStruct("FailureImposed", { code: Schema.Literals(["permission_denied", "run_timeout"]) }),
   Schema.TaggedStruct("CancelRequested", {}),
   Schema.TaggedStruct("Frozen", {}),
   Schema.TaggedStruct("ResumeRequested", {}),
-  Schema.TaggedStruct("TimedOut", { kind: Schema.Literals(["run", "first_event", "silence", "cap"]) }),
+  Schema.TaggedStruct("TimedOut", {
+    kind: Schema.Literals(["run", "first_event", "silence", "cap", "background"])
+  }),
   Schema.TaggedStruct("Ended", {})
 ])
+
+const requestedInput = (what: "question" | "plan" | "next turn"): RequestedInput => {
+  switch (what) {
+    case "question":
+      return question()
+    case "plan":
+      return plan
+    case "next turn":
+      return question({ startsTurn: true })
+  }
+}
 
 const inputOf = (step: typeof Step.Type): RunMachineInput => {
   switch (step._tag) {
@@ -116,6 +190,21 @@ const inputOf = (step: typeof Step.Type): RunMachineInput => {
         origin: step.origin,
         ...(step.edited && step.decision === "allow" ? { edit } : {})
       }
+    case "InputRequested":
+      return { _tag: "InputRequested", inputId: step.inputId, request: requestedInput(step.what) }
+    case "InputAnswered":
+      return {
+        _tag: "InputAnswered",
+        inputId: step.inputId,
+        answer: answers[step.answer] ?? { decline: true },
+        shown: {},
+        by: "a person",
+        endsRun: step.endsRun
+      }
+    case "WorkChanged":
+      return { ...step, kind: "agent", title: `Work ${step.id}` }
+    case "FinishRequested":
+      return { _tag: "FinishRequested", by: "a person" }
     case "OutcomeReported":
       return { _tag: "OutcomeReported", outcome: outcomes[step.outcome] ?? { _tag: "Completed" } }
     case "UsageReported":
@@ -131,6 +220,10 @@ const inputOf = (step: typeof Step.Type): RunMachineInput => {
       return { ...step, afterMs: 1_000 }
     case "Spawned":
     case "ApprovalExpired":
+    case "InputWithdrawn":
+    case "InputExpired":
+    case "TurnStarted":
+    case "Settled":
     case "Ended":
       return step
   }
@@ -143,4 +236,28 @@ export const anyInput: Arbitrary.Arbitrary<RunMachineInput> = Arbitrary.map(Arbi
 export const underWay: Arbitrary.Arbitrary<ReadonlyArray<RunMachineInput>> = Arbitrary.map(
   Arbitrary.array(anyInput, { maxLength: 40 }),
   (inputs) => inputs.filter((input) => input._tag !== "Ended")
+)
+
+const ending: ReadonlySet<RunMachineInput["_tag"]> = new Set([
+  "Ended",
+  "CancelRequested",
+  "FailureImposed",
+  "TimedOut",
+  "FinishRequested",
+  "ApprovalDecided"
+])
+
+/** Inputs of a run with turns, work and questions, which only its outcomes end. It has started and works. */
+export const atWork: Arbitrary.Arbitrary<ReadonlyArray<RunMachineInput>> = Arbitrary.map(
+  Arbitrary.array(anyInput, { maxLength: 60 }),
+  (inputs) => [
+    { _tag: "Spawned" },
+    { _tag: "WorkChanged", id: "work-0", kind: "agent", title: "Work", state: "running" },
+    ...inputs.filter(
+      (input) =>
+        !ending.has(input._tag) &&
+        !(input._tag === "OutcomeReported" && input.outcome._tag === "Cancelled") &&
+        !(input._tag === "InputAnswered" && input.endsRun)
+    )
+  ]
 )

@@ -1,0 +1,111 @@
+/**
+ * Secret answers of one request: their key pair, and the two forms of an answer.
+ *
+ * Guarantees: what is stored has secret answers in their sealed form, whichever form was sent. Only the runtime receives the open form.
+ */
+import type { InputRequestId } from "@corral/domain/identity/Ids"
+import type { AnswerValue, InputAnswers, Question, RequestedInput } from "@corral/domain/input/InputRequest"
+import { openValue, sealValue, type SealingKeyPair } from "@corral/domain/input/Seal"
+import type { SealedValue } from "@corral/domain/input/SealedValue"
+import { createECDH } from "node:crypto"
+
+/** Bytes of a P-256 scalar. Node leaves out its leading zeros. */
+const SCALAR_BYTES = 32
+
+export const makeSealingKeys = (): SealingKeyPair => {
+  const pair = createECDH("prime256v1")
+  pair.generateKeys()
+  const scalar = Buffer.concat([Buffer.alloc(SCALAR_BYTES), pair.getPrivateKey()]).subarray(-SCALAR_BYTES)
+  return {
+    publicKey: pair.getPublicKey().toString("base64url"),
+    privateKey: scalar.toString("base64url")
+  }
+}
+
+/** Ids of the secret questions. */
+export const secretQuestions = ({ questions = [] }: RequestedInput): ReadonlyArray<string> =>
+  questions.flatMap(({ id, secret }) => (secret === true ? [id] : []))
+
+export const hasSecrets = (request: RequestedInput): boolean => secretQuestions(request).length > 0
+
+export const isSealed = (value: unknown): value is SealedValue =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, "sealed")
+
+const ownValue = <A>(record: Readonly<Record<string, A>>, name: string): A | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined
+
+/** The answers as readers see them: without secrets. */
+export const shownAnswers = (request: RequestedInput, answers: InputAnswers): Record<string, unknown> => {
+  const secret = new Set(secretQuestions(request))
+  return Object.fromEntries(
+    Object.entries(answers).map(([id, value]) => [id, secret.has(id) || isSealed(value) ? {} : value])
+  )
+}
+
+/** The text of an answer inside its seal: texts and option ids as they are, other values as JSON. */
+const sealedText = (value: AnswerValue): string => (typeof value === "string" ? value : JSON.stringify(value))
+
+/** The value of a sealed text. `AnswerCheck` says whether it fits the question. */
+const valueOf = (kind: Question["kind"] | undefined, text: string): AnswerValue => {
+  if (kind === "text" || kind === undefined || (kind === "choice" && !/^[[{]/.test(text))) return text
+  try {
+    return JSON.parse(text) as AnswerValue // any other value is refused by the check
+  } catch {
+    return text
+  }
+}
+
+interface OpenedAnswers {
+  readonly answers: InputAnswers
+  /** Questions whose sealed answers do not open. */
+  readonly unopened: ReadonlyArray<string>
+}
+
+/** The answers without seals. */
+export const openedAnswers = async (
+  sealing: SealingKeyPair | undefined,
+  inputId: InputRequestId,
+  { questions = [] }: RequestedInput,
+  answers: InputAnswers
+): Promise<OpenedAnswers> => {
+  const unopened: Array<string> = []
+  const opened: Record<string, AnswerValue> = { ...answers }
+  for (const [id, value] of Object.entries(answers)) {
+    if (!isSealed(value)) continue
+    const text = sealing === undefined ? undefined : await openValue(sealing, inputId, value)
+    if (text === undefined) unopened.push(id)
+    else opened[id] = valueOf(questions.find((one) => one.id === id)?.kind, text)
+  }
+  return { answers: opened, unopened }
+}
+
+/** The answers in their stored form: secret texts that were sent in plain are sealed. */
+export const storedAnswers = async (
+  sealing: SealingKeyPair | undefined,
+  inputId: InputRequestId,
+  request: RequestedInput,
+  answers: InputAnswers
+): Promise<InputAnswers> => {
+  const stored: Record<string, AnswerValue> = { ...answers }
+  for (const id of secretQuestions(request)) {
+    const value = ownValue(answers, id)
+    if (value === undefined || isSealed(value)) continue
+    // A value that cannot be stored safely is not stored: the replay then has no answer to give.
+    if (sealing === undefined) delete stored[id]
+    else stored[id] = await sealValue(sealing.publicKey, inputId, sealedText(value))
+  }
+  return stored
+}
+
+/** Secret texts of opened answers, for the run's redaction. */
+export const secretTexts = (request: RequestedInput, answers: InputAnswers): ReadonlyArray<string> =>
+  secretQuestions(request).flatMap((id) => {
+    const value = ownValue(answers, id)
+    return value === undefined || isSealed(value) ? [] : [sealedText(value)]
+  })
+
+/** An answer without its secret parts, as an idempotency key is bound to it. */
+export const withoutSecrets = <A extends object>(request: RequestedInput | undefined, answer: A): A =>
+  request !== undefined && hasSecrets(request) && "answers" in answer
+    ? { ...answer, answers: shownAnswers(request, answer.answers as InputAnswers) } // checked by the endpoint
+    : answer
