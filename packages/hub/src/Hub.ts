@@ -27,6 +27,7 @@ import { Readiness } from "./http/Readiness.ts"
 import { HubServer } from "./http/Server.ts"
 import { SignInRate } from "./http/SignInRate.ts"
 import { HubIdempotency } from "./HubIdempotency.ts"
+import { Inputs } from "./input/Inputs.ts"
 import { Commands } from "./edges/Commands.ts"
 import { ForeignPushes } from "./link/ForeignPushes.ts"
 import { KeyRotation } from "./link/KeyRotation.ts"
@@ -93,6 +94,7 @@ export const hubCoreLayer = Layer.mergeAll(
   DeviceRegistration.layer,
   Devices.layer,
   HubIdempotency.layer,
+  Inputs.layer,
   SentMessages.layer,
   AttachmentReads.layer,
   Uploads.layer,

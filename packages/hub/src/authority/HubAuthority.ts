@@ -6,10 +6,17 @@
  * refusal about a device is audited among the caller's actions, whether the device exists or not.
  */
 import type { DecisionDetails } from "@corral/domain/access/Audit"
-import { decisionRefusal, type Proof, prove, type RoleAction } from "@corral/domain/access/Authorization"
+import {
+  decisionRefusal,
+  type Proof,
+  prove,
+  type RoleAction,
+  roleRefusal
+} from "@corral/domain/access/Authorization"
 import { PermissionDenied, UnauthorizedTarget } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { ApprovalId, DeviceId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, DeviceId, InputRequestId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import type { InputKind } from "@corral/domain/input/InputRequest"
 import type { ProjectRole } from "@corral/domain/project/Project"
 import type { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { Context, Effect, Layer } from "effect"
@@ -52,6 +59,11 @@ export class HubAuthority extends Context.Service<
       approvalId: ApprovalId,
       details?: DecisionDetails
     ) => Effect.Effect<ProjectProof<"approval.decide">, PermissionDenied | SqlError.SqlError, Caller>
+    /** Authorizes an answer: to a question like a message in its session, to a plan by the policy of the project, like an approval. */
+    readonly overInput: (
+      inputId: InputRequestId,
+      kind: InputKind
+    ) => Effect.Effect<ProjectProof<"input.answer">, PermissionDenied | SqlError.SqlError, Caller>
     /** Authorizes the owner of the device. */
     readonly overDevice: (
       deviceId: DeviceId
@@ -90,14 +102,20 @@ export class HubAuthority extends Context.Service<
 
         overApproval: Effect.fnUntraced(function* (approvalId, details) {
           const { userId } = yield* CurrentPrincipal
-          const policy = yield* findDecisionPolicy(planned, userId, approvalId)
-          const refusalOf = (role: ProjectRole | undefined) => {
-            if (policy === undefined) return undefined
-            const { approvers, is_own, own_requests: ownRequests } = policy
-            return decisionRefusal({ approvers, ownRequests }, role, is_own)
-          }
-          const options = { resource: approvalId, refusalOf, details }
+          const policy = yield* findDecisionPolicy(planned, userId, "approvals", approvalId)
+          const options = { resource: approvalId, refusalOf: refusalUnder(policy), details }
           return yield* proveRole(context, "approval.decide", policy, options)
+        }),
+
+        overInput: Effect.fnUntraced(function* (inputId, kind) {
+          const { userId } = yield* CurrentPrincipal
+          const policy = yield* findDecisionPolicy(planned, userId, "inputs", inputId)
+          const refusalOf =
+            kind === "plan"
+              ? refusalUnder(policy)
+              : (role: ProjectRole | undefined) =>
+                  roleRefusal("session.write", role) ?? roleRefusal("input.answer", role)
+          return yield* proveRole(context, "input.answer", policy, { resource: inputId, refusalOf })
         }),
 
         overDevice: Effect.fnUntraced(function* (deviceId) {
@@ -138,3 +156,11 @@ export class HubAuthority extends Context.Service<
     })
   )
 }
+
+/** Why a user with a role may not decide under the project's policy. */
+const refusalUnder =
+  (policy: Effect.Success<ReturnType<typeof findDecisionPolicy>>) => (role: ProjectRole | undefined) => {
+    if (policy === undefined) return undefined
+    const { approvers, is_own, own_requests: ownRequests } = policy
+    return decisionRefusal({ approvers, ownRequests }, role, is_own)
+  }

@@ -1,5 +1,5 @@
 /** A user's membership in a project: the project's visibility and the user's role. */
-import type { ApprovalId, SessionId, UserId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, InputRequestId, SessionId, UserId } from "@corral/domain/identity/Ids"
 import { ProjectId } from "@corral/domain/identity/Ids"
 import { Approvers, ProjectRole, ProjectVisibility } from "@corral/domain/project/Project"
 import { Effect, Schema } from "effect"
@@ -68,15 +68,16 @@ export const findInProjectOfSession = Effect.fnUntraced(function* (
     ${selectMembership(sql, userId)} FROM sessions s JOIN projects p ON p.id = s.project_id WHERE s.id = ${sessionId}`)
 })
 
-/** With the policy of the approval's project. */
+/** With the policy of the project of the approval or the plan. */
 export const findDecisionPolicy = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   userId: UserId,
-  approvalId: ApprovalId
+  table: "approvals" | "inputs",
+  id: ApprovalId | InputRequestId
 ) {
   return yield* decisionPolicyRows.first(sql`
     ${selectMembership(sql, userId)}, p.approvers, p.own_requests, EXISTS (
       SELECT 1 FROM run_requesters q WHERE q.run_id = a.run_id AND q.user_id = ${userId}
     ) AS is_own
-    FROM approvals a JOIN projects p ON p.id = a.project_id WHERE a.id = ${approvalId}`)
+    FROM ${sql.literal(table)} a JOIN projects p ON p.id = a.project_id WHERE a.id = ${id}`)
 })

@@ -1,5 +1,6 @@
 /**
- * Delivery of pending messages to their agents. Woken by new and changed messages and by changes of tasks, on every Hub, and by a slow sweep.
+ * Delivery of pending messages to their agents. Woken by new and changed messages and by changes of tasks and runs, on every Hub, and by a slow
+ * sweep.
  *
  * Guarantees: a message is pending until the log of a run contains it, until it fails, or until it is withdrawn, whichever Hubs stop meanwhile.
  * Messages of one agent are delivered in their order.
@@ -17,12 +18,13 @@ import { Dispatcher } from "../task/Dispatcher.ts"
 import { openTaskStates } from "../task/TaskRow.ts"
 import { Tasks } from "../task/Tasks.ts"
 import { findDueWork } from "./DueWork.ts"
+import { feedIdleRuns } from "./IdleRuns.ts"
 import { type InputServices, sendInputs } from "./LiveInputs.ts"
 import { type DeliveryServices, deliverNextTurn, type DueAgent } from "./NextTurn.ts"
 import { failExpired, settleEndedTasks } from "./TaskOutcomes.ts"
 
 /** Kinds of notices after which a message may be due, or must fail. */
-const waking: ReadonlySet<NoticeKind> = new Set(["message", "task", "deviceEnded"])
+const waking: ReadonlySet<NoticeKind> = new Set(["message", "task", "deviceEnded", "runState"])
 
 export class Deliveries extends Context.Service<
   Deliveries,
@@ -72,7 +74,8 @@ const deliverDue = Effect.fn("Deliveries.deliverDue")(function* (
   // A settled message may be due again.
   if (work.ended) while ((yield* settleEndedTasks(sql)) > 0);
   if (work.expired) yield* failExpired(sql, services.now())
-  if (work.inputs) yield* sendInputs(services)
+  const hasInput = work.turns && (yield* feedIdleRuns(services))
+  if (work.inputs || hasInput) yield* sendInputs(services)
   let hasProgress = work.turns || work.ended
   while (hasProgress) {
     hasProgress = false

@@ -100,6 +100,8 @@ const failInput = (
       const error = JSON.stringify({ code, message })
       const commands = yield* sql`SELECT 1 FROM edge_commands WHERE id = ${inputCommandId(inputKey(id))}`
       if (commands.length > 0) return
+      // An idle run may take another message. Locked before the session, as by a push.
+      yield* sql`UPDATE runs SET fed_turn = 0 WHERE id = ${to_run_id}`
       yield* changeMessage(
         sql,
         session_id,

@@ -42,7 +42,7 @@ export const editMessage = Effect.fnUntraced(function* (
       address.sessionId,
       address.id,
       sql`text = ${text}, mode = ${mode}, model = ${model}, edited_at = ${now()}, ${contribution(context, sender)},
-        task_id = NULL, attempt = attempt + 1`,
+        task_id = NULL, waits_for = NULL, attempt = attempt + 1`,
       sql`delivery = 'pending'`
     )
   )
@@ -88,7 +88,7 @@ export const retryMessage = Effect.fnUntraced(function* (
       sql,
       address.sessionId,
       address.id,
-      sql`delivery = 'pending', error = NULL, task_id = NULL, to_run_id = NULL, context = NULL, send_when = 'next',
+      sql`delivery = 'pending', error = NULL, task_id = NULL, to_run_id = NULL, context = NULL, send_when = 'next', waits_for = NULL,
         attempt = attempt + 1, ${contribution(context, sender)},
         expires_at = CASE WHEN expires_at > ${now()} THEN expires_at END`,
       sql`delivery = 'failed'`

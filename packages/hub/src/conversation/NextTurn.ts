@@ -125,7 +125,7 @@ const start = Effect.fnUntraced(function* (
     sql,
     session_id,
     messageId,
-    sql`task_id = ${id}, context = ${route.context}`,
+    sql`task_id = ${id}, context = ${route.context}, waits_for = NULL`,
     sql`delivery = 'pending'`
   )
   // The message's id: no request causes the delivery.

@@ -137,10 +137,10 @@ const copyMessages = (
   agents: NewIds
 ) => sql`
   INSERT INTO messages (id, session_id, user_id, agent_instance_id, text, run_id, recipient, mode, model, delivery, error, outcome,
-    contributors, attachments, version, created_at, edited_at)
+    turn, outstanding, contributors, attachments, version, created_at, edited_at)
   SELECT copied.new_id, ${to}, m.user_id, COALESCE(author.new_id, m.agent_instance_id), m.text, m.run_id,
-    COALESCE(recipient.new_id, m.recipient), m.mode, m.model, m.delivery, m.error, m.outcome, m.contributors, m.attachments, copied.n,
-    m.created_at, m.edited_at
+    COALESCE(recipient.new_id, m.recipient), m.mode, m.model, m.delivery, m.error, m.outcome, m.turn, m.outstanding, m.contributors, m.attachments,
+    copied.n, m.created_at, m.edited_at
   FROM ${idPairs(sql, messages)} AS copied (old_id, new_id, n)
   JOIN messages m ON m.session_id = ${from} AND m.id = copied.old_id
   LEFT JOIN ${idPairs(sql, agents)} AS author (old_id, new_id, n) ON author.old_id = m.agent_instance_id

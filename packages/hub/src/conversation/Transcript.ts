@@ -1,5 +1,5 @@
 /**
- * The conversation so far as a text, for a runtime that does not remember it. Contains the messages that reached an agent and the answers, the
+ * The conversation so far as a text, for a runtime that does not remember it. Contains the messages that reached an agent and the texts of turns, the
  * newest where not all fit. Notes are left out.
  *
  * Guarantees: each line of the transcript begins with `| `, so no message can end it or add to it.
@@ -51,7 +51,7 @@ export const withTranscript = Effect.fnUntraced(function* (
   const newestFirst = yield* turnRows.all(sql`
     SELECT m.user_id, m.agent_instance_id, a.label, m.contributors, left(m.text, ${MAX_TRANSCRIPT_BYTES}) AS text, m.attachments
     FROM messages m LEFT JOIN session_agents a ON a.session_id = m.session_id AND a.id = m.agent_instance_id
-    WHERE m.session_id = ${sessionId} AND m.id < ${before} AND (m.delivery = 'delivered' OR m.outcome IS NOT NULL)
+    WHERE m.session_id = ${sessionId} AND m.id < ${before} AND (m.delivery = 'delivered' OR m.agent_instance_id IS NOT NULL)
     ORDER BY m.id DESC LIMIT ${MAX_MESSAGES}`)
   return transcribe(newestFirst, message)
 })

@@ -2,11 +2,13 @@
  * Meaning of an Edge's refusals at the Hub, per command. An error code without a meaning here gives `undefined`: the Edge broke the contract.
  */
 import { ApprovalState } from "@corral/domain/approval/Approval"
-import { type ErrorCode, errorTable, isErrorCode } from "@corral/domain/errors/ErrorTable"
+import { type ErrorCode, errorTable, isErrorCode, ValidationIssue } from "@corral/domain/errors/ErrorTable"
 import {
   ApprovalAlreadyResolved,
   ApprovalExpired,
   Conflict,
+  InputAlreadyResolved,
+  InputExpired,
   NotFound,
   Overloaded,
   PayloadTooLarge,
@@ -15,8 +17,10 @@ import {
   SchemaValidationFailed,
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
-import { ApprovalId } from "@corral/domain/identity/Ids"
+import { ApprovalId, InputRequestId } from "@corral/domain/identity/Ids"
+import { InputState } from "@corral/domain/input/InputRequest"
 import type { RunFailure } from "@corral/domain/run/Run"
+import { finishRefusal } from "@corral/domain/run/RunFinish"
 import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { Data, Option, Schema } from "effect"
 
@@ -124,3 +128,38 @@ export const toDecisionRefusal = (error: RunFailure): DecisionRefusal | Overload
   const options = { message, details: decoded.value }
   return code === "approval_expired" ? new ApprovalExpired(options) : new ApprovalAlreadyResolved(options)
 }
+
+/** Refusal of an answer to a question. */
+export type AnswerRefusal =
+  | Conflict
+  | InputAlreadyResolved
+  | InputExpired
+  | PermissionDenied
+  | SchemaValidationFailed
+
+const inputDetails = Schema.decodeUnknownOption(
+  Schema.Struct({
+    inputId: InputRequestId,
+    state: InputState,
+    answeredBy: Schema.optionalKey(Schema.String)
+  })
+)
+const issueDetails = Schema.decodeUnknownOption(Schema.Struct({ issues: Schema.Array(ValidationIssue) }))
+
+export const toAnswerRefusal = (error: RunFailure): AnswerRefusal | Overloaded | undefined => {
+  const { code, details, message } = error
+  if (code === "schema_validation_failed") {
+    const issues = Option.getOrUndefined(issueDetails(details))?.issues ?? [{ path: "answers", message }]
+    return new SchemaValidationFailed({ details: { issues } })
+  }
+  if (code === "conflict") return new Conflict({ message })
+  if (code !== "input_already_resolved" && code !== "input_expired") return toRunReadRefusal(error)
+  const decoded = inputDetails(details)
+  if (Option.isNone(decoded)) return undefined
+  const options = { message, details: decoded.value }
+  return code === "input_expired" ? new InputExpired(options) : new InputAlreadyResolved(options)
+}
+
+/** A run that the Edge no longer has ended long ago. */
+export const toFinishRefusal = (error: RunFailure): Conflict | Overloaded | undefined =>
+  error.code === "not_found" ? finishRefusal("ended") : pauseCodes(error)

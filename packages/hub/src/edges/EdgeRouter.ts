@@ -18,9 +18,16 @@ import {
   type TargetOffline
 } from "@corral/domain/errors/Failures"
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import type { CommandName, CommandPayload, CommandSuccess } from "@corral/domain/link/EdgeCommand"
+import type { InputRequest } from "@corral/domain/input/InputRequest"
+import {
+  type CommandName,
+  type CommandPayload,
+  type CommandSuccess,
+  INPUTS_FEATURE
+} from "@corral/domain/link/EdgeCommand"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
+import { finishRefusal } from "@corral/domain/run/RunFinish"
 import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
@@ -29,9 +36,12 @@ import { type CommandRequest, inputCommandId, startCommandId } from "./CommandRe
 import { CommandRoute, type Routed } from "./CommandRoute.ts"
 import { Commands } from "./Commands.ts"
 import {
+  type AnswerRefusal,
+  toAnswerRefusal,
   toCancelRefusal,
   type DecisionRefusal,
   toDecisionRefusal,
+  toFinishRefusal,
   toInputRefusal,
   toListFilesRefusal,
   toPauseRefusal,
@@ -78,6 +88,13 @@ export class EdgeRouter extends Context.Service<
       targetId: DeviceId,
       command: CommandPayload<"DecideApproval">
     ) => Routed<Approval, DecisionRefusal>
+    /** Answers a question. Fails with `conflict` where the Edge is too old for that. */
+    readonly answerInput: (
+      targetId: DeviceId,
+      command: CommandPayload<"AnswerInput">
+    ) => Routed<InputRequest, AnswerRefusal>
+    /** Ends the background work of a run. Fails with `conflict` where the Edge is too old for that, or the run is in a turn. */
+    readonly finish: (targetId: DeviceId, command: CommandPayload<"FinishRun">) => Routed<Run, Conflict>
     readonly readDiff: (
       targetId: DeviceId,
       command: CommandPayload<"ReadDiff">
@@ -121,17 +138,18 @@ export class EdgeRouter extends Context.Service<
           if (!offer.isPresent) return yield* route.failOffline(targetId, false)
         }),
 
-        start: (targetId, command, onWritten) => {
+        start: Effect.fnUntraced(function* (targetId, command, onWritten) {
           const { runId } = command
+          const create = yield* supportedCreate(targets, targetId, command.create)
           const request = {
-            ...writeRequest(targetId, "StartRun", command),
+            ...writeRequest(targetId, "StartRun", { ...command, create }),
             ...(onWritten === undefined ? {} : { onWritten }),
             id: startCommandId(runId),
             isDurable: true,
             requiredRun: runId
           }
-          return route.send(request, toStartRefusal, ({ id }) => id === runId)
-        },
+          return yield* route.send(request, toStartRefusal, ({ id }) => id === runId)
+        }),
 
         cancel: (targetId, command) =>
           route.send(
@@ -157,6 +175,9 @@ export class EdgeRouter extends Context.Service<
             ({ id, runId }) => id === command.approvalId && runId === command.runId
           ),
 
+        answerInput: answerInput(route),
+        finish: finish(route),
+
         readDiff: (targetId, command) =>
           route.send(readRequest(targetId, "ReadDiff", command), toRunReadRefusal),
         listArtifacts: (targetId, command) =>
@@ -168,14 +189,7 @@ export class EdgeRouter extends Context.Service<
             ({ artifact }) => artifact.id === command.artifactId
           ),
 
-        openPreview: Effect.fn("EdgeRouter.openPreview")(function* (targetId, command) {
-          yield* route.requireCommand(targetId, "OpenPreview", new Conflict({ message: PREVIEW_UNSUPPORTED }))
-          return yield* route.send(
-            readRequest(targetId, "OpenPreview", command),
-            toPreviewRefusal,
-            ({ id, runId }) => id === command.previewId && runId === command.runId
-          )
-        }),
+        openPreview: openPreview(route),
 
         listFiles: (targetId, command) =>
           route.send(readRequest(targetId, "ListFiles", command), toListFilesRefusal),
@@ -186,11 +200,57 @@ export class EdgeRouter extends Context.Service<
   )
 }
 
+/** The request without limits that the target's Edge does not know. */
+const supportedCreate = Effect.fnUntraced(function* (
+  targets: Targets["Service"],
+  targetId: DeviceId,
+  create: CreateRun
+) {
+  const { backgroundMs, inputTtlMs, ...supported } = create
+  if (backgroundMs === undefined && inputTtlMs === undefined) return create
+  const offer = yield* targets.lastOffer(targetId)
+  return offer?.commands.includes(INPUTS_FEATURE) === true ? create : supported
+})
+
+const answerInput = (route: CommandRoute): EdgeRouter["Service"]["answerInput"] =>
+  Effect.fn("EdgeRouter.answerInput")(function* (targetId, command) {
+    yield* route.requireCommand(targetId, "AnswerInput", inputsUnsupported())
+    const { inputId, runId } = command.answer
+    return yield* route.send(
+      writeRequest(targetId, "AnswerInput", command),
+      toAnswerRefusal,
+      (input) => input.id === inputId && input.runId === runId
+    )
+  })
+
+const finish = (route: CommandRoute): EdgeRouter["Service"]["finish"] =>
+  Effect.fn("EdgeRouter.finish")(function* (targetId, command) {
+    yield* route.requireCommand(targetId, "FinishRun", finishRefusal("edge_outdated"))
+    const request = writeRequest(targetId, "FinishRun", command)
+    return yield* route.send(request, toFinishRefusal, ({ id }) => id === command.runId)
+  })
+
+const openPreview = (route: CommandRoute): EdgeRouter["Service"]["openPreview"] =>
+  Effect.fn("EdgeRouter.openPreview")(function* (targetId, command) {
+    yield* route.requireCommand(targetId, "OpenPreview", new Conflict({ message: PREVIEW_UNSUPPORTED }))
+    return yield* route.send(
+      readRequest(targetId, "OpenPreview", command),
+      toPreviewRefusal,
+      ({ id, runId }) => id === command.previewId && runId === command.runId
+    )
+  })
+
 const changePause = (route: CommandRoute): EdgeRouter["Service"]["changePause"] =>
   Effect.fn("EdgeRouter.changePause")(function* (targetId, name, command) {
     yield* route.requireCommand(targetId, name, pauseRefusal("edge_outdated"))
     const request = writeRequest(targetId, name, command)
     return yield* route.send(request, toPauseRefusal, ({ id }) => id === command.runId)
+  })
+
+const inputsUnsupported = (): Conflict =>
+  new Conflict({
+    message: "The Edge of this device is too old to take answers to questions. Update it.",
+    details: { reason: "edge_outdated" }
   })
 
 const READ_TIMEOUT_MS = 10_000

@@ -6,7 +6,6 @@ import { ApprovalAlreadyResolved, ApprovalExpired, PermissionDenied } from "@cor
 import { type DecideHubApproval, HubApproval } from "@corral/domain/hub-api/HubRun"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { inputChanges } from "@corral/domain/approval/InputEdit"
-import type { PrincipalKind } from "@corral/domain/identity/User"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
@@ -17,6 +16,8 @@ import { HubAuthority } from "../authority/HubAuthority.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
+import { completingCommands } from "./CompletedCommands.ts"
+import { decisionOriginOf } from "./DecisionOrigins.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import { keyedWrite } from "./KeyedWrite.ts"
 import { requireRoute } from "./RouteCheck.ts"
@@ -30,6 +31,7 @@ export const approvalEndpoints = HttpApiBuilder.group(
     const authority = yield* HubAuthority
     const idempotency = yield* HubIdempotency
     const writeOnce = yield* keyedWrite
+    const complete = yield* completingCommands
     const router = yield* EdgeRouter
     const targets = yield* Targets
 
@@ -60,7 +62,7 @@ export const approvalEndpoints = HttpApiBuilder.group(
         const { kind, userId } = yield* CurrentPrincipal
         const approval = (yield* approvals.find(id)) ?? (yield* new PermissionDenied())
         const { projectId, targetId } = approval
-        const requested = decisionDetailsOf(approval, payload, originOf[kind])
+        const requested = decisionDetailsOf(approval, payload, decisionOriginOf[kind])
         // At the same time: a person waits for both.
         const route = Effect.exit(Effect.void.pipe(requireRoute(targets, approval)))
         const [, mayRoute] = yield* Effect.all([authority.overApproval(id, requested), route], {
@@ -82,30 +84,24 @@ export const approvalEndpoints = HttpApiBuilder.group(
                 )
               )
             : resolveAgain(approval, payload)
-        const outcome = yield* Effect.exit(decided)
         const auditedAction = {
           action: "approval.decide" as const,
           resource: id,
           projectId,
           details: requested
         }
-        return yield* writeOnce(
-          { scope, headers, payload, response },
-          audit.perform(auditedAction, outcome, (decided) => ({ details: decidedOf(requested, decided) }))
+        return yield* complete(
+          Effect.flatMap(Effect.exit(decided), (outcome) =>
+            writeOnce(
+              { scope, headers, payload, response },
+              audit.perform(auditedAction, outcome, (decided) => ({ details: decidedOf(requested, decided) }))
+            )
+          )
         )
       }, withErrorObjects)
     })
   })
 )
-
-/** Client of a decision, by the kind of credential. An API key cannot decide. */
-const originOf: Readonly<Record<PrincipalKind, DecisionOrigin>> = {
-  web: "console",
-  desktop: "editor",
-  cli: "terminal",
-  key: "terminal",
-  chat: "chat"
-}
 
 /** Details of a requested decision, before the Edge confirms its scope. */
 const decisionDetailsOf = (

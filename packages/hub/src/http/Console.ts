@@ -14,7 +14,7 @@ import {
 
 /**
  * Content policy of the console: its own files and requests to its Hub; no inline script or style, no other origins. `blob:` images are previews of
- * files that the user attaches.
+ * files that the user attaches; images and recordings of tool results are shown in the same way.
  */
 const consolePolicy = [
   "default-src 'none'",
@@ -22,6 +22,7 @@ const consolePolicy = [
   "style-src 'self'",
   "connect-src 'self'",
   "img-src 'self' blob:",
+  "media-src 'self' blob:",
   "font-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

@@ -1,17 +1,19 @@
-/** `/client/runs`: the mirrored runs and their logs; cancel, pause, resume, input, diff, artifacts and previews go to the Edge. */
+/** `/client/runs`: the mirrored runs and their logs; cancel, pause, resume, finish, input, diff, artifacts and previews go to the Edge. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { Conflict, RunNotCancellable } from "@corral/domain/errors/Failures"
 import { HubRun } from "@corral/domain/hub-api/HubRun"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
+import { finishRefusal } from "@corral/domain/run/RunFinish"
 import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/Replayed"
-import { Effect, Fiber } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
 import { Audit } from "../audit/Audit.ts"
+import type { AuditedAction } from "../audit/AuditChain.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { RunFeeds } from "../live/RunFeeds.ts"
@@ -22,6 +24,7 @@ import { RunLog } from "../run/RunLog.ts"
 import { RunRequesters } from "../run/RunRequesters.ts"
 import { isFinalState, Runs } from "../run/Runs.ts"
 import { Targets } from "../edges/Targets.ts"
+import { completingCommands } from "./CompletedCommands.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import { requireChatMode } from "../authority/ChatMode.ts"
 import type { HubRequest } from "./HubRequest.ts"
@@ -84,15 +87,61 @@ const mirrorHandlers = Effect.gen(function* () {
   }
 })
 
-/** Commands to the Edge of a run. */
+/** Sends a command to an Edge, and records its outcome in the audit log. */
+const performCommand = Effect.gen(function* () {
+  const audit = yield* Audit
+  const complete = yield* completingCommands
+  return <A, E, R>(action: AuditedAction, command: Effect.Effect<A, E, R>) =>
+    complete(Effect.flatMap(Effect.exit(command), (outcome) => audit.perform(action, outcome)))
+})
+
+/** Commands that end a run. */
+const endHandlers = Effect.gen(function* () {
+  const admitted = yield* runPlaces
+  const perform = yield* performCommand
+  const router = yield* EdgeRouter
+  const runs = yield* Runs
+  const targets = yield* Targets
+
+  return {
+    finish: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"runs", "finish">) {
+      const { userId } = yield* CurrentPrincipal
+      const run = yield* admitted("run.finish", id)
+      const mirrored = yield* runs.get(run.proof, id)
+      const { projectId, state, targetId } = mirrored
+      if (state === "completed") return mirrored
+      const finished = isFinalState(state)
+        ? Effect.fail(finishRefusal("ended"))
+        : router.finish(targetId, { runId: id, by: userId }).pipe(requireRoute(targets, run))
+      const auditedAction = { action: "run.finish" as const, resource: id, projectId }
+      return reportedRun(mirrored, yield* perform(auditedAction, finished))
+    }, withErrorObjects),
+
+    cancel: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"runs", "cancel">) {
+      const { userId } = yield* CurrentPrincipal
+      const run = yield* admitted("run.cancel", id)
+      const mirrored = yield* runs.get(run.proof, id)
+      const { projectId, state, targetId } = mirrored
+      if (state === "cancelled") return mirrored
+      const cancelled = isFinalState(state)
+        ? Effect.fail(new RunNotCancellable())
+        : router.cancel(targetId, { runId: id, by: userId }).pipe(requireRoute(targets, run))
+      const auditedAction = { action: "run.cancel" as const, resource: id, projectId }
+      return reportedRun(mirrored, yield* perform(auditedAction, cancelled))
+    }, withErrorObjects)
+  }
+})
+
+/** Other commands to the Edge of a run. */
 const commandHandlers = Effect.gen(function* () {
   const admitted = yield* runPlaces
   const audit = yield* Audit
   const idempotency = yield* HubIdempotency
+  const complete = yield* completingCommands
+  const perform = yield* performCommand
   const requesters = yield* RunRequesters
   const router = yield* EdgeRouter
   const runs = yield* Runs
-  const serverScope = yield* Effect.scope
   const targets = yield* Targets
 
   const pauseHandler = (action: "run.pause" | "run.resume", command: "PauseRun" | "ResumeRun") =>
@@ -105,26 +154,13 @@ const commandHandlers = Effect.gen(function* () {
         ? Effect.fail(pauseRefusal("ended"))
         : router.changePause(targetId, command, { runId: id, by: userId }).pipe(requireRoute(targets, run))
       const auditedAction = { action, resource: id, projectId }
-      return reportedRun(mirrored, yield* audit.perform(auditedAction, yield* Effect.exit(changed)))
+      return reportedRun(mirrored, yield* perform(auditedAction, changed))
     }, withErrorObjects)
 
   return {
     pause: pauseHandler("run.pause", "PauseRun"),
 
     resume: pauseHandler("run.resume", "ResumeRun"),
-
-    cancel: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"runs", "cancel">) {
-      const { userId } = yield* CurrentPrincipal
-      const run = yield* admitted("run.cancel", id)
-      const mirrored = yield* runs.get(run.proof, id)
-      const { projectId, state, targetId } = mirrored
-      if (state === "cancelled") return mirrored
-      const cancelled = isFinalState(state)
-        ? Effect.fail(new RunNotCancellable())
-        : router.cancel(targetId, { runId: id, by: userId }).pipe(requireRoute(targets, run))
-      const auditedAction = { action: "run.cancel" as const, resource: id, projectId }
-      return reportedRun(mirrored, yield* audit.perform(auditedAction, yield* Effect.exit(cancelled)))
-    }, withErrorObjects),
 
     input: Effect.fnUntraced(function* ({ headers, params: { id }, payload }: HubRequest<"runs", "input">) {
       const principal = yield* CurrentPrincipal
@@ -158,8 +194,7 @@ const commandHandlers = Effect.gen(function* () {
         Effect.map(write, (run) => reportedRun(mirrored, run)),
         isOutcomeUnknown
       )
-      // Continues if the client disconnects: the outcome of a sent input must be recorded.
-      const { body, replayed: again } = yield* Fiber.join(yield* Effect.forkIn(once, serverScope))
+      const { body, replayed: again } = yield* complete(once)
       return yield* markReplayed(body, again)
     }, withErrorObjects)
   }
@@ -171,6 +206,7 @@ export const runEndpoints = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     return handlers.handleAll({
       ...(yield* mirrorHandlers),
+      ...(yield* endHandlers),
       ...(yield* commandHandlers),
       ...(yield* runContentHandlers)
     })

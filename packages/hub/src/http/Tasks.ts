@@ -16,6 +16,7 @@ import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { Tasks } from "../task/Tasks.ts"
+import { completingCommands } from "./CompletedCommands.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import { requireChatMode } from "../authority/ChatMode.ts"
 import type { HubRequest } from "./HubRequest.ts"
@@ -108,6 +109,7 @@ const cancelHandler = Effect.gen(function* () {
   const router = yield* EdgeRouter
   const targets = yield* Targets
   const tasks = yield* Tasks
+  const complete = yield* completingCommands
 
   const cancelWaiting = Effect.fnUntraced(function* (proof: Proof<"run.cancel">, id: TaskId) {
     const cancelled = yield* tasks.cancelWaiting(proof, id)
@@ -129,7 +131,9 @@ const cancelHandler = Effect.gen(function* () {
       const cancelled = isOver(state)
         ? Effect.fail(new RunNotCancellable())
         : router.cancel(targetId, { runId, by: userId }).pipe(requireRoute(targets, task))
-      yield* audit.perform(auditedAction, yield* Effect.exit(cancelled))
+      yield* complete(
+        Effect.flatMap(Effect.exit(cancelled), (outcome) => audit.perform(auditedAction, outcome))
+      )
       return yield* findTask(id)
     }, withErrorObjects)
   }

@@ -21,6 +21,7 @@ import { deviceRegistrationEndpoints } from "./DeviceRegistration.ts"
 import { devicePage } from "./DevicePage.ts"
 import { deviceEndpoints } from "./Devices.ts"
 import { fileEndpoints } from "./Files.ts"
+import { inputEndpoints } from "./Inputs.ts"
 import { integrationEndpoints } from "./Integrations.ts"
 import { linkPage } from "./LinkPage.ts"
 import { changeFeedEndpoints } from "./ChangeFeed.ts"
@@ -50,6 +51,7 @@ export const hubServerRoutes = HttpApiBuilder.layer(HubApi).pipe(
     taskEndpoints,
     runEndpoints,
     approvalEndpoints,
+    inputEndpoints,
     changeFeedEndpoints,
     integrationEndpoints,
     chatBindingEndpoints,

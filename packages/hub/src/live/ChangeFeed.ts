@@ -1,5 +1,5 @@
 /**
- * Change feed of the Hub: which approvals, devices, messages, runs and tasks have changed, for every reader in this process who may see them.
+ * Change feed of the Hub: which approvals, devices, messages, questions, runs and tasks have changed, for every reader in this process who may see them.
  *
  * A notice names what may have changed; the feed reads its state and its readers in one statement. Guarantees: a reader receives the
  * present state first, then states in the order in which they occurred. When notices may have been missed, the feed ends its readers:
@@ -19,7 +19,7 @@ import {
   changedDevices,
   changedInProjects,
   endedLeases,
-  pendingApprovals,
+  pendingRequests,
   presentIn
 } from "./ChangeQueries.ts"
 import type { ChangeReader } from "./ChangeReader.ts"
@@ -73,7 +73,7 @@ export class ChangeFeed extends Context.Service<
   )
 }
 
-type Resource = "approval" | "device" | "message" | "project" | "run" | "task"
+type Resource = "approval" | "device" | "input" | "message" | "project" | "run" | "task"
 
 type FeedState = Effect.Success<typeof feedState>
 
@@ -91,6 +91,7 @@ const feedState = Effect.gen(function* () {
     due: {
       approval: new Set<string>(),
       device: new Set<string>(),
+      input: new Set<string>(),
       message: new Set<string>(),
       project: new Set<string>(),
       run: new Set<string>(),
@@ -128,6 +129,7 @@ const publishDue = Effect.fnUntraced(function* (state: FeedState) {
   if (devices.length > 0) publish(state, yield* changedDevices(sql, devices, userIds, now()))
   const changed = {
     approvals: take(due.approval),
+    inputs: take(due.input),
     runs: take(due.run),
     tasks: take(due.task),
     messages: take(due.message)
@@ -150,7 +152,8 @@ const sendPresent = Effect.fnUntraced(function* (state: FeedState, reader: Chang
     noteOnline(state, change)
     reader.add(change)
   }
-  for (const change of yield* pendingApprovals(state.sql, userId)) reader.add(change)
+  for (const kind of ["approval", "input"] as const)
+    for (const change of yield* pendingRequests(state.sql, kind, userId)) reader.add(change)
 })
 
 const publish = (state: FeedState, changes: ReadonlyArray<AddressedChange>): void => {
@@ -181,6 +184,7 @@ const checkReaders = Effect.fnUntraced(function* ({ due, now, online, readers, s
 const resourceOf: Partial<Record<NoticeKind, Resource>> = {
   approval: "approval",
   deviceEnded: "device",
+  input: "input",
   message: "message",
   membership: "project",
   presence: "device",

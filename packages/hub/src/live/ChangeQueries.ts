@@ -9,7 +9,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { deviceIdRows, presenceRows } from "../device/DeviceRow.ts"
 import { deviceStateOf } from "../device/Presence.ts"
 import { readableRows } from "../store/ReadableList.ts"
-import { type ChangeColumns, changeRows, pendingApprovalRows, presentRows } from "./ChangeRow.ts"
+import { type ChangeColumns, changeRows, pendingRequestRows, presentRows } from "./ChangeRow.ts"
 
 /** A change, with the readers who may see it. */
 export interface AddressedChange {
@@ -19,16 +19,17 @@ export interface AddressedChange {
 
 type Changes = Effect.Effect<ReadonlyArray<AddressedChange>, SqlError.SqlError>
 
-/** Pending approvals that the user may read. */
-export const pendingApprovals = (
+/** Pending approvals, or pending questions, that the user may read. */
+export const pendingRequests = (
   sql: SqlClient.SqlClient,
+  kind: "approval" | "input",
   reader: UserId
 ): Effect.Effect<ReadonlyArray<ChangeHint>, SqlError.SqlError> =>
   Effect.map(
-    pendingApprovalRows.all(
+    pendingRequestRows.all(
       readableRows(sql, {
-        table: "approvals",
-        columns: "'approval' AS kind, id, run_id, project_id, state",
+        table: `${kind}s`,
+        columns: `'${kind}' AS kind, id, run_id, project_id, state`,
         reader,
         conditions: [sql`state = 'pending'`],
         order: "newest",
@@ -64,15 +65,16 @@ export const changedDevices = (
       })
   )
 
-/** States of approvals, tasks, runs and messages. A message is named with its session. */
+/** States of approvals, questions, tasks, runs and messages. A message is named with its session. */
 export const changedInProjects = (
   sql: SqlClient.SqlClient,
   {
     approvals,
+    inputs,
     messages,
     runs,
     tasks
-  }: Readonly<Record<"approvals" | "messages" | "runs" | "tasks", ReadonlyArray<string>>>,
+  }: Readonly<Record<"approvals" | "inputs" | "messages" | "runs" | "tasks", ReadonlyArray<string>>>,
   readers: ReadonlyArray<UserId>
 ): Changes =>
   Effect.map(
@@ -83,6 +85,7 @@ export const changedInProjects = (
       ) AS members
       FROM (
         SELECT 'approval' AS kind, id, run_id, project_id, state FROM approvals WHERE id = ANY(${approvals}::text[])
+        UNION ALL SELECT 'input', id, run_id, project_id, state FROM inputs WHERE id = ANY(${inputs}::text[])
         UNION ALL SELECT 'task', id, run_id, project_id, state FROM tasks WHERE id = ANY(${tasks}::text[])
         UNION ALL SELECT 'run', id, id, project_id, state FROM runs WHERE id = ANY(${runs}::text[])
         UNION ALL SELECT 'message', m.id, m.session_id, s.project_id, m.delivery
@@ -94,16 +97,19 @@ export const changedInProjects = (
       rows.map((row) => ({ to: row.internal ? ("everyone" as const) : row.members, change: changeOf(row) }))
   )
 
-/** Pending approvals and shared devices of projects: new for a user who has become a member. */
+/** Pending approvals, pending questions and shared devices of projects: new for a user who has become a member. */
 export const presentIn = (
   sql: SqlClient.SqlClient,
   projects: ReadonlyArray<string>
 ): Effect.Effect<
-  ReadonlyArray<{ readonly kind: "approval" | "device"; readonly id: string }>,
+  ReadonlyArray<{ readonly kind: "approval" | "device" | "input"; readonly id: string }>,
   SqlError.SqlError
 > =>
   presentRows.all(sql`
     (SELECT 'approval' AS kind, id FROM approvals
+      WHERE project_id = ANY(${projects}::text[]) AND state = 'pending' ORDER BY id DESC LIMIT ${MAX_INITIAL_HINTS})
+    UNION ALL
+    (SELECT 'input', id FROM inputs
       WHERE project_id = ANY(${projects}::text[]) AND state = 'pending' ORDER BY id DESC LIMIT ${MAX_INITIAL_HINTS})
     UNION ALL
     (SELECT 'device', device_id FROM device_shares
@@ -127,6 +133,8 @@ const changeOf = (row: ChangeColumns): ChangeHint => {
   switch (row.kind) {
     case "approval":
       return { kind: "approval", id: row.id, runId: row.run_id, projectId, state: row.state }
+    case "input":
+      return { kind: "input", id: row.id, runId: row.run_id, projectId, state: row.state }
     case "task":
       return { kind: "task", id: row.id, projectId, state: row.state }
     case "message": {

@@ -1,9 +1,10 @@
-/** Codec of changes that the feed reads: rows of `approvals`, `messages`, `tasks` and `runs`, with the readers who may see them. */
+/** Codec of changes that the feed reads: rows of `approvals`, `inputs`, `messages`, `tasks` and `runs`, with the readers who may see them. */
 import { ApprovalState } from "@corral/domain/approval/Approval"
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import {
   ApprovalId,
   DeviceId,
+  InputRequestId,
   MessageId,
   ProjectId,
   RunId,
@@ -11,6 +12,7 @@ import {
   TaskId,
   UserId
 } from "@corral/domain/identity/Ids"
+import { InputState } from "@corral/domain/input/InputRequest"
 import { DeliveryState } from "@corral/domain/session/Message"
 import { TaskState } from "@corral/domain/task/Task"
 import { Schema } from "effect"
@@ -23,6 +25,13 @@ const ApprovalChange = {
   run_id: RunId,
   project_id: ProjectId,
   state: ApprovalState
+}
+const InputChange = {
+  kind: Schema.Literal("input"),
+  id: InputRequestId,
+  run_id: RunId,
+  project_id: ProjectId,
+  state: InputState
 }
 const TaskChange = { kind: Schema.Literal("task"), id: TaskId, project_id: ProjectId, state: TaskState }
 const RunChange = { kind: Schema.Literal("run"), id: RunId, project_id: ProjectId, state: HubRunStatus }
@@ -44,22 +53,24 @@ const readers = {
 
 const ChangeRow = Schema.Union([
   Schema.Struct({ ...ApprovalChange, ...readers }),
+  Schema.Struct({ ...InputChange, ...readers }),
   Schema.Struct({ ...MessageChange, ...readers }),
   Schema.Struct({ ...TaskChange, ...readers }),
   Schema.Struct({ ...RunChange, ...readers })
 ])
 
-const PendingApprovalRow = Schema.Struct(ApprovalChange)
+const PendingRequestRow = Schema.Union([Schema.Struct(ApprovalChange), Schema.Struct(InputChange)])
 
 /** The columns of a change without its readers. */
-export type ChangeColumns = typeof ChangeRow.Type | typeof PendingApprovalRow.Type
+export type ChangeColumns = typeof ChangeRow.Type | typeof PendingRequestRow.Type
 
-export const changeRows = storedRows("approvals, tasks, runs", ChangeRow)
-export const pendingApprovalRows = storedRows("approvals", PendingApprovalRow)
+export const changeRows = storedRows("approvals, inputs, tasks, runs", ChangeRow)
+export const pendingRequestRows = storedRows("approvals, inputs", PendingRequestRow)
 export const presentRows = storedRows(
-  "approvals, device_shares",
+  "approvals, inputs, device_shares",
   Schema.Union([
     Schema.Struct({ kind: ApprovalChange.kind, id: ApprovalId }),
+    Schema.Struct({ kind: InputChange.kind, id: InputRequestId }),
     Schema.Struct({ kind: Schema.Literal("device"), id: DeviceId })
   ])
 )

@@ -5,10 +5,25 @@ import {
   ChatAnswers,
   type Project,
   ProjectRole,
-  ProjectVisibility
+  ProjectVisibility,
+  type RunDefaults
 } from "@corral/domain/project/Project"
 import { Schema } from "effect"
 import { storedRows, Timestamp } from "../store/StoredRows.ts"
+
+/** Limits of runs that do not have others. */
+const runDefaultColumns = {
+  background_ms: Schema.NullOr(Schema.Int),
+  input_ttl_ms: Schema.NullOr(Schema.Int)
+}
+const RunDefaultsRow = Schema.Struct(runDefaultColumns)
+
+export const runDefaultsRows = storedRows("projects", RunDefaultsRow)
+
+export const runDefaultsOf = ({ background_ms, input_ttl_ms }: typeof RunDefaultsRow.Type): RunDefaults => ({
+  ...(background_ms === null ? {} : { backgroundMs: background_ms }),
+  ...(input_ttl_ms === null ? {} : { inputTtlMs: input_ttl_ms })
+})
 
 const ProjectRow = Schema.Struct({
   id: ProjectId,
@@ -18,6 +33,7 @@ const ProjectRow = Schema.Struct({
   approvers: Approvers,
   own_requests: Schema.Boolean,
   chat_answers: ChatAnswers,
+  ...runDefaultColumns,
   created_at: Timestamp,
   updated_at: Timestamp,
   /** Null for a reader who is not a member. */
@@ -33,10 +49,12 @@ export const projectRows = storedRows("projects", ProjectRow)
 
 export const projectOf = ({
   approvers,
+  background_ms,
   chat_answers,
   created_at,
   description,
   id,
+  input_ttl_ms,
   name,
   own_requests,
   role,
@@ -49,6 +67,7 @@ export const projectOf = ({
   visibility,
   approvals: { approvers, ownRequests: own_requests },
   chats: { answers: chat_answers },
+  runs: runDefaultsOf({ background_ms, input_ttl_ms }),
   // Users who are not members can read internal projects.
   role: role ?? "viewer",
   createdAt: created_at.toISOString(),

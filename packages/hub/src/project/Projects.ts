@@ -99,7 +99,7 @@ export class Projects extends Context.Service<
 
         update: Effect.fn("Projects.update")(function* (
           proof,
-          { approvals, chats, description, name, visibility }
+          { approvals, chats, description, name, runs = {}, visibility }
         ) {
           yield* sql`
             UPDATE projects SET
@@ -109,6 +109,8 @@ export class Projects extends Context.Service<
               approvers = COALESCE(${approvals?.approvers ?? null}, approvers),
               own_requests = COALESCE(${approvals?.ownRequests ?? null}, own_requests),
               chat_answers = COALESCE(${chats?.answers ?? null}, chat_answers),
+              background_ms = ${changed(sql, "background_ms", runs.backgroundMs)},
+              input_ttl_ms = ${changed(sql, "input_ttl_ms", runs.inputTtlMs)},
               updated_at = GREATEST(updated_at, ${now()})
             WHERE id = ${proof.subject}`
           yield* notifyChanged(proof.subject)
@@ -137,6 +139,10 @@ export class Projects extends Context.Service<
   )
 }
 
+/** The value of a column after a change; `null` removes it. */
+const changed = (sql: SqlClient.SqlClient, column: string, value: number | null | undefined) =>
+  value === undefined ? sql.literal(column) : sql`${value}::int`
+
 const createOf = (sql: SqlClient.SqlClient, now: () => Date) =>
   Effect.fn("Projects.create")(function* (
     owner: UserId,
@@ -152,6 +158,8 @@ const createOf = (sql: SqlClient.SqlClient, now: () => Date) =>
       approvers: defaultApprovals.approvers,
       own_requests: defaultApprovals.ownRequests,
       chat_answers: defaultChats.answers,
+      background_ms: null,
+      input_ttl_ms: null,
       created_at: at,
       updated_at: at
     }

@@ -3,7 +3,6 @@
  *
  * A device's pushes are stored together, in their order: all by the statement, or all by the transaction.
  */
-import type { Approval } from "@corral/domain/approval/Approval"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
@@ -11,6 +10,8 @@ import type { DeviceLink } from "../device/DeviceLink.ts"
 import type { KnownRuns } from "./KnownRuns.ts"
 import { PushedRun } from "./PushedRun.ts"
 import { type AppendContext, publishPushed, type TargetPush, type PushResult } from "./PushTransaction.ts"
+import type { MirroredRequests } from "./MirroredRequests.ts"
+import type { RequestDocuments } from "./RequestTable.ts"
 import { concernsConversation } from "./RunConversation.ts"
 import { storeKnown } from "./RunLogWrites.ts"
 
@@ -24,7 +25,7 @@ interface KnownDevice<P> {
   readonly pushes: ReadonlyArray<P>
   readonly link: DeviceLink
   readonly runs: ReadonlyArray<PushedRun>
-  readonly resolved: ReadonlyArray<Approval>
+  readonly resolved: RequestDocuments
 }
 
 /** Stores what one statement can store, and returns the results of these pushes. */
@@ -42,7 +43,14 @@ export const appendKnown = Effect.fnUntraced(function* <P extends LinkPush>(
   const stored = yield* storeKnown(
     context.planned,
     devices.map(({ link }) => link),
-    { runs, resolved: devices.flatMap(({ resolved }) => resolved), at: context.now() }
+    {
+      runs,
+      resolved: {
+        approvals: devices.flatMap(({ resolved }) => resolved.approvals),
+        inputs: devices.flatMap(({ resolved }) => resolved.inputs)
+      },
+      at: context.now()
+    }
   )
   const isStored = ({ row }: PushedRun) => stored.has(row.id)
   for (const run of runs) if (!isStored(run)) knownRuns.forget(run.row.id)
@@ -79,15 +87,31 @@ const foldDevice = <P extends LinkPush>(
       run.push(batch)
     }
   const folded = [...runs.values()]
-  const resolved = folded.flatMap(({ mirror, row }) =>
-    [...mirror.resolvedApprovals].map(([id, resolution]) => {
-      const approval = knownRuns.find(row.id)?.approvals.get(id)
-      return approval && { ...approval, ...resolution }
-    })
+  const approvals = folded.map(({ mirror, row }) =>
+    resolvedOf(mirror.approvals, knownRuns.find(row.id)?.approvals)
   )
-  const approvals = resolved.flatMap((approval) => approval ?? [])
+  const inputs = folded.map(({ mirror, row }) => resolvedOf(mirror.inputs, knownRuns.find(row.id)?.inputs))
   const isPlain =
-    approvals.length === resolved.length &&
+    ![...approvals, ...inputs].includes(undefined) &&
     folded.every((run) => run.refusal === undefined && run.batches.length > 0 && !concernsConversation(run))
-  return isPlain ? { pushes, link: first.link, runs: folded, resolved: approvals } : undefined
+  if (!isPlain) return undefined
+  const resolved = {
+    approvals: approvals.flatMap((each) => each ?? []),
+    inputs: inputs.flatMap((each) => each ?? [])
+  }
+  return { pushes, link: first.link, runs: folded, resolved }
+}
+
+/** `undefined` where a request that is resolved is not known. */
+const resolvedOf = <Id extends string, Request extends { readonly id: Id }, Resolution extends object>(
+  { resolved }: MirroredRequests<Id, Request, Resolution>,
+  pending: ReadonlyMap<Id, Request> | undefined
+): ReadonlyArray<Request & Resolution> | undefined => {
+  const found: Array<Request & Resolution> = []
+  for (const [id, resolution] of resolved) {
+    const request = pending?.get(id)
+    if (request === undefined) return undefined
+    found.push({ ...request, ...resolution })
+  }
+  return found
 }

@@ -6,14 +6,17 @@
  * Does not hold runs that have ended. The least recently used run is forgotten first.
  */
 import type { Approval } from "@corral/domain/approval/Approval"
-import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
+import type { InputRequest } from "@corral/domain/input/InputRequest"
+import type { MirroredRequests } from "./MirroredRequests.ts"
 import type { PushedRun } from "./PushedRun.ts"
 import type { LockedRunRow } from "./RunRow.ts"
 
 export interface KnownRun {
   readonly row: LockedRunRow
-  /** Its pending approvals that this Hub has stored. */
+  /** Its pending approvals and questions that this Hub has stored. */
   readonly approvals: ReadonlyMap<ApprovalId, Approval>
+  readonly inputs: ReadonlyMap<InputRequestId, InputRequest>
 }
 
 const MAX_RUNS = 10_000
@@ -31,19 +34,26 @@ export class KnownRuns {
 
   /** Notes a run after its events were stored. */
   note({ lastSeq, mirror, row }: PushedRun): void {
-    const approvals = new Map(this.runs.get(row.id)?.approvals)
+    const earlier = this.runs.get(row.id)
     this.runs.delete(row.id)
     if (mirror.isEnded) return
-    for (const [id, approval] of mirror.requestedApprovals)
-      if (approval.state === "pending") approvals.set(id, approval)
-    for (const id of mirror.resolvedApprovals.keys()) approvals.delete(id)
-    const { isStarted, pending, state, summary } = mirror
     this.runs.set(row.id, {
-      row: { ...row, state, started: isStarted, pending, told: summary, last_seq: lastSeq },
-      approvals
+      row: { ...row, ...mirror.columns, last_seq: lastSeq },
+      approvals: pendingAfter(earlier?.approvals, mirror.approvals),
+      inputs: pendingAfter(earlier?.inputs, mirror.inputs)
     })
     if (this.runs.size <= MAX_RUNS) return
     const [oldest] = this.runs.keys()
     if (oldest !== undefined) this.runs.delete(oldest)
   }
+}
+
+const pendingAfter = <Id extends string, Request extends { readonly id: Id; readonly state: string }>(
+  before: ReadonlyMap<Id, Request> | undefined,
+  { requested, resolved }: MirroredRequests<Id, Request, object>
+): ReadonlyMap<Id, Request> => {
+  const pending = new Map(before)
+  for (const [id, request] of requested) if (request.state === "pending") pending.set(id, request)
+  for (const id of resolved.keys()) pending.delete(id)
+  return pending
 }

@@ -1,37 +1,43 @@
 /**
- * The mirrored run while events are appended to its log: the run's row and its approvals, folded with `RunState` as on the Edge.
+ * The mirrored run while events are appended to its log: the run's row, its approvals and its questions, folded with `RunState` as on the Edge.
  *
  * Guarantees: synchronous. The result does not depend on how the events are grouped into batches.
- * Does not: accept an event that cannot follow. The log of an Edge has passed the run machine, so such a log is broken.
+ * Does not: accept an event that cannot follow. The log of an Edge has passed the run machine, so such a log is broken. An exception are events
+ * that follow others which a Hub of 0.2.0 has stored: that version does not fold questions, turns and work.
  */
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import type { AgentId, ApprovalId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
-import { type ApprovalResolution, approvalResolution } from "@corral/domain/run/Resolution"
+import type { AgentId, ApprovalId, InputRequestId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { InputRequest, RequestedInput } from "@corral/domain/input/InputRequest"
+import {
+  type ApprovalResolution,
+  approvalResolution,
+  type InputResolution,
+  inputResolution
+} from "@corral/domain/run/Resolution"
 import { isTerminal } from "@corral/domain/run/RunEnd"
 import {
   decodeEvent,
   draft,
   type Envelope,
   type EventDraft,
-  type EventType
+  type EventType,
+  type PayloadOf
 } from "@corral/domain/run/RunEvent"
 import { isTerminalType } from "@corral/domain/run/RunEnd"
-import { accept, initial, type RunState, type RunSummary, runSummaryOf } from "@corral/domain/run/RunState"
+import { accept, initial, type Refusal, type RunState, runSummaryOf } from "@corral/domain/run/RunState"
 import { Result } from "effect"
+import { MirroredRequests } from "./MirroredRequests.ts"
+import type { FoldedColumns } from "./RunRow.ts"
 
 /** A run's row as the fold needs it. */
-export interface MirroredRunRow {
+export interface MirroredRunRow extends FoldedColumns {
   readonly id: RunId
   readonly agentId: AgentId
   readonly workspace: WorkspaceId
-  readonly state: HubRunStatus
-  readonly isStarted: boolean
-  readonly pending: ReadonlyArray<ApprovalId>
-  readonly summary: RunSummary
 }
 
-/** What each event changes besides the log: the run's row, its approvals, or nothing. Tool calls are not tracked. */
+/** What each event changes besides the log: the run's row, a request of the run, or nothing. Tool calls are not tracked. */
 const changes = {
   "run.created": "run",
   "run.started": "run",
@@ -51,8 +57,16 @@ const changes = {
   "run.patch.proposed": "nothing",
   "run.artifact.ready": "nothing",
   "run.preview.ready": "nothing",
-  "run.approval.requested": "approvals",
-  "run.approval.resolved": "approvals",
+  "run.approval.requested": "request",
+  "run.approval.resolved": "request",
+  "run.input.requested": "request",
+  "run.input.resolved": "request",
+  "run.work.started": "turn",
+  "run.work.ended": "turn",
+  "run.turn.started": "turn",
+  "run.turn.ended": "turn",
+  "run.steps.updated": "nothing",
+  "run.notice": "nothing",
   "runtime.unavailable": "nothing",
   "runtime.retrying": "nothing",
   "runtime.timeout": "nothing",
@@ -60,29 +74,48 @@ const changes = {
   "integration.message.received": "nothing",
   "integration.card.action": "nothing",
   "identity.binding.required": "nothing"
-} as const satisfies Record<EventType, "run" | "approvals" | "nothing">
+} as const satisfies Record<EventType, "run" | "request" | "turn" | "nothing">
 
 /** Types that change a row. Types of later versions only extend the log. */
 const changing: ReadonlySet<string> = new Set(
   Object.entries(changes).flatMap(([type, changed]) => (changed === "nothing" ? [] : [type]))
 )
 
+/** The fold needs the ids of questions only. `InputRequest` rows have the rest. */
+const anyRequest: RequestedInput = { kind: "question", title: "" }
+
+const stateOf = (row: MirroredRunRow): RunState => {
+  const { idle: isIdle, pending, started, state: status, told, turn } = row
+  if (status === "queued") return initial
+  const pendingInputs = new Map(row.pending_inputs.map((id) => [id, anyRequest]))
+  return {
+    ...initial,
+    ...told,
+    status,
+    started,
+    pending,
+    pendingInputs,
+    outstanding: new Map(row.work),
+    turn,
+    isIdle
+  }
+}
+
 export class MirroredRun {
-  /** Approvals requested by these events, each in its state after them. */
-  readonly requestedApprovals = new Map<ApprovalId, Approval>()
-  /** Approvals requested earlier and resolved by these events. */
-  readonly resolvedApprovals = new Map<ApprovalId, ApprovalResolution>()
-  summary: RunSummary
+  readonly approvals = new MirroredRequests<ApprovalId, Approval, ApprovalResolution>()
+  readonly inputs = new MirroredRequests<InputRequestId, InputRequest, InputResolution>()
+  /** Turns that ended by these events. */
+  readonly endedTurns: Array<PayloadOf<"run.turn.ended">> = []
+  summary: FoldedColumns["told"]
   private readonly run: MirroredRunRow
+  private readonly before: RunState
   private current: RunState
 
   constructor(run: MirroredRunRow) {
     this.run = run
-    this.summary = run.summary
-    this.current =
-      run.state === "queued"
-        ? initial
-        : { ...initial, ...run.summary, status: run.state, started: run.isStarted, pending: run.pending }
+    this.summary = run.told
+    this.before = stateOf(run)
+    this.current = this.before
   }
 
   get state(): HubRunStatus {
@@ -93,40 +126,96 @@ export class MirroredRun {
     return this.current.started
   }
 
-  get pending(): ReadonlyArray<ApprovalId> {
-    return this.current.pending
-  }
-
   get isEnded(): boolean {
     return this.current.status !== undefined && isTerminal(this.current.status)
+  }
+
+  /** Whether the run has, or had, more than one turn. */
+  get hasTurns(): boolean {
+    return this.current.turn > 1 || this.current.isIdle
+  }
+
+  /** Whether the turn, the questions or the pause of the run changed: what decides whether it can take a message. */
+  get hasTurnChanged(): boolean {
+    const { isIdle, paused, pendingInputs, turn } = this.current
+    const { before } = this
+    return (
+      isIdle !== before.isIdle ||
+      turn !== before.turn ||
+      pendingInputs.size !== before.pendingInputs.size ||
+      paused !== before.paused
+    )
+  }
+
+  /** Whether readers of lists see a change. */
+  get isShownChange(): boolean {
+    return (
+      this.state !== this.run.state ||
+      this.hasTurnChanged ||
+      this.current.outstanding !== this.before.outstanding
+    )
   }
 
   /** Whether a row must be written, not only the log. */
   get hasChanged(): boolean {
     return (
-      this.state !== this.run.state ||
-      this.summary !== this.run.summary ||
-      this.requestedApprovals.size > 0 ||
-      this.resolvedApprovals.size > 0
+      this.isShownChange ||
+      this.summary !== this.run.told ||
+      this.approvals.hasChanged ||
+      this.inputs.hasChanged
     )
+  }
+
+  /** The run's row after the events. */
+  get columns(): FoldedColumns {
+    const { isIdle, outstanding, pending, pendingInputs, started, turn } = this.current
+    const isLive = !this.isEnded
+    return {
+      state: this.state,
+      started,
+      pending,
+      told: this.summary,
+      pending_inputs: isLive ? [...pendingInputs.keys()] : [],
+      turn,
+      idle: isLive && isIdle,
+      work: isLive && outstanding.size > 0 ? [...outstanding] : null
+    }
   }
 
   /** Returns `false` if the event cannot follow. */
   apply(envelope: Envelope): boolean {
     if (!changing.has(envelope.type)) return this.current.status !== undefined && !this.isEnded
     const event = draftOf(envelope)
-    // An approval of a later version. Readers of that version find it in the log.
+    // A request of a later version. Readers of that version find it in the log.
     if (event === undefined) return !this.isEnded
-    const next = accept(this.current, event)
-    if (!next.ok) return false
-    this.current = next.state
+    const next = this.follow(event, envelope.createdAt)
+    if (next === undefined) return false
+    this.current = next
     if (changes[event.type] === "run") this.summarize(envelope.createdAt)
-    else this.recordApproval(event, envelope.createdAt)
+    this.record(event, envelope.createdAt)
     return true
   }
 
+  /** The state after the event; `undefined` if it cannot follow. */
+  private follow(event: EventDraft, at: string): RunState | undefined {
+    const next = accept(this.current, event)
+    if (next.ok) return next.state
+    if (unseen.has(next.refusal)) return this.current
+    if (next.refusal !== "inputs_pending" && next.refusal !== "work_outstanding") return undefined
+    for (const id of this.current.pendingInputs.keys())
+      this.inputs.resolve(id, { state: "cancelled", resolvedAt: at })
+    const ended = accept({ ...this.current, pendingInputs: new Map(), outstanding: new Map() }, event)
+    return ended.ok ? ended.state : undefined
+  }
+
   private summarize(at: string): void {
-    const { resultText, ...facts } = runSummaryOf(this.current)
+    const {
+      outstanding: _outstanding,
+      pendingInputs: _pendingInputs,
+      resultText,
+      turn: _turn,
+      ...facts
+    } = runSummaryOf(this.current)
     this.summary = {
       ...facts,
       ...(resultText === undefined ? {} : { resultText: truncateResult(resultText) }),
@@ -134,21 +223,41 @@ export class MirroredRun {
     }
   }
 
-  private recordApproval(event: EventDraft, at: string): void {
-    if (event.type === "run.approval.requested") {
-      const { approvalId: id, expiresAt, request } = event.payload
-      const { agentId, id: runId, workspace } = this.run
-      const place = { id, runId, agentId, workspace }
-      this.requestedApprovals.set(id, { ...place, state: "pending", request, requestedAt: at, expiresAt })
-    } else if (event.type === "run.approval.resolved") {
-      const { approvalId } = event.payload
-      const resolution = approvalResolution(event.payload, at)
-      const requested = this.requestedApprovals.get(approvalId)
-      if (requested === undefined) this.resolvedApprovals.set(approvalId, resolution)
-      else this.requestedApprovals.set(approvalId, { ...requested, ...resolution })
+  private record(event: EventDraft, at: string): void {
+    const { agentId, id: runId, workspace } = this.run
+    const place = { runId, agentId, workspace, state: "pending", requestedAt: at } as const
+    switch (event.type) {
+      case "run.approval.requested": {
+        const { approvalId: id, expiresAt, request } = event.payload
+        return this.approvals.request({ id, ...place, request, expiresAt })
+      }
+      case "run.approval.resolved":
+        return this.approvals.resolve(event.payload.approvalId, approvalResolution(event.payload, at))
+      case "run.input.requested": {
+        const { expiresAt, inputId: id, request } = event.payload
+        return this.inputs.request({
+          id,
+          ...place,
+          ...request,
+          ...(expiresAt === undefined ? {} : { expiresAt })
+        })
+      }
+      case "run.input.resolved":
+        return this.inputs.resolve(event.payload.inputId, inputResolution(event.payload, at))
+      case "run.turn.ended":
+        this.endedTurns.push(event.payload)
     }
   }
 }
+
+/** Refusals of events that follow others which an older Hub has not folded. */
+const unseen: ReadonlySet<Refusal> = new Set([
+  "unknown_input",
+  "work_already_started",
+  "work_not_started",
+  "turn_active",
+  "turn_idle"
+])
 
 /** A known event as a draft. A terminal event ends the run even if its payload is of a later version. */
 const draftOf = (envelope: Envelope): EventDraft | undefined => {
@@ -165,10 +274,10 @@ const draftOf = (envelope: Envelope): EventDraft | undefined => {
     : draft(envelope.type, {})
 }
 
-/** Bytes of a result in the run's row. The log contains the whole result. */
+/** Bytes of the text of a turn, in the run's row and in messages. The log contains the whole text. */
 const RESULT_BYTES = 65_536
 
-const truncateResult = (text: string): string => {
+export const truncateResult = (text: string): string => {
   const bytes = Buffer.from(text, "utf8")
   if (bytes.length <= RESULT_BYTES) return text
   // A character that was cut in two is removed.

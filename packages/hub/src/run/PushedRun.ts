@@ -29,15 +29,9 @@ export class PushedRun {
     this.row = row
     this.lastSeq = row.last_seq
     this.idOf = eventIds(row.id)
-    const { offer, told: summary } = row
     // A log without events decides nothing yet, even after the Hub failed the run because its start was not answered.
-    const initial = { state: "queued", summary: {} } as const
-    this.mirror = new MirroredRun({
-      ...row,
-      isStarted: row.started,
-      ...offer,
-      ...(row.last_seq === 0 ? initial : { summary })
-    })
+    const initial = { state: "queued", told: {} } as const
+    this.mirror = new MirroredRun({ ...row, ...row.offer, ...(row.last_seq === 0 ? initial : {}) })
   }
 
   /** Accepts the events that follow the log and skips those that it already has. A batch after a gap is refused, the batches after it are not. */

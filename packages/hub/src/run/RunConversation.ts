@@ -1,11 +1,12 @@
 /**
  * What a push changes in the conversation of its run's session, in the transaction of the push: messages become delivered once the log contains
- * them, and the end of a run becomes the answer of its agent.
+ * them, and the text of each turn becomes a message of its agent. The end of a run adds one only if its text is new.
  *
- * Guarantees: an answer is added once. Further input that the log of an ended run does not contain becomes the next turn of its agent.
+ * Guarantees: an answer is added once, and so is the message that follows the approval of a plan. Further input that the log of an ended run does not contain becomes the next turn of its agent.
  */
+import { endsWithPlan } from "@corral/domain/approval/RunMode"
 import { AgentInstanceId, MessageId, type RunId, type SessionId, TaskId } from "@corral/domain/identity/Ids"
-import type { RunFailure } from "@corral/domain/run/Run"
+import { type RunFailure, RunMode } from "@corral/domain/run/Run"
 import type { AnswerOutcome } from "@corral/domain/session/Message"
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -14,23 +15,20 @@ import { changeMessage, insertMessage } from "../session/MessageWrites.ts"
 import { touchSession } from "../session/SessionLock.ts"
 import { derivedId } from "../store/DerivedId.ts"
 import { announced } from "../store/Notice.ts"
+import { storableText } from "../store/StorableText.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { failedBeforeOutput } from "./FirstOutput.ts"
+import { continueAfterPlan } from "./PlanApproval.ts"
 import type { PushedRun } from "./PushedRun.ts"
-
-/** A run of a session, whose task belongs to an agent. */
-interface TalkingRun {
-  readonly run: PushedRun
-  readonly id: RunId
-  readonly sessionId: SessionId
-  readonly taskId: TaskId
-}
+import type { TalkingRun } from "./TalkingRun.ts"
+import { addTurnTexts, keepAsAnswer, reconsiderWaiting } from "./TurnTexts.ts"
 
 const taskTurnRows = storedRows(
   "tasks",
   Schema.Struct({
     agent_instance_id: Schema.NullOr(AgentInstanceId),
     message_id: Schema.NullOr(MessageId),
+    mode: Schema.NullOr(RunMode),
     /** The task of the message now: another one, after the message was sent again. */
     latest_task: Schema.NullOr(TaskId)
   })
@@ -41,7 +39,11 @@ const startsNow = ({ lastSeq, row }: PushedRun): boolean => row.last_seq === 0 &
 export const concernsConversation = (run: PushedRun): boolean =>
   run.row.session_id !== null &&
   run.row.task_id !== null &&
-  (startsNow(run) || run.mirror.isEnded || run.inputs.length > 0)
+  (startsNow(run) ||
+    run.mirror.isEnded ||
+    run.mirror.hasTurnChanged ||
+    run.mirror.endedTurns.length > 0 ||
+    run.inputs.length > 0)
 
 /** In the order of sessions, so that two pushes never deadlock. */
 export const storeConversationChanges = Effect.fnUntraced(function* (
@@ -63,7 +65,7 @@ const storeChanges = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, talk
   const { id, run, sessionId, taskId } = talking
   const turn = yield* taskTurnRows.first(
     sql`
-      SELECT t.agent_instance_id, t.message_id, m.task_id AS latest_task
+      SELECT t.agent_instance_id, t.message_id, m.mode, m.task_id AS latest_task
       FROM tasks t LEFT JOIN messages m ON m.session_id = ${sessionId} AND m.id = t.message_id WHERE t.id = ${taskId}`
   )
   if (turn === undefined) return
@@ -79,8 +81,14 @@ const storeChanges = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, talk
       sql`delivery = 'delivered'`,
       sql`delivery = 'pending' AND to_run_id = ${id}`
     )
-  if (run.mirror.isEnded && turn.agent_instance_id !== null)
-    yield* endTurn(sql, talking, turn.agent_instance_id, turn.message_id, at)
+  const { agent_instance_id: agentId, message_id, mode } = turn
+  if (agentId === null) return
+  yield* addTurnTexts(sql, talking, agentId, at)
+  if (run.mirror.hasTurnChanged || run.mirror.isEnded) yield* reconsiderWaiting(sql, talking, agentId)
+  if (!run.mirror.isEnded) return
+  yield* endRun(sql, talking, agentId, message_id, at)
+  if (run.mirror.state === "completed" && mode !== null && endsWithPlan(mode))
+    yield* continueAfterPlan(sql, { ...talking, agentId }, at)
 })
 
 /** The start counted as failed because its answer did not come: a second attempt that has not started is cancelled. */
@@ -112,7 +120,7 @@ const markDelivered = (
     sql`delivery IN ('pending', 'failed')`
   )
 
-const endTurn = Effect.fnUntraced(function* (
+const endRun = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   talking: TalkingRun,
   agentId: AgentInstanceId,
@@ -130,6 +138,7 @@ const endTurn = Effect.fnUntraced(function* (
       UPDATE session_agents SET conversation_run_id = ${id} WHERE session_id = ${sessionId} AND id = ${agentId}`
   if (messageId !== null && (yield* replacesResume(sql, talking, messageId))) return
   const { state } = run.mirror
+  if (yield* keepAsAnswer(sql, talking, answerOf(run))) return
   yield* insertMessage(sql, {
     ...noteColumns,
     // The time of the Hub, since messages are in the order of their ids.
@@ -160,7 +169,7 @@ export const releaseInputs = Effect.fnUntraced(function* (
       sql,
       sessionId,
       id,
-      sql`send_when = 'next', to_run_id = NULL`,
+      sql`send_when = 'next', to_run_id = NULL, waits_for = NULL`,
       sql`delivery = 'pending'`
     )
     yield* sql`DELETE FROM run_requesters WHERE run_id = ${runId} AND input = ${id}`
@@ -195,6 +204,5 @@ const answerOf = ({ mirror: { state, summary } }: PushedRun): string => {
     state === "completed"
       ? (summary.resultText ?? "")
       : (summary.error?.message ?? (state === "failed" ? "The run failed." : "The run was cancelled."))
-  // Text of a runtime: a column cannot contain U+0000.
-  return text.replaceAll("\0", "").toWellFormed()
+  return storableText(text)
 }

@@ -1,19 +1,19 @@
 /**
- * The statement that stores what was pushed for several runs: events, and what they change in runs, approvals and tasks. Only runs that it holds
+ * The statement that stores what was pushed for several runs: events, and what they change in runs, approvals, questions and tasks. Only runs that it holds
  * are changed; `held` is the part of the statement that names them.
  */
-import type { Approval } from "@corral/domain/approval/Approval"
 import type { SqlClient, Statement } from "effect/sql"
 import { Schema } from "effect"
 import { RunId, TaskId } from "@corral/domain/identity/Ids"
 import { storedRows } from "../store/StoredRows.ts"
 import type { PushedRun } from "./PushedRun.ts"
+import { type RequestDocuments, type RequestKind, requestTables } from "./RequestTable.ts"
 
 /** What a statement stores. */
 export interface StoredPushes {
   readonly runs: ReadonlyArray<PushedRun>
-  /** Approvals that earlier statements have stored, in their state after the events. */
-  readonly resolved: ReadonlyArray<Approval>
+  /** Requests that earlier statements have stored, in their state after the events. */
+  readonly resolved: RequestDocuments
   readonly at: Date
 }
 
@@ -40,7 +40,10 @@ export const storePushes = (
     ? sql`WITH ${held}, ${events} SELECT 'run' AS kind, id FROM held`
     : sql`
         WITH ${held}, ${events}, changed AS (${changedRuns(sql, changed, at)}),
-          requested AS (${insertedApprovals(sql, changed)}), resolved AS (${changedApprovals(sql, resolved, runs)}),
+          requested AS (${insertedRequests(sql, "approvals", changed)}),
+          resolved AS (${changedRequests(sql, "approvals", resolved, runs)}),
+          asked AS (${insertedRequests(sql, "inputs", changed)}),
+          answered AS (${changedRequests(sql, "inputs", resolved, runs)}),
           followed AS (${changedTasks(sql, changed, at)})
         SELECT 'run' AS kind, id FROM held UNION ALL SELECT 'task', id FROM followed`
 }
@@ -62,47 +65,58 @@ const movedRuns = (sql: SqlClient.SqlClient, runs: ReadonlyArray<PushedRun>, at:
     JOIN held ON held.id = m.id
   WHERE runs.id = m.id`
 
-const changedRuns = (sql: SqlClient.SqlClient, runs: ReadonlyArray<PushedRun>, at: Date) => sql`
-  UPDATE runs SET last_seq = c.last_seq, updated_at = ${at}, state = c.state, started = c.started,
-    pending = string_to_array(c.pending, ' '), told = c.told, ended_at = CASE WHEN c.ended THEN ${at}::timestamptz END
-  FROM unnest(
-    ${runs.map(({ row }) => row.id)}::text[], ${runs.map(({ lastSeq }) => lastSeq)}::int[],
-    ${runs.map(({ mirror }) => mirror.state)}::text[], ${runs.map(({ mirror }) => mirror.isStarted)}::bool[],
-    ${runs.map(({ mirror }) => mirror.pending.join(" "))}::text[],
-    ${runs.map(({ mirror }) => JSON.stringify(mirror.summary))}::text[],
-    ${runs.map(({ mirror }) => mirror.isEnded)}::bool[]
-  ) AS c (id, last_seq, state, started, pending, told, ended) JOIN held ON held.id = c.id
-  WHERE runs.id = c.id`
+const changedRuns = (sql: SqlClient.SqlClient, runs: ReadonlyArray<PushedRun>, at: Date) => {
+  const rows = runs.map(({ mirror }) => mirror.columns)
+  return sql`
+    UPDATE runs SET last_seq = c.last_seq, updated_at = ${at}, state = c.state, started = c.started,
+      pending = string_to_array(c.pending, ' '), told = c.told, pending_inputs = string_to_array(c.pending_inputs, ' '),
+      turn = c.turn, idle = c.idle, work = NULLIF(c.work, ''), ended_at = CASE WHEN c.ended THEN ${at}::timestamptz END
+    FROM unnest(
+      ${runs.map(({ row }) => row.id)}::text[], ${runs.map(({ lastSeq }) => lastSeq)}::int[],
+      ${rows.map(({ state }) => state)}::text[], ${rows.map(({ started }) => started)}::bool[],
+      ${rows.map(({ pending }) => pending.join(" "))}::text[],
+      ${rows.map(({ told }) => JSON.stringify(told))}::text[],
+      ${rows.map((row) => row.pending_inputs.join(" "))}::text[],
+      ${rows.map(({ turn }) => turn)}::int[], ${rows.map(({ idle }) => idle)}::bool[],
+      ${rows.map(({ work }) => (work === null ? "" : JSON.stringify(work)))}::text[],
+      ${runs.map(({ mirror }) => mirror.isEnded)}::bool[]
+    ) AS c (id, last_seq, state, started, pending, told, pending_inputs, turn, idle, work, ended) JOIN held ON held.id = c.id
+    WHERE runs.id = c.id`
+}
 
-const insertedApprovals = (sql: SqlClient.SqlClient, runs: ReadonlyArray<PushedRun>) => {
+const insertedRequests = (sql: SqlClient.SqlClient, kind: RequestKind, runs: ReadonlyArray<PushedRun>) => {
+  const { column, name } = requestTables[kind]
   const requested = runs.flatMap(({ mirror, row }) =>
-    [...mirror.requestedApprovals.values()].map((approval) => ({ approval, row }))
+    [...mirror[kind].requested.values()].map((request) => ({ request, row }))
   )
   return sql`
-    INSERT INTO approvals (id, run_id, project_id, target_id, state, approval)
+    INSERT INTO ${sql.literal(name)} (id, run_id, project_id, target_id, state, ${sql.literal(column)})
     SELECT a.* FROM unnest(
-      ${requested.map(({ approval }) => approval.id)}::text[], ${requested.map(({ row }) => row.id)}::text[],
+      ${requested.map(({ request }) => request.id)}::text[], ${requested.map(({ row }) => row.id)}::text[],
       ${requested.map(({ row }) => row.project_id)}::text[], ${requested.map(({ row }) => row.target_id)}::text[],
-      ${requested.map(({ approval }) => approval.state)}::text[],
-      ${requested.map(({ approval }) => JSON.stringify(approval))}::text[]
-    ) AS a (id, run_id, project_id, target_id, state, approval) JOIN held ON held.id = a.run_id
+      ${requested.map(({ request }) => request.state)}::text[],
+      ${requested.map(({ request }) => JSON.stringify(request))}::text[]
+    ) AS a (id, run_id, project_id, target_id, state, document) JOIN held ON held.id = a.run_id
     ON CONFLICT DO NOTHING`
 }
 
-const changedApprovals = (
+const changedRequests = (
   sql: SqlClient.SqlClient,
-  approvals: ReadonlyArray<Approval>,
+  kind: RequestKind,
+  resolved: RequestDocuments,
   runs: ReadonlyArray<PushedRun>
 ) => {
+  const { column, name } = requestTables[kind]
+  const table = sql.literal(name)
   const ids = new Set(runs.map(({ row }) => row.id))
-  const ofRuns = approvals.filter(({ runId }) => ids.has(runId))
+  const ofRuns = [...resolved[kind]].filter(({ runId }) => ids.has(runId))
   return sql`
-    UPDATE approvals SET state = a.state, approval = a.approval
+    UPDATE ${table} SET state = a.state, ${sql.literal(column)} = a.document
     FROM unnest(
       ${ofRuns.map(({ id }) => id)}::text[], ${ofRuns.map(({ runId }) => runId)}::text[],
-      ${ofRuns.map(({ state }) => state)}::text[], ${ofRuns.map((approval) => JSON.stringify(approval))}::text[]
-    ) AS a (id, run_id, state, approval) JOIN held ON held.id = a.run_id
-    WHERE approvals.id = a.id AND approvals.run_id = a.run_id`
+      ${ofRuns.map(({ state }) => state)}::text[], ${ofRuns.map((request) => JSON.stringify(request))}::text[]
+    ) AS a (id, run_id, state, document) JOIN held ON held.id = a.run_id
+    WHERE ${table}.id = a.id AND ${table}.run_id = a.run_id`
 }
 
 const changedTasks = (sql: SqlClient.SqlClient, runs: ReadonlyArray<PushedRun>, at: Date) => {

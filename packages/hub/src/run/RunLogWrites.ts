@@ -1,12 +1,12 @@
 /** Writes of pushes: to runs that the transaction has locked, or in one statement to runs whose rows are known. Notices follow the commit. */
-import type { Approval } from "@corral/domain/approval/Approval"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import { notify } from "../store/Notice.ts"
-import { approvalDocumentRows } from "./ApprovalRow.ts"
+import type { MirroredRequests } from "./MirroredRequests.ts"
 import { PushedRun } from "./PushedRun.ts"
+import { approvalTable, inputTable, type RequestTable } from "./RequestTable.ts"
 import { storedPushRows, storePushes, type StoredPushes } from "./RunLogStatement.ts"
 import { LOCKED_RUN_COLUMNS, lockedRunRows } from "./RunRow.ts"
 
@@ -85,34 +85,50 @@ const store = Effect.fnUntraced(function* (
   const stored = new Set(rows.flatMap((row) => (row.kind === "run" ? [row.id] : [])))
   const changed = pushes.runs.filter(({ mirror, row }) => mirror.hasChanged && stored.has(row.id))
   if (changed.length === 0) return stored
-  const requested = changed.flatMap(({ mirror }) => [...mirror.requestedApprovals.keys()])
-  const resolved = pushes.resolved.flatMap(({ id, runId }) => (stored.has(runId) ? [id] : []))
-  yield* notify(sql, "approval", ...requested, ...resolved)
-  yield* notify(sql, "runState", ...changed.filter(isShownChange).map(({ row }) => row.id))
+  for (const [kind, notice] of [
+    ["approvals", "approval"],
+    ["inputs", "input"]
+  ] as const) {
+    const requested = changed.flatMap(({ mirror }) => [...mirror[kind].requested.keys()])
+    const resolved = pushes.resolved[kind].flatMap(({ id, runId }) => (stored.has(runId) ? [id] : []))
+    yield* notify(sql, notice, ...requested, ...resolved)
+  }
+  const shown = changed.filter(({ mirror }) => mirror.isShownChange)
+  yield* notify(sql, "runState", ...shown.map(({ row }) => row.id))
   yield* notify(sql, "task", ...rows.flatMap((row) => (row.kind === "task" ? [row.id] : [])))
   return stored
 })
 
-/** Whether lists of runs show the change. */
-const isShownChange = ({ mirror, row }: PushedRun): boolean =>
-  mirror.state !== row.state || mirror.summary.paused !== row.told.paused
+/** Requests that earlier transactions have stored and these events resolve. */
+const findResolved = (sql: SqlClient.SqlClient, runs: ReadonlyArray<PushedRun>) =>
+  Effect.all({
+    approvals: findResolvedIn(sql, approvalTable, runs, ({ mirror }) => mirror.approvals),
+    inputs: findResolvedIn(sql, inputTable, runs, ({ mirror }) => mirror.inputs)
+  })
 
-/** Approvals that earlier transactions have stored and these events resolve. */
-const findResolved = Effect.fnUntraced(function* (
+const findResolvedIn = Effect.fnUntraced(function* <
+  Id extends string,
+  Request extends { readonly id: Id },
+  Resolution extends object
+>(
   sql: SqlClient.SqlClient,
-  runs: ReadonlyArray<PushedRun>
-): Effect.fn.Return<ReadonlyArray<Approval>, SqlError.SqlError> {
+  { columns, name, rows }: RequestTable<Request>,
+  runs: ReadonlyArray<PushedRun>,
+  requestsOf: (run: PushedRun) => MirroredRequests<Id, Request, Resolution>
+): Effect.fn.Return<ReadonlyArray<Request & Resolution>, SqlError.SqlError> {
   const resolutions = new Map(
-    runs.flatMap(({ mirror, row }) =>
-      [...mirror.resolvedApprovals].map(([id, resolution]) => [id, { runId: row.id, resolution }] as const)
+    runs.flatMap((run) =>
+      [...requestsOf(run).resolved].map(
+        ([id, resolution]) => [id, { runId: run.row.id, resolution }] as const
+      )
     )
   )
   if (resolutions.size === 0) return []
-  const stored = yield* approvalDocumentRows.all(
-    sql`SELECT approval, run_id FROM approvals WHERE id = ANY(${[...resolutions.keys()]}::text[])`
+  const stored = yield* rows.all(
+    sql`SELECT ${sql.literal(columns)} FROM ${sql.literal(name)} WHERE id = ANY(${[...resolutions.keys()]}::text[])`
   )
-  return stored.flatMap(({ approval, run_id }) => {
-    const found = resolutions.get(approval.id)
-    return found?.runId === run_id ? [{ ...approval, ...found.resolution }] : []
+  return stored.flatMap(({ document, run_id }) => {
+    const found = resolutions.get(document.id)
+    return found?.runId === run_id ? [{ ...document, ...found.resolution }] : []
   })
 })

@@ -4,6 +4,7 @@ import {
   AgentId,
   ApprovalId,
   DeviceId,
+  InputRequestId,
   ProjectId,
   RunId,
   SessionId,
@@ -11,6 +12,8 @@ import {
   WorkspaceId
 } from "@corral/domain/identity/Ids"
 import { CreateRun, Run } from "@corral/domain/run/Run"
+import { liveFieldsOf } from "@corral/domain/run/RunState"
+import { WorkKind } from "@corral/domain/run/Work"
 import { Schema, Struct } from "effect"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 
@@ -30,6 +33,27 @@ const Summary = Schema.Struct(
   ])
 )
 
+/** Works in the background by their id. */
+const Works = Schema.Array(
+  Schema.Tuple([Schema.String, Schema.Struct({ kind: WorkKind, title: Schema.String })])
+)
+
+/** Columns that the run's events change. */
+const folded = {
+  state: HubRunStatus,
+  started: Schema.Boolean,
+  pending: Schema.Array(ApprovalId),
+  told: jsonColumn(Summary),
+  pending_inputs: Schema.Array(InputRequestId),
+  /** Number of the current or last turn. */
+  turn: Schema.Int,
+  idle: Schema.Boolean,
+  work: Schema.NullOr(jsonColumn(Works))
+}
+
+const FoldedColumns = Schema.Struct(folded)
+export type FoldedColumns = typeof FoldedColumns.Type
+
 const RunRow = Schema.Struct({
   id: RunId,
   project_id: ProjectId,
@@ -40,16 +64,13 @@ const RunRow = Schema.Struct({
   offer: jsonColumn(Schema.Struct({ agentId: AgentId, workspace: WorkspaceId })),
   /** The whole request. */
   made: jsonColumn(CreateRun),
-  state: HubRunStatus,
-  started: Schema.Boolean,
-  pending: Schema.Array(ApprovalId),
-  told: jsonColumn(Summary),
+  ...folded,
   last_seq: Schema.Int,
   created_at: Timestamp,
   updated_at: Timestamp
 })
 
-const ReadRunRow = RunRow.mapFields(Struct.omit(["offer", "started"]))
+const ReadRunRow = RunRow.mapFields(Struct.omit(["offer"]))
 const LockedRunRow = RunRow.mapFields(Struct.omit(["made", "created_at", "updated_at"]))
 
 /** A run during a push. */
@@ -73,7 +94,8 @@ export const runLocationRows = storedRows(
 const DEFAULT_TIMEOUT_MS = 1_800_000
 
 export const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
-  const { agentId, budget, input, isolation, mode, model, resume, timeoutMs, workspace } = row.made
+  const { agentId, backgroundMs, budget, input, inputTtlMs, isolation } = row.made
+  const { mode, model, resume, timeoutMs, workspace } = row.made
   return {
     id: row.id,
     projectId: row.project_id,
@@ -88,11 +110,20 @@ export const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
     ...(model === undefined ? {} : { model }),
     ...(resume === undefined ? {} : { resume }),
     timeoutMs: timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    ...(backgroundMs === undefined ? {} : { backgroundMs }),
+    ...(inputTtlMs === undefined ? {} : { inputTtlMs }),
     ...(isolation === undefined ? {} : { isolation }),
     ...(budget === undefined ? {} : { budget }),
     lastSeq: row.last_seq,
     pendingApprovals: row.pending,
     ...row.told,
+    ...liveFieldsOf({
+      status: row.state === "queued" ? undefined : row.state,
+      started: row.started,
+      isIdle: row.idle,
+      outstanding: new Map(row.work),
+      pendingInputs: new Map(row.pending_inputs.map((id) => [id, true]))
+    }),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString()
   }

@@ -8,7 +8,8 @@ import {
   DeliveryState,
   type Message,
   MessageRecipient,
-  MessageTime
+  MessageTime,
+  WaitReason
 } from "@corral/domain/session/Message"
 import { Attachment } from "@corral/domain/session/Attachment"
 import { OnOffline } from "@corral/domain/task/Task"
@@ -39,6 +40,10 @@ const columns = {
   attempt: Schema.Int,
   error: Schema.NullOr(jsonColumn(RunFailure)),
   outcome: Schema.NullOr(AnswerOutcome),
+  waits_for: Schema.NullOr(WaitReason),
+  /** Of the text of a turn after which its run continued. */
+  turn: Schema.NullOr(Schema.Int),
+  outstanding: Schema.NullOr(Schema.Int),
   /** Users besides the author who have changed or retried the message. */
   contributors: Schema.Array(UserId),
   /** Whether the message is the prompt of a task that was created without it. */
@@ -80,6 +85,9 @@ export const noteColumns = {
   attempt: 0,
   error: null,
   outcome: null,
+  waits_for: null,
+  turn: null,
+  outstanding: null,
   contributors: [],
   from_task: false,
   attachments: [],
@@ -91,7 +99,8 @@ const deliveryOf = ({
   delivery,
   error,
   task_id,
-  to_run_id
+  to_run_id,
+  waits_for
 }: MessageRow): MessageDelivery | undefined =>
   delivery === null
     ? undefined
@@ -100,6 +109,7 @@ const deliveryOf = ({
         ...(to_run_id === null ? {} : { runId: to_run_id }),
         ...(task_id === null ? {} : { taskId: task_id }),
         ...(context === null ? {} : { context }),
+        ...(delivery !== "pending" || waits_for === null ? {} : { waitsFor: waits_for }),
         ...(error === null ? {} : { error })
       }
 
@@ -123,6 +133,8 @@ export const messageOf = (row: MessageRow): Message => {
     ...(row.outcome === null ? {} : { outcome: row.outcome }),
     // The error of a delivery is in the delivery.
     ...(row.outcome === null || row.error === null ? {} : { error: row.error }),
+    ...(row.turn === null ? {} : { turn: row.turn }),
+    ...(row.outstanding === null ? {} : { outstanding: row.outstanding }),
     version: row.version,
     createdAt: row.created_at.toISOString(),
     ...(row.edited_at === null ? {} : { editedAt: row.edited_at.toISOString() })

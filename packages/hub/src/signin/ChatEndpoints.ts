@@ -25,11 +25,15 @@ export const chatEndpoints: ReadonlySet<string> = new Set([
   "GET /client/runs/:id",
   "GET /client/runs/:id/events",
   "POST /client/runs/:id/cancel",
+  "POST /client/runs/:id/finish",
   "POST /client/runs/:id/input",
   "GET /client/runs/:id/approvals",
   "GET /client/approvals",
   "GET /client/approvals/:id",
   "POST /client/approvals/:id/decide",
+  "GET /client/inputs",
+  "GET /client/inputs/:id",
+  "POST /client/inputs/:id/answer",
   "GET /client/events"
 ])
 

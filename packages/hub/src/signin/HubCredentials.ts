@@ -91,14 +91,16 @@ const isOpenToKey = (scopes: ReadonlyArray<ApiKeyScope>, { method, path }: Endpo
 
 /**
  * Writes that require a sign-in: sign-ins, keys, chat accounts, members and devices, because a stolen key could create other credentials;
- * approvals, because a person decides them.
+ * approvals, questions and the end of background work, because a person decides them.
  */
 const closedToKeys = [
   /^\/client\/auth\//,
   /^\/client\/chat-(bindings|links)(\/|$)/,
   /^\/client\/projects\/:id\/members(\/|$)/,
   /^\/client\/devices(\/|$)/,
-  /^\/client\/approvals(\/|$)/
+  /^\/client\/approvals(\/|$)/,
+  /^\/client\/inputs(\/|$)/,
+  /^\/client\/runs\/:id\/finish$/
 ]
 
 const ACCOUNT_MISSING = "Name the chat account that this request is for."

@@ -18,9 +18,11 @@ export const channels = {
   membership: "corral_membership",
   /** An approval was requested or resolved: its id. */
   approval: "corral_approval",
+  /** A question was asked or resolved: its id. */
+  input: "corral_input",
   /** The state of a task has changed: its id. */
   task: "corral_task",
-  /** The state of a run has changed: its id. */
+  /** The state of a run, its turn, its questions or its work in the background have changed: its id. */
   runState: "corral_run_state",
   /** A device was revoked or removed: its id. */
   deviceEnded: "corral_device_ended",

@@ -10,7 +10,7 @@ import type { SqlClient, SqlError, Statement } from "effect/sql"
 
 export interface ReadableList {
   /** Needs an index on `project_id`, each condition and `id`. */
-  readonly table: "approvals" | "runs" | "tasks"
+  readonly table: "approvals" | "inputs" | "runs" | "tasks"
   readonly columns: string
   readonly reader: UserId
   /** Only this project. The caller has checked that it may be read. */

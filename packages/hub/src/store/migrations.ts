@@ -38,6 +38,7 @@ import { partitionsMigration } from "./migrations/0027-partitions.ts"
 import { growingTablesMigration } from "./migrations/0028-growing-tables.ts"
 import { olderHubsMigration } from "./migrations/0029-older-hubs.ts"
 import { sharedWorkMigration } from "./migrations/0030-shared-work.ts"
+import { inputsMigration } from "./migrations/0031-inputs.ts"
 
 export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -68,7 +69,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0027_partitions": partitionsMigration,
   "0028_growing_tables": growingTablesMigration,
   "0029_older_hubs": olderHubsMigration,
-  "0030_shared_work": sharedWorkMigration
+  "0030_shared_work": sharedWorkMigration,
+  "0031_inputs": inputsMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>

@@ -22,6 +22,7 @@ import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { storableLabel } from "../session/SessionAgentStore.ts"
 import { joinSession, type TaskOfSession, type TaskTurn } from "../session/TaskInSession.ts"
+import { runDefaultsOf, runDefaultsRows } from "../project/ProjectRow.ts"
 import { announced, notify } from "../store/Notice.ts"
 import { readableRows } from "../store/ReadableList.ts"
 import type { ClaimedTask } from "./ClaimedTask.ts"
@@ -188,11 +189,12 @@ const createTask = Effect.fn("Tasks.create")(function* (
 ) {
   const { now, sql } = context
   const createdBy = principal as UserId
-  const { expiresAt: _, onOffline = "fail", projectId, targetId, ...create } = task
+  const { expiresAt: _, onOffline = "fail", projectId, targetId, ...requested } = task
   // The proof covers this project only, regardless of the request's project.
   if (projectId !== subject) return yield* new PermissionDenied()
   const expiresAt = yield* expiryOf(task, now().getTime())
   yield* checkReferences(context, task)
+  const create: CreateRun = { ...(yield* findRunDefaults(sql, projectId)), ...requested }
   const { workspace } = task
   const refusal = yield* findTargetRefusal(context, { author: createdBy, projectId, targetId, workspace })
   if (refusal !== undefined) return yield* refusal
@@ -228,6 +230,12 @@ const createTask = Effect.fn("Tasks.create")(function* (
   yield* notify(sql, "task", id)
   return taskOf(row)
 })
+
+const findRunDefaults = (sql: SqlClient.SqlClient, projectId: ProjectId) =>
+  Effect.map(
+    runDefaultsRows.first(sql`SELECT background_ms, input_ttl_ms FROM projects WHERE id = ${projectId}`),
+    (row) => (row === undefined ? {} : runDefaultsOf(row))
+  )
 
 const turnInSession = Effect.fnUntraced(function* (
   { now, sql, targets }: TaskContext,

@@ -16,6 +16,7 @@ const nowhere = ({
   attachmentId,
   bindingId,
   deviceId,
+  inputId,
   projectId,
   runId,
   sessionId,
@@ -30,7 +31,8 @@ const nowhere = ({
   taskId: `${taskId.slice(0, 4)}${absent}` as typeof taskId,
   runId: `${runId.slice(0, 4)}${absent}` as typeof runId,
   attachmentId: `${attachmentId.slice(0, 4)}${absent}` as typeof attachmentId,
-  approvalId: `${approvalId.slice(0, 4)}${absent}` as typeof approvalId
+  approvalId: `${approvalId.slice(0, 4)}${absent}` as typeof approvalId,
+  inputId: `${inputId.slice(0, 4)}${absent}` as typeof inputId
 })
 
 const endsSignIn: ReadonlySet<EndpointName> = new Set(["auth.refresh", "auth.logout"])

@@ -281,6 +281,7 @@ export const requests: Record<EndpointName, Expected> = {
   "runs.cancel": send("POST", 503, ({ runId }) => `/client/runs/${runId}/cancel`),
   "runs.pause": send("POST", 503, ({ runId }) => `/client/runs/${runId}/pause`),
   "runs.resume": send("POST", 503, ({ runId }) => `/client/runs/${runId}/resume`),
+  "runs.finish": send("POST", 503, ({ runId }) => `/client/runs/${runId}/finish`),
   "runs.input": send(
     "POST",
     503,
@@ -310,6 +311,15 @@ export const requests: Record<EndpointName, Expected> = {
       decision: "allow",
       scope: "once"
     })
+  ),
+
+  "inputs.list": get(() => "/client/inputs"),
+  "inputs.get": get(({ inputId }) => `/client/inputs/${inputId}`),
+  "inputs.answer": send(
+    "POST",
+    503,
+    ({ inputId }) => `/client/inputs/${inputId}/answer`,
+    () => ({ answers: { name: "Ada" } })
   ),
 
   "news.follow": get(() => "/client/news"),

@@ -98,6 +98,7 @@ export const makeWorld = async (hub: HubProcess, people: People): Promise<World>
     taskId: await team.taskId(),
     runId: await team.runId(),
     approvalId: await team.approvalId(),
+    inputId: await team.inputId(),
     ...(await makeAccessWorld(hub, people, "owner"))
   }
 }

@@ -37,7 +37,7 @@ describe("The console of a Hub", { timeout: 60_000 }, () => {
       assert.notMatch(policy, /unsafe|data:|\*/)
       // The console previews images that the user attaches, and nothing else of its memory.
       const withBlob = policy.split("; ").filter((directive) => directive.includes("blob:"))
-      assert.deepStrictEqual(withBlob, ["img-src 'self' blob:"])
+      assert.deepStrictEqual(withBlob, ["img-src 'self' blob:", "media-src 'self' blob:"])
     }
     assert.include(texts[0], "Corral")
   })

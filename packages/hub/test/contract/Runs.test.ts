@@ -53,6 +53,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       timeoutMs: 1_800_000,
       lastSeq: 4,
       pendingApprovals: [],
+      pendingInputs: [],
       model: "model-1",
       usage: { inputTokens: 3 },
       resultText: "Done",

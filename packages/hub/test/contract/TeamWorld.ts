@@ -6,6 +6,7 @@ import type {
   ApprovalId,
   AttachmentId,
   DeviceId,
+  InputRequestId,
   ProjectId,
   RunId,
   SessionId,
@@ -16,7 +17,14 @@ import type { Message } from "@corral/domain/session/Message"
 import { assert } from "@effect/vitest"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
-import { approvalRequested, createdRun, Mirror, newId, runStarted } from "@corral/testing/hub/Mirror"
+import {
+  approvalRequested,
+  createdRun,
+  inputRequested,
+  Mirror,
+  newId,
+  runStarted
+} from "@corral/testing/hub/Mirror"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { upload } from "@corral/testing/hub/Uploads"
 import { makeProject, makeSession } from "@corral/testing/hub/Teams"
@@ -38,6 +46,7 @@ export interface TeamWorld {
   readonly taskId: TaskId
   readonly runId: RunId
   readonly approvalId: ApprovalId
+  readonly inputId: InputRequestId
 }
 
 export const roles = ["owner", "admin", "member", "viewer"] as const
@@ -88,17 +97,21 @@ const deviceParts = (hub: HubProcess, owner: HubClient, projectId: TeamParts["pr
   })
   const run = once(async () => {
     const approvalId = newId<ApprovalId>("apr")
+    const inputId = newId<InputRequestId>("inq")
     const mirror = new Mirror(hub, await deviceId())
+    const requests = [approvalRequested(approvalId), inputRequested(inputId)]
     return {
       approvalId,
-      runId: await mirror.run(await projectId(), createdRun, runStarted, approvalRequested(approvalId))
+      inputId,
+      runId: await mirror.run(await projectId(), createdRun, runStarted, ...requests)
     }
   })
   return {
     deviceId,
     taskId,
     runId: async () => (await run()).runId,
-    approvalId: async () => (await run()).approvalId
+    approvalId: async () => (await run()).approvalId,
+    inputId: async () => (await run()).inputId
   }
 }
 

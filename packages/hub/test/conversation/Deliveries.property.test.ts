@@ -1,5 +1,5 @@
 /**
- * Delivery of messages as a state machine: random sends, edits, withdrawals, retries, ends of runs and restarts of one of two Hubs on one
+ * Delivery of messages as a state machine: random sends, edits, withdrawals, retries, runs that continue after a turn, ends of runs and restarts of one of two Hubs on one
  * database. At the end each message was delivered once and in order, or it shows why not.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -26,6 +26,7 @@ const step = fc.oneof(
     })
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("begin") }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("idle") }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("refuse") }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("restart") }) }
 )
@@ -33,7 +34,7 @@ type Step =
   | { readonly do: "send"; readonly now: boolean; readonly at: number }
   | { readonly do: "edit" | "withdraw" | "retry"; readonly pick: number }
   | { readonly do: "play"; readonly end: "complete" | "fail" | "fail silently" }
-  | { readonly do: "begin" | "refuse" | "restart" }
+  | { readonly do: "begin" | "idle" | "refuse" | "restart" }
 
 describe("Deliveries", { timeout: 300_000 * effort }, () => {
   const first = new HubInProcess()
@@ -61,6 +62,9 @@ describe("Deliveries", { timeout: 300_000 * effort }, () => {
     let played = 0
     let sent = 0
 
+    /** Runs whose work continues in the background. */
+    const idleRuns = new Set<StartedTurn>()
+
     const begin = async (turn: StartedTurn) => {
       if (begunTurns.has(turn)) return
       begunTurns.add(turn)
@@ -77,8 +81,27 @@ describe("Deliveries", { timeout: 300_000 * effort }, () => {
         return edge.fail(turn)
       }
       await begin(turn)
+      if (idleRuns.has(turn)) return endIdle(turn, end === "complete")
       await edge.reply(turn, "output")
       await (end === "complete" ? edge.complete(turn, "answer") : edge.fail(turn))
+    }
+    const idle = async (turn: StartedTurn) => {
+      await begin(turn)
+      if (!idleRuns.has(turn)) await edge.work(turn, "work", "running")
+      idleRuns.add(turn)
+      await edge.endTurn(turn, `background ${idleRuns.size}`)
+    }
+    const endIdle = (turn: StartedTurn, isCompleted: boolean) => {
+      const error = { code: "run_timeout", message: "It took too long." }
+      const end = isCompleted
+        ? ({ _tag: "FinishRequested", by: "someone" } as const)
+        : ({ _tag: "FailureImposed", error } as const)
+      // A message that the run has received started a turn.
+      const ofTurn = {
+        _tag: "OutcomeReported",
+        outcome: { _tag: "Completed", text: "again" }
+      } as const
+      return edge.step(turn.runId, ofTurn, end).pushed
     }
     const clientAt = (at: number) =>
       new HubClient((at === 0 ? first : second).url, talk.client.token, talk.client.userId)
@@ -116,6 +139,10 @@ describe("Deliveries", { timeout: 300_000 * effort }, () => {
         case "begin": {
           const turn = edge.turns.at(-1)
           return turn === undefined ? undefined : begin(turn)
+        }
+        case "idle": {
+          const turn = edge.turns[played]
+          return turn === undefined ? undefined : idle(turn)
         }
         case "refuse":
           edge.refusesStart = true
@@ -187,7 +214,9 @@ describe("Deliveries", { timeout: 300_000 * effort }, () => {
           inTurns.toSorted((a, b) => a - b)
         )
         // One answer for each run, but for those that a run with a transcript replaced.
-        const answers = messages.filter(({ author }) => author.kind === "agent")
+        const answers = messages.filter(
+          ({ author, outcome }) => author.kind === "agent" && outcome !== undefined
+        )
         assert.strictEqual(new Set(answers.map(({ runId }) => runId)).size, answers.length)
         await edge.edge.leave()
       }),

@@ -32,6 +32,8 @@ const edgeWith = (artifact: Artifact, content: Buffer) => {
     changePause: never,
     sendInput: never,
     decide: never,
+    answerInput: never,
+    finish: never,
     readDiff: never,
     openPreview: never,
     listFiles: never,

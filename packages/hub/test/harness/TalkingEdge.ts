@@ -1,4 +1,7 @@
-/** Test Edge whose runs the test begins, answers and ends: it accepts every start and input, and pushes the events that a real Edge logs. */
+/**
+ * Test Edge whose runs the test begins, answers and ends: it accepts every start and input, and pushes the events that a real Edge logs. Questions,
+ * turns and work go through the run machine, as on a real Edge.
+ */
 import {
   ATTACHMENTS_FEATURE,
   type CommandAttachments,
@@ -6,11 +9,16 @@ import {
   type CommandPayload,
   edgeCommands,
   type EdgeCommand,
-  type CommandName
+  type CommandName,
+  INPUTS_FEATURE
 } from "@corral/domain/link/EdgeCommand"
-import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
+import type { InputAnswer, InputRequest, RequestedInput } from "@corral/domain/input/InputRequest"
 import type { CreateRun, RunFailure } from "@corral/domain/run/Run"
-import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
+import { draft, type EventDraft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import { inputResolution } from "@corral/domain/run/Resolution"
+import { type RunMachineInput, transition, type TransitionAction } from "@corral/domain/run/RunMachine"
+import { fold, initial, type RunState } from "@corral/domain/run/RunState"
 import { mint } from "@corral/service/Identifiers"
 import { linesOf } from "@corral/testing/hub/Mirror"
 import { until } from "@corral/testing/time/Until"
@@ -26,7 +34,11 @@ export interface StartedTurn {
 /** `offer` with agents that accept input, of an Edge that accepts attachments. */
 const talkingOffer = (resume: boolean) => ({
   ...offer,
-  commands: [...Object.keys(edgeCommands), ATTACHMENTS_FEATURE],
+  commands: [...Object.keys(edgeCommands), ATTACHMENTS_FEATURE, INPUTS_FEATURE],
+  workspaces: offer.workspaces.map((workspace) => ({
+    ...workspace,
+    modes: ["read_only", "ask", "auto_edit"] as const
+  })),
   agents: offer.agents.map((agent) => ({
     ...agent,
     capabilities: { ...agent.capabilities, input: true, resume }
@@ -43,6 +55,8 @@ export class TalkingEdge {
   /** Further input that was sent, and the part of it that runs have accepted. */
   readonly inputs: Array<CommandPayload<"SendInput">> = []
   readonly acceptedInputs: Array<CommandPayload<"SendInput">> = []
+  /** What the program received about its questions. */
+  readonly responses: Array<Extract<TransitionAction, { readonly _tag: "Respond" }>> = []
   refusesInput = false
   /** Refuses the next start. */
   refusesStart = false
@@ -50,6 +64,8 @@ export class TalkingEdge {
   private readonly lengths = new Map<RunId, number>()
   private readonly accepted = new Map<RunId, unknown>()
   private readonly ended = new Set<RunId>()
+  private readonly states = new Map<RunId, RunState>()
+  private readonly requests = new Map<InputRequestId, InputRequest>()
 
   private constructor(edge: LinkedEdge) {
     this.edge = edge
@@ -64,8 +80,12 @@ export class TalkingEdge {
   }
 
   /** Offers the commands of an Edge that does not accept attachments. */
-  async forgetFeatures(): Promise<void> {
-    await this.edge.heartbeat({ ...talkingOffer(true), commands: Object.keys(edgeCommands) })
+  forgetFeatures(): Promise<void> {
+    return this.offerCommands(Object.keys(edgeCommands))
+  }
+
+  async offerCommands(commands: ReadonlyArray<string>): Promise<void> {
+    await this.edge.heartbeat({ ...talkingOffer(true), commands })
   }
 
   /** The turn with that number, from 0, once it has been started. */
@@ -81,6 +101,7 @@ export class TalkingEdge {
   async push(runId: RunId, ...events: ReadonlyArray<EventDraft>): Promise<void> {
     const length = this.lengths.get(runId) ?? 0
     this.lengths.set(runId, length + events.length)
+    this.states.set(runId, events.reduce(fold, this.states.get(runId) ?? initial))
     const answer = await this.edge.push(runId, length + 1, linesOf(runId, length + 1, events))
     if (Result.isFailure(answer) || answer.success.some(({ refused }) => refused !== undefined))
       throw new Error(`a push was refused: ${JSON.stringify(answer)}`)
@@ -139,6 +160,61 @@ export class TalkingEdge {
     await this.complete(turn, text)
   }
 
+  /** What the run machine does: pushes its events, and the end of the run after the last outcome. Returns why it refuses a command. */
+  step(runId: RunId, ...inputs: ReadonlyArray<RunMachineInput>) {
+    const events: Array<EventDraft> = []
+    let refused: string | undefined
+    let state = this.states.get(runId) ?? initial
+    for (const input of inputs) {
+      const [next, actions] = transition(state, input)
+      state = next
+      const isLast = actions.some(({ _tag }) => _tag === "Leave" || _tag === "Stop")
+      const [ended, more] = isLast ? transition(state, { _tag: "Ended" }) : [state, []]
+      state = ended
+      for (const action of [...actions, ...more]) {
+        if (action._tag === "Append") events.push(action.event)
+        if (action._tag === "Refuse") refused = action.code
+        if (action._tag === "Respond") this.responses.push(action)
+      }
+      if (isLast) this.ended.add(runId)
+    }
+    for (const { payload, type } of events) if (type === "run.input.resolved") this.resolve(payload)
+    const pushed = events.length === 0 ? Promise.resolve() : this.push(runId, ...events)
+    // With what the log does not contain.
+    this.states.set(runId, state)
+    return { events, refused, pushed }
+  }
+
+  private resolve(payload: PayloadOf<"run.input.resolved">): void {
+    const request = this.requests.get(payload.inputId)
+    const resolution = inputResolution(payload, "2026-11-21T12:00:01.000Z")
+    if (request !== undefined) this.requests.set(payload.inputId, { ...request, ...resolution })
+  }
+
+  /** Asks a question, or hands over a plan. */
+  async ask({ create, runId }: StartedTurn, request: RequestedInput): Promise<InputRequestId> {
+    const id = mint<InputRequestId>("inq", Date.now())
+    const { agentId, workspace } = create
+    const pending = { state: "pending", requestedAt: "2026-11-21T12:00:00.000Z" } as const
+    this.requests.set(id, { id, runId, agentId, workspace, ...request, ...pending })
+    await this.step(runId, { _tag: "InputRequested", inputId: id, request }).pushed
+    return id
+  }
+
+  /** Ends the turn. The run continues while work is outstanding. */
+  endTurn({ runId }: StartedTurn, text: string): Promise<void> {
+    return this.step(runId, { _tag: "OutcomeReported", outcome: { _tag: "Completed", text } }).pushed
+  }
+
+  work({ runId }: StartedTurn, id: string, state: "completed" | "running", continues = false): Promise<void> {
+    const work = { id, kind: "agent", title: `Work ${id}`, state, continues } as const
+    return this.step(runId, { _tag: "WorkChanged", ...work }).pushed
+  }
+
+  startTurn({ runId }: StartedTurn, by: "message" | "program" = "program"): Promise<void> {
+    return this.step(runId, { _tag: "TurnStarted", by }).pushed
+  }
+
   private answer(command: EdgeCommand): CommandOutcome | undefined {
     if (isCommand("StartRun", command)) {
       const { runId } = command.payload
@@ -151,19 +227,69 @@ export class TalkingEdge {
       if (outcome?._tag === "Done") this.accepted.set(runId, outcome.value)
       return outcome
     }
-    if (!isCommand("SendInput", command)) return undefined
-    return this.answerInput(command.payload)
+    if (isCommand("SendInput", command)) return this.acceptInput(command.payload)
+    if (isCommand("AnswerInput", command)) return this.answerInput(command.payload)
+    return isCommand("FinishRun", command) ? this.finish(command.payload) : undefined
   }
 
   /** As a real Edge: the log contains an accepted input under the id of its message, and an ended run takes none. */
-  private answerInput(payload: CommandPayload<"SendInput">): CommandOutcome {
+  private acceptInput(payload: CommandPayload<"SendInput">): CommandOutcome {
     const { input, messageId, runId } = payload
     this.inputs.push(payload)
     if (this.refusesInput || this.ended.has(runId))
       return { _tag: "Refused", error: { code: "conflict", message: "The run takes no further input." } }
     this.acceptedInputs.push(payload)
     const logged = { messageId: messageId ?? "msg", role: "user", channel: "text", text: input.text } as const
-    this.push(runId, draft("run.message.completed", logged)).catch(this.edge.unlessCut)
+    const event = draft("run.message.completed", logged)
+    this.step(runId, { _tag: "EventEmitted", event }, { _tag: "TurnStarted", by: "message" }).pushed.catch(
+      this.edge.unlessCut
+    )
     return { _tag: "Done", value: this.accepted.get(runId) }
+  }
+
+  private answerInput({ answer, by, origin }: CommandPayload<"AnswerInput">): CommandOutcome {
+    const { inputId, runId, ...content } = answer
+    const mode = this.turns.find((turn) => turn.runId === runId)?.create.mode
+    const { comment } = content
+    const shown = {
+      ...("answers" in content ? { answers: content.answers } : {}),
+      ...(comment === undefined ? {} : { comment })
+    }
+    const endsRun = mode === "plan" || mode === "read_only"
+    const { pushed, refused } = this.step(runId, {
+      _tag: "InputAnswered",
+      inputId,
+      answer: content as InputAnswer,
+      shown,
+      by,
+      origin,
+      endsRun
+    })
+    pushed.catch(this.edge.unlessCut)
+    const request = this.requests.get(inputId)
+    if (request === undefined || refused !== undefined) {
+      const { answeredBy, state } = request ?? { state: "withdrawn" }
+      const details = { inputId, state, ...(answeredBy === undefined ? {} : { answeredBy }) }
+      return {
+        _tag: "Refused",
+        error: { code: refused ?? "not_found", message: "This question is no longer open.", details }
+      }
+    }
+    return { _tag: "Done", value: this.requests.get(inputId) }
+  }
+
+  private finish({ by, runId }: CommandPayload<"FinishRun">): CommandOutcome {
+    const { pushed, refused } = this.step(runId, { _tag: "FinishRequested", by })
+    pushed.catch(this.edge.unlessCut)
+    return refused === undefined
+      ? { _tag: "Done", value: this.accepted.get(runId) }
+      : {
+          _tag: "Refused",
+          error: {
+            code: "conflict",
+            message: "The agent is in a turn.",
+            details: { reason: "turn_active" }
+          }
+        }
   }
 }

@@ -1,14 +1,26 @@
 /** The Hub's fold of a log, batch by batch from rows, against the domain's fold of the whole of it. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Approval } from "@corral/domain/approval/Approval"
-import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
-import type { EventDraft } from "@corral/domain/run/RunEvent"
+import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
+import type { InputAnswer, InputRequest, RequestedInput } from "@corral/domain/input/InputRequest"
+import { isTerminal } from "@corral/domain/run/RunEnd"
+import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { type RunMachineInput, transition } from "@corral/domain/run/RunMachine"
-import { fold, initial } from "@corral/domain/run/RunState"
+import { fold, initial, liveFieldsOf } from "@corral/domain/run/RunState"
 import { Arbitrary, Effect, Schema } from "effect"
-import { created, underWay } from "@corral/testing/recordings/RunInputs"
+import { anyInput, created } from "@corral/testing/recordings/RunInputs"
 import { type MirroredRunRow, MirroredRun } from "../../src/run/MirroredRun.ts"
-import { createRun, envelopeAt, newId } from "@corral/testing/hub/Mirror"
+import type { MirroredRequests } from "../../src/run/MirroredRequests.ts"
+import {
+  createdRun,
+  createRun,
+  envelopeAt,
+  inputRequested,
+  inputResolved,
+  newId,
+  runCompleted,
+  runStarted
+} from "@corral/testing/hub/Mirror"
 import { tries } from "@corral/testing/time/Effort"
 
 /** The events that the run machine appends for these inputs. */
@@ -21,6 +33,123 @@ const eventsOf = (inputs: ReadonlyArray<RunMachineInput>): ReadonlyArray<EventDr
     for (const action of actions) if (action._tag === "Append") events.push(action.event)
   }
   return events
+}
+
+const inputIds = Schema.Literals([1, 2, 3].map((n) => `inq_${String(n).repeat(26)}` as InputRequestId))
+const workIds = Schema.Literals(["agent-1", "command-1", "command-2"])
+
+/** Inputs about questions, work and turns. */
+const Step = Schema.Union([
+  Schema.TaggedStruct("InputRequested", {
+    inputId: inputIds,
+    kind: Schema.Literals(["question", "plan"]),
+    startsTurn: Schema.Boolean
+  }),
+  Schema.TaggedStruct("InputWithdrawn", {
+    inputId: inputIds,
+    state: Schema.Literals(["withdrawn", "self_answered"])
+  }),
+  Schema.TaggedStruct("InputAnswered", { inputId: inputIds, answer: Schema.Literals([0, 1, 2, 3]) }),
+  Schema.TaggedStruct("InputExpired", { inputId: inputIds }),
+  Schema.TaggedStruct("WorkChanged", {
+    id: workIds,
+    state: Schema.Literals(["running", "running", "completed", "failed"]),
+    continues: Schema.Boolean
+  }),
+  Schema.TaggedStruct("TurnStarted", { by: Schema.Literals(["message", "program"]) }),
+  Schema.TaggedStruct("OutcomeReported", { text: Schema.Literals(["One.", "Two."]) }),
+  Schema.TaggedStruct("Settled", {}),
+  Schema.TaggedStruct("FinishRequested", {})
+])
+
+const answers: ReadonlyArray<InputAnswer> = [
+  { answers: { name: "Ada" }, comment: "As said." },
+  { decline: true },
+  { approve: true, mode: "ask" },
+  { approve: false, comment: "Not yet." }
+]
+
+const requestedOf = (kind: "plan" | "question", startsTurn: boolean): RequestedInput => ({
+  kind,
+  title: "What is the name?",
+  ...(startsTurn ? { startsTurn } : {}),
+  ...(kind === "plan" ? { plan: "First this, then that." } : {})
+})
+
+const inputOf = (step: typeof Step.Type): RunMachineInput => {
+  switch (step._tag) {
+    case "InputRequested":
+      return { ...step, request: requestedOf(step.kind, step.startsTurn) }
+    case "InputAnswered": {
+      const answer = answers[step.answer] ?? { decline: true }
+      return {
+        ...step,
+        answer,
+        shown: { answers: { name: "Ada" } },
+        by: "a person",
+        origin: "console",
+        endsRun: false
+      }
+    }
+    case "WorkChanged":
+      return {
+        ...step,
+        kind: step.id === "agent-1" ? "agent" : "command",
+        title: `The work ${step.id}`
+      }
+    case "OutcomeReported":
+      return { _tag: "OutcomeReported", outcome: { _tag: "Completed", text: step.text } }
+    default:
+      return step
+  }
+}
+
+const oneOrOther = Arbitrary.map(
+  Arbitrary.all([Arbitrary.schema(Schema.Boolean), anyInput, Arbitrary.schema(Step)]),
+  ([isOther, input, step]) => (isOther ? inputOf(step) : input)
+)
+
+/** Inputs of a run in progress. */
+const underWay = Arbitrary.map(Arbitrary.array(oneOrOther, { maxLength: 60 }), (inputs) =>
+  inputs.filter(({ _tag }) => _tag !== "Ended" && _tag !== "CancelRequested")
+)
+
+const newRow = (id: RunId): MirroredRunRow => ({
+  id,
+  agentId: createRun.agentId,
+  workspace: createRun.workspace,
+  state: "queued",
+  started: false,
+  pending: [],
+  told: {},
+  pending_inputs: [],
+  turn: 1,
+  idle: false,
+  work: null
+})
+
+/** Requests as the Hub's table has them. */
+class Table<Id extends string, Request extends { readonly id: Id; readonly state: string }> {
+  readonly rows = new Map<Id, Request>()
+
+  store({ requested, resolved }: MirroredRequests<Id, Request, object>): void {
+    for (const [id, request] of requested) this.rows.set(id, request)
+    for (const [id, resolution] of resolved) {
+      const row = this.rows.get(id)
+      assert.strictEqual(row?.state, "pending")
+      if (row !== undefined) this.rows.set(id, { ...row, ...resolution })
+    }
+  }
+
+  get pending(): ReadonlyArray<Id> {
+    return [...this.rows.values()].filter(({ state }) => state === "pending").map(({ id }) => id)
+  }
+
+  get resolved(): ReadonlyMap<string, string> {
+    return new Map(
+      [...this.rows.values()].flatMap(({ id, state }) => (state === "pending" ? [] : [[id, state]]))
+    )
+  }
 }
 
 const Sizes = Arbitrary.array(Arbitrary.schema(Schema.Literals([1, 2, 3, 7])), {
@@ -39,65 +168,87 @@ describe("MirroredRun", () => {
         const start: RunMachineInput = { _tag: "Created", payload: created }
         const events = eventsOf([start, ...inputs, ...(ends ? [{ _tag: "Ended" } as const] : [])])
         const whole = events.reduce(fold, initial)
-        let row: MirroredRunRow = {
-          id: runId,
-          agentId: createRun.agentId,
-          workspace: createRun.workspace,
-          state: "queued",
-          isStarted: false,
-          pending: [],
-          summary: {}
-        }
-        const approvals = new Map<ApprovalId, Approval>()
+        let row = newRow(runId)
+        const [approvals, questions] = [
+          new Table<ApprovalId, Approval>(),
+          new Table<InputRequestId, InputRequest>()
+        ]
+        const endedTurns: Array<number> = []
         for (let at = 0, i = 0; at < events.length; i++) {
           const batch = events.slice(at, at + (sizes[i % sizes.length] ?? 1))
           const step = new MirroredRun(row)
           for (const [j, event] of batch.entries())
             assert.isTrue(step.apply(envelopeAt(runId, at + j + 1, event)), event.type)
-          const { pending, isStarted, state, summary } = step
-          const same = JSON.stringify([row.state, row.pending, row.isStarted, row.summary])
+          const { columns } = step
           // What is not said to have moved is not written.
-          if (!step.hasChanged) assert.strictEqual(JSON.stringify([state, pending, isStarted, summary]), same)
-          row = { ...row, state, isStarted, pending, summary }
-          for (const approval of step.requestedApprovals.values()) approvals.set(approval.id, approval)
-          for (const [id, resolved] of step.resolvedApprovals) {
-            const response = approvals.get(id)
-            assert.strictEqual(response?.state, "pending")
-            if (response !== undefined) approvals.set(id, { ...response, ...resolved })
-          }
+          if (!step.hasChanged) assert.deepStrictEqual({ ...row, ...columns }, row)
+          // Rows are JSON between two batches.
+          row = { ...row, ...(JSON.parse(JSON.stringify(columns)) as typeof columns) }
+          approvals.store(step.approvals)
+          questions.store(step.inputs)
+          endedTurns.push(...step.endedTurns.map(({ turn }) => turn))
           at += batch.length
         }
+        const { error, model, resultText, usage } = row.told
         assert.deepStrictEqual(
-          [
-            row.state,
-            row.isStarted,
-            row.pending,
-            row.summary.usage,
-            row.summary.resultText,
-            row.summary.error,
-            row.summary.model
-          ],
+          [row.state, row.started, row.pending, usage, resultText, error, model],
           [
             whole.status,
             whole.started,
-            whole.pending,
+            [...whole.pending],
             whole.usage,
             whole.resultText,
             whole.error,
             whole.model
           ]
         )
+        const isLive = whole.status !== undefined && !isTerminal(whole.status)
         assert.deepStrictEqual(
-          new Map(
-            [...approvals].flatMap(([id, { state }]) => (state === "pending" ? [] : [[id, state] as const]))
-          ),
-          whole.resolved
+          [row.turn, row.idle, new Map(row.work)],
+          [whole.turn, isLive && whole.isIdle, isLive ? whole.outstanding : new Map()]
         )
-        assert.deepStrictEqual(
-          [...approvals.values()].filter(({ state }) => state === "pending").map(({ id }) => id),
-          [...whole.pending]
-        )
+        assert.deepStrictEqual([...row.pending_inputs], liveFieldsOf(whole).pendingInputs)
+        assert.deepStrictEqual(approvals.resolved, whole.resolved)
+        assert.deepStrictEqual(approvals.pending, [...whole.pending])
+        assert.deepStrictEqual(questions.resolved, whole.resolvedInputs)
+        assert.deepStrictEqual(questions.pending, [...whole.pendingInputs.keys()])
+        const turnsEnded = events.filter(({ type }) => type === "run.turn.ended")
+        assert.lengthOf(endedTurns, turnsEnded.length)
       }),
-    tries(100)
+    tries(200)
   )
+
+  const follow = (...batches: ReadonlyArray<ReadonlyArray<EventDraft>>) => {
+    const runId = newId<RunId>("run")
+    let [row, seq] = [newRow(runId), 0]
+    const steps = batches.map((batch) => {
+      const step = new MirroredRun(row)
+      for (const event of batch) assert.isTrue(step.apply(envelopeAt(runId, ++seq, event)), event.type)
+      row = { ...row, ...step.columns }
+      return step
+    })
+    return { row, steps }
+  }
+
+  it("accepts a log of which a Hub that does not fold questions and work has stored a part", () => {
+    const inputId = newId<InputRequestId>("inq")
+    const { row } = follow([
+      createdRun,
+      runStarted,
+      // Their starts were stored by the other Hub.
+      inputResolved(inputId, "answered"),
+      draft("run.work.ended", { workId: "w", state: "completed" }),
+      draft("run.turn.started", { turn: 3, by: "program" }),
+      runCompleted
+    ])
+    assert.deepStrictEqual([row.state, row.pending_inputs, row.work], ["completed", [], null])
+  })
+
+  it("cancels the questions of a run whose end such a Hub has not prepared", () => {
+    const inputId = newId<InputRequestId>("inq")
+    const work = draft("run.work.started", { workId: "w", kind: "agent", title: "Look around" })
+    const { row, steps } = follow([createdRun, runStarted, inputRequested(inputId), work], [runCompleted])
+    assert.deepStrictEqual([row.state, row.pending_inputs, row.work], ["completed", [], null])
+    assert.strictEqual(steps[1]?.inputs.resolved.get(inputId)?.state, "cancelled")
+  })
 })

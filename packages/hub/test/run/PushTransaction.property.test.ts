@@ -1,11 +1,13 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { ApprovalId, ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
-import type { EventDraft } from "@corral/domain/run/RunEvent"
+import type { ApprovalId, InputRequestId, ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
+import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {
   approvalRequested,
   approvalResolved,
   createdRun,
+  inputRequested,
+  inputResolved,
   linesOf,
   messageDelta,
   Mirror,
@@ -28,7 +30,7 @@ const Step = Schema.Struct({
   isBroken: Schema.Boolean,
   ends: Schema.Boolean
 })
-const Steps = Schema.Array(Step).check(Schema.isMaxLength(40))
+const Steps = Schema.Array(Step).check(Schema.isMaxLength(60))
 
 describe("pushes of several targets", { timeout: 120_000 }, () => {
   const hub = new HubInProcess()
@@ -43,6 +45,7 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
 
   const draftsOf = (): ReadonlyArray<EventDraft> => {
     const [first, second] = [newId<ApprovalId>("apr"), newId<ApprovalId>("apr")]
+    const [one, two] = [newId<InputRequestId>("inq"), newId<InputRequestId>("inq")]
     return [
       createdRun,
       runStarted,
@@ -53,6 +56,14 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
       messageDelta("b"),
       approvalResolved(second, "denied"),
       messageDelta("c"),
+      inputRequested(one),
+      draft("run.work.started", { workId: "w", kind: "agent", title: "A work" }),
+      draft("run.turn.ended", { turn: 1, outstanding: 1 }),
+      inputResolved(one, "answered", { by: "someone", answers: { name: "Ada" } }),
+      draft("run.turn.started", { turn: 2, by: "program" }),
+      inputRequested(two),
+      draft("run.work.ended", { workId: "w", state: "completed" }),
+      inputResolved(two, "cancelled"),
       runCompleted
     ]
   }
@@ -111,10 +122,12 @@ describe("pushes of several targets", { timeout: 120_000 }, () => {
           runIds,
           (id) => sql`
             SELECT state, started, cardinality(pending) AS pending, told::jsonb - 'endedAt' AS told, last_seq, ended_at IS NOT NULL AS ended,
+              cardinality(pending_inputs) AS pending_inputs, turn, idle, work,
               (SELECT string_agg((line::jsonb ->> 'seq') || ' ' || (line::jsonb ->> 'type'), ',' ORDER BY e.last_seq, n)
                 FROM run_events e CROSS JOIN unnest(string_to_array(e.lines, E'\n')) WITH ORDINALITY AS l (line, n)
                 WHERE e.run_id = runs.id) AS log,
-              (SELECT string_agg(state, ',' ORDER BY id) FROM approvals a WHERE a.run_id = runs.id) AS approvals
+              (SELECT string_agg(state, ',' ORDER BY id) FROM approvals a WHERE a.run_id = runs.id) AS approvals,
+              (SELECT string_agg(state, ',' ORDER BY id) FROM inputs i WHERE i.run_id = runs.id) AS inputs
             FROM runs WHERE id = ${id}`
         )
       )

@@ -71,7 +71,7 @@ describe("storeKnown", { timeout: 60_000 }, () => {
         storeKnown(
           sql,
           [...new Set(linked.map(({ deviceId }) => deviceId))].map((deviceId) => ({ deviceId, generation })),
-          { runs, resolved: [], at: new Date() }
+          { runs, resolved: { approvals: [], inputs: [] }, at: new Date() }
         )
       )
     )

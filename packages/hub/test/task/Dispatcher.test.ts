@@ -77,6 +77,8 @@ class PlayedEdge {
       cancel: away,
       changePause: away,
       decide: away,
+      answerInput: away,
+      finish: away,
       readDiff: away,
       listArtifacts: away,
       sendInput: away,
