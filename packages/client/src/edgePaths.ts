@@ -23,6 +23,7 @@ export const edgePaths = {
     cancel: ["POST", "/v1/runs/:id/cancel"],
     pause: ["POST", "/v1/runs/:id/pause"],
     resume: ["POST", "/v1/runs/:id/resume"],
+    finish: ["POST", "/v1/runs/:id/finish"],
     input: ["POST", "/v1/runs/:id/input"],
     result: ["GET", "/v1/runs/:id/result"],
     events: ["GET", "/v1/runs/:id/events"]
@@ -50,6 +51,11 @@ export const edgePaths = {
     list: ["GET", "/v1/permissions"],
     get: ["GET", "/v1/permissions/:id"],
     decide: ["POST", "/v1/permissions/decide"]
+  },
+  inputs: {
+    list: ["GET", "/v1/inputs"],
+    get: ["GET", "/v1/inputs/:id"],
+    answer: ["POST", "/v1/inputs/answer"]
   },
   grants: {
     list: ["GET", "/v1/grants"],

@@ -98,6 +98,7 @@ export const hubPaths = {
     cancel: ["POST", "/client/runs/:id/cancel"],
     pause: ["POST", "/client/runs/:id/pause"],
     resume: ["POST", "/client/runs/:id/resume"],
+    finish: ["POST", "/client/runs/:id/finish"],
     input: ["POST", "/client/runs/:id/input"],
     approvals: ["GET", "/client/runs/:id/approvals"],
     diff: ["GET", "/client/runs/:id/diff"],
@@ -109,6 +110,11 @@ export const hubPaths = {
     list: ["GET", "/client/approvals"],
     get: ["GET", "/client/approvals/:id"],
     decide: ["POST", "/client/approvals/:id/decide"]
+  },
+  inputs: {
+    list: ["GET", "/client/inputs"],
+    get: ["GET", "/client/inputs/:id"],
+    answer: ["POST", "/client/inputs/:id/answer"]
   },
   news: {
     follow: ["GET", "/client/news", "events"]

@@ -107,6 +107,14 @@ const eventFields = {
     reason: optionalText,
     by: optionalText
   },
+  "run.input.requested": { inputId: text, request: object, expiresAt: optionalText },
+  "run.input.resolved": { inputId: text, state: text, by: optionalText },
+  "run.work.started": { workId: text, kind: text, title: text, parentCallId: optionalText },
+  "run.work.ended": { workId: text, state: text },
+  "run.turn.started": { turn: number, by: text },
+  "run.turn.ended": { turn: number, text: optionalText, outstanding: number },
+  "run.steps.updated": { steps: Array.isArray, parentCallId: optionalText },
+  "run.notice": { kind: text, text, parentCallId: optionalText },
   "runtime.unavailable": { reason: text, message: text },
   "runtime.retrying": {
     reason: text,

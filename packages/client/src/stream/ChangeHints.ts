@@ -1,7 +1,7 @@
 /**
- * Change feed of a Hub, across lost connections: hints about devices, approvals, tasks, runs and messages that the caller can see.
+ * Change feed of a Hub, across lost connections: hints about devices, approvals, questions, tasks, runs and messages that the caller can see.
  *
- * Each connection starts with the current state of devices and with pending approvals. Changes of tasks, runs and messages during a lost connection are
+ * Each connection starts with the current state of devices and with pending approvals and questions. Changes of tasks, runs and messages during a lost connection are
  * not sent: read what is shown again when `onConnection` reports `live`.
  */
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
@@ -11,6 +11,7 @@ import { Reconnection, type ReconnectionOptions } from "./Reconnection.ts"
 const kinds: { readonly [K in ChangeHint["kind"]]: true } = {
   device: true,
   approval: true,
+  input: true,
   task: true,
   run: true,
   message: true

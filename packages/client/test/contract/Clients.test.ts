@@ -1,6 +1,6 @@
 /** Both clients against a live Edge and a live Hub: start, follow, approve, read the diff. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { AgentId, InputRequestId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { envelopeOf, type SequencedEvent } from "@corral/domain/run/EventSequence"
 import type { RunView } from "@corral/domain/run/RunView"
 import { makeSession } from "@corral/testing/hub/Teams"
@@ -11,6 +11,7 @@ import { EdgeEffects } from "../../src/effect/EdgeEffects.ts"
 import { HubEffects } from "../../src/effect/HubEffects.ts"
 import { CorralError } from "../../src/http/CorralError.ts"
 import { hubClient, type HubConnection } from "../../src/Hub.ts"
+import { sealSecrets } from "../../src/run/sealSecrets.ts"
 
 const writeFile = (name: string) => ({ text: `/write ${name} hello\n/say done` })
 const types = (events: ReadonlyArray<SequencedEvent>) => events.map(({ decoded }) => envelopeOf(decoded).type)
@@ -125,6 +126,72 @@ describe("clients", { timeout: 120_000 }, () => {
       Effect.provide(EdgeEffects.layer({ url: joined.edge.url, token: Redacted.make(joined.edge.token) })),
       Effect.runPromise
     ))
+
+  const question = { text: "/question Which colour? | Red | Blue\n/say done" }
+
+  it("answer a question and finish background work at an Edge", async () => {
+    const payload = { workspace: "ws", agentId: "scripted", mode: "ask", input: question } as const
+    const { id: runId } = await edge.runs.create({ payload })
+    let last: RunView | undefined
+    for await (const view of edge.runView(runId)) {
+      last = view
+      for (const inputId of view.pendingInputs)
+        await edge.inputs
+          .answer({ payload: { runId, inputId, answers: { "1": "2" } } })
+          .catch((error: unknown) => assert.include(error, { code: "input_already_resolved" }))
+    }
+    assert.strictEqual(last?.state, "completed")
+    const input = { text: "/work dev command npm run dev\n/say started\n/end-turn\n/hang" }
+    const { id } = await edge.runs.create({ payload: { ...payload, input } })
+    for await (const view of edge.runView(id)) {
+      last = view
+      if (view.isIdle) await edge.runs.finish({ params: { id } })
+    }
+    assert.strictEqual(last?.state, "completed")
+    assert.deepInclude(last?.blocks.at(-1), { kind: "end", stopped: ["npm run dev"] })
+  })
+
+  it("answer a question at a Hub with Effect, a sealed secret, and fail a second answer by tag", () =>
+    Effect.gen(function* () {
+      const corral = yield* HubEffects
+      const task = yield* Effect.promise(() =>
+        hub.tasks.create({
+          payload: {
+            projectId: joined.projectId,
+            targetId: joined.deviceId,
+            workspace: "ws",
+            agentId: "scripted",
+            mode: "ask",
+            input: { text: "/secret Token?" }
+          }
+        })
+      )
+      const { runId = "" } = yield* Effect.promise(() =>
+        joined.taskWith(task.id, ({ runId }) => runId !== undefined)
+      )
+      const answer = Effect.fnUntraced(function* (params: { readonly id: InputRequestId }) {
+        const request = yield* corral.inputs.get({ params })
+        const [{ id = "" } = {}] = request.questions ?? []
+        const payload = yield* Effect.promise(() => sealSecrets(request, { answers: { [id]: "s3cr3t" } }))
+        const answered = yield* corral.inputs.answer({ params, payload })
+        assert.strictEqual(answered.state, "answered")
+        const again: string = yield* corral.inputs.answer({ params, payload }).pipe(
+          Effect.as("accepted"),
+          Effect.catchTag("InputAlreadyResolved", ({ code }) => Effect.succeed(code))
+        )
+        return again
+      })
+      const outcomes = yield* corral.runEvents(runId as RunId).pipe(
+        Stream.mapEffect(({ decoded }) =>
+          decoded._tag === "KnownEvent" && decoded.event.type === "run.input.requested"
+            ? answer({ id: decoded.event.payload.inputId })
+            : Effect.succeed(undefined)
+        ),
+        Stream.filter((outcome) => outcome !== undefined),
+        Stream.runCollect
+      )
+      assert.deepStrictEqual([...outcomes], ["input_already_resolved"])
+    }).pipe(Effect.provide(hubLayer()), Effect.runPromise))
 
   it("upload a file for a message, and download it, with Effect and without", () =>
     Effect.gen(function* () {
