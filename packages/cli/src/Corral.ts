@@ -1,6 +1,7 @@
 /** Command tree of `corral`. */
 import { Command, Completions } from "effect/cli"
 import { adaptersCommand } from "./commands/adapters.ts"
+import { answerCommand } from "./commands/answer.ts"
 import { approveCommand } from "./commands/approve.ts"
 import { approvalsCommand } from "./commands/approvals.ts"
 import { artifactsCommand } from "./commands/artifacts.ts"
@@ -15,11 +16,13 @@ import { deviceCommand } from "./commands/device.ts"
 import { devicesCommand } from "./commands/devices.ts"
 import { diffCommand } from "./commands/diff.ts"
 import { doctorCommand } from "./commands/doctor.ts"
+import { finishCommand } from "./commands/finish.ts"
 import { hubCommand } from "./commands/hub.ts"
 import { loginCommand, logoutCommand, whoamiCommand } from "./commands/login.ts"
 import { normalizeCommand } from "./commands/normalize.ts"
 import { previewCommand } from "./commands/preview.ts"
 import { projectsCommand } from "./commands/projects.ts"
+import { questionsCommand } from "./commands/questions.ts"
 import { runCommand } from "./commands/run.ts"
 import { runsCommand } from "./commands/runs.ts"
 import { sayCommand } from "./commands/say.ts"
@@ -43,6 +46,9 @@ export const corral = Command.make("corral").pipe(
     approvalsCommand,
     approveCommand,
     denyCommand,
+    questionsCommand,
+    answerCommand,
+    finishCommand,
     pauseCommand,
     unpauseCommand,
     cancelCommand,

@@ -40,16 +40,48 @@ const invocation = (): string => {
 const listeners = new Set<(line: string) => void>()
 let lines: Interface | undefined
 
-const onLine = (listener: (line: string) => void): (() => void) => {
-  listeners.add(listener)
+const readLines = (): void => {
   lines ??= createInterface({ input: stdin, terminal: false }).on("line", (line) => {
     for (const notify of listeners) notify(line)
   })
+}
+
+const stopReadingLines = (): void => {
+  lines?.close()
+  lines = undefined
+}
+
+const onLine = (listener: (line: string) => void): (() => void) => {
+  listeners.add(listener)
+  readLines()
   return () => {
     listeners.delete(listener)
-    if (listeners.size > 0) return
-    lines?.close()
-    lines = undefined
+    if (listeners.size === 0) stopReadingLines()
+  }
+}
+
+/** An editor that nothing draws: the terminal does not show what is typed. */
+const onSecret = (listener: (line: string) => void): (() => void) => {
+  stopReadingLines()
+  const nothing = () => undefined
+  const editor = new LineEditor(stdin, {
+    onChange: nothing,
+    onSubmit: (text) => {
+      stdout.write("\n")
+      listener(text)
+    },
+    // The terminal sends no signal while it passes on each key.
+    onInterrupt: () => stop("SIGINT")(),
+    onEscape: nothing,
+    onEnd: () => stop("SIGTERM")(),
+    onRedraw: nothing,
+    onHistory: nothing,
+    complete: () => [],
+    now: () => performance.now()
+  })
+  return () => {
+    editor.close()
+    if (listeners.size > 0) readLines()
   }
 }
 
@@ -91,6 +123,7 @@ const host: Host["Service"] = {
   }),
   warn: (text) => void stderr.write(text),
   onLine,
+  onSecret,
   onSignal
 }
 

@@ -5,11 +5,22 @@
  */
 import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
 import { refusalHint } from "@corral/domain/run/ConfinementText"
-import type { ApprovalBlock, EndBlock, FileBlock, RunBlock, ToolBlock } from "@corral/domain/run/RunBlock"
-import { approvalLines, VALUE_INDENT } from "../run/ApprovalBlock.ts"
+import type {
+  ApprovalBlock,
+  EndBlock,
+  FileBlock,
+  InputBlock,
+  RunBlock,
+  ToolBlock
+} from "@corral/domain/run/RunBlock"
+import { inputResolutionLine } from "../question/InputResolutionLine.ts"
+import { requestLines } from "../question/QuestionLines.ts"
+import { approvalLines } from "../run/ApprovalBlock.ts"
+import { VALUE_INDENT } from "../terminal/Indent.ts"
 import { pauseLine } from "../run/PauseLine.ts"
 import { protectedLine } from "../run/ProtectedLine.ts"
 import { resolutionLine } from "../run/ResolutionLine.ts"
+import { contentLines } from "../run/ResultContent.ts"
 import { retryLine } from "../run/RetryLine.ts"
 import { fitColumns } from "../terminal/FitColumns.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
@@ -56,7 +67,7 @@ export const labelOf = ({ allowedInput, label, tool }: ToolBlock): string =>
   `${escapeLine(label === "" ? tool : label)}${allowedInput === undefined ? "" : " (input edited)"}`
 
 const toolRows = (block: ToolBlock, columns: number): Rows => {
-  const { exitCode, kernelRefusal, output, status } = block
+  const { content, exitCode, kernelRefusal, output, status } = block
   if (status === "started") return []
   const code = exitCode === undefined || exitCode === 0 ? "" : `, exit code ${exitCode}`
   const label = fitColumns(labelOf(block), columns - 2 - code.length)
@@ -64,7 +75,8 @@ const toolRows = (block: ToolBlock, columns: number): Rows => {
   const isExplained = status === "failed" && output !== undefined && output.text.trim() !== ""
   const hint =
     kernelRefusal === undefined ? [] : excerptRows(refusalHint(kernelRefusal), columns, SHOWN_OUTPUT)
-  return [head, ...(isExplained ? excerptRows(output.text, columns, SHOWN_OUTPUT) : []), ...hint]
+  const parts = contentLines(content).flatMap((line) => oneRow(`${VALUE_INDENT}${line}`, columns))
+  return [head, ...(isExplained ? excerptRows(output.text, columns, SHOWN_OUTPUT) : []), ...parts, ...hint]
 }
 
 const fileRows = ({ change, fromPath, path }: FileBlock, columns: number): Rows => {
@@ -76,6 +88,16 @@ const fileRows = ({ change, fromPath, path }: FileBlock, columns: number): Rows 
 /** Request of an approval, whole: a decision needs all of it. */
 export const requestRows = ({ request }: ApprovalBlock, columns: number): Rows =>
   approvalLines(request).flatMap((line) => wrapIndented(line, columns, [], [{ text: `${VALUE_INDENT}  ` }]))
+
+/** A question, a form or a plan, whole: an answer needs all of it. */
+export const inputRows = ({ request }: InputBlock, columns: number): Rows =>
+  requestLines(request).flatMap((line) => wrapIndented(line, columns, [], [{ text: `${VALUE_INDENT}  ` }]))
+
+export const inputResolutionRows = (
+  { request, resolution }: InputBlock,
+  { columns, nameOf }: RowContext
+): Rows =>
+  resolution === undefined ? [] : wrapSpans(inputResolutionLine(request, resolution, nameOf), columns)
 
 /** One side of an edited field. */
 const side = (name: string, value: unknown, columns: number): Rows =>
@@ -111,10 +133,12 @@ const usageText = (usage: EndBlock["usage"]): string => {
   ].join(", ")
 }
 
-const endRows = ({ by, error, reason, state, usage }: EndBlock, { columns, nameOf }: RowContext): Rows => {
+const endRows = (block: EndBlock, { columns, nameOf }: RowContext): Rows => {
+  const { by, error, reason, state, stopped = [], usage } = block
   if (state === "completed") {
     const used = usageText(usage)
-    return used === "" ? [] : oneRow(used, columns, "dim")
+    const ended = stopped.length === 0 ? "" : `finished; stopped: ${stopped.map(escapeLine).join(", ")}`
+    return [ended, used].filter((text) => text !== "").flatMap((text) => oneRow(text, columns, "dim"))
   }
   if (state === "cancelled") {
     const who = by === undefined ? "" : ` by ${escapeLine(nameOf(by))}`
@@ -176,8 +200,17 @@ export const blockRows = (block: RunBlock, context: RowContext): Rows => {
       return warningRow(`Events ${block.from} to ${block.to} are no longer available.`, columns)
     case "approval":
       return requestRows(block, columns)
-    // The approval shows the patch, and messages stream.
+    case "input":
+      return inputRows(block, columns)
+    case "work":
+      return oneRow(`  in the background: ${escapeLine(block.title)}`, columns, "dim")
+    case "turn":
+      return block.by === "program" ? oneRow("the agent continues", columns, "dim") : []
+    case "notice":
+      return warningRow(escapeLine(block.notice.text), columns)
+    // The approval shows the patch, messages stream, and lists of steps are printed as they change.
     case "patch":
+    case "steps":
     case "message":
       return []
   }

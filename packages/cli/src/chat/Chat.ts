@@ -3,7 +3,8 @@
  *
  * Plain and synchronous. Work with the service is returned as `ChatWork`, and its outcome comes back through methods.
  */
-import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
+import type { InputAnswer } from "@corral/domain/input/InputRequest"
 import { RunMode } from "@corral/domain/run/Run"
 import { fileNames } from "../attachment/FileText.ts"
 import type { LocalFile } from "../attachment/LocalFile.ts"
@@ -11,7 +12,10 @@ import type { CommandFailed } from "../CommandFailed.ts"
 import type { DecisionRequest } from "../run/RunServer.ts"
 import { AttachedFiles, typedPath } from "./AttachedFiles.ts"
 import { type ChatCommandName, helpLines, parseLine } from "./ChatCommands.ts"
+import { backgroundText } from "../run/BackgroundText.ts"
 import { ChatDecision, type DecisionOutcome } from "./ChatDecision.ts"
+import { ChatQuestion, type QuestionOutcome } from "./ChatQuestion.ts"
+import type { PendingQuestion } from "./ChatTurns.ts"
 import type { ChatThread, OutgoingMessage } from "./ChatThread.ts"
 import { ChatView } from "./ChatView.ts"
 import { decisionQuestion } from "./DecisionLine.ts"
@@ -20,6 +24,8 @@ import { decisionQuestion } from "./DecisionLine.ts"
 export type ChatWork =
   | { readonly kind: "send"; readonly message: OutgoingMessage }
   | { readonly kind: "decide"; readonly id: ApprovalId; readonly decision: DecisionRequest }
+  | { readonly kind: "answer"; readonly id: InputRequestId; readonly answer: InputAnswer }
+  | { readonly kind: "finish"; readonly runs: ReadonlyArray<RunId> }
   | { readonly kind: "stop"; readonly runs: ReadonlyArray<RunId> }
   | { readonly kind: "pause"; readonly runs: ReadonlyArray<RunId> }
   | { readonly kind: "resume"; readonly runs: ReadonlyArray<RunId> }
@@ -45,6 +51,7 @@ export class Chat {
   private mode: RunMode | undefined
   private model: string | undefined
   private readonly decision = new ChatDecision()
+  private readonly answering = new ChatQuestion()
   private interruptedAt = -Infinity
 
   constructor(thread: ChatThread, columns: () => number, newKey: () => string) {
@@ -65,24 +72,38 @@ export class Chat {
     return this.decision.isEditing
   }
 
+  /** Whether the text is a secret. */
+  get isHidden(): boolean {
+    return this.answering.isHidden
+  }
+
+  /** Whether the text stays out of the history. */
+  get isPrivate(): boolean {
+    return this.isEditing || this.isHidden
+  }
+
+  /** How to answer what waits for the user: approvals first. */
   get question(): string | undefined {
-    const { decision } = this.view
-    return decision === undefined ? undefined : decisionQuestion(decision.next.block.request, decision.count)
+    const { decision, question } = this.view
+    if (decision !== undefined) return decisionQuestion(decision.next.block.request, decision.count)
+    return question === undefined ? undefined : this.answering.prompt(question.next, question.count)
+  }
+
+  private get state(): string {
+    const { view } = this
+    if (view.connection === "lost") return "reconnecting"
+    if (view.decision !== undefined) return "needs your decision"
+    if (view.question !== undefined) return "needs your answer"
+    if (!view.isWorking) return "ready"
+    if (view.isPaused) return "paused"
+    if (view.idle.length < view.activeRuns.length) return "working"
+    const titles = view.idle.flatMap((run) => run.titles)
+    return titles.length === 0 ? "working" : `${backgroundText(titles.length, titles)} · /finish`
   }
 
   get status(): string {
-    const state =
-      this.view.connection === "lost"
-        ? "reconnecting"
-        : this.view.decision !== undefined
-          ? "needs your decision"
-          : this.view.isWorking
-            ? this.view.isPaused
-              ? "paused"
-              : "working"
-            : "ready"
     const model = this.model === undefined ? "" : ` · ${this.model}`
-    return `${state} · ${this.thread.place()} · ${this.mode ?? this.thread.mode()}${model}`
+    return `${this.state} · ${this.thread.place()} · ${this.mode ?? this.thread.mode()}${model}`
   }
 
   get files(): ReadonlyArray<LocalFile> {
@@ -97,8 +118,9 @@ export class Chat {
 
   /** The question is on the screen. */
   questionShown(now: number): void {
-    const { decision } = this.view
+    const { decision, question } = this.view
     if (decision !== undefined) this.decision.shown(decision.next.block, now)
+    else if (question !== undefined) this.answering.shown(question.next.block, now)
   }
 
   /** Handles a line. `typedAt`: the time of its first key. */
@@ -106,6 +128,15 @@ export class Chat {
     this.interruptedAt = -Infinity
     const decided = this.decide(text, typedAt)
     if (decided !== undefined) return this.decisionWork(decided)
+    const { decision, question } = this.view
+    const answered =
+      decision === undefined && question !== undefined
+        ? this.answering.submit(question.next, question.count, text, typedAt)
+        : undefined
+    return answered === undefined ? this.handleLine(text) : this.answerWork(answered)
+  }
+
+  private handleLine(text: string): ReadonlyArray<ChatWork> {
     const line = parseLine(text)
     switch (line.kind) {
       case "empty":
@@ -115,18 +146,22 @@ export class Chat {
         return []
       case "command":
         return this.command(line.name, line.argument)
-      case "message": {
-        const files = this.attached.take()
-        const message = { ...line, files, key: this.newKey(), mode: this.mode, model: this.model }
-        this.view.keep({ ...message, state: "sending" })
-        return [{ kind: "send", message }]
-      }
+      case "message":
+        return this.sendMessage(line)
     }
+  }
+
+  private sendMessage(line: { readonly text: string; readonly isInput: boolean }): ReadonlyArray<ChatWork> {
+    const { isInput, text } = line
+    const files = this.attached.take()
+    const message = { text, isInput, files, key: this.newKey(), mode: this.mode, model: this.model }
+    this.view.keep({ ...message, state: "sending" })
+    return [{ kind: "send", message }]
   }
 
   /** Ctrl-C: gives up an edit or a text, then stops the agent, then leaves. */
   interrupt(text: string, now: number): ReadonlyArray<ChatWork> {
-    if (this.isEditing) return this.cancelEdit()
+    if (this.isEditing || this.answering.isCancellable) return this.escape()
     if (now - this.interruptedAt < LEAVE_WITHIN_MS) return [{ kind: "leave" }]
     this.interruptedAt = now
     if (text !== "") this.nextText = ""
@@ -139,8 +174,11 @@ export class Chat {
     return now - this.interruptedAt < LEAVE_WITHIN_MS ? "Press Ctrl-C again to leave." : undefined
   }
 
-  cancelEdit(): ReadonlyArray<ChatWork> {
-    return this.decisionWork(this.decision.cancelEdit())
+  /** Gives up an edit, or a text that was offered as an answer. */
+  escape(): ReadonlyArray<ChatWork> {
+    return this.isEditing || !this.answering.isCancellable
+      ? this.decisionWork(this.decision.cancelEdit())
+      : this.answerWork(this.answering.cancel())
   }
 
   /** The message was not accepted. A lost connection keeps it; a refusal ends it. */
@@ -165,8 +203,40 @@ export class Chat {
     return decided === undefined ? [] : [{ kind: "decide", ...decided }]
   }
 
+  private answerWork({ answered, message, nextText, warning }: QuestionOutcome): ReadonlyArray<ChatWork> {
+    if (warning !== undefined) this.view.notice(warning, "yellow")
+    if (nextText !== undefined) this.nextText = nextText
+    if (message !== undefined) return this.sendMessage({ text: message, isInput: false })
+    return answered === undefined ? [] : [{ kind: "answer", ...answered }]
+  }
+
+  /** `/answer` and `/skip`. */
+  private answerQuestion(answer: (next: PendingQuestion) => QuestionOutcome): ReadonlyArray<ChatWork> {
+    const { question } = this.view
+    if (question !== undefined) return this.answerWork(answer(question.next))
+    this.view.notice("No question is open.")
+    return []
+  }
+
+  private finish(): ReadonlyArray<ChatWork> {
+    const runs = this.view.idle.map(({ runId }) => runId)
+    if (runs.length > 0) return [{ kind: "finish", runs }]
+    this.view.notice(
+      this.view.activeRuns.length > 0
+        ? "The agent is still in its turn. /stop stops it."
+        : "The agent is not working."
+    )
+    return []
+  }
+
   private command(name: ChatCommandName, argument: string): ReadonlyArray<ChatWork> {
     switch (name) {
+      case "answer":
+        return this.answerQuestion((next) => this.answering.answerWith(next, argument))
+      case "skip":
+        return this.answerQuestion((next) => this.answering.decline(next))
+      case "finish":
+        return this.finish()
       case "help":
         for (const line of helpLines) this.view.notice(line)
         return []

@@ -136,13 +136,13 @@ export class ChatLoop {
       case "update":
         return Effect.sync(() => this.chat.view.apply(signal.update))
       case "submit": {
-        const isAnswer = signal.text.trim().length < 2 || this.chat.isEditing
+        const isAnswer = signal.text.trim().length < 2 || this.chat.isPrivate
         if (!isAnswer) this.options.history.add(signal.text)
         return this.perform(this.chat.submit(signal.text, signal.typedAt))
       }
       case "interrupt": {
         const { text } = this.editor
-        if (text.trim().length > 1 && !this.chat.isEditing) this.options.history.add(text)
+        if (text.trim().length > 1 && !this.chat.isPrivate) this.options.history.add(text)
         this.redraw()
         const later = Effect.delay(
           Effect.sync(() => this.redraw()),
@@ -154,7 +154,7 @@ export class ChatLoop {
         )
       }
       case "escape":
-        return this.perform(this.chat.cancelEdit())
+        return this.perform(this.chat.escape())
       case "end":
         return Effect.sync(() => void (this.isLeaving = true))
       case "redraw":
@@ -207,7 +207,8 @@ export class ChatLoop {
       status: escapeLine(chat.status),
       hint: chat.hint(now),
       files: chat.files,
-      prompt: chat.isEditing ? "edit> " : "> ",
+      prompt: chat.isEditing ? "edit> " : chat.isHidden ? "secret> " : "> ",
+      isHidden: chat.isHidden,
       text: editor.text,
       before: editor.before
     }
@@ -217,7 +218,7 @@ export class ChatLoop {
 
   private leave(): void {
     const { thread, view } = this.chat
-    if (this.editor.text.trim() !== "" && !this.chat.isEditing) this.options.history.add(this.editor.text)
+    if (this.editor.text.trim() !== "" && !this.chat.isPrivate) this.options.history.add(this.editor.text)
     this.editor.close()
     reportUnsent(view, this.options.history)
     reportContinuation(view, thread, this.host.invocation)

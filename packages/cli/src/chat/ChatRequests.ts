@@ -59,6 +59,19 @@ export class ChatRequests {
             )
           )
         )
+      case "answer":
+        return this.call(
+          thread.server.answer(work.id, work.answer).pipe(
+            Effect.flatMap((answered) => thread.carryOut(answered)),
+            // The events show an earlier answer of another user.
+            Effect.catchIf(
+              ({ code }) => code === "input_already_resolved",
+              () => Effect.void
+            )
+          )
+        )
+      case "finish":
+        return this.call(Effect.forEach(work.runs, (run) => thread.server.finish(run)))
       case "stop":
         view.notice("Stopping the agent.")
         return this.call(

@@ -20,6 +20,8 @@ export interface ScreenContent {
   readonly text: string
   /** Text before the cursor. */
   readonly before: string
+  /** Whether the text is a secret. */
+  readonly isHidden: boolean
 }
 
 const MAX_INPUT_ROWS = 6
@@ -45,12 +47,13 @@ const filesRow = (files: ReadonlyArray<NamedFile>, columns: number): ReadonlyArr
 }
 
 export const screenRows = (
-  { before, files, hint, live, prompt, question, status, text }: ScreenContent,
+  { before, files, hint, isHidden, live, prompt, question, status, text }: ScreenContent,
   columns: number,
   paint: Paint
 ): LiveRows => {
-  const input = inputRows(prompt, text, columns)
-  const untilCursor = inputRows(prompt, before, columns)
+  const shownText = (each: string): string => (isHidden ? "•".repeat(each.length) : each)
+  const input = inputRows(prompt, shownText(text), columns)
+  const untilCursor = inputRows(prompt, shownText(before), columns)
   const cursorRow = untilCursor.length - 1
   const first = Math.max(0, Math.min(cursorRow - MAX_INPUT_ROWS + 1, input.length - MAX_INPUT_ROWS))
   const shown = input.slice(first, first + MAX_INPUT_ROWS)

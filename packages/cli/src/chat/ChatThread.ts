@@ -4,6 +4,7 @@
  * The chat depends on this interface only. `HubThread.ts` and `EdgeThread.ts` implement it.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
+import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { SequencedEvent } from "@corral/domain/run/EventSequence"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Effect } from "effect"
@@ -58,6 +59,8 @@ export interface OutgoingMessage {
   readonly isInput: boolean
   readonly mode: RunMode | undefined
   readonly model: string | undefined
+  /** Text for an agent that does not remember the conversation. */
+  readonly textWithoutMemory?: string
 }
 
 /** An agent that can receive messages of this conversation. */
@@ -89,6 +92,8 @@ export interface ChatThread {
   readonly follow: (report: (update: ThreadUpdate) => void) => Call<void>
   /** Succeeds when the service has accepted the message, and reports the message by an update. */
   readonly send: (message: OutgoingMessage) => Call<ThreadMessage>
+  /** After an answer of this terminal: starts the work of an approved plan, where the service does not. */
+  readonly carryOut: (answered: InputRequest) => Call<void>
   readonly retry: (id: string) => Call<void>
   readonly withdraw: (id: string) => Call<void>
   readonly agents: Call<ReadonlyArray<AgentOption>>

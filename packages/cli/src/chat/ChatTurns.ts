@@ -1,7 +1,8 @@
 /** Runs of a chat that are in progress, and their rows. Plain and synchronous. */
 import type { SequencedEvent } from "@corral/domain/run/EventSequence"
 import type { RunId } from "@corral/domain/identity/Ids"
-import type { ApprovalBlock } from "@corral/domain/run/RunBlock"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { ApprovalBlock, InputBlock } from "@corral/domain/run/RunBlock"
 import { hasEnded } from "../run/RunStates.ts"
 import { fitColumns } from "../terminal/FitColumns.ts"
 import type { Row } from "../terminal/WrapText.ts"
@@ -12,6 +13,18 @@ type Rows = ReadonlyArray<Row>
 export interface PendingDecision {
   readonly runId: RunId
   readonly block: ApprovalBlock
+}
+
+export interface PendingQuestion {
+  readonly runId: RunId
+  readonly block: InputBlock
+  readonly mode: RunMode
+}
+
+/** A run whose agent has ended its turn. */
+export interface IdleChatRun {
+  readonly runId: RunId
+  readonly titles: ReadonlyArray<string>
 }
 
 interface Turn {
@@ -53,10 +66,28 @@ export class ChatTurns {
     return next === undefined ? undefined : { next, count: all.length }
   }
 
-  /** Whether an agent works on something that is not an approval. */
+  /** The oldest question without an answer, and the number of all. */
+  get question(): { readonly next: PendingQuestion; readonly count: number } | undefined {
+    const all = [...this.turns].flatMap(([runId, { rows }]) =>
+      rows.pendingInputs.map((block) => ({ runId, block, mode: rows.mode }))
+    )
+    const [next] = all
+    return next === undefined ? undefined : { next, count: all.length }
+  }
+
+  /** Runs whose agent has ended its turn. */
+  get idle(): ReadonlyArray<IdleChatRun> {
+    return [...this.turns].flatMap(([runId, { rows }]) =>
+      rows.view.isIdle ? [{ runId, titles: [...rows.view.outstanding.values()] }] : []
+    )
+  }
+
+  /** Whether an agent works on something that is not an approval or a question. */
   get isWorking(): boolean {
     return [...this.turns.values()].some(
-      ({ rows: { view } }) => view.state === undefined || (!hasEnded(view.state) && view.pending.size === 0)
+      ({ rows: { view } }) =>
+        view.state === undefined ||
+        (!hasEnded(view.state) && view.pending.size === 0 && view.pendingInputs.size === 0)
     )
   }
 

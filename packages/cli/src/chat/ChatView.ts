@@ -7,7 +7,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { type Row, wrapSpans } from "../terminal/WrapText.ts"
 import type { ThreadMessage, ThreadUpdate } from "./ChatThread.ts"
-import { ChatTurns, type PendingDecision } from "./ChatTurns.ts"
+import { ChatTurns, type IdleChatRun, type PendingDecision, type PendingQuestion } from "./ChatTurns.ts"
 import { answerRows, chatMessageRows, type Unsent, waitingRows } from "./MessageRows.ts"
 
 type Rows = ReadonlyArray<Row>
@@ -58,7 +58,17 @@ export class ChatView {
     return this.turns.decision
   }
 
-  /** Whether an agent works on something that is not an approval. */
+  /** The oldest question without an answer, and the number of all. */
+  get question(): { readonly next: PendingQuestion; readonly count: number } | undefined {
+    return this.turns.question
+  }
+
+  /** Runs whose agent has ended its turn, with the titles of their work in the background. */
+  get idle(): ReadonlyArray<IdleChatRun> {
+    return this.turns.idle
+  }
+
+  /** Whether an agent works on something that is not an approval or a question. */
   get isWorking(): boolean {
     return this.turns.isWorking
   }

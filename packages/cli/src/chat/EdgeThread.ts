@@ -3,10 +3,13 @@
  *
  * Messages that wait for the end of a turn are in this terminal only, because an Edge has no queue of messages.
  */
+import { endsWithPlan } from "@corral/domain/approval/RunMode"
+import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { RunMode } from "@corral/domain/run/Run"
 import { Effect, Result } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
 import type { EdgeApiClient } from "../edge/EdgeClient.ts"
+import { planMessage } from "../question/PlanMessage.ts"
 import type { RunServer } from "../run/RunServer.ts"
 import { hasEnded } from "../run/RunStates.ts"
 import type { AgentOption, ChatThread, OutgoingMessage, ThreadMessage, ThreadUpdate } from "./ChatThread.ts"
@@ -64,7 +67,7 @@ export class EdgeThread implements ChatThread {
   send(message: OutgoingMessage): Effect.Effect<ThreadMessage, CommandFailed> {
     const { live } = this.chain
     if (live === undefined) return this.start(message)
-    if (!message.isInput) return Effect.sync(() => this.wait(message))
+    if (!message.isInput && !this.chain.takesNext(message)) return Effect.sync(() => this.wait(message))
     return this.calls((calls) =>
       calls.runs.input({
         params: { id: live },
@@ -73,7 +76,13 @@ export class EdgeThread implements ChatThread {
       })
     ).pipe(
       Effect.map(() =>
-        this.shown({ id: message.key, text: message.text, state: "delivered", runId: live, isInput: true })
+        this.shown({
+          id: message.key,
+          text: message.text,
+          state: "delivered",
+          runId: live,
+          isInput: message.isInput
+        })
       ),
       // The agent takes no input during its turn, or the turn has just ended.
       Effect.catchIf(
@@ -81,6 +90,26 @@ export class EdgeThread implements ChatThread {
         () => (this.chain.live === undefined ? this.start(message) : Effect.sync(() => this.wait(message)))
       )
     )
+  }
+
+  carryOut(answered: InputRequest): Effect.Effect<void, CommandFailed> {
+    if (answered.approved !== true) return Effect.void
+    return Effect.gen({ self: this }, function* () {
+      const { mode } = yield* this.server.run(answered.runId)
+      if (!endsWithPlan(mode)) return
+      const { comment, id: key, plan } = answered
+      const message: OutgoingMessage = {
+        key,
+        text: planMessage(comment),
+        textWithoutMemory: planMessage(comment, plan),
+        files: [],
+        isInput: false,
+        mode: answered.mode ?? "ask",
+        model: undefined
+      }
+      const shown = this.chain.live === undefined ? yield* this.start(message) : this.wait(message)
+      this.report({ kind: "message", message: shown })
+    })
   }
 
   retry(id: string): Effect.Effect<void, CommandFailed> {
@@ -134,6 +163,11 @@ export class EdgeThread implements ChatThread {
   private wait(message: OutgoingMessage): ThreadMessage {
     const shown = this.shown({ id: message.key, text: message.text, state: "waiting" })
     this.waiting = [...this.waiting, { message, shown }]
+    if (this.chain.isIdle && !message.isInput)
+      this.report({
+        kind: "notice",
+        text: "The message waits for the end of the background work. /finish ends it now."
+      })
     return shown
   }
 

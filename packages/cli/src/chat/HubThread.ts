@@ -105,6 +105,11 @@ export class HubThread implements ChatThread {
     })
   }
 
+  /** The Hub sends the message. */
+  carryOut(): Effect.Effect<void> {
+    return Effect.void
+  }
+
   retry(id: string): Effect.Effect<void, CommandFailed> {
     return Effect.asVoid(
       Effect.flatMap(this.session.id, (session) =>

@@ -7,6 +7,7 @@ import { encodeUlid, type RunId, type SessionId } from "@corral/domain/identity/
 import type { Agent } from "@corral/domain/run/Agent"
 import { cannotContinue } from "@corral/domain/run/Continuation"
 import type { CreateRun, Run, RunMode } from "@corral/domain/run/Run"
+import type { RunEvent } from "@corral/domain/run/RunEvent"
 import { Effect, Queue } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
 import type { EdgeApiClient } from "../edge/EdgeClient.ts"
@@ -41,6 +42,8 @@ export class RunChain {
   /** The last run of the conversation. */
   private last: RunId | undefined
   private inProgress: RunId | undefined
+  /** Mode and model of the run in progress, and whether its agent has ended its turn. */
+  private current: { readonly mode: RunMode; readonly model: string | undefined; isIdle: boolean } | undefined
   /** Messages by the run that they resumed the conversation with. */
   private readonly started = new Map<RunId, OutgoingMessage>()
 
@@ -66,6 +69,18 @@ export class RunChain {
     return this.inProgress
   }
 
+  /** Whether the agent of the run in progress has ended its turn, and works in the background. */
+  get isIdle(): boolean {
+    return this.inProgress !== undefined && this.current?.isIdle === true
+  }
+
+  /** Whether the run in progress can receive the message as its next turn. */
+  takesNext({ mode, model }: OutgoingMessage): boolean {
+    const { current } = this
+    if (!this.isIdle || current === undefined) return false
+    return (mode ?? current.mode) === current.mode && (model ?? current.model) === current.model
+  }
+
   /** Id of the session; `undefined` before the first run. */
   get id(): SessionId | undefined {
     return this.last === undefined ? undefined : this.sessionId
@@ -81,7 +96,8 @@ export class RunChain {
   /** Starts the next run. `isAgain`: the message's first run could not continue the conversation. */
   start(message: OutgoingMessage, isAgain = false): Effect.Effect<RunId, CommandFailed> {
     const resume = isAgain || !this.runtime.capabilities.resume ? undefined : this.last
-    const { key, mode, model, text } = message
+    const { key, mode, model, textWithoutMemory } = message
+    const text = resume === undefined ? (textWithoutMemory ?? message.text) : message.text
     const payload: CreateRun = {
       workspace: this.options.workspace,
       agentId: this.runtime.id,
@@ -98,6 +114,7 @@ export class RunChain {
         if (isForgetful) this.report({ kind: "notice", text: "This agent does not remember earlier turns." })
         this.last = id
         this.inProgress = id
+        this.current = { mode: payload.mode, model, isIdle: false }
         if (resume !== undefined) this.started.set(id, message)
         Queue.offerUnsafe(this.starts, id)
         return id
@@ -125,6 +142,7 @@ export class RunChain {
     const report: Report = (update) => {
       if (update.kind === "event" && update.event.decoded._tag === "KnownEvent") {
         const { event } = update.event.decoded
+        this.observe(event)
         if (event.type === "run.failed" && cannotContinue(event.payload.error))
           again = this.started.get(runId)
       }
@@ -136,6 +154,14 @@ export class RunChain {
       this.started.delete(runId)
       return again
     })
+  }
+
+  private observe(event: RunEvent): void {
+    if (event.type === "run.created")
+      this.current = { model: undefined, ...this.current, mode: event.payload.mode, isIdle: false }
+    else if (this.current === undefined) return
+    else if (event.type === "run.turn.ended") this.current.isIdle = true
+    else if (event.type === "run.turn.started") this.current.isIdle = false
   }
 
   private startAgain(message: OutgoingMessage): Effect.Effect<void> {

@@ -1,22 +1,41 @@
 /**
  * Rows of one run in a chat: settled rows, printed once, and the rows of what is in progress.
  *
- * Guarantees: each settled row comes out once. A message comes out line by line while it streams; a tool call when it ends; an approval when
- * it is requested, and again when it is decided.
+ * Guarantees: each settled row comes out once. A message comes out line by line while it streams, the message of a sub-agent when it is
+ * complete; a tool call when it ends; an approval or a question when it is requested, and again when it is resolved.
  */
 import type { SequencedEvent } from "@corral/domain/run/EventSequence"
-import type { ApprovalBlock, MessageBlock, RunBlock, StartBlock } from "@corral/domain/run/RunBlock"
+import type { RunMode } from "@corral/domain/run/Run"
+import type {
+  ApprovalBlock,
+  InputBlock,
+  MessageBlock,
+  RunBlock,
+  StartBlock
+} from "@corral/domain/run/RunBlock"
+import type { RunEvent } from "@corral/domain/run/RunEvent"
+import type { Step } from "@corral/domain/run/Steps"
 import { RunView } from "@corral/domain/run/RunView"
 import { hasEnded } from "../run/RunStates.ts"
 import { fitColumns } from "../terminal/FitColumns.ts"
-import { escapeControls } from "../terminal/VisibleText.ts"
+import { changedStepRows } from "../run/StepRows.ts"
+import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { type Row, wrapIndented } from "../terminal/WrapText.ts"
-import { blockRows, excerptRows, labelOf, resolutionRows, type RowContext } from "./BlockRows.ts"
+import {
+  blockRows,
+  excerptRows,
+  inputResolutionRows,
+  labelOf,
+  resolutionRows,
+  type RowContext
+} from "./BlockRows.ts"
 import { MarkdownRows } from "./MarkdownRows.ts"
 
 type Rows = ReadonlyArray<Row>
 
 const SHOWN_REASONING = 4
+/** Deepest indentation of sub-agents. */
+const MAX_DEPTH = 4
 
 /** What was printed of a message. */
 interface MessageProgress {
@@ -34,8 +53,13 @@ export class TurnRows {
   /** Blocks after it that are settled, by `seq`. */
   private readonly settled = new Set<number>()
   private readonly messages = new Map<number, MessageProgress>()
-  /** Approvals that were printed and are not decided. */
+  /** Approvals and questions that were printed and are not resolved. */
   private readonly requested = new Set<number>()
+  /** Depth of what calls of sub-agents do, by call. */
+  private readonly depths = new Map<string, number>()
+  /** The last list of steps, by the call of its sub-agent. */
+  private readonly steps = new Map<string, ReadonlyArray<Step>>()
+  private readonly changes: Array<Row> = []
   private readonly reasons: Set<string>
 
   /** `reasons`: why runs of the chat are not confined, as shown so far. Each is shown once. */
@@ -49,8 +73,51 @@ export class TurnRows {
     return { columns: this.columns(), nameOf: this.nameOf }
   }
 
-  apply(event: SequencedEvent): void {
-    this.view.apply(event)
+  /** Mode of the run. */
+  mode: RunMode = "ask"
+
+  apply(sequenced: SequencedEvent): void {
+    const { decoded } = sequenced
+    if (decoded._tag === "KnownEvent") this.observe(decoded.event)
+    this.view.apply(sequenced)
+  }
+
+  /** Rows of changes inside blocks that were printed. */
+  private observe(event: RunEvent): void {
+    if (event.type === "run.created") this.mode = event.payload.mode
+    else if (event.type === "run.tool.call" && event.payload.parentCallId !== undefined)
+      this.depths.set(event.payload.callId, this.depthOf(event.payload.parentCallId))
+    else if (event.type === "run.steps.updated") {
+      const { parentCallId, steps } = event.payload
+      const list = parentCallId ?? ""
+      this.changes.push(
+        ...this.nested(parentCallId, () => changedStepRows(this.steps.get(list) ?? [], steps))
+      )
+      this.steps.set(list, steps)
+    } else if (event.type === "run.work.ended") {
+      const title = this.view.outstanding.get(event.payload.workId) ?? "background work"
+      const text = `  ${escapeLine(title)}: ${event.payload.state}`
+      this.changes.push([{ text: fitColumns(text, this.columns()), style: "dim" }])
+    }
+  }
+
+  /** Questions that need an answer, oldest first. */
+  get pendingInputs(): ReadonlyArray<InputBlock> {
+    return this.view.blocks.filter(
+      (block): block is InputBlock => block.kind === "input" && this.view.pendingInputs.has(block.inputId)
+    )
+  }
+
+  /** Number of sub-agents around what a call does. */
+  private depthOf(parentCallId: string | undefined): number {
+    return parentCallId === undefined ? 0 : Math.min((this.depths.get(parentCallId) ?? 0) + 1, MAX_DEPTH)
+  }
+
+  /** Rows of a sub-agent, indented below the call that started it. */
+  private nested(parentCallId: string | undefined, rowsFor: (columns: number) => Rows): Rows {
+    const indent = "  ".repeat(this.depthOf(parentCallId))
+    const rows = rowsFor(this.columns() - indent.length)
+    return indent === "" ? rows : rows.map((row) => [{ text: indent }, ...row])
   }
 
   /** Approvals that need a decision, oldest first. */
@@ -70,7 +137,7 @@ export class TurnRows {
       rows.push(...this.settle(block, at === blocks.length - 1))
     }
     while (this.settled.delete(blocks[Math.max(0, this.firstOpen - dropped)]?.seq ?? -1)) this.firstOpen++
-    return rows
+    return [...rows, ...this.changes.splice(0)]
   }
 
   /** Rows of what is in progress: the last line of a message, tool calls, a retry. */
@@ -79,7 +146,7 @@ export class TurnRows {
     const columns = this.columns()
     return blocks.slice(Math.max(0, this.firstOpen - dropped)).flatMap((block): Rows => {
       if (this.settled.has(block.seq)) return []
-      if (block.kind === "message") return this.preview(block)
+      if (block.kind === "message") return block.parentCallId === undefined ? this.preview(block) : []
       if (block.kind === "retry") return blockRows(block, this.context)
       if (block.kind !== "tool") return []
       const waits = block.isWaiting ? " · needs a decision" : ""
@@ -107,13 +174,16 @@ export class TurnRows {
         break
       case "approval":
         return this.approval(block)
+      case "input":
+        return this.input(block)
       case "start":
         return this.start(block)
       default:
         break
     }
     this.settled.add(block.seq)
-    return blockRows(block, this.context)
+    const parent = "parentCallId" in block ? block.parentCallId : undefined
+    return this.nested(parent, (columns) => blockRows(block, { ...this.context, columns }))
   }
 
   private start(block: StartBlock): Rows {
@@ -132,6 +202,16 @@ export class TurnRows {
     this.requested.delete(block.seq)
     this.settled.add(block.seq)
     return [...rows, ...resolutionRows(block, this.context)]
+  }
+
+  private input(block: InputBlock): Rows {
+    const isFirst = !this.requested.has(block.seq)
+    this.requested.add(block.seq)
+    const rows = isFirst ? blockRows(block, this.context) : []
+    if (block.state === "pending") return rows
+    this.requested.delete(block.seq)
+    this.settled.add(block.seq)
+    return [...rows, ...inputResolutionRows(block, this.context)]
   }
 
   private message(block: MessageBlock): Rows {

@@ -21,7 +21,7 @@ export const attachCommand = Command.make(
       Flag.withDefault(0)
     ),
     json: toggle("json", "Print events as JSON lines"),
-    noInput: toggle("no-input", "Never prompt for approvals"),
+    noInput: toggle("no-input", "Never prompt for approvals and answers"),
     run: runArgument
   },
   Effect.fn(function* ({ after, json, noInput, run, ...choice }) {
@@ -29,9 +29,9 @@ export const attachCommand = Command.make(
     const server = yield* selectRunServer(choice)
     const runId = yield* resolveRunId(server)(run)
     yield* server.run(runId)
-    const approving = noInput || json || !host.interactive ? "wait" : "ask"
+    const asks = !noInput && !json && host.interactive
     yield* Effect.raceFirst(
-      followInTerminal({ place: server, runId, after, json, approving }),
+      followInTerminal({ place: server, runId, after, json, asks }),
       leaveOnCtrlC(server, runId)
     )
   })

@@ -4,6 +4,7 @@ import { RunMode } from "@corral/domain/run/Run"
 import { Effect, Queue, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
+import { DurationText } from "../Duration.ts"
 import { runServerFlags, toggle } from "../Flags.ts"
 import { followInTerminal } from "../run/Follow.ts"
 import { idStart } from "../run/IdArguments.ts"
@@ -19,7 +20,10 @@ const flags = {
     Flag.withSchema(idStart("run")),
     Flag.optional
   ),
-  continueLast: toggle("continue", "Continue the conversation of the latest run"),
+  continueLast: toggle(
+    "continue",
+    "Continue the latest conversation. A run that works in the background receives the text at once"
+  ),
   agent: Flag.String("agent").pipe(
     Flag.withAlias("a"),
     Flag.withDescription(
@@ -42,8 +46,20 @@ const flags = {
   ),
   model: Flag.String("model").pipe(Flag.withDescription("Model of the agent"), Flag.optional),
   timeout: Flag.Int("timeout").pipe(
-    Flag.withDescription("Active time in seconds. Time spent waiting for approvals does not count"),
+    Flag.withDescription(
+      "Active time in seconds. Time spent waiting for approvals and answers does not count"
+    ),
     Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
+    Flag.optional
+  ),
+  background: Flag.String("background").pipe(
+    Flag.withDescription("Longest time that work can continue in the background after a turn, such as 10m"),
+    Flag.withSchema(DurationText),
+    Flag.optional
+  ),
+  inputTtl: Flag.String("input-ttl").pipe(
+    Flag.withDescription("Time until a question expires, such as 2h. Default: it does not expire"),
+    Flag.withSchema(DurationText),
     Flag.optional
   ),
   target: Flag.String("target").pipe(
@@ -52,8 +68,10 @@ const flags = {
   ),
   queue: toggle("queue", "With a Hub: wait for an offline device"),
   json: toggle("json", "Print events as JSON lines"),
-  yes: toggle("yes", "Allow every request").pipe(Flag.withAlias("y")),
-  noInput: toggle("no-input", "Never prompt for approvals: wait for a decision elsewhere"),
+  yes: toggle("yes", "Allow every action. Questions and plans still wait for your answer").pipe(
+    Flag.withAlias("y")
+  ),
+  noInput: toggle("no-input", "Never prompt: approvals and questions wait for an answer elsewhere"),
   prompt: Argument.String("prompt").pipe(
     Argument.withDescription("Task for the agent"),
     Argument.variadic({ min: 1 })
@@ -85,10 +103,10 @@ export const runCommand = Command.make(
   Effect.fn(function* ({ json, yes, noInput, ...request }) {
     if (yes && noInput) return yield* refused("--yes and --no-input can't be combined.")
     const host = yield* Host
-    const { runId, server } = yield* startRun(request)
-    const approving = yes ? "allow" : noInput || json || !host.interactive ? "wait" : "ask"
+    const { after, runId, server } = yield* startRun(request)
+    const asks = !noInput && !json && host.interactive
     yield* Effect.raceFirst(
-      followInTerminal({ place: server, runId, after: 0, json, approving }),
+      followInTerminal({ place: server, runId, after, json, allowsAll: yes, asks }),
       cancelOnCtrlC(server, runId)
     )
   })

@@ -8,6 +8,7 @@ import { EdgeArtifacts } from "@corral/domain/edge-api/Artifacts"
 import { EdgeDiffs } from "@corral/domain/edge-api/Diffs"
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { EdgeHubLink } from "@corral/domain/edge-api/HubLink"
+import { EdgeInputs } from "@corral/domain/edge-api/Inputs"
 import { EdgePermissions } from "@corral/domain/edge-api/Permissions"
 import { EdgePreviews } from "@corral/domain/edge-api/Previews"
 import { EdgeRuns } from "@corral/domain/edge-api/Runs"
@@ -30,6 +31,7 @@ class UsedApi extends HttpApi.make("edge")
     EdgeArtifacts,
     EdgePreviews,
     EdgePermissions,
+    EdgeInputs,
     EdgeHubLink
   )
   .annotateMerge(EdgeApi.annotations) {}

@@ -10,6 +10,7 @@ import { HubConversations } from "@corral/domain/hub-api/Conversations"
 import { HubAudit } from "@corral/domain/hub-api/AuditTrail"
 import { HubAuth, HubSignIn } from "@corral/domain/hub-api/Auth"
 import { HubDeviceRegistration, HubDevices } from "@corral/domain/hub-api/Devices"
+import { HubInputs } from "@corral/domain/hub-api/Inputs"
 import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubSessions } from "@corral/domain/hub-api/Sessions"
@@ -30,6 +31,7 @@ class UsedApi extends HttpApi.make("hub")
     HubSessions,
     HubConversations,
     HubApprovals,
+    HubInputs,
     HubAudit
   )
   .annotateMerge(HubApi.annotations) {}

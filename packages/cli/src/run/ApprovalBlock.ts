@@ -1,6 +1,7 @@
 /**
  * Text of an approval: the complete request, and the commands that decide it from another terminal.
  */
+import { VALUE_INDENT } from "../terminal/Indent.ts"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { Paint } from "../terminal/Paint.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
@@ -19,9 +20,6 @@ export interface ApprovalBlockOptions {
 const riskTint = { low: "green", medium: "yellow", high: "red" } as const
 
 const linesOf = (text: string): ReadonlyArray<string> => escapeControls(text).replace(/\n$/, "").split("\n")
-
-/** Indentation of values with several lines. */
-export const VALUE_INDENT = "    "
 
 const indented = (line: string): Row => [{ text: `${VALUE_INDENT}${line}` }]
 

@@ -1,12 +1,9 @@
-/**
- * Approval prompt of the terminal: asks about one approval at a time, and withdraws the question if the approval is decided elsewhere.
- *
- * *Guarantees:* input typed before the question appears never answers it.
- */
+/** Approval prompt of the terminal, and the answers that it accepts. */
 import type { ApprovalRequest, DecideApproval } from "@corral/domain/approval/Approval"
 import type { ApprovalId } from "@corral/domain/identity/Ids"
-import { Effect, FiberMap, Semaphore, type Scope } from "effect"
-import { Host } from "../terminal/Host.ts"
+import { Effect } from "effect"
+import type { Host } from "../terminal/Host.ts"
+import { promptLine, type PromptQueue } from "../terminal/PromptQueue.ts"
 
 export type TerminalAnswer = Pick<DecideApproval, "decision" | "scope">
 
@@ -28,51 +25,22 @@ export const formatQuestion = (request: ApprovalRequest): string => {
   return `Allow? [y]es${forRun} · [n]o · [c]ancel run: `
 }
 
-export interface ApprovalPrompt {
-  readonly ask: (approvalId: ApprovalId, request: ApprovalRequest) => Effect.Effect<void>
-  /** Withdraws the question after a decision, here or elsewhere. */
-  readonly settled: (approvalId: ApprovalId) => Effect.Effect<void>
-}
-
-/** Opens the prompt. Passes each answer to `decide`, which handles its own failures. */
-export const openApprovalPrompt = (
-  decide: (approvalId: ApprovalId, answer: TerminalAnswer) => Effect.Effect<void>
-): Effect.Effect<ApprovalPrompt, never, Host | Scope.Scope> =>
-  Effect.gen(function* () {
-    const host = yield* Host
-    const open = yield* FiberMap.make<ApprovalId>()
-    // Discard input from the start: buffered input would answer the first question.
-    yield* Effect.acquireRelease(
-      Effect.sync(() => host.onLine(() => {})),
-      (stop) => Effect.sync(stop)
+/** Asks about an approval. Passes the answer to `decide`, which handles its own failures. */
+export const askApproval = (
+  queue: PromptQueue,
+  host: Host["Service"],
+  approvalId: ApprovalId,
+  request: ApprovalRequest,
+  decide: (answer: TerminalAnswer) => Effect.Effect<void>
+): Effect.Effect<void> =>
+  queue.ask(
+    approvalId,
+    Effect.flatMap(
+      promptLine(
+        host,
+        () => ({ text: formatQuestion(request) }),
+        (line) => parseAnswer(line, request)
+      ),
+      decide
     )
-    const oneAtATime = yield* Semaphore.make(1)
-
-    const awaitAnswer = (request: ApprovalRequest) =>
-      Effect.callback<TerminalAnswer>((resume) => {
-        const question = formatQuestion(request)
-        host.write(question)
-        const stop = host.onLine((line) => {
-          const answer = parseAnswer(line, request)
-          if (answer === undefined) return host.write(question)
-          stop()
-          resume(Effect.succeed(answer))
-        })
-        return Effect.sync(() => {
-          stop()
-          // The question was withdrawn: the next output starts on a new line.
-          host.write("\n")
-        })
-      })
-
-    return {
-      ask: (approvalId, request) =>
-        awaitAnswer(request).pipe(
-          Effect.flatMap((answer) => decide(approvalId, answer)),
-          oneAtATime.withPermit,
-          FiberMap.run(open, approvalId),
-          Effect.asVoid
-        ),
-      settled: (approvalId) => FiberMap.remove(open, approvalId)
-    }
-  })
+  )

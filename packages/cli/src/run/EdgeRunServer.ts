@@ -11,8 +11,8 @@ import { readAllPages } from "../AllPages.ts"
 import type { RunServer } from "./RunServer.ts"
 
 /** Creates a run. Retries are safe because the idempotency key is the same. */
-const createRun = Effect.fnUntraced(function* (calls: EdgeApiClient, payload: CreateRun) {
-  const headers = { "idempotency-key": randomUUID() }
+const createRun = Effect.fnUntraced(function* (calls: EdgeApiClient, payload: CreateRun, key: string) {
+  const headers = { "idempotency-key": key }
   return yield* calls.runs.create({ headers, payload }).pipe(
     Effect.retry({
       times: 3,
@@ -59,10 +59,11 @@ export const edgeRunServer = Effect.fn("EdgePlace.edgePlace")(function* (choice:
   return {
     named: `${Option.isSome(url) ? ` --url ${endpoint.url}` : ""}${file}`,
     stream: Effect.map(locateAgain, (current) => ({ ...current, service: "Edge" as const })),
-    start: ({ target, queue, ...payload }) =>
+    carriesOutPlans: false,
+    start: ({ key = randomUUID(), target, queue, ...payload }) =>
       target !== undefined || queue
         ? Effect.fail(refused("--target and --queue need a Hub. Select it with --hub or --project."))
-        : Effect.map(createRun(calls, payload), ({ id }) => id),
+        : Effect.map(createRun(calls, payload, key), ({ id }) => id),
     naming: () => Effect.succeed((user) => user),
     run: (id) => calls.runs.get({ params: { id } }),
     runs: ({ state, ...page }) =>
@@ -81,6 +82,15 @@ export const edgeRunServer = Effect.fn("EdgePlace.edgePlace")(function* (choice:
         workspaces: workspaces.items.filter(({ available }) => available).map(({ id }) => id)
       }
     }),
+    send: (id, text) =>
+      Effect.asVoid(
+        calls.runs.input({
+          params: { id },
+          headers: { "idempotency-key": randomUUID() },
+          payload: { text }
+        })
+      ),
+    finish: (id) => calls.runs.finish({ params: { id } }),
     cancel: (id) => calls.runs.cancel({ params: { id } }),
     pause: (id) => calls.runs.pause({ params: { id } }),
     resume: (id) => calls.runs.resume({ params: { id } }),
@@ -88,6 +98,16 @@ export const edgeRunServer = Effect.fn("EdgePlace.edgePlace")(function* (choice:
       const { runId } = yield* calls.permissions.get({ params: { id } })
       const headers = { "idempotency-key": randomUUID() }
       return yield* calls.permissions.decide({ headers, payload: { runId, approvalId: id, ...decision } })
+    }),
+    inputs: Effect.map(
+      readAllPages((query) => calls.inputs.list({ query: { ...query, state: "pending" } })),
+      ({ items }) => items
+    ),
+    input: (id) => calls.inputs.get({ params: { id } }),
+    answer: Effect.fnUntraced(function* (id, answer) {
+      const { runId } = yield* calls.inputs.get({ params: { id } })
+      const headers = { "idempotency-key": randomUUID() }
+      return yield* calls.inputs.answer({ headers, payload: { runId, inputId: id, ...answer } })
     }),
     diff: (id) => readAllPages((query) => calls.diffs.diff({ params: { id }, query })),
     artifacts: (id) =>

@@ -1,28 +1,35 @@
 /**
- * Followed run, for `corral run` and `corral attach`: prints its events and answers its approvals until it ends.
+ * Followed run, for `corral run` and `corral attach`: prints its events, and asks about its approvals and questions until it ends.
+ *
+ * Guarantees: only a person answers a question. A flag that allows every action answers none.
  */
-import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
+import type { InputAnswer, InputRequest, RequestedInput } from "@corral/domain/input/InputRequest"
 import { envelopeOf } from "@corral/domain/run/EventSequence"
 import type { RunEvent } from "@corral/domain/run/RunEvent"
 import { isTerminalType, type TerminalType } from "@corral/domain/run/RunEnd"
-import { Deferred, Effect, Exit, Stream } from "effect"
-import { openApprovalPrompt, type TerminalAnswer } from "./ApprovalPrompt.ts"
+import type { RunMode } from "@corral/domain/approval/RunMode"
+import { Deferred, Effect, Exit, FiberSet, Stream } from "effect"
+import { carryOutPlan } from "./CarryOutPlan.ts"
+import { promptInput } from "../question/InputPrompt.ts"
+import { askApproval, type TerminalAnswer } from "./ApprovalPrompt.ts"
 import { CommandFailed, exitCodes, exitWith, type ExitCode } from "../CommandFailed.ts"
 import { tail, type TailedEvent } from "./EventTail.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
+import { openPromptQueue } from "../terminal/PromptQueue.ts"
 import type { RunServer } from "./RunServer.ts"
 import { Renderer } from "./Render.ts"
 import { hasEnded } from "./RunStates.ts"
-
-/** How approvals are answered: by the user at this terminal, by allowing all of them, or somewhere else. */
-export type Approving = "ask" | "allow" | "wait"
 
 export interface FollowOptions {
   readonly place: RunServer
   readonly runId: RunId
   readonly after: number
   readonly json: boolean
-  readonly approving: Approving
+  /** Whether all approvals are allowed. */
+  readonly allowsAll?: boolean
+  /** Whether the user at this terminal is asked. Otherwise approvals and questions wait for an answer elsewhere. */
+  readonly asks: boolean
 }
 
 /** Exit code of the command by the event that ended the run. */
@@ -33,9 +40,22 @@ const exitCodeForEnd = (ended: TerminalType): ExitCode =>
     "run.cancelled": exitCodes.cancelled
   })[ended]
 
-/** Succeeds if the run completes. Otherwise fails with the exit code of its end. A closed output ends the command, not the run. */
+/**
+ * Follows the run, and the run that carries its plan out if the plan was approved here. Succeeds if the last one completes. Otherwise fails
+ * with the exit code of its end. A closed output ends the command, not the run.
+ */
 export const followInTerminal = (options: FollowOptions) =>
-  Effect.raceFirst(followToEnd(options), failOnClosedOutput(options.place, options.runId))
+  Effect.raceFirst(followWithPlans(options), failOnClosedOutput(options.place, options.runId))
+
+const followWithPlans = Effect.fnUntraced(function* (options: FollowOptions) {
+  let next: FollowOptions | undefined = options
+  while (next !== undefined) {
+    const approved: InputRequest | undefined = yield* followToEnd(next)
+    const runId: RunId | undefined =
+      approved === undefined ? undefined : yield* carryOutPlan(options.place, approved)
+    next = runId === undefined ? undefined : { ...options, runId, after: 0 }
+  }
+})
 
 const failOnClosedOutput = Effect.fnUntraced(function* (place: RunServer, runId: RunId) {
   const host = yield* Host
@@ -61,16 +81,15 @@ export const stillRunningMessage = (
   runId: RunId
 ): string => `The run is still in progress. Cancel it: \`${invocation} cancel ${runId}${named}\``
 
+/** Succeeds with the plan that was approved here. */
 const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOptions) {
-  const { place, runId, after, json, approving } = options
+  const { place, runId, after, json } = options
   const host = yield* Host
   // Read once, with the first decision.
   const naming = yield* Effect.cached(place.naming(runId))
   let nameOf = (user: string): string => user
   const renderer = new Renderer({ ...host, named: place.named, nameOf: (user) => nameOf(user) })
-  const decide = (approvalId: ApprovalId, answer: TerminalAnswer) =>
-    sendDecision(host, place, approvalId, answer)
-  const prompt = approving === "ask" ? yield* openApprovalPrompt(decide) : undefined
+  const prompts = yield* terminalPrompts(options)
   let end: TerminalType | undefined
 
   const show = (event: TailedEvent): void => {
@@ -83,15 +102,10 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
   const handle = Effect.fnUntraced(function* (event: TailedEvent) {
     const knownEvent = event.decoded._tag === "KnownEvent" ? event.decoded.event : undefined
     // A prompt disappears before its answer is shown, and appears after the action that it is about.
-    if (knownEvent?.type === "run.approval.resolved") {
-      yield* prompt?.settled(knownEvent.payload.approvalId) ?? Effect.void
-    }
+    if (knownEvent !== undefined) yield* prompts.withdraw(knownEvent)
     if (!json && namesUser(knownEvent)) nameOf = yield* naming
     show(event)
-    if (knownEvent?.type !== "run.approval.requested") return
-    const { approvalId, request } = knownEvent.payload
-    if (approving === "allow") yield* decide(approvalId, { decision: "allow", scope: "once" })
-    else if (prompt !== undefined) yield* prompt.ask(approvalId, request)
+    if (knownEvent !== undefined) yield* prompts.ask(knownEvent)
   })
 
   yield* tail({
@@ -108,11 +122,69 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
   // Without an event after `after` the run had already ended.
   const exitCode = end === undefined ? yield* exitCodeOfEndedRun(place, runId) : exitCodeForEnd(end)
   if (exitCode !== exitCodes.completed) return yield* exitWith(exitCode)
+  return yield* prompts.approvedPlan
 }, Effect.scoped)
+
+interface TerminalPrompts {
+  readonly ask: (event: RunEvent) => Effect.Effect<void>
+  readonly withdraw: (event: RunEvent) => Effect.Effect<void>
+  /** The plan that was approved at this terminal, once the service has accepted it. */
+  readonly approvedPlan: Effect.Effect<InputRequest | undefined>
+}
+
+/** Prompts for the approvals and questions of a run. */
+const terminalPrompts = Effect.fnUntraced(function* ({ allowsAll, asks, place, runId }: FollowOptions) {
+  const host = yield* Host
+  const queue = asks ? yield* openPromptQueue : undefined
+  /** Answers on their way: the run can end before the response. */
+  const answering = yield* FiberSet.make<void>()
+  let approvedPlan: InputRequest | undefined
+  const mode = yield* Effect.cached(
+    place.run(runId).pipe(
+      Effect.map((run): RunMode => run.mode),
+      Effect.orElseSucceed((): RunMode => "ask")
+    )
+  )
+  const decide = (id: ApprovalId, answer: TerminalAnswer) => sendDecision(host, place, id, answer)
+  const answerInput = (id: InputRequestId, answer: InputAnswer) =>
+    sendAnswer(host, place, id, answer).pipe(
+      Effect.map((answered) => {
+        if (answered?.approved === true) approvedPlan = answered
+      }),
+      // Not interrupted when the events withdraw the prompt.
+      FiberSet.run(answering),
+      Effect.asVoid
+    )
+  const askInput = (id: InputRequestId, request: RequestedInput) =>
+    Effect.flatMap(mode, (runMode) => promptInput(host, request, runMode)).pipe(
+      Effect.flatMap((answer) => answerInput(id, answer))
+    )
+  return {
+    approvedPlan: Effect.map(FiberSet.awaitEmpty(answering), () => approvedPlan),
+    ask: (event) => {
+      if (event.type === "run.approval.requested") {
+        const { approvalId, request } = event.payload
+        if (allowsAll === true) return decide(approvalId, { decision: "allow", scope: "once" })
+        if (queue !== undefined)
+          return askApproval(queue, host, approvalId, request, (answer) => decide(approvalId, answer))
+      }
+      if (event.type !== "run.input.requested" || queue === undefined) return Effect.void
+      const { inputId, request } = event.payload
+      return queue.ask(inputId, askInput(inputId, request))
+    },
+    withdraw: (event) => {
+      if (event.type === "run.approval.resolved")
+        return queue?.withdraw(event.payload.approvalId) ?? Effect.void
+      if (event.type === "run.input.resolved") return queue?.withdraw(event.payload.inputId) ?? Effect.void
+      return Effect.void
+    }
+  } satisfies TerminalPrompts
+})
 
 /** Whether the line of the event has the name of a user. */
 const namesUser = (event: RunEvent | undefined): boolean =>
   (event?.type === "run.approval.resolved" ||
+    event?.type === "run.input.resolved" ||
     event?.type === "run.paused" ||
     event?.type === "run.resumed") &&
   event.payload.by !== undefined
@@ -146,4 +218,24 @@ const sendDecision = (
       })
     ),
     Effect.asVoid
+  )
+
+/** Sends an answer. An earlier answer of another user is not a failure: the event stream shows it. */
+const sendAnswer = (
+  host: Host["Service"],
+  place: RunServer,
+  id: InputRequestId,
+  answer: InputAnswer
+): Effect.Effect<InputRequest | undefined> =>
+  place.answer(id, answer).pipe(
+    Effect.catch(({ code, message }) =>
+      Effect.sync(() => {
+        if (code === "input_already_resolved") return undefined
+        host.warn(`${message}\n`)
+        // The question stays open.
+        if (code !== "input_expired")
+          host.warn(`Answer again: \`${host.invocation} answer ${id}${place.named}\`\n`)
+        return undefined
+      })
+    )
   )

@@ -17,6 +17,7 @@ import { withProgress } from "../terminal/Progress.ts"
 import { memberNames, userNaming } from "../hub/MemberNames.ts"
 import { connectToSignedInHub } from "../hub/SignedInHub.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
+import { sealAnswer } from "../question/SealSecrets.ts"
 import { selectByName } from "./SelectByName.ts"
 
 /** Finds the named project, or the only one. */
@@ -104,6 +105,41 @@ const cancelTask = Effect.fnUntraced(function* (calls: HubApiClient, { id }: Tas
   )
 })
 
+/** Commands to one run. */
+const runCalls = (calls: HubApiClient) =>
+  ({
+    send: (id, text) =>
+      Effect.asVoid(
+        calls.runs.input({
+          params: { id },
+          headers: { "idempotency-key": randomUUID() },
+          payload: { text }
+        })
+      ),
+    finish: (id) => calls.runs.finish({ params: { id } }),
+    cancel: (id) => calls.runs.cancel({ params: { id } }),
+    pause: (id) => calls.runs.pause({ params: { id } }),
+    resume: (id) => calls.runs.resume({ params: { id } })
+  }) satisfies Pick<RunServer, "send" | "finish" | "cancel" | "pause" | "resume">
+
+/** Questions, and answers to them. */
+const inputCalls = (
+  calls: HubApiClient,
+  projectFilter: Effect.Effect<{ readonly projectId?: Project["id"] }, CommandFailed>
+) =>
+  ({
+    inputs: Effect.flatMap(projectFilter, (filter) =>
+      readAllPages((query) => calls.inputs.list({ query: { ...query, ...filter, state: "pending" } }))
+    ).pipe(Effect.map(({ items }) => items)),
+    input: (id) => calls.inputs.get({ params: { id } }),
+    answer: Effect.fnUntraced(function* (id, answer) {
+      const request = yield* calls.inputs.get({ params: { id } })
+      const payload = yield* sealAnswer(request, answer)
+      const headers = { "idempotency-key": randomUUID() }
+      return yield* calls.inputs.answer({ params: { id }, headers, payload })
+    })
+  }) satisfies Pick<RunServer, "inputs" | "input" | "answer">
+
 export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: RunServerChoice) {
   const { calls, hub, token, userId } = yield* connectToSignedInHub(choice.hub)
   const host = yield* Host
@@ -114,14 +150,14 @@ export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: Ru
   const start = Effect.fnUntraced(function* (run: StartRun) {
     const { id: projectId } = yield* project
     const target = yield* findTarget(calls, projectId, run)
-    const { queue, target: _, ...rest } = run
+    const { key = randomUUID(), queue, target: _, ...rest } = run
     const payload = {
       ...rest,
       projectId,
       targetId: target.id,
       ...(queue ? { onOffline: "queue" as const } : {})
     }
-    const headers = { "idempotency-key": randomUUID() }
+    const headers = { "idempotency-key": key }
     const create = calls.tasks.create({ headers, payload }).pipe(
       Effect.mapError((refusal) =>
         refusal.code === "target_offline"
@@ -140,6 +176,7 @@ export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: Ru
   return {
     stream: Effect.succeed({ url: hub, token, service: "Hub" as const }),
     named: Option.isSome(choice.hub) || Option.isSome(choice.project) ? ` --hub ${hub}` : "",
+    carriesOutPlans: true,
     start,
     naming: (id) =>
       calls.runs.get({ params: { id } }).pipe(
@@ -156,11 +193,10 @@ export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: Ru
       readAllPages((query) => calls.approvals.list({ query: { ...query, ...filter, state: "pending" } }))
     ).pipe(Effect.map(({ items }) => items)),
     choices: Effect.flatMap(project, ({ id }) => readChoices(calls, id)),
-    cancel: (id) => calls.runs.cancel({ params: { id } }),
-    pause: (id) => calls.runs.pause({ params: { id } }),
-    resume: (id) => calls.runs.resume({ params: { id } }),
+    ...runCalls(calls),
     decide: (id, payload) =>
       calls.approvals.decide({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload }),
+    ...inputCalls(calls, projectFilter),
     diff: (id) => readAllPages((query) => calls.runs.diff({ params: { id }, query })),
     artifacts: (id) =>
       readAllPages((query) => calls.runs.artifacts({ params: { id }, query })).pipe(

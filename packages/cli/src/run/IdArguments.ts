@@ -1,5 +1,5 @@
-/** Ids on the command line: whole, or a start that only one run, session, approval or artifact has. */
-import { ApprovalId, ArtifactId, RunId, SessionId } from "@corral/domain/identity/Ids"
+/** Ids on the command line: whole, or a start that only one run, session, approval, question or artifact has. */
+import { ApprovalId, ArtifactId, InputRequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import { Effect, Schema } from "effect"
 import { Argument } from "effect/cli"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
@@ -11,6 +11,7 @@ const starts = {
   run: /^(?:run_)?[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{1,26}$/u,
   ses: /^(?:ses_)?[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{1,26}$/u,
   apr: /^(?:apr_)?[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{1,26}$/u,
+  inq: /^(?:inq_)?[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{1,26}$/u,
   art: /^(?:art_)?[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{1,26}$/u
 } as const
 
@@ -25,6 +26,7 @@ const idArgument = (name: string, kind: IdKind, description: string) =>
 
 export const runArgument = idArgument("run", "run", "Id of the run, or its start")
 export const approvalArgument = idArgument("approval", "apr", "Id of the approval, or its start")
+export const inputArgument = idArgument("question", "inq", "Id of the question, or its start")
 export const artifactArgument = idArgument("artifact", "art", "Id of the artifact, or its start")
 
 export interface IdCandidate {
@@ -100,6 +102,13 @@ export const resolveApprovalId = (server: RunServer) =>
     "apr",
     ApprovalId,
     Effect.map(server.approvals, (all) => all.map(({ id, request }) => ({ id, about: request.title })))
+  )
+
+export const resolveInputId = (server: RunServer) =>
+  resolve(
+    "inq",
+    InputRequestId,
+    Effect.map(server.inputs, (all) => all.map(({ id, title }) => ({ id, about: title })))
   )
 
 export const resolveArtifactId = (server: RunServer, run: RunId) =>

@@ -4,7 +4,7 @@
  * Approvals are numbered in the order of their requests. A recording has no decisions, so an open approval is withdrawn at the end of the
  * turn.
  */
-import type { ApprovalId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, InputRequestId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { encodeUlid } from "@corral/domain/identity/Ids"
 import type {
   AdapterOutput,
@@ -34,6 +34,8 @@ class RecordedLog {
   #seq = 0
   #approvalCount = 0
   readonly #approvals = new Map<string, ApprovalId>()
+  #inputCount = 0
+  readonly #inputs = new Map<string, InputRequestId>()
 
   apply(input: RunMachineInput): ReadonlyArray<string> {
     const [state, actions] = transition(this.#state, input)
@@ -56,6 +58,19 @@ class RecordedLog {
           ? []
           : this.apply({ _tag: "ApprovalWithdrawn", approvalId, reason: output.reason })
       }
+      case "InputRequested": {
+        const inputId = `inq_${encodeUlid(++this.#inputCount, new Uint8Array(10))}` as InputRequestId // shaped by encodeUlid
+        this.#inputs.set(output.key, inputId)
+        return this.apply({ _tag: "InputRequested", inputId, request: output.request })
+      }
+      case "InputWithdrawn": {
+        const inputId = this.#inputs.get(output.key)
+        return inputId === undefined ? [] : this.apply({ ...output, inputId })
+      }
+      case "Work":
+        return this.apply({ ...output, _tag: "WorkChanged" })
+      case "TurnStarted":
+        return this.apply({ ...output, by: output.by ?? "program" })
       case "Outcome":
         return this.apply({ _tag: "OutcomeReported", outcome: output.outcome })
       case "Usage":

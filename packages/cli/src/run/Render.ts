@@ -2,22 +2,30 @@
  * Text of a run's events for a terminal or a file.
  *
  * Live, for a terminal: text as it streams, dimmed reasoning, the line of a tool call rewritten when the call ends; also without colours.
- * Plain, for files and pipes: whole lines without escape codes. Programs read `--json`. All text of an agent passes `escapeControls`.
+ * Plain, for files and pipes: whole lines without escape codes. Programs read `--json`. All text of an agent passes `escapeControls`. What a
+ * sub-agent does is indented below the call that started it, and its text comes when it is complete.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
 import { confinementText, refusalHint } from "@corral/domain/run/ConfinementText"
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
-import { approvalResolution } from "@corral/domain/run/Resolution"
+import { approvalResolution, inputResolution } from "@corral/domain/run/Resolution"
+import type { RequestedInput } from "@corral/domain/input/InputRequest"
+import type { Step } from "@corral/domain/run/Steps"
 import { withoutTrailing } from "@corral/domain/text/Trailing"
+import { inputBlock } from "../question/InputBlock.ts"
+import { inputResolutionLine } from "../question/InputResolutionLine.ts"
 import { approvalBlock } from "./ApprovalBlock.ts"
+import { backgroundText } from "./BackgroundText.ts"
 import type { TailedEvent } from "./EventTail.ts"
 import { makePaint, type Paint } from "../terminal/Paint.ts"
 import { pauseLine } from "./PauseLine.ts"
 import { protectedLine } from "./ProtectedLine.ts"
 import { resolutionLine } from "./ResolutionLine.ts"
+import { contentLines } from "./ResultContent.ts"
 import { retryLine } from "./RetryLine.ts"
+import { changedStepRows } from "./StepRows.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { paintRow } from "../terminal/WrapText.ts"
 
@@ -37,6 +45,15 @@ const ERASE_LINE = "\r\u001b[2K"
 const marks = { completed: "✓", failed: "✗", denied: "✗", cancelled: "–" } as const
 const tints = { completed: "green", failed: "red", denied: "yellow", cancelled: "dim" } as const
 
+/** Deepest indentation of sub-agents. */
+const MAX_DEPTH = 4
+
+interface OpenMessage {
+  readonly channel: "text" | "reasoning"
+  readonly parentCallId: string | undefined
+  text: string
+}
+
 export class Renderer {
   readonly #live: boolean
   readonly #colours: boolean
@@ -48,8 +65,15 @@ export class Renderer {
   readonly #callOfApproval = new Map<string, string>()
   /** Labels of tool calls without a result. */
   readonly #labels = new Map<string, string>()
+  /** How many sub-agents are around what a call does, by call. */
+  readonly #depths = new Map<string, number>()
+  readonly #questions = new Map<string, RequestedInput>()
+  /** Titles of work in the background, by id. */
+  readonly #work = new Map<string, string>()
+  /** The last list of steps, by the call of its sub-agent. */
+  readonly #steps = new Map<string, ReadonlyArray<Step>>()
   /** Text of incomplete messages, by message id. */
-  readonly #messages = new Map<string, { readonly channel: "text" | "reasoning"; text: string }>()
+  readonly #messages = new Map<string, OpenMessage>()
   /** Where the cursor is: at the start of a line, after streamed text, or on the line of a tool call. */
   #cursor:
     | { readonly at: "start" }
@@ -84,9 +108,10 @@ export class Renderer {
     "run.tool.result": (to, { payload }) => to.#result(payload),
     // Shown by the tool call.
     "run.file.read": () => "",
-    "run.file.changed": (to, { payload: { change, fromPath, path } }) =>
+    "run.file.changed": (to, { payload: { change, fromPath, parentCallId, path } }) =>
       to.#line(
-        `  ${change} ${fromPath === undefined ? "" : `${escapeLine(fromPath)} → `}${escapeLine(path)}`
+        `  ${change} ${fromPath === undefined ? "" : `${escapeLine(fromPath)} → `}${escapeLine(path)}`,
+        parentCallId
       ),
     "run.diff.ready": (to, { payload: { additions, deletions, files } }) =>
       to.#line(`  ${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`),
@@ -99,14 +124,36 @@ export class Renderer {
     "run.approval.requested": (to, { payload: { approvalId, expiresAt, request } }) =>
       to.#approvalRequest(approvalId, request, expiresAt),
     "run.approval.resolved": (to, { payload }) => to.#resolution(payload),
+    "run.input.requested": (to, { payload }) => to.#inputRequest(payload),
+    "run.input.resolved": (to, { payload }) => to.#inputResolution(payload),
+    "run.work.started": (to, { payload: { parentCallId, title, workId } }) => {
+      to.#work.set(workId, escapeLine(title))
+      return to.#line(to.#paint("dim", `  in the background: ${escapeLine(title)}`), parentCallId)
+    },
+    "run.work.ended": (to, { payload: { state, workId } }) => {
+      const title = to.#work.get(workId)
+      to.#work.delete(workId)
+      return to.#line(to.#paint("dim", `  ${title ?? "background work"}: ${state}`))
+    },
+    "run.turn.started": (to, { payload: { by } }) =>
+      by === "program" ? to.#line(to.#paint("dim", "the agent continues")) : "",
+    "run.turn.ended": (to, { payload: { outstanding } }) =>
+      outstanding === 0
+        ? ""
+        : to.#line(to.#paint("cyan", backgroundText(outstanding, [...to.#work.values()]))),
+    "run.steps.updated": (to, { payload }) => to.#stepList(payload),
+    "run.notice": (to, { payload: { parentCallId, text } }) =>
+      to.#line(to.#paint("yellow", escapeLine(text)), parentCallId),
     "runtime.unavailable": (to, { payload }) => to.#warning(escapeLine(payload.message)),
     "runtime.retrying": (to, { payload }) => to.#warning(retryLine(payload)),
     "runtime.timeout": (to, { payload: { afterMs, kind } }) =>
       to.#warning(`timeout (${kind}) after ${afterMs / 1_000} s`),
     "schema.validation_failed": (to, { payload }) =>
       to.#line(to.#paint("dim", `unreadable output: ${escapeLine(payload.message)}`)),
-    "run.completed": (to, { payload }) =>
-      to.#end(`${to.#paint("green", "completed")}${to.#usage(payload.usage)}`),
+    "run.completed": (to, { payload: { stopped = [], usage } }) => {
+      const ended = stopped.length === 0 ? "" : `; stopped: ${stopped.map(escapeLine).join(", ")}`
+      return to.#end(`${to.#paint("green", "completed")}${ended}${to.#usage(usage)}`)
+    },
     "run.failed": (to, { payload: { error } }) => {
       const code = to.#paint("dim", `(${escapeLine(error.code)})`)
       return to.#end(`${to.#paint("red", "failed")}: ${escapeControls(error.message)} ${code}`)
@@ -126,8 +173,14 @@ export class Renderer {
     return at === "start" ? "" : "\n"
   }
 
-  #line(text: string): string {
-    return `${this.#fresh()}${text}\n`
+  /** Whole lines, indented below the call of a sub-agent. */
+  #line(text: string, parentCallId?: string): string {
+    return `${this.#fresh()}${this.#nested(text, parentCallId)}\n`
+  }
+
+  #nested(text: string, parentCallId: string | undefined): string {
+    const depth = parentCallId === undefined ? 0 : (this.#depths.get(parentCallId) ?? 0) + 1
+    return depth === 0 ? text : text.replaceAll(/^/gm, "  ".repeat(Math.min(depth, MAX_DEPTH)))
   }
 
   #warning(text: string): string {
@@ -148,24 +201,25 @@ export class Renderer {
     return first + this.#line(this.#paint("dim", escapeLine(settings)))
   }
 
-  #delta({ messageId, channel, text }: PayloadOf<"run.message.delta">): string {
+  #delta({ messageId, channel, parentCallId, text }: PayloadOf<"run.message.delta">): string {
     const message = this.#messages.get(messageId)
-    if (message === undefined) this.#messages.set(messageId, { channel, text })
+    if (message === undefined) this.#messages.set(messageId, { channel, text, parentCallId })
     else message.text += text
-    if (!this.#live) return ""
+    if (!this.#live || parentCallId !== undefined) return ""
     const begins = message === undefined || this.#cursor.at !== "text"
     const before = begins ? this.#fresh() : ""
     this.#cursor = { at: "text" }
     return before + this.#styled(channel, text, begins)
   }
 
-  #message({ messageId, channel, role, text, truncated }: PayloadOf<"run.message.completed">): string {
-    const streamed = this.#live && this.#messages.has(messageId)
+  #message(payload: PayloadOf<"run.message.completed">): string {
+    const { messageId, channel, parentCallId, role, text, truncated } = payload
+    const streamed = this.#live && parentCallId === undefined && this.#messages.has(messageId)
     this.#messages.delete(messageId)
     if (streamed) return this.#fresh()
     const more = truncated === true ? " […]" : ""
     const who = role === "assistant" ? "" : `${role}: `
-    return this.#line(this.#styled(channel, who + withoutTrailing(text, "\n") + more))
+    return this.#line(this.#styled(channel, who + withoutTrailing(text, "\n") + more), parentCallId)
   }
 
   /** Reasoning is dimmed. Without colours it is labelled where it begins. */
@@ -176,26 +230,58 @@ export class Renderer {
       : `${begins ? "reasoning: " : ""}${escapeControls(text)}`
   }
 
-  #call({ callId, tool, label }: PayloadOf<"run.tool.call">): string {
+  #call({ callId, tool, label, parentCallId }: PayloadOf<"run.tool.call">): string {
     const shown = escapeLine(label === "" ? tool : label)
     this.#labels.set(callId, shown)
-    if (!this.#live) return this.#line(`tool: ${shown}`)
-    const text = `${this.#fresh()}${this.#paint("cyan", "›")} ${shown}`
+    if (parentCallId !== undefined) this.#depths.set(callId, (this.#depths.get(parentCallId) ?? 0) + 1)
+    if (!this.#live) return this.#line(`tool: ${shown}`, parentCallId)
+    const text = `${this.#fresh()}${this.#nested(`${this.#paint("cyan", "›")} ${shown}`, parentCallId)}`
     this.#cursor = { at: "call", callId }
     return text
   }
 
-  #result({ callId, tool, status, exitCode, kernelRefusal, output }: PayloadOf<"run.tool.result">): string {
+  #result(payload: PayloadOf<"run.tool.result">): string {
+    const { callId, content, exitCode, kernelRefusal, output, parentCallId, status, tool } = payload
     const shown = this.#labels.get(callId) ?? escapeLine(tool)
     this.#labels.delete(callId)
     const code = exitCode === undefined || exitCode === 0 ? "" : `, exit code ${exitCode}`
     const hint = kernelRefusal === undefined ? "" : `\n${indent(refusalHint(kernelRefusal))}`
-    const why = (status === "failed" && output?.trim() ? `\n${indent(firstLines(output))}` : "") + hint
-    if (!this.#live) return this.#line(`tool: ${shown}: ${status}${code}${why}`)
+    const parts = contentLines(content).map((line) => `\n    ${line}`)
+    const why =
+      (status === "failed" && output?.trim() ? `\n${indent(firstLines(output))}` : "") + parts.join("") + hint
+    if (!this.#live) return this.#line(`tool: ${shown}: ${status}${code}${why}`, parentCallId)
     const text = `${this.#paint(tints[status], marks[status])} ${shown}${code}${why === "" ? "" : this.#paint("dim", why)}`
     const isAtCall = this.#cursor.at === "call" && this.#cursor.callId === callId
     if (isAtCall) this.#cursor = start
-    return isAtCall ? `${ERASE_LINE}${text}\n` : this.#line(text)
+    return isAtCall ? `${ERASE_LINE}${this.#nested(text, parentCallId)}\n` : this.#line(text, parentCallId)
+  }
+
+  #inputRequest({ expiresAt, inputId, request }: PayloadOf<"run.input.requested">): string {
+    this.#questions.set(inputId, request)
+    const block = inputBlock({
+      inputId,
+      request,
+      expiresAt,
+      invocation: this.#invocation,
+      named: this.#named,
+      paint: this.#paint
+    })
+    return `${this.#fresh()}${block}`
+  }
+
+  #inputResolution(payload: PayloadOf<"run.input.resolved">): string {
+    const request = this.#questions.get(payload.inputId)
+    this.#questions.delete(payload.inputId)
+    const line = inputResolutionLine(request, inputResolution(payload, ""), this.#nameOf)
+    return this.#line(`${paintRow(line, this.#paint)} ${this.#paint("dim", `(${payload.inputId})`)}`)
+  }
+
+  #stepList({ parentCallId, steps }: PayloadOf<"run.steps.updated">): string {
+    const list = parentCallId ?? ""
+    const rows = changedStepRows(this.#steps.get(list) ?? [], steps)
+    this.#steps.set(list, steps)
+    if (rows.length === 0) return ""
+    return this.#line(rows.map((row) => paintRow(row, this.#paint)).join("\n"), parentCallId)
   }
 
   #approvalRequest(approvalId: string, request: ApprovalRequest, expiresAt: string): string {
@@ -238,7 +324,9 @@ export class Renderer {
   #end(text: string): string {
     const rest = this.#live
       ? ""
-      : [...this.#messages.values()].map(({ channel, text }) => this.#line(this.#styled(channel, text)))
+      : [...this.#messages.values()].map(({ channel, parentCallId, text }) =>
+          this.#line(this.#styled(channel, text), parentCallId)
+        )
     this.#messages.clear()
     return `${[...rest].join("")}${this.#line(text)}`
   }

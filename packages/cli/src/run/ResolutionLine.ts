@@ -1,16 +1,8 @@
 /** Line of text about a decision: what was decided, by whom, where and why. */
-import type { DecisionOrigin } from "@corral/domain/approval/Approval"
 import type { ApprovalResolution } from "@corral/domain/run/Resolution"
+import { originTexts } from "../terminal/OriginTexts.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import type { Row } from "../terminal/WrapText.ts"
-
-const originTexts: Readonly<Record<DecisionOrigin, string>> = {
-  console: " in the console",
-  terminal: " in a terminal",
-  chat: " in a chat",
-  editor: " in an editor",
-  policy: ""
-}
 
 export const resolutionLine = (
   {

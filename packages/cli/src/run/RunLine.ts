@@ -12,6 +12,7 @@ const tints = {
   starting: "dim",
   running: "cyan",
   waiting_approval: "yellow",
+  waiting_input: "yellow",
   completed: "green",
   failed: "red",
   cancelled: "dim"
@@ -40,8 +41,8 @@ export const formatRun = (
   const limits = confinement === undefined ? "" : `, ${limitsOf(confinement.kind)}`
   const place = escapeLine(`${agentId} in ${workspace}${limits}`)
   const prompt = escapeLine(input.text)
-  // A run that needs a decision says so, also while it is paused.
-  const isShownPaused = paused === true && state !== "waiting_approval"
+  // A run that needs a decision or an answer says so, also while it is paused.
+  const isShownPaused = paused === true && state !== "waiting_approval" && state !== "waiting_input"
   const label = isShownPaused ? "paused" : state
   const status = (text: string) => paint(isShownPaused ? "yellow" : tints[state], text)
   if (columns < FIXED + PLACE) {

@@ -6,8 +6,9 @@
 import type { Approval, DecideApproval } from "@corral/domain/approval/Approval"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { Diff } from "@corral/domain/edge-api/Diff"
-import type { HubApproval, HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import type { ApprovalId, ArtifactId, RunId } from "@corral/domain/identity/Ids"
+import type { HubApproval, HubInput, HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import type { ApprovalId, ArtifactId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
+import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
 import type { Effect, Stream } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
@@ -16,8 +17,19 @@ import type { StreamEndpoint } from "./EventTail.ts"
 /** Parameters of a new run. Only a Hub supports `target` and `queue`. */
 export interface StartRun extends Pick<
   CreateRun,
-  "agentId" | "workspace" | "mode" | "input" | "model" | "timeoutMs" | "resume" | "sessionId"
+  | "agentId"
+  | "workspace"
+  | "mode"
+  | "input"
+  | "model"
+  | "timeoutMs"
+  | "backgroundMs"
+  | "inputTtlMs"
+  | "resume"
+  | "sessionId"
 > {
+  /** The same key starts one run. */
+  readonly key?: string
   /** Id or name of a device. */
   readonly target?: string
   /** Waits for a target that is offline. */
@@ -41,6 +53,8 @@ export interface RunChoices {
 export type ServerCall<A> = Effect.Effect<A, CommandFailed>
 
 export interface RunServer {
+  /** Whether an approved plan is carried out by the service. An Edge alone has no messages: the client starts the next run. */
+  readonly carriesOutPlans: boolean
   /** Flags that select this server, each after a space, for suggested commands. Empty where the server was found without flags. */
   readonly named: string
   /** Read before every connection: a restarted service may have another address. */
@@ -58,10 +72,18 @@ export interface RunServer {
   readonly approvals: ServerCall<ReadonlyArray<Approval | HubApproval>>
   /** Agents that can run in this workspace now, and workspaces of the server. */
   readonly choices: ServerCall<RunChoices>
+  /** Sends a text to the run in progress. */
+  readonly send: (id: RunId, text: string) => ServerCall<void>
+  /** Ends the background work of a run whose agent has ended its turn. */
+  readonly finish: (id: RunId) => ServerCall<Run | HubRun>
   readonly cancel: (id: RunId) => ServerCall<Run | HubRun>
   readonly pause: (id: RunId) => ServerCall<Run | HubRun>
   readonly resume: (id: RunId) => ServerCall<Run | HubRun>
   readonly decide: (id: ApprovalId, decision: DecisionRequest) => ServerCall<Approval | HubApproval>
+  /** Questions, forms and plans that need an answer, newest first. */
+  readonly inputs: ServerCall<ReadonlyArray<InputRequest | HubInput>>
+  readonly input: (id: InputRequestId) => ServerCall<InputRequest | HubInput>
+  readonly answer: (id: InputRequestId, answer: InputAnswer) => ServerCall<InputRequest | HubInput>
   /** All pages. */
   readonly diff: (id: RunId) => ServerCall<Omit<Diff, "nextCursor" | "requestId">>
   readonly artifacts: (id: RunId) => ServerCall<ReadonlyArray<Artifact>>

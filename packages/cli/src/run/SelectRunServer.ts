@@ -4,11 +4,12 @@
  * `--hub` and `--project` select the Hub, `--url` an Edge. Without these flags it is the Edge of this machine or, if none is running, the
  * Hub that the user is signed in to.
  */
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { InputRequestId, RunId } from "@corral/domain/identity/Ids"
 import { Effect, Option } from "effect"
 import { CommandFailed, refused } from "../CommandFailed.ts"
 import type { RunServerChoice } from "../Flags.ts"
 import { readSignIn } from "../hub/SignInFile.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 import { edgeRunServer } from "./EdgeRunServer.ts"
 import { hubRunServer } from "./HubRunServer.ts"
 import type { RunServer, ServerCall } from "./RunServer.ts"
@@ -28,14 +29,31 @@ export const explainMissingRun = (id: RunId, flags = "", codes?: ReadonlyArray<s
     codes
   )
 
+/** Says how a question ended, and who answered. */
+const explainResolved = <A>(call: ServerCall<A>): ServerCall<A> =>
+  Effect.mapError(call, (failure) => {
+    const { answeredBy, state } = failure.details ?? {}
+    if (failure.code !== "input_already_resolved" || typeof state !== "string") return failure
+    const by = typeof answeredBy === "string" ? ` by ${escapeLine(answeredBy)}` : ""
+    const message = `This question is no longer open: ${escapeLine(state.replaceAll("_", " "))}${by}.`
+    return new CommandFailed({ ...failure, message })
+  })
+
 /** The server, with failures that say where to find what is missing. */
 export const explainMissingIn = (server: RunServer): RunServer => {
   const { named } = server
   const missingOrForbidden = (id: RunId) => explainMissingRun(id, named, ["not_found", "permission_denied"])
+  const missingQuestion = (id: InputRequestId) =>
+    explainMissing(
+      `Question ${id} was not found, or you don't have access to it. \`corral questions${named}\` lists what is open.`
+    )
   return {
     ...server,
     run: (id) => missingOrForbidden(id)(server.run(id)),
     cancel: (id) => explainMissingRun(id, named)(server.cancel(id)),
+    finish: (id) => missingOrForbidden(id)(server.finish(id)),
+    input: (id) => missingQuestion(id)(server.input(id)),
+    answer: (id, answer) => missingQuestion(id)(explainResolved(server.answer(id, answer))),
     diff: (id) => missingOrForbidden(id)(server.diff(id)),
     artifacts: (id) => missingOrForbidden(id)(server.artifacts(id)),
     content: (run, id) =>

@@ -3,9 +3,11 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { Run, RunMode } from "@corral/domain/run/Run"
 import { Effect, Option } from "effect"
-import { refused } from "../CommandFailed.ts"
+import { CommandFailed, refused } from "../CommandFailed.ts"
+import { durationMs } from "../Duration.ts"
 import { resolveRunId } from "./IdArguments.ts"
 import type { RunServer, StartRun } from "./RunServer.ts"
+import { hasEnded } from "./RunStates.ts"
 import { selectRunServer } from "./SelectRunServer.ts"
 import { onlyChoice, selectStartServer, type StartServerChoice } from "./SelectStartServer.ts"
 
@@ -15,6 +17,9 @@ export interface StartRequest extends StartServerChoice {
   readonly mode: Option.Option<RunMode>
   readonly model: Option.Option<string>
   readonly timeout: Option.Option<number>
+  /** Durations, as typed. */
+  readonly background: Option.Option<string>
+  readonly inputTtl: Option.Option<string>
   readonly queue: boolean
   readonly resume: Option.Option<string>
   readonly continueLast: boolean
@@ -72,9 +77,60 @@ const serverFor = Effect.fnUntraced(function* (request: StartRequest, earlier: E
   )
 })
 
+/** Whether the message can be further input of the run: its agent has ended its turn, and nothing is to change. */
+const takesMessage = (run: EarlierRun, { mode, model }: StartRequest): boolean =>
+  !hasEnded(run.state) &&
+  run.turn === "idle" &&
+  Option.getOrElse(mode, () => run.mode) === run.mode &&
+  Option.getOrElse(model, () => run.model) === run.model
+
+/** A run that is to be followed, from the events after `after`. */
+export interface StartedRun {
+  readonly runId: RunId
+  readonly server: RunServer
+  readonly after: number
+}
+
+/** Sends the message to a run that works in the background. */
+const continueIdleRun = Effect.fnUntraced(function* (run: EarlierRun, server: RunServer, text: string) {
+  yield* server.send(run.id, text).pipe(
+    Effect.catchIf(
+      ({ code }) => code === "conflict",
+      (conflict) =>
+        Effect.fail(
+          new CommandFailed({
+            ...conflict,
+            message: `${conflict.message} Run ${run.id} works in the background. End it with \`corral finish ${run.id}${server.named}\`, then try again.`
+          })
+        )
+    )
+  )
+  return { runId: run.id, server, after: run.lastSeq }
+})
+
 export const startRun = Effect.fn("StartRun.start")(function* (request: StartRequest) {
   const earlier = yield* earlierRun(request)
   const selected = yield* serverFor(request, earlier)
+  const { server } = selected
+  if (earlier !== undefined && takesMessage(earlier, request))
+    return yield* continueIdleRun(earlier, server, request.prompt.join(" "))
+  return yield* startNewRun(request, selected, earlier)
+})
+
+/** Milliseconds of a duration flag. */
+const durationOf = <K extends string>(
+  key: K,
+  flag: Option.Option<string>
+): { readonly [key in K]?: number } => {
+  const ms = Option.match(flag, { onNone: () => undefined, onSome: durationMs })
+  return ms === undefined ? {} : ({ [key]: ms } as { readonly [key in K]: number }) // one computed key
+}
+
+const startNewRun = Effect.fnUntraced(function* (
+  request: StartRequest,
+  selected: Effect.Success<ReturnType<typeof selectStartServer>>,
+  earlier: EarlierRun | undefined
+): Effect.fn.Return<StartedRun, CommandFailed> {
   const { server } = selected
   const { mode, model, prompt, queue, target, timeout } = request
   const choices = yield* Effect.cached(server.choices)
@@ -102,9 +158,11 @@ export const startRun = Effect.fn("StartRun.start")(function* (request: StartReq
     ...Option.match(model, { onNone: () => ({}), onSome: (value) => ({ model: value }) }),
     ...(device === undefined ? {} : { target: device }),
     ...Option.match(timeout, { onNone: () => ({}), onSome: (seconds) => ({ timeoutMs: seconds * 1_000 }) }),
+    ...durationOf("backgroundMs", request.background),
+    ...durationOf("inputTtlMs", request.inputTtl),
     ...(earlier === undefined ? {} : { resume: earlier.id }),
     ...(sessionId === undefined ? {} : { sessionId })
   }
   const runId: RunId = yield* server.start(run)
-  return { runId, server }
+  return { runId, server, after: 0 }
 })

@@ -23,17 +23,18 @@ const undelivered = ({ delivery, id }: Message): CommandFailed | undefined =>
       })
     : undefined
 
-/** Reports each approval of the run once: it waits for a decision. */
-const reportApprovals = Effect.fnUntraced(function* (calls: HubApiClient, runId: RunId, seen: Set<string>) {
+/** Reports each approval and each question of the run once: it waits for a person. */
+const reportRequests = Effect.fnUntraced(function* (calls: HubApiClient, runId: RunId, seen: Set<string>) {
   const host = yield* Host
-  const { items } = yield* calls.approvals.list({ query: { runId, state: "pending", limit: 200 } })
-  for (const { id, request } of items) {
-    if (seen.has(id)) continue
+  const report = (id: string, text: string): void => {
+    if (!seen.has(id)) host.warn(`${text}\n`)
     seen.add(id)
-    host.warn(
-      `needs a decision: ${escapeLine(request.title)}. \`${host.invocation} approvals allow ${id}\`\n`
-    )
   }
+  const query = { runId, state: "pending", limit: 200 } as const
+  for (const { id, request } of (yield* calls.approvals.list({ query })).items)
+    report(id, `needs a decision: ${escapeLine(request.title)}. \`${host.invocation} approvals allow ${id}\``)
+  for (const { id, title } of (yield* calls.inputs.list({ query })).items)
+    report(id, `needs an answer: ${escapeLine(title)}. \`${host.invocation} answer ${id}\``)
 })
 
 export const awaitAnswer = Effect.fn("Say.awaitAnswer")(function* (calls: HubApiClient, message: Message) {
@@ -53,10 +54,11 @@ export const awaitAnswer = Effect.fn("Say.awaitAnswer")(function* (calls: HubApi
         if (failure !== undefined) return yield* failure
         runId = each.delivery?.runId ?? runId
       }
-      // Answers come after the message.
-      if (each.author.kind === "agent" && runId !== undefined && each.runId === runId) return each
+      // Answers come after the message. The text of a turn is one only at the end of the run.
+      const isAnswer = each.author.kind === "agent" && (each.turn === undefined || each.outcome !== undefined)
+      if (isAnswer && runId !== undefined && each.runId === runId) return each
     }
-    if (runId !== undefined) yield* reportApprovals(calls, runId, seen)
+    if (runId !== undefined) yield* reportRequests(calls, runId, seen)
     return undefined
   }).pipe(
     Effect.catchIf(

@@ -2,6 +2,7 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { confinementText } from "@corral/domain/run/ConfinementText"
 import type { Run } from "@corral/domain/run/Run"
+import { backgroundText } from "../run/BackgroundText.ts"
 import { protectedLine } from "../run/ProtectedLine.ts"
 import { MarkdownRows } from "../chat/MarkdownRows.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
@@ -10,7 +11,7 @@ import { type Row, wrapIndented } from "../terminal/WrapText.ts"
 /** Columns where the output is not a terminal: lines are not wrapped. */
 export const UNLIMITED = 1_000_000
 
-const LABEL = 10
+const LABEL = 12
 
 export const detail = (label: string, text: string | undefined, columns: number): ReadonlyArray<Row> =>
   text === undefined || text === ""
@@ -40,12 +41,16 @@ export const runDetails = (run: Run | HubRun, columns: number, invocation: strin
     input,
     mode,
     model,
+    outstanding,
     paused,
     pendingApprovals,
+    pendingInputs = [],
     protectedChanges,
     resultText,
-    sessionId
+    sessionId,
+    turn
   } = run
+  const background = outstanding && backgroundText(outstanding.count, outstanding.titles)
   const failure = error === undefined ? undefined : `${error.message} (${error.code})`
   return [
     [{ text: id, style: "bold" }],
@@ -66,6 +71,9 @@ export const runDetails = (run: Run | HubRun, columns: number, invocation: strin
     ...pendingApprovals.flatMap((approval) =>
       detail("decision", `${invocation} approvals allow ${approval}`, columns)
     ),
+    ...pendingInputs.flatMap((question) => detail("question", `${invocation} answer ${question}`, columns)),
+    ...detail("background", background, columns),
+    ...detail("finish", turn === "idle" ? `${invocation} finish ${id}` : undefined, columns),
     [],
     ...textRows(input.text, columns - 2).map((row): Row => [{ text: "> ", style: "green" }, ...row]),
     ...(resultText === undefined || resultText === "" ? [] : [[], ...textRows(resultText, columns)])

@@ -40,6 +40,8 @@ export class Host extends Context.Service<
     readonly warn: (text: string) => void
     /** Subscribes to typed lines. Returns the function that unsubscribes. */
     readonly onLine: (listener: (line: string) => void) => () => void
+    /** Reads the next line without showing it. Returns the function that stops. Until then `onLine` receives nothing. */
+    readonly onSecret: (listener: (line: string) => void) => () => void
     /** Replaces the current handler of a signal. Returns the function that restores it. By default a signal ends the command. */
     readonly onSignal: (signal: StopSignal, handler: () => void) => () => void
   }

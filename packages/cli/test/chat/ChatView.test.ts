@@ -229,7 +229,8 @@ describe("ChatView", () => {
             status: "ready",
             hint: undefined,
             files: [],
-            prompt: "> "
+            prompt: "> ",
+            isHidden: false
           }
           const screen = screenRows({ ...content, text, before: text.slice(0, 20) }, columns, paint)
           for (const row of screen.rows) assert.isAtMost(columnsOf(row), columns)

@@ -19,7 +19,7 @@ describe("corral adapters", { timeout: 120_000 }, () => {
     writeFileSync(file("good.mjs"), faulty(""), { mode: 0o600 })
     const protocol = "protocol: (start) => Object.assign(sample.protocol(start), { cancel: () => '' })"
     writeFileSync(file("careless.mjs"), faulty(protocol), { mode: 0o600 })
-    writeFileSync(file("newer.mjs"), faulty("specificationVersion: 2"), { mode: 0o600 })
+    writeFileSync(file("newer.mjs"), faulty("specificationVersion: 3"), { mode: 0o600 })
     writeFileSync(config, '{\n  "profiles": []\n}\n', { mode: 0o600 })
   })
   afterAll(() => corral.close())
@@ -78,7 +78,7 @@ describe("corral adapters", { timeout: 120_000 }, () => {
       found.find(({ id }) => id === "scripted"),
       { source: "built in" }
     )
-    const problem = `The adapter ${file("newer.mjs")} is not loaded: its specificationVersion is 2`
+    const problem = `The adapter ${file("newer.mjs")} is not loaded: its specificationVersion is 3`
     assert.include(listed.stderr, problem)
     assert.strictEqual(listed.exit, 1)
     const doctor = await corral.run("doctor")

@@ -1,10 +1,13 @@
 /** A direct chat with the bot: messages, cards and clicks on a fake Feishu, through the Gateway. */
+import { assert } from "@effect/vitest"
 import { until } from "@corral/testing/time/Until"
 import type { Chats, Chatter } from "../joined/Chats.ts"
 import type { AgentWork, FaultConversation, FaultSurface } from "./FaultProduct.ts"
 import { promptOf } from "./ScriptedWork.ts"
 
 const DECISION = "The agent wants to run a command"
+const QUESTION = "The agent has a question"
+const BACKGROUND = "Working in the background"
 const OFFLINE = "The machine is offline"
 const PATIENCE_MS = 60_000
 
@@ -37,30 +40,32 @@ class ChatConversation implements FaultConversation {
 
   answers(count: number): Promise<ReadonlyArray<string>> {
     return this.until(async () => {
-      const texts = this.textsAfter(this.start).filter((text) => text.startsWith("answer "))
+      const texts = this.textsAfter(this.start).filter((text) => /^answer(ed)? /.test(text))
       return texts.length >= count ? texts : undefined
     }, `${count} answers`)
   }
 
   async approval(): Promise<void> {
-    await this.pendingCard()
+    await this.pendingCard(DECISION, "Allow once")
   }
 
-  /** Clicks once, and again after the bot says that it could not act. */
-  async allow(): Promise<void> {
-    const { fake } = this.chats
-    const id = await this.pendingCard()
-    const before = fake.botMessages(this.user.chat).length
-    let clicks = 0
-    await this.until(async () => {
-      const { buttons, lines } = fake.shown(id)
-      if (lines.includes("Allowed by owner")) return true
-      const refusals = this.textsAfter(before).filter((text) => /offline|try again/i.test(text)).length
-      if (clicks > refusals || !buttons.some(({ label }) => label === "Allow once")) return undefined
-      clicks++
-      await fake.clicks(this.user.account, id, "Allow once")
-      return undefined
-    }, "the allowed request")
+  allow(): Promise<void> {
+    return this.click(DECISION, "Allow once", "Allowed by owner")
+  }
+
+  async question(): Promise<void> {
+    await this.pendingCard(QUESTION, "Skip")
+  }
+
+  async choose(place: number): Promise<void> {
+    const { buttons } = this.chats.fake.shown(await this.pendingCard(QUESTION, "Skip"))
+    const option = buttons[place - 1]
+    assert.isDefined(option)
+    await this.click(QUESTION, option.label, "Answered by owner")
+  }
+
+  background(): Promise<void> {
+    return this.titled(BACKGROUND)
   }
 
   queued(): Promise<void> {
@@ -113,15 +118,32 @@ class ChatConversation implements FaultConversation {
     )
   }
 
-  private pendingCard(): Promise<string> {
+  private pendingCard(title: string, button: string): Promise<string> {
     return this.until(
       async () =>
         this.cardsAfter(this.sentAt).find((id) => {
-          const { buttons, title } = this.chats.fake.shown(id)
-          return title === DECISION && buttons.some(({ label }) => label === "Allow once")
+          const shown = this.chats.fake.shown(id)
+          return shown.title === title && shown.buttons.some(({ label }) => label === button)
         }),
-      "the request"
+      `a card "${title}"`
     )
+  }
+
+  /** Clicks once, and again after the bot says that it could not act. */
+  private async click(title: string, button: string, done: string): Promise<void> {
+    const { fake } = this.chats
+    const id = await this.pendingCard(title, button)
+    const before = fake.botMessages(this.user.chat).length
+    let clicks = 0
+    await this.until(async () => {
+      const { buttons, lines } = fake.shown(id)
+      if (lines.includes(done)) return true
+      const refusals = this.textsAfter(before).filter((text) => /offline|try again/i.test(text)).length
+      if (clicks > refusals || !buttons.some(({ label }) => label === button)) return undefined
+      clicks++
+      await fake.clicks(this.user.account, id, button)
+      return undefined
+    }, done)
   }
 
   /** Looks again and again. Answers the question about an offline machine: the message waits for it. */

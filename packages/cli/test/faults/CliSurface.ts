@@ -3,13 +3,15 @@
  * followed by `corral attach`.
  */
 import { assert } from "@effect/vitest"
-import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
+import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Message } from "@corral/domain/session/Message"
 import type { RunningProgram } from "@corral/testing/process/RunningProgram"
 import { until } from "@corral/testing/time/Until"
 import { within } from "@corral/testing/time/Within"
 import type { Corral } from "../e2e/Corral.ts"
+import { isInBackground } from "./BackgroundRun.ts"
 import type { AgentWork, FaultConversation, FaultSurface } from "./FaultProduct.ts"
+import { answersIn } from "./ShownAnswers.ts"
 import { piecesIn, promptOf } from "./ScriptedWork.ts"
 
 const PATIENCE_MS = 60_000
@@ -44,18 +46,21 @@ class CliConversation implements FaultConversation {
     await this.start(work, "--session", this.sessionId)
   }
 
-  /** As the commands printed them, and as `corral show` lists them. */
+  /** As `corral show` lists them. The last one of each run is printed by its command too. */
   async answers(count: number): Promise<ReadonlyArray<string>> {
-    await until(
-      async () => (this.completed.length >= count ? true : undefined),
-      `${count} printed answers`,
+    const { printed, shown } = await until(
+      async () => {
+        const shown = answersIn(await this.messages())
+        const printed = shown.flatMap(({ outcome, text }) => (outcome === undefined ? [] : [text]))
+        return shown.length >= count && this.completed.length >= printed.length
+          ? { printed, shown }
+          : undefined
+      },
+      `${count} shown answers, and the printed ones`,
       PATIENCE_MS
     )
-    const shown = (await this.messages()).flatMap(({ author, outcome, text }) =>
-      author.kind === "agent" && outcome === "completed" ? [text] : []
-    )
-    assert.deepStrictEqual(this.completed, shown, "answers that were printed, and that are shown")
-    return shown
+    assert.deepStrictEqual(this.completed, printed, "answers that were printed, and that are shown")
+    return shown.map(({ text }) => text)
   }
 
   async approval(): Promise<void> {
@@ -65,6 +70,19 @@ class CliConversation implements FaultConversation {
 
   async allow(): Promise<void> {
     await this.command("approve", await this.pendingApproval())
+  }
+
+  async question(): Promise<void> {
+    await within(this.last.program.warned(/needs an answer/), PATIENCE_MS, "the question")
+    await this.openQuestion()
+  }
+
+  async choose(place: number): Promise<void> {
+    await this.command("answer", await this.openQuestion(), "--option", String(place))
+  }
+
+  async background(): Promise<void> {
+    await this.runWith(isInBackground, "the work in the background")
   }
 
   async queued(): Promise<void> {
@@ -165,26 +183,39 @@ class CliConversation implements FaultConversation {
     return last.runId
   }
 
-  private async runIn(state: HubRun["state"]): Promise<void> {
+  private runIn(state: HubRun["state"]): Promise<void> {
+    return this.runWith((run) => run.state === state, `the run ${state}`)
+  }
+
+  private async runWith(isAwaited: (run: HubRun) => boolean, what: string): Promise<void> {
     const id = await this.runId()
     await until(
       async () => {
         const [line = ""] = await this.command("show", id, "--json")
-        return (JSON.parse(line) as HubRun).state === state ? true : undefined
+        return isAwaited(JSON.parse(line) as HubRun) ? true : undefined
       },
-      `the run ${state}`,
+      what,
       PATIENCE_MS
     )
   }
 
-  private async pendingApproval(): Promise<string> {
+  private pendingApproval(): Promise<string> {
+    return this.listed<HubApproval>("approvals")
+  }
+
+  private openQuestion(): Promise<string> {
+    return this.listed<HubInput>("questions")
+  }
+
+  /** What the last run needs of a person, by the command that lists it. */
+  private async listed<A extends HubApproval | HubInput>(command: string): Promise<string> {
     const runId = await this.runId()
     return until(
       async () =>
-        (await this.command("approvals", "--json"))
-          .map((line) => JSON.parse(line) as HubApproval)
-          .find((approval) => approval.runId === runId)?.id,
-      "the approval in the list",
+        (await this.command(command, "--json"))
+          .map((line) => JSON.parse(line) as A)
+          .find((one) => one.runId === runId)?.id,
+      `an item of corral ${command}`,
       PATIENCE_MS
     )
   }

@@ -46,15 +46,15 @@ const defectsOfRun = async (joined: Joined, run: HubRun): Promise<ReadonlyArray<
   )
   const gap = here.findIndex(({ seq }, at) => seq !== at + 1)
   const resolved = here.flatMap(({ payload, type }) =>
-    type === "run.approval.resolved" ? [String(payload["approvalId"])] : []
+    type === "run.approval.resolved" || type === "run.input.resolved"
+      ? [String(payload["approvalId"] ?? payload["inputId"])]
+      : []
   )
   return [
     ...(state === run.state ? [] : [`${run.id} is ${state} at the Edge and ${run.state} at the Hub`]),
     ...(gap === -1 ? [] : [`${run.id} has seq ${here[gap]?.seq} at place ${gap + 1}`]),
     ...(JSON.stringify(here) === JSON.stringify(there) ? [] : [`${run.id} has other events at the Hub`]),
-    ...(new Set(resolved).size === resolved.length
-      ? []
-      : [`${run.id} has an approval that was resolved twice`])
+    ...(new Set(resolved).size === resolved.length ? [] : [`${run.id} has a request that was resolved twice`])
   ]
 }
 
@@ -85,7 +85,9 @@ export const conversationRecord = async (joined: Joined, name: string): Promise<
     )
   const runs = await Promise.all(runIds.map(ended))
   const defects = await Promise.all(runs.map((run) => defectsOfRun(joined, run)))
-  const answered = messages.flatMap(({ author, runId }) => (author.kind === "agent" ? [runId] : []))
+  const answers = messages.filter(({ author }) => author.kind === "agent")
+  const turns = answers.flatMap(({ runId, turn }) => (turn === undefined ? [] : [`${runId} ${turn}`]))
+  const answered = answers.flatMap(({ outcome, runId }) => (outcome === undefined ? [] : [runId]))
   return {
     runs: runs.map(({ state }) => state),
     defects: [
@@ -94,7 +96,8 @@ export const conversationRecord = async (joined: Joined, name: string): Promise<
         delivery?.state === "delivered" ? [] : [`the message ${id} is ${delivery?.state}`]
       ),
       ...(new Set(runIds).size === sent.length ? [] : ["two messages have the same run"]),
-      ...(new Set(answered).size === answered.length ? [] : ["a run has two answers"])
+      ...(new Set(answered).size === answered.length ? [] : ["a run has two answers"]),
+      ...(new Set(turns).size === turns.length ? [] : ["a turn has two texts"])
     ]
   }
 }

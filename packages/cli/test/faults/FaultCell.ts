@@ -75,7 +75,7 @@ const finishCell = async (
     await assertUndisturbed(conversation, scene, {
       answers,
       effects: [...phase.effects(scene.name), `${scene.name} again`],
-      runs: [...answers.map(() => "completed"), "cancelled"]
+      runs: [...Array.from({ length: phase.runs ?? answers.length }, () => "completed"), "cancelled"]
     })
     return millis
   } finally {

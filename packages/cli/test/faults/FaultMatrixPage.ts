@@ -62,7 +62,7 @@ Each fault in each phase of a run, seen from each surface, on real services: a H
 A cell passes if, after the fault:
 
 - the surface shows the run in progress and its end, with each answer, each piece of output and each effect of the agent once
-- the surface can act in the phase: read, send, or decide
+- the surface can act in the phase: read, send, decide, or answer
 - the surface then sends a further message, allows its request and cancels its run
 - the Hub and the Edge have the same events of each run, without a gap or a repetition, and each message was delivered to one run
 

@@ -21,6 +21,8 @@ export interface FaultPhase {
   /** Answers of the conversation, and lines that its agent leaves. */
   readonly answers: (name: string) => ReadonlyArray<string>
   readonly effects: (name: string) => ReadonlyArray<string>
+  /** Number of runs that give the answers. Default: one each. */
+  readonly runs?: number
 }
 
 /** Twenty seconds: on a busy machine, the slowest surface reaches the phase in ten. */
@@ -107,6 +109,46 @@ export const faultPhases: ReadonlyArray<FaultPhase> = [
     },
     answers: only,
     effects: (name) => [name]
+  },
+  {
+    name: "question pending",
+    reach: async ({ name, surface }) => {
+      const conversation = await surface.begin([
+        { kind: "question", text: `Which of ${name}?`, options: ["this", "that", "neither"] }
+      ])
+      await conversation.question()
+      return conversation
+    },
+    finish: async (conversation) => {
+      await conversation.question()
+      await conversation.choose(2)
+      await conversation.answers(1)
+    },
+    answers: () => ['answered {"1":"2"}'],
+    effects: none
+  },
+  {
+    name: "working in the background",
+    reach: async ({ name, product, surface }) => {
+      const conversation = await surface.begin([
+        answer(name, "first"),
+        { kind: "background", name },
+        answer(name, "second")
+      ])
+      await conversation.answers(1)
+      await conversation.allow()
+      await effectOf(product, `${name} begins`)
+      await conversation.background()
+      return conversation
+    },
+    finish: async (conversation, { name, product }) => {
+      await conversation.background()
+      product.release(name)
+      await conversation.answers(2)
+    },
+    answers: firstAndSecond,
+    effects: toolLines,
+    runs: 1
   },
   {
     name: "message queued",

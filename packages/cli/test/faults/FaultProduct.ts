@@ -15,6 +15,13 @@ export type AgentStep =
   | { readonly kind: "effect"; readonly name: string }
   /** Asks for permission, then leaves `name begins`, waits for `release(name)`, and leaves `name ends`. */
   | { readonly kind: "tool"; readonly name: string }
+  /** Asks which option, and answers `answered {"1":"N"}` with the number of the option that a person chose. */
+  | { readonly kind: "question"; readonly text: string; readonly options: ReadonlyArray<string> }
+  /**
+   * Ends the turn and works on in the background: asks for permission, then leaves `name begins`, waits for `release(name)`, leaves `name ends`, and
+   * starts a further turn by itself.
+   */
+  | { readonly kind: "background"; readonly name: string }
   /** Continues until the run is cancelled. */
   | { readonly kind: "endless" }
   /** Ends the run with an error. */
@@ -38,12 +45,18 @@ export type SurfaceName = (typeof surfaceNames)[number]
 export interface FaultConversation {
   /** Sends the next message. It waits for its turn while a run is in progress. */
   readonly send: (work: AgentWork) => Promise<void>
-  /** Texts of completed turns, oldest first, once there are that many. */
+  /** Texts of ended turns, oldest first, once there are that many. */
   readonly answers: (count: number) => Promise<ReadonlyArray<string>>
   /** Waits until the last run needs a decision. */
   readonly approval: () => Promise<void>
   /** Allows what the last run asks for. */
   readonly allow: () => Promise<void>
+  /** Waits until the last run has an open question. */
+  readonly question: () => Promise<void>
+  /** Chooses an option of the open question, by its place. */
+  readonly choose: (place: number) => Promise<void>
+  /** Waits until the last run has ended its turn and works in the background. */
+  readonly background: () => Promise<void>
   /** Waits until the last message waits for its turn. */
   readonly queued: () => Promise<void>
   /** Pieces of the stream, once there are that many; absent if the surface shows finished texts only. */

@@ -12,10 +12,13 @@ import {
   WorkspaceId
 } from "@corral/domain/identity/Ids"
 import { envelopeOf, type SequencedEvent } from "@corral/domain/run/EventSequence"
+import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { Message } from "@corral/domain/session/Message"
 import { until } from "@corral/testing/time/Until"
 import { within } from "@corral/testing/time/Within"
+import { isInBackground } from "./BackgroundRun.ts"
 import type { AgentWork, FaultConversation } from "./FaultProduct.ts"
+import { answersIn } from "./ShownAnswers.ts"
 import { piecesIn, promptOf } from "./ScriptedWork.ts"
 
 /** How one kind of client reaches the Hub. */
@@ -116,9 +119,7 @@ export class HubConversation implements FaultConversation {
 
   async answers(count: number): Promise<ReadonlyArray<string>> {
     return this.reader.wait(async () => {
-      const texts = (await this.messages()).flatMap(({ author, outcome, text }) =>
-        author.kind === "agent" && outcome === "completed" ? [text] : []
-      )
+      const texts = answersIn(await this.messages()).map(({ text }) => text)
       return texts.length >= count ? texts : undefined
     }, `${count} answers`)
   }
@@ -138,6 +139,25 @@ export class HubConversation implements FaultConversation {
         }),
       "the decision"
     )
+  }
+
+  async question(): Promise<void> {
+    await this.openQuestion()
+  }
+
+  async choose(place: number): Promise<void> {
+    const { id, questions = [] } = await this.openQuestion()
+    const option = questions[0]?.options?.[place - 1]
+    assert.isDefined(option)
+    const payload = { answers: { [questions[0]?.id ?? ""]: option.id } }
+    await persistently(
+      (headers) => this.reader.hub.inputs.answer({ params: { id }, headers, payload }),
+      "the answer"
+    )
+  }
+
+  async background(): Promise<void> {
+    await this.runWith(isInBackground, "the work in the background")
   }
 
   async queued(): Promise<void> {
@@ -225,5 +245,14 @@ export class HubConversation implements FaultConversation {
       const { items } = await this.reader.hub.approvals.list({ query: { runId, state: "pending" } })
       return items[0]
     }, "the approval")
+  }
+
+  private openQuestion(): Promise<InputRequest> {
+    return this.reader.wait(async () => {
+      const runId = (await this.lastMessage())?.delivery?.runId
+      if (runId === undefined) return undefined
+      const { items } = await this.reader.hub.inputs.list({ query: { runId, state: "pending" } })
+      return items[0]
+    }, "the question")
   }
 }

@@ -9,13 +9,20 @@ const PIECE_LENGTH = 40
 /** File whose existence ends the tool. */
 export const gateOf = (name: string): string => `${name}.released`
 
+const toolOf = (name: string): string =>
+  `/shell echo '${name} begins' >> ${EFFECTS}; until [ -e '${gateOf(name)}' ]; do sleep 0.05; done; ` +
+  `echo '${name} ends' >> ${EFFECTS}`
+
 const directives: { readonly [K in AgentStep["kind"]]: (step: Extract<AgentStep, { kind: K }>) => string } = {
   answer: ({ text }) => `/say ${text}`,
   stream: ({ pieces }) => `/stream ${pieces} ${PIECES_PER_SECOND} ${PIECE_LENGTH}`,
   effect: ({ name }) => `/shell echo '${name}' >> ${EFFECTS}`,
-  tool: ({ name }) =>
-    `/shell echo '${name} begins' >> ${EFFECTS}; until [ -e '${gateOf(name)}' ]; do sleep 0.05; done; ` +
-    `echo '${name} ends' >> ${EFFECTS}`,
+  tool: ({ name }) => toolOf(name),
+  question: ({ options, text }) => `/question ${[text, ...options].join(" | ")}`,
+  background: ({ name }) =>
+    ["/work w1 agent Background", "/end-turn", toolOf(name), "/worked w1 completed continues", "/turn"].join(
+      "\n"
+    ),
   endless: () => "/wait",
   failure: ({ message }) => `/fail ${message}`
 }

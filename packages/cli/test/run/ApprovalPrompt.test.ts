@@ -5,9 +5,10 @@ import { Effect, Queue } from "effect"
 import {
   type TerminalAnswer,
   parseAnswer,
-  openApprovalPrompt,
+  askApproval,
   formatQuestion
 } from "../../src/run/ApprovalPrompt.ts"
+import { openPromptQueue } from "../../src/terminal/PromptQueue.ts"
 import { Host } from "../../src/terminal/Host.ts"
 import { testHost } from "../terminal/TestHost.ts"
 
@@ -49,8 +50,10 @@ const waiting = Effect.gen(function* () {
   const decisions = yield* Queue.unbounded<readonly [ApprovalId, TerminalAnswer]>()
   const decide = (approvalId: ApprovalId, answer: TerminalAnswer) =>
     Effect.asVoid(Queue.offer(decisions, [approvalId, answer] as const))
-  const questions = yield* openApprovalPrompt(decide).pipe(Effect.provideService(Host, person.host))
-  return { ...person, ...questions, decisions }
+  const queue = yield* openPromptQueue.pipe(Effect.provideService(Host, person.host))
+  const ask = (approvalId: ApprovalId, approval: ApprovalRequest) =>
+    askApproval(queue, person.host, approvalId, approval, (answer) => decide(approvalId, answer))
+  return { ...person, ask, settled: queue.withdraw, decisions }
 })
 
 describe("ApprovalPrompt", () => {

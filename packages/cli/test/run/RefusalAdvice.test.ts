@@ -18,6 +18,7 @@ import { testHost } from "../terminal/TestHost.ts"
 
 const runId = "run_01K00000000000000000000000"
 const approvalId = "apr_01K00000000000000000000000"
+const inputId = "inq_01K00000000000000000000000"
 const artifactId = "art_01K00000000000000000000000"
 const sessionId = "ses_01K00000000000000000000000"
 const previewId = "prv_01K00000000000000000000000"
@@ -36,6 +37,9 @@ const ofRuns: ReadonlyArray<ReadonlyArray<string>> = [
   ["approvals"],
   ["approvals", "allow", approvalId],
   ["approvals", "deny", approvalId],
+  ["questions"],
+  ["answer", inputId, "--decline"],
+  ["finish", runId],
   ["show", runId],
   ["show", "run_01K"],
   ["run", "--resume", runId, "hello"],

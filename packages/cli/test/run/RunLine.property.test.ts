@@ -36,7 +36,8 @@ describe("formatRun", () => {
         assert.strictEqual(lines.pop(), "")
         for (const line of lines) assert.isAtMost(columnsOf(line), width, JSON.stringify(line))
         assert.include(lines[0], run.id)
-        const isPaused = run.paused === true && run.state !== "waiting_approval"
+        const isPaused =
+          run.paused === true && run.state !== "waiting_approval" && run.state !== "waiting_input"
         assert.include(lines.join("\n"), isPaused ? "paused" : run.state)
       })
     )

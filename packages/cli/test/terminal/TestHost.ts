@@ -20,6 +20,7 @@ export const testHost = (parts: Partial<Host["Service"]> = {}): Host["Service"] 
   written: Effect.void,
   warn: () => undefined,
   onLine: () => () => undefined,
+  onSecret: () => () => undefined,
   onSignal: () => () => undefined,
   ...parts
 })

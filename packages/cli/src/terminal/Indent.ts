@@ -1,0 +1,2 @@
+/** Indentation of values below their label. */
+export const VALUE_INDENT = "    "
