@@ -17,6 +17,8 @@ import { ChatCommands } from "./conversation/ChatCommands.ts"
 import { sendKey, makeResponder } from "./answer/Responder.ts"
 import { Conversations } from "./conversation/Conversations.ts"
 import { UnlinkedAnswers } from "./linking/UnlinkedAnswers.ts"
+import { AnswerOffer } from "./conversation/AnswerOffer.ts"
+import { Answers } from "./conversation/Answers.ts"
 import { ChatMessages } from "./conversation/ChatMessages.ts"
 import { ChatSessions } from "./conversation/ChatSessions.ts"
 import { KeptMessages } from "./linking/KeptMessages.ts"
@@ -25,6 +27,8 @@ import { SessionCommands } from "./conversation/SessionCommands.ts"
 import { ApprovalCards } from "./following/ApprovalCards.ts"
 import { MessageFollower } from "./following/MessageFollower.ts"
 import { ApprovalCardStore } from "./following/ApprovalCardStore.ts"
+import { InputCards } from "./following/InputCards.ts"
+import { InputCardStore } from "./following/InputCardStore.ts"
 import { Follows } from "./following/Follows.ts"
 import * as Notices from "./handling/Notices.ts"
 import { eventKeyOf, stampEvent } from "./handling/Stamp.ts"
@@ -88,15 +92,24 @@ export const chatHandlingLayer = (address: HubAddress) =>
   Layer.mergeAll(workers, deletion).pipe(
     Layer.provide(ConversationHandler.layer),
     Layer.provide(Layer.mergeAll(ClickHandler.layer, ChatCommands.layer, SessionCommands.layer)),
-    Layer.provide(Layer.mergeAll(ChatMessages.layer, Decisions.layer, AccountLinks.layer)),
+    Layer.provide(
+      Layer.mergeAll(
+        AnswerOffer.layer,
+        Answers.layer,
+        ChatMessages.layer,
+        Decisions.layer,
+        AccountLinks.layer
+      )
+    ),
     Layer.provide(
       Layer.mergeAll(WorkLocations.layer, LocationPicker.layer, OfflineQuestion.layer, MessageFollower.layer)
     ),
-    Layer.provide(ApprovalCards.layer),
+    Layer.provide(Layer.mergeAll(ApprovalCards.layer, InputCards.layer)),
     Layer.provide(
       Layer.mergeAll(
         ButtonActions.layer(address.token),
         ApprovalCardStore.layer,
+        InputCardStore.layer,
         Follows.layer,
         UserNames.layer,
         Conversations.layer,

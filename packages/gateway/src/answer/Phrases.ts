@@ -122,6 +122,20 @@ export const tooManyPending = words(
   "已有十条消息在等你选择。请先选择，再重新发送这条。"
 )
 
+export const answerOfferTitle = words("Is this your answer?", "这是你的回答吗？")
+export const answerOfferLine = words(
+  "The agent waits for an answer to its question. Your message is not sent yet.",
+  "智能体正在等待你回答问题。这条消息尚未发送。"
+)
+export const answerWithText = words("Answer with this text", "作为回答")
+export const sendAsMessage = words("Send as a message", "作为消息发送")
+export const sentAsAnswer = words("It was sent as the answer.", "已作为回答发送。")
+export const sentAsMessage = words("It was sent as a message.", "已作为消息发送。")
+export const notIdle = words(
+  "The agent is still in its turn, or the run has ended.",
+  "智能体仍在处理中，或者运行已经结束。"
+)
+
 export const nothingHere = words("Nothing is in progress here.", "这里没有正在进行的工作。")
 export const noTasks = words("You have no tasks yet.", "你还没有任务。")
 export const cancelled = words("Stopping.", "正在停止。")
@@ -157,6 +171,8 @@ const refusals: Partial<Readonly<Record<ErrorCode, LocalizedText>>> = {
   invalid_agent_id: words("This agent is no longer available.", "该智能体已不存在。"),
   approval_expired: words("This approval has expired.", "决定的时间已过。"),
   approval_already_resolved: words("Someone has already decided this.", "已有人做出决定。"),
+  input_expired: words("This question has expired.", "回答的时间已过。"),
+  input_already_resolved: words("This question is no longer open.", "这个问题已不再等待回答。"),
   run_not_cancellable: words("This has already ended.", "这已经结束。"),
   payload_too_large: words("The text is too long for one message.", "内容过长。")
 }

@@ -1,10 +1,12 @@
-/** Meaning of a button on a card, as it is stored: a decision, a cancellation, a location, or whether messages wait for a machine. */
+/** Meaning of a button on a card, as it is stored: a decision, an answer, a cancellation, a location, or whether messages wait for a machine. */
 import {
   AgentId,
   ApprovalId,
   DeviceId,
+  InputRequestId,
   MessageId,
   ProjectId,
+  RunId,
   SessionId,
   TaskId,
   WorkspaceId
@@ -31,6 +33,24 @@ export const ButtonMeaning = Schema.Union([
   /** Of cards that an earlier release sent. */
   Schema.TaggedStruct("Cancel", { taskId: TaskId }),
   Schema.TaggedStruct("Stop", { sessionId: SessionId, messageId: MessageId }),
+  /** Answer to a question, by its place among the buttons: an option's number from 0, or what the card's fields contain. */
+  Schema.TaggedStruct("Answer", {
+    inputId: InputRequestId,
+    how: Schema.Union([
+      Schema.Literals(["submit", "skip", "approve", "return"]),
+      Schema.Struct({ option: Schema.Int })
+    ])
+  }),
+  /** A message that may be the answer to a question: whether it is, or goes to the agent as a message. */
+  Schema.TaggedStruct("Reply", {
+    talk: Schema.String,
+    base: Schema.String,
+    message: Schema.String,
+    inputId: InputRequestId,
+    isAnswer: Schema.Boolean
+  }),
+  /** End of the background work of a run. */
+  Schema.TaggedStruct("Finish", { runId: RunId, follow: Schema.String }),
   Schema.TaggedStruct("Use", { talk: Schema.String, base: Schema.String, place: WorkLocation }),
   Schema.TaggedStruct("Queue", { talk: Schema.String, base: Schema.String, agreed: Schema.Boolean })
 ])
@@ -47,6 +67,12 @@ export const subjectOf = (meaning: ButtonMeaning): string => {
       return meaning.taskId
     case "Stop":
       return meaning.messageId
+    case "Answer":
+      return meaning.inputId
+    case "Reply":
+      return `${meaning.talk} ${meaning.message}`
+    case "Finish":
+      return meaning.follow
     case "Use":
       return meaning.talk
     case "Queue":

@@ -172,7 +172,7 @@ const decide = Effect.fn("ChatCommands.decide")(function* (
 ) {
   const pending = yield* (yield* ApprovalCardStore).pendingIn(chatOf(key, responder))
   const hub = yield* Hub
-  const visible = yield* visibleTo(pending, ({ approvalId }) =>
+  const visible = yield* visibleTo(pending, ({ id: approvalId }) =>
     hub.as(responder.account, ({ approvals }) => approvals.get({ params: { id: approvalId } }))
   )
   const example = decision === "allow" ? "approve 1" : "deny 1"

@@ -11,11 +11,15 @@ import type { SqlError } from "effect/sql"
 import { type ButtonAction, ButtonActions } from "../button/ButtonActions.ts"
 import { type ButtonMeaning, subjectOf } from "../button/ButtonMeaning.ts"
 import { ApprovalCardStore } from "../following/ApprovalCardStore.ts"
+import { answerOfClick, answerOfText, textQuestion } from "../following/QuestionForm.ts"
 import { HandlerFailed } from "../handling/Handler.ts"
 import { PendingAnswers } from "../handling/PendingAnswers.ts"
 import { Hub } from "../hub/Hub.ts"
-import type { HubFailed } from "../hub/HubFailures.ts"
+import { type HubFailed, HubRefused } from "../hub/HubFailures.ts"
+import type { FormValues } from "../platform/Card.ts"
 import type { MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { AnswerOffer } from "./AnswerOffer.ts"
+import { Answers } from "./Answers.ts"
 import { ChatMessages } from "./ChatMessages.ts"
 import { Decisions } from "./Decisions.ts"
 import { stopMessage } from "./HubSessions.ts"
@@ -27,6 +31,8 @@ import { WorkLocations } from "./WorkLocations.ts"
 type Failed = HandlerFailed | HubFailed | NotSent | PlatformUnavailable | SqlError.SqlError
 
 type Services =
+  | AnswerOffer
+  | Answers
   | ApprovalCardStore
   | ButtonActions
   | ChatMessages
@@ -40,13 +46,20 @@ type Meaning<Tag extends ButtonMeaning["_tag"]> = Extract<ButtonMeaning, { reado
 
 export class ClickHandler extends Context.Service<
   ClickHandler,
-  { readonly handle: (event: CardAction, responder: Responder) => Effect.Effect<void, Failed> }
+  {
+    /** `values`: what the click sent in the fields of its card. */
+    readonly handle: (
+      event: CardAction,
+      responder: Responder,
+      values: FormValues
+    ) => Effect.Effect<void, Failed>
+  }
 >()("corral/gateway/ClickHandler") {
   static readonly layer = Layer.effect(
     ClickHandler,
     Effect.map(Effect.context<Services>(), (services) =>
       ClickHandler.of({
-        handle: (event, responder) => Effect.provide(handleClick(event, responder), services)
+        handle: (event, responder, values) => Effect.provide(handleClick(event, responder, values), services)
       })
     )
   )
@@ -62,7 +75,8 @@ const isOnOtherMessage = ({ payload }: CardAction, { chatId, messageId }: Button
 
 const handleClick = Effect.fn("ClickHandler.handle")(function* (
   event: CardAction,
-  responder: Responder
+  responder: Responder,
+  values: FormValues
 ): Effect.fn.Return<void, Failed, Services> {
   const { account, replyPrivately } = responder
   const action = yield* (yield* ButtonActions).find(account, event.payload.actionId)
@@ -76,6 +90,15 @@ const handleClick = Effect.fn("ClickHandler.handle")(function* (
   switch (meaning._tag) {
     case "Decide":
       return yield* decide(responder, meaning, isExpired, answerSent)
+    case "Answer":
+      return yield* answer(responder, meaning, values, answerSent)
+    case "Reply": {
+      if (isExpired) return yield* replyPrivately(phrases.cardExpired)
+      const { chatId = "", messageId } = action
+      return yield* reply(responder, meaning, { chatId, messageId }, answerSent)
+    }
+    case "Finish":
+      return yield* finish(responder, meaning)
     case "Cancel":
       return yield* cancel(responder, meaning.taskId, isExpired)
     case "Stop":
@@ -109,6 +132,70 @@ const decide = Effect.fnUntraced(function* (
   }
   const answer = yield* decisions.decide(responder, card, decision, answerSent)
   if (answer !== undefined) yield* responder.replyPrivately(answer)
+})
+
+/** The card shows an answer that was accepted. */
+const answer = Effect.fnUntraced(function* (
+  responder: Responder,
+  { how, inputId }: Meaning<"Answer">,
+  values: FormValues,
+  beforeDrawing: Effect.Effect<void>
+) {
+  const problem = yield* (yield* Answers).answer(responder, {
+    inputId,
+    answerTo: (request) => answerOfClick(request, how, values),
+    beforeDrawing
+  })
+  if (problem !== undefined) yield* responder.replyPrivately(problem)
+})
+
+/** A message becomes the answer to a question, or goes to the agent. */
+const reply = Effect.fnUntraced(function* (
+  responder: Responder,
+  meaning: Meaning<"Reply">,
+  card: MessageRef,
+  answerSent: Effect.Effect<void>
+) {
+  const { base, inputId, isAnswer, message: messageKey, talk } = meaning
+  const offers = yield* AnswerOffer
+  const message = yield* offers.find(talk, messageKey)
+  if (message === undefined) return yield* responder.replyPrivately(phrases.cardExpired)
+  if (isAnswer) {
+    const problem = yield* (yield* Answers).answer(responder, {
+      inputId,
+      answerTo: (request) => {
+        const question = textQuestion(request)
+        return question === undefined ? { answers: {} } : answerOfText(question, message.text)
+      },
+      beforeDrawing: answerSent
+    })
+    // The author can still send the text as a message.
+    if (problem !== undefined) return yield* responder.replyPrivately(problem)
+  } else {
+    yield* answerSent
+    const { inputId: _, ...sendable } = message
+    const key = { key: talk, chatKey: base, chatId: card.chatId }
+    yield* (yield* ChatMessages).send(key, responder, sendable)
+  }
+  yield* (yield* ButtonActions).expire(subjectOf(meaning))
+  yield* offers.settle(talk, messageKey, card, responder, isAnswer)
+})
+
+/** A run that was finished shows it on its card. */
+const finish = Effect.fnUntraced(function* (
+  { account, replyPrivately }: Responder,
+  { runId }: Meaning<"Finish">
+) {
+  const hub = yield* Hub
+  yield* hub
+    .as(account, ({ runs }) => runs.finish({ params: { id: runId } }))
+    .pipe(
+      Effect.asVoid,
+      Effect.catchIf(
+        (error) => error instanceof HubRefused && error.code === "conflict",
+        () => replyPrivately(phrases.notIdle)
+      )
+    )
 })
 
 const cancel = Effect.fnUntraced(function* (

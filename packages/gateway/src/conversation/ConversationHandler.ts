@@ -13,6 +13,7 @@ import { UserNames } from "../store/UserNames.ts"
 import type { Inbound, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import type { AccountLinks } from "../linking/AccountLinks.ts"
+import type { AnswerOffer } from "./AnswerOffer.ts"
 import type { ChatCommands } from "./ChatCommands.ts"
 import type { ChatMessages } from "./ChatMessages.ts"
 import { ClickHandler } from "./ClickHandler.ts"
@@ -31,6 +32,7 @@ type Failed = HandlerFailed | HubFailed | NotSent | PlatformUnavailable | SqlErr
 
 type Services =
   | AccountLinks
+  | AnswerOffer
   | ChatCommands
   | ChatMessages
   | ClickHandler
@@ -149,7 +151,9 @@ const handleLinked = Effect.fn("ConversationHandler.handleLinked")(function* (
     return yield* stored.alone ? unstored.replyPrivately(stored.words) : unstored.reply(stored.words)
   const responder = storedResponder(unstored, answers)
   const isClick = event.type === "integration.card.action"
-  const handled = isClick ? clicks.handle(event, responder) : handleMessage(event, responder, user)
+  const handled = isClick
+    ? clicks.handle(event, responder, platform.formValues(inbound))
+    : handleMessage(event, responder, user)
   yield* Effect.catchTag(handled, "HubRefused", (refused) => {
     const words = phrases.refusalText(refused)
     return isClick ? responder.replyPrivately(words) : responder.reply(words)

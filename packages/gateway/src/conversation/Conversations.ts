@@ -5,6 +5,7 @@
  * Does not: name the session. All accounts of a thread share it (`ChatSessions`).
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import { InputRequestId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { WorkLocation } from "../button/ButtonMeaning.ts"
@@ -20,6 +21,8 @@ export const ChatMessage = Schema.Struct({
   fresh: Schema.Boolean,
   /** Whether it is for the run in progress. */
   now: Schema.Boolean,
+  /** The question that it may answer: it waits for its author's choice. */
+  inputId: Schema.optionalKey(InputRequestId),
   replyTo: Schema.String,
   threadId: Schema.optionalKey(Schema.String),
   /** Whether the chat has no other readers. */

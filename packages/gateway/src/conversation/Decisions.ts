@@ -7,7 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { alreadyDecidedBy, toResolution } from "../following/ApprovalCard.ts"
 import { ApprovalCards } from "../following/ApprovalCards.ts"
-import type { StoredApprovalCard } from "../following/ApprovalCardRow.ts"
+import type { StoredApprovalCard } from "../following/ApprovalCardStore.ts"
 import { Follows } from "../following/Follows.ts"
 import { Hub } from "../hub/Hub.ts"
 import { type HubFailed } from "../hub/HubFailures.ts"
@@ -48,7 +48,7 @@ export class Decisions extends Context.Service<
 
       const describeDecision = Effect.fn("Decisions.describeDecision")(function* (
         { account }: Responder,
-        { approvalId, followId }: StoredApprovalCard
+        { followId, id: approvalId }: StoredApprovalCard
       ) {
         const follow = yield* follows.get(followId)
         const approval = yield* hub.as(account, ({ approvals }) =>
@@ -63,7 +63,7 @@ export class Decisions extends Context.Service<
       return Decisions.of({
         describeDecision,
         decide: Effect.fn("Decisions.decide")(function* (responder, card, decision, beforeDrawing) {
-          const { approvalId } = card
+          const { id: approvalId } = card
           const answer = yield* hub
             .as(responder.account, ({ approvals }) =>
               approvals.decide({

@@ -2,6 +2,7 @@
 import type { MessageReceived } from "@corral/domain/chat/Integration"
 import { Effect } from "effect"
 import { AccountLinks } from "../linking/AccountLinks.ts"
+import { AnswerOffer } from "./AnswerOffer.ts"
 import { ChatCommands } from "./ChatCommands.ts"
 import { ChatMessages } from "./ChatMessages.ts"
 import { type Command, parseCommand } from "./Command.ts"
@@ -32,7 +33,7 @@ const sendText = Effect.fn("MessageHandler.sendText")(function* (
   const messages = yield* ChatMessages
   const direct = chatType === "direct"
   if (text === "") return yield* messages.begin(key, responder, direct)
-  yield* messages.send(key, responder, {
+  const message = {
     text,
     fresh: _tag === "Fresh",
     now: _tag === "Now",
@@ -40,7 +41,9 @@ const sendText = Effect.fn("MessageHandler.sendText")(function* (
     replyTo: messageId,
     ...(threadId === undefined ? {} : { threadId }),
     direct
-  })
+  }
+  if (_tag === "Work" && (yield* (yield* AnswerOffer).offer(key, responder, message))) return
+  yield* messages.send(key, responder, message)
 })
 
 export const handleMessage = Effect.fn("MessageHandler.handleMessage")(function* (

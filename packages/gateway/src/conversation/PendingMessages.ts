@@ -86,7 +86,12 @@ export const sendPending = Effect.fn("PendingMessages.sendPending")(function* (
   const conversations = yield* Conversations
   const { pending = [], place: latest } = yield* conversations.get(key.key)
   const offline: Array<ChatMessage> = []
-  for (const message of pending) {
+  // A message that may be an answer waits for another choice.
+  const [possibleAnswers, sendable] = [
+    pending.filter(({ inputId }) => inputId !== undefined),
+    pending.filter(({ inputId }) => inputId === undefined)
+  ]
+  for (const message of sendable) {
     const outcome = yield* attempt(key, responder, message, place, isQueued).pipe(
       // A refused message does not hold up the others.
       Effect.catchTag("HubRefused", (refused) =>
@@ -95,11 +100,12 @@ export const sendPending = Effect.fn("PendingMessages.sendPending")(function* (
     )
     if (outcome === "offline") offline.push({ ...message, fresh: false })
   }
-  yield* conversations.set(key.key, { place: place ?? latest, pending: offline })
+  yield* conversations.set(key.key, { place: place ?? latest, pending: [...possibleAnswers, ...offline] })
   if (offline.length > 0) yield* (yield* OfflineQuestion).show(key, responder)
 })
 
 export const discard = Effect.fn("PendingMessages.discard")(function* ({ key }: ConversationKey) {
   const conversations = yield* Conversations
-  yield* conversations.set(key, { ...(yield* conversations.get(key)), pending: [] })
+  const { pending = [], place } = yield* conversations.get(key)
+  yield* conversations.set(key, { place, pending: pending.filter(({ inputId }) => inputId !== undefined) })
 })

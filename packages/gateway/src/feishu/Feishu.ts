@@ -6,7 +6,7 @@ import type { LocalizedText } from "../platform/LocalizedText.ts"
 import { makeFeishuCall } from "./FeishuApi.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { makeLongConnection } from "./LongConnection.ts"
-import { normalizeFeishuEvent } from "./Normalization.ts"
+import { feishuFormValues, normalizeFeishuEvent } from "./Normalization.ts"
 import { limits, makeOutbound } from "./Outbound.ts"
 import { makeBotId, makeUserLookup } from "./FeishuUsers.ts"
 import { makeFeishuVerifier } from "./Verification.ts"
@@ -40,6 +40,7 @@ export const feishu = (config: FeishuConfig): ChatPlatform => {
     accepted: { status: 200, body: {} },
     unavailable: (kind) => (kind === "card_action" ? tryAgain : undefined),
     normalize: (inbound) => normalizeFeishuEvent(inbound, botId),
+    formValues: feishuFormValues,
     limits,
     recognizesKeys: true,
     language,

@@ -4,7 +4,8 @@
  */
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { draft } from "@corral/domain/run/RunEvent"
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
+import type { FormValues } from "../platform/Card.ts"
 import type { Inbound, NotUnderstood, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { notUnderstood, originOf } from "../platform/InboundEvent.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
@@ -41,7 +42,10 @@ const MessageEvent = Schema.Struct({
 
 const CardEvent = Schema.Struct({
   operator: Schema.Struct({ open_id: PlatformId }),
-  action: Schema.Struct({ value: Schema.optionalKey(Schema.Unknown) }),
+  action: Schema.Struct({
+    value: Schema.optionalKey(Schema.Unknown),
+    form_value: Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)))
+  }),
   context: Schema.optionalKey(
     Schema.Struct({
       open_message_id: Schema.optionalKey(PlatformId),
@@ -55,6 +59,7 @@ const ActionValue = Schema.Struct({ a: PlatformId })
 
 const asMessage = Schema.decodeUnknownEffect(Schema.fromJsonString(MessageEvent))
 const asCard = Schema.decodeUnknownEffect(Schema.fromJsonString(CardEvent))
+const asCardEvent = Schema.decodeUnknownOption(Schema.fromJsonString(CardEvent))
 const asAction = Schema.decodeUnknownOption(ActionValue)
 const isPlatformId = Schema.is(PlatformId)
 
@@ -109,3 +114,15 @@ export const normalizeFeishuEvent = (
   botId: Effect.Effect<string, PlatformUnavailable>
 ): Effect.Effect<IntegrationDraft | undefined, NotUnderstood | PlatformUnavailable> =>
   inbound.kind === "message" ? message(inbound, botId) : cardAction(inbound)
+
+const textsOf = (value: unknown): ReadonlyArray<string> =>
+  (Array.isArray(value) ? value : [value]).filter(
+    (each): each is string => typeof each === "string" && each !== ""
+  )
+
+/** What a click sent in the form of its card. */
+export const feishuFormValues = ({ body }: Pick<Inbound, "body">): FormValues => {
+  const values = Option.getOrUndefined(asCardEvent(body))?.action.form_value ?? {}
+  const entries = Object.entries(values).map(([name, value]) => [name, textsOf(value)] as const)
+  return Object.fromEntries(entries.filter(([, texts]) => texts.length > 0))
+}

@@ -108,7 +108,7 @@ const scopes: Readonly<Record<DecisionScope, LocalizedText>> = {
   always: { en: "from now on", zh: "从现在起" }
 }
 
-const origins: Readonly<Record<DecisionOrigin, LocalizedText>> = {
+export const origins: Readonly<Record<DecisionOrigin, LocalizedText>> = {
   console: { en: "in the console", zh: "在控制台" },
   terminal: { en: "in a terminal", zh: "在终端" },
   chat: { en: "in a chat", zh: "在聊天中" },

@@ -9,7 +9,7 @@ import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { ButtonActions } from "../button/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
-import { UserNames } from "../store/UserNames.ts"
+import type { UserNames } from "../store/UserNames.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import {
@@ -22,7 +22,8 @@ import {
 import { ApprovalCardStore } from "./ApprovalCardStore.ts"
 import type { Follow } from "./FollowRow.ts"
 import { Follows } from "./Follows.ts"
-import { newCard } from "./NewCard.ts"
+import { nameOfUser } from "./MemberNames.ts"
+import { sendRequestCard } from "./SendRequestCard.ts"
 
 type Failed = SqlError.SqlError | NotSent | PlatformUnavailable
 
@@ -58,34 +59,13 @@ export class ApprovalCards extends Context.Service<
           provide(show(follow, approvalId, request, expiresAt)),
         settle: (approvalId, resolution) => provide(settle(approvalId, resolution)),
         closeAll: (follow) => provide(closeAll(follow)),
-        nameOf: (follow, userId) => provide(nameOf(follow, userId))
+        nameOf: (follow, userId) => provide(nameOfUser(follow, userId))
       })
     })
   )
 }
 
 const pageOf = (hub: (typeof Hub)["Service"], approvalId: ApprovalId) => hub.page(`/approvals/${approvalId}`)
-
-/** The name of a member of the run's project. */
-const memberName = Effect.fn("ApprovalCards.memberName")(function* (
-  { account, runId }: Follow,
-  userId: string
-) {
-  if (runId === undefined) return undefined
-  const hub = yield* Hub
-  const members = yield* hub.as(account, ({ projects, runs }) =>
-    Effect.flatMap(runs.get({ params: { id: runId } }), ({ projectId }) =>
-      projects.members({ params: { id: projectId }, query: { limit: 200 } })
-    )
-  )
-  return members.items.find((member) => member.userId === userId)?.name
-})
-
-const nameOf = Effect.fn("ApprovalCards.nameOf")(function* (follow: Follow, userId: string | undefined) {
-  const name = yield* (yield* UserNames).nameOf(userId)
-  if (name !== undefined || userId?.startsWith("usr_") !== true) return name
-  return yield* Effect.orElseSucceed(memberName(follow, userId), () => undefined)
-})
 
 const settle = Effect.fn("ApprovalCards.settle")(function* (
   approvalId: ApprovalId,
@@ -100,7 +80,7 @@ const settle = Effect.fn("ApprovalCards.settle")(function* (
   if (card?.messageId === undefined || follow === undefined) return
   const { account, chatId, language, place } = follow
   const url = pageOf(yield* Hub, approvalId)
-  const name = yield* nameOf(follow, resolution.by)
+  const name = yield* nameOfUser(follow, resolution.by)
   const updated = resolvedCard({ summary: card.summary, language, place, url }, resolution, name)
   const platform = (yield* Platforms).of(account.platform)
   yield* platform.update({ chatId, messageId: card.messageId }, updated)
@@ -145,30 +125,15 @@ const show = Effect.fn("ApprovalCards.show")(function* (
   request: ApprovalRequest,
   expiresAt: string
 ) {
-  const actions = yield* ButtonActions
-  const cards = yield* ApprovalCardStore
-  const { account, chatId, id: followId, language, place, replyTo, threadId } = follow
-  const stored = yield* cards.open({ approvalId, followId, summary: summarizeApproval(request) })
-  const { isNew, messageId, state, summary } = stored
+  const store = yield* ApprovalCardStore
+  const { id: followId, language, place } = follow
+  const stored = yield* store.open({ id: approvalId, followId, summary: summarizeApproval(request) })
+  const { messageId, state, summary } = stored
   // The response to an earlier attempt may have been lost. Only a card with a known message is known to be drawn.
   if (messageId !== undefined && state !== "pending") return
   const ids = yield* offerButtons(follow, approvalId, expiresAt)
   const input = { summary, language, place, url: pageOf(yield* Hub, approvalId) }
   const card = state === "pending" ? pendingCard(input, ids) : resolvedCard(input, { state }, undefined)
-  const platform = (yield* Platforms).of(account.platform)
-  const where = { _tag: "Chat", chatId, replyTo, threadId } as const
-  const sent =
-    messageId === undefined
-      ? yield* newCard(platform, { where, card, key: approvalId, repeated: !isNew }, (message) =>
-          Effect.andThen(
-            actions.attach([ids.allow, ids.deny], message),
-            cards.setMessage(approvalId, message.messageId)
-          )
-        )
-      : { message: { chatId, messageId }, isShown: false }
-  const now = yield* cards.get(approvalId)
-  // Resolved while the card was sent: no button may appear.
-  if (now !== undefined && now.state !== state && now.state !== "pending")
-    return yield* settle(approvalId, { state: now.state })
-  if (!sent.isShown) yield* platform.update(sent.message, card)
+  const resolved = yield* sendRequestCard(follow, { store, stored, card, actionIds: [ids.allow, ids.deny] })
+  if (resolved !== undefined) yield* settle(approvalId, { state: resolved })
 })

@@ -1,9 +1,10 @@
 /** Wait for the run of a followed message: until the Hub names it, or the message ends without one. */
-import type { TaskId } from "@corral/domain/identity/Ids"
+import type { RunId, TaskId } from "@corral/domain/identity/Ids"
 import type { Message } from "@corral/domain/session/Message"
 import { Effect } from "effect"
 import { Hub } from "../hub/Hub.ts"
 import { followedOf } from "./FollowRow.ts"
+import { Follows } from "./Follows.ts"
 import { type FollowState, retryTransient } from "./FollowState.ts"
 import { hasTaskEnded, progressBeforeRun, progressWithoutRun, type TaskProgress } from "./TaskProgress.ts"
 
@@ -29,12 +30,27 @@ const readTask = Effect.fnUntraced(function* ({ current: { account } }: FollowSt
   return yield* retryTransient(hub.as(account, ({ tasks }) => tasks.get({ params: { id } })))
 })
 
+/**
+ * Follows the run from its beginning. A run that is older than the message received it as its next turn, and is followed from now on: what
+ * happened before is not of this chat.
+ */
+const joinRun = Effect.fnUntraced(function* (state: FollowState, runId: RunId, { createdAt }: Message) {
+  const hub = yield* Hub
+  const run = yield* retryTransient(
+    hub.as(state.current.account, ({ runs }) => runs.get({ params: { id: runId } }))
+  )
+  const isOlder = Date.parse(run.createdAt) < Date.parse(createdAt)
+  state.update({ runId, ...(isOlder ? { seq: run.lastSeq } : {}) })
+})
+
 /** Progress after one more look at the message. A message that was sent a moment ago has no task yet and is still starting. */
 const lookAtMessage = Effect.fnUntraced(function* (state: FollowState, message: Message, isFirst: boolean) {
   const { progress } = state.current
   const { delivery, when } = message
   if (delivery?.state === "delivered" && when === "next" && delivery.runId !== undefined) {
-    state.update({ runId: delivery.runId })
+    if (yield* (yield* Follows).hasRun(state.current, delivery.runId))
+      return { ...progress, phase: "sent" as const }
+    yield* joinRun(state, delivery.runId, message)
     return delivery.context === "transcript" ? { ...progress, transcript: true } : progress
   }
   const task =

@@ -1,15 +1,14 @@
 /**
- * Following of one message in one chat to the end of its run: the card of the run, an approval card per request, and the agent's answer where
- * the project's policy allows it.
+ * Following of one message in one chat to the end of its run: the card of the run, a card for each approval and question, and the agent's
+ * answers where the project's policy allows them.
  *
  * Guarantees: another Gateway can continue at any point. The position is saved, and every message to the chat has its own key.
  */
-import type { ChatAnswers } from "@corral/domain/project/Project"
 import { Effect, Fiber, Queue } from "effect"
 import { ButtonActions } from "../button/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
-import { Platforms } from "../platform/Platforms.ts"
 import { localizedTextIn } from "../platform/LocalizedText.ts"
+import { allowsAgentText } from "./AgentTexts.ts"
 import { answerText } from "./AnswerText.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
 import { awaitRun, returnsToTurn } from "./AwaitedRun.ts"
@@ -19,21 +18,12 @@ import { followRun } from "./FollowRun.ts"
 import type { Follow } from "./FollowRow.ts"
 import { Follows } from "./Follows.ts"
 import { FollowState, retryTransient, saveFollow } from "./FollowState.ts"
+import { InputCards } from "./InputCards.ts"
+import { sendText, textHash } from "./TurnText.ts"
 import { startingProgress } from "./TaskProgress.ts"
 
 /** Between two drawings of a card. Platforms allow five per second, for all callers together. */
 const DRAWING_PAUSE = "1200 millis"
-
-const allows = (answers: ChatAnswers, direct: boolean): boolean =>
-  answers === "all" || (answers === "direct" && direct)
-
-/** Sends a text to the chat of the message. */
-const sendText = Effect.fnUntraced(function* ({ current }: FollowState, text: string, step: string) {
-  const { account, chatId, id, replyTo, threadId } = current
-  const platform = (yield* Platforms).of(account.platform)
-  const where = { _tag: "Chat", chatId, replyTo, threadId } as const
-  yield* platform.send(where, { _tag: "Text", text }, `${id}-${step}`)
-})
 
 const ORDER_LOOKS = 60
 const ORDER_PAUSE = "500 millis"
@@ -47,14 +37,14 @@ const awaitEarlier = Effect.fnUntraced(function* ({ current }: FollowState) {
 
 /** Sends the agent's answer, if the project's policy allows it in this chat now. */
 const sendAnswer = Effect.fnUntraced(function* (state: FollowState) {
-  const { account, direct, runId } = state.current
+  const { account, progress, runId } = state.current
   if (runId === undefined) return
   const hub = yield* Hub
-  const { projectId, resultText } = yield* hub.as(account, ({ runs }) => runs.get({ params: { id: runId } }))
-  const text = answerText(resultText ?? "")
-  if (text === undefined) return
-  const project = yield* hub.as(account, ({ projects }) => projects.get({ params: { id: projectId } }))
-  if (!allows(project.chats.answers, direct)) return
+  const { resultText = "" } = yield* hub.as(account, ({ runs }) => runs.get({ params: { id: runId } }))
+  const text = answerText(resultText)
+  // The text of the last turn is in the chat already.
+  if (text === undefined || textHash(text) === progress.lastText) return
+  if (!(yield* allowsAgentText(state.current))) return
   yield* awaitEarlier(state)
   yield* sendText(state, text, "answer")
 })
@@ -98,6 +88,7 @@ export const followMessage = Effect.fn("followMessage")(function* (begin: Follow
   yield* Fiber.interrupt(drawing)
   yield* retryTransient(draw)
   yield* retryTransient((yield* ApprovalCards).closeAll(state.current))
+  yield* retryTransient((yield* InputCards).closeAll(state.current))
   yield* retryTransient(sendOutcome(state))
   yield* (yield* ButtonActions).expire(begin.id)
   state.update({ ended: true })

@@ -2,6 +2,7 @@
  * Followed messages: their chats, and how far each is followed. The Gateway that holds the lease of a follow does the following. If a Gateway
  * stops, its leases expire after `FOLLOW_LEASE_MS`.
  */
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { queryRow, queryRows } from "../store/RowQueries.ts"
@@ -32,6 +33,8 @@ export class Follows extends Context.Service<
     readonly advance: (id: FollowId, state: Advance) => Effect.Effect<void, SqlError.SqlError>
     /** Whether an earlier message of the same session, chat and agent is in progress. */
     readonly hasEarlier: (follow: Follow) => Effect.Effect<boolean, SqlError.SqlError>
+    /** Whether another message of the same chat follows this run, or has followed it. */
+    readonly hasRun: (follow: Follow, runId: RunId) => Effect.Effect<boolean, SqlError.SqlError>
     /** Messages in progress in a chat, oldest first. */
     readonly openIn: (chat: ChatKey) => Effect.Effect<ReadonlyArray<Follow>, SqlError.SqlError>
     /** Deletes follows that ended a month ago, with their approval cards. */
@@ -69,6 +72,11 @@ export class Follows extends Context.Service<
             SELECT 1 FROM follows WHERE session_id = ${sessionId} AND chat_id = ${chatId} AND place = ${place}
               AND ended_at IS NULL AND id COLLATE "C" < ${id} LIMIT 1`
           return earlier.length > 0
+        }),
+        hasRun: Effect.fn("Follows.hasRun")(function* ({ chatId, id }, runId) {
+          const others = yield* sql`
+            SELECT 1 FROM follows WHERE run_id = ${runId} AND chat_id = ${chatId} AND id <> ${id} LIMIT 1`
+          return others.length > 0
         }),
         openIn: Effect.fn("Follows.openIn")(function* (chat) {
           return (yield* openIn(chat)).map(followOf)

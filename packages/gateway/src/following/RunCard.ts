@@ -24,9 +24,32 @@ const titles: Readonly<Record<Phase, readonly [words: LocalizedText, tone: Tone]
 
 const pausedTitle: (typeof titles)[Phase] = [{ en: "Paused", zh: "已暂停" }, "neutral"]
 
+const answerTitle: (typeof titles)[Phase] = [{ en: "Needs your answer", zh: "等待回答" }, "attention"]
+
+const backgroundTitle: (typeof titles)[Phase] = [
+  { en: "Working in the background", zh: "后台进行中" },
+  "running"
+]
+
+/** Whether the agent has ended its turn, and works in the background. */
+const isInBackground = ({ background = 0, idle, phase }: TaskProgress): boolean =>
+  phase === "working" && idle === true && background > 0
+
 /** A paused run that needs a decision still needs it. */
-const titleOf = ({ paused, phase }: TaskProgress): (typeof titles)[Phase] =>
-  paused === true && (phase === "starting" || phase === "working") ? pausedTitle : titles[phase]
+const titleOf = (progress: TaskProgress): (typeof titles)[Phase] => {
+  const { paused, phase, questions = 0, waiting } = progress
+  if (paused === true && (phase === "starting" || phase === "working")) return pausedTitle
+  if (phase === "waiting" && waiting === 0 && questions > 0) return answerTitle
+  return isInBackground(progress) ? backgroundTitle : titles[phase]
+}
+
+const backgroundLine = (progress: TaskProgress): LocalizedText | undefined =>
+  isInBackground(progress)
+    ? {
+        en: `Working in the background: ${progress.background}`,
+        zh: `后台工作：${progress.background} 项`
+      }
+    : undefined
 
 export const phaseTitle = (progress: TaskProgress): LocalizedText => titleOf(progress)[0]
 
@@ -35,6 +58,10 @@ const causes: Readonly<Record<string, LocalizedText>> = {
   runtime_unavailable: {
     en: "The agent's program did not complete the run.",
     zh: "智能体程序未能完成此次运行。"
+  },
+  work_unfinished: {
+    en: "The background work was ended before it was done.",
+    zh: "后台工作在完成之前被结束。"
   },
   run_timeout: { en: "The run exceeded its time limit.", zh: "超出了允许的时间。" },
   target_offline: { en: "The machine was offline.", zh: "机器离线。" },
@@ -85,18 +112,34 @@ export interface RunCardInput {
   readonly progress: TaskProgress
   /** Id of the action that stops it. */
   readonly cancel?: string | undefined
+  /** Id of the action that ends the work in the background. */
+  readonly finish?: string | undefined
   /** Page of the task at the Hub. */
   readonly url: string
 }
 
-export const runCard = ({ cancel, language, place, progress, url }: RunCardInput): Card => {
+export const runCard = ({ cancel, finish, language, place, progress, url }: RunCardInput): Card => {
   const [title, tone] = titleOf(progress)
   const cause = progress.phase === "failed" ? causeOf(progress) : undefined
   const memory = progress.transcript === true ? withoutMemory : undefined
-  const lines = [{ en: place, zh: place }, activity(progress), duration(progress), cause, memory]
+  const lines = [
+    { en: place, zh: place },
+    activity(progress),
+    backgroundLine(progress),
+    duration(progress),
+    cause,
+    memory
+  ]
   const buttons: Array<CardButton> = [
     { _tag: "Link", label: { en: "Open in Corral", zh: "在 Corral 中打开" }, url }
   ]
+  if (finish !== undefined && isInBackground(progress))
+    buttons.push({
+      _tag: "Action",
+      label: { en: "Finish", zh: "完成" },
+      actionId: finish,
+      style: "primary"
+    })
   if (cancel !== undefined && !hasTaskEnded(progress))
     buttons.push({
       _tag: "Action",

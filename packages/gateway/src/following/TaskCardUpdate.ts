@@ -1,4 +1,5 @@
 /** Card of a followed message: sent once, then updated. Further input to a run has none. */
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Clock, Effect } from "effect"
 import { ButtonActions } from "../button/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
@@ -10,6 +11,16 @@ import { runCard } from "./RunCard.ts"
 import { hasCard } from "./TaskProgress.ts"
 
 const CARD_LIFETIME_MS = 14 * 86_400_000
+
+/** The button that ends the background work. */
+const offerFinish = Effect.fnUntraced(function* ({ current: { account, id } }: FollowState, runId: RunId) {
+  const clock = yield* Clock.Clock
+  return yield* (yield* ButtonActions).offer({
+    bot: account,
+    meaning: { _tag: "Finish", runId, follow: id },
+    expiresAt: clock.currentTimeMillisUnsafe() + CARD_LIFETIME_MS
+  })
+})
 
 const sendOrUpdate = Effect.fnUntraced(function* (state: FollowState, cancel: string) {
   const actions = yield* ButtonActions
@@ -31,7 +42,8 @@ const sendOrUpdate = Effect.fnUntraced(function* (state: FollowState, cancel: st
   const platform = (yield* Platforms).of(account.platform)
   const page = sessionId === undefined ? `/tasks/${id}` : `/sessions/${sessionId}`
   const url = hub.page(runId === undefined ? page : `/runs/${runId}`)
-  const card = runCard({ language, place, progress, cancel, url })
+  const finish = runId === undefined || progress.idle !== true ? undefined : yield* offerFinish(state, runId)
+  const card = runCard({ language, place, progress, cancel, finish, url })
   if (messageId === undefined) {
     if (!cardTried) {
       state.update({ cardTried: true })
@@ -41,14 +53,17 @@ const sendOrUpdate = Effect.fnUntraced(function* (state: FollowState, cancel: st
     const { isShown, message } = yield* newCard(
       platform,
       { where, card, key: id, repeated: cardTried },
-      (sent) => actions.attach([cancel], sent)
+      (sent) => actions.attach(finish === undefined ? [cancel] : [cancel, finish], sent)
     )
     state.update({ messageId: message.messageId })
     yield* saveFollow(state)
     if (isShown) return
   }
   const shownOn = state.current.messageId
-  if (shownOn !== undefined) yield* platform.update({ chatId, messageId: shownOn }, card)
+  if (shownOn !== undefined) {
+    if (finish !== undefined) yield* actions.attach([finish], { chatId, messageId: shownOn })
+    yield* platform.update({ chatId, messageId: shownOn }, card)
+  }
   yield* saveFollow(state)
 })
 

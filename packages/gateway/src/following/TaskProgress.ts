@@ -38,6 +38,14 @@ export const TaskProgress = Schema.Struct({
   changes: Schema.Number,
   /** Number of pending approvals. */
   waiting: Schema.Number,
+  /** Number of open questions. */
+  questions: Schema.optional(Schema.Number),
+  /** Number of works in the background. */
+  background: Schema.optional(Schema.Number),
+  /** Whether the agent has ended its turn, and the run continues. */
+  idle: Schema.optional(Schema.Boolean),
+  /** Hash of the text of the last turn that is in the chat. */
+  lastText: Schema.optional(Schema.String),
   diff: Schema.optional(
     Schema.Struct({ files: Schema.Number, additions: Schema.Number, deletions: Schema.Number })
   ),
@@ -67,12 +75,24 @@ export const hasCard = ({ phase }: TaskProgress): boolean => phase !== "sending"
 
 const ignore = (progress: TaskProgress): TaskProgress => progress
 
+/** Progress of a run in progress, with these numbers. A connection at the start of the runtime can wait for a decision. */
+const live = (progress: TaskProgress, change: Partial<TaskProgress>): TaskProgress => {
+  const next = { ...progress, ...change }
+  return { ...next, phase: next.waiting + (next.questions ?? 0) > 0 ? "waiting" : "working" }
+}
+
+/** One less, down to none. */
+const less = (count = 0): number => Math.max(0, count - 1)
+
 const end =
   (phase: Phase) =>
   (progress: TaskProgress, { createdAt }: EventOf<TerminalType>): TaskProgress => ({
     ...progress,
     phase,
     waiting: 0,
+    questions: undefined,
+    background: undefined,
+    idle: undefined,
     paused: undefined,
     endedAt: createdAt
   })
@@ -86,12 +106,7 @@ const causeOf = (error: RunFailure | undefined): Pick<TaskProgress, "code" | "re
 /** Change of the progress by each event type. */
 const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
   "run.created": ignore,
-  "run.started": (progress, { createdAt }) => ({
-    ...progress,
-    // A connection at the start of the runtime can wait for a decision.
-    phase: progress.waiting > 0 ? "waiting" : "working",
-    startedAt: createdAt
-  }),
+  "run.started": (progress, { createdAt }) => live(progress, { startedAt: createdAt }),
   "run.paused": (progress) => ({ ...progress, paused: true }),
   "run.resumed": (progress) => ({ ...progress, paused: undefined }),
   "run.message.delta": ignore,
@@ -108,18 +123,23 @@ const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
   "run.patch.proposed": ignore,
   "run.artifact.ready": ignore,
   "run.preview.ready": ignore,
-  "run.approval.requested": (progress) => ({
-    ...progress,
-    phase: "waiting",
-    waiting: progress.waiting + 1
-  }),
-  "run.approval.resolved": (progress) => {
-    const waiting = Math.max(0, progress.waiting - 1)
-    return { ...progress, waiting, phase: waiting > 0 ? "waiting" : "working" }
-  },
+  "run.approval.requested": (progress) => live(progress, { waiting: progress.waiting + 1 }),
+  "run.approval.resolved": (progress) => live(progress, { waiting: less(progress.waiting) }),
   "run.completed": end("completed"),
   "run.failed": (progress, event) => ({ ...end("failed")(progress, event), ...causeOf(event.payload.error) }),
   "run.cancelled": end("cancelled"),
+  "run.input.requested": (progress) => live(progress, { questions: (progress.questions ?? 0) + 1 }),
+  "run.input.resolved": (progress) => live(progress, { questions: less(progress.questions) }),
+  "run.work.started": (progress) => ({ ...progress, background: (progress.background ?? 0) + 1 }),
+  "run.work.ended": (progress) => ({ ...progress, background: less(progress.background) }),
+  "run.turn.started": (progress) => ({ ...progress, idle: undefined }),
+  "run.turn.ended": (progress, { payload: { outstanding } }) => ({
+    ...progress,
+    idle: true,
+    background: outstanding
+  }),
+  "run.steps.updated": ignore,
+  "run.notice": ignore,
   "runtime.unavailable": ignore,
   "runtime.retrying": ignore,
   "runtime.timeout": ignore,

@@ -11,6 +11,7 @@ import { type ChatAccount, CHAT_ACCOUNT_HEADER, encodeChatAccount } from "@corra
 import { isErrorCode } from "@corral/domain/errors/ErrorTable"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { HubApprovals } from "@corral/domain/hub-api/Approvals"
+import { HubInputs } from "@corral/domain/hub-api/Inputs"
 import { HubAuth } from "@corral/domain/hub-api/Auth"
 import { HubIntegrations } from "@corral/domain/hub-api/Chat"
 import { HubDevices } from "@corral/domain/hub-api/Devices"
@@ -26,7 +27,17 @@ import { type HubFailed, HubRefused, HubUnavailable } from "./HubFailures.ts"
 
 /** The groups of the contract that a Gateway uses. */
 class UsedApi extends HttpApi.make("hub")
-  .add(HubIntegrations, HubAuth, HubSessions, HubProjects, HubDevices, HubTasks, HubRuns, HubApprovals)
+  .add(
+    HubIntegrations,
+    HubAuth,
+    HubSessions,
+    HubProjects,
+    HubDevices,
+    HubTasks,
+    HubRuns,
+    HubApprovals,
+    HubInputs
+  )
   .annotateMerge(HubApi.annotations) {}
 
 export interface HubAddress {

@@ -12,8 +12,24 @@ export type CardButton =
       readonly label: LocalizedText
       readonly actionId: string
       readonly style: "primary" | "danger" | "plain"
+      /** Whether the click sends the fields of the card. */
+      readonly submits?: boolean
     }
   | { readonly _tag: "Link"; readonly label: LocalizedText; readonly url: string }
+
+/** Field of a card. Nothing is selected or filled in advance. `name` is unique in the card. */
+export type CardField =
+  | {
+      readonly _tag: "Select"
+      readonly name: string
+      readonly label: LocalizedText
+      readonly options: ReadonlyArray<{ readonly value: string; readonly label: LocalizedText }>
+      readonly multiple: boolean
+    }
+  | { readonly _tag: "Text"; readonly name: string; readonly label: LocalizedText }
+
+/** What a person entered in the fields of a card, by name. A field without a value is absent. */
+export type FormValues = Readonly<Record<string, ReadonlyArray<string>>>
 
 export interface Card {
   /** Language of the reader, for platforms that show one language to all readers. */
@@ -21,5 +37,6 @@ export interface Card {
   readonly title: LocalizedText
   readonly tone: Tone
   readonly lines: ReadonlyArray<LocalizedText>
+  readonly fields?: ReadonlyArray<CardField>
   readonly buttons: ReadonlyArray<CardButton>
 }

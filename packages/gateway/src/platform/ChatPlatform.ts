@@ -8,7 +8,7 @@
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { Data, type Effect, type Scope } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
-import type { Card } from "./Card.ts"
+import type { Card, FormValues } from "./Card.ts"
 import type { LocalizedText } from "./LocalizedText.ts"
 
 /** The two webhooks of a platform. */
@@ -122,6 +122,8 @@ export interface ChatPlatform {
   readonly normalize: (
     inbound: Inbound
   ) => Effect.Effect<IntegrationDraft | undefined, NotUnderstood | PlatformUnavailable>
+  /** What a click sent in the fields of its card. It stays in the Gateway, and is not part of the normalized event. */
+  readonly formValues: (inbound: Inbound) => FormValues
   readonly limits: {
     /** Characters of a text. */
     readonly textMax: number

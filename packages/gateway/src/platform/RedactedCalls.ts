@@ -1,6 +1,6 @@
 /** Chat platform that redacts secrets in every outgoing text. Addresses and ids are unchanged. */
 import { Redaction } from "@corral/domain/redaction/Redaction"
-import type { Card, CardButton } from "./Card.ts"
+import type { Card, CardButton, CardField } from "./Card.ts"
 import type { ChatPlatform, MessageContent } from "./ChatPlatform.ts"
 import type { LocalizedText } from "./LocalizedText.ts"
 
@@ -13,10 +13,20 @@ const wordsOf = ({ en, zh }: LocalizedText): LocalizedText => ({
 
 const buttonOf = (button: CardButton): CardButton => ({ ...button, label: wordsOf(button.label) })
 
+const fieldOf = (field: CardField): CardField =>
+  field._tag === "Text"
+    ? { ...field, label: wordsOf(field.label) }
+    : {
+        ...field,
+        label: wordsOf(field.label),
+        options: field.options.map((option) => ({ ...option, label: wordsOf(option.label) }))
+      }
+
 const cardOf = (card: Card): Card => ({
   ...card,
   title: wordsOf(card.title),
   lines: card.lines.map(wordsOf),
+  ...(card.fields === undefined ? {} : { fields: card.fields.map(fieldOf) }),
   buttons: card.buttons.map(buttonOf)
 })
 

@@ -1,9 +1,9 @@
 /**
- * Card as Slack's Block Kit: a header, a section per line, and the buttons. Texts are plain, so none is read as markup. A button contains
+ * Card as Slack's Block Kit: a header, a section per line, the fields, and the buttons. Texts are plain, so none is read as markup. A button contains
  * only its opaque id, or the address that it opens.
  */
 import type { KnownBlock } from "@slack/web-api"
-import type { Card, CardButton, Tone } from "../platform/Card.ts"
+import type { Card, CardButton, CardField, Tone } from "../platform/Card.ts"
 import { type LocalizedText, localizedTextIn } from "../platform/LocalizedText.ts"
 import { escapeMarkup } from "./Markup.ts"
 
@@ -14,6 +14,8 @@ const BUTTON_MAX = 75
 const BUTTONS_MAX = 25
 /** Slack's limit is 50 blocks, with the header and the buttons. */
 const SECTIONS_MAX = 45
+const LABEL_MAX = 2_000
+const OPTIONS_MAX = 100
 
 const signs: Readonly<Record<Tone, string>> = {
   neutral: "",
@@ -58,6 +60,37 @@ const button = (each: CardButton, at: number, language: keyof LocalizedText) => 
   }
 }
 
+/** A field. No change of it is sent before a button is clicked. */
+const field = (each: CardField, language: keyof LocalizedText) => {
+  const block = {
+    type: "input" as const,
+    block_id: each.name,
+    optional: true,
+    dispatch_action: false,
+    label: plain(localizedTextIn(each.label, language), LABEL_MAX)
+  }
+  if (each._tag === "Text")
+    return {
+      ...block,
+      element: {
+        type: "plain_text_input" as const,
+        action_id: "value",
+        multiline: true,
+        max_length: SECTION_MAX
+      }
+    }
+  const options = each.options.slice(0, OPTIONS_MAX).map(({ label, value }) => ({
+    text: plain(localizedTextIn(label, language), BUTTON_MAX),
+    value
+  }))
+  return {
+    ...block,
+    element: each.multiple
+      ? { type: "multi_static_select" as const, action_id: "value", options }
+      : { type: "static_select" as const, action_id: "value", options }
+  }
+}
+
 /** `text` is for notifications and screen readers, which do not show blocks. */
 export const toBlocks = (
   card: Card,
@@ -65,7 +98,10 @@ export const toBlocks = (
 ): { readonly text: string; readonly blocks: Array<KnownBlock> } => {
   const title = localizedTextIn(card.title, language)
   const lines = card.lines.map((line) => localizedTextIn(line, language))
-  const sections = lines.flatMap((line) => splitText(line, SECTION_MAX)).slice(0, SECTIONS_MAX)
+  const fields = (card.fields ?? []).slice(0, SECTIONS_MAX).map((each) => field(each, language))
+  const sections = lines
+    .flatMap((line) => splitText(line, SECTION_MAX))
+    .slice(0, SECTIONS_MAX - fields.length)
   const buttons = card.buttons.slice(0, BUTTONS_MAX).map((each, at) => button(each, at, language))
   return {
     text: splitText([title, ...lines].join("\n"), SECTION_MAX)[0] ?? "–",
@@ -75,6 +111,7 @@ export const toBlocks = (
         type: "section" as const,
         text: { type: "plain_text" as const, text, emoji: false }
       })),
+      ...fields,
       ...(buttons.length === 0 ? [] : [{ type: "actions" as const, elements: buttons }])
     ]
   }

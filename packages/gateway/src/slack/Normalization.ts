@@ -6,12 +6,13 @@
  */
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
+import type { FormValues } from "../platform/Card.ts"
 import type { Inbound, NotUnderstood, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { notUnderstood, originOf } from "../platform/InboundEvent.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
 import { removeMarkup } from "./Markup.ts"
-import { BlockActions, cardRefOf } from "./Payload.ts"
+import { BlockActions, cardRefOf, formValuesOf } from "./Payload.ts"
 
 type Attachment = NonNullable<PayloadOf<"integration.message.received">["attachments"]>[number]
 
@@ -97,3 +98,9 @@ export const normalizeSlackEvent = (
   botId: Effect.Effect<string, PlatformUnavailable>
 ): Effect.Effect<IntegrationDraft | undefined, NotUnderstood | PlatformUnavailable> =>
   inbound.kind === "message" ? message(inbound, botId) : cardAction(inbound)
+
+const asSentClick = Schema.decodeUnknownOption(Schema.fromJsonString(BlockActions))
+
+/** What a click sent in the fields of its card. */
+export const slackFormValues = ({ body }: Pick<Inbound, "body">): FormValues =>
+  Option.match(asSentClick(body), { onNone: () => ({}), onSome: formValuesOf })

@@ -1,5 +1,6 @@
 /** Slack's payloads: the fields that the inbox needs, of events and of clicks on buttons. Other fields are dropped. */
 import { Schema } from "effect"
+import type { FormValues } from "../platform/Card.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
 
 const optionalId = Schema.optionalKey(Schema.NullOr(PlatformId))
@@ -32,6 +33,15 @@ export const SlackMessageEvent = Schema.Struct({
   channel_type: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
 
+const Chosen = Schema.Struct({ value: Schema.String })
+
+/** An input block: one option, several, or a text. */
+const InputState = Schema.Struct({
+  selected_option: Schema.optionalKey(Schema.NullOr(Chosen)),
+  selected_options: Schema.optionalKey(Schema.NullOr(Schema.Array(Chosen))),
+  value: Schema.optionalKey(Schema.NullOr(Schema.String))
+})
+
 /** A click. Only its first action counts. */
 export const BlockActions = Schema.Struct({
   type: Schema.Literal("block_actions"),
@@ -46,6 +56,12 @@ export const BlockActions = Schema.Struct({
       value: Schema.optionalKey(Schema.Unknown)
     })
   ),
+  /** Values of the input blocks of the message, by block and element. */
+  state: Schema.optionalKey(
+    Schema.NullOr(
+      Schema.Struct({ values: Schema.Record(Schema.String, Schema.Record(Schema.String, InputState)) })
+    )
+  ),
   /** Secret: allows messages to the user who clicked. Stored with the event only. */
   response_url: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMaxLength(1_024))))
 })
@@ -56,3 +72,22 @@ export const cardRefOf = ({ channel, container }: BlockActions) => ({
   chatId: channel?.id ?? container?.channel_id ?? undefined,
   messageId: container?.message_ts ?? undefined
 })
+
+const textsOf = ({
+  selected_option,
+  selected_options,
+  value
+}: typeof InputState.Type): ReadonlyArray<string> =>
+  [
+    ...(selected_options ?? []).map((option) => option.value),
+    ...(selected_option === undefined || selected_option === null ? [] : [selected_option.value]),
+    ...(value === undefined || value === null ? [] : [value])
+  ].filter((text) => text !== "")
+
+/** What a click sent in the fields of its card. Each field is a block. */
+export const formValuesOf = ({ state }: BlockActions): FormValues => {
+  const entries = Object.entries(state?.values ?? {}).map(
+    ([name, elements]) => [name, Object.values(elements).flatMap(textsOf)] as const
+  )
+  return Object.fromEntries(entries.filter(([, texts]) => texts.length > 0))
+}

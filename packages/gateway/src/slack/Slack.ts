@@ -14,7 +14,7 @@ import {
 import { PlatformId } from "../platform/PlatformId.ts"
 import { toBlocks, SECTION_MAX } from "./Blocks.ts"
 import { escapeMarkup } from "./Markup.ts"
-import { normalizeSlackEvent } from "./Normalization.ts"
+import { normalizeSlackEvent, slackFormValues } from "./Normalization.ts"
 import { postEphemeral } from "./ResponseUrl.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
 import { makeSlackVerifier } from "./Verification.ts"
@@ -87,6 +87,7 @@ export const slack = (config: SlackConfig): ChatPlatform => {
     // For a click too: Slack ignores the body, and shows the failure to the user who clicked.
     unavailable: () => undefined,
     normalize: (inbound) => normalizeSlackEvent(inbound, botId),
+    formValues: slackFormValues,
     recognizesKeys: false,
     limits: { textMax: SECTION_MAX, perChat: 1, perMessage: 1, buttons: 20 },
     send: Effect.fn("Slack.send")(function* (place, content) {

@@ -8,13 +8,15 @@ import { conversations } from "./migrations/0002-conversations.ts"
 import { pendingIndex } from "./migrations/0003-waiting.ts"
 import { senderQueues } from "./migrations/0004-sender-queues.ts"
 import { chatSessions } from "./migrations/0005-chat-sessions.ts"
+import { inputCards } from "./migrations/0006-input-cards.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_inbox": inbox,
   "0002_conversations": conversations,
   "0003_waiting": pendingIndex,
   "0004_sender_queues": senderQueues,
-  "0005_chat_sessions": chatSessions
+  "0005_chat_sessions": chatSessions,
+  "0006_input_cards": inputCards
 }
 
 const runAll = (statements: ReadonlyArray<string>) =>

@@ -101,3 +101,58 @@ describe("the progress of a message without a run", () => {
     assert.strictEqual(progressBeforeRun(startingProgress, failed, undefined).code, "target_offline")
   })
 })
+
+describe("the progress of a run that asks and works in the background", () => {
+  const after = (...events: ReadonlyArray<readonly [type: RunEvent["type"], payload?: object]>) =>
+    events.reduce<TaskProgress>(
+      (progress, [type, payload = {}]) =>
+        // Only what a card reads is there.
+        progressAfter(progress, {
+          type,
+          payload,
+          createdAt: "2026-01-01T00:00:00.000Z"
+        } as unknown as RunEvent),
+      startingProgress
+    )
+  const card = (progress: TaskProgress) =>
+    runCard({ place: "Atlas", progress, url: "https://hub", finish: "f" })
+  const work = [["run.started"], ["run.work.started"], ["run.work.started"]] as const
+
+  it("needs an answer while a question is open, and a decision before that", () => {
+    const waiting = after(["run.started"], ["run.input.requested"])
+    assert.strictEqual(phaseTitle(waiting).en, "Needs your answer")
+    const both = after(["run.started"], ["run.input.requested"], ["run.approval.requested"])
+    assert.strictEqual(phaseTitle(both).en, "Needs your decision")
+    assert.strictEqual(
+      after(["run.started"], ["run.input.requested"], ["run.input.resolved"]).phase,
+      "working"
+    )
+  })
+
+  it("works in the background after its turn, with a way to finish", () => {
+    const { buttons, lines, title } = card(after(...work, ["run.turn.ended", { outstanding: 2 }]))
+    assert.strictEqual(title.en, "Working in the background")
+    assert.include(
+      lines.map(({ en }) => en),
+      "Working in the background: 2"
+    )
+    assert.include(
+      buttons.map(({ label }) => label.en),
+      "Finish"
+    )
+  })
+
+  it("has no way to finish during a turn, or without work", () => {
+    const ended = ["run.turn.ended", { outstanding: 1 }] as const
+    for (const progress of [
+      after(...work),
+      after(...work, ended, ["run.turn.started"]),
+      after(...work, ended, ["run.work.ended"]),
+      after(...work, ended, ["run.completed"])
+    ])
+      assert.notInclude(
+        card(progress).buttons.map(({ label }) => label.en),
+        "Finish"
+      )
+  })
+})

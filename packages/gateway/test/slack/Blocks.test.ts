@@ -94,4 +94,36 @@ describe("partsOf", () => {
       })
     )
   })
+
+  it("draws fields as input blocks, with nothing selected", () => {
+    const label = { en: "Colour", zh: "颜色" }
+    const options = [{ value: "0", label: sameInAllLanguages("Red") }]
+    const { blocks } = toBlocks(
+      {
+        ...card,
+        fields: [
+          { _tag: "Select", name: "q0", label, options, multiple: false },
+          { _tag: "Select", name: "q1", label, options, multiple: true },
+          { _tag: "Text", name: "q2", label }
+        ]
+      },
+      "zh"
+    )
+    const inputs = blocks.flatMap((block) => (block.type === "input" ? [block] : []))
+    assert.deepStrictEqual(
+      inputs.map(({ block_id, element }) => [block_id, element.type]),
+      [
+        ["q0", "static_select"],
+        ["q1", "multi_static_select"],
+        ["q2", "plain_text_input"]
+      ]
+    )
+    for (const { dispatch_action, element, label: shown, optional } of inputs) {
+      assert.isFalse(dispatch_action)
+      assert.isTrue(optional)
+      assert.strictEqual(shown.text, "颜色")
+      assert.notProperty(element, "initial_option")
+      assert.notProperty(element, "initial_options")
+    }
+  })
 })

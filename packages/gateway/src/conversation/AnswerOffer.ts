@@ -1,0 +1,148 @@
+/**
+ * Card that asks whether a message is the answer to the only open question of its thread. Only the user who wrote the message can use it.
+ *
+ * Guarantees: a message never becomes an answer by itself. It is kept until its author chooses, for up to a day.
+ */
+import type { InputRequestId } from "@corral/domain/identity/Ids"
+import { Clock, Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import * as phrases from "../answer/Phrases.ts"
+import type { Responder } from "../answer/Responder.ts"
+import { ButtonActions } from "../button/ButtonActions.ts"
+import { InputCardStore } from "../following/InputCardStore.ts"
+import { textQuestion } from "../following/QuestionForm.ts"
+import { Hub } from "../hub/Hub.ts"
+import type { HubFailed } from "../hub/HubFailures.ts"
+import type { MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { ChatSessions } from "./ChatSessions.ts"
+import { type ChatMessage, type ConversationKey, Conversations, threadKeyOf } from "./Conversations.ts"
+import { postpone } from "./PendingMessages.ts"
+
+type Failed = HubFailed | NotSent | PlatformUnavailable | SqlError.SqlError
+
+type Services = ButtonActions | ChatSessions | Conversations | Hub | InputCardStore
+
+/** As long as the messages are kept. */
+const LIFETIME_MS = 86_400_000
+
+export class AnswerOffer extends Context.Service<
+  AnswerOffer,
+  {
+    /** Whether the message waits for its author's choice. `false`: it is an ordinary message. */
+    readonly offer: (
+      key: ConversationKey,
+      responder: Responder,
+      message: ChatMessage
+    ) => Effect.Effect<boolean, Failed>
+    /** The message that waits; `undefined` if its author has chosen. */
+    readonly find: (key: string, message: string) => Effect.Effect<ChatMessage | undefined, SqlError.SqlError>
+    /** The message no longer waits. Draws the card without buttons; a failure of that is ignored. */
+    readonly settle: (
+      key: string,
+      message: string,
+      card: MessageRef,
+      responder: Responder,
+      isAnswer: boolean
+    ) => Effect.Effect<void, SqlError.SqlError>
+  }
+>()("corral/gateway/AnswerOffer") {
+  static readonly layer = Layer.effect(
+    AnswerOffer,
+    Effect.map(Effect.context<Services>(), (services) => {
+      const provide = Effect.provide(services)
+      return AnswerOffer.of({
+        offer: (key, responder, message) => provide(offer(key, responder, message)),
+        find: (key, message) => provide(find(key, message)),
+        settle: (key, message, card, responder, isAnswer) =>
+          provide(settle(key, message, card, responder, isAnswer))
+      })
+    })
+  )
+}
+
+/** The only open question of the thread, if a text can answer it and the user may read it. */
+const onlyTextQuestion = Effect.fn("AnswerOffer.onlyTextQuestion")(function* (
+  key: ConversationKey,
+  { account }: Responder
+) {
+  const { session } = yield* (yield* ChatSessions).get(threadKeyOf(key))
+  if (session === undefined) return undefined
+  const chat = { ...account, chatId: key.chatId }
+  const [inputId, another] = yield* (yield* InputCardStore).pendingInSession(chat, session.id)
+  if (inputId === undefined || another !== undefined) return undefined
+  const hub = yield* Hub
+  const input = yield* hub
+    .as(account, ({ inputs }) => inputs.get({ params: { id: inputId } }))
+    .pipe(Effect.catchTag("HubRefused", () => Effect.undefined))
+  return input?.state === "pending" && textQuestion(input) !== undefined ? inputId : undefined
+})
+
+const showCard = Effect.fn("AnswerOffer.showCard")(function* (
+  { chatKey, key }: ConversationKey,
+  { account, language, replyWithCard }: Responder,
+  message: string,
+  inputId: InputRequestId
+) {
+  const actions = yield* ButtonActions
+  const expiresAt = (yield* Clock.currentTimeMillis) + LIFETIME_MS
+  const offerAs = (isAnswer: boolean) =>
+    actions.offer({
+      bot: account,
+      meaning: { _tag: "Reply", talk: key, base: chatKey, message, inputId, isAnswer },
+      audience: account.account,
+      expiresAt
+    })
+  const [answer, send] = [yield* offerAs(true), yield* offerAs(false)]
+  const sent = yield* replyWithCard(
+    {
+      language,
+      title: phrases.answerOfferTitle,
+      tone: "attention",
+      lines: [phrases.answerOfferLine],
+      buttons: [
+        { _tag: "Action", label: phrases.answerWithText, actionId: answer, style: "primary" },
+        { _tag: "Action", label: phrases.sendAsMessage, actionId: send, style: "plain" }
+      ]
+    },
+    "answer offer"
+  )
+  yield* actions.attach([answer, send], sent)
+})
+
+const offer = Effect.fn("AnswerOffer.offer")(function* (
+  key: ConversationKey,
+  responder: Responder,
+  message: ChatMessage
+) {
+  const inputId = yield* onlyTextQuestion(key, responder)
+  if (inputId === undefined) return false
+  if (yield* postpone(key, responder, { ...message, inputId }))
+    yield* showCard(key, responder, message.key, inputId)
+  return true
+})
+
+const find = Effect.fn("AnswerOffer.find")(function* (key: string, message: string) {
+  const { pending = [] } = yield* (yield* Conversations).get(key)
+  return pending.find((each) => each.key === message && each.inputId !== undefined)
+})
+
+const settle = Effect.fn("AnswerOffer.settle")(function* (
+  key: string,
+  message: string,
+  card: MessageRef,
+  { language, platform }: Responder,
+  isAnswer: boolean
+) {
+  const conversations = yield* Conversations
+  const { pending = [], place } = yield* conversations.get(key)
+  yield* conversations.set(key, { place, pending: pending.filter((each) => each.key !== message) })
+  yield* platform
+    .update(card, {
+      language,
+      title: phrases.answerOfferTitle,
+      tone: "neutral",
+      lines: [isAnswer ? phrases.sentAsAnswer : phrases.sentAsMessage],
+      buttons: []
+    })
+    .pipe(Effect.ignore)
+})

@@ -1,0 +1,122 @@
+/**
+ * Answers to questions from a chat, by card or by text: submits them to the Hub and says what was wrong.
+ *
+ * Guarantees: sends what the person chose or wrote. A text that does not fit changes nothing.
+ * Does not: check permissions, or which answer was first. The Hub does.
+ */
+import type { InputRequestId } from "@corral/domain/identity/Ids"
+import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
+import { Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import * as phrases from "../answer/Phrases.ts"
+import type { Responder } from "../answer/Responder.ts"
+import { Follows } from "../following/Follows.ts"
+import { alreadyAnswered, inputEndOf } from "../following/InputCard.ts"
+import { InputCards } from "../following/InputCards.ts"
+import { InputCardStore } from "../following/InputCardStore.ts"
+import { nameOfUser } from "../following/MemberNames.ts"
+import { answerProblem } from "../following/QuestionForm.ts"
+import { Hub } from "../hub/Hub.ts"
+import type { HubFailed, HubRefused } from "../hub/HubFailures.ts"
+import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { type LocalizedText, sameInAllLanguages } from "../platform/LocalizedText.ts"
+import type { UserNames } from "../store/UserNames.ts"
+
+type Failed = HubFailed | PlatformUnavailable | SqlError.SqlError
+
+type Services = Follows | Hub | InputCards | InputCardStore | UserNames
+
+export interface ChatAnswer {
+  readonly inputId: InputRequestId
+  /** The answer to the request as the Hub has it. */
+  readonly answerTo: (request: InputRequest) => InputAnswer
+  /** Runs before the card is drawn. */
+  readonly beforeDrawing: Effect.Effect<void>
+}
+
+export class Answers extends Context.Service<
+  Answers,
+  {
+    /** Answers a request. Undefined on success, which the card shows; otherwise what to tell the user. */
+    readonly answer: (
+      responder: Responder,
+      answer: ChatAnswer
+    ) => Effect.Effect<LocalizedText | undefined, Failed>
+  }
+>()("corral/gateway/Answers") {
+  static readonly layer = Layer.effect(
+    Answers,
+    Effect.map(Effect.context<Services>(), (services) =>
+      Answers.of({
+        answer: (responder, chatAnswer) => Effect.provide(answer(responder, chatAnswer), services)
+      })
+    )
+  )
+}
+
+/** Draws the card. A failure is ignored, because the follower draws the card again from the run's log. */
+const settle = Effect.fn("Answers.settle")(function* (input: InputRequest) {
+  if (input.state === "pending") return
+  const cards = yield* InputCards
+  yield* Effect.catchTag(
+    cards.settle(input.id, inputEndOf(input, input.state)),
+    ["NotSent", "PlatformUnavailable"],
+    () => Effect.void
+  )
+})
+
+/** Who answered, for a user who may read the request. */
+const describe = Effect.fn("Answers.describe")(function* ({ account }: Responder, id: InputRequestId) {
+  const hub = yield* Hub
+  const input: InputRequest = yield* hub.as(account, ({ inputs }) => inputs.get({ params: { id } }))
+  if (input.state === "pending") return alreadyAnswered(undefined, undefined)
+  yield* settle(input)
+  if (input.state === "expired") return phrases.refusalText({ code: "input_expired" })
+  const card = yield* (yield* InputCardStore).get(id)
+  const follow = card && (yield* (yield* Follows).get(card.followId))
+  const name = follow === undefined ? undefined : yield* nameOfUser(follow, input.answeredBy)
+  return alreadyAnswered(inputEndOf(input, input.state), name)
+})
+
+/** The first issue of an answer that the Hub refused. */
+const issueText = (refused: HubRefused): LocalizedText => {
+  const { issues } = refused.details
+  const [first]: ReadonlyArray<unknown> = Array.isArray(issues) ? issues : []
+  const message: unknown = Reflect.get(Object(first), "message")
+  return typeof message === "string" ? sameInAllLanguages(message) : phrases.refusalText(refused)
+}
+
+const answer = Effect.fn("Answers.answer")(function* (
+  responder: Responder,
+  { answerTo, beforeDrawing, inputId }: ChatAnswer
+): Effect.fn.Return<LocalizedText | undefined, Failed, Services> {
+  const hub = yield* Hub
+  const params = { id: inputId }
+  const request: InputRequest = yield* hub.as(responder.account, ({ inputs }) => inputs.get({ params }))
+  if (request.state !== "pending") {
+    yield* beforeDrawing
+    return yield* describe(responder, inputId)
+  }
+  const payload = answerTo(request)
+  const problem = answerProblem(request, payload)
+  if (problem !== undefined) return sameInAllLanguages(problem)
+  const outcome = yield* hub
+    .as(responder.account, ({ inputs }) =>
+      inputs.answer({ params, headers: { "idempotency-key": responder.key }, payload })
+    )
+    .pipe(
+      Effect.map((input) => ({ input })),
+      Effect.catchTag("HubRefused", (refused) => Effect.succeed({ refused }))
+    )
+  yield* beforeDrawing
+  if ("input" in outcome) {
+    yield* settle(outcome.input)
+    return undefined
+  }
+  const { code } = outcome.refused
+  if (code === "input_already_resolved" || code === "input_expired")
+    return yield* describe(responder, inputId)
+  return code === "schema_validation_failed"
+    ? issueText(outcome.refused)
+    : phrases.refusalText(outcome.refused)
+})
