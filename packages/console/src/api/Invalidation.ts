@@ -11,6 +11,7 @@ import type { QueryClient, QueryFilters } from "@tanstack/react-query"
 const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> } = {
   device: ["devices"],
   approval: ["approvals", "runs"],
+  input: ["inputs", "runs"],
   task: ["tasks"],
   run: ["runs", "sessions"],
   message: ["sessions"]

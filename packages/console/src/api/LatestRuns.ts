@@ -8,7 +8,7 @@ const NEWEST = 50
 const MOST = 100
 
 /** Old runs can be in one of these states. Runs that start are among the newest. */
-const unfinished: ReadonlyArray<HubRunStatus> = ["queued", "running", "waiting_approval"]
+const unfinished: ReadonlyArray<HubRunStatus> = ["queued", "running", "waiting_approval", "waiting_input"]
 
 export const latestRunsQuery = queryOptions({
   queryKey: ["runs", "latest"],

@@ -1,8 +1,9 @@
-/** Number of pending approvals for screen readers. Those of the open thread are left out: the thread says itself that it needs its reader. */
+/** Number of pending approvals and questions for screen readers. Those of the open thread are left out: the thread says itself that it needs its reader. */
 import { useQuery } from "@tanstack/react-query"
 import { useLocation } from "@tanstack/react-router"
 import { useLatestRuns } from "../api/LatestRuns.ts"
 import { pendingCountQuery } from "../api/PendingCount.ts"
+import { usePendingInputs } from "../api/PendingInputs.ts"
 import { useMessages } from "../text/Language.tsx"
 import { appMessages } from "./messages.ts"
 
@@ -10,11 +11,12 @@ export const PendingAnnouncement = () => {
   const messages = useMessages(appMessages)
   const { pathname } = useLocation()
   const runs = useLatestRuns()
-  const pending = useQuery(pendingCountQuery).data?.items ?? []
+  const approvals = useQuery(pendingCountQuery).data?.items ?? []
+  const inputs = usePendingInputs()
   const open = pathname.split("/")[2] ?? ""
   const isOpen = (runId: string): boolean =>
     open !== "" && (runId === open || runs.find(({ id }) => id === runId)?.sessionId === open)
-  const elsewhere = pending.filter(({ runId }) => !isOpen(runId)).length
+  const elsewhere = [...approvals, ...inputs].filter(({ runId }) => !isOpen(runId)).length
   return (
     <span className="hidden" role="status">
       {elsewhere > 0 ? messages.waiting(elsewhere) : ""}

@@ -20,6 +20,7 @@ const StartPage = lazyRouteComponent(() => import("../home/StartPage.tsx"), "Sta
 const BoardPage = lazyRouteComponent(() => import("../board/BoardPage.tsx"), "BoardPage")
 const RunsPage = lazyRouteComponent(() => import("../runs/RunsPage.tsx"), "RunsPage")
 const RunPage = lazyRouteComponent(() => import("../thread/RunPage.tsx"), "RunPage")
+const OpenQuestions = lazyRouteComponent(() => import("../home/OpenQuestions.tsx"), "OpenQuestions")
 const ApprovalsPage = lazyRouteComponent(() => import("../approval/ApprovalsPage.tsx"), "ApprovalsPage")
 const TaskPage = lazyRouteComponent(() => import("../task/TaskPage.tsx"), "TaskPage")
 const AuditPage = lazyRouteComponent(() => import("../audit/AuditPage.tsx"), "AuditPage")
@@ -91,11 +92,17 @@ const pages = [
       <RunPage {...useParams({ from: "/runs/$runId" })} {...useSearch({ from: "/runs/$runId" })} />
     )
   }),
-  createRoute({ ...parent, path: "/approvals", component: () => <ApprovalsPage /> }),
+  createRoute({
+    ...parent,
+    path: "/approvals",
+    component: () => <ApprovalsPage above={<OpenQuestions />} />
+  }),
   createRoute({
     ...parent,
     path: "/approvals/$approvalId",
-    component: () => <ApprovalsPage {...useParams({ from: "/approvals/$approvalId" })} />
+    component: () => (
+      <ApprovalsPage above={<OpenQuestions />} {...useParams({ from: "/approvals/$approvalId" })} />
+    )
   }),
   createRoute({
     ...parent,

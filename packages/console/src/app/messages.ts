@@ -22,7 +22,7 @@ export const appMessages = bilingual(
     themes: { system: "System", light: "Light", dark: "Dark" },
     language: "Language",
     waiting: (n: number) =>
-      n === 0 ? "No pending approvals" : n === 1 ? "1 pending approval" : `${n} pending approvals`,
+      n === 0 ? "Nothing needs you" : n === 1 ? "1 request needs you" : `${n} requests need you`,
     reconnecting: (time: string) => `Reconnecting. Not up to date since ${time}.`,
     offline: (time: string) => `No connection since ${time}.`,
     kept: "What you write is kept.",
@@ -55,7 +55,7 @@ export const appMessages = bilingual(
     appearance: "外观",
     themes: { system: "跟随系统", light: "浅色", dark: "深色" },
     language: "语言",
-    waiting: (n: number) => (n === 0 ? "没有待处理的审批" : `${n} 项待处理的审批`),
+    waiting: (n: number) => (n === 0 ? "没有待处理的请求" : `${n} 项请求等您处理`),
     reconnecting: (time: string) => `正在重新连接，内容截至 ${time}。`,
     offline: (time: string) => `自 ${time} 起没有连接。`,
     kept: "您写的内容已保留。",

@@ -1,8 +1,8 @@
-/** Page of pending approvals, oldest first, with one of them open. A decided approval stays open until the user selects another. */
+/** Page of open questions and pending approvals, oldest first, with one approval open. A decided approval stays open until the user selects another. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
-import { type RefObject, useEffect, useRef, useState } from "react"
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react"
 import { CorralError } from "@corral/client/http/CorralError"
 import { hubApi } from "../api/Hub.ts"
 import { type List, useList } from "../api/Lists.ts"
@@ -45,7 +45,13 @@ const useApprovalKeys = (card: RefObject<HTMLElement | null>, select: (by: 1 | -
   })
 }
 
-export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) => {
+interface Props {
+  readonly approvalId?: string
+  /** What else waits, above the list. */
+  readonly above?: ReactNode
+}
+
+export const ApprovalsPage = ({ above, approvalId }: Props) => {
   const messages = useMessages(approvalMessages)
   const navigate = useNavigate()
   const card = useRef<HTMLDivElement>(null)
@@ -69,6 +75,7 @@ export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) 
   })
   return (
     <PageFrame title={messages.title}>
+      {above}
       <div className="approvals">
         <PendingApprovals list={list} open={open} />
         <div ref={card}>

@@ -7,7 +7,7 @@ import "./approval.css"
 export const Requester = ({
   approval: { agentId, targetId, workspace }
 }: {
-  readonly approval: HubApproval
+  readonly approval: Pick<HubApproval, "agentId" | "targetId" | "workspace">
 }) => {
   const agent = useAgentName(targetId, agentId)
   const target = useTargetName(targetId)

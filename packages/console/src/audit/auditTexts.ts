@@ -148,6 +148,8 @@ const en: AuditTexts = {
     "run.cancel": ["cancelled", "cancel", the("run", "a run")],
     "run.pause": ["paused", "pause", the("run", "a run")],
     "run.resume": ["resumed", "resume", the("run", "a run")],
+    "run.finish": ["finished", "finish", the("run", "a run")],
+    "input.answer": ["answered", "answer", the("question", "a question")],
     "run.input": ["sent", "send", (subject) => sentence`a message to ${the("run", "a run")(subject)}`],
     "run.push": [
       "sent",
@@ -257,6 +259,8 @@ const zh: AuditTexts = {
     "run.cancel": ["取消了", "取消", zhThe("运行")],
     "run.pause": ["暂停了", "暂停", zhThe("运行")],
     "run.resume": ["继续了", "继续", zhThe("运行")],
+    "run.finish": ["结束了", "结束", zhThe("运行")],
+    "input.answer": ["回答了", "回答", zhThe("问题")],
     "run.input": ["发送了消息到", "发送消息到", zhThe("运行")],
     "run.push": ["推送了", "推送", (subject) => sentence`${zhInProject(subject)}不属于自己的运行事件`],
     "approval.decide": ["处理了", "处理", ({ resource }) => sentence`${resource ?? "一项审批"}`],

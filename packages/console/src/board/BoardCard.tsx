@@ -1,5 +1,5 @@
 /** Card of a run on the board: title, status, agent and device, latest line, changes and duration. */
-import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import type { HubApproval, HubInput } from "@corral/domain/hub-api/HubRun"
 import { useAgentName, useProjects, useTargetName, useTargets } from "../api/ProjectsAndTargets.ts"
 import { WorkLink } from "../runs/WorkLink.tsx"
 import { visibleLine } from "../markdown/visible.ts"
@@ -19,21 +19,25 @@ interface Props {
   readonly item: BoardItem
   /** The approval that the run waits for. */
   readonly approval: HubApproval | undefined
+  /** The question that the run waits for. */
+  readonly input: HubInput | undefined
 }
 
 /** Why the run is where it is: what it waits for, what failed, or what it does. */
-const useLine = ({ approval, item: { run, status } }: Props): string | undefined => {
+const useLine = ({ approval, input, item: { run, status } }: Props): string | undefined => {
   const messages = useMessages(boardMessages)
   const target = useTargets().find(({ id }) => id === run.targetId)
   const offline = useOfflineText(target)
   const { line } = useRunTail(run)
   if (approval !== undefined) return approval.request.command ?? approval.request.title
+  if (input !== undefined && status === "needsYou") return input.title
+  if (status === "background" && run.outstanding !== undefined) return run.outstanding.titles.join(", ")
   if (run.state === "queued") return messages.waitsFor(target?.name ?? "")
   if (status === "offline") return offline
   return run.error?.message ?? line
 }
 
-export const BoardCard = ({ approval, item }: Props) => {
+export const BoardCard = ({ approval, input, item }: Props) => {
   const messages = useMessages(boardMessages)
   const { run, session, status } = item
   const projects = useProjects()
@@ -41,7 +45,7 @@ export const BoardCard = ({ approval, item }: Props) => {
   const project = projects.length > 1 ? projects.find(({ id }) => id === run.projectId)?.name : undefined
   const agent = useAgentName(run.targetId, run.agentId)
   const target = useTargetName(run.targetId)
-  const line = useLine({ approval, item })
+  const line = useLine({ approval, input, item })
   const { changes } = useRunTail(run)
   const title = visibleLine(session?.title ?? promptTitle(run.input.text))
   return (

@@ -1,10 +1,11 @@
 /** Board of parallel runs: a column for each state, below each other where the page is narrow. Cards move by themselves as runs continue. */
-import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import type { HubApproval, HubInput } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { useMemo } from "react"
 import { latestRunsQuery } from "../api/LatestRuns.ts"
-import { pendingCountQuery } from "../api/PendingCount.ts"
+import { pendingCountQuery, useWaitingRuns } from "../api/PendingCount.ts"
+import { pendingInputsQuery, usePendingInputs } from "../api/PendingInputs.ts"
 import { projectsQuery, targetsQuery, useOfflineTargets, useProjects } from "../api/ProjectsAndTargets.ts"
 import { useSessions } from "../api/Sessions.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -20,9 +21,10 @@ interface ColumnProps {
   readonly column: BoardColumn
   readonly items: ReadonlyArray<BoardItem>
   readonly approvals: ReadonlyArray<HubApproval>
+  readonly inputs: ReadonlyArray<HubInput>
 }
 
-const Column = ({ approvals, column, items }: ColumnProps) => {
+const Column = ({ approvals, column, inputs, items }: ColumnProps) => {
   const messages = useMessages(boardMessages)
   const name = messages.columns[column]
   return (
@@ -41,6 +43,7 @@ const Column = ({ approvals, column, items }: ColumnProps) => {
               approval={
                 item.status === "needsYou" ? approvals.find(({ runId }) => runId === item.run.id) : undefined
               }
+              input={inputs.find(({ runId }) => runId === item.run.id)}
             />
           ))}
         </ul>
@@ -81,6 +84,7 @@ const useIsLoading = (): boolean => {
   const queries = [
     useQuery(latestRunsQuery),
     useQuery(pendingCountQuery),
+    useQuery(pendingInputsQuery),
     useQuery(projectsQuery),
     useQuery(targetsQuery())
   ]
@@ -95,13 +99,15 @@ export const BoardPage = ({
   const messages = useMessages(boardMessages)
   const { data: runs, error } = useQuery(latestRunsQuery)
   const approvals = useQuery(pendingCountQuery).data?.items ?? none
+  const inputs = usePendingInputs()
+  const waiting = useWaitingRuns()
   const sessions = useSessions({ state: "active" }).items
   const offline = useOfflineTargets()
   const isLoading = useIsLoading()
   const board = useMemo(() => {
     const shown = (runs ?? []).filter((run) => projectId === undefined || run.projectId === projectId)
-    return boardOf({ runs: shown, approvals, offline, sessions })
-  }, [approvals, offline, projectId, runs, sessions])
+    return boardOf({ runs: shown, waiting, offline, sessions })
+  }, [offline, projectId, runs, sessions, waiting])
   return (
     <PageFrame
       title={messages.title}
@@ -119,7 +125,7 @@ export const BoardPage = ({
       {runs !== undefined && !isLoading && (
         <div className="board">
           {boardColumns.map((column) => (
-            <Column key={column} column={column} items={board[column]} approvals={approvals} />
+            <Column key={column} column={column} items={board[column]} {...{ approvals, inputs }} />
           ))}
         </div>
       )}

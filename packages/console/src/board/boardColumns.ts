@@ -23,7 +23,8 @@ export type Board = { readonly [C in BoardColumn]: ReadonlyArray<BoardItem> }
 
 interface Sources {
   readonly runs: ReadonlyArray<HubRun>
-  readonly approvals: ReadonlyArray<{ readonly runId: RunId }>
+  /** Runs with a pending approval or question. */
+  readonly waiting: ReadonlySet<RunId>
   readonly sessions: ReadonlyArray<SessionItem>
   /** Devices that are offline. */
   readonly offline: ReadonlySet<DeviceId>
@@ -52,8 +53,7 @@ const shownRuns = (runs: ReadonlyArray<HubRun>): ReadonlyArray<HubRun> => {
   })
 }
 
-export const boardOf = ({ approvals, offline, runs, sessions }: Sources): Board => {
-  const waiting = new Set(approvals.map(({ runId }) => runId))
+export const boardOf = ({ offline, runs, sessions, waiting }: Sources): Board => {
   const sessionById = new Map(sessions.map((session) => [session.id, session]))
   const items = shownRuns(runs).map((run): BoardItem => {
     const session = run.sessionId === undefined ? undefined : sessionById.get(run.sessionId)

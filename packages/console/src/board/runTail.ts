@@ -35,9 +35,12 @@ const streamedText = (events: ReadonlyArray<Envelope>): string => {
     .join("")
 }
 
+const isNested = ({ payload }: Envelope): boolean => payload["parentCallId"] !== undefined
+
 const lineAt = (events: ReadonlyArray<Envelope>, at: number): string | undefined => {
   const event = events[at]
-  if (event === undefined || event.payload["channel"] === "reasoning") return undefined
+  // What a sub-agent says is not what the agent says.
+  if (event === undefined || event.payload["channel"] === "reasoning" || isNested(event)) return undefined
   const { payload, type } = event
   switch (type) {
     case "run.tool.call":

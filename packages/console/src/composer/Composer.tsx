@@ -9,6 +9,8 @@ import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { useMedia } from "../ui/useMedia.ts"
+import type { TextQuestion } from "../input/openTextQuestion.ts"
+import { AnswerWithText } from "./AnswerWithText.tsx"
 import { AttachButton } from "./AttachButton.tsx"
 import { useStoredDraft } from "./Draft.ts"
 import { DropArea } from "./DropArea.tsx"
@@ -36,6 +38,8 @@ interface Props {
   readonly isWorking: boolean
   /** Stops, pauses and resumes the turn. */
   readonly control: ComposerControl
+  /** The open question that a text can answer. */
+  readonly question?: TextQuestion | undefined
 }
 
 /** What happens to a message. */
@@ -55,7 +59,7 @@ const useKeysHint = ({ takesInput }: Recipient, isWorking: boolean): string => {
   return `${takesInput ? messages.enterQueuesOrNow : messages.enterQueues} · ${messages.escapeStops}`
 }
 
-const OpenComposer = ({ control: { isPaused, onPause, onStop }, isWorking, session }: Props) => {
+const OpenComposer = ({ control: { isPaused, onPause, onStop }, isWorking, question, session }: Props) => {
   const messages = useMessages(composerMessages)
   const draft = useSessionDraft(session.id)
   useStoredDraft(draft)
@@ -113,6 +117,7 @@ const OpenComposer = ({ control: { isPaused, onPause, onStop }, isWorking, sessi
             </button>
           </>
         )}
+        {question !== undefined && <AnswerWithText key={question.input.id} draft={draft} {...question} />}
         <SendButton draft={draft} isBusy={send.isPending} label={isBusy ? messages.queue : messages.send} />
       </div>
     </DropArea>

@@ -1,10 +1,12 @@
 /** Messages that no agent has yet, above the composer: queued, waiting for their device, or failed. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { useState } from "react"
 import { useTargets } from "../api/ProjectsAndTargets.ts"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { useFinish } from "./useFinish.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { AttachmentList } from "./AttachmentList.tsx"
@@ -23,6 +25,8 @@ interface Props {
   readonly messages: ReadonlyArray<Message>
   /** Whether the user can write in the session. */
   readonly mayWrite: boolean
+  /** Runs that only work in the background, by their agent. A message can wait for their end. */
+  readonly idleRuns: ReadonlyMap<string, HubRun["id"]>
 }
 
 interface RowProps extends Props {
@@ -46,12 +50,15 @@ interface ActionsProps {
   readonly message: Message
   readonly state: QueueState
   readonly maySendNow: boolean
+  /** The run that the message waits for, if it only works in the background. */
+  readonly idleRun: HubRun["id"] | undefined
   readonly onEdit: () => void
 }
 
-const QueueActions = ({ maySendNow, message, onEdit, session, state }: ActionsProps) => {
+const QueueActions = ({ idleRun, maySendNow, message, onEdit, session, state }: ActionsProps) => {
   const messages = useMessages(composerMessages)
   const { error, isBusy, retry, sendNow, withdraw } = useQueuedMessage(session, message)
+  const finish = useFinish()
   const action = (label: string, onClick: () => void) => (
     <button type="button" className="button small" disabled={isBusy} onClick={onClick}>
       {label}
@@ -64,28 +71,31 @@ const QueueActions = ({ maySendNow, message, onEdit, session, state }: ActionsPr
           action(messages.again, () => retry.mutate())
         ) : (
           <>
+            {idleRun !== undefined && action(messages.finishAndSend, () => finish.mutate(idleRun))}
             {action(messages.edit, onEdit)}
             {maySendNow && action(messages.sendNow, () => sendNow.mutate())}
             {action(messages.withdraw, () => withdraw.mutate())}
           </>
         )}
       </span>
-      <RefusalNote error={error} />
+      <RefusalNote error={error ?? finish.error} />
     </>
   )
 }
 
-const QueuedRow = ({ mayWrite, message, messages: queue, session }: RowProps) => {
+const QueuedRow = ({ idleRuns, mayWrite, message, messages: queue, session }: RowProps) => {
   const messages = useMessages(composerMessages)
   const [isEditing, setEditing] = useState(false)
   const { device, isOffline, takesInput } = useAgentFacts(session, message)
   const isBusy = session.activeRuns.length > 0
   const state = queueState(message, queue, { isBusy, isOffline })
+  const idleRun = message.to === undefined ? undefined : idleRuns.get(message.to)
+  const waitsFor = message.delivery?.waitsFor ?? (idleRun === undefined ? undefined : "background")
   const words: { readonly [S in QueueState]: string } = {
     failed: messages.notSent(message.delivery?.error?.message ?? ""),
     waits: messages.waits(device),
     sending: messages.sending,
-    next: messages.queuedNext,
+    next: waitsFor === undefined ? messages.queuedNext : messages.queuedFor[waitsFor],
     queued: messages.queued
   }
   const text = visibleText(message.text.slice(0, MAX_SHOWN))
@@ -107,6 +117,7 @@ const QueuedRow = ({ mayWrite, message, messages: queue, session }: RowProps) =>
           {mayWrite && message.when !== "now" && (
             <QueueActions
               {...{ message, session, state }}
+              idleRun={state === "next" ? idleRun : undefined}
               maySendNow={isBusy && takesInput && !isOffline && !hasFiles}
               onEdit={() => setEditing(true)}
             />

@@ -64,6 +64,11 @@ export const composerMessages = bilingual(
     notSignedIn: "Not signed in on this device.",
     queued: "Queued",
     queuedNext: "Queued, goes next",
+    queuedFor: {
+      background: "Waits for the work in the background",
+      input: "Waits for the answer to the question"
+    },
+    finishAndSend: "Finish now and send",
     waits: (device: string) => `Waits for ${device}`,
     sending: "Sending",
     notSent: (reason: string) => `Not sent: ${reason}`,
@@ -140,6 +145,8 @@ export const composerMessages = bilingual(
     notSignedIn: "尚未在此设备上登录。",
     queued: "已排队",
     queuedNext: "已排队，下一个发送",
+    queuedFor: { background: "等待后台任务完成", input: "等待问题得到回答" },
+    finishAndSend: "立即结束并发送",
     waits: (device: string) => `等待 ${device}`,
     sending: "发送中",
     notSent: (reason: string) => `未发送：${reason}`,

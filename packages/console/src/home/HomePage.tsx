@@ -4,7 +4,8 @@ import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { type RefObject, useEffect, useRef, useState } from "react"
 import { latestRunsQuery } from "../api/LatestRuns.ts"
-import { pendingCountQuery } from "../api/PendingCount.ts"
+import { pendingCountQuery, useWaitingRuns } from "../api/PendingCount.ts"
+import { pendingInputsQuery, usePendingInputs } from "../api/PendingInputs.ts"
 import { targetsQuery } from "../api/ProjectsAndTargets.ts"
 import type { StartWish } from "../start/Offer.ts"
 import { useStartChoice } from "../start/useStartChoice.ts"
@@ -33,17 +34,18 @@ const finishedSince = (runs: ReadonlyArray<HubRun>, since: number): ReadonlyArra
 const Overview = ({ runs }: { readonly runs: ReadonlyArray<HubRun> }) => {
   const messages = useMessages(homeMessages)
   const pending = useQuery(pendingCountQuery).data?.items ?? []
+  const inputs = usePendingInputs()
   const since = useLastVisit()
-  const waiting = new Set(pending.map(({ runId }) => runId))
+  const waiting = useWaitingRuns()
   const working = runs.filter(({ endedAt, id }) => endedAt === undefined && !waiting.has(id))
   const finished = finishedSince(runs, since)
   return (
     <>
-      <NeedsDecision pending={pending} runs={runs} />
+      <NeedsDecision pending={pending} inputs={inputs} runs={runs} />
       <WorkRows label={messages.working} runs={working.slice(0, MAX_SHOWN)} />
       <WorkRows label={messages.finished} runs={finished.slice(0, MAX_SHOWN)} />
       <p className="home-more">
-        {pending.length + working.length + finished.length === 0 && (
+        {waiting.size + working.length + finished.length === 0 && (
           <span className="quiet">{messages.quiet} </span>
         )}
         <Link to="/runs">{messages.allRuns}</Link>
@@ -81,7 +83,8 @@ export const HomePage = ({ isStart, search }: Props) => {
   const choice = useStartChoice(search, isNew ? SETUP_INTERVAL_MS : false)
   const targets = useQuery({ ...targetsQuery(), refetchInterval: isNew ? SETUP_INTERVAL_MS : false })
   const field = useRef<HTMLTextAreaElement>(null)
-  const isReady = useOnceTrue(!pending.isLoading && !runs.isLoading && !choice.isLoading)
+  const inputs = useQuery(pendingInputsQuery)
+  const isReady = useOnceTrue(!pending.isLoading && !inputs.isLoading && !runs.isLoading && !choice.isLoading)
   useFieldFocus(field, isStart && isReady)
   const title = isStart ? messages.startTitle : messages.title
   // Without a workspace nothing can be sent: what to do about it comes first.

@@ -1,14 +1,15 @@
 /**
- * Approvals that wait for the user, oldest first. Low and medium risk can be decided here; high risk is decided where the whole action is shown.
+ * Approvals, questions and plans that wait for the user, oldest first. A question is answered in its thread. Low and medium risk can be decided here; high risk is decided where the whole action is shown.
  *
  * Guarantees: a decided row keeps its place while the page is open, so that no other row moves under the pointer.
  */
-import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
+import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import { useState } from "react"
 import { useAgentName, useCanDecide, useTargetName } from "../api/ProjectsAndTargets.ts"
 import { DecisionNote } from "../approval/DecisionNote.tsx"
 import { approvalMessages } from "../approval/messages.ts"
 import { useDecide } from "../approval/useDecide.ts"
+import { InputRow } from "./InputRow.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
@@ -97,17 +98,19 @@ const Row = (props: RowProps) => {
 
 interface Props {
   readonly pending: ReadonlyArray<HubApproval>
+  readonly inputs: ReadonlyArray<HubInput>
   /** Runs that may have a session. */
   readonly runs: ReadonlyArray<HubRun>
 }
 
-export const NeedsDecision = ({ pending, runs }: Props) => {
+export const NeedsDecision = ({ inputs, pending, runs }: Props) => {
   const messages = useMessages(homeMessages)
   const [decided, setDecided] = useState<ReadonlyArray<HubApproval>>([])
   const decidedIds = new Set(decided.map(({ id }) => id))
-  const rows = [...pending.filter(({ id }) => !decidedIds.has(id)), ...decided].toSorted((a, b) =>
-    a.requestedAt < b.requestedAt ? -1 : 1
-  )
+  const approvals = [...pending.filter(({ id }) => !decidedIds.has(id)), ...decided]
+  const rows = [...approvals, ...inputs].toSorted((a, b) => (a.requestedAt < b.requestedAt ? -1 : 1))
+  const waiting = pending.length + inputs.length
+  const sessionOf = (runId: HubRun["id"]) => runs.find(({ id }) => id === runId)?.sessionId
   if (rows.length === 0) return null
   return (
     <section aria-label={messages.needsYou}>
@@ -115,17 +118,21 @@ export const NeedsDecision = ({ pending, runs }: Props) => {
         <span className="home-waiting" aria-hidden="true">
           ◆
         </span>
-        {messages.needsYou} {pending.length > 0 && <span className="home-count">{pending.length}</span>}
+        {messages.needsYou} {waiting > 0 && <span className="home-count">{waiting}</span>}
       </h2>
       <ul className="rows" aria-label={messages.needsYou}>
-        {rows.map((approval) => (
-          <Row
-            key={approval.id}
-            approval={approval}
-            sessionId={runs.find(({ id }) => id === approval.runId)?.sessionId}
-            onDecided={(result) => setDecided((before) => [...before, { ...approval, state: result.state }])}
-          />
-        ))}
+        {rows.map((row) =>
+          "request" in row ? (
+            <Row
+              key={row.id}
+              approval={row}
+              sessionId={sessionOf(row.runId)}
+              onDecided={(result) => setDecided((before) => [...before, { ...row, state: result.state }])}
+            />
+          ) : (
+            <InputRow key={row.id} input={row} sessionId={sessionOf(row.runId)} />
+          )
+        )}
       </ul>
     </section>
   )

@@ -26,9 +26,10 @@ const WorkRow = ({ run }: { readonly run: HubRun }) => {
   const agent = useAgentName(run.targetId, run.agentId)
   const target = useTargetName(run.targetId)
   const offline = useOfflineTargets()
-  const { changes, line } = useRunTail(run)
+  const { changes, line: latest } = useRunTail(run)
   const status = runStatus(run, { offline, waiting: noneWaits })
   const isSilent = status === "offline"
+  const line = status === "background" ? run.outstanding?.titles.join(", ") : latest
   const offlineText = useOfflineText(useTargets().find(({ id }) => id === run.targetId))
   const place = [project, agent, target].filter((part) => part !== undefined).join(" · ")
   return (

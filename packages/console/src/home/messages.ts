@@ -5,7 +5,7 @@ export const homeMessages = bilingual(
   {
     title: "Home",
     startTitle: "New session",
-    needsYou: "Needs your decision",
+    needsYou: "Needs you",
     review: "Review",
     allowed: "Allowed once",
     denied: "Denied",

@@ -46,6 +46,14 @@ export const keysMessages = bilingual<{
         ]
       ],
       [
+        "Questions",
+        [
+          ["Choose an option", "1"],
+          ["Answer with what is chosen", "Enter"],
+          ["Clear the choice", "Esc"]
+        ]
+      ],
+      [
         "Changes",
         [
           ["Next or previous file", "n", "p"],
@@ -88,6 +96,14 @@ export const keysMessages = bilingual<{
           ["转到“拒绝”", "d"],
           ["转到“编辑”", "e"],
           ["确认", "Enter"]
+        ]
+      ],
+      [
+        "问题",
+        [
+          ["选择选项", "1"],
+          ["提交所选回答", "Enter"],
+          ["清除选择", "Esc"]
         ]
       ],
       [

@@ -1,13 +1,14 @@
 /** Which changes notify the user, and when. Pure. */
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 
-/** A change that can notify: an approval that waits, or a run that has ended by itself. */
+/** A change that can notify: an approval or a question that waits, or a run that has ended by itself. */
 export type NotifiableChange =
   | (Extract<ChangeHint, { kind: "approval" }> & { readonly state: "pending" })
+  | (Extract<ChangeHint, { kind: "input" }> & { readonly state: "pending" })
   | (Extract<ChangeHint, { kind: "run" }> & { readonly state: "completed" | "failed" })
 
 export const isNotifiable = (hint: ChangeHint): hint is NotifiableChange =>
-  (hint.kind === "approval" && hint.state === "pending") ||
+  ((hint.kind === "approval" || hint.kind === "input") && hint.state === "pending") ||
   (hint.kind === "run" && (hint.state === "completed" || hint.state === "failed"))
 
 /** Identifies the item in all tabs of the browser. */

@@ -8,7 +8,7 @@ import { sessionQuery } from "../api/Sessions.ts"
 import type { NotifiableChange } from "./NotificationDecision.ts"
 
 export interface NotificationContent {
-  readonly kind: "approval" | "completed" | "failed"
+  readonly kind: "approval" | "input" | "completed" | "failed"
   /** What waits, or the session or prompt of the run. */
   readonly title: string
   readonly text: string
@@ -30,6 +30,20 @@ const approvalContent = async (
   const { agentId, request, requestedAt, runId, workspace } = await hubApi.approvals.get({ params: { id } })
   const run = await runOf(runId)
   return { kind: "approval", title: request.title, text: `${agentId} · ${workspace}`, at: requestedAt, run }
+}
+
+/** Questions concern those who can write in the session, plans those who can decide approvals. */
+const inputContent = async (
+  client: QueryClient,
+  { id, projectId }: Extract<NotifiableChange, { kind: "input" }>
+): Promise<NotificationContent | undefined> => {
+  const projects = await client.fetchQuery(projectsQuery)
+  const project = projects.items.find((each) => each.id === projectId)
+  const { agentId, kind, requestedAt, runId, title, workspace } = await hubApi.inputs.get({ params: { id } })
+  const least = kind === "plan" ? project?.approvals.approvers : "member"
+  if (project !== undefined && least !== undefined && !isAtLeast(project.role, least)) return undefined
+  const run = await runOf(runId)
+  return { kind: "input", title, text: `${agentId} · ${workspace}`, at: requestedAt, run }
 }
 
 /** An ended run concerns the user who created its session or its task. */
@@ -60,4 +74,8 @@ export const notificationOf = (
   change: NotifiableChange,
   reader: UserId
 ): Promise<NotificationContent | undefined> =>
-  change.kind === "approval" ? approvalContent(client, change) : runContent(client, change, reader)
+  change.kind === "approval"
+    ? approvalContent(client, change)
+    : change.kind === "input"
+      ? inputContent(client, change)
+      : runContent(client, change, reader)

@@ -1,5 +1,5 @@
 /**
- * Browser notifications of approvals and ended runs while every tab of the console is hidden: one for each, in one tab. A click opens the
+ * Browser notifications of approvals, questions and ended runs while every tab of the console is hidden: one for each, in one tab. A click opens the
  * session; a decision elsewhere closes the notification.
  */
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
@@ -68,7 +68,8 @@ export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void)
     const { keys, shown } = noticed.current
     for (const hint of hints) {
       const key = notificationKey(hint)
-      if (hint.kind === "approval" && hint.state !== "pending") shown.get(key)?.close()
+      if ((hint.kind === "approval" || hint.kind === "input") && hint.state !== "pending")
+        shown.get(key)?.close()
       if (!isNotifiable(hint) || keys.has(key)) continue
       keys.add(key)
       // Without its content, such as after a lost connection, a change stays in the lists of the console.

@@ -28,8 +28,10 @@ export interface FollowedRun {
 /** The part that changes rarely. Components that show only this part do not render for each word. */
 export interface FollowedRunSummary {
   readonly state: RunView["state"]
-  /** Number of pending approvals. */
+  /** Number of pending approvals and questions. */
   readonly pending: number
+  /** Whether the turn has ended and the run continues. */
+  readonly isIdle: boolean
   readonly unknown: number
   readonly connection: Connection
   readonly refusal: CorralError | undefined
@@ -51,6 +53,7 @@ export class RunFollower {
   private currentSummary: FollowedRunSummary = {
     state: undefined,
     pending: 0,
+    isIdle: false,
     unknown: 0,
     connection: "connecting",
     refusal: undefined
@@ -91,8 +94,9 @@ export class RunFollower {
   private notify(connection = this.current.connection, refusal = this.current.refusal): void {
     this.notifiedAt = performance.now()
     this.current = { version: this.current.version + 1, view: this.run, connection, refusal }
-    const { pending, state, unknown } = this.run
-    const summary = { state, pending: pending.size, unknown, connection, refusal }
+    const { isIdle, pendingInputs, state, unknown } = this.run
+    const pending = this.run.pending.size + pendingInputs.size
+    const summary = { state, pending, isIdle, unknown, connection, refusal }
     if (!isSame(summary, this.currentSummary)) this.currentSummary = summary
     for (const listener of this.listeners) listener()
   }
@@ -176,6 +180,7 @@ const connectionOf: Readonly<Record<ConnectionState, Connection>> = { live: "liv
 const isSame = (a: FollowedRunSummary, b: FollowedRunSummary): boolean =>
   a.state === b.state &&
   a.pending === b.pending &&
+  a.isIdle === b.isIdle &&
   a.unknown === b.unknown &&
   a.connection === b.connection &&
   a.refusal === b.refusal

@@ -75,6 +75,16 @@ export const runMessages = bilingual(
       return `Model call failed: ${reason}. Retrying${when}${which}.`
     },
     pauses: { paused: "Paused.", resumed: "Resumed." },
+    notices: {
+      compacted: "Conversation compacted.",
+      model_changed: "Model changed.",
+      rate_limited: "Rate limited.",
+      warning: "Warning",
+      refused: "Refused.",
+      other: ""
+    },
+    continued: "The agent continued by itself.",
+    finished: "Finished. Stopped in the background:",
     projectSettings: { ignored: "Project settings ignored:", enabled: "Project settings enabled:" },
     gap: (from: number, to: number) =>
       from === to
@@ -154,6 +164,16 @@ export const runMessages = bilingual(
       return `模型调用失败：${reason}。${when}${which}。`
     },
     pauses: { paused: "已暂停。", resumed: "已继续。" },
+    notices: {
+      compacted: "对话已压缩。",
+      model_changed: "模型已更换。",
+      rate_limited: "已达到速率限制。",
+      warning: "警告",
+      refused: "已拒绝。",
+      other: ""
+    },
+    continued: "智能体自行继续工作。",
+    finished: "已结束，并停止了后台任务：",
     projectSettings: { ignored: "已忽略项目设置：", enabled: "已启用项目设置：" },
     gap: (from: number, to: number) => `缺少事件 ${from} 至 ${to}，Hub 已不再保存。`,
     say: "发给智能体的消息",

@@ -17,6 +17,7 @@ const states: ReadonlyArray<HubRunStatus> = [
   "starting",
   "running",
   "waiting_approval",
+  "waiting_input",
   "completed",
   "failed",
   "cancelled"

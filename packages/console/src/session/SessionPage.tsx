@@ -9,21 +9,22 @@ import { useCallback } from "react"
 import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { useCanWork } from "../api/ProjectsAndTargets.ts"
-import { ApprovalDock } from "../approval/ApprovalDock.tsx"
-import { Composer } from "../composer/Composer.tsx"
 import { QueuedMessages } from "../composer/QueuedMessages.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { DeviceBanner, useDevice } from "../thread/DeviceBanner.tsx"
+import { useDevice } from "../api/Device.ts"
+import { DeviceBanner } from "../thread/DeviceBanner.tsx"
 import { DeviceName } from "../thread/DeviceName.tsx"
 import { PanelButtons } from "../thread/PanelButtons.tsx"
 import { ReadMarker } from "../thread/ReadMarker.tsx"
+import { SessionDock } from "./SessionDock.tsx"
 import { ThreadMenu } from "./ThreadMenu.tsx"
 import { SidePanel } from "../thread/SidePanel.tsx"
 import { ThreadEntries } from "../thread/ThreadEntries.tsx"
 import { ThreadFrame } from "../thread/ThreadFrame.tsx"
 import { heardStatus, StateAnnouncement, ThreadState } from "../thread/ThreadState.tsx"
 import { TurnButtons } from "../thread/TurnButtons.tsx"
+import type { TurnEntry } from "../thread/Turns.ts"
 import { type ThreadPanel, useThreadPanel } from "../thread/useThreadPanel.ts"
 import { useTurnControl } from "../thread/useTurnControl.ts"
 import { useThread } from "../thread/useThread.ts"
@@ -43,6 +44,14 @@ const useSend = (id: SessionId) => {
   })
 }
 
+const useUpdate = (id: SessionId) => {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: (payload: UpdateSession) => hubApi.sessions.update({ params: { id }, payload }),
+    onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
+  })
+}
+
 const again = ({ mode, model, text, to }: Message) => ({
   text,
   ...(to === undefined ? {} : { to }),
@@ -50,22 +59,33 @@ const again = ({ mode, model, text, to }: Message) => ({
   ...(model === undefined ? {} : { model })
 })
 
+/** Runs that work in the background after their turn, by the agent that received their prompt. */
+const idleRuns = (
+  active: ReadonlyArray<TurnEntry>,
+  runs: ReadonlyMap<HubRun["id"], HubRun>
+): ReadonlyMap<string, HubRun["id"]> =>
+  new Map(
+    active.flatMap(({ prompts: [first], runId }) =>
+      runs.get(runId)?.turn === "idle" && first?.to !== undefined ? [[first.to, runId] as const] : []
+    )
+  )
+
+/** Sends a prompt again. The same function while the page is open, so that no turn renders for it. */
+const useAgain = (mutate: ReturnType<typeof useSend>["mutate"]) =>
+  useCallback((prompt: Message) => mutate(again(prompt)), [mutate])
+
 interface ThreadProps {
   readonly session: Session
   readonly panel: ThreadPanel
 }
 
 const SessionThread = ({ panel, session }: ThreadProps) => {
-  const client = useQueryClient()
   const thread = useThread(session)
   const send = useSend(session.id)
-  const update = useMutation({
-    mutationFn: (payload: UpdateSession) => hubApi.sessions.update({ params: { id: session.id }, payload }),
-    onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
-  })
+  const update = useUpdate(session.id)
   const mayWork = useCanWork(session.projectId)
   const mayWrite = mayWork && session.state === "active"
-  const { active, approvals, newest, queued, runs, runsById, since, status } = thread
+  const { active, approvals, inputs, newest, queued, runs, runsById, since, status } = thread
   const agent = session.agents.find(({ id }) => id === session.defaultAgentInstanceId)
   const ofDefault = active.filter(({ prompts: [first] }) => first?.to === agent?.id)
   const control = useTurnControl(
@@ -73,8 +93,7 @@ const SessionThread = ({ panel, session }: ThreadProps) => {
     runsById
   )
   const isOffline = useDevice(agent?.targetId)?.state === "offline"
-  const { mutate } = send
-  const onAgain = useCallback((prompt: Message) => mutate(again(prompt)), [mutate])
+  const onAgain = useAgain(send.mutate)
   const shownRun = runs.find(({ id }) => id === panel.runId) ?? runs[0]
   return (
     <ThreadFrame
@@ -95,11 +114,11 @@ const SessionThread = ({ panel, session }: ThreadProps) => {
         </>
       }
       dock={
-        <>
-          <RefusalNote error={control.error ?? send.error ?? update.error} />
-          <ApprovalDock approvals={approvals} />
-          <Composer session={session} isWorking={ofDefault.length > 0} control={control} />
-        </>
+        <SessionDock
+          {...{ approvals, control, inputs, session }}
+          isWorking={ofDefault.length > 0}
+          error={control.error ?? send.error ?? update.error}
+        />
       }
       onClosePanel={() => panel.open(undefined)}
       panel={
@@ -130,7 +149,12 @@ const SessionThread = ({ panel, session }: ThreadProps) => {
         />
       )}
       <RefusalNote error={thread.error} />
-      <QueuedMessages session={session} messages={queued} mayWrite={mayWrite} />
+      <QueuedMessages
+        session={session}
+        messages={queued}
+        mayWrite={mayWrite}
+        idleRuns={idleRuns(active, runsById)}
+      />
       <ReadMarker session={session} newest={newest} />
     </ThreadFrame>
   )

@@ -1,5 +1,5 @@
 /**
- * What a session does, from its runs and pending approvals: a session that needs a person is marked so, even while others of its runs work.
+ * What a session does, from its runs, pending approvals and questions: a session that needs a person is marked so, even while others of its runs work.
  *
  * Pure. `failed` is the state of the newest run; a later run clears it.
  */
@@ -10,6 +10,7 @@ import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
 export const workStatuses = [
   "needsYou",
   "working",
+  "background",
   "paused",
   "offline",
   "waiting",
@@ -21,13 +22,14 @@ export type WorkStatus = (typeof workStatuses)[number]
 
 export type RunFacts = Pick<
   HubRun,
-  "id" | "state" | "paused" | "targetId" | "createdAt" | "pendingApprovals"
+  "id" | "state" | "paused" | "targetId" | "createdAt" | "pendingApprovals" | "turn"
 > & {
   readonly sessionId?: SessionId
 }
 
 const statusByState: { readonly [S in HubRun["state"]]: WorkStatus } = {
   waiting_approval: "needsYou",
+  waiting_input: "needsYou",
   created: "working",
   starting: "working",
   running: "working",
@@ -42,21 +44,22 @@ export const isInProgress = (state: HubRun["state"]): boolean =>
 
 /** What else decides the status of a run. */
 export interface StatusContext {
-  /** Runs with a pending approval. The list of approvals can be newer than the run. */
+  /** Runs with a pending approval or question. Those lists can be newer than the run. */
   readonly waiting: ReadonlySet<RunId>
   /** Devices that are offline: what their runs do is not known. */
   readonly offline: ReadonlySet<DeviceId>
 }
 
 export const runStatus = (
-  { id, paused, state, targetId }: Pick<RunFacts, "id" | "state" | "paused" | "targetId">,
+  { id, paused, state, targetId, turn }: Pick<RunFacts, "id" | "state" | "paused" | "targetId" | "turn">,
   { offline, waiting }: StatusContext
 ): WorkStatus => {
   if (isInProgress(state) && waiting.has(id)) return "needsYou"
   const status = statusByState[state]
   if (status !== "working") return status
   if (offline.has(targetId)) return "offline"
-  return paused === true ? "paused" : status
+  if (paused === true) return "paused"
+  return turn === "idle" ? "background" : status
 }
 
 const isStronger = (a: WorkStatus, b: WorkStatus): boolean =>

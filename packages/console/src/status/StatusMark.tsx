@@ -7,6 +7,7 @@ import "./status.css"
 const shapes: { readonly [S in WorkStatus]: string } = {
   needsYou: "◆",
   working: "●",
+  background: "◐",
   paused: "▮▮",
   offline: "⊘",
   waiting: "○",

@@ -6,6 +6,7 @@ export const statusMessages = bilingual(
     words: {
       needsYou: "Needs you",
       working: "Working",
+      background: "In the background",
       paused: "Paused",
       offline: "Device offline",
       waiting: "Waiting",
@@ -18,6 +19,7 @@ export const statusMessages = bilingual(
     words: {
       needsYou: "等您处理",
       working: "进行中",
+      background: "后台工作中",
       paused: "已暂停",
       offline: "设备离线",
       waiting: "等待中",

@@ -15,6 +15,7 @@ import { ActionInput } from "./ActionInput.tsx"
 import { type ActionKind, type ActionState, kindOf, stateOf, targetOf } from "./ActionKind.ts"
 import { ActionOutput, OutputTail } from "./ActionOutput.tsx"
 import { formatDuration } from "../text/Duration.ts"
+import { ResultContent } from "./ResultContent.tsx"
 import type { RunPlace } from "./RunPlace.ts"
 import { threadMessages } from "./messages.ts"
 import type { ActionPart } from "./WorkPart.ts"
@@ -172,6 +173,7 @@ export const ActionCard = memo(({ part, place, silence }: Props) => {
       {approvals.filter(isByPerson).map((approval) => (
         <Decision key={approval.seq} approval={approval} place={place} />
       ))}
+      {tool?.content !== undefined && <ResultContent content={tool.content} place={place} />}
       {isFailure && !open && <OutputTail text={tool.output.text} />}
       {tool?.kernelRefusal !== undefined && (
         <p className="action-decision">{run.kernelRefusals[tool.kernelRefusal]}</p>

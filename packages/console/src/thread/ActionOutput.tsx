@@ -43,9 +43,14 @@ interface Props {
   readonly place: RunPlace
 }
 
-export const ActionOutput = ({ place: { runId }, tool: { artifactId, callId, output, seq } }: Props) => {
+export const ActionOutput = ({
+  place: { runId },
+  tool: { artifactId, callId, content, output, seq }
+}: Props) => {
   const messages = useMessages(runMessages)
-  if (output === undefined || output.text === "") return <p className="quiet">{messages.noOutput}</p>
+  if (output === undefined || output.text === "")
+    // An image is in view above.
+    return content === undefined ? <p className="quiet">{messages.noOutput}</p> : null
   return (
     <>
       <Clipped text={cleaned(output.text)} className="code terminal">

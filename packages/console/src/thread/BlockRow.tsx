@@ -2,6 +2,7 @@
 import { Fragment, memo, type ReactNode } from "react"
 import { UserName } from "../approval/UserName.tsx"
 import { visibleLine } from "../markdown/visible.ts"
+import { InputRecord } from "./InputRecord.tsx"
 import { ArtifactLink } from "../review/ArtifactLink.tsx"
 import { MessageView } from "../run/MessageView.tsx"
 import { PreviewView } from "../review/PreviewView.tsx"
@@ -9,7 +10,9 @@ import { runMessages } from "../run/messages.ts"
 import { useMessages } from "../text/Language.tsx"
 import { PersonMessage } from "./PersonMessage.tsx"
 import type { RunPlace } from "./RunPlace.ts"
+import { StepList } from "./StepList.tsx"
 import { TurnStopped } from "./TurnFailure.tsx"
+import { WorkLine } from "./WorkLine.tsx"
 import type { BlockPart } from "./WorkPart.ts"
 import "../run/run.css"
 import "./work.css"
@@ -112,11 +115,29 @@ const views: {
       {reason !== undefined && ` ${visibleLine(reason, 1_000)}`}
     </p>
   ),
+  input: ({ block, place }) => <InputRecord block={block} place={place} />,
+  work: ({ block, isOver }) => <WorkLine block={block} isOver={isOver} />,
+  steps: ({ block }) => <StepList block={block} />,
+  notice: ({ block: { notice }, messages }) => (
+    <p className={notice.kind === "warning" || notice.kind === "refused" ? "line warning" : "line quiet"}>
+      {messages.notices[notice.kind] !== "" && <strong>{messages.notices[notice.kind]} </strong>}
+      <bdi>{visibleLine(notice.text, 2_000)}</bdi>
+    </p>
+  ),
+  // The message that starts a turn is shown itself.
+  turn: ({ block: { by }, messages }) =>
+    by === "program" ? <p className="line turn-line">{messages.continued}</p> : null,
   gap: ({ block, messages }) => <p className="line warning">{messages.gap(block.from, block.to)}</p>,
   // The turn shows the changes and a failure below the work.
   diff: () => null,
-  end: ({ block: { by, reason, state }, place }) =>
-    state === "cancelled" ? <TurnStopped by={by} reason={reason} projectId={place.projectId} /> : null
+  end: ({ block: { by, reason, state, stopped = [] }, messages, place }) => {
+    if (state === "cancelled") return <TurnStopped by={by} reason={reason} projectId={place.projectId} />
+    return stopped.length === 0 ? null : (
+      <p className="line quiet">
+        {messages.finished} {stopped.map((title) => visibleLine(title, 200)).join(messages.separator)}
+      </p>
+    )
+  }
 }
 
 export const BlockRow = memo((props: Props) => {

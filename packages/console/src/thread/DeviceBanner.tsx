@@ -1,21 +1,12 @@
 /** Banner of a thread whose device is offline: since when, and what happens to work and messages. */
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { hubApi } from "../api/Hub.ts"
+import { useDevice } from "../api/Device.ts"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { threadMessages } from "./messages.ts"
 import { useOfflineText } from "./offlineText.ts"
 import "./thread.css"
-
-/** The device, as the approval's note reads it too. */
-export const useDevice = (id: DeviceId | undefined) =>
-  useQuery({
-    queryKey: ["devices", "one", id],
-    queryFn: ({ signal }) => hubApi.devices.get({ params: { id: id ?? ("" as DeviceId) }, signal }),
-    enabled: id !== undefined
-  }).data
 
 interface Props {
   readonly deviceId: DeviceId | undefined

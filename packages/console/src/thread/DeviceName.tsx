@@ -3,7 +3,7 @@ import type { DeviceId } from "@corral/domain/identity/Ids"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { uiMessages } from "../ui/messages.ts"
-import { useDevice } from "./DeviceBanner.tsx"
+import { useDevice } from "../api/Device.ts"
 import "./thread.css"
 
 interface Props {

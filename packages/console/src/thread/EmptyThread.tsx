@@ -2,7 +2,7 @@
 import type { Session } from "@corral/domain/session/Session"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { useDevice } from "./DeviceBanner.tsx"
+import { useDevice } from "../api/Device.ts"
 import { threadMessages } from "./messages.ts"
 import "./thread.css"
 

@@ -10,7 +10,8 @@ import { useFollowedRun, useRunView } from "../run/useRunView.ts"
 import { runMessages } from "../run/messages.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { useDevice } from "./DeviceBanner.tsx"
+import { useDevice } from "../api/Device.ts"
+import { BackgroundNote, BackgroundPanel, outstandingWork } from "./BackgroundPanel.tsx"
 import { LiveLine } from "./LiveLine.tsx"
 import { threadMessages } from "./messages.ts"
 import { lastSeenText } from "./offlineText.ts"
@@ -34,7 +35,7 @@ const Rows = ({ after, answer, follower, place }: Props & { readonly follower: R
   const messages = useMessages(runMessages)
   const {
     version,
-    view: { blocks, dropped, isPaused, state, unknown }
+    view: { blocks, dropped, isIdle, isPaused, state, unknown }
   } = useRunView(follower)
   const device = visibleLine(useTargetName(place.targetId) ?? "", 60)
   const isOver = isEnded(state)
@@ -46,8 +47,26 @@ const Rows = ({ after, answer, follower, place }: Props & { readonly follower: R
       {dropped > 0 && <p className="quiet">{messages.dropped(dropped)}</p>}
       {unknown > 0 && <p className="quiet">{messages.unknown(unknown)}</p>}
       <WorkList {...{ answer, blocks, isOver, place, silence, version }} />
-      {!isOver && answer === undefined && <LiveLine {...{ blocks, device, isOffline, isPaused, state }} />}
+      {!isOver && answer === undefined && (
+        <RunningLine {...{ blocks, device, isIdle, isOffline, isPaused, place, state }} />
+      )}
       {isOver && after}
+    </>
+  )
+}
+
+type LineProps = Parameters<typeof LiveLine>[0] & Pick<Props, "place"> & { readonly isIdle: boolean }
+
+/** What the run does now: its turn, or the work that continues after it. */
+const RunningLine = ({ isIdle, place, ...line }: LineProps) => {
+  const work = outstandingWork(line.blocks)
+  const { isOffline, isPaused, state } = line
+  if (isIdle && state === "running" && work.length > 0 && !isOffline && !isPaused)
+    return <BackgroundPanel place={place} work={work} />
+  return (
+    <>
+      <LiveLine {...line} />
+      <BackgroundNote work={work} />
     </>
   )
 }
@@ -64,14 +83,15 @@ const useSilence = (device: Device | undefined): string | undefined => {
 export const FollowedWork = ({ after, answer, place }: Props) => {
   const messages = useMessages(runMessages)
   const client = useQueryClient()
-  const [{ connection, pending, refusal, state }, follower] = useFollowedRun(place.runId)
+  const [{ connection, isIdle, pending, refusal, state }, follower] = useFollowedRun(place.runId)
   // The events are newer than data that was read before.
   useEffect(() => {
     if (state === undefined || answer !== undefined) return
     void client.invalidateQueries({ queryKey: ["runs"] })
     void client.invalidateQueries({ queryKey: ["approvals"] })
+    void client.invalidateQueries({ queryKey: ["inputs"] })
     void client.invalidateQueries({ queryKey: ["sessions"] })
-  }, [client, answer, state, pending])
+  }, [client, answer, isIdle, state, pending])
   const isReading = state === undefined && (connection === "connecting" || connection === "live")
   return (
     <div className="followed" aria-busy={isReading}>

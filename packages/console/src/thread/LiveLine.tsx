@@ -5,6 +5,7 @@ import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { kindOf, targetOf } from "./ActionKind.ts"
 import { Clock } from "./Clock.tsx"
+import { currentStep } from "./StepList.tsx"
 import { threadMessages } from "./messages.ts"
 import { partOf } from "./WorkPart.ts"
 import "./work.css"
@@ -22,6 +23,23 @@ interface Props {
 /** Blocks at the end among which the call in progress is looked for. */
 const LOOK_BACK = 20
 
+const waitsForPerson = (state: RunView["state"]): boolean =>
+  state === "waiting_approval" || state === "waiting_input"
+
+/** "2 of 5: Write the tests", of the agent's own list. */
+const StepNote = ({ blocks }: Pick<Props, "blocks">) => {
+  const messages = useMessages(threadMessages)
+  const list = blocks.findLast((block) => block.kind === "steps" && block.parentCallId === undefined)
+  const steps = list?.kind === "steps" ? list.steps : []
+  const current = steps[currentStep(steps)]
+  if (current === undefined) return null
+  return (
+    <span className="live-step">
+      {messages.stepOf(currentStep(steps) + 1, steps.length, visibleLine(current.text, 80))}
+    </span>
+  )
+}
+
 export const LiveLine = ({ blocks, device, isOffline, isPaused, state }: Props) => {
   const messages = useMessages(threadMessages)
   const last = blocks.at(-1)
@@ -29,39 +47,39 @@ export const LiveLine = ({ blocks, device, isOffline, isPaused, state }: Props) 
     .slice(-LOOK_BACK)
     .findLast((block) => block.kind === "tool" && block.status === "started")
   const part = call === undefined ? undefined : partOf(call)
-  const [text, since] =
-    state === "waiting_approval"
-      ? [messages.waitsForYou, last?.at]
-      : state === undefined || state === "queued"
-        ? [messages.waitsForDevice(device), undefined]
-        : state === "created" || state === "starting"
-          ? [messages.starting, last?.at]
-          : part?.kind === "action"
-            ? [
-                `${messages.verbs[kindOf(part)].doing} ${visibleLine(targetOf(part), 80)}…`.trimStart(),
-                call?.at
-              ]
-            : last?.kind === "message" && last.partial
-              ? [last.channel === "reasoning" ? messages.thinking : messages.writing, last.at]
-              : [messages.working, last?.at]
+  const [text, since] = waitsForPerson(state)
+    ? [messages.waitsForYou, last?.at]
+    : state === undefined || state === "queued"
+      ? [messages.waitsForDevice(device), undefined]
+      : state === "created" || state === "starting"
+        ? [messages.starting, last?.at]
+        : part?.kind === "action"
+          ? [
+              `${messages.verbs[kindOf(part)].doing} ${visibleLine(targetOf(part), 80)}…`.trimStart(),
+              call?.at
+            ]
+          : last?.kind === "message" && last.partial
+            ? [last.channel === "reasoning" ? messages.thinking : messages.writing, last.at]
+            : [messages.working, last?.at]
   if (isOffline)
     return (
       <p className="live live-offline">
         <span aria-hidden="true">⊘</span> <span className="live-text">{messages.lastHeard(text)}</span>
       </p>
     )
-  if (isPaused && state !== "waiting_approval")
+  if (isPaused && !waitsForPerson(state))
     return (
       <p className="live live-paused">
         <span aria-hidden="true">▮▮</span> <span className="live-text">{messages.paused}</span>
       </p>
     )
   return (
-    <p className={state === "waiting_approval" ? "live live-waiting" : "live"}>
+    <p className={waitsForPerson(state) ? "live live-waiting" : "live"}>
       <span className="live-mark" aria-hidden="true">
-        {state === "waiting_approval" ? "◆" : "●"}
+        {waitsForPerson(state) ? "◆" : "●"}
       </span>{" "}
       <span className="live-text">{text}</span> {since !== undefined && <Clock key={since} since={since} />}
+      <StepNote blocks={blocks} />
     </p>
   )
 }

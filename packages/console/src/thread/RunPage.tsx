@@ -1,15 +1,18 @@
 /** Page of one run: its turn, open. A run of a session links to the session's thread, where the work continues. */
-import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
+import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useEffect, useMemo, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
+import { usePendingInputsOf } from "../api/PendingInputs.ts"
 import { useCanWork } from "../api/ProjectsAndTargets.ts"
 import { ApprovalDock } from "../approval/ApprovalDock.tsx"
 import { usePendingApprovalsOf } from "../approval/usePendingApprovalsOf.ts"
+import { InputDock } from "../input/InputDock.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { DeviceBanner, useDevice } from "./DeviceBanner.tsx"
+import { useDevice } from "../api/Device.ts"
+import { DeviceBanner } from "./DeviceBanner.tsx"
 import { DeviceName } from "./DeviceName.tsx"
 import { FollowedWork, isEnded } from "./FollowedWork.tsx"
 import { PanelButtons } from "./PanelButtons.tsx"
@@ -41,17 +44,18 @@ const statusOf = (run: HubRun, isWaiting: boolean): ThreadStatus => {
     case "queued":
       return run.state
     default:
-      return run.paused === true ? "paused" : "working"
+      return run.paused === true ? "paused" : run.turn === "idle" ? "background" : "working"
   }
 }
 
 interface ThreadProps {
   readonly run: HubRun
   readonly approvals: ReadonlyArray<HubApproval>
+  readonly inputs: ReadonlyArray<HubInput>
   readonly panel: ThreadPanel
 }
 
-const RunThread = ({ approvals, panel, run }: ThreadProps) => {
+const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
   const messages = useMessages(runMessages)
   const { createdAt, error, id, input, projectId, sessionId, state, targetId, workspace } = run
   const isOver = isEnded(state)
@@ -62,7 +66,7 @@ const RunThread = ({ approvals, panel, run }: ThreadProps) => {
   )
   const place = useRunPlace(run)
   const summary = useTurnSummary(isOver ? run : undefined)
-  const status = statusOf(run, approvals.length > 0)
+  const status = statusOf(run, approvals.length + inputs.length > 0)
   const isOffline = useDevice(targetId)?.state === "offline"
   return (
     <ThreadFrame
@@ -91,6 +95,7 @@ const RunThread = ({ approvals, panel, run }: ThreadProps) => {
           <>
             <RefusalNote error={control.error} />
             <ApprovalDock approvals={approvals} />
+            <InputDock inputs={inputs} isHidden={approvals.length > 0} />
             {mayWork && <RunMessageForm id={id} />}
           </>
         )
@@ -144,12 +149,14 @@ export const RunPage = ({ panel, runId }: Props) => {
     queryFn: ({ signal }) => hubApi.runs.get({ params: { id }, signal })
   })
   const isInProgress = run.data !== undefined && !isEnded(run.data.state)
-  const { approvals, isLoading } = usePendingApprovalsOf(isInProgress ? [id] : [])
+  const live = isInProgress ? [id] : []
+  const { approvals, isLoading } = usePendingApprovalsOf(live)
+  const { inputs, isLoading: isLoadingInputs } = usePendingInputsOf(live)
   // The page appears with its approvals, so that they push nothing away.
   const [isShown, setShown] = useState(false)
   useEffect(
-    () => setShown((before) => before || (run.data !== undefined && !isLoading)),
-    [isLoading, run.data]
+    () => setShown((before) => before || (run.data !== undefined && !isLoading && !isLoadingInputs)),
+    [isLoading, isLoadingInputs, run.data]
   )
   if (run.data === undefined || !isShown)
     return (
@@ -165,5 +172,5 @@ export const RunPage = ({ panel, runId }: Props) => {
         <RefusalNote error={run.error} again={() => void run.refetch()} />
       </PageFrame>
     )
-  return <RunThread run={run.data} approvals={approvals} panel={threadPanel} />
+  return <RunThread run={run.data} approvals={approvals} inputs={inputs} panel={threadPanel} />
 }

@@ -6,6 +6,7 @@ import "./thread.css"
 
 export type ThreadStatus =
   | "working"
+  | "background"
   | "paused"
   | "waiting"
   | "queued"
@@ -17,6 +18,7 @@ export type ThreadStatus =
 
 const marks: Readonly<Record<ThreadStatus, string>> = {
   working: "●",
+  background: "◐",
   paused: "▮▮",
   waiting: "◆",
   queued: "○",
@@ -29,7 +31,7 @@ const marks: Readonly<Record<ThreadStatus, string>> = {
 
 /** What an agent does on a device that can't be heard is not known, and not how long. */
 export const heardStatus = (status: ThreadStatus, isOffline: boolean): ThreadStatus =>
-  (status === "working" || status === "paused") && isOffline ? "offline" : status
+  (status === "working" || status === "background" || status === "paused") && isOffline ? "offline" : status
 
 interface Props {
   readonly status: ThreadStatus

@@ -1,7 +1,7 @@
 /**
  * Entries of a thread, from the messages of its session: notes, and turns. A turn is the messages that one run received, and its answer.
  *
- * Guarantees: each message that reached a run, each answer and each note is in exactly one entry, in the order of the first message of each entry.
+ * Guarantees: each message that reached a run, each text of an agent and each note is in exactly one entry, in the order of the first message of each entry.
  * Does not: contain messages that wait, failed or were withdrawn. Pure.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
@@ -19,6 +19,8 @@ export interface TurnEntry {
   readonly runId: RunId
   /** Messages that the run received, oldest first. Empty if they are not loaded. */
   readonly prompts: ReadonlyArray<Message>
+  /** Texts after which the run continued, oldest first. Its work contains them too. */
+  readonly texts: ReadonlyArray<Message>
   /** Absent while the turn is in progress. */
   readonly answer: Message | undefined
 }
@@ -49,13 +51,22 @@ export const entriesOf = (messages: ReadonlyArray<Message>): ReadonlyArray<Threa
     const found = place === undefined ? undefined : entries[place]
     if (place === undefined || found?.kind !== "turn") {
       placeOfRun.set(runId, entries.length)
-      entries.push(withMessage({ kind: "turn", key: runId, runId, prompts: [], answer: undefined }, message))
+      entries.push(withMessage({ kind: "turn", key: runId, runId, ...noMessages }, message))
     } else entries[place] = withMessage(found, message)
   }
   return entries
 }
 
-const withMessage = (turn: TurnEntry, message: Message): TurnEntry =>
-  message.author.kind === "agent"
-    ? { ...turn, answer: message }
-    : { ...turn, prompts: [...turn.prompts, message] }
+const noMessages = { prompts: [], texts: [], answer: undefined }
+
+/** Whether the run continued after the text of its agent. */
+const isOfTurn = ({ outcome, turn }: Message): boolean => turn !== undefined && outcome === undefined
+
+const withMessage = (turn: TurnEntry, message: Message): TurnEntry => {
+  if (message.author.kind !== "agent") return { ...turn, prompts: [...turn.prompts, message] }
+  return isOfTurn(message) ? { ...turn, texts: [...turn.texts, message] } : { ...turn, answer: message }
+}
+
+/** The turn of a run that has ended. Without a final text, the last one is the answer. */
+export const endedTurn = (turn: TurnEntry): TurnEntry =>
+  turn.answer === undefined && turn.texts.length > 0 ? { ...turn, answer: turn.texts.at(-1) } : turn

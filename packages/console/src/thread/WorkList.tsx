@@ -1,17 +1,15 @@
-/** Work of a run as rows, each change of the run at once. The prompt and the text that the answer repeats are not shown again. */
+/** Work of a run as it happens. The prompt and the text that the answer repeats are not shown again. */
 import type { RunBlock } from "@corral/domain/run/RunBlock"
 import { useEffect, useMemo } from "react"
 import { useMessages } from "../text/Language.tsx"
-import { ActionCard } from "./ActionCard.tsx"
-import { BlockRow } from "./BlockRow.tsx"
-import { ExploredGroup } from "./ExploredGroup.tsx"
 import { useFollowState } from "./FollowContext.ts"
+import { nestedWork } from "./nestedWork.ts"
 import type { RunPlace } from "./RunPlace.ts"
 import { threadMessages } from "./messages.ts"
 import { useVisibleSteps } from "./useVisibleSteps.ts"
 import { WorkFold } from "./WorkFold.ts"
 import type { WorkPart } from "./WorkPart.ts"
-import { rowsOfWork, type WorkRow } from "./WorkRow.ts"
+import { PartRows } from "./PartRows.tsx"
 import "./work.css"
 
 interface Props {
@@ -45,34 +43,38 @@ const answerPlace = (parts: ReadonlyArray<WorkPart>, answer: string | undefined)
   )
 }
 
-const keyOf = (row: WorkRow): string => `${row.kind} ${row.seq}`
+/** Notes all artifacts of the run. Returns those that the result of a tool shows. */
+const artifactsInResults = (
+  blocks: ReadonlyArray<RunBlock>,
+  { artifacts }: RunPlace
+): ReadonlySet<string> => {
+  const shown = new Set<string>()
+  for (const block of blocks) {
+    if (block.kind === "artifact") artifacts.set(block.artifactId, block)
+    if (block.kind !== "tool" || block.content === undefined) continue
+    for (const { artifactId } of block.content) if (artifactId !== undefined) shown.add(artifactId)
+  }
+  return shown
+}
 
-const Row = ({
-  isOver,
-  place,
-  row,
-  silence
-}: { readonly row: WorkRow } & Pick<Props, "isOver" | "place" | "silence">) =>
-  row.kind === "explored" ? (
-    <ExploredGroup actions={row.actions} place={place} silence={silence} />
-  ) : row.kind === "action" ? (
-    <ActionCard part={row} place={place} silence={silence} />
-  ) : (
-    <BlockRow block={row.block} place={place} isOver={isOver} />
-  )
+const isInResult = (part: WorkPart, shown: ReadonlySet<string>): boolean =>
+  part.kind === "block" && part.block.kind === "artifact" && shown.has(part.block.artifactId)
 
 export const WorkList = ({ answer, blocks, isOver, place, silence, version }: Props) => {
   const messages = useMessages(threadMessages)
   const { end, isFollowing } = useFollowState()
   const fold = useMemo(() => new WorkFold(), [])
-  const parts = fold.update(blocks)
+  const { children, roots: parts } = nestedWork(fold.update(blocks))
   const { from, showEarlier, showLater, to } = useVisibleSteps(parts.length, isFollowing)
   const isLive = !isOver && answer === undefined
   useEffect(() => {
     if (isLive) end.noteNew()
   }, [end, isLive, version])
   const hidden = isOver ? answerPlace(parts, answer) : -1
-  const shown = parts.slice(from, to).filter((part, at) => from + at !== hidden && !isPrompt(part))
+  const inResults = artifactsInResults(blocks, place)
+  const shown = parts
+    .slice(from, to)
+    .filter((part, at) => from + at !== hidden && !isPrompt(part) && !isInResult(part, inResults))
   return (
     <div className="work">
       {from > 0 && (
@@ -88,11 +90,7 @@ export const WorkList = ({ answer, blocks, isOver, place, silence, version }: Pr
           {messages.earlierSteps(from)}
         </button>
       )}
-      {rowsOfWork(shown).map((row) => (
-        <div key={keyOf(row)} className="work-row">
-          <Row row={row} place={place} isOver={isOver} silence={silence} />
-        </div>
-      ))}
+      <PartRows parts={shown} context={{ children, isOver, place, silence }} />
       {to < parts.length && (
         <button type="button" className="button small" onClick={showLater}>
           {messages.laterSteps(parts.length - to)}

@@ -1,5 +1,5 @@
-/** Data of a session's thread: its messages as entries, those that wait, its runs and their pending approvals. */
-import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
+/** Data of a session's thread: its messages as entries, those that wait, its runs, and their pending approvals and questions. */
+import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { SessionId } from "@corral/domain/identity/Ids"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
@@ -7,10 +7,11 @@ import { useQuery } from "@tanstack/react-query"
 import { useMemo, useRef } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
+import { usePendingInputsOf } from "../api/PendingInputs.ts"
 import { usePendingApprovalsOf } from "../approval/usePendingApprovalsOf.ts"
 import { isEnded } from "./FollowedWork.tsx"
 import type { ThreadStatus } from "./ThreadState.tsx"
-import { entriesOf, isQueued, type ThreadEntry, type TurnEntry } from "./Turns.ts"
+import { endedTurn, entriesOf, isQueued, type ThreadEntry, type TurnEntry } from "./Turns.ts"
 
 /** Runs of the session that are read, newest first. */
 const RUNS = 100
@@ -24,16 +25,21 @@ const useSessionRuns = (sessionId: SessionId): ReadonlyArray<HubRun> =>
   }).data?.items ?? noRuns
 
 /** Entries that did not change stay the same objects, so that their rows do not render again. */
-const useStableEntries = (messages: ReadonlyArray<Message>): ReadonlyArray<ThreadEntry> => {
+const useStableEntries = (
+  messages: ReadonlyArray<Message>,
+  runs: ReadonlyMap<HubRun["id"], HubRun>
+): ReadonlyArray<ThreadEntry> => {
   const before = useRef<ReadonlyMap<string, ThreadEntry>>(new Map())
   return useMemo(() => {
-    const entries = entriesOf(messages).map((entry) => {
+    const entries = entriesOf(messages).map((found) => {
+      const isOver = found.kind === "turn" && isEnded(runs.get(found.runId)?.state)
+      const entry = isOver ? endedTurn(found) : found
       const previous = before.current.get(entry.key)
       return previous !== undefined && isSame(previous, entry) ? previous : entry
     })
     before.current = new Map(entries.map((entry) => [entry.key, entry]))
     return entries
-  }, [messages])
+  }, [messages, runs])
 }
 
 const isSame = (a: ThreadEntry, b: ThreadEntry): boolean => {
@@ -42,6 +48,7 @@ const isSame = (a: ThreadEntry, b: ThreadEntry): boolean => {
   return (
     a.answer === b.answer &&
     a.prompts.length === b.prompts.length &&
+    a.texts.length === b.texts.length &&
     a.prompts.every((prompt, at) => prompt === b.prompts[at])
   )
 }
@@ -56,6 +63,7 @@ export interface ThreadData {
   /** Turns in progress. */
   readonly active: ReadonlyArray<TurnEntry>
   readonly approvals: ReadonlyArray<HubApproval>
+  readonly inputs: ReadonlyArray<HubInput>
   readonly status: ThreadStatus
   /** Start of the oldest turn in progress, ISO 8601. */
   readonly since: string | undefined
@@ -75,14 +83,14 @@ export const useThread = (session: Session): ThreadData => {
   // The list is a new array with each render, of the same messages.
   const messages = useSameItems(items)
   const oldestFirst = useMemo(() => messages.toReversed(), [messages])
-  const entries = useStableEntries(oldestFirst)
+  const entries = useStableEntries(oldestFirst, runsById)
   const queued = useMemo(() => oldestFirst.filter(isQueued), [oldestFirst])
   const active = entries.filter(
     (entry) => entry.kind === "turn" && entry.answer === undefined
   ) as Array<TurnEntry>
-  const { approvals } = usePendingApprovalsOf([
-    ...new Set([...session.activeRuns, ...active.map(({ runId }) => runId)])
-  ])
+  const live = [...new Set([...session.activeRuns, ...active.map(({ runId }) => runId)])]
+  const { approvals } = usePendingApprovalsOf(live)
+  const { inputs } = usePendingInputsOf(live)
   const running = active.map(({ runId }) => runsById.get(runId)).filter((run) => run !== undefined)
   return {
     entries,
@@ -92,7 +100,8 @@ export const useThread = (session: Session): ThreadData => {
     runsById,
     active,
     approvals,
-    status: statusOf(entries, running, active.length > 0, approvals.length > 0),
+    inputs,
+    status: statusOf(entries, running, active.length > 0, approvals.length + inputs.length > 0),
     since: running.at(0)?.createdAt,
     isLoading: list.isLoading,
     error: list.error,
@@ -111,7 +120,8 @@ const useSameItems = (items: ReadonlyArray<Message>): ReadonlyArray<Message> => 
 const activeStatus = (running: ReadonlyArray<HubRun>): ThreadStatus => {
   if (running.length === 0) return "working"
   if (running.every(({ state }) => state === "queued")) return "queued"
-  return running.every(({ paused }) => paused === true) ? "paused" : "working"
+  if (running.every(({ paused }) => paused === true)) return "paused"
+  return running.every(({ turn }) => turn === "idle") ? "background" : "working"
 }
 
 const statusOf = (
@@ -123,7 +133,8 @@ const statusOf = (
   if (isWaiting) return "waiting"
   if (isActive) return activeStatus(running)
   const last = entries.findLast((entry) => entry.kind === "turn")
-  return last?.kind === "turn" ? (last.answer?.outcome ?? "idle") : "idle"
+  if (last?.kind !== "turn" || last.answer === undefined) return "idle"
+  return last.answer.outcome ?? "completed"
 }
 
 /** Whether the run is in progress. */

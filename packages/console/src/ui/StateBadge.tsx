@@ -19,6 +19,7 @@ const tones: { readonly [S in State]?: "good" | "bad" | "busy" | "wait" } = {
   dispatched: "busy",
   created: "busy",
   waiting_approval: "wait",
+  waiting_input: "wait",
   pending: "wait",
   queued: "wait"
 }
@@ -35,6 +36,7 @@ const shapes: { readonly [S in State]?: string } = {
   cancelled: "■",
   closed: "■",
   waiting_approval: "◆",
+  waiting_input: "◆",
   pending: "◆",
   queued: "○",
   created: "○",

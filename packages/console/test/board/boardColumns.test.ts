@@ -17,7 +17,7 @@ const columns = (
 ) =>
   Object.fromEntries(
     Object.entries(
-      boardOf({ runs, sessions, offline, approvals: waiting.map((id) => ({ runId: id as RunId })) })
+      boardOf({ runs, sessions, offline, waiting: new Set(waiting as ReadonlyArray<RunId>) })
     ).map(([column, items]) => [column, items.map(({ run: { id } }): string => id)])
   )
 
@@ -45,7 +45,7 @@ describe("boardOf", () => {
     const runs = [{ ...run("1", "running"), targetId: "dev_laptop" as DeviceId }]
     const offline = new Set(runs.map(({ targetId }) => targetId))
     assert.deepStrictEqual(columns(runs, [], [], offline)["working"], ["1"])
-    const { working } = boardOf({ runs, sessions: [], approvals: [], offline })
+    const { working } = boardOf({ runs, sessions: [], waiting: new Set(), offline })
     assert.strictEqual(working[0]?.status, "offline")
   })
 

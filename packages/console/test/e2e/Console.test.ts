@@ -188,9 +188,9 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.getByRole("button", { name: "Send", exact: true }).click()
     await page.waitForURL(/\/sessions\/ses_/)
     const other = await at("/")
-    await other.getByRole("link", { name: "1 pending approval" }).waitFor()
+    await other.getByRole("link", { name: "1 request needs you" }).waitFor()
     await other
-      .getByRole("list", { name: "Needs your decision" })
+      .getByRole("list", { name: "Needs you" })
       .getByText("Write beacon.txt", { exact: true })
       .waitFor()
     assert.strictEqual(await other.title(), "(1) Home · Corral")

@@ -115,6 +115,22 @@ describe.skipIf(!hasChromium)("every listed key", { timeout: 90_000 }, () => {
     }
   }
 
+  const inQuestions = (page: Page): KeyCases => {
+    const chosen = page.locator(".option input:checked:focus")
+    return {
+      "1": (press) => pressUntil(press, chosen),
+      Esc: async (press) => {
+        await press()
+        assert.strictEqual(await page.locator(".option input:checked").count(), 0)
+      },
+      Enter: async (press) => {
+        await page.keyboard.press("1")
+        await chosen.waitFor()
+        await pressUntil(press, page.getByText("Answered by you"))
+      }
+    }
+  }
+
   const inChanges = (page: Page): KeyCases => {
     const file = (path: string) => page.locator(`.file-fold[data-path="${path}"]:focus`)
     const line = (name: string) => page.locator(`[aria-label^="${name}"]:focus`)
@@ -165,6 +181,15 @@ describe.skipIf(!hasChromium)("every listed key", { timeout: 90_000 }, () => {
       await page.getByRole("heading", { name: "Write first.txt" }).waitFor()
       await page.getByRole("link", { name: /second\.txt/ }).waitFor()
       return [page, inApprovals(page)]
+    },
+    Questions: async () => {
+      const session = await sessionWithAgent(joined, "Questions")
+      await sendMessage(joined, session, "/question Which colour? | Red | Blue")
+      const page = await at(`/sessions/${session.id}`)
+      // A new card reacts to no key, until someone clicks on it.
+      await page.locator(".input-card h2").click()
+      await page.locator(".input-card").focus()
+      return [page, inQuestions(page)]
     },
     Changes: async () => {
       const session = await sessionWithAgent(joined, "Changes", "auto_edit")

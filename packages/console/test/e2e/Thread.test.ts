@@ -162,7 +162,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     const states = texts.filter((text) => text.startsWith("The agent "))
     assert.deepStrictEqual(states, [
       "The agent is working.",
-      "The agent needs your decision.",
+      "The agent needs you.",
       "The agent is working.",
       "The agent is done."
     ])

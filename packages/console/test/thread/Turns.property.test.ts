@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Message } from "@corral/domain/session/Message"
 import * as fc from "fast-check"
-import { entriesOf, isQueued, type ThreadEntry } from "../../src/thread/Turns.ts"
+import { endedTurn, entriesOf, isQueued, type ThreadEntry } from "../../src/thread/Turns.ts"
 
 const runId = fc.constantFrom("run_1", "run_2", "run_3")
 const delivery = fc.option(
@@ -11,12 +11,12 @@ const delivery = fc.option(
 )
 
 const messages: fc.Arbitrary<ReadonlyArray<Message>> = fc
-  .array(fc.record({ isAnswer: fc.boolean(), runId, delivery }), { maxLength: 20 })
+  .array(fc.record({ kind: fc.constantFrom("user", "turn", "answer"), runId, delivery }), { maxLength: 20 })
   .map((all) => {
     const answered = new Set<string>()
     return all.flatMap((of, nth): ReadonlyArray<object> => {
       const base = { id: `msg_${nth}`, sessionId: "ses_1", text: "x", version: nth, createdAt: "2026-01-01" }
-      if (!of.isAnswer)
+      if (of.kind === "user")
         return [
           {
             ...base,
@@ -24,10 +24,12 @@ const messages: fc.Arbitrary<ReadonlyArray<Message>> = fc
             ...(of.delivery === undefined ? {} : { delivery: of.delivery })
           }
         ]
+      const ofAgent = { ...base, author: { kind: "agent", agentInstanceId: "agt_1" }, runId: of.runId }
+      if (of.kind === "turn") return [{ ...ofAgent, turn: nth + 1, outstanding: 1 }]
       // A run has one answer.
       if (answered.has(of.runId)) return []
       answered.add(of.runId)
-      return [{ ...base, author: { kind: "agent", agentInstanceId: "agt_1" }, runId: of.runId }]
+      return [{ ...ofAgent, outcome: "completed" }]
     })
   })
   // Ids of the domain are branded text.
@@ -36,7 +38,7 @@ const messages: fc.Arbitrary<ReadonlyArray<Message>> = fc
 const messagesOf = (entry: ThreadEntry): ReadonlyArray<Message> =>
   entry.kind === "note"
     ? [entry.message]
-    : [...entry.prompts, ...(entry.answer === undefined ? [] : [entry.answer])]
+    : [...entry.prompts, ...entry.texts, ...(entry.answer === undefined ? [] : [entry.answer])]
 
 describe("entriesOf", () => {
   it("contains each message once, but those that wait, failed or were withdrawn", () => {
@@ -63,6 +65,18 @@ describe("entriesOf", () => {
         )
         const keys = entries.map(({ key }) => key)
         assert.strictEqual(new Set(keys).size, keys.length)
+      })
+    )
+  })
+
+  it("has an answer for each run that said something, once the run has ended", () => {
+    fc.assert(
+      fc.property(messages, (all) => {
+        for (const entry of entriesOf(all)) {
+          if (entry.kind === "note") continue
+          const agentTexts = [...entry.texts, ...(entry.answer === undefined ? [] : [entry.answer])]
+          assert.strictEqual(endedTurn(entry).answer, entry.answer ?? agentTexts.at(-1))
+        }
       })
     )
   })

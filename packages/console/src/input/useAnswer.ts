@@ -1,0 +1,35 @@
+/**
+ * Mutation that sends an answer. Secret answers are sealed in this browser first. A retry sends the same bytes with the same idempotency key.
+ */
+import type { HubInput } from "@corral/domain/hub-api/HubRun"
+import type { InputAnswer } from "@corral/domain/input/InputRequest"
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useRef } from "react"
+import { hubApi } from "../api/Hub.ts"
+import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { sealedAnswer } from "./sealedAnswer.ts"
+
+export type AnswerMutation = ReturnType<typeof useAnswer>
+
+/** `onSend` runs when the person has answered, before the Hub knows. */
+export const useAnswer = (input: HubInput, onSend?: () => void) => {
+  const client = useQueryClient()
+  const headersOf = useIdempotencyKey()
+  // Sealing the same text twice gives different bytes, which would be another request.
+  const sealed = useRef<{ readonly of: string; readonly payload: Promise<InputAnswer> }>(undefined)
+  const payloadOf = (answer: InputAnswer): Promise<InputAnswer> => {
+    const of = JSON.stringify(answer)
+    if (sealed.current?.of !== of) sealed.current = { of, payload: sealedAnswer(input, answer) }
+    return sealed.current.payload
+  }
+  return useMutation({
+    mutationFn: async (answer: InputAnswer) => {
+      const payload = await payloadOf(answer)
+      return hubApi.inputs.answer({ params: { id: input.id }, headers: headersOf(payload), payload })
+    },
+    onMutate: () => onSend?.(),
+    onSuccess: () => (sealed.current = undefined),
+    // Also after an error: another person may have answered.
+    onSettled: () => client.invalidateQueries({ queryKey: ["inputs"] })
+  })
+}

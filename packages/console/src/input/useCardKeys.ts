@@ -1,0 +1,95 @@
+/** Keys of a question above the composer. While nothing has the focus, a digit reaches it, and a letter that is no shortcut the composer. */
+import { type KeyboardEvent as ReactKeyboardEvent, type RefObject, useEffect, useRef } from "react"
+import { useSingleKeys } from "../keys/useShortcuts.ts"
+import { cardKeyOf, placeIn } from "./CardKeys.ts"
+
+/** What keys do. */
+interface CardActions {
+  /** Chooses the option of the digit. Returns whether there is one. */
+  readonly choose: (digit: number) => boolean
+  readonly send: () => void
+  readonly clear: () => void
+}
+
+const DIALOGS = "[role=dialog], [role=alertdialog], [role=menu]"
+
+const isDigit = (key: string): boolean => /^[1-9]$/.test(key)
+
+/** The text field of the composer, or of another message form below the card. */
+const composerOf = (card: Element | null): HTMLTextAreaElement | undefined => {
+  const fields = card?.closest(".thread-dock")?.querySelectorAll("textarea") ?? []
+  return [...fields].findLast((field) => card?.contains(field) !== true)
+}
+
+/** Puts a text where the caret is, as if it was typed. */
+const insert = (field: HTMLTextAreaElement, text: string): void => {
+  const { selectionEnd, selectionStart } = field
+  field.setRangeText(text, selectionStart, selectionEnd, "end")
+  field.dispatchEvent(new Event("input", { bubbles: true }))
+}
+
+/** `deafUntil`: the time, as `performance.now()` reads it, until which a new card reacts to no key. */
+export const useCardKeys = (
+  card: RefObject<HTMLElement | null>,
+  deafUntil: RefObject<number>,
+  actions: CardActions
+) => {
+  const [isOn] = useSingleKeys()
+  // Digits since the focus came to the card: the beginning of a text if letters follow.
+  const digits = useRef("")
+  const latest = useRef(actions)
+  useEffect(() => {
+    latest.current = actions
+  })
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const { altKey, ctrlKey, defaultPrevented, isComposing, key, metaKey, repeat, target } = event
+      if (!isOn || defaultPrevented || isComposing || altKey || ctrlKey || metaKey || repeat) return
+      const isFree = target === document.body || (target instanceof Element && target.matches("h1, main"))
+      // Hidden behind an approval, the card has no keys.
+      if (!isFree || card.current?.checkVisibility() !== true || performance.now() < deafUntil.current) return
+      if (document.querySelector(DIALOGS) !== null) return
+      if (isDigit(key)) {
+        if (!latest.current.choose(Number(key))) return
+        digits.current = key
+        event.preventDefault()
+      } else if ([...key].length === 1 && key !== " ") composerOf(card.current)?.focus()
+      // A digit later in a sentence is no choice: the browser now enters the letter, and the rest follows it.
+    }
+    addEventListener("keydown", onKeyDown)
+    return () => removeEventListener("keydown", onKeyDown)
+  }, [card, deafUntil, isOn])
+
+  const write = (event: ReactKeyboardEvent): void => {
+    const field = composerOf(card.current)
+    latest.current.clear()
+    if (field === undefined) return event.preventDefault()
+    field.focus()
+    if (digits.current !== "") insert(field, digits.current)
+    digits.current = ""
+    // The browser now enters the key itself.
+  }
+  return (event: ReactKeyboardEvent): void => {
+    const { altKey, ctrlKey, key, metaKey, nativeEvent, shiftKey, target } = event
+    if (event.defaultPrevented || nativeEvent.isComposing) return
+    const place = placeIn(target)
+    const action = cardKeyOf({
+      key,
+      place,
+      isModified: altKey || ctrlKey || metaKey,
+      isShifted: shiftKey,
+      isAfterDigit: digits.current !== ""
+    })
+    if (action.kind === "write") return write(event)
+    digits.current = action.kind === "choose" || action.kind === "nothing" ? digits.current + key : ""
+    if (action.kind === "native") return
+    event.preventDefault()
+    event.stopPropagation()
+    if (action.kind === "choose") actions.choose(action.digit)
+    else if (action.kind === "send") actions.send()
+    else if (action.kind === "clear") {
+      actions.clear()
+      card.current?.focus()
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * What a run does in the background, with the way to finish it. While a turn is in progress it is one line; after the turn it says why the run
+ * continues.
+ *
+ * Guarantees: finishing is one click where only commands run, such as a server; where an agent works, a dialog says what is lost.
+ */
+import type { RunBlock, WorkBlock } from "@corral/domain/run/RunBlock"
+import { useCanWork } from "../api/ProjectsAndTargets.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
+import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { Clock } from "./Clock.tsx"
+import { threadMessages } from "./messages.ts"
+import type { RunPlace } from "./RunPlace.ts"
+import { useFinish } from "../composer/useFinish.ts"
+import { useStop } from "./useStop.ts"
+import { workIcons } from "./WorkLine.tsx"
+import "./work.css"
+
+/** Titles that are shown. */
+const SHOWN = 8
+
+/** Work that is outstanding, oldest first. */
+export const outstandingWork = (blocks: ReadonlyArray<RunBlock>): ReadonlyArray<WorkBlock> =>
+  blocks.filter((block): block is WorkBlock => block.kind === "work" && block.state === "running")
+
+/** All of it can be stopped without a loss: nothing waits for its result. */
+const isOnlyCommands = (work: ReadonlyArray<WorkBlock>): boolean =>
+  work.every(({ work: kind }) => kind === "command")
+
+interface Props {
+  readonly work: ReadonlyArray<WorkBlock>
+  readonly place: RunPlace
+}
+
+const Buttons = ({ place: { runId }, work }: Props) => {
+  const messages = useMessages(threadMessages)
+  const finish = useFinish()
+  const stop = useStop()
+  const isBusy = finish.isPending || stop.isPending
+  return (
+    <>
+      <div className="background-buttons">
+        {isOnlyCommands(work) ? (
+          <button
+            type="button"
+            className="button small"
+            title={messages.finishHint}
+            disabled={isBusy}
+            onClick={() => finish.mutate(runId)}
+          >
+            {messages.finish}
+          </button>
+        ) : (
+          <ConfirmDialog
+            trigger={messages.finishAsk}
+            title={messages.finishTitle(work.length)}
+            confirm={messages.finish}
+            onConfirm={() => finish.mutateAsync(runId)}
+          >
+            {messages.finishText}
+          </ConfirmDialog>
+        )}
+        <button
+          type="button"
+          className="button small"
+          title={messages.stopHint}
+          disabled={isBusy}
+          onClick={() => stop.mutate([runId])}
+        >
+          {messages.stop}
+        </button>
+      </div>
+      <RefusalNote error={finish.error ?? stop.error} />
+    </>
+  )
+}
+
+/** What runs next to the turn in progress. */
+export const BackgroundNote = ({ work }: Pick<Props, "work">) => {
+  const messages = useMessages(threadMessages)
+  if (work.length === 0) return null
+  const titles = work.slice(0, SHOWN).map(({ title }) => visibleLine(title, 60))
+  return (
+    <p className="background-note">
+      {messages.background(work.length)}
+      {" · "}
+      <bdi>{titles.join(", ")}</bdi>
+    </p>
+  )
+}
+
+export const BackgroundPanel = ({ place, work }: Props) => {
+  const messages = useMessages(threadMessages)
+  const mayWork = useCanWork(place.projectId)
+  return (
+    <section className="background">
+      <h3 className="background-head">
+        <span className="live-mark" aria-hidden="true">
+          ◐
+        </span>
+        {messages.background(work.length)}
+      </h3>
+      <ul>
+        {work.slice(0, SHOWN).map(({ at, seq, title, work: kind }) => (
+          <li key={seq}>
+            <Icon name={workIcons[kind]} size={14} />
+            <bdi className="background-title">{visibleLine(title, 200)}</bdi>
+            <Clock since={at} />
+          </li>
+        ))}
+        {work.length > SHOWN && <li className="quiet">{messages.moreWork(work.length - SHOWN)}</li>}
+      </ul>
+      {mayWork && <Buttons place={place} work={work} />}
+    </section>
+  )
+}
