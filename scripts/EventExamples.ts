@@ -1,7 +1,13 @@
 /**
  * What each event says, in one sentence and one example payload. The types tie an example to its event; `EventsPage` decodes it too.
  */
-import type { ApprovalId, ArtifactId, PreviewId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type {
+  ApprovalId,
+  ArtifactId,
+  InputRequestId,
+  PreviewId,
+  WorkspaceId
+} from "@corral/domain/identity/Ids"
 import type { EventType, PayloadOf } from "@corral/domain/run/RunEvent"
 
 export type EventExamples = {
@@ -9,6 +15,8 @@ export type EventExamples = {
 }
 
 const approvalId = "apr_01KAH2T3J0Q4W8XN5M7C1B9D6E" as ApprovalId
+
+const inputId = "inq_01KAH2T3J0Q4W8XN5M7C1B9D6E" as InputRequestId
 
 export const eventExamples: EventExamples = {
   "run.created": {
@@ -23,6 +31,67 @@ export const eventExamples: EventExamples = {
     sentence:
       "The runtime produced its first output. In a confined run, approvals of connections and lines about refused ones can precede it.",
     payload: { runtimeSessionId: "5f0c1a2e", runtimeVersion: "1.0.0", mode: "ask" }
+  },
+  "run.input.requested": {
+    sentence:
+      "The agent asks a person: a question, a form, a link to open, or a plan to approve. The run waits. No mode, grant or timer answers.",
+    payload: {
+      inputId,
+      request: {
+        kind: "question",
+        title: "Which colour do you want?",
+        questions: [
+          {
+            id: "0",
+            text: "Which colour do you want?",
+            kind: "choice",
+            options: [
+              { id: "0", label: "Red" },
+              { id: "1", label: "Blue" }
+            ],
+            allowsOther: true
+          }
+        ],
+        callId: "toolu_1"
+      }
+    }
+  },
+  "run.input.resolved": {
+    sentence:
+      "A person answered or declined, or the question is no longer open. Without `by`, no person answered, and the runtime received no choice.",
+    payload: { inputId, state: "answered", answers: { "0": "1" }, origin: "console", by: "local" }
+  },
+  "run.work.started": {
+    sentence:
+      "Work continues in the background: a sub-agent, a command, a goal or a timer. The run waits for its end.",
+    payload: { workId: "task-1", kind: "agent", title: "Write the tests", parentCallId: "toolu_2" }
+  },
+  "run.work.ended": {
+    sentence: "Work in the background has ended. `unfinished`: the run ended before it was done.",
+    payload: { workId: "task-1", state: "completed" }
+  },
+  "run.turn.started": {
+    sentence:
+      "A further turn began, because of a message or by the program itself. The first turn of a run starts with `run.started`.",
+    payload: { turn: 2, by: "program" }
+  },
+  "run.turn.ended": {
+    sentence:
+      "The runtime has ended a turn, and the run continues, because work is in progress, a question is open or a further turn is due. The last turn of a run ends with the run's last event.",
+    payload: { turn: 1, text: "The tests are being written.", outstanding: 1 }
+  },
+  "run.steps.updated": {
+    sentence: "The agent's list of steps. Each event has the whole list.",
+    payload: {
+      steps: [
+        { id: "1", text: "Read the notes", state: "completed" },
+        { id: "2", text: "Write the summary", state: "in_progress" }
+      ]
+    }
+  },
+  "run.notice": {
+    sentence: "A notice of the runtime, such as a compaction of the conversation or another model.",
+    payload: { kind: "compacted", text: "The conversation was compacted." }
   },
   "run.completed": {
     sentence: "The run succeeded. The last event of its log.",

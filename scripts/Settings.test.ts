@@ -81,6 +81,8 @@ const edge: Readonly<Record<string, Example>> = {
   CORRAL_EDGE_RUN_CAP_MS: duration,
   CORRAL_EDGE_CANCEL_GRACE_MS: duration,
   CORRAL_EDGE_APPROVAL_TTL_MS: duration,
+  CORRAL_EDGE_SETTLE_MS: duration,
+  CORRAL_EDGE_BACKGROUND_MS: duration,
   CORRAL_EDGE_FIRST_EVENT_MS: duration,
   CORRAL_EDGE_SILENCE_MS: duration,
   CORRAL_EDGE_SILENCE_NOTICE_MS: duration,

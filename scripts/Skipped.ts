@@ -14,12 +14,16 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/e2e/Completions.test.ts": "the shell is not installed",
   "packages/cli/test/e2e/Doctor.test.ts": "the system has no /proc",
   "packages/cli/test/e2e/EdgeChat.test.ts": "`script` is not installed",
+  "packages/cli/test/e2e/ChatQuestions.test.ts": "`script` is not installed",
+  "packages/cli/test/e2e/Questions.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/FirstRun.test.ts":
     "no Node before 22, or no `script`, is installed, or this user cannot make control groups",
   "packages/console/test/e2e/ConfinedNetwork.test.ts":
     "no Chromium for this system, or bubblewrap, socat or curl is not installed",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Finding.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Answers.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Questions.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/FirstRun.soak.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Keys.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Outage.test.ts": "no Chromium for this system",
@@ -96,6 +100,8 @@ export const reasons: Readonly<Record<string, string>> = {
     "the program is not in the registry, does not run as root, or bubblewrap is missing",
   "packages/edge/test/runtimes/Hostile.runtimes.test.ts":
     "the program is not in the registry, does not run as root, or needs no grant",
+  "packages/edge/test/runtimes/Work.runtimes.test.ts":
+    "the program is not in the registry, or does not report its steps",
   "packages/edge/test/runtimes/Conversations.runtimes.test.ts": "the program is not in the registry",
   "packages/edge/test/runtimes/Keys.runtimes.test.ts":
     "the program is not in the registry, or bubblewrap is missing",

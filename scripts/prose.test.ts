@@ -14,7 +14,7 @@ const pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "AGENTS.md"]
   .concat(
     readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
       // The founding documents speak of what is planned, too.
-      .filter((name) => name.endsWith(".md") && !name.startsWith("contract/DECISIONS-2"))
+      .filter((name) => name.endsWith(".md") && !/^contract\/DECISIONS-[23]/.test(name))
       .map((name) => `docs/${name}`)
   )
   .map((page) => [page, readFileSync(join(root, page), "utf8")] as const)

@@ -73,7 +73,7 @@ describe("an adapter of someone else", { timeout: 240_000 }, () => {
     await succeed(user.npm(generated, "pack", "--ignore-scripts"))
     await succeed(user.npm(home, "install", "--ignore-scripts", "--prefix", home, tarball))
     const checked = await succeed(corral("adapters", "check", "my-agent"))
-    assert.strictEqual(checked, "✓ custom:my-agent: no findings with 2 recordings")
+    assert.strictEqual(checked, "✓ custom:my-agent: no findings with 4 recordings")
     await succeed(corral("adapters", "add", "my-agent"))
     const config = join(home, "edge.config.json")
     assert.deepStrictEqual(JSON.parse(readFileSync(config, "utf8")), { adapters: ["my-agent"] })
@@ -105,7 +105,14 @@ describe("an adapter of someone else", { timeout: 240_000 }, () => {
       ],
       ["outcome-missing", "this.#collector.concludeAtExit(label, end)", "void end"],
       ["changed-output", "if (says !== undefined) {", "if (says !== undefined && this.#messages > 9) {"],
-      ["specification-version", "specificationVersion: 1", "specificationVersion: 2 as 1"]
+      [
+        "unanswered",
+        "(response.answers[QUESTION] ?? null) : null",
+        '(response.answers[QUESTION] ?? null) : "Short"'
+      ],
+      ["answer-sent", "if (!this.#collector.takeResponse(key)) return undefined", ""],
+      ["lost-output|work", 'return collector.endWork(ends, "completed", true)', "return"],
+      ["specification-version", "specificationVersion: 2", "specificationVersion: 3 as 2"]
     ] as const
     for (const [rule, right, wrong] of faults) {
       assert.include(source, right)

@@ -26,7 +26,8 @@ describe("@corral/client in a browser", () => {
     )
     const size = gzipSync(bytes).length
     assert.isAbove(size, 2_000)
-    assert.isBelow(size, 11_000)
+    // 11,436 bytes for a Hub, with questions, work and turns.
+    assert.isBelow(size, 11_500)
   })
 
   it.each(["EdgeEffects", "HubEffects"])("%s builds without Node", async (face) => {

@@ -51,6 +51,7 @@ export const packed: ReadonlyArray<Packed> = [
       "Text",
       "files/InputPaths",
       "files/RelativePath",
+      "openCodeBridge",
       "output/OutputCollector",
       "text/Json",
       "text/JsonLines",
