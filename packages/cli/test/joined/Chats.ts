@@ -137,7 +137,7 @@ export class Chats {
           type === "text" ? [(content as { readonly text: string }).text] : []
         )
     try {
-      return await this.fake.until(() => texts().find((text) => what.test(text)))
+      return await this.fake.until(() => texts().find((text) => what.test(text)), 25_000)
     } catch {
       throw new Error(
         `${what} was not said, but ${JSON.stringify(texts())}. ${this.gateway.stderr.slice(-2_000)}`
