@@ -155,7 +155,7 @@ export interface AsyncTask {
 }
 
 /** Sub-agent that has its own conversation: Claude, and Grok with the last three fields. */
-export interface Subagent {
+export interface SubAgent {
   readonly subagentSessionId: string
   readonly name: string
   readonly prompt: string

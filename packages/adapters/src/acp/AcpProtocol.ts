@@ -327,7 +327,7 @@ export class AcpProtocol implements Protocol {
       }
       case "_x.ai/session_notification": {
         const { sessionId, update } = params
-        this.#reports.readSubagent(nestedIn(objectOf(update), this.#reports.callOfSession(sessionId)))
+        this.#reports.readSubAgent(nestedIn(objectOf(update), this.#reports.callOfSession(sessionId)))
         return
       }
       case "$/cancel_request": {

@@ -12,7 +12,8 @@ import { LOST_REQUEST } from "../output/LostOutput.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import { declined, readElicitation, type AcpInput, type ElicitationParams } from "./Elicitation.ts"
+import { toAcpInput, type AcpInput, type ElicitationParams } from "./Elicitation.ts"
+import { declined } from "../form/Elicitation.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import { nestedIn } from "./Nesting.ts"
 import { isAction, offersAllowOnce, toAcpApproval, toPermissionResponse } from "./Permission.ts"
@@ -171,7 +172,7 @@ export class AgentRequests {
     if (this.#isOpen(id)) return collector.countUnknown("elicitation/create")
     const parentCallId =
       reports.callOfSession(params.sessionId) ?? reports.parentOf(textOf(params.toolCallId))
-    const question = readElicitation(params, parentCallId)
+    const question = toAcpInput(params, parentCallId)
     if (question !== undefined && !this.#cancelling) return this.#ask(id, question)
     if (question === undefined)
       collector.notice(

@@ -1,15 +1,8 @@
-/**
- * Elicitation of an agent: a form, or an address that a person opens, as an input request.
- *
- * Guarantees: without an answer of a person the agent receives `decline`.
- * Does not: open an address.
- */
+/** Elicitation of an agent of ACP, as an input request. */
 import type * as Acp from "@agentclientprotocol/sdk"
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
-import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
-import { titleLine } from "../text/FirstLine.ts"
 import { defined, isJsonObject, textOf } from "../text/Json.ts"
-import { contentOf, questionsOf } from "../form/FormQuestions.ts"
+import { readElicitation } from "../form/Elicitation.ts"
 import type { OpenQuestion } from "./WaitingRequests.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
@@ -21,30 +14,16 @@ export interface AcpInput {
   readonly question: Omit<OpenQuestion, "id">
 }
 
-export const declined: Acp.CreateElicitationResponse = { action: "decline" }
-
 /** The request of an elicitation; `undefined` if its mode or a field of its form is unknown. */
-export const readElicitation = (params: ElicitationParams, parentCallId?: string): AcpInput | undefined => {
+export const toAcpInput = (params: ElicitationParams, parentCallId?: string): AcpInput | undefined => {
+  const { mode, requestedSchema: schema, url } = params
+  if (mode !== "url" && ((mode !== undefined && mode !== "form") || !isJsonObject(schema))) return undefined
   const message = textOf(params.message) ?? "The agent asks for input."
-  const call = defined({ callId: textOf(params.toolCallId), parentCallId })
-  if (params.mode === "url") {
-    const url = textOf(params.url)
-    if (url === undefined) return undefined
-    const toResult = ({ _tag }: InputResponse): Acp.CreateElicitationResponse =>
-      _tag === "Answered" ? { action: "accept" } : declined
-    const request: RequestedInput = { kind: "link", title: titleLine(message), url, ...call }
-    return { request, question: { toResult, linkId: textOf(params.elicitationId) } }
-  }
-  if ((params.mode !== undefined && params.mode !== "form") || !isJsonObject(params.requestedSchema))
-    return undefined
-  const questions = questionsOf(params.requestedSchema, message)
-  if (questions === undefined) return undefined
-  const toResult = (response: InputResponse): Acp.CreateElicitationResponse =>
-    response._tag === "Answered"
-      ? { action: "accept", content: contentOf(questions, response.answers) }
-      : declined
+  const elicitation = readElicitation({ message, mode, schema, url })
+  if (elicitation === undefined) return undefined
+  const linkId = mode === "url" ? textOf(params.elicitationId) : undefined
   return {
-    request: { kind: "question", title: titleLine(message), questions, ...call },
-    question: { toResult }
+    request: { ...elicitation.request, ...defined({ callId: textOf(params.toolCallId), parentCallId }) },
+    question: { toResult: elicitation.toResponse, ...defined({ linkId }) }
   }
 }

@@ -11,7 +11,7 @@ import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import type { AsyncTask, PromptResponse, StatusMeta, Subagent } from "./AcpExtensions.ts"
+import type { AsyncTask, PromptResponse, StatusMeta, SubAgent } from "./AcpExtensions.ts"
 import { isUpdateKind, MAX_UNKNOWN_NAME } from "./AcpNames.ts"
 import type { PromptProgress } from "./AcpOutcome.ts"
 import { AcpMessages } from "./AcpMessages.ts"
@@ -23,13 +23,13 @@ import { parentCallIn } from "./Nesting.ts"
 import { readCompaction, readNotice } from "./Notices.ts"
 import { stepsOf } from "./PlanSteps.ts"
 import { stepsIn } from "./StepTools.ts"
-import { Subagents } from "./Subagents.ts"
+import { AgentSessions } from "./AgentSessions.ts"
 import type { ToolCall } from "./ToolCall.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 import { TurnProgress } from "./TurnProgress.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
-type SessionUpdate = UnverifiedFields<Acp.SessionUpdate & AsyncTask & Subagent>
+type SessionUpdate = UnverifiedFields<Acp.SessionUpdate & AsyncTask & SubAgent>
 
 /** Whether an update only completes what a call is, and shows nothing of its progress: the agent may be writing meanwhile. */
 const isOnlyMeta = (update: SessionUpdate): boolean => {
@@ -45,7 +45,7 @@ export class SessionUpdates {
   readonly #calls: ToolCalls
   readonly #usage: AcpUsage
   readonly #work: AcpWork
-  readonly #subagents: Subagents
+  readonly #agentSessions: AgentSessions
   readonly #progress = new TurnProgress()
   readonly #chunks: ChunkReports
   /** The last report about a background task. */
@@ -64,7 +64,7 @@ export class SessionUpdates {
     this.#calls = new ToolCalls(collector, agent, relative)
     this.#usage = new AcpUsage(isResumed)
     this.#work = work
-    this.#subagents = new Subagents(collector)
+    this.#agentSessions = new AgentSessions(collector)
     this.#chunks = new ChunkReports({
       collector,
       messages: this.#messages,
@@ -130,7 +130,7 @@ export class SessionUpdates {
 
   /** The call of the sub-agent whose session it is; `undefined` for the agent's own. */
   callOfSession(sessionId: unknown): string | undefined {
-    return this.#subagents.callOf(sessionId)
+    return this.#agentSessions.callOf(sessionId)
   }
 
   /** The input of an open call. */
@@ -212,18 +212,18 @@ export class SessionUpdates {
   }
 
   /** Reads the start or the end of a sub-agent with its own session. Returns false for any other update. */
-  readSubagent(update: SessionUpdate): boolean {
+  readSubAgent(update: SessionUpdate): boolean {
     switch (update.sessionUpdate as unknown) {
       case "subagent_spawned": {
         const parentCallId = parentCallIn(update._meta)
         this.#messages.close(parentCallId)
-        this.#subagents.start(update, parentCallId)
+        this.#agentSessions.start(update, parentCallId)
         return true
       }
       case "subagent_state_update":
       case "subagent_finished":
-        this.#messages.close(this.#subagents.callOf(update.subagentSessionId ?? update.child_session_id))
-        this.#subagents.end(update)
+        this.#messages.close(this.#agentSessions.callOf(update.subagentSessionId ?? update.child_session_id))
+        this.#agentSessions.end(update)
         return true
       default:
         return false
@@ -232,7 +232,7 @@ export class SessionUpdates {
 
   #readExtension(kind: string, update: SessionUpdate): void {
     const isOwn = this.#agent.ownUpdates?.includes(kind) === true
-    if (!isOwn && !this.readSubagent(update) && !this.#work.read(kind, update)) this.#countUnknown(kind)
+    if (!isOwn && !this.readSubAgent(update) && !this.#work.read(kind, update)) this.#countUnknown(kind)
   }
 
   /** Reads the agent's report about a background task. It may be repeated. */

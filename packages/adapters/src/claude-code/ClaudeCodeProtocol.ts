@@ -14,7 +14,7 @@ import { toRetryEvent } from "../output/RetryEvent.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
 import { BackgroundTasks } from "./BackgroundTasks.ts"
 import { ClaudeCalls } from "./ClaudeCalls.ts"
-import { declinedForm } from "./ClaudeForm.ts"
+import { declined } from "../form/Elicitation.ts"
 import { ClaudeInputs } from "./ClaudeInputs.ts"
 import { ClaudeMessages } from "./ClaudeMessages.ts"
 import {
@@ -26,7 +26,7 @@ import {
 } from "./ClaudeNotices.ts"
 import { failureOfCall, claudeFailureAtExit, toClaudeOutcome } from "./ClaudeOutcome.ts"
 import { ClaudeTimers } from "./ClaudeTimers.ts"
-import { declineLostRequest, lostCalls, lostResults, typeOfLost } from "./LostLines.ts"
+import { readLostLine } from "./LostLines.ts"
 import { ClaudeTurns } from "./ClaudeTurns.ts"
 import { ClaudeUsage } from "./ClaudeUsage.ts"
 import { controlRefusal, controlRequest, controlResponse, userMessage } from "./Frames.ts"
@@ -121,26 +121,17 @@ export class ClaudeCodeProtocol implements Protocol {
     )
   }
 
-  /** Reads a line over the limit, of which only the first fields are known. */
   #readLost(head: JsonObject): void {
-    switch (typeOfLost(head)) {
-      case "control_request": {
-        const text = declineLostRequest(head)
-        return text === undefined ? undefined : this.#collector.emit({ _tag: "Reply", text })
+    readLostLine(head, {
+      reply: (text) => this.#collector.emit({ _tag: "Reply", text }),
+      open: (call, parentCallId) => this.#calls.open(call, parentCallId, this.#relative),
+      close: (callId) => this.#calls.closeLost(callId),
+      result: (line) => this.#readResult(line),
+      // An incomplete list of tasks would end those that it lacks.
+      system: (line) => {
+        if (line["subtype"] !== "background_tasks_changed") this.#readSystem(line)
       }
-      case "assistant":
-        for (const block of lostCalls(head))
-          this.#calls.open(block, textOf(head["parent_tool_use_id"]), this.#relative)
-        return
-      case "user":
-        for (const callId of lostResults(head)) this.#calls.closeLost(callId)
-        return
-      case "result":
-        return this.#readResult(head)
-      case "system":
-        // An incomplete list of tasks would end those that it lacks.
-        if (head["subtype"] !== "background_tasks_changed") this.#readSystem(head)
-    }
+    })
   }
 
   #readLine(line: JsonObject): void {
@@ -336,7 +327,7 @@ export class ClaudeCodeProtocol implements Protocol {
         "warning",
         "A tool asked for input in a form that cannot be shown. It was declined."
       )
-      return this.#collector.emit({ _tag: "Reply", text: controlResponse(key, declinedForm) })
+      return this.#collector.emit({ _tag: "Reply", text: controlResponse(key, declined) })
     }
     // The runtime would wait forever without a response.
     this.#countUnknown(`control_request/${subtype}`)

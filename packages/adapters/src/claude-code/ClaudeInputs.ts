@@ -5,9 +5,9 @@
  */
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
+import { readElicitation } from "../form/Elicitation.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
-import { toFormAnswer, toFormRequest } from "./ClaudeForm.ts"
 import { toPlanAnswer, toPlanRequest } from "./ClaudePlan.ts"
 import { toQuestionAnswer, toQuestionRequest } from "./ClaudeQuestion.ts"
 import { controlResponse, userMessage } from "./Frames.ts"
@@ -54,14 +54,16 @@ export class ClaudeInputs {
 
   /** Asks what an MCP server asks. Returns false if it cannot be asked. */
   readElicitation(key: string, request: JsonObject): boolean {
-    const form = toFormRequest(request)
-    if (form === undefined) return false
-    return this.#request(
-      key,
-      form,
-      (response) => toFormAnswer(request, response),
-      textOf(request["elicitation_id"])
-    )
+    const elicitation = readElicitation({
+      message: textOf(request["message"]) ?? "A tool asks for input.",
+      title: request["title"],
+      mode: request["mode"],
+      url: request["url"],
+      schema: request["requested_schema"],
+      order: request["property_order"]
+    })
+    if (elicitation === undefined) return false
+    return this.#request(key, elicitation.request, elicitation.toResponse, textOf(request["elicitation_id"]))
   }
 
   #request(

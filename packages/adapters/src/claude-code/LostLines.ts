@@ -6,22 +6,32 @@
  */
 import { LOST_REQUEST } from "../output/LostOutput.ts"
 import { arrayOf, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
-import { declinedForm } from "./ClaudeForm.ts"
+import { declined } from "../form/Elicitation.ts"
 import { controlRefusal, controlResponse } from "./Frames.ts"
 
+/** What a reader does with the parts of a line over the limit. */
+interface LostLine {
+  readonly reply: (text: string) => void
+  /** Opens a call, with the fields of its input that are whole. */
+  readonly open: (call: JsonObject, parentCallId: string | undefined) => void
+  readonly close: (callId: string) => void
+  readonly result: (head: JsonObject) => void
+  readonly system?: (head: JsonObject) => void
+}
+
 /** Type of the line. In a result it follows the text, which may be the long value. */
-export const typeOfLost = (head: JsonObject): string | undefined =>
+const typeOfLost = (head: JsonObject): string | undefined =>
   textOf(head["type"]) ?? ("is_error" in head && "num_turns" in head ? "result" : undefined)
 
 /** The response to a request; `undefined` without its id. */
-export const declineLostRequest = (head: JsonObject): string | undefined => {
+const declineLostRequest = (head: JsonObject): string | undefined => {
   const key = textOf(head["request_id"])
   if (key === undefined) return undefined
   switch (objectOf(head["request"])["subtype"]) {
     case "can_use_tool":
       return controlResponse(key, { behavior: "deny", message: LOST_REQUEST })
     case "elicitation":
-      return controlResponse(key, declinedForm)
+      return controlResponse(key, declined)
     default:
       return controlRefusal(key, LOST_REQUEST)
   }
@@ -32,9 +42,25 @@ const blocksOf = (head: JsonObject, type: string): ReadonlyArray<JsonObject> =>
     .filter(isJsonObject)
     .filter((block) => block["type"] === type)
 
-/** Calls of the line, with the fields of their inputs that are whole. */
-export const lostCalls = (head: JsonObject): ReadonlyArray<JsonObject> => blocksOf(head, "tool_use")
-
-/** Ids of the calls whose results the line has. */
-export const lostResults = (head: JsonObject): ReadonlyArray<string> =>
-  blocksOf(head, "tool_result").flatMap((block) => textOf(block["tool_use_id"]) ?? [])
+/** Reads a line over the limit, of which only the first fields are known. */
+export const readLostLine = (head: JsonObject, { close, open, reply, result, system }: LostLine): void => {
+  switch (typeOfLost(head)) {
+    case "control_request": {
+      const text = declineLostRequest(head)
+      return text === undefined ? undefined : reply(text)
+    }
+    case "assistant":
+      for (const call of blocksOf(head, "tool_use")) open(call, textOf(head["parent_tool_use_id"]))
+      return
+    case "user":
+      for (const block of blocksOf(head, "tool_result")) {
+        const callId = textOf(block["tool_use_id"])
+        if (callId !== undefined) close(callId)
+      }
+      return
+    case "result":
+      return result(head)
+    case "system":
+      return system?.(head)
+  }
+}

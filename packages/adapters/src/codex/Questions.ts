@@ -7,7 +7,7 @@
  */
 import type { AnswerValue, InputAnswers, Question, RequestedInput } from "@corral/domain/input/InputRequest"
 import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
-import { contentOf, questionsOf } from "../form/FormQuestions.ts"
+import { readElicitation } from "../form/Elicitation.ts"
 import { planTitleOf } from "../form/PlanTitle.ts"
 import { titleLine } from "../text/FirstLine.ts"
 import { arrayOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
@@ -119,22 +119,13 @@ const elicitationInput = (params: JsonObject): CodexInput | undefined => {
   // Approvals of Codex itself have the same method.
   if (objectOf(params["_meta"])["codex_approval_kind"] !== undefined) return undefined
   const message = textOf(params["message"]) ?? `${textOf(params["serverName"]) ?? "A server"} asks for input.`
-  const toResult = (content: (answers: InputAnswers) => object | null) => (response: InputResponse) =>
-    response._tag === "Answered"
-      ? { action: "accept", content: content(response.answers), _meta: null }
-      : { action: "decline", content: null, _meta: null }
-  if (params["mode"] === "url") {
-    const url = textOf(params["url"])
-    if (url === undefined) return undefined
-    const request: RequestedInput = { kind: "link", title: titleLine(message), url }
-    return { request, result: toResult(() => null), canDecline: true }
-  }
-  if (!FORMS.includes(params["mode"])) return undefined
-  const questions = questionsOf(params["requestedSchema"], message)
-  if (questions === undefined) return undefined
+  const { mode, requestedSchema: schema, url } = params
+  if (mode !== "url" && !FORMS.includes(mode)) return undefined
+  const elicitation = readElicitation({ message, mode, schema, url })
+  if (elicitation === undefined) return undefined
   return {
-    request: { kind: "question", title: titleLine(message), questions },
-    result: toResult((answers) => contentOf(questions, answers)),
+    request: elicitation.request,
+    result: (response) => ({ content: null, _meta: null, ...elicitation.toResponse(response) }),
     canDecline: true
   }
 }

@@ -135,7 +135,7 @@ export const questionsOf = (schema: unknown, message: string): ReadonlyArray<Que
   return questions
 }
 
-type Content = Record<string, string | number | boolean | Array<string>>
+export type Content = Record<string, string | number | boolean | Array<string>>
 
 type ContentEntry = readonly [field: string, value: Content[string]]
 

@@ -16,7 +16,7 @@ import type {
 } from "@corral/domain/run/RuntimeAdapter"
 import type { Step } from "@corral/domain/run/Steps"
 import { controlRefusal, controlRequest, controlResponse, userMessage } from "../claude-code/Frames.ts"
-import { declineLostRequest, lostCalls, lostResults, typeOfLost } from "../claude-code/LostLines.ts"
+import { readLostLine } from "../claude-code/LostLines.ts"
 import type { WorkEnding } from "../output/OutstandingWork.ts"
 import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
@@ -157,23 +157,14 @@ export class QwenProtocol implements Protocol {
     )
   }
 
-  /** Reads a line over the limit, of which only the first fields are known. */
   #readLost(head: JsonObject): void {
-    switch (typeOfLost(head)) {
-      case "control_request": {
-        const text = declineLostRequest(head)
-        return text === undefined ? undefined : this.#collector.emit({ _tag: "Reply", text })
-      }
-      case "assistant":
-        for (const { id, input, name } of lostCalls(head))
-          this.#calls.call(textOf(id), textOf(name), input, textOf(head["parent_tool_use_id"]))
-        return
-      case "user":
-        for (const callId of lostResults(head)) this.#closeLost(callId)
-        return
-      case "result":
-        return this.#readResult(head)
-    }
+    readLostLine(head, {
+      reply: (text) => this.#collector.emit({ _tag: "Reply", text }),
+      open: ({ id, input, name }, parentCallId) =>
+        this.#calls.call(textOf(id), textOf(name), input, parentCallId),
+      close: (callId) => this.#closeLost(callId),
+      result: (line) => this.#readResult(line)
+    })
   }
 
   #closeLost(callId: string): void {

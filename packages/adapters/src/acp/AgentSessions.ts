@@ -5,17 +5,17 @@
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { titleLine } from "../text/FirstLine.ts"
 import { defined, textOf } from "../text/Json.ts"
-import type { Subagent } from "./AcpExtensions.ts"
+import type { SubAgent } from "./AcpExtensions.ts"
 import { workEndingOf } from "./WorkEnding.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
 /** Sessions that are remembered. Beyond that, all are forgotten. */
 const MAX_SESSIONS = 10_000
 
-const sessionIn = ({ child_session_id, subagentSessionId }: UnverifiedFields<Subagent>): string | undefined =>
+const sessionIn = ({ child_session_id, subagentSessionId }: UnverifiedFields<SubAgent>): string | undefined =>
   textOf(subagentSessionId) ?? textOf(child_session_id)
 
-export class Subagents {
+export class AgentSessions {
   readonly #collector: OutputCollector
   /** Sessions of sub-agents. A session's id is the id of its call. */
   readonly #sessions = new Set<string>()
@@ -29,7 +29,7 @@ export class Subagents {
     return typeof sessionId === "string" && this.#sessions.has(sessionId) ? sessionId : undefined
   }
 
-  start(update: UnverifiedFields<Subagent>, parentCallId: string | undefined): void {
+  start(update: UnverifiedFields<SubAgent>, parentCallId: string | undefined): void {
     const callId = sessionIn(update)
     if (callId === undefined || this.#sessions.has(callId)) return
     if (this.#sessions.size >= MAX_SESSIONS) this.#sessions.clear()
@@ -42,7 +42,7 @@ export class Subagents {
   }
 
   /** Ends a sub-agent. Its open messages are completed before. */
-  end(update: UnverifiedFields<Subagent>): void {
+  end(update: UnverifiedFields<SubAgent>): void {
     const callId = sessionIn(update)
     const ending = workEndingOf(update.state ?? update.status)
     if (callId === undefined || ending === undefined) return
