@@ -3,17 +3,17 @@
  *
  * Guarantees: a message never becomes an answer by itself. It is kept until its author chooses, for up to a day.
  */
-import type { InputRequestId } from "@corral/domain/identity/Ids"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import * as phrases from "../answer/Phrases.ts"
 import type { Responder } from "../answer/Responder.ts"
-import { ButtonActions } from "../button/ButtonActions.ts"
+import type { ButtonActions } from "../button/ButtonActions.ts"
 import { InputCardStore } from "../following/InputCardStore.ts"
 import { textQuestion } from "../following/QuestionForm.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { HubFailed } from "../hub/HubFailures.ts"
 import type { MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { showChoice } from "./ChoiceCard.ts"
 import { ChatSessions } from "./ChatSessions.ts"
 import { type ChatMessage, type ConversationKey, Conversations, threadKeyOf } from "./Conversations.ts"
 import { postpone } from "./PendingMessages.ts"
@@ -21,9 +21,6 @@ import { postpone } from "./PendingMessages.ts"
 type Failed = HubFailed | NotSent | PlatformUnavailable | SqlError.SqlError
 
 type Services = ButtonActions | ChatSessions | Conversations | Hub | InputCardStore
-
-/** As long as the messages are kept. */
-const LIFETIME_MS = 86_400_000
 
 export class AnswerOffer extends Context.Service<
   AnswerOffer,
@@ -77,38 +74,6 @@ const onlyTextQuestion = Effect.fn("AnswerOffer.onlyTextQuestion")(function* (
   return input?.state === "pending" && textQuestion(input) !== undefined ? inputId : undefined
 })
 
-const showCard = Effect.fn("AnswerOffer.showCard")(function* (
-  { chatKey, key }: ConversationKey,
-  { account, language, replyWithCard }: Responder,
-  message: string,
-  inputId: InputRequestId
-) {
-  const actions = yield* ButtonActions
-  const expiresAt = (yield* Clock.currentTimeMillis) + LIFETIME_MS
-  const offerAs = (isAnswer: boolean) =>
-    actions.offer({
-      bot: account,
-      meaning: { _tag: "Reply", talk: key, base: chatKey, message, inputId, isAnswer },
-      audience: account.account,
-      expiresAt
-    })
-  const [answer, send] = [yield* offerAs(true), yield* offerAs(false)]
-  const sent = yield* replyWithCard(
-    {
-      language,
-      title: phrases.answerOfferTitle,
-      tone: "attention",
-      lines: [phrases.answerOfferLine],
-      buttons: [
-        { _tag: "Action", label: phrases.answerWithText, actionId: answer, style: "primary" },
-        { _tag: "Action", label: phrases.sendAsMessage, actionId: send, style: "plain" }
-      ]
-    },
-    "answer offer"
-  )
-  yield* actions.attach([answer, send], sent)
-})
-
 const offer = Effect.fn("AnswerOffer.offer")(function* (
   key: ConversationKey,
   responder: Responder,
@@ -117,7 +82,21 @@ const offer = Effect.fn("AnswerOffer.offer")(function* (
   const inputId = yield* onlyTextQuestion(key, responder)
   if (inputId === undefined) return false
   if (yield* postpone(key, responder, { ...message, inputId }))
-    yield* showCard(key, responder, message.key, inputId)
+    yield* showChoice(responder, {
+      title: phrases.answerOfferTitle,
+      line: phrases.answerOfferLine,
+      first: phrases.answerWithText,
+      second: phrases.sendAsMessage,
+      meaningOf: (isAnswer) => ({
+        _tag: "Reply",
+        talk: key.key,
+        base: key.chatKey,
+        message: message.key,
+        inputId,
+        isAnswer
+      }),
+      step: "answer offer"
+    })
   return true
 })
 

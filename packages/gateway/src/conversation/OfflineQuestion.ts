@@ -1,14 +1,12 @@
 /** Card that asks whether messages wait for their offline machine. Only the user who wrote them can use it. */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { ButtonActions } from "../button/ButtonActions.ts"
 import type { MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { showChoice } from "./ChoiceCard.ts"
 import type { ConversationKey } from "./Conversations.ts"
 import * as phrases from "../answer/Phrases.ts"
 import type { Responder } from "../answer/Responder.ts"
-
-/** As long as the messages are kept. */
-const LIFETIME_MS = 86_400_000
 
 export class OfflineQuestion extends Context.Service<
   OfflineQuestion,
@@ -25,7 +23,6 @@ export class OfflineQuestion extends Context.Service<
     OfflineQuestion,
     Effect.gen(function* () {
       const actions = yield* ButtonActions
-      const clock = yield* Clock.Clock
       return OfflineQuestion.of({
         settle: (card, { language, platform }, agreed) =>
           platform
@@ -37,31 +34,15 @@ export class OfflineQuestion extends Context.Service<
               buttons: []
             })
             .pipe(Effect.ignore),
-        show: Effect.fn("OfflineQuestion.show")(function* ({ chatKey, key }, responder) {
-          const { account, language, replyWithCard } = responder
-          const offer = (agreed: boolean) =>
-            actions.offer({
-              bot: account,
-              meaning: { _tag: "Queue", talk: key, base: chatKey, agreed },
-              audience: account.account,
-              expiresAt: clock.currentTimeMillisUnsafe() + LIFETIME_MS
-            })
-          const [agree, decline] = [yield* offer(true), yield* offer(false)]
-          const sent = yield* replyWithCard(
-            {
-              language,
-              title: phrases.offlineTitle,
-              tone: "attention",
-              lines: [phrases.offlineLine],
-              buttons: [
-                { _tag: "Action", label: phrases.sendWhenOnline, actionId: agree, style: "primary" },
-                { _tag: "Action", label: phrases.doNotSend, actionId: decline, style: "plain" }
-              ]
-            },
-            "offline"
-          )
-          yield* actions.attach([agree, decline], sent)
-        })
+        show: ({ chatKey, key }, responder) =>
+          showChoice(responder, {
+            title: phrases.offlineTitle,
+            line: phrases.offlineLine,
+            first: phrases.sendWhenOnline,
+            second: phrases.doNotSend,
+            meaningOf: (agreed) => ({ _tag: "Queue", talk: key, base: chatKey, agreed }),
+            step: "offline"
+          }).pipe(Effect.provideService(ButtonActions, actions))
       })
     })
   )
