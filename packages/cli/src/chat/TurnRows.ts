@@ -173,9 +173,8 @@ export class TurnRows {
         if (isLast) return []
         break
       case "approval":
-        return this.approval(block)
       case "input":
-        return this.input(block)
+        return this.decision(block)
       case "start":
         return this.start(block)
       default:
@@ -194,24 +193,20 @@ export class TurnRows {
     return blockRows(isShown ? { ...block, confinementFailure: undefined } : block, this.context)
   }
 
-  private approval(block: ApprovalBlock): Rows {
+  /** An approval or a question: what is requested, and later how it was resolved. */
+  private decision(block: ApprovalBlock | InputBlock): Rows {
     const isFirst = !this.requested.has(block.seq)
     this.requested.add(block.seq)
     const rows = isFirst ? blockRows(block, this.context) : []
     if (block.state === "pending") return rows
     this.requested.delete(block.seq)
     this.settled.add(block.seq)
-    return [...rows, ...resolutionRows(block, this.context)]
-  }
-
-  private input(block: InputBlock): Rows {
-    const isFirst = !this.requested.has(block.seq)
-    this.requested.add(block.seq)
-    const rows = isFirst ? blockRows(block, this.context) : []
-    if (block.state === "pending") return rows
-    this.requested.delete(block.seq)
-    this.settled.add(block.seq)
-    return [...rows, ...inputResolutionRows(block, this.context)]
+    return [
+      ...rows,
+      ...(block.kind === "approval"
+        ? resolutionRows(block, this.context)
+        : inputResolutionRows(block, this.context))
+    ]
   }
 
   private message(block: MessageBlock): Rows {

@@ -5,6 +5,7 @@ import { useMessages } from "../text/Language.tsx"
 import { CopyButton } from "../ui/CopyButton.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import type { AnswerMutation } from "./useAnswer.ts"
+import { SkipButton } from "./SkipButton.tsx"
 import { inputMessages } from "./messages.ts"
 import "../approval/approval.css"
 import "./input.css"
@@ -49,14 +50,7 @@ export const LinkForm = ({ answer, input: { url = "" } }: Props) => {
         >
           {messages.linkDone}
         </button>
-        <button
-          type="button"
-          className="button"
-          disabled={isBusy}
-          onClick={() => answer.mutate({ decline: true })}
-        >
-          {messages.skip}
-        </button>
+        <SkipButton answer={answer} />
       </div>
     </div>
   )

@@ -7,6 +7,7 @@ import { type FormDraft, valueOf, answersOf, draftOf } from "./FormDraft.ts"
 import { type AnswerProblem, problemOf } from "./AnswerProblem.ts"
 import { QuestionField } from "./QuestionField.tsx"
 import type { AnswerMutation } from "./useAnswer.ts"
+import { SkipButton } from "./SkipButton.tsx"
 import { inputMessages } from "./messages.ts"
 import "../approval/approval.css"
 import "./input.css"
@@ -66,14 +67,7 @@ export const QuestionForm = ({ answer, digitsIn, draft, form, input, onChange }:
         <button type="submit" className="button primary" disabled={isBusy}>
           {messages.answer}
         </button>
-        <button
-          type="button"
-          className="button"
-          disabled={isBusy}
-          onClick={() => answer.mutate({ decline: true })}
-        >
-          {messages.skip}
-        </button>
+        <SkipButton answer={answer} />
         {digitsIn !== undefined && !isTouch && <span className="input-keys">{messages.keysHint}</span>}
       </div>
     </form>
