@@ -28,7 +28,7 @@ const content = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<AdapterOu
 /** Whether the run of these outputs completes. With an open question, a person decides whether it does. */
 const completes = (outputs: ReadonlyArray<AdapterOutput>): boolean => {
   const { state } = new MachineRun(outputs)
-  return state.status === "completed" && ![...state.resolvedInputs.values()].includes("cancelled")
+  return state.status === "completed" && !state.resolvedInputs.values().includes("cancelled")
 }
 
 const labelled = (name: string, findings: ReadonlyArray<Finding>): ReadonlyArray<Finding> =>

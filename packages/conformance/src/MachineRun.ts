@@ -97,7 +97,7 @@ export class MachineRun {
       expiresAt: "2026-01-01T00:30:00.000Z"
     })
     // A run that has its outcome requests nothing.
-    if (!this.state.pending.includes(approvalId) && this.concludedAfter === undefined)
+    if (!this.state.pending.has(approvalId) && this.concludedAfter === undefined)
       this.problems.push(`the machine refuses approval ${key}`)
     const answer = { decision: "allow", scope: "once" } as const
     this.#apply({ _tag: "ApprovalDecided", approvalId, answer })

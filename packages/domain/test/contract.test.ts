@@ -79,7 +79,12 @@ describe("the founding contract", () => {
     ]
     assert.isAbove(decided.length, 16)
     // The third round of decisions.
-    decided.push(["input_already_resolved", "409"], ["input_expired", "410"], ["work_unfinished", "504"])
+    decided.push(
+      ["changes_unknown", "409"],
+      ["input_already_resolved", "409"],
+      ["input_expired", "410"],
+      ["work_unfinished", "504"]
+    )
     assert.isNotEmpty(named)
     const documented = new Map(
       [...contractCodes, ...decided].map(([code = "", status]) => [code, Number(status)])
@@ -97,10 +102,12 @@ describe("the founding contract", () => {
         .split(",")
         .map((name) => name.trim())
     )
-    // Decided since, with ADR 0032, ADR 0062, ADR 0071, ADR 0095 and ADR 0096.
+    // Decided since, with ADR 0032, ADR 0062, ADR 0071, ADR 0095, ADR 0096, ADR 0101 and ADR 0102.
     const added = [
       "runtime.retrying",
       "run.protected.changed",
+      "run.repository.changed",
+      "run.changes.unknown",
       "run.paused",
       "run.resumed",
       "run.input.requested",

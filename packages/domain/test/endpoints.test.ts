@@ -70,6 +70,8 @@ const added = new Set([
   "POST /v1/runs/{id}/pause",
   "POST /v1/runs/{id}/resume",
   "POST /v1/runs/{id}/finish",
+  "POST /v1/runs/{id}/repository/restore",
+  "GET /v1/runs/{id}/worktree/commits",
   "GET /v1/inputs",
   "GET /v1/inputs/{id}",
   "POST /v1/inputs/answer",

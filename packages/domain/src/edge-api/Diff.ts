@@ -1,9 +1,10 @@
 /**
- * Changes of a run, compared with the workspace at its start. Works without git.
+ * Changes of a run, compared with the workspace at its start. The workspace need not be a repository.
  */
 import { Schema } from "effect"
 import { RunId } from "../identity/Ids.ts"
 import { page } from "../http/Page.ts"
+import { LeftOut } from "../run/Worktree.ts"
 
 /** One hunk of a unified diff. Every line starts with a space, `+`, `-` or `\`. */
 export const DiffHunk = Schema.Struct({
@@ -34,6 +35,8 @@ export const Diff = Schema.Struct({
   ...page(FileDiff).fields,
   runId: RunId,
   additions: Schema.Int,
-  deletions: Schema.Int
+  deletions: Schema.Int,
+  /** Files that could not be compared, such as files without read permission. */
+  leftOut: Schema.optionalKey(LeftOut)
 }).annotate({ identifier: "Diff" })
 export type Diff = typeof Diff.Type

@@ -14,6 +14,7 @@ export class EdgeDiffs extends HttpApiGroup.make("diffs")
       success: Diff,
       error: responses(
         "not_found",
+        "changes_unknown",
         "workspace_outside_allowlist",
         "permission_denied",
         "schema_validation_failed"

@@ -1,11 +1,11 @@
-/** Worktrees of runs with `isolation: "worktree"`. They stay until a user removes them. */
+/** Worktrees of runs with `isolation: "worktree"`, which stay until a user removes them, and the repository of other runs. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { responses } from "../errors/ErrorTable.ts"
 import { listQuery, page } from "../http/Page.ts"
 import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { RunId } from "../identity/Ids.ts"
-import { ExaminedWorktree, Worktree } from "../run/Worktree.ts"
+import { ExaminedWorktree, Worktree, WorktreeCommit } from "../run/Worktree.ts"
 
 const run = { id: RunId }
 
@@ -21,6 +21,22 @@ export class EdgeWorktrees extends HttpApiGroup.make("worktrees")
       success: ExaminedWorktree,
       error: responses("not_found")
     }),
+    HttpApiEndpoint.get("commits", "/v1/runs/:id/worktree/commits", {
+      params: run,
+      success: Schema.Struct({ items: Schema.Array(WorktreeCommit) }),
+      error: responses("not_found", "conflict")
+    }).annotate(
+      OpenApi.Description,
+      "The newest 100 commits of the worktree as it is now, newest first. The branch in the workspace's repository has those of the last turn."
+    ),
+    HttpApiEndpoint.post("restoreRepository", "/v1/runs/:id/repository/restore", {
+      params: run,
+      success: HttpApiSchema.NoContent,
+      error: responses("not_found", "conflict")
+    }).annotate(
+      OpenApi.Description,
+      "Puts back the refs, the checked out branch and the index that a run in the workspace itself changed without an approved git command. `conflict` while the run is live, or if they have changed since."
+    ),
     HttpApiEndpoint.delete("remove", "/v1/runs/:id/worktree", {
       params: run,
       query: { force: Schema.optionalKey(Schema.Literals(["true", "false"])) },

@@ -7,6 +7,7 @@ import { Schema } from "effect"
 import { ApprovalState } from "../approval/Approval.ts"
 import { ApprovalId, InputRequestId, RequestId } from "../identity/Ids.ts"
 import { InputState } from "../input/InputRequest.ts"
+import { UnknownChanges } from "../changes/UnknownChanges.ts"
 
 /** Status and default message of each code. Codes are stable; messages are for people. */
 export const errorTable = {
@@ -24,6 +25,7 @@ export const errorTable = {
   run_not_cancellable: { status: 409, message: "The run has already ended." },
   approval_already_resolved: { status: 409, message: "Someone has already decided this." },
   input_already_resolved: { status: 409, message: "This question is no longer open." },
+  changes_unknown: { status: 409, message: "The changes of this run are unknown." },
   idempotency_conflict: { status: 409, message: "This idempotency key was used for another request." },
   idempotency_in_flight: {
     status: 409,
@@ -78,7 +80,8 @@ const fixedDetails = {
   approval_already_resolved: approvalDetails,
   approval_expired: approvalDetails,
   input_already_resolved: inputDetails,
-  input_expired: inputDetails
+  input_expired: inputDetails,
+  changes_unknown: UnknownChanges
 } as const
 
 const freeDetails = Schema.Record(Schema.String, Schema.Unknown)

@@ -50,6 +50,7 @@ export class RunCancelled extends failure("run_cancelled") {}
 export class RunNotCancellable extends failure("run_not_cancellable") {}
 export class ApprovalAlreadyResolved extends failure("approval_already_resolved") {}
 export class InputAlreadyResolved extends failure("input_already_resolved") {}
+export class ChangesUnknown extends failure("changes_unknown") {}
 export class IdempotencyConflict extends failure("idempotency_conflict") {}
 export class IdempotencyInFlight extends failure("idempotency_in_flight") {}
 export class ApprovalExpired extends failure("approval_expired") {}

@@ -23,13 +23,14 @@ import { SessionAuthority } from "./SessionAuthority.ts"
 
 const params = { id: RunId }
 const list = responses("permission_denied", "schema_validation_failed")
-const routed = responses(
+const routedCodes = [
   "permission_denied",
   "unauthorized_target",
   "target_offline",
   "overloaded",
   "schema_validation_failed"
-)
+] as const
+const routed = responses(...routedCodes)
 
 const pauseErrors = responses(
   "permission_denied",
@@ -123,7 +124,7 @@ export class HubRuns extends HttpApiGroup.make("runs")
       params,
       query: listQuery,
       success: Diff,
-      error: routed
+      error: responses(...routedCodes, "changes_unknown")
     }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.get("artifacts", "/client/runs/:id/artifacts", {
       params,

@@ -3,6 +3,7 @@
  *
  * Does not: check the order of outputs. The run machine and the kit do.
  */
+import { firstCharacters } from "../text/Cut.ts"
 import { Result, Schema, SchemaIssue } from "effect"
 import { ApprovalRequest } from "../approval/Approval.ts"
 import { RequestedInput } from "../input/InputRequest.ts"
@@ -19,6 +20,8 @@ const isReserved = (type: EventType): boolean =>
   type === "run.paused" ||
   type === "run.resumed" ||
   type === "run.protected.changed" ||
+  type === "run.repository.changed" ||
+  type === "run.changes.unknown" ||
   /^(?:run\.(?:approval|input|work|turn)|integration|identity)\./.test(type)
 
 /** Types of the events that an adapter can emit. */
@@ -106,13 +109,13 @@ export const outputProblem = (value: unknown): string | undefined => {
   if (typeof value !== "object" || value === null) return "an output is not an object"
   const tag: unknown = Reflect.get(value, "_tag")
   const check = typeof tag === "string" ? problems.get(tag) : undefined
-  if (check === undefined) return `an output has the tag ${String(tag).slice(0, 40)}`
+  if (check === undefined) return `an output has the tag ${firstCharacters(String(tag), 40)}`
   const output = present(value)
   if (tag !== "Event") return named(String(tag), check(output))
   const event: unknown = Reflect.get(Object(output), "event")
   if (check(event) !== undefined) {
     const type: unknown = Reflect.get(Object(event), "type")
-    return `no adapter emits events of the type ${String(type).slice(0, 40)}`
+    return `no adapter emits events of the type ${firstCharacters(String(type), 40)}`
   }
   const { payload, type } = event as { readonly type: EventType; readonly payload: unknown } // as the schema of `Event` checked
   return named(type, payloadProblem(type)(payload))

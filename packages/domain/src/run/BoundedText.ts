@@ -1,6 +1,7 @@
 /**
  * Bounded text of a display block: the stored part, and the events that contain the rest.
  */
+import { charactersFrom, firstCharacters } from "../text/Cut.ts"
 
 export interface BoundedText {
   /** The stored part. */
@@ -18,7 +19,7 @@ export interface BoundedText {
 export const MAX_KEPT_TEXT = 32_768
 
 export const boundText = (text: string, seq: number, size = text.length): BoundedText => ({
-  text: text.length > MAX_KEPT_TEXT ? text.slice(0, MAX_KEPT_TEXT) : text,
+  text: firstCharacters(text, MAX_KEPT_TEXT),
   size,
   from: seq,
   to: seq,
@@ -33,12 +34,13 @@ export const appendText = (bounded: BoundedText, more: string, seq: number): Bou
   const least = text.length - MAX_KEPT_TEXT
   const line = text.indexOf("\n", least)
   const cut = line === -1 || line - least > 2_048 ? least : line + 1
-  return { ...bounded, text: text.slice(cut), size, to: seq, skipped: bounded.skipped + cut }
+  const rest = charactersFrom(text, cut)
+  return { ...bounded, text: rest, size, to: seq, skipped: bounded.skipped + text.length - rest.length }
 }
 
 /** The first few lines, for blocks far from the end of a long run. */
 export const excerptOf = (bounded: BoundedText): BoundedText =>
-  bounded.text.length <= EXCERPT ? bounded : { ...bounded, text: bounded.text.slice(0, EXCERPT) }
+  bounded.text.length <= EXCERPT ? bounded : { ...bounded, text: firstCharacters(bounded.text, EXCERPT) }
 
 const EXCERPT = 400
 

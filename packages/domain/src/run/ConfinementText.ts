@@ -1,6 +1,7 @@
 /**
  * Confinement of a run in words, for terminals and programs without their own texts. Imports no runtime code, so that it fits a browser.
  */
+import type { ConfinedHint } from "./ConfinedFailure.ts"
 import type { KernelRefusal, RunConfinement } from "./Confinement.ts"
 import type { RunMode } from "./Run.ts"
 
@@ -21,3 +22,19 @@ export const refusalHint = (refusal: KernelRefusal): string =>
   refusal === "write"
     ? "Hint: the confinement of this run may not allow this write. It protects .git/config, .git/hooks and folders such as .vscode."
     : "Hint: the confinement of this run may not allow this."
+
+const failureTexts: Readonly<Record<ConfinedHint, string>> = {
+  temporary:
+    "Hint: a confined run has its own /tmp. Files of this machine in /tmp are hidden: move what the program needs to its own folder or to the workspace.",
+  hidden:
+    "Hint: a confined run sees the workspace, the system's folders, and the folders of its program and of toolchains. What the program misses may be somewhere else. docs/confinement.md lists what is visible.",
+  refused:
+    "Hint: the confinement of this run may not allow this. `corral doctor --probe` shows what it refuses.",
+  network:
+    "Hint: a confined run reaches only hosts that are declared, allowed or approved. CORRAL_EDGE_RUN_HOSTS lists more of them.",
+  unknown:
+    "Hint: this run was confined. If its program starts outside of Corral, something that it needs may be hidden: docs/confinement.md lists what is visible."
+}
+
+/** Hint at a confined program that ended without a result, as a sentence. */
+export const confinedFailureText = (hint: ConfinedHint): string => failureTexts[hint]

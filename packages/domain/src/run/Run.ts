@@ -6,6 +6,7 @@ import { RunConfinement } from "./Confinement.ts"
 import { ProtectedChanges } from "./ProtectedChange.ts"
 import { AgentId, ApprovalId, InputRequestId, RunId, SessionId, WorkspaceId } from "../identity/Ids.ts"
 import { RunMode } from "../approval/RunMode.ts"
+import { UnknownChanges } from "../changes/UnknownChanges.ts"
 
 export { RunMode } from "../approval/RunMode.ts"
 
@@ -133,6 +134,8 @@ export const Run = Schema.Struct({
   worktree: Schema.optionalKey(RunId),
   /** Limits of the operating system. Absent if the Edge does not confine runs, and for runs of earlier versions. */
   confinement: Schema.optionalKey(RunConfinement),
+  /** The run ends with its Edge although runs outlive it: the holder of runs could not be reached. */
+  endsWithEdge: Schema.optionalKey(Schema.Literal(true)),
   budget: Schema.optionalKey(Budget),
   lastSeq: Schema.Int,
   pendingApprovals: Schema.Array(ApprovalId),
@@ -148,6 +151,8 @@ export const Run = Schema.Struct({
   error: Schema.optionalKey(RunFailure),
   /** Changes of protected names that no approval names, so far. Absent if there are none, and for runs that are not confined. */
   protectedChanges: Schema.optionalKey(ProtectedChanges),
+  /** Why the changes of the run are unknown. Absent if they are known. */
+  changesUnknown: Schema.optionalKey(UnknownChanges),
   createdAt: Schema.String,
   updatedAt: Schema.String,
   endedAt: Schema.optionalKey(Schema.String)

@@ -8,12 +8,15 @@ import type { InputState, RequestedInput } from "../input/InputRequest.ts"
 import type { BoundedText } from "./BoundedText.ts"
 import type { KernelRefusal } from "./Confinement.ts"
 import type { ProtectedChanges } from "./ProtectedChange.ts"
+import type { RepositoryChanged } from "./RepositoryChange.ts"
 import type { ProjectSettingsReport } from "./ProjectSettings.ts"
 import type { ApprovalResolution, InputResolution } from "./Resolution.ts"
 import type { RunFailure, Usage } from "./Run.ts"
 import type { PayloadOf } from "./RunEvent.ts"
 import type { Step } from "./Steps.ts"
+import type { UnknownChangesReason } from "../changes/UnknownChanges.ts"
 import type { WorkEnd, WorkKind } from "./Work.ts"
+import type { LeftOut } from "./Worktree.ts"
 
 interface BlockStart {
   /** `seq` of the event that began the block: its key among the blocks of the run. */
@@ -82,6 +85,15 @@ export interface DiffBlock extends BlockStart {
   readonly files: number
   readonly additions: number
   readonly deletions: number
+  /** Files that could not be compared. */
+  readonly leftOut?: LeftOut | undefined
+}
+
+/** Nothing is known about the changes of the run. */
+export interface UnknownChangesBlock extends BlockStart {
+  readonly kind: "unknown_changes"
+  readonly reason: UnknownChangesReason
+  readonly detail: string | undefined
 }
 
 export interface ArtifactBlock extends BlockStart {
@@ -162,6 +174,12 @@ export interface ProtectedBlock extends BlockStart {
   readonly changes: ProtectedChanges
 }
 
+/** Changes of the repository that no approved command explains. */
+export interface RepositoryBlock extends BlockStart {
+  readonly kind: "repository"
+  readonly change: RepositoryChanged
+}
+
 /** A retried model call, or silence of the runtime. Further retries in a row replace the block. */
 export interface RetryBlock extends BlockStart {
   readonly kind: "retry"
@@ -175,6 +193,8 @@ export interface StartBlock extends BlockStart {
   readonly projectSettings: ProjectSettingsReport | undefined
   /** Why the run is not confined, although its device confines runs if it can. */
   readonly confinementFailure: string | undefined
+  /** Whether the run ends with its Edge although runs outlive it. */
+  readonly endsWithEdge: boolean
 }
 
 /** A pause by a user, or its end. `by` and `reason` as in the event. */
@@ -209,6 +229,7 @@ export type RunBlock =
   | FileBlock
   | PatchBlock
   | DiffBlock
+  | UnknownChangesBlock
   | ArtifactBlock
   | PreviewBlock
   | ApprovalBlock
@@ -219,6 +240,7 @@ export type RunBlock =
   | TurnBlock
   | WarningBlock
   | ProtectedBlock
+  | RepositoryBlock
   | RetryBlock
   | StartBlock
   | PauseBlock

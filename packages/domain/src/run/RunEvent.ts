@@ -21,10 +21,12 @@ import { answerRecord, InputState, RequestedInput } from "../input/InputRequest.
 import { KernelRefusal, RunConfinement } from "./Confinement.ts"
 import { ProjectSettingsReport } from "./ProjectSettings.ts"
 import { protectedChangesFields } from "./ProtectedChange.ts"
+import { repositoryChangedFields } from "./RepositoryChange.ts"
 import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
 import { Step } from "./Steps.ts"
 import { WorkEnd, WorkKind } from "./Work.ts"
-import { WorktreeStart } from "./Worktree.ts"
+import { unknownChangesFields } from "../changes/UnknownChanges.ts"
+import { LeftOut, WorktreeStart } from "./Worktree.ts"
 
 const text = Schema.String
 const optionalText = Schema.optionalKey(Schema.String)
@@ -63,7 +65,9 @@ export const payloads = {
     resume: Schema.optionalKey(RunId),
     worktree: Schema.optionalKey(WorktreeStart),
     /** Limits of the operating system. Absent if the Edge does not confine runs. */
-    confinement: Schema.optionalKey(RunConfinement)
+    confinement: Schema.optionalKey(RunConfinement),
+    /** The run ends with its Edge although runs outlive it: the holder of runs could not be reached. */
+    endsWithEdge: Schema.optionalKey(Schema.Literal(true))
   },
   "run.started": {
     runtimeSessionId: optionalText,
@@ -136,10 +140,16 @@ export const payloads = {
     additions: count,
     deletions: count,
     patch: optionalText,
-    ...cut
+    ...cut,
+    /** Files that could not be compared, such as files without read permission. */
+    leftOut: Schema.optionalKey(LeftOut)
   },
+  /** Nothing is known about the changes of the run. A run without changes has neither this event nor `run.diff.ready`. */
+  "run.changes.unknown": unknownChangesFields,
   /** Changes of files that other programs run or obey, in a confined run, which no approval names. */
   "run.protected.changed": protectedChangesFields,
+  /** The repository of the workspace changed in a confined run, and no approved command explains it. */
+  "run.repository.changed": repositoryChangedFields,
   "run.patch.proposed": { path, patch: text, ...cut, callId: optionalText, parentCallId: optionalText },
   "run.artifact.ready": {
     artifactId: ArtifactId,

@@ -22,7 +22,7 @@ import { isContinuation } from "./Rejection.ts"
 import type { RunFailure } from "./Run.ts"
 import { isTerminal } from "./RunEnd.ts"
 import { draft, type EventDraft, type PayloadOf } from "./RunEvent.ts"
-import type { ResolutionState, RunState } from "./RunState.ts"
+import { MAX_OPEN_CALLS, type ResolutionState, type RunState } from "./RunState.ts"
 import type { ApprovalAnswer, Outcome } from "./RuntimeAdapter.ts"
 import { sourceOf, TransitionStep } from "./TransitionStep.ts"
 import { changeWork, finish, reportOutcome, settleTurn, startTurn } from "./TurnTransitions.ts"
@@ -72,6 +72,7 @@ export const transition = (state: RunState, input: RunMachineInput): Transition 
       if (keepsState(state, input.event)) return [state, [{ _tag: "Append", event: input.event }]]
       if (input.event.type !== "run.started" && !input.event.type.startsWith("runtime."))
         step.ensureStarted(input)
+      if (hasTooManyCalls(step.state, input.event)) return failWithTooManyCalls(step)
       if (step.append(input.event) && isContinuation(input.event)) step.proceed()
       return step.done()
     case "ApprovalRequested":
@@ -130,6 +131,24 @@ export const transition = (state: RunState, input: RunMachineInput): Transition 
   }
 }
 
+/** Whether the event opens one call more than a run may have. */
+const hasTooManyCalls = ({ openCalls, verdict }: RunState, event: EventDraft): boolean =>
+  event.type === "run.tool.call" &&
+  openCalls.size >= MAX_OPEN_CALLS &&
+  verdict === undefined &&
+  !openCalls.has(event.payload.callId)
+
+const failWithTooManyCalls = (step: TransitionStep): Transition =>
+  overrule(step, {
+    _tag: "FailureImposed",
+    reason: "the runtime opened too many tool calls",
+    error: {
+      code: "runtime_unavailable",
+      message: `The runtime opened more than ${MAX_OPEN_CALLS} tool calls at a time and reported no results.`,
+      details: { reason: "too_many_calls", limit: MAX_OPEN_CALLS }
+    }
+  })
+
 const requestApproval = (step: TransitionStep, input: MachineInputOf<"ApprovalRequested">): Transition => {
   const { approvalId, expiresAt, request } = input
   // A run that is already ending requests no approvals.
@@ -184,7 +203,7 @@ const timeOut = (step: TransitionStep, { afterMs, kind }: MachineInputOf<"TimedO
 
 const decide = (step: TransitionStep, input: MachineInputOf<"ApprovalDecided">): Transition => {
   const { approvalId, answer, by, edit, origin } = input
-  if (!step.state.pending.includes(approvalId)) return decideSettled(step.state, input)
+  if (!step.state.pending.has(approvalId)) return decideSettled(step.state, input)
   step.append(
     draft("run.approval.resolved", {
       approvalId,
@@ -216,11 +235,16 @@ const decideSettled = (
   if (input._tag === "ApprovalExpired") return [state, nothing]
   const resolution = state.resolved.get(input.approvalId)
   if (resolution === undefined) return [state, [{ _tag: "Refuse", code: "not_found" }]]
-  const isEdited = input.answer.updatedInput !== undefined || state.edited?.has(input.approvalId) === true
-  if (resolution === resolutionOf(input.answer) && !isEdited) return [state, nothing]
+  const isEdited = input.answer.updatedInput !== undefined || resolution.isEdited
+  if (resolution.state === resolutionOf(input.answer) && !isEdited) return [state, nothing]
   return [
     state,
-    [{ _tag: "Refuse", code: resolution === "expired" ? "approval_expired" : "approval_already_resolved" }]
+    [
+      {
+        _tag: "Refuse",
+        code: resolution.state === "expired" ? "approval_expired" : "approval_already_resolved"
+      }
+    ]
   ]
 }
 
@@ -259,7 +283,7 @@ const end = (step: TransitionStep): Transition => {
   const verdict: Outcome = step.state.verdict ?? outcomeAtExit(step.state)
   if (step.state.verdict === undefined) step.conclude(verdict)
   step.settle("the run ended")
-  for (const [callId, tool] of step.state.openCalls) {
+  for (const [callId, tool] of step.state.openCalls.entries()) {
     const status = verdict._tag === "Cancelled" ? "cancelled" : "failed"
     step.append(draft("run.tool.result", { callId, tool, status }))
   }
@@ -300,7 +324,7 @@ export const unfinishedWork = ({ outstanding }: RunState, afterMs?: number): Run
       ? "The runtime ended before its background work was done."
       : "The background work exceeded its time limit.",
   details: {
-    work: [...outstanding.values()].slice(0, 20).map(({ title }) => title),
+    work: outstanding.first(20).map(({ title }) => title),
     ...(afterMs === undefined ? {} : { afterMs })
   }
 })

@@ -14,28 +14,33 @@ import { isTerminal } from "./RunEnd.ts"
 import type { DraftOf, EventDraft, PayloadOf } from "./RunEvent.ts"
 import type { LiveStatus, TerminalType } from "./RunEnd.ts"
 import type { Outcome } from "./RuntimeAdapter.ts"
+import type { UnknownChanges } from "../changes/UnknownChanges.ts"
+import { VersionedMap } from "./VersionedMap.ts"
 import { MAX_OUTSTANDING, type WorkInProgress } from "./Work.ts"
 
-/** State of one run. */
+/** Largest number of tool calls that are open at a time. A run with more fails, because a runtime that closes no call would fill the memory. */
+export const MAX_OPEN_CALLS = 10_000
+
+/** State of one run. An event costs the same however much is open: the next state shares the rest. */
 export interface RunState {
   /** `undefined` until `run.created`. */
   readonly status: RunStatus | undefined
   /** Pending approvals, in the order of the requests. Not empty exactly while `waiting_approval`. */
-  readonly pending: ReadonlyArray<ApprovalId>
-  readonly resolved: ReadonlyMap<ApprovalId, ResolutionState>
-  /** Approvals that were allowed with an edited input. */
-  readonly edited?: ReadonlySet<ApprovalId> | undefined
+  readonly pending: VersionedMap<ApprovalId, true>
+  readonly resolved: VersionedMap<ApprovalId, ApprovalEnd>
   /** Questions that wait for a person, in the order of the requests. */
-  readonly pendingInputs: ReadonlyMap<InputRequestId, RequestedInput>
-  readonly resolvedInputs: ReadonlyMap<InputRequestId, ResolvedInputState>
+  readonly pendingInputs: VersionedMap<InputRequestId, RequestedInput>
+  readonly resolvedInputs: VersionedMap<InputRequestId, ResolvedInputState>
   /** Work in the background, by its id. */
-  readonly outstanding: ReadonlyMap<string, WorkInProgress>
+  readonly outstanding: VersionedMap<string, WorkInProgress>
+  /** Number of outstanding works that are commands. */
+  readonly commands: number
   /** Number of the current or last turn, from 1. */
   readonly turn: number
   /** Whether the runtime has ended its turn and the run continues. */
   readonly isIdle: boolean
   /** Tool calls without a result: call id → tool. */
-  readonly openCalls: ReadonlyMap<string, string>
+  readonly openCalls: VersionedMap<string, string>
   readonly started: boolean
   /** Whether the processes of the run are frozen. A run that is ending is not. */
   readonly paused?: true | undefined
@@ -54,13 +59,25 @@ export interface RunState {
   /** The run whose worktree the run works in. */
   readonly worktree?: RunId | undefined
   readonly confinement?: RunConfinement | undefined
+  /** Whether the run ends with its Edge although runs outlive it. */
+  readonly endsWithEdge?: true | undefined
   readonly protectedChanges?: ProtectedChanges | undefined
+  readonly changesUnknown?: UnknownChanges | undefined
   /** From the terminal event. */
   readonly usage?: Usage | undefined
   /** So far, as the runtime reports while it runs. */
   readonly used?: Usage | undefined
   readonly resultText?: string | undefined
   readonly error?: RunFailure | undefined
+}
+
+export type ResolutionState = PayloadOf<"run.approval.resolved">["state"]
+
+/** How an approval was resolved. */
+export interface ApprovalEnd {
+  readonly state: ResolutionState
+  /** Whether it was allowed with an edited input. */
+  readonly isEdited: boolean
 }
 
 /** Facts about a run that a store keeps next to its state. */
@@ -72,40 +89,40 @@ export interface RunSummary {
   readonly error?: RunFailure
   readonly worktree?: RunId
   readonly confinement?: RunConfinement
+  readonly endsWithEdge?: true
   readonly protectedChanges?: ProtectedChanges
+  readonly changesUnknown?: UnknownChanges
   readonly paused?: true
-  readonly pendingInputs?: ReadonlyArray<InputRequestId>
-  readonly turn?: "active" | "idle"
-  readonly outstanding?: Outstanding
-  /** ISO 8601. Set by the store: the state has no times. */
-  readonly endedAt?: string
 }
 
 /** Titles of work that a run shows. Others are only counted. */
 const SHOWN_TITLES = 20
 
 /** The part of a run's state that changes with its questions, turns and work. Readers need the questions' ids only. */
-export type LiveState = Pick<RunState, "status" | "started" | "isIdle" | "outstanding"> & {
-  readonly pendingInputs: ReadonlyMap<InputRequestId, unknown>
+export type LiveState = Pick<RunState, "status" | "started" | "isIdle" | "outstanding" | "commands"> & {
+  readonly pendingInputs: Pick<RunState["pendingInputs"], "keys">
 }
-type LiveFields = Pick<RunSummary, "pendingInputs" | "turn" | "outstanding">
+interface LiveFields {
+  readonly pendingInputs: ReadonlyArray<InputRequestId>
+  readonly turn?: "active" | "idle"
+  readonly outstanding?: Outstanding
+}
 
 /** Questions, turn and work of a live run, as its readers see them. */
 export const liveFieldsOf = (state: LiveState): LiveFields => {
-  const { isIdle, outstanding, pendingInputs, started, status } = state
+  const { commands, isIdle, outstanding, pendingInputs, started, status } = state
   if (status === undefined || isTerminal(status)) return { pendingInputs: [] }
-  const works = [...outstanding.values()]
-  const onlyCommands = works.every(({ kind }) => kind === "command")
+  const count = outstanding.size
   return {
-    pendingInputs: [...pendingInputs.keys()],
+    pendingInputs: pendingInputs.keys(),
     ...(started ? { turn: isIdle ? "idle" : "active" } : {}),
-    ...(works.length === 0
+    ...(count === 0
       ? {}
       : {
           outstanding: {
-            count: works.length,
-            titles: works.slice(0, SHOWN_TITLES).map(({ title }) => title),
-            ...(onlyCommands ? { onlyCommands } : {})
+            count,
+            titles: outstanding.first(SHOWN_TITLES).map(({ title }) => title),
+            ...(commands === count ? { onlyCommands: true } : {})
           }
         })
   }
@@ -113,7 +130,9 @@ export const liveFieldsOf = (state: LiveState): LiveFields => {
 
 export const runSummaryOf = (state: RunState): RunSummary => {
   const {
+    changesUnknown,
     confinement,
+    endsWithEdge,
     error,
     model,
     paused,
@@ -124,7 +143,6 @@ export const runSummaryOf = (state: RunState): RunSummary => {
     worktree
   } = state
   return {
-    ...liveFieldsOf(state),
     ...(runtimeSessionId === undefined ? {} : { runtimeSessionId }),
     ...(model === undefined ? {} : { model }),
     ...(usage === undefined ? {} : { usage }),
@@ -132,23 +150,24 @@ export const runSummaryOf = (state: RunState): RunSummary => {
     ...(error === undefined ? {} : { error }),
     ...(worktree === undefined ? {} : { worktree }),
     ...(confinement === undefined ? {} : { confinement }),
+    ...(endsWithEdge === undefined ? {} : { endsWithEdge }),
     ...(protectedChanges === undefined ? {} : { protectedChanges }),
+    ...(changesUnknown === undefined ? {} : { changesUnknown }),
     ...(paused === undefined ? {} : { paused })
   }
 }
 
-export type ResolutionState = PayloadOf<"run.approval.resolved">["state"]
-
 export const initial: RunState = {
   status: undefined,
-  pending: [],
-  resolved: new Map(),
-  pendingInputs: new Map(),
-  resolvedInputs: new Map(),
-  outstanding: new Map(),
+  pending: VersionedMap.empty(),
+  resolved: VersionedMap.empty(),
+  pendingInputs: VersionedMap.empty(),
+  resolvedInputs: VersionedMap.empty(),
+  outstanding: VersionedMap.empty(),
+  commands: 0,
   turn: 1,
   isIdle: false,
-  openCalls: new Map(),
+  openCalls: VersionedMap.empty(),
   started: false,
   verdict: undefined
 }
@@ -162,6 +181,7 @@ export type Refusal =
   | "unknown_approval"
   | "approval_already_asked"
   | "call_already_open"
+  | "too_many_calls"
   | "call_not_open"
   | "already_paused"
   | "not_paused"
@@ -184,19 +204,13 @@ export type Refused = { readonly ok: false; readonly refusal: Refusal }
 const accepted = (state: RunState): Accepted => ({ ok: true, state })
 const refused = (refusal: Refusal): Refused => ({ ok: false, refusal })
 
-const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> => {
-  const next = new Map(map)
-  next.delete(key)
-  return next
-}
-
 /** State of a live run: an approval shows before a question. */
 const liveStatus = ({
   pending,
   pendingInputs,
   started
 }: Pick<RunState, "pending" | "pendingInputs" | "started">): LiveStatus =>
-  pending.length > 0
+  pending.size > 0
     ? "waiting_approval"
     : pendingInputs.size > 0
       ? "waiting_input"
@@ -210,23 +224,21 @@ const requestApproval = (
   state: RunState,
   { approvalId }: PayloadOf<"run.approval.requested">
 ): Accepted | Refused =>
-  state.pending.includes(approvalId) || state.resolved.has(approvalId)
+  state.pending.has(approvalId) || state.resolved.has(approvalId)
     ? refused("approval_already_asked")
-    : withStatus({ ...state, pending: [...state.pending, approvalId] })
+    : withStatus({ ...state, pending: state.pending.set(approvalId, true) })
 
 const resolveApproval = (
   state: RunState,
   { approvalId, edited, state: resolution }: PayloadOf<"run.approval.resolved">
-): Accepted | Refused => {
-  if (!state.pending.includes(approvalId)) return refused("unknown_approval")
-  const pending = state.pending.filter((id) => id !== approvalId)
-  return withStatus({
-    ...state,
-    pending,
-    resolved: new Map(state.resolved).set(approvalId, resolution),
-    ...(edited === true ? { edited: new Set(state.edited).add(approvalId) } : {})
-  })
-}
+): Accepted | Refused =>
+  state.pending.has(approvalId)
+    ? withStatus({
+        ...state,
+        pending: state.pending.delete(approvalId),
+        resolved: state.resolved.set(approvalId, { state: resolution, isEdited: edited === true })
+      })
+    : refused("unknown_approval")
 
 const requestInput = (
   state: RunState,
@@ -234,7 +246,7 @@ const requestInput = (
 ): Accepted | Refused =>
   state.pendingInputs.has(inputId) || state.resolvedInputs.has(inputId)
     ? refused("input_already_asked")
-    : withStatus({ ...state, pendingInputs: new Map(state.pendingInputs).set(inputId, request) })
+    : withStatus({ ...state, pendingInputs: state.pendingInputs.set(inputId, request) })
 
 const resolveInput = (
   state: RunState,
@@ -243,8 +255,8 @@ const resolveInput = (
   state.pendingInputs.has(inputId)
     ? withStatus({
         ...state,
-        pendingInputs: without(state.pendingInputs, inputId),
-        resolvedInputs: new Map(state.resolvedInputs).set(inputId, resolution)
+        pendingInputs: state.pendingInputs.delete(inputId),
+        resolvedInputs: state.resolvedInputs.set(inputId, resolution)
       })
     : refused("unknown_input")
 
@@ -254,11 +266,31 @@ const startWork = (
 ): Accepted | Refused => {
   if (state.outstanding.has(workId)) return refused("work_already_started")
   if (state.outstanding.size >= MAX_OUTSTANDING) return refused("too_much_work")
-  return accepted({ ...state, outstanding: new Map(state.outstanding).set(workId, { kind, title }) })
+  return accepted({
+    ...state,
+    outstanding: state.outstanding.set(workId, { kind, title }),
+    commands: state.commands + (kind === "command" ? 1 : 0)
+  })
+}
+
+const endWork = (state: RunState, { workId }: PayloadOf<"run.work.ended">): Accepted | Refused => {
+  const work = state.outstanding.get(workId)
+  if (work === undefined) return refused("work_not_started")
+  return accepted({
+    ...state,
+    outstanding: state.outstanding.delete(workId),
+    commands: state.commands - (work.kind === "command" ? 1 : 0)
+  })
+}
+
+const openCall = (state: RunState, { callId, tool }: PayloadOf<"run.tool.call">): Accepted | Refused => {
+  if (state.openCalls.has(callId)) return refused("call_already_open")
+  if (state.openCalls.size >= MAX_OPEN_CALLS) return refused("too_many_calls")
+  return accepted({ ...state, openCalls: state.openCalls.set(callId, tool) })
 }
 
 const end = (state: RunState, event: DraftOf<TerminalType>): Accepted | Refused => {
-  if (state.pending.length > 0) return refused("approvals_pending")
+  if (state.pending.size > 0) return refused("approvals_pending")
   if (state.pendingInputs.size > 0) return refused("inputs_pending")
   if (state.outstanding.size > 0) return refused("work_outstanding")
   if (state.openCalls.size > 0) return refused("calls_open")
@@ -274,18 +306,27 @@ const end = (state: RunState, event: DraftOf<TerminalType>): Accepted | Refused 
   }
 }
 
-const create = (state: RunState, { confinement, worktree }: PayloadOf<"run.created">): Accepted =>
+const create = (
+  state: RunState,
+  { confinement, endsWithEdge, worktree }: PayloadOf<"run.created">
+): Accepted =>
   accepted({
     ...state,
     status: "created",
     ...(worktree === undefined ? {} : { worktree: worktree.runId }),
-    ...(confinement === undefined ? {} : { confinement })
+    ...(confinement === undefined ? {} : { confinement }),
+    ...(endsWithEdge === undefined ? {} : { endsWithEdge })
   })
 
 const start = (state: RunState, { model, runtimeSessionId }: PayloadOf<"run.started">): Accepted | Refused =>
   state.started
     ? refused("already_started")
     : withStatus({ ...state, started: true, runtimeSessionId, model })
+
+const unknownChangesOf = ({ detail, reason }: UnknownChanges): UnknownChanges => ({
+  reason,
+  ...(detail === undefined ? {} : { detail })
+})
 
 /** The transition table: the state after `event`, or why the event cannot follow. Has a case for every event type. */
 export const accept = (state: RunState, event: EventDraft): Accepted | Refused => {
@@ -297,14 +338,11 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
       return refused("already_created")
     case "run.started":
       return start(state, event.payload)
-    case "run.tool.call": {
-      const { callId, tool } = event.payload
-      if (state.openCalls.has(callId)) return refused("call_already_open")
-      return accepted({ ...state, openCalls: new Map(state.openCalls).set(callId, tool) })
-    }
+    case "run.tool.call":
+      return openCall(state, event.payload)
     case "run.tool.result":
       return state.openCalls.has(event.payload.callId)
-        ? accepted({ ...state, openCalls: without(state.openCalls, event.payload.callId) })
+        ? accepted({ ...state, openCalls: state.openCalls.delete(event.payload.callId) })
         : refused("call_not_open")
     case "run.approval.requested":
       return requestApproval(state, event.payload)
@@ -317,9 +355,7 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
     case "run.work.started":
       return startWork(state, event.payload)
     case "run.work.ended":
-      return state.outstanding.has(event.payload.workId)
-        ? accepted({ ...state, outstanding: without(state.outstanding, event.payload.workId) })
-        : refused("work_not_started")
+      return endWork(state, event.payload)
     case "run.turn.started":
       return state.isIdle
         ? accepted({ ...state, isIdle: false, turn: event.payload.turn })
@@ -335,6 +371,8 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
         ...state,
         protectedChanges: addProtectedChanges(state.protectedChanges, event.payload)
       })
+    case "run.changes.unknown":
+      return accepted({ ...state, changesUnknown: unknownChangesOf(event.payload) })
     case "run.completed":
     case "run.failed":
     case "run.cancelled":
@@ -345,6 +383,7 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
     case "run.file.read":
     case "run.file.changed":
     case "run.diff.ready":
+    case "run.repository.changed":
     case "run.patch.proposed":
     case "run.artifact.ready":
     case "run.preview.ready":

@@ -6,6 +6,7 @@
  * Does not: refuse events. The log has passed `RunState`, the transition table; a view shows what the log contains. Order and gaps are those
  * of `EventSequence`. Imports no runtime code of Effect, so that it fits a browser.
  */
+import { firstCharacters } from "../text/Cut.ts"
 import { BlockList } from "./BlockList.ts"
 import { confinementFailure } from "./ConfinementText.ts"
 import { appendText, boundText, type BoundedText } from "./BoundedText.ts"
@@ -44,6 +45,7 @@ export class RunView {
   private readonly approvalOfCall = new Map<string, string>()
   private lastWarning: string | undefined
   private confinementFailure: string | undefined
+  private endsWithEdge = false
 
   /** In the order of the events that began them. */
   get blocks(): ReadonlyArray<RunBlock> {
@@ -76,7 +78,8 @@ export class RunView {
   private static readonly handlers: EventHandlers<RunView, void> = {
     "run.created": (view, event) => {
       view.state = "created"
-      const { confinement, mode } = event.payload
+      const { confinement, endsWithEdge, mode } = event.payload
+      view.endsWithEdge = endsWithEdge === true
       view.confinementFailure = confinement && confinementFailure(confinement, mode)
       const { text } = event.payload.input
       const body = boundText(text, event.seq)
@@ -94,14 +97,15 @@ export class RunView {
       // A connection at the start of the runtime can wait for a decision.
       view.state = view.liveState
       const { model, projectSettings, runtimeVersion: version } = event.payload
-      const { confinementFailure } = view
+      const { confinementFailure, endsWithEdge } = view
       view.list.push({
         kind: "start",
         ...startOf(event),
         model,
         version,
         projectSettings,
-        confinementFailure
+        confinementFailure,
+        endsWithEdge
       })
     },
     "run.completed": (view, event) => view.end(event, { state: "completed", stopped: event.payload.stopped }),
@@ -126,13 +130,20 @@ export class RunView {
       view.list.push({ kind: "file", ...startOf(event), path, fromPath, change, callId, parentCallId })
     },
     "run.diff.ready": (view, event) => {
-      const { additions, deletions, files } = event.payload
-      view.list.push({ kind: "diff", ...startOf(event), files, additions, deletions })
+      const { additions, deletions, files, leftOut } = event.payload
+      view.list.push({ kind: "diff", ...startOf(event), files, additions, deletions, leftOut })
+    },
+    "run.changes.unknown": (view, event) => {
+      const { detail, reason } = event.payload
+      view.list.push({ kind: "unknown_changes", ...startOf(event), reason, detail })
     },
     "run.protected.changed": (view, event) => {
       const { count, files, incomplete } = event.payload
       const changes = { count, files, ...(incomplete === true ? { incomplete } : {}) }
       view.list.push({ kind: "protected", ...startOf(event), changes })
+    },
+    "run.repository.changed": (view, event) => {
+      view.list.push({ kind: "repository", ...startOf(event), change: event.payload })
     },
     "run.patch.proposed": (view, event) => {
       const { callId, parentCallId, patch, path, totalBytes } = event.payload
@@ -291,7 +302,7 @@ export class RunView {
         callId,
         parentCallId,
         tool,
-        label: label.slice(0, MAX_LABEL),
+        label: firstCharacters(label, MAX_LABEL),
         input: jsonText(input, event.seq),
         isWaiting: this.approvalOfCall.has(callId),
         status: "started",

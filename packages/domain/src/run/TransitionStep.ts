@@ -39,7 +39,7 @@ export class TransitionStep {
    * pause.
    */
   settle(reason: string, workEnd: WorkEnd = "unfinished"): void {
-    for (const approvalId of this.state.pending) {
+    for (const approvalId of this.state.pending.keys()) {
       this.append(draft("run.approval.resolved", { approvalId, state: "cancelled", reason }))
       this.act({ _tag: "Answer", approvalId, answer: { decision: "cancel", scope: "once", reason } })
     }
@@ -121,4 +121,4 @@ export const isSettling = (state: RunState): boolean =>
   state.isTurnDue === true &&
   state.outstanding.size === 0 &&
   state.pendingInputs.size === 0 &&
-  state.pending.length === 0
+  state.pending.size === 0

@@ -1,4 +1,5 @@
 /** Transitions of turns and background work: an outcome is held until nothing is left that it waits for. */
+import { firstCharacters } from "../text/Cut.ts"
 import type { MachineInputOf, Transition, TransitionAction } from "./MachineInput.ts"
 import { outcomeAfter } from "./Rejection.ts"
 import type { RunFailure } from "./Run.ts"
@@ -25,9 +26,7 @@ export const reportOutcome = (step: TransitionStep, input: MachineInputOf<"Outco
 
 /** The title within its bound. `…` marks a cut. */
 const shortTitle = (title: string): string =>
-  title.length <= MAX_WORK_TITLE
-    ? title
-    : `${title.slice(0, MAX_WORK_TITLE - 1).replace(/[\ud800-\udbff]$/, "")}…`
+  title.length <= MAX_WORK_TITLE ? title : `${firstCharacters(title, MAX_WORK_TITLE - 1)}…`
 
 const tooMuchWork: RunFailure = {
   code: "work_unfinished",
@@ -93,7 +92,7 @@ export const finish = (step: TransitionStep, { by }: MachineInputOf<"FinishReque
   const { held, outstanding, verdict } = step.state
   if (verdict !== undefined) return step.done()
   if (held === undefined) return [step.state, [{ _tag: "Refuse", code: "turn_active" }]]
-  const stopped = [...outstanding.values()].map(({ title }) => title)
+  const stopped = outstanding.values().map(({ title }) => title)
   const isStopped = held._tag === "Completed" && stopped.length > 0
   step.conclude(isStopped ? { ...held, stopped } : held, by)
   step.settle("the run was finished", "stopped")

@@ -4,7 +4,7 @@
 import { Schema } from "effect"
 import { RunId, WorkspaceId } from "../identity/Ids.ts"
 
-/** Uncommitted files of the workspace, which the worktree does not contain. A new folder counts as one. */
+/** Files that a worktree or a comparison does not contain. A folder counts as one. */
 export const LeftOut = Schema.Struct({
   count: Schema.Int,
   /** The first 100 paths, relative to the workspace. */
@@ -19,6 +19,7 @@ export const WorktreeStart = Schema.Struct({
   branch: Schema.String,
   /** The commit that the worktree started from. */
   base: Schema.String,
+  /** Uncommitted files of the workspace. */
   leftOut: Schema.optionalKey(LeftOut)
 }).annotate({ identifier: "WorktreeStart" })
 export type WorktreeStart = typeof WorktreeStart.Type
@@ -36,6 +37,15 @@ export const Worktree = Schema.Struct({
   createdAt: Schema.String
 }).annotate({ identifier: "Worktree" })
 export type Worktree = typeof Worktree.Type
+
+/** A commit of a run in its worktree. */
+export const WorktreeCommit = Schema.Struct({
+  id: Schema.String,
+  subject: Schema.String,
+  author: Schema.String,
+  at: Schema.String
+}).annotate({ identifier: "WorktreeCommit" })
+export type WorktreeCommit = typeof WorktreeCommit.Type
 
 /** A worktree, checked for work that its removal would lose. */
 export const ExaminedWorktree = Schema.Struct({

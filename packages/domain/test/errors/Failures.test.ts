@@ -26,6 +26,7 @@ const all: ReadonlyArray<Failures.Failure> = [
   new Failures.RunNotCancellable(),
   new Failures.ApprovalAlreadyResolved({ details: resolved }),
   new Failures.InputAlreadyResolved({ details: resolvedInput }),
+  new Failures.ChangesUnknown({ details: { reason: "failed" } }),
   new Failures.IdempotencyConflict(),
   new Failures.IdempotencyInFlight(),
   new Failures.ApprovalExpired({ details: resolved }),

@@ -146,7 +146,7 @@ describe("run.approval.resolved", () => {
       const decided = new Map<string, Extract<RunMachineInput, { readonly _tag: "ApprovalDecided" }>>()
       let state: RunState = initial
       for (const input of [{ _tag: "Created", payload: created } as const, ...inputs]) {
-        if (input._tag === "ApprovalDecided" && state.pending.includes(input.approvalId))
+        if (input._tag === "ApprovalDecided" && state.pending.has(input.approvalId))
           decided.set(input.approvalId, input)
         state = transition(state, input)[0]
       }

@@ -76,14 +76,14 @@ const visible = ({
   model,
   paused
 }: RunState) => ({
-  pendingInputs: [...pendingInputs],
-  outstanding: [...outstanding],
+  pendingInputs: pendingInputs.entries(),
+  outstanding: outstanding.entries(),
   turn,
   isIdle,
   paused,
   status: status === "starting" ? "created" : status,
-  pending,
-  openCalls: [...openCalls],
+  pending: pending.keys(),
+  openCalls: openCalls.entries(),
   usage,
   error,
   resultText,
@@ -174,7 +174,7 @@ describe("RunMachine", () => {
     [inputs],
     ([sequence]) => {
       play(sequence, ({ status, pending }) =>
-        assert.strictEqual(status === "waiting_approval", pending.length > 0)
+        assert.strictEqual(status === "waiting_approval", pending.size > 0)
       )
     },
     runs
@@ -185,7 +185,7 @@ describe("RunMachine", () => {
     [inputs],
     ([sequence]) => {
       play(sequence, ({ pending, pendingInputs, status }) =>
-        assert.strictEqual(status === "waiting_input", pending.length === 0 && pendingInputs.size > 0)
+        assert.strictEqual(status === "waiting_input", pending.size === 0 && pendingInputs.size > 0)
       )
     },
     runs
@@ -615,11 +615,7 @@ describe("accept", () => {
       for (const event of events) {
         const before = state
         state = fold(state, event)
-        assert.strictEqual(
-          state.status === "waiting_approval",
-          state.pending.length > 0,
-          `after ${event.type}`
-        )
+        assert.strictEqual(state.status === "waiting_approval", state.pending.size > 0, `after ${event.type}`)
         if (before.status !== undefined && isTerminal(before.status)) assert.strictEqual(state, before)
         if (state.status !== undefined && isTerminal(state.status))
           assert.strictEqual(state.openCalls.size, 0)

@@ -119,14 +119,14 @@ describe("transition", () => {
   })
 
   it("takes a result for an open call and no other", () => {
-    assert.deepStrictEqual([...after(emitted(call)).openCalls], [["c1", "Bash"]])
+    assert.deepStrictEqual(after(emitted(call)).openCalls.entries(), [["c1", "Bash"]])
     assert.deepStrictEqual(described(actionsOf(emitted(call), emitted(call))), [])
     assert.deepStrictEqual(described(actionsOf(emitted(result), emitted(call))), ["run.tool.result"])
     assert.deepStrictEqual(described(actionsOf(emitted(result), emitted(call), emitted(result))), [])
   })
 
   it("waits while any approval pends, and runs when the last is resolved", () => {
-    assert.deepStrictEqual(after(ask(a), ask(b)).pending, [a, b])
+    assert.deepStrictEqual(after(ask(a), ask(b)).pending.keys(), [a, b])
     assert.strictEqual(after(ask(a), ask(b), decide(a)).status, "waiting_approval")
     assert.strictEqual(after(ask(a), ask(b), decide(a), decide(b)).status, "running")
   })
@@ -205,7 +205,7 @@ describe("transition", () => {
   it("resolves a withdrawn approval as cancelled and tells the runtime nothing", () => {
     const withdrawn: RunMachineInput = { _tag: "ApprovalWithdrawn", approvalId: a, reason: "it went on" }
     assert.deepStrictEqual(described(actionsOf(withdrawn, ask(a))), ["run.approval.resolved"])
-    assert.strictEqual(after(ask(a), withdrawn).resolved.get(a), "cancelled")
+    assert.strictEqual(after(ask(a), withdrawn).resolved.get(a)?.state, "cancelled")
     assert.deepStrictEqual(actionsOf(withdrawn, ask(a), decide(a)), [])
   })
 
@@ -437,7 +437,9 @@ describe("accept", () => {
 
   it("keeps waiting when a run that is asked says only then that it has started", () => {
     const next = accept(log(born, requested), started)
-    if (next.ok) assert.deepInclude(next.state, { status: "waiting_approval", pending: [a] })
+    assert(next.ok)
+    assert.strictEqual(next.state.status, "waiting_approval")
+    assert.deepStrictEqual(next.state.pending.keys(), [a])
   })
 
   it("takes a terminal event straight from creation", () => {

@@ -169,7 +169,7 @@ describe("a run with background work", () => {
     }
     const { state } = after(work("running"), completed("Delegated."), requested)
     assert.strictEqual(state.status, "waiting_approval")
-    assert.deepStrictEqual(state.pending, [approvalId])
+    assert.deepStrictEqual(state.pending.keys(), [approvalId])
   })
 
   it("starts a turn by a message that is delivered while it is idle", () => {

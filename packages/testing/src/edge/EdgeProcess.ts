@@ -14,6 +14,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { EdgeClient } from "./EdgeClient.ts"
 import { endGroups } from "./ControlGroups.ts"
+import { giveTo } from "../files/GiveTo.ts"
 import { endAll, endHolder, survivors, type Survivor } from "./Survivors.ts"
 import { within } from "../time/Within.ts"
 
@@ -31,6 +32,8 @@ export interface EdgeOptions {
   readonly grants?: ReadonlyArray<"full_access" | "project_settings" | "confined" | GrantRule>
   /** Without a setting for the confinement, as users start an Edge. */
   readonly hasDefaultConfinement?: boolean
+  /** Starts the process as this user, who owns its folders. For tests that run as root. */
+  readonly user?: number
 }
 
 export interface EdgeExit {
@@ -64,6 +67,7 @@ export class EdgeProcess {
   constructor(options: EdgeOptions = {}) {
     this.options = options
     mkdirSync(this.workspace)
+    if (options.user !== undefined) giveTo(options.user, this.folder)
   }
 
   /** Starts the process. Fails with its stderr if it exits before it is ready. */
@@ -189,9 +193,11 @@ export class EdgeProcess {
   }
 
   protected launch(): LaunchedEdge {
+    const { user } = this.options
     const child = spawn(process.execPath, [this.entry], {
       cwd: this.folder,
       stdio: ["ignore", "pipe", "pipe"],
+      ...(user === undefined ? {} : { uid: user, gid: user }),
       env: this.environment
     })
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
