@@ -1,30 +1,71 @@
 /**
- * Folders of each runtime for confined runs: where it keeps its state, and what in it a later run obeys or executes.
+ * State of each runtime for confined runs: what goes into a run's private copy, and what comes back (`@corral/domain/run/RuntimeFolders`).
  *
  * `CORRAL_TEST_CONFINEMENT=preferred npm run test:runtimes` tests them with the real programs in the versions of `docs/adapters.md`. The folders
- * of Kimi Code and of Codex over ACP follow their settings and were not run confined. Goose has none, because it was never run.
+ * of Kimi Code and Grok Build follow what these programs write, and were not run confined with a sign-in. Goose has none, because it was never
+ * run.
  */
-import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
+import type { CredentialFile, RenewedToken, RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
+
+/** A token in an object, by the names of its members. */
+const tokenAt = (
+  around: ReadonlyArray<string>,
+  time: string,
+  ...values: ReadonlyArray<string>
+): RenewedToken => ({
+  values: values.map((name) => [...around, name]),
+  time: [...around, time]
+})
+
+/** A file with the answer of an OAuth server. */
+const oauthFile = (path: string, time: string): CredentialFile => ({
+  path,
+  tokens: [tokenAt([], time, "access_token", "refresh_token", "id_token")]
+})
 
 export const claudeFolders: RuntimeFolders = {
   state: [
     {
       path: ".claude",
       variable: "CLAUDE_CONFIG_DIR",
-      executed: [
+      settings: [
         "settings.json",
         "settings.local.json",
-        "CLAUDE.md",
-        "agents/",
-        "commands/",
-        "hooks/",
-        "output-styles/",
-        "plugins/",
-        "rules/",
-        "skills/"
+        "*.md",
+        "*.sh",
+        "agents",
+        "commands",
+        "hooks",
+        "output-styles",
+        "plugins",
+        "rules",
+        "skills",
+        "projects/{workspace}/memory"
+      ],
+      // Where it is if the variable is set.
+      copied: [{ path: ".claude.json", perWorkspace: ["projects"] }],
+      credentials: [
+        {
+          path: ".credentials.json",
+          tokens: [
+            tokenAt(["claudeAiOauth"], "expiresAt", "accessToken", "refreshToken"),
+            tokenAt(["mcpOAuth", "*"], "expiresAt", "accessToken", "refreshToken")
+          ]
+        }
+      ],
+      conversations: [
+        {
+          files: [
+            "projects/{workspace}/{session}.jsonl",
+            "projects/{workspace}/{session}/subagents/*",
+            "projects/{workspace}/{session}/tool-results/*",
+            "tasks/{session}/*.json"
+          ],
+          workspace: { file: "projects/{workspace}/{session}.jsonl" }
+        }
       ]
     },
-    { path: ".claude.json", kind: "file" }
+    { path: ".claude.json", kind: "file", perWorkspace: ["projects"] }
   ]
 }
 
@@ -33,7 +74,43 @@ export const codexFolders: RuntimeFolders = {
     {
       path: ".codex",
       variable: "CODEX_HOME",
-      executed: ["config.toml", "hooks.json", "AGENTS.md", "prompts/", "rules/"]
+      settings: [
+        "config.toml",
+        "*.config.toml",
+        "hooks.json",
+        "hooks",
+        "AGENTS.md",
+        "AGENTS.override.md",
+        ".env",
+        "agents",
+        "prompts",
+        "rules",
+        "themes",
+        // It writes others next to them.
+        "skills/*",
+        "plugins/*"
+      ],
+      copied: [{ path: "installation_id" }, { path: "version.json" }, { path: "models_cache.json" }],
+      credentials: [
+        {
+          path: "auth.json",
+          tokens: [
+            {
+              ...tokenAt(["tokens"], "", "id_token", "access_token", "refresh_token"),
+              time: ["last_refresh"],
+              timeIs: "renewal"
+            }
+          ]
+        },
+        { path: ".credentials.json", tokens: [tokenAt(["*"], "expires_at", "access_token", "refresh_token")] }
+      ],
+      conversations: [
+        {
+          files: ["sessions/*/*/*/rollout-*-{session}.jsonl"],
+          workspace: { file: "sessions/*/*/*/rollout-*-{session}.jsonl", at: ["payload", "cwd"] }
+        }
+      ],
+      database: { folder: "databases", variable: "CODEX_SQLITE_HOME" }
     }
   ]
 }
@@ -42,16 +119,34 @@ export const geminiFolders: RuntimeFolders = {
   state: [
     {
       path: ".gemini",
-      executed: [
+      variable: "GEMINI_CLI_HOME",
+      variableNames: "parent",
+      settings: [
         "settings.json",
         "trustedFolders.json",
         ".env",
-        "GEMINI.md",
-        "agents/",
-        "commands/",
-        "extensions/",
-        "policies/",
-        "skills/"
+        "*.md",
+        "agents",
+        "commands",
+        "extensions",
+        "hooks",
+        "policies",
+        "skills"
+      ],
+      copied: [
+        // Which folder has the conversations of a workspace.
+        { path: "projects.json" },
+        { path: "installation_id" },
+        { path: "google_accounts.json" },
+        { path: "state.json" },
+        { path: "mcp-oauth-tokens.json" }
+      ],
+      credentials: [oauthFile("oauth_creds.json", "expiry_date")],
+      conversations: [
+        {
+          files: ["tmp/{project}/chats/session-*-{session:8}.json*", "tmp/{project}/.project_root"],
+          workspace: { file: "tmp/{project}/.project_root" }
+        }
       ]
     }
   ]
@@ -61,42 +156,77 @@ export const qwenFolders: RuntimeFolders = {
   state: [
     {
       path: ".qwen",
-      executed: [
+      variable: "QWEN_HOME",
+      settings: [
         "settings.json",
         "trustedFolders.json",
         ".env",
-        "QWEN.md",
-        "AGENTS.md",
-        "agents/",
-        "commands/",
-        "extensions/",
-        "skills/"
-      ]
+        "*.md",
+        "agents",
+        "commands",
+        "extensions",
+        "hooks",
+        "skills"
+      ],
+      copied: [{ path: "installation_id" }, { path: "mcp-oauth-tokens.json" }],
+      credentials: [oauthFile("oauth_creds.json", "expiry_date")],
+      conversations: [{ files: ["projects/{workspace}/chats/{session}.jsonl"] }]
     }
   ]
 }
 
 export const openCodeFolders: RuntimeFolders = {
   state: [
-    { path: ".local/share/opencode", executed: ["bin/"] },
-    { path: ".local/state/opencode" },
+    {
+      path: ".local/share/opencode",
+      variable: "XDG_DATA_HOME",
+      variableNames: "parent",
+      settings: ["bin"],
+      credentials: [
+        { path: "auth.json", tokens: [tokenAt(["*"], "expires", "access", "refresh")] },
+        {
+          path: "mcp-auth.json",
+          tokens: [tokenAt(["*", "tokens"], "expiresAt", "accessToken", "refreshToken")]
+        }
+      ],
+      database: { folder: "databases", variable: "OPENCODE_DB", file: "opencode.db" }
+    },
+    {
+      path: ".local/state/opencode",
+      variable: "XDG_STATE_HOME",
+      variableNames: "parent",
+      copied: [{ path: "model.json" }]
+    },
     {
       path: ".config/opencode",
-      executed: [
+      variable: "XDG_CONFIG_HOME",
+      variableNames: "parent",
+      settings: [
         "opencode.json",
         "opencode.jsonc",
         "config.json",
+        "tui.json",
         "AGENTS.md",
-        "agent/",
-        "agents/",
-        "command/",
-        "commands/",
-        "plugin/",
-        "plugins/",
-        "skill/",
-        "skills/",
-        "tool/",
-        "tools/"
+        ".npmrc",
+        "agent",
+        "agents",
+        "command",
+        "commands",
+        "mode",
+        "modes",
+        "plugin",
+        "plugins",
+        "skill",
+        "skills",
+        "theme",
+        "themes",
+        "tool",
+        "tools",
+        // Packages of plugins and tools.
+        "package.json",
+        "package-lock.json",
+        "bun.lock",
+        "node_modules"
       ]
     }
   ]
@@ -107,15 +237,31 @@ export const copilotFolders: RuntimeFolders = {
     {
       path: ".copilot",
       variable: "COPILOT_HOME",
-      executed: [
-        "config.json",
+      settings: [
+        "settings.json",
         "mcp-config.json",
         "lsp-config.json",
         "copilot-instructions.md",
-        "agents/",
-        "extensions/",
-        "hooks/",
-        "skills/"
+        "agents",
+        "extensions",
+        "hooks",
+        "instructions",
+        "pkg",
+        "skills"
+      ],
+      // It has the sign-in, which does not expire, and is written at each start.
+      copied: [{ path: "config.json" }],
+      conversations: [
+        {
+          files: [
+            "session-state/{session}/events.jsonl",
+            "session-state/{session}/workspace.yaml",
+            "session-state/{session}/session.db",
+            "session-state/{session}/plan.md",
+            "session-state/{session}/checkpoints/*.md"
+          ],
+          workspace: { file: "session-state/{session}/events.jsonl", at: ["data", "context", "cwd"] }
+        }
       ]
     }
   ]
@@ -125,7 +271,15 @@ export const kimiFolders: RuntimeFolders = {
   state: [
     {
       path: ".kimi-code",
-      executed: ["config.toml", "mcp.json", "AGENTS.md", "agents/", "plugins/", "skills/"]
+      variable: "KIMI_CODE_HOME",
+      settings: ["config.toml", "mcp.json", "AGENTS.md", "agents", "plugins", "skills"],
+      copied: [{ path: "device_id" }],
+      credentials: [
+        {
+          path: "credentials/kimi-code.json",
+          tokens: [tokenAt([], "expires_at", "access_token", "refresh_token")]
+        }
+      ]
     }
   ]
 }
@@ -134,7 +288,17 @@ export const grokFolders: RuntimeFolders = {
   state: [
     {
       path: ".grok",
-      executed: ["config.toml", "AGENTS.md", "agents/", "bin/", "hooks/", "plugins/", "skills/"]
+      settings: [
+        "config.toml",
+        "AGENTS.md",
+        "agents",
+        "bin",
+        "hooks",
+        "installed-plugins",
+        "plugins",
+        "skills"
+      ],
+      copied: [{ path: "auth.json" }, { path: "agent_id" }, { path: "models_cache.json" }]
     }
   ]
 }
@@ -143,17 +307,24 @@ export const piFolders: RuntimeFolders = {
   state: [
     {
       path: ".pi/agent",
-      executed: [
+      variable: "PI_CODING_AGENT_DIR",
+      settings: [
         "settings.json",
         "models.json",
+        "keybindings.json",
         "AGENTS.md",
         "SYSTEM.md",
-        "bin/",
-        "extensions/",
-        "prompts/",
-        "skills/",
-        "themes/"
-      ]
+        "APPEND_SYSTEM.md",
+        "bin",
+        "extensions",
+        "git",
+        "npm",
+        "prompts",
+        "skills",
+        "themes"
+      ],
+      credentials: [{ path: "auth.json", tokens: [tokenAt(["*"], "expires", "access", "refresh")] }],
+      conversations: [{ files: ["sessions/--{workspace:slashes}--/*_{session}.jsonl"] }]
     }
   ]
 }

@@ -325,6 +325,22 @@ describe("Acp plan", () => {
     }
   })
 
+  it.each([
+    ["completed", "# Plan\n\n1. First"],
+    ["failed", "Requesting plan approval for: /home/user/.gemini/tmp/ws/id/plans/plan.md"]
+  ])("of a file has the text of the call that wrote it: %s", (status, plan) => {
+    const path = "/home/user/.gemini/tmp/ws/id/plans/plan.md"
+    const talk = new Talk(acpAgents.gemini, { mode: "plan" }).open(modes("plan", "default", "plan"))
+    const diff = { type: "diff", path, oldText: "", newText: "# Plan\n\n1. First" }
+    talk.update("tool_call", { toolCallId: "write_file__1", kind: "edit", title: "plan.md", content: [diff] })
+    talk.update("tool_call_update", { toolCallId: "write_file__1", status })
+    const title = `Requesting plan approval for: ${path}`
+    talk.send(
+      permissionRequest({ toolCallId: "exit_plan_mode__2", title, kind: "other" }, { options: exits })
+    )
+    assert.strictEqual(requested(talk)?.plan, plan)
+  })
+
   it("ends the run of its mode without an option", () => {
     const talk = opened("plan")
     assert.deepStrictEqual(respond(talk, { _tag: "PlanApproved", endsRun: true }, key), {

@@ -47,6 +47,79 @@ describe("Acp background work", () => {
     sound(talk)
   })
 
+  describe("planned by Claude", () => {
+    const call = (talk: Talk, toolCallId: string, name: string, text: string, rawInput: object = {}) => {
+      talk.update("tool_call", { toolCallId, name, kind: "other", title: name, status: "pending" })
+      talk.update("tool_call_update", { toolCallId, rawInput })
+      talk.update("tool_call_update", { toolCallId, status: "completed", content: content(text) })
+    }
+    const turn = (talk: Talk, cause: string, at: "beginning" | "later", inside = () => {}) => {
+      const task = { asyncTaskId: "turn-1", name: "Working", taskType: "turn" }
+      talk.update("async_task_spawned", { ...task, description: at === "beginning" ? cause : "Working" })
+      if (at === "later") talk.update("async_task_progress", { asyncTaskId: "turn-1", description: cause })
+      inside()
+      talk.text("It is done.")
+      talk.update("async_task_state_update", { asyncTaskId: "turn-1", state: "completed" })
+    }
+    const states = (talk: Talk) => talk.tagged("Work").map(({ id, state }) => [id, state])
+    const oneShot = "Scheduled one-shot task 6c5ce954 (Every minute). Session-only (not written to disk)."
+    const recurring = "Scheduled recurring job 7d00aa11 (Every hour). Session-only (not written to disk)."
+
+    it.each([
+      [
+        "ScheduleWakeup",
+        "Next wakeup scheduled for 10:06:00 (in 75s).",
+        "A scheduled wakeup fired.",
+        "timer c"
+      ],
+      ["CronCreate", oneShot, "A scheduled task fired.", "timer 6c5ce954"]
+    ])("is outstanding until its turn starts: %s", (tool, text, cause, id) => {
+      for (const at of ["beginning", "later"] as const) {
+        const talk = opened("claudeAgent")
+        call(talk, "c", tool, text, { reason: "check", prompt: "check" })
+        talk.text("Later.")
+        endTurn(talk)
+        turn(talk, cause, at)
+        assert.deepStrictEqual(states(talk), [
+          [id, "running"],
+          [id, "completed"]
+        ])
+        assert.deepStrictEqual(outcomes(talk), ["Later.", "It is done."])
+        // A turn that has started is not announced again: its outcome would wait for another one.
+        assert.strictEqual(talk.tagged("Work").at(-1)?.continues === true, at === "beginning")
+        sound(talk)
+      }
+    })
+
+    it("stays if a recurring job may have been due, and ends when it is deleted", () => {
+      const talk = opened("claudeAgent")
+      call(talk, "c", "CronCreate", recurring)
+      call(talk, "d", "CronCreate", oneShot)
+      endTurn(talk)
+      turn(talk, "A scheduled task fired.", "later", () => {
+        assert.lengthOf(talk.tagged("Work"), 2)
+        call(talk, "e", "CronDelete", "Cancelled job 7d00aa11.")
+      })
+      assert.deepStrictEqual(states(talk).at(-1), ["timer 7d00aa11", "stopped"])
+      sound(talk)
+    })
+
+    it("is no work if it outlives the program, was refused or was stopped", () => {
+      const talk = opened("claudeAgent")
+      call(
+        talk,
+        "c",
+        "CronCreate",
+        "Scheduled recurring job 1 (Daily). Persisted to .claude/scheduled_tasks.json."
+      )
+      call(talk, "d", "CronCreate", "Too many jobs.")
+      call(talk, "e", "ScheduleWakeup", "The loop has ended.")
+      call(talk, "f", "CronDelete", "No such job.")
+      assert.deepStrictEqual(talk.tagged("Work"), [])
+      sound(talk)
+    })
+  })
+
   it("of Codex keeps its call open until the command ends", () => {
     const talk = opened("codex")
     talk.update("tool_call", {
@@ -119,6 +192,40 @@ describe("Acp background work", () => {
     endTurn(talk)
     assert.deepStrictEqual(works(talk), [["bash-1", "command", "Bash", "running", undefined]])
     sound(talk)
+  })
+
+  it("planned by Kimi is outstanding", () => {
+    const talk = opened("kimi")
+    talk.result({})
+    talk.update("tool_call", { toolCallId: "c", kind: "other", title: "CronCreate" })
+    const text = "id: 01M8GTK3\ncron: * * * * *\nhumanSchedule: every minute\nrecurring: false"
+    talk.update("tool_call_update", { toolCallId: "c", status: "completed", content: content(text) })
+    talk.text("Planned.")
+    endTurn(talk)
+    assert.deepStrictEqual(works(talk), [["01M8GTK3", "timer", "CronCreate", "running", undefined]])
+    sound(talk)
+  })
+
+  it("of a goal of Kimi is outstanding until the goal is reached or blocked", () => {
+    const goal = JSON.stringify({ goal: { objective: "Reach it", status: "active" } }, null, 2)
+    const update = (talk: Talk, toolCallId: string, title: string, rawInput: object, text: string) => {
+      talk.update("tool_call", { toolCallId, kind: "other", title, rawInput })
+      talk.update("tool_call_update", { toolCallId, status: "completed", content: content(text) })
+    }
+    for (const [status, words, state] of [
+      ["complete", "Goal completed.", "completed"],
+      ["blocked", "Goal blocked.", "failed"],
+      ["complete", "Goal not completed: no active goal.", "running"],
+      ["active", "Goal resumed.", "running"]
+    ] as const) {
+      const talk = opened("kimi")
+      talk.result({})
+      update(talk, "c", "CreateGoal", { objective: "Reach it" }, goal)
+      assert.deepStrictEqual(works(talk), [["goal", "goal", "Reach it", "running", undefined]])
+      update(talk, "d", "UpdateGoal", { status }, words)
+      assert.strictEqual(talk.tagged("Work").at(-1)?.state, state)
+      sound(talk)
+    }
   })
 
   it("takes a message while it runs, in a further turn", () => {

@@ -108,6 +108,12 @@ export interface AcpAgent {
   readonly clientMeta?: JsonObject | undefined
   /** Output of a call that continues in the background. Its group is the id of the work. */
   readonly startsInBackground?: RegExp | undefined
+  /** Output of a call that plans a job. Its group is the id of the job, whose end is not reported. */
+  readonly plansJobs?: RegExp | undefined
+  /** The agent follows a goal by itself after the turn, and reports it in the words of its tools `CreateGoal` and `UpdateGoal`. */
+  readonly followsGoals?: boolean | undefined
+  /** The agent has the timers of Claude Code, and reports them in the words of their results. */
+  readonly reportsTimersInWords?: boolean | undefined
   /** The agent starts a turn when its background work ends. */
   readonly continuesAfterWork?: boolean | undefined
   /** Option that approves a plan and keeps asking for permissions, for an agent that offers several. */

@@ -201,6 +201,8 @@ export const acpAgents = {
     inputInContent: true,
     toolName: "title",
     startsInBackground: /^task_id: ([^\s]{1,200})\n[^]{0,400}?^status: running$/m,
+    plansJobs: /^id: ([^\s]{1,200})\ncron: /,
+    followsGoals: true,
     failsSilently: true
   },
   claudeAgent: {
@@ -229,6 +231,7 @@ export const acpAgents = {
     },
     modes: { ask: "default", readOnly: "plan" },
     clientMeta: taskReports,
+    reportsTimersInWords: true,
     continuesAfterWork: true
   },
   codex: {

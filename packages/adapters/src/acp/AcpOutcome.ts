@@ -4,6 +4,7 @@
  * The protocol has one error code for "not signed in" and none for a model service that refuses. Agents put that into other codes, into
  * `data`, or only into text. Text is read last.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import type * as Acp from "@agentclientprotocol/sdk"
 import { capped } from "@corral/domain/text/CappedPattern"
 import type { RunFailure } from "@corral/domain/run/Run"
@@ -226,7 +227,7 @@ export const toAcpOutcome = (
   const failed = (error: RunFailure): Outcome => ({ _tag: "Failed", error })
   const { stopReason } = response
   if (!isStopReason(stopReason)) {
-    const details = typeof stopReason === "string" ? { stopReason: stopReason.slice(0, 100) } : {}
+    const details = typeof stopReason === "string" ? { stopReason: firstCharacters(stopReason, 100) } : {}
     return failed(acpFailure("protocol_broken", agent, details))
   }
   switch (stopReason) {

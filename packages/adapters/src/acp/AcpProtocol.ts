@@ -8,6 +8,7 @@
  *
  * Does not: serve files or terminals. Agents use their own tools, and such requests are refused.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import type * as Acp from "@agentclientprotocol/sdk"
 import type { AdapterOutput, Outcome, Protocol, RunImage, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
@@ -360,13 +361,13 @@ export class AcpProtocol implements Protocol {
   #countMethod(method: string): void {
     const hasPrefix = (prefix: string) => method.startsWith(prefix)
     if (!["fs/", "terminal/"].some(hasPrefix) && this.#agent.ownMethods?.some(hasPrefix) !== true)
-      this.#collector.countUnknown(method.slice(0, MAX_UNKNOWN_NAME))
+      this.#collector.countUnknown(firstCharacters(method, MAX_UNKNOWN_NAME))
   }
 
   #readRequest(id: JsonRpc.RpcId, method: string, params: JsonObject): void {
     if (this.#requests.read(id, method, params)) return
     if (!this.#work.readMethod(method)) this.#countMethod(method)
-    const message = `${method.slice(0, MAX_UNKNOWN_NAME)} is not served: this client has no file system and no terminals.`
+    const message = `${firstCharacters(method, MAX_UNKNOWN_NAME)} is not served: this client has no file system and no terminals.`
     this.#reply(JsonRpc.notFoundLine(id, message))
   }
 }

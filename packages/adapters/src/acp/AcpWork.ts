@@ -1,15 +1,18 @@
 /**
  * Background work of an agent, and the turns that it starts by itself, as far as its own extensions of the protocol report them.
  *
- * Three forms: tasks as `session/update`, methods around a turn, and the words of a call's result.
+ * Three forms: tasks as `session/update`, methods around a turn, and the words of a call's result. Timers are planned in words too.
  * Does not: guess an end. Work whose end an agent does not report is outstanding until the run ends.
  */
+import type { WorkKind } from "@corral/domain/run/Work"
 import type { WorkEnding } from "../output/OutstandingWork.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { titleLine } from "../text/FirstLine.ts"
 import { defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import type { AsyncTask, BackgroundMeta, TaskReport } from "./AcpExtensions.ts"
+import { ClaudeTimers } from "../claude-code/ClaudeTimers.ts"
+import { timerOfTurn, timerResult } from "./TimerWords.ts"
 import { readCallOutput, type ToolCall } from "./ToolCall.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
 import { workEndingOf } from "./WorkEnding.ts"
@@ -19,6 +22,16 @@ export interface OwnTurns {
   readonly start: () => void
   readonly end: (isFailed: boolean) => void
 }
+
+/** Id of the work of a goal. An agent has one at a time. */
+const GOAL = "goal"
+
+/** The id of work in the output of a call. */
+const idInWords = (pattern: RegExp | undefined, call: ToolCall): string | undefined =>
+  pattern
+    ?.exec(readCallOutput(call) ?? "")
+    ?.slice(1)
+    .find((group) => group !== undefined)
 
 export class AcpWork {
   readonly #collector: OutputCollector
@@ -31,8 +44,11 @@ export class AcpWork {
   /** Work that has ended, by its call whose result is still to come. */
   readonly #ended = new Map<string, { readonly id: string; readonly ending: WorkEnding }>()
 
+  readonly #timers: ClaudeTimers
+
   constructor(collector: OutputCollector, agent: AcpAgent, turns: OwnTurns) {
     this.#collector = collector
+    this.#timers = new ClaudeTimers(collector)
     this.#agent = agent
     this.#turns = turns
   }
@@ -52,15 +68,26 @@ export class AcpWork {
       case "async_task_state_update":
         this.#endTask(textOf(update.asyncTaskId), workEndingOf(update.state))
         return true
+      case "async_task_progress":
+        this.#fireTimer(update, true)
+        return true
       default:
-        return kind === "async_task_progress"
+        return false
     }
   }
 
-  #startTask({ asyncTaskId, description, name, taskType, toolCallId }: UnverifiedFields<AsyncTask>): void {
+  /** Ends the timer that starts a turn, or has started it. */
+  #fireTimer({ description }: UnverifiedFields<AsyncTask>, hasStarted: boolean): void {
+    const source = timerOfTurn(description)
+    if (source !== undefined) this.#timers.fire(source, hasStarted)
+  }
+
+  #startTask(task: UnverifiedFields<AsyncTask>): void {
+    const { asyncTaskId, description, name, taskType, toolCallId } = task
     const id = textOf(asyncTaskId)
     if (id === undefined) return
     if (taskType === "turn") {
+      this.#fireTimer(task, false)
       this.#turnTasks.add(id)
       return this.#turns.start()
     }
@@ -86,14 +113,28 @@ export class AcpWork {
       this.#ended.delete(callId)
       return this.#end(ended.id, ended.ending)
     }
-    const pattern = this.#agent.startsInBackground
-    if (pattern === undefined || status !== "completed") return
-    const id = pattern
-      .exec(readCallOutput(call) ?? "")
-      ?.slice(1)
-      .find((group) => group !== undefined)
+    if (status !== "completed") return
+    if (this.#agent.reportsTimersInWords === true) this.#readTimer(call)
+    const { followsGoals, plansJobs, startsInBackground } = this.#agent
+    if (followsGoals === true) this.#readGoal(call)
+    const subject = textOf(input["description"]) ?? title
     const kind = call.kind === "execute" ? "command" : "agent"
-    this.#start(id, kind, textOf(input["description"]) ?? title, callId)
+    this.#start(idInWords(startsInBackground, call), kind, subject, callId)
+    this.#start(idInWords(plansJobs, call), "timer", subject, callId)
+  }
+
+  #readGoal(call: ToolCall): void {
+    const { callId, input, tool } = call
+    const words = readCallOutput(call) ?? ""
+    if (tool === "CreateGoal" && words.includes('"status": "active"'))
+      this.#start(GOAL, "goal", textOf(input["objective"]), callId)
+    if (tool !== "UpdateGoal" || input["status"] === "active" || words.startsWith("Goal not ")) return
+    this.#end(GOAL, input["status"] === "complete" ? "completed" : "failed")
+  }
+
+  #readTimer(call: ToolCall): void {
+    const result = timerResult(call.tool, readCallOutput(call) ?? "")
+    if (result !== undefined) this.#timers.readResult(call.tool, call.callId, call.input, result)
   }
 
   /** Reads `_meta` of a message: some agents report the end of a task there. Returns whether the message is that report. */
@@ -115,7 +156,7 @@ export class AcpWork {
 
   #start(
     id: string | undefined,
-    kind: "agent" | "command",
+    kind: WorkKind,
     title: string | undefined,
     parentCallId: string | undefined
   ): void {

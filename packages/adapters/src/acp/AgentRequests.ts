@@ -203,9 +203,10 @@ export class AgentRequests {
 
   /** The plan or the question of a permission request; `undefined` if it is about an action. */
   #questionOf(call: ToolCall, options: unknown): AcpInput | undefined {
-    const { agent, mode } = this.#host
+    const { agent, mode, reports } = this.#host
     const isReadOnly = isReadOnlyMode(mode)
-    const plan = isPlanRequest(call) ? readPlan(call, options, agent, isReadOnly) : undefined
+    const planning = { file: reports.planFile, isReadOnly }
+    const plan = isPlanRequest(call) ? readPlan(call, options, agent, planning) : undefined
     if (plan !== undefined) return plan
     // A person cannot choose an action of a run that only reads.
     return isReadOnly && isAction(call, agent) ? undefined : readQuestionIn(call, options)

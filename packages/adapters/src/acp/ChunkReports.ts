@@ -1,6 +1,7 @@
 /**
  * Chunks of messages in the reports of an agent: text, tokens without a text, files and links.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import type * as Acp from "@agentclientprotocol/sdk"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { readBlock } from "../output/ContentBlocks.ts"
@@ -78,7 +79,7 @@ export class ChunkReports {
     const shown = readBlock(content)
     if (shown === undefined) {
       const type = textOf(objectOf(content)["type"]) ?? "untyped"
-      return collector.countUnknown(`${kind}/${type.slice(0, MAX_UNKNOWN_NAME)}`)
+      return collector.countUnknown(`${kind}/${firstCharacters(type, MAX_UNKNOWN_NAME)}`)
     }
     if ("file" in shown) return collector.artifact(shown.file)
     const parentCallId = parentCallIn(_meta)

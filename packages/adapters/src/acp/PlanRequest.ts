@@ -10,6 +10,7 @@ import { planTitleOf } from "../form/PlanTitle.ts"
 import { defined, textOf } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import type { AcpInput } from "./Elicitation.ts"
+import type { PlanFile } from "./PlanFile.ts"
 import { optionsOfKind, toPermissionResponse } from "./Permission.ts"
 import { contentTextsOf, type ToolCall } from "./ToolCall.ts"
 
@@ -18,10 +19,11 @@ const PLAN_TOOLS = new Set(["exitplanmode", "planexit", "exitplan"])
 
 const cancelled: Acp.RequestPermissionResponse = { outcome: { outcome: "cancelled" } }
 
-const planIn = (call: ToolCall): string =>
+const planIn = (call: ToolCall, file: PlanFile): string =>
   textOf(call.input["plan"]) ||
   contentTextsOf(call).join("\n\n") ||
   textOf(call.input["summary"]) ||
+  file.planIn(call.title) ||
   call.title
 
 /** Whether the permission request of a call hands over a plan. */
@@ -41,7 +43,7 @@ export const readPlan = (
   call: ToolCall,
   options: unknown,
   agent: AcpAgent,
-  isReadOnly: boolean
+  { file, isReadOnly }: { readonly file: PlanFile; readonly isReadOnly: boolean }
 ): AcpInput | undefined => {
   const optionId = approvingOption(options, agent)
   // In a run that only plans, an approval chooses nothing.
@@ -53,7 +55,7 @@ export const readPlan = (
       : { outcome: { outcome: "selected", optionId } }
   }
   const { callId, parentCallId } = call
-  const plan = planIn(call)
+  const plan = planIn(call, file)
   const request = {
     kind: "plan",
     title: planTitleOf(plan),

@@ -4,6 +4,7 @@
  * Emits their events, and keeps the turn's progress for `toAcpOutcome`. Reports of sub-agents have events of their own call and do not change
  * the progress.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import type * as Acp from "@agentclientprotocol/sdk"
 import type { Usage } from "@corral/domain/run/Run"
 import { toCodexRetry } from "../codex/Retries.ts"
@@ -19,6 +20,7 @@ import { AcpUsage } from "./AcpUsage.ts"
 import { ChunkReports } from "./ChunkReports.ts"
 import type { AcpWork } from "./AcpWork.ts"
 import { readBlock } from "../output/ContentBlocks.ts"
+import { PlanFile } from "./PlanFile.ts"
 import { parentCallIn } from "./Nesting.ts"
 import { readCompaction, readNotice } from "./Notices.ts"
 import { stepsOf } from "./PlanSteps.ts"
@@ -39,6 +41,8 @@ const isOnlyMeta = (update: SessionUpdate): boolean => {
 const META_FIELDS = new Set(["sessionUpdate", "toolCallId", "name", "_meta"])
 
 export class SessionUpdates {
+  /** The plan that the agent has written into a file. */
+  readonly planFile = new PlanFile()
   readonly #collector: OutputCollector
   readonly #agent: AcpAgent
   readonly #messages: AcpMessages
@@ -188,7 +192,7 @@ export class SessionUpdates {
         if (isPrompted && this.#usage.readCost(update)) this.#chunks.emitUsage()
         return
       case "current_mode_update": {
-        const current = (textOf(update.currentModeId) ?? "").slice(0, MAX_UNKNOWN_NAME)
+        const current = firstCharacters(textOf(update.currentModeId) ?? "", MAX_UNKNOWN_NAME)
         if (isPrompted && current !== mode)
           this.#collector.notice("warning", `${this.#agent.label} changed its mode to ${current}.`)
         return
@@ -250,7 +254,7 @@ export class SessionUpdates {
   }
 
   #countUnknown(kind: string): void {
-    this.#collector.countUnknown(`session/update/${kind.slice(0, MAX_UNKNOWN_NAME)}`)
+    this.#collector.countUnknown(`session/update/${firstCharacters(kind, MAX_UNKNOWN_NAME)}`)
   }
 
   /** Reads the agent's report about the turn itself. */
@@ -283,6 +287,7 @@ export class SessionUpdates {
     if (call === undefined)
       return callId === undefined ? this.#collector.countUnknown("tool_call") : undefined
     this.#work.readCall(call)
+    this.planFile.readCall(call)
     const steps = stepsIn(call)
     if (steps !== undefined) this.#collector.steps(steps, call.parentCallId)
   }

@@ -4,6 +4,7 @@
  * Agents report a call in pieces: the input may come after the call, the title may become the command, the content may change.
  * Does not: emit events. `ToolCalls` decides when.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import type * as Acp from "@agentclientprotocol/sdk"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { beginningOf } from "../text/Excerpt.ts"
@@ -75,7 +76,7 @@ const nothing: JsonObject = {}
 
 /** A call from its first report. */
 export const firstReport = (callId: string, report: ToolCallReport, agent: AcpAgent): ToolCall => {
-  const tool = nameOf(report, callId, agent).slice(0, MAX_TITLE)
+  const tool = firstCharacters(nameOf(report, callId, agent), MAX_TITLE)
   const call: ToolCall = {
     callId,
     tool,

@@ -28,7 +28,6 @@ const MAX_CLOSED = 10_000
 
 interface FollowedCall {
   call: ToolCall
-  isOpened: boolean
   isDenied: boolean
   /** The permission was given, and the agent has not reported the call since. */
   isOnlyAllowed: boolean
@@ -39,6 +38,9 @@ export class ToolCalls {
   readonly #agent: AcpAgent
   readonly #relative: Relative
   readonly #followed = new Map<string, FollowedCall>()
+  /** Followed calls that are not opened, and those that were denied. */
+  readonly #unopened = new Set<FollowedCall>()
+  readonly #denied = new Set<FollowedCall>()
   readonly #closed = new Set<string>()
   #cancelling = false
 
@@ -101,7 +103,9 @@ export class ToolCalls {
   /** Records that the permission for a call was denied. The agent may not report that. */
   deny(callId: string): void {
     const followed = this.#followed.get(callId)
-    if (followed !== undefined) followed.isDenied = true
+    if (followed === undefined) return
+    followed.isDenied = true
+    this.#denied.add(followed)
   }
 
   /** Records that a cancel was sent. */
@@ -111,14 +115,14 @@ export class ToolCalls {
 
   /** Opens every reported call, because the agent reports something other than a call. */
   openAll(): void {
-    if (this.#followed.size === 0) return
-    for (const followed of this.#followed.values()) this.#openCall(followed)
+    if (this.#unopened.size === 0) return
+    for (const followed of this.#unopened) this.#openCall(followed)
   }
 
   /** Closes denied calls, because the agent writes text again or its turn has ended. */
   closeDenied(): void {
-    if (this.#followed.size === 0) return
-    for (const followed of this.#followed.values()) if (followed.isDenied) this.#close(followed)
+    if (this.#denied.size === 0) return
+    for (const followed of this.#denied) this.#close(followed)
   }
 
   /** The input of an open call, as far as it is known. */
@@ -139,7 +143,7 @@ export class ToolCalls {
     const parents = new Set([...this.#followed.values()].map(({ call }) => call.parentCallId))
     for (const [callId, followed] of this.#followed) {
       if (followed.call.parentCallId !== undefined || parents.has(callId) || continues(callId)) continue
-      this.#forget(callId)
+      this.#forget(followed)
       if (isCompleted && followed.isOnlyAllowed) this.#collector.closeCall({ callId, status: "completed" })
     }
   }
@@ -152,17 +156,16 @@ export class ToolCalls {
     }
     const followed: FollowedCall = {
       call: firstReport(callId, report, this.#agent),
-      isOpened: false,
       isDenied: false,
       isOnlyAllowed: false
     }
     this.#followed.set(callId, followed)
+    this.#unopened.add(followed)
     return followed
   }
 
   #openCall(followed: FollowedCall): void {
-    if (followed.isOpened) return
-    followed.isOpened = true
+    if (!this.#unopened.delete(followed)) return
     const { callId, input, parentCallId, tool } = followed.call
     const label = acpCallLabel(followed.call, this.#agent, this.#relative)
     this.#collector.openCall({
@@ -177,7 +180,7 @@ export class ToolCalls {
   #close(followed: FollowedCall): void {
     this.#openCall(followed)
     const { call, isDenied } = followed
-    this.#forget(call.callId)
+    this.#forget(followed)
     const wasStopped = this.#wasStopped(call)
     const isCompleted = call.status === "completed" && !wasStopped
     if (isCompleted)
@@ -197,8 +200,11 @@ export class ToolCalls {
     this.#collector.closeCall(defined({ callId: call.callId, status, output, exitCode: readExitCode(call) }))
   }
 
-  #forget(callId: string): void {
+  #forget(followed: FollowedCall): void {
+    const { callId } = followed.call
     this.#followed.delete(callId)
+    this.#unopened.delete(followed)
+    this.#denied.delete(followed)
     if (this.#closed.size >= MAX_CLOSED) this.#closed.clear()
     this.#closed.add(callId)
   }

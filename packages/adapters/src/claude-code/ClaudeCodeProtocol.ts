@@ -50,7 +50,7 @@ export class ClaudeCodeProtocol implements Protocol {
   readonly #calls = new ClaudeCalls(this.#collector, this.#inputs, this.#timers)
   readonly #turns = new ClaudeTurns(
     this.#collector,
-    () => this.#tasks.isWorking || this.#collector.outstandingWork.length > 0
+    () => this.#tasks.isWorking || this.#collector.hasOutstandingWork
   )
   readonly #usage: ClaudeUsage
   readonly #workspacePath: string
@@ -157,13 +157,17 @@ export class ClaudeCodeProtocol implements Protocol {
       case "conversation_reset":
         return this.#emitNotice({ kind: "other", text: "The conversation was cleared." })
       case "command_lifecycle":
-        if (line["state"] === "started" && textOf(line["wakeup_source"]) !== undefined) this.#timers.fire()
-        return
+        return this.#readLifecycle(line)
       case "active_goal":
         return this.#readGoal(line["value"])
       default:
         if (!silentTypes.has(type)) this.#countUnknown(type)
     }
+  }
+
+  #readLifecycle({ state, wakeup_source: source }: JsonObject): void {
+    if (state === "started" && typeof source === "string")
+      this.#timers.fire(source === "loop_wakeup" ? "wakeup" : "job")
   }
 
   #emitNotice(notice: Notice | undefined): void {

@@ -2,7 +2,7 @@
  * Wake-ups and jobs that Claude Code has planned, as work. It starts a turn by itself when one is due.
  *
  * Does not: read a clock. The program reports that a timer was due; the one with the earliest time has ended then. A recurring job stays until it
- * is deleted. A durable job is in a file and is not lost with the run, so it is no work.
+ * is deleted, and jobs next to it stay too. A durable job is in a file and is not lost with the run, so it is no work.
  */
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { titleLine } from "../text/FirstLine.ts"
@@ -55,12 +55,15 @@ export class ClaudeTimers {
     }
   }
 
-  /** The program has started a turn because a timer was due. */
-  fire(): void {
-    const due = [...this.#timers]
-      .flatMap(([id, { dueAt }]) => (dueAt === undefined ? [] : [{ id, dueAt }]))
-      .toSorted((a, b) => a.dueAt - b.dueAt)[0]
-    if (due !== undefined) this.#end(due.id, "completed")
+  /**
+   * The program has started a turn because a timer was due: the wake-up, or a job. It does not say which job: the one with the earliest time, unless
+   * it may have been a recurring one. `hasStarted`: the turn was announced before.
+   */
+  fire(source: "wakeup" | "job", hasStarted = false): void {
+    const timers = [...this.#timers].filter(([, { isWakeup }]) => isWakeup === (source === "wakeup"))
+    if (timers.some(([, { dueAt }]) => dueAt === undefined)) return
+    const [due] = timers.toSorted(([, a], [, b]) => (a.dueAt ?? 0) - (b.dueAt ?? 0))
+    if (due !== undefined) this.#end(due[0], "completed", !hasStarted)
   }
 
   #start(id: string, title: string, isWakeup: boolean, dueAt: number | undefined): void {
@@ -72,8 +75,7 @@ export class ClaudeTimers {
     for (const [id, { isWakeup }] of this.#timers) if (isWakeup) this.#end(id, "stopped")
   }
 
-  #end(id: string, state: "completed" | "stopped"): void {
-    // The turn that follows was announced.
-    if (this.#timers.delete(id)) this.#collector.endWork(`timer ${id}`, state, state === "completed")
+  #end(id: string, state: "completed" | "stopped", continues = false): void {
+    if (this.#timers.delete(id)) this.#collector.endWork(`timer ${id}`, state, continues)
   }
 }

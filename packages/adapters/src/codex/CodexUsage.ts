@@ -33,6 +33,8 @@ export class CodexUsage {
   /** Tokens of a thread before this run. */
   readonly #before = new Map<string, Tokens>()
   readonly #total = new Map<string, Tokens>()
+  /** Tokens of this run in all threads. */
+  #sum = none
   #replies = 0
 
   /**
@@ -49,6 +51,9 @@ export class CodexUsage {
       this.#before.set(thread, isNewThread ? none : plus(total, tokensOf(objectOf(usage["last"])), -1))
     const previous = this.#total.get(thread)
     if (previous?.input === total.input && previous.output === total.output) return undefined
+    const before = this.#before.get(thread) ?? none
+    if (previous !== undefined) this.#sum = plus(this.#sum, plus(previous, before, -1), -1)
+    this.#sum = plus(this.#sum, plus(total, before, -1), 1)
     this.#total.set(thread, total)
     this.#replies++
     return this.usage
@@ -57,10 +62,7 @@ export class CodexUsage {
   /** Usage so far; `undefined` before the first reply. */
   get usage(): Usage | undefined {
     if (this.#replies === 0) return undefined
-    let sum = none
-    for (const [thread, total] of this.#total)
-      sum = plus(sum, plus(total, this.#before.get(thread) ?? none, -1), 1)
-    const { cached, input, output, reasoning } = sum
+    const { cached, input, output, reasoning } = this.#sum
     return {
       inputTokens: input,
       outputTokens: output,

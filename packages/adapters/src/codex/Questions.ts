@@ -20,8 +20,8 @@ export interface CodexInput {
   readonly canDecline: boolean
 }
 
-export const USER_INPUT = "item/tool/requestUserInput"
-export const ELICITATION = "mcpServer/elicitation/request"
+const USER_INPUT = "item/tool/requestUserInput"
+const ELICITATION = "mcpServer/elicitation/request"
 
 /** Result of a request for input that no person answers; `undefined` for other requests. */
 export const unansweredResult = (method: string): object | undefined => {
@@ -136,16 +136,20 @@ export const toCodexInput = (method: string, params: JsonObject): CodexInput | u
   return method === ELICITATION ? elicitationInput(params) : undefined
 }
 
-/** The questions that a message of the agent leaves to the user; `undefined` if there are none. */
-export const questionsInMessage = (item: JsonObject): RequestedInput | undefined => {
-  const questions = arrayOf(item["questions"]).flatMap((entry, at): ReadonlyArray<Question> => {
+/** The questions that a message of the agent leaves to the user. Their ids are unique within the message. */
+export const questionsInMessage = (item: JsonObject): ReadonlyArray<Question> =>
+  arrayOf(item["questions"]).flatMap((entry, at): ReadonlyArray<Question> => {
     const { options, title } = objectOf(entry)
     const text = textOf(title)
     return text === undefined ? [] : [{ id: `${at + 1}`, text, ...kindOf(options, true) }]
   })
+
+/** The request with all questions that the messages of a turn left to the user; `undefined` without a question. */
+export const requestOfMessages = (questions: ReadonlyArray<Question>): RequestedInput | undefined => {
   const [first] = questions
   if (first === undefined) return undefined
-  return { kind: "question", title: titleLine(first.text), questions, startsTurn: true }
+  const numbered = questions.map((question, at) => ({ ...question, id: `${at + 1}` }))
+  return { kind: "question", title: titleLine(first.text), questions: numbered, startsTurn: true }
 }
 
 /** The plan that ends a turn in the plan mode. */

@@ -1,12 +1,12 @@
 /**
- * What the agent leaves to the user at the end of a turn: its plan in the plan mode, or questions in its last message.
+ * What the agent leaves to the user at the end of a turn: its plan in the plan mode, or questions in its messages.
  *
- * Guarantees: a plan that is not handed over is a message.
+ * Guarantees: a plan that is not handed over is a message, and no question of the turn is left out.
  */
-import type { RequestedInput } from "@corral/domain/input/InputRequest"
+import type { Question, RequestedInput } from "@corral/domain/input/InputRequest"
 import { textOf, type JsonObject } from "../text/Json.ts"
 import type { Items } from "./Items.ts"
-import { planRequest, questionsInMessage } from "./Questions.ts"
+import { planRequest, questionsInMessage, requestOfMessages } from "./Questions.ts"
 
 export interface Handover {
   readonly item: string
@@ -17,7 +17,9 @@ export class TurnEnd {
   readonly #items: Items
   readonly #isPlanMode: boolean
   #plan: JsonObject | undefined
-  #questions: Handover | undefined
+  #questions: ReadonlyArray<Question> = []
+  /** The last message with a question. */
+  #message = ""
 
   constructor(items: Items, isPlanMode: boolean) {
     this.#items = items
@@ -26,8 +28,9 @@ export class TurnEnd {
 
   /** Reads an item of the agent itself that is complete. Returns false for a plan, which is not a message yet. */
   read(item: JsonObject): boolean {
-    const request = questionsInMessage(item)
-    if (request !== undefined) this.#questions = { item: textOf(item["id"]) ?? "", request }
+    const questions = questionsInMessage(item)
+    if (questions.length > 0) this.#message = textOf(item["id"]) ?? ""
+    this.#questions = [...this.#questions, ...questions]
     if (!this.#isPlanMode || item["type"] !== "plan") return true
     this.discard()
     this.#plan = item
@@ -38,15 +41,16 @@ export class TurnEnd {
   discard(): void {
     if (this.#plan !== undefined) this.#items.completed(this.#plan)
     this.#plan = undefined
-    this.#questions = undefined
+    this.#questions = []
   }
 
   /** Takes what waits for the user. */
   take(): Handover | undefined {
-    const [plan, questions] = [this.#plan, this.#questions]
+    const [plan, request] = [this.#plan, requestOfMessages(this.#questions)]
     this.#plan = undefined
-    this.#questions = undefined
+    this.#questions = []
     const text = textOf(plan?.["text"])
-    return text === undefined ? questions : { item: textOf(plan?.["id"]) ?? "", request: planRequest(text) }
+    if (text !== undefined) return { item: textOf(plan?.["id"]) ?? "", request: planRequest(text) }
+    return request === undefined ? undefined : { item: this.#message, request }
   }
 }

@@ -3,6 +3,7 @@
  *
  * Guarantees: an image, a recording or an embedded file is never dropped in silence. One that is too large is named in the text.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { Buffer } from "node:buffer"
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 import { objectOf, textOf } from "../text/Json.ts"
@@ -34,7 +35,7 @@ const nameIn = (uri: unknown): string | undefined => {
     ?.split(/[?#]/, 1)[0]
     ?.split("/")
     .findLast((part) => part !== "")
-  return last === undefined ? undefined : last.slice(0, MAX_NAME)
+  return last === undefined ? undefined : firstCharacters(last, MAX_NAME)
 }
 
 const mediaFile = (kind: "image" | "audio", block: Block): BlockFile | undefined => {

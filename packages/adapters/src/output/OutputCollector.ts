@@ -15,11 +15,13 @@ import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
 import type { AdapterEvent, AdapterOutput, Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
+import { SparseMap } from "@corral/domain/run/SparseMap"
 import { MAX_STEPS, type Step } from "@corral/domain/run/Steps"
 import { beginningOf } from "../text/Excerpt.ts"
 import { defined, type JsonObject } from "../text/Json.ts"
 import type { InvalidLine, JsonLine } from "../text/JsonLines.ts"
 import { boundInput } from "./BoundedInput.ts"
+import { OpenCalls } from "./OpenCalls.ts"
 import { OpenMessages } from "./OpenMessages.ts"
 import { RequestKeys } from "./RequestKeys.ts"
 import { OutstandingWorks, type StartedWork, type WorkEnding, type WorkOutput } from "./OutstandingWork.ts"
@@ -65,12 +67,12 @@ const startsRun = ({ _tag }: AdapterOutput): boolean =>
   _tag !== "Unknown" && _tag !== "Reply" && _tag !== "Usage"
 
 export class OutputCollector {
-  readonly #calls = new Map<string, { readonly tool: string; readonly parentCallId?: string }>()
+  readonly #calls = new OpenCalls()
   readonly #approvals = new RequestKeys()
   readonly #inputs = new RequestKeys()
   readonly #work = new OutstandingWorks()
   /** Lists of steps as they were emitted last, by the call of their sub-agent (`""` for the agent itself). */
-  readonly #steps = new Map<string, string>()
+  readonly #steps = new SparseMap<string, string>()
   readonly #messages = new OpenMessages()
   #outputs: Array<AdapterOutput> = []
   /** Invalid lines before the runtime has started. They are emitted after its start, because a run's first event has to be its start. */
@@ -163,9 +165,9 @@ export class OutputCollector {
 
   /** Opens a call. Ignored if the call is open. */
   openCall(payload: Omit<PayloadOf<"run.tool.call">, "status">): void {
-    if (this.#over || this.#calls.has(payload.callId)) return
+    if (this.#over) return
     const { callId, tool, parentCallId } = payload
-    this.#calls.set(callId, parentCallId === undefined ? { tool } : { tool, parentCallId })
+    if (!this.#calls.open(callId, parentCallId === undefined ? { tool } : { tool, parentCallId })) return
     this.emitEvent(draft("run.tool.call", { ...payload, status: "started" }))
   }
 
@@ -176,9 +178,8 @@ export class OutputCollector {
 
   /** Closes an open call. Returns false if there is none with this id. */
   closeCall(payload: ToolResult): boolean {
-    const call = this.#calls.get(payload.callId)
+    const call = this.#calls.close(payload.callId)
     if (call === undefined) return false
-    this.#calls.delete(payload.callId)
     const status = this.#cancelling && payload.status === "failed" ? "cancelled" : payload.status
     this.emitEvent(draft("run.tool.result", { ...payload, status, ...call }))
     return true
@@ -234,14 +235,23 @@ export class OutputCollector {
     return this.#work.ids
   }
 
+  /** Whether work is outstanding. */
+  get hasOutstandingWork(): boolean {
+    return !this.#work.isEmpty
+  }
+
   /** Starts work in the background. Ignored if it is outstanding. */
   startWork(work: StartedWork): void {
-    this.#emitWork(this.#over ? undefined : this.#work.start(work))
+    const output = this.#over ? undefined : this.#work.start(work)
+    if (output?.parentCallId !== undefined) this.#calls.addDependent(output.parentCallId)
+    this.#emitWork(output)
   }
 
   /** Ends work in the background. Ignored if it is not outstanding. `continues`: the runtime starts a turn because of it. */
   endWork(id: string, state: WorkEnding, continues = false): void {
-    this.#emitWork(this.#over ? undefined : this.#work.end(id, state, continues))
+    const output = this.#over ? undefined : this.#work.end(id, state, continues)
+    if (output?.parentCallId !== undefined) this.#calls.removeDependent(output.parentCallId)
+    this.#emitWork(output)
   }
 
   /** Starts work, or ends it, as a runtime reports it that repeats its reports. */
@@ -332,10 +342,7 @@ export class OutputCollector {
 
   #closeOwn(outcome: Outcome): void {
     for (const event of this.#messages.takeOwn()) this.emit({ _tag: "Event", event })
-    const parents = new Set([...this.#calls.values()].map(({ parentCallId }) => parentCallId))
-    for (const [callId, { parentCallId }] of this.#calls)
-      if (parentCallId === undefined && !parents.has(callId) && !this.#work.isParent(callId))
-        this.closeCall({ callId, status: closingStatus(outcome) })
+    for (const callId of this.#calls.closable) this.closeCall({ callId, status: closingStatus(outcome) })
   }
 
   /** Closes open messages and calls, then emits the outcome. The end of all output. */
@@ -348,7 +355,7 @@ export class OutputCollector {
 
   #closeAll(status: "cancelled" | "failed"): void {
     this.closeMessages()
-    for (const callId of this.#calls.keys()) this.closeCall({ callId, status })
+    for (const callId of this.#calls.ids) this.closeCall({ callId, status })
   }
 
   #emitOutcome(outcome: Outcome): void {

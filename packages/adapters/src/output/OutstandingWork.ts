@@ -4,6 +4,7 @@
  * Guarantees: reports one work more than `MAX_OUTSTANDING`, at which the run machine ends the run, and follows no more.
  */
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
+import { SparseMap } from "@corral/domain/run/SparseMap"
 import { MAX_OUTSTANDING } from "@corral/domain/run/Work"
 
 export type WorkOutput = Extract<AdapterOutput, { readonly _tag: "Work" }>
@@ -11,20 +12,18 @@ export type StartedWork = Pick<WorkOutput, "id" | "kind" | "title" | "parentCall
 export type WorkEnding = Exclude<WorkOutput["state"], "running">
 
 export class OutstandingWorks {
-  readonly #works = new Map<string, StartedWork>()
+  readonly #works = new SparseMap<string, StartedWork>()
 
   get ids(): ReadonlyArray<string> {
-    return [...this.#works.keys()]
+    return this.#works.keys()
+  }
+
+  get isEmpty(): boolean {
+    return this.#works.size === 0
   }
 
   has(id: string): boolean {
     return this.#works.has(id)
-  }
-
-  /** Whether work that a call started is outstanding. */
-  isParent(callId: string): boolean {
-    for (const { parentCallId } of this.#works.values()) if (parentCallId === callId) return true
-    return false
   }
 
   /** The output of the start; `undefined` if the work is outstanding. */

@@ -1,8 +1,10 @@
 /**
  * Keys of what a runtime requests in one run: approvals, or questions. Each key is requested, answered and withdrawn at most once.
  */
+import { SparseMap } from "@corral/domain/run/SparseMap"
+
 export class RequestKeys {
-  readonly #states = new Map<string, "open" | "answered" | "withdrawn">()
+  readonly #states = new SparseMap<string, "open" | "answered" | "withdrawn">()
 
   /** Records a request. Returns false if the key was used before. */
   open(key: string): boolean {

@@ -211,6 +211,37 @@ describe("questions that end a turn of Codex", () => {
     assert.deepStrictEqual(names(send(protocol, turnStarted("turn-2"))), ["TurnStarted"])
   })
 
+  it("of several messages are one request", () => {
+    const protocol = startProtocol()
+    const more = item("completed", {
+      type: "agentMessage",
+      id: "n",
+      text: "More",
+      questions: [
+        { title: "Which size?", options: ["Small", "Large"] },
+        { title: "By when?", options: null }
+      ]
+    })
+    const last = item("completed", { type: "agentMessage", id: "o", text: "Done", questions: null })
+    const outputs = send(protocol, message, more, last, turnCompleted("turn-1"))
+    const { key, request } = inputIn(outputs)
+    assert.strictEqual(outputs.filter(({ _tag }) => _tag === "InputRequested").length, 1)
+    assert.deepStrictEqual(
+      request.questions?.map(({ id, text }) => [id, text]),
+      [
+        ["1", "Which colour?"],
+        ["2", "Which size?"],
+        ["3", "By when?"]
+      ]
+    )
+    const answers = { "1": "Blue", "2": "Large", "3": "Monday" }
+    const [started] = parsed(protocol.respond?.(key, { _tag: "Answered", answers }))
+    assert.strictEqual(
+      Object(started).params.input[0].text,
+      "Which colour?\nBlue\n\nWhich size?\nLarge\n\nBy when?\nMonday"
+    )
+  })
+
   it("start no turn without an answer", () => {
     const protocol = startProtocol()
     const { key } = inputIn(send(protocol, message, turnCompleted("turn-1")))

@@ -2,6 +2,7 @@ import { MAX_OPTIONS, MAX_QUESTIONS, MAX_INPUT_TEXT } from "@corral/domain/input
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 import { MAX_STEPS } from "@corral/domain/run/Steps"
+import { countOperations } from "@corral/testing/time/CountedOperations"
 import { assert, describe, it } from "@effect/vitest"
 import { OutputCollector, runtimeFailure } from "../../src/output/OutputCollector.ts"
 
@@ -179,5 +180,33 @@ describe("steps", () => {
       "run.steps.updated",
       "run.steps.updated"
     ])
+  })
+})
+
+describe("many open calls", () => {
+  /** Operations of 20 turns that end while calls of sub-agents are open. */
+  const operationsOf = (open: number): number => {
+    const collector = new OutputCollector()
+    for (let n = 0; n < open; n++) {
+      collector.openCall(call(`agent ${n}`))
+      collector.openCall(call(`inner ${n}`, `agent ${n}`))
+    }
+    for (let n = 0; n < Math.min(open, 500); n++)
+      collector.startWork({ id: `w${n}`, kind: "agent", title: "Work", parentCallId: `agent ${n}` })
+    collector.takeOutputs()
+    return countOperations(() => {
+      for (let turn = 0; turn < 20; turn++) {
+        collector.openCall(call(`own ${turn}`))
+        collector.closeCall({ callId: `inner ${turn}`, status: "completed" })
+        collector.endWork(`w${turn}`, "completed")
+        collector.endTurn(completed)
+        collector.startTurn()
+      }
+      collector.takeOutputs()
+    })
+  }
+
+  it("costs a turn the same number of operations however many calls are open", () => {
+    assert.isAtMost(operationsOf(3_000), operationsOf(30) + 20)
   })
 })

@@ -1,15 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { beginningOf, endingOf } from "../../src/text/Excerpt.ts"
+import { MAX_TITLE, titleLine } from "../../src/text/FirstLine.ts"
 
-describe("Excerpt", () => {
-  it("is the text itself where that is short", () => {
-    assert.strictEqual(beginningOf("a few words", 11), "a few words")
-    assert.strictEqual(endingOf("a few words", 11), "a few words")
-  })
+describe.each(["", "x", "xy"])("a text of characters with two units after %j", (before) => {
+  const text = before + "😀".repeat(400)
 
-  it("says where it was cut, and begins with no half of a word", () => {
-    assert.strictEqual(beginningOf("a few words", 8), "a few wo…")
-    assert.strictEqual(endingOf("a few words", 8), "… words")
-    assert.strictEqual(endingOf("oneverylongword", 8), "…")
+  it("has no half of one in its beginning, its end and its title", () => {
+    for (let most = 1; most < 12; most++) {
+      assert.isTrue(beginningOf(text, most).isWellFormed())
+      assert.isTrue(endingOf(`${text} ${text}`, most + text.length).isWellFormed())
+    }
+    assert.isTrue(titleLine(text).isWellFormed())
+    assert.isAtMost(titleLine(text).length, MAX_TITLE + 1)
   })
 })

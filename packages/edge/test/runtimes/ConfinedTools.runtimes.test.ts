@@ -15,10 +15,7 @@ import { NEW, OLD, promptFor } from "./Script.ts"
 import { type Played, Stage } from "./Stage.ts"
 
 const installed = []
-for (const program of programs) {
-  const missing = process.getuid?.() === 0 ? program.notForRoot : undefined
-  installed.push(missing === undefined ? await install(program) : { program, bin: "", missing })
-}
+for (const program of programs) installed.push(await install(program))
 const subjects = installed.flatMap((place) =>
   (place.program.alsoAs ?? []).map((agentId) => ({ agentId, place }))
 )

@@ -18,10 +18,7 @@ import { promptFor } from "./Script.ts"
 import { type Played, Stage } from "./Stage.ts"
 
 const installed = []
-for (const program of programs) {
-  const missing = process.getuid?.() === 0 ? program.notForRoot : undefined
-  installed.push(missing === undefined ? await install(program) : { program, bin: "", missing })
-}
+for (const program of programs) installed.push(await install(program))
 const report: Array<string> = []
 afterAll(() => console.log(report.join("\n")))
 

@@ -6,12 +6,10 @@
 import type { AdapterOutput, Outcome, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
-import { FakeModels, RIGHT_KEY } from "./FakeModels.ts"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import type { Installed } from "./Installation.ts"
-import { noNetwork } from "./Programs.ts"
+import { withOwnHome } from "./OwnHome.ts"
 
 export interface DirectRun {
   readonly outcome: Outcome | undefined
@@ -20,30 +18,23 @@ export interface DirectRun {
 }
 
 /** Runs a program until its end. `start` receives a folder that is the program's workspace. */
-export const runDirectly = async (
-  { bin, program }: Installed,
+export const runDirectly = (
+  place: Installed,
   adapter: RuntimeAdapter,
   start: (folder: string) => RunStart
-): Promise<DirectRun> => {
-  const models = new FakeModels()
-  await models.start()
-  const home = mkdtempSync(join(realpathSync(tmpdir()), "corral-direct-"))
-  try {
+): Promise<DirectRun> =>
+  withOwnHome(place, async ({ env: surroundings, home, models }) => {
     const run = start(home)
     const { args, env, file, settingsFiles = [], stdin } = adapter.command(run)
     for (const { content, name } of settingsFiles) writeFileSync(join(home, name), content)
-    const child = spawn(join(bin, file), [...args], {
+    const child = spawn(join(place.bin, file), [...args], {
       cwd: run.workspacePath,
       detached: true,
       env: {
-        ...program.settle({ home, models: models.url, key: RIGHT_KEY }),
-        ...noNetwork,
+        ...surroundings,
         ...env,
         ...Object.fromEntries(settingsFiles.map((settings) => [settings.env, join(home, settings.name)])),
-        HOME: home,
-        TMPDIR: home,
-        PWD: run.workspacePath,
-        PATH: [bin, dirname(process.execPath), "/usr/bin", "/bin"].join(":")
+        PWD: run.workspacePath
       }
     })
     const protocol = adapter.protocol(run)
@@ -67,8 +58,4 @@ export const runDirectly = async (
     const [code, signal] = (await once(child, "close")) as [number | null, string | null] // the event's arguments
     take(protocol.end({ code, signal, stderr }))
     return { outcome, modelRequests: models.requests }
-  } finally {
-    models.stop()
-    rmSync(home, { recursive: true, force: true })
-  }
-}
+  })

@@ -12,7 +12,8 @@ import type { Dialect } from "./dialects/Dialect.ts"
 import { geminiContent } from "./dialects/GeminiContent.ts"
 import { openAiChat } from "./dialects/OpenAiChat.ts"
 import { openAiResponses } from "./dialects/OpenAiResponses.ts"
-import { scriptIn, turnOf } from "./Script.ts"
+import { placed } from "./OfferedTools.ts"
+import { closing, scriptIn, turnOf } from "./Script.ts"
 import { callFor } from "./Tools.ts"
 
 /** The key that is taken. */
@@ -48,7 +49,12 @@ export class FakeModels {
 
   /** `certificate`: for TLS. */
   constructor(certificate?: { readonly cert: string; readonly key: string }) {
-    const serve = (request: IncomingMessage, response: ServerResponse) => void this.serve(request, response)
+    const serve = (request: IncomingMessage, response: ServerResponse) =>
+      void this.serve(request, response).catch((cause: unknown) => {
+        // A program would wait for the answer.
+        this.impossible.push(String(cause))
+        response.destroy()
+      })
     this.isSecure = certificate !== undefined
     this.server = certificate === undefined ? createServer(serve) : createSecureServer(certificate, serve)
   }
@@ -127,11 +133,14 @@ export class FakeModels {
     const tools = dialect.tools(body)
     // A request without tools is a side question, even if it quotes a script.
     const script = tools.length === 0 ? undefined : scriptIn(raw)
-    const turn = turnOf(script, dialect.results(body))
-    const call = turn.step && callFor(turn.step, tools, this.workspace)
+    const endings = script === undefined ? 0 : raw.split(closing(script)).length - 1
+    const { steps, text } = turnOf(script, dialect.results(body), endings)
     if (script !== undefined) this.requests.push(raw)
-    if (turn.step !== undefined && call === undefined)
-      this.impossible.push(`${turn.step.tool}: ${tools.map(({ name }) => name).join(" ")}`)
-    return { id, text: turn.text, call }
+    const calls = steps.flatMap((step) => {
+      const call = callFor(step, tools, { workspace: this.workspace, request: raw })
+      if (call === undefined) this.impossible.push(`${step.tool}: ${tools.map(({ name }) => name).join(" ")}`)
+      return call === undefined ? [] : [placed(call, tools)]
+    })
+    return { id, text, calls }
   }
 }

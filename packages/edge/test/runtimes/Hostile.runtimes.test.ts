@@ -28,10 +28,7 @@ const modes: ReadonlyArray<RunMode> = ["read_only", "plan", "ask", "auto_edit", 
 const prompts = [promptFor("edit", "README.md"), promptFor("run", "echo hello")] as const
 
 const installed = []
-for (const program of programs) {
-  const missing = process.getuid?.() === 0 ? program.notForRoot : undefined
-  installed.push(missing === undefined ? await install(program) : { program, bin: "", missing })
-}
+for (const program of programs) installed.push(await install(program))
 const report: Array<string> = []
 afterAll(() => console.log(report.join("\n")))
 

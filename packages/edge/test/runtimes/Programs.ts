@@ -1,8 +1,10 @@
 /**
  * The real programs: their versions, and how each is configured to use its model.
  */
-import { mkdirSync, writeFileSync } from "node:fs"
+import { parseObject } from "@corral/adapters/text/Json"
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { SERVER } from "./InputTools.ts"
 
 /** What a program is given: a home to write its settings to, the fake model's address, a key. */
 export interface Place {
@@ -32,16 +34,46 @@ export interface Program {
   readonly agents: ReadonlyArray<DrivenAgent>
   /** Ids of further adapters that start it: a hostile repository is put before those, too. */
   readonly alsoAs?: ReadonlyArray<string>
-  /** Why it does not run for root. */
-  readonly notForRoot?: string
+  /** A model to which it offers other tools than to the one of its settings. */
+  readonly furtherModel?: string
+  /** It refuses to run for root. A test as root starts its Edge as an ordinary user. */
+  readonly refusesRoot?: true
   /** Writes its settings; gives its environment. */
   readonly settle: (place: Place) => Readonly<Record<string, string>>
+  /** Adds to the settings of a home what only some tests need: the server that asks, and tools that are off by default. */
+  readonly extend?: (home: string, server: AskingServer) => void
+  /** Arguments with which the program itself plays one prompt, everything allowed. Absent for programs that only serve a client. */
+  readonly alone?: (prompt: string) => ReadonlyArray<string>
+}
+
+/** A server of the Model Context Protocol, as the command that starts it. */
+export interface AskingServer {
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+  /** Fields that one program needs. */
+  readonly type?: string
+  readonly tools?: ReadonlyArray<string>
 }
 
 const write = (path: string, content: string): void => {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, content)
 }
+
+/** Adds a server to the settings of a program that keeps them in JSON, under `mcpServers`. */
+const addServer =
+  (...path: readonly [string, ...Array<string>]): NonNullable<Program["extend"]> =>
+  (home, server) => {
+    const file = join(home, ...path)
+    const settings = existsSync(file) ? parseObject(readFileSync(file, "utf8")) : {}
+    write(file, JSON.stringify({ ...settings, mcpServers: { [SERVER]: server } }))
+  }
+
+const extendCodex: NonNullable<Program["extend"]> = (home, { args, command }) =>
+  appendFileSync(
+    join(home, ".codex", "config.toml"),
+    `[tools.update_plan]\nenabled = true\n[mcp_servers.${SERVER}]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n`
+  )
 
 const settleCodex: Program["settle"] = ({ home, key, models }) => {
   write(
@@ -51,6 +83,8 @@ model_provider = "fake"
 check_for_update_on_startup = false
 [analytics]
 enabled = false
+[agents]
+max_depth = 2
 [model_providers.fake]
 name = "fake"
 base_url = "${models}/v1"
@@ -80,7 +114,9 @@ export const programs: ReadonlyArray<Program> = [
     command: "claude",
     needsScripts: true,
     agents: [{ id: "claude-code" }],
-    settle: settleClaude
+    settle: settleClaude,
+    extend: addServer(".claude", ".claude.json"),
+    alone: (prompt) => ["-p", prompt, "--allowedTools", "Agent,Bash,Edit,Write"]
   },
   {
     name: "Claude Agent for ACP",
@@ -90,8 +126,9 @@ export const programs: ReadonlyArray<Program> = [
     needsScripts: true,
     agents: [],
     alsoAs: ["claude-agent-acp"],
-    notForRoot: "it opens no session for root",
-    settle: settleClaude
+    refusesRoot: true,
+    settle: settleClaude,
+    extend: addServer(".claude", ".claude.json")
   },
   {
     name: "Codex",
@@ -100,7 +137,10 @@ export const programs: ReadonlyArray<Program> = [
     command: "codex",
     agents: [{ id: "codex", asksToRead: true }],
     alsoAs: ["codex-exec"],
-    settle: settleCodex
+    furtherModel: "gpt-6.1-sol",
+    settle: settleCodex,
+    extend: extendCodex,
+    alone: (prompt) => ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt]
   },
   {
     name: "Codex for ACP",
@@ -109,7 +149,8 @@ export const programs: ReadonlyArray<Program> = [
     command: "codex-acp",
     agents: [],
     alsoAs: ["codex-acp"],
-    settle: settleCodex
+    settle: settleCodex,
+    extend: extendCodex
   },
   {
     name: "OpenCode",
@@ -119,6 +160,7 @@ export const programs: ReadonlyArray<Program> = [
     needsScripts: true,
     agents: [{ id: "opencode-acp" }],
     alsoAs: ["opencode"],
+    alone: (prompt) => ["run", "--auto", prompt],
     settle: ({ home, key, models }) => {
       // Before plugins are loaded it installs packages next to the settings, and would try for minutes without a network.
       write(join(home, ".npmrc"), "fetch-retries=0\n")
@@ -137,6 +179,7 @@ export const programs: ReadonlyArray<Program> = [
         JSON.stringify({
           model: "fake/fake-model",
           enabled_providers: ["fake"],
+          subagent_depth: 2,
           provider: {
             fake: {
               npm: "@ai-sdk/openai-compatible",
@@ -161,6 +204,8 @@ export const programs: ReadonlyArray<Program> = [
     command: "gemini",
     agents: [{ id: "gemini-acp", keepsOutput: true }],
     alsoAs: ["gemini"],
+    extend: addServer(".gemini", "settings.json"),
+    alone: (prompt) => ["-p", prompt, "--approval-mode", "yolo", "--skip-trust"],
     settle: ({ home, key, models }) => {
       write(
         join(home, ".gemini", "settings.json"),
@@ -181,6 +226,8 @@ export const programs: ReadonlyArray<Program> = [
     command: "qwen",
     agents: [],
     alsoAs: ["qwen", "qwen-acp"],
+    extend: addServer(".qwen", "settings.json"),
+    alone: (prompt) => [prompt, "--approval-mode", "yolo", "--auth-type", "openai"],
     settle: ({ home, key, models }) => {
       write(
         join(home, ".qwen", "settings.json"),
@@ -201,6 +248,9 @@ export const programs: ReadonlyArray<Program> = [
     command: "copilot",
     agents: [],
     alsoAs: ["copilot", "copilot-acp"],
+    extend: (home, server) =>
+      addServer(".copilot", "mcp-config.json")(home, { ...server, type: "local", tools: ["*"] }),
+    alone: (prompt) => ["-p", prompt, "--allow-all-tools", "--no-auto-update"],
     settle: ({ key, models }) => ({
       COPILOT_OFFLINE: "true",
       COPILOT_PROVIDER_BASE_URL: `${models}/v1`,
@@ -215,6 +265,8 @@ export const programs: ReadonlyArray<Program> = [
     command: "kimi",
     agents: [],
     alsoAs: ["kimi-acp"],
+    extend: addServer(".kimi-code", "mcp.json"),
+    alone: (prompt) => ["-p", prompt],
     settle: ({ home, key, models }) => {
       write(
         join(home, ".kimi-code", "config.toml"),
@@ -239,6 +291,7 @@ max_context_size = 200000
     command: "pi",
     agents: [],
     alsoAs: ["pi"],
+    alone: (prompt) => ["-p", prompt],
     settle: ({ home, key, models }) => {
       const folder = join(home, ".pi", "agent")
       const fake = {

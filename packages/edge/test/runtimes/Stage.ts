@@ -23,16 +23,20 @@ import { dirname, join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { type EdgeOptions, EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
+import { giveTo } from "@corral/testing/files/GiveTo"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { within } from "@corral/testing/time/Within"
+import { changesBetween, filesIn } from "./ChangedFiles.ts"
 import type { DrivenConfinement } from "./Confinements.ts"
 import { FakeModels } from "./FakeModels.ts"
 import type { Installed } from "./Installation.ts"
 import { noNetwork } from "./Programs.ts"
 import { OLD } from "./Script.ts"
 
-const PATIENCE_MS = 60_000
-const README = `# Demo\n\n${OLD}\n`
+/** Longer than the shortest wait of a program that wakes up by itself. */
+const PATIENCE_MS = 150_000
+/** What every workspace begins with. */
+export const README = `# Demo\n\n${OLD}\n`
 
 /** A run that has ended. */
 export interface Played {
@@ -45,7 +49,14 @@ export interface Played {
   readonly questions: ReadonlyArray<RequestedInput>
   /** What the model was asked. */
   readonly modelRequests: ReadonlyArray<string>
+  /** Files that are different after the run, with their content. */
+  readonly changes: Readonly<Record<string, string | undefined>>
+  /** Paths of the run's diff. */
+  readonly diff: ReadonlyArray<string>
 }
+
+/** The user without rights of every Linux system, and its group. */
+const ORDINARY_USER = 65_534
 
 /** A run that is followed. */
 export interface BegunRun {
@@ -57,6 +68,8 @@ export interface StageOptions {
   readonly grants?: EdgeOptions["grants"] & {}
   /** Setting of the Edge, and what its runs have to say about it. */
   readonly confinement?: DrivenConfinement
+  /** Model of the runs that name none; by default that of the program's settings. */
+  readonly model?: string
   /** Certificate of the model server, for TLS. */
   readonly certificate?: { readonly cert: string; readonly key: string }
   /** Further variables of the Edge, by the address of the model server. */
@@ -70,6 +83,9 @@ interface StageParts {
   readonly confinement: DrivenConfinement | undefined
   readonly home: string
   readonly models: FakeModels
+  readonly model: string | undefined
+  /** The user of the Edge, if it is not this one. */
+  readonly user: number | undefined
 }
 
 /** Which run a prompt continues, and with which model. */
@@ -87,6 +103,8 @@ export class Stage {
   private readonly agentId: string
   private readonly home: string
   private readonly confinement: DrivenConfinement | undefined
+  private readonly user: number | undefined
+  private readonly model: string | undefined
 
   static async open(
     { bin, program }: Installed,
@@ -97,6 +115,7 @@ export class Stage {
       confinement,
       env: more = () => ({}),
       grants = [],
+      model,
       prepare = () => undefined
     }: StageOptions = {}
   ): Promise<Stage> {
@@ -113,9 +132,11 @@ export class Stage {
       PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
       ...more(models.url)
     }
-    const stage = new Stage({ models, home, agentId, confinement }, { env, grants })
+    const user = program.refusesRoot === true && process.getuid?.() === 0 ? ORDINARY_USER : undefined
+    const stage = new Stage({ models, home, agentId, confinement, model, user }, { env, grants })
     try {
       await prepare(stage.edge, home)
+      stage.give(home, stage.edge.workspace)
       await stage.edge.start()
     } catch (cause) {
       await stage.close()
@@ -124,12 +145,14 @@ export class Stage {
     return stage
   }
 
-  private constructor({ agentId, confinement, home, models }: StageParts, options: EdgeOptions) {
+  private constructor({ agentId, confinement, home, model, models, user }: StageParts, options: EdgeOptions) {
     this.models = models
     this.agentId = agentId
     this.home = home
     this.confinement = confinement
-    this.edge = new EdgeProcess(options)
+    this.user = user
+    this.model = model
+    this.edge = new EdgeProcess({ ...options, ...(user === undefined ? {} : { user }) })
     models.workspace = this.edge.workspace
     writeFileSync(join(this.edge.workspace, "README.md"), README)
   }
@@ -168,11 +191,11 @@ export class Stage {
     return this.models.requests
   }
 
-  /** Deletes a folder of the home that the program runs with. */
+  /** Deletes a folder of the home that the program runs with, and the databases of its confined runs. */
   forget(folder: string): void {
-    const path = join(this.home, folder.replace(/^~\//, ""))
-    assert.isTrue(existsSync(path), `${folder} is where the program keeps it`)
-    rmSync(path, { recursive: true })
+    const paths = [join(this.home, folder.replace(/^~\//, "")), join(this.edge.home, "databases")]
+    assert.isTrue(paths.some(existsSync), `${folder} is where the program keeps it`)
+    for (const path of paths) rmSync(path, { recursive: true, force: true })
   }
 
   /** Writes a file of the workspace. */
@@ -180,6 +203,12 @@ export class Stage {
     const path = join(this.edge.workspace, name)
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, content)
+    this.give(this.edge.workspace)
+  }
+
+  /** Makes the user of the Edge the owner of what the test has written. */
+  private give(...paths: ReadonlyArray<string>): void {
+    if (this.user !== undefined) for (const path of paths) giveTo(this.user, path)
   }
 
   file(name: string): string {
@@ -194,32 +223,58 @@ export class Stage {
     next: Next = {},
     answer: AnswerQuestion = decline
   ): Promise<Played> {
-    const before = this.models.requests.length
     const impossible = this.models.impossible.length
-    const { reader, runId } = await this.begin(prompt, mode, next)
-    const played = await this.end({ reader, runId }, decision, mode, answer)
+    const played = await this.record(async () =>
+      this.end(await this.begin(prompt, mode, next), decision, mode, answer)
+    )
     // Where nothing may change, not every step is offered a tool.
     if (mode === "ask") assert.deepStrictEqual(this.models.impossible.slice(impossible), [])
-    return { ...played, modelRequests: this.models.requests.slice(before) }
+    return played
   }
 
   /** Plays a prompt to its end, also if the program offers its model no tool for a step. */
-  async playAll(prompt: string, decision: Decide, mode: RunMode, answer?: AnswerQuestion): Promise<Played> {
-    const before = this.models.requests.length
-    const run = await this.begin(prompt, mode)
-    const played = await this.end(run, decision, mode, answer)
-    return { ...played, modelRequests: this.models.requests.slice(before) }
+  playAll(
+    prompt: string,
+    decision: Decide,
+    mode: RunMode,
+    answer?: AnswerQuestion,
+    next: Next = {}
+  ): Promise<Played> {
+    return this.record(async () => this.end(await this.begin(prompt, mode, next), decision, mode, answer))
   }
 
   /** Plays a prompt until this file is there, and finishes the run, which works in the background. */
-  async playAndFinish(prompt: string, name: string, mode: RunMode): Promise<Played> {
-    const before = this.models.requests.length
-    const run = await this.playUntil(prompt, name, mode)
-    await run.reader.event(({ type }) => type === "run.turn.ended", PATIENCE_MS)
-    const answer = await this.edge.client.ask("POST", `/v1/runs/${run.runId}/finish`)
-    assert.strictEqual(answer.status, 200, answer.text)
-    const played = await this.end(run, () => "allow", mode)
-    return { ...played, modelRequests: this.models.requests.slice(before) }
+  playAndFinish(prompt: string, name: string, mode: RunMode): Promise<Played> {
+    return this.record(async () => {
+      const run = await this.playUntil(prompt, name, mode)
+      await run.reader.event(({ type }) => type === "run.turn.ended", PATIENCE_MS)
+      const answer = await this.edge.client.ask("POST", `/v1/runs/${run.runId}/finish`)
+      assert.strictEqual(answer.status, 200, answer.text)
+      return this.end(run, () => "allow", mode)
+    })
+  }
+
+  /** Adds to a run what the model was asked for it, and what changed in the workspace. */
+  private async record(
+    play: () => Promise<Omit<Played, "changes" | "diff" | "modelRequests">>
+  ): Promise<Played> {
+    const { requests } = this.models
+    const before = requests.length
+    const files = filesIn(this.edge.workspace)
+    const played = await play()
+    return {
+      ...played,
+      modelRequests: requests.slice(before),
+      changes: changesBetween(files, filesIn(this.edge.workspace)),
+      diff: await this.diffOf(played.runId)
+    }
+  }
+
+  private async diffOf(runId: RunId): Promise<ReadonlyArray<string>> {
+    const { body, text } = await this.edge.client.ask("GET", `/v1/runs/${runId}/diff?limit=100`)
+    const { items } = Object(body) as { readonly items?: ReadonlyArray<{ readonly path: string }> }
+    assert.isDefined(items, text)
+    return (items ?? []).map(({ path }) => path)
   }
 
   /** Decides the questions of a run until it has ended. */
@@ -228,7 +283,7 @@ export class Stage {
     decision: Decide,
     mode: RunMode,
     answer: AnswerQuestion = decline
-  ): Promise<Omit<Played, "modelRequests">> {
+  ): Promise<Omit<Played, "changes" | "diff" | "modelRequests">> {
     const requests: Array<ApprovalRequest> = []
     const questions: Array<RequestedInput> = []
     const end = await this.decide(
@@ -278,7 +333,8 @@ export class Stage {
 
   /** Starts a run. */
   async begin(prompt: string, mode: RunMode = "ask", next: Next = {}): Promise<BegunRun> {
-    const { id } = await this.edge.client.create(prompt, mode, { agentId: this.agentId, ...next })
+    const model = this.model === undefined ? {} : { model: this.model }
+    const { id } = await this.edge.client.create(prompt, mode, { agentId: this.agentId, ...model, ...next })
     return this.follow(id)
   }
 

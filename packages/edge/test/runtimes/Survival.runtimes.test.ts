@@ -3,7 +3,6 @@
  * the model answers. The next one continues the run, and its log says what that of an uninterrupted run says.
  */
 import type { RunMode } from "@corral/domain/run/Run"
-import { registry } from "@corral/testing/recordings/Fixtures"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { existsSync } from "node:fs"
@@ -11,34 +10,18 @@ import { join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import { withConfinements } from "./Confinements.ts"
 import { RIGHT_KEY } from "./FakeModels.ts"
-import { install } from "./Installation.ts"
 import { type EdgeEnd, historyOf, interrupt, streamedText, typesBeyond } from "./InterruptedRun.ts"
-import { ownSandbox, programs } from "./Programs.ts"
+import { ownSandbox } from "./Programs.ts"
 import { closing, promptFor } from "./Script.ts"
 import { type BegunRun, Stage } from "./Stage.ts"
+import { installSubjects } from "./Subjects.ts"
 
 const SURVIVING = { CORRAL_EDGE_ORPHAN_MS: "120000" }
 
-/** Drives these adapters only. */
-const wanted = process.env["CORRAL_TEST_AGENTS"]?.split(",")
-
-const installed = []
-for (const program of programs) {
-  const ids = [...program.agents.map(({ id }) => id), ...(program.alsoAs ?? [])]
-  const agentIds = ids.filter((id) => wanted?.includes(id) ?? true)
-  const missing = process.getuid?.() === 0 ? program.notForRoot : undefined
-  const place = missing === undefined && agentIds.length > 0 ? await install(program) : undefined
-  installed.push({ agentIds, place: place ?? { program, bin: "", missing: missing ?? "" } })
-}
 const report: Array<string> = []
 afterAll(() => console.log(report.join("\n")))
 
-const subjects = installed.flatMap(({ agentIds, place }) =>
-  agentIds.flatMap((agentId) => {
-    const adapter = registry.get(agentId)
-    return adapter === undefined ? [] : [{ agentId, adapter, place }]
-  })
-)
+const subjects = await installSubjects()
 
 const allow = () => "allow" as const
 

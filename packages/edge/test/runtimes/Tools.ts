@@ -2,23 +2,10 @@
  * A step of a script in the words of the tools that a program offers to its model: names and parameters differ, what they do does not.
  */
 import { isAbsolute, join } from "node:path"
+import { isInput, inputCall, type Surroundings } from "./InputTools.ts"
+import { type Call, type OfferedTool, oneOf } from "./OfferedTools.ts"
 import type { Step } from "./Script.ts"
-
-/** A tool as a request offers it. */
-export interface OfferedTool {
-  readonly name: string
-  readonly parameters: ReadonlyArray<string>
-  /** Takes one free text instead of JSON. */
-  readonly freeform?: boolean
-}
-
-/** A call of an offered tool: `text` where it is free-form. */
-export type Call =
-  | { readonly name: string; readonly input: Readonly<Record<string, unknown>> }
-  | { readonly name: string; readonly text: string }
-
-const oneOf = (tools: ReadonlyArray<OfferedTool>, ...names: ReadonlyArray<string>): OfferedTool | undefined =>
-  names.map((name) => tools.find((tool) => tool.name === name)).find((tool) => tool !== undefined)
+import { isWork, workCall } from "./WorkTools.ts"
 
 const parameter = (tool: OfferedTool, ...names: readonly [string, ...Array<string>]): string =>
   names.find((name) => tool.parameters.includes(name)) ?? names[0]
@@ -85,111 +72,17 @@ const fetchTool = (tools: ReadonlyArray<OfferedTool>, url: string): Call | undef
   return { name: tool.name, input: { url, ...prompt, ...format } }
 }
 
-/** The call of the first tool that is offered, with the input that it takes. */
-const firstOf = (
-  tools: ReadonlyArray<OfferedTool>,
-  inputs: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-): Call | undefined => {
-  const [name, input] = Object.entries(inputs).find(([name]) => oneOf(tools, name) !== undefined) ?? []
-  return name === undefined || input === undefined ? undefined : { name, input }
-}
-
-const background = (tools: ReadonlyArray<OfferedTool>, command: string): Call | undefined => {
-  const description = "As the test asks"
-  const has = (name: string, parameter: string): boolean =>
-    oneOf(tools, name)?.parameters.includes(parameter) === true
-  if (has("Bash", "run_in_background"))
-    return { name: "Bash", input: { command, description, run_in_background: true } }
-  if (has("run_shell_command", "is_background"))
-    return { name: "run_shell_command", input: { command, description, is_background: true } }
-  if (has("exec_command", "yield_time_ms"))
-    return { name: "exec_command", input: { cmd: command, yield_time_ms: 500 } }
-  if (has("bash", "mode"))
-    return {
-      name: "bash",
-      input: { command, description, mode: "async", sessionId: "a", initial_wait: 1 }
-    }
-  return undefined
-}
-
-/** Whether these are the tools of Kimi Code, whose names are those of others. */
-const isKimi = (tools: ReadonlyArray<OfferedTool>): boolean =>
-  oneOf(tools, "TodoList", "SetTodoList") !== undefined
-
-const delegate = (tools: ReadonlyArray<OfferedTool>, prompt: string): Call | undefined => {
-  const described = { description: "A child", prompt }
-  // Kimi Code has its own kinds of sub-agents.
-  const kind = isKimi(tools) ? "coder" : "general-purpose"
-  return firstOf(tools, {
-    Agent: { ...described, subagent_type: kind },
-    Task: { ...described, subagent_type: "general-purpose", subagent_name: "coder" },
-    task: {
-      ...described,
-      subagent_type: "general",
-      agent_type: "general-purpose",
-      name: "child"
-    },
-    agent: { ...described, subagent_type: "general-purpose" },
-    spawn_agent: { message: prompt, task_name: "child" },
-    generalist: { request: prompt }
-  })
-}
-
-const ask = (
-  tools: ReadonlyArray<OfferedTool>,
-  { options, question }: Step & { readonly tool: "ask" }
-): Call | undefined => {
-  const described = options.map((label) => ({ label, description: `The colour ${label}` }))
-  const several = isKimi(tools) ? {} : { multiSelect: false }
-  const questions = [{ question, header: "Colour", ...several, options: described }]
-  return firstOf(tools, {
-    AskUserQuestion: { questions },
-    ask_user_question: { questions },
-    question: { questions: [{ question, header: "Colour", options: described }] },
-    request_user_input: {
-      questions: [{ id: "colour", question, header: "Colour", options: described }]
-    },
-    ask_user: {
-      question,
-      choices: options,
-      questions: [{ question, header: "Colour", type: "choice", options: described }]
-    }
-  })
-}
-
-const listSteps = (
-  tools: ReadonlyArray<OfferedTool>,
-  { steps: [first, second] }: Step & { readonly tool: "steps" }
-): Call | undefined => {
-  const items = [
-    { id: "1", content: first, status: "in_progress", priority: "high", activeForm: first },
-    { id: "2", content: second, status: "pending", priority: "low", activeForm: second }
-  ]
-  const titled = items.map(({ content, status }) => ({ title: content, status }))
-  return firstOf(tools, {
-    TodoWrite: { todos: items },
-    todowrite: { todos: items },
-    todo_write: { todos: items },
-    write_todos: { todos: items.map(({ content, status }) => ({ description: content, status })) },
-    TodoList: { todos: titled },
-    SetTodoList: { todos: titled },
-    update_plan: { plan: items.map(({ content, status }) => ({ step: content, status })) },
-    TaskCreate: { subject: first, description: first, activeForm: first }
-  })
-}
-
-/** `undefined` where nothing offered can do it. Relative paths are of `workspace`. */
+/** `undefined` where nothing offered can do it. Relative paths are of the workspace. */
 export const callFor = (
   step: Step,
   tools: ReadonlyArray<OfferedTool>,
-  workspace: string
+  surroundings: Surroundings
 ): Call | undefined => {
+  const { workspace } = surroundings
   if (step.tool === "run") return shell(tools, step.command, step.withoutSandbox)
   if (step.tool === "fetch") return fetchTool(tools, step.url)
-  if (step.tool === "background") return background(tools, step.command)
-  if (step.tool === "delegate") return delegate(tools, step.prompt)
-  if (step.tool === "ask") return ask(tools, step)
-  if (step.tool === "steps") return listSteps(tools, step)
+  if (isWork(step)) return workCall(step, tools)
+  if (isInput(step)) return inputCall(step, tools, surroundings)
   const absolute = isAbsolute(step.path) ? step.path : join(workspace, step.path)
   if (step.tool === "edit") return edit(tools, step, absolute)
   const tool = oneOf(tools, "Read", "read", "read_file")

@@ -31,22 +31,24 @@ export const anthropicMessages: Dialect = {
       .flatMap((message) => arrayOf(objectOf(message)["content"]))
       .filter((content) => objectOf(content)["type"] === "tool_result").length,
   stream: (reply) => {
-    const { call, id, text } = reply
+    const { calls, id, text } = reply
     const usage = { input_tokens: 100, output_tokens: 1 }
     const words = pieces(text).map((piece) => ({ type: "text_delta", text: piece }))
-    const input = call === undefined ? [] : pieces(JSON.stringify(inputOf(call)))
     return [
       named("message_start", { message: { ...base(reply), content: [], stop_reason: null, usage } }),
       block(0, { type: "text", text: "" }, words),
-      call === undefined
-        ? ""
-        : block(
-            1,
-            { type: "tool_use", id: `toolu_${id}`, name: call.name, input: {} },
-            input.map((piece) => ({ type: "input_json_delta", partial_json: piece }))
-          ),
+      ...calls.map((call, at) =>
+        block(
+          at + 1,
+          { type: "tool_use", id: `toolu_${id}_${at}`, name: call.name, input: {} },
+          pieces(JSON.stringify(inputOf(call))).map((piece) => ({
+            type: "input_json_delta",
+            partial_json: piece
+          }))
+        )
+      ),
       named("message_delta", {
-        delta: { stop_reason: call === undefined ? "end_turn" : "tool_use", stop_sequence: null },
+        delta: { stop_reason: calls.length === 0 ? "end_turn" : "tool_use", stop_sequence: null },
         usage: { output_tokens: 42 }
       }),
       named("message_stop")

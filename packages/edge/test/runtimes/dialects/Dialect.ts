@@ -2,14 +2,15 @@
  * How one model service speaks: what a request holds, and how an answer, streamed or whole, and a refusal look. Pure: `FakeModels` does the I/O.
  */
 import type { JsonObject } from "@corral/adapters/text/Json"
-import type { Call, OfferedTool } from "../Tools.ts"
+import type { Call, OfferedTool } from "../OfferedTools.ts"
 
 /** What the model says in one turn. `id` is unique to it. */
 export interface ModelTurn {
   readonly id: string
   readonly model: string
   readonly text: string
-  readonly call: Call | undefined
+  /** Calls at the same time. */
+  readonly calls: ReadonlyArray<Call>
 }
 
 export interface Dialect {

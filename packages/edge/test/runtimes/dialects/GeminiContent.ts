@@ -35,11 +35,13 @@ export const geminiContent: Dialect = {
       .flatMap((content) => arrayOf(objectOf(content)["parts"]))
       .filter((part) => "functionResponse" in objectOf(part)).length,
   stream: (reply) => {
-    const { call, id, text } = reply
-    const called = call && { functionCall: { id: `call_${id}`, name: call.name, args: inputOf(call) } }
+    const { calls, id, text } = reply
+    const called = calls.map((call, at) => ({
+      functionCall: { id: `call_${id}_${at}`, name: call.name, args: inputOf(call) }
+    }))
     return [
       ...pieces(text).map((piece) => contentOf(reply, [{ text: piece }])),
-      ...(called === undefined ? [] : [contentOf(reply, [called])]),
+      ...(called.length === 0 ? [] : [contentOf(reply, called)]),
       contentOf(reply, [{ text: "" }], "STOP")
     ]
       .map((data) => event(data))

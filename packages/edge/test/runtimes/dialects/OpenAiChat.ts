@@ -21,26 +21,28 @@ export const openAiChat: Dialect = {
   results: ({ messages }) =>
     arrayOf(messages).filter((message) => objectOf(message)["role"] === "tool").length,
   stream: (reply) => {
-    const { call, id, text } = reply
+    const { calls, id, text } = reply
     const chunk = (delta: object, finish_reason: string | null = null, more: object = {}): string =>
       event({
         ...base(reply, "chat.completion.chunk"),
         choices: [{ index: 0, delta, finish_reason }],
         ...more
       })
-    const toolCall = (more: object): string => chunk({ tool_calls: [{ index: 0, ...more }] })
+    const toolCall = (index: number, more: object): string => chunk({ tool_calls: [{ index, ...more }] })
     return [
       chunk({ role: "assistant", content: "" }),
       ...pieces(text).map((content) => chunk({ content })),
-      ...(call === undefined
-        ? []
-        : [
-            toolCall({ id: `call_${id}`, type: "function", function: { name: call.name, arguments: "" } }),
-            ...pieces(JSON.stringify(inputOf(call))).map((piece) =>
-              toolCall({ function: { arguments: piece } })
-            )
-          ]),
-      chunk({}, call === undefined ? "stop" : "tool_calls", { usage }),
+      ...calls.flatMap((call, at) => [
+        toolCall(at, {
+          id: `call_${id}_${at}`,
+          type: "function",
+          function: { name: call.name, arguments: "" }
+        }),
+        ...pieces(JSON.stringify(inputOf(call))).map((piece) =>
+          toolCall(at, { function: { arguments: piece } })
+        )
+      ]),
+      chunk({}, calls.length === 0 ? "stop" : "tool_calls", { usage }),
       "data: [DONE]\n\n"
     ].join("")
   },

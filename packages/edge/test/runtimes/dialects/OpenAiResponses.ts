@@ -1,10 +1,25 @@
 /** The Responses API, as Codex speaks it. */
 import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
-import type { Call } from "../Tools.ts"
+import type { Call, OfferedTool } from "../OfferedTools.ts"
 import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn, wrongKey } from "./Dialect.ts"
 
+const withNamespace = (namespace: string | undefined) => (namespace === undefined ? {} : { namespace })
+
+/** A script that calls a tool and returns its result. */
+const scriptOf = (call: Call): string => {
+  const input = "text" in call ? call.text : inputOf(call)
+  return `const result = await tools.${call.name}(${JSON.stringify(input)}); text(result)`
+}
+
 const itemOf = (id: string, call: Call): JsonObject => {
-  const base = { call_id: `call_${id}`, name: call.name, status: "completed" }
+  if (call.runner !== undefined)
+    return itemOf(id, { ...withNamespace(call.namespace), name: call.runner, text: scriptOf(call) })
+  const base = {
+    call_id: `call_${id}`,
+    name: call.name,
+    status: "completed",
+    ...withNamespace(call.namespace)
+  }
   return "text" in call
     ? { ...base, type: "custom_tool_call", id: `ctc_${id}`, input: call.text }
     : { ...base, type: "function_call", id: `fc_${id}`, arguments: JSON.stringify(inputOf(call)) }
@@ -38,23 +53,48 @@ const messageOf = ({ id, text }: ModelTurn): JsonObject => ({
   content: [{ type: "output_text", text, annotations: [] }]
 })
 
+/** Tools that a script can call, as the description of the tool that runs scripts declares them. */
+const toolsOfScripts = (tool: JsonObject, namespace: string | undefined): ReadonlyArray<OfferedTool> =>
+  (textOf(tool["description"]) ?? "").split(/^### `/m).flatMap((section, at) => {
+    const name = /^(\w+)`/.exec(section)?.[1]
+    if (at === 0 || name === undefined) return []
+    const parameters = [...section.matchAll(/^ {2}(\w+)\??:/gm)].map(([, parameter = ""]) => parameter)
+    const runner = textOf(tool["name"]) ?? ""
+    return [
+      { name, parameters, freeform: section.includes("(input: string)"), runner, ...withNamespace(namespace) }
+    ]
+  })
+
+/** A tool, or those of a group. */
+const toolsIn = (tool: JsonObject, namespace?: string): ReadonlyArray<OfferedTool> => {
+  if (tool["type"] === "namespace")
+    return arrayOf(tool["tools"]).flatMap((each) => toolsIn(objectOf(each), textOf(tool["name"])))
+  const name = textOf(tool["name"]) ?? ""
+  const freeform = tool["type"] === "custom"
+  return [
+    { name, parameters: propertiesOf(tool["parameters"]), freeform, ...withNamespace(namespace) },
+    ...(freeform && name === "exec" ? toolsOfScripts(tool, namespace) : [])
+  ]
+}
+
+/** Newer models have their tools in an item of the conversation. */
+const toolsOfItems = (input: unknown): ReadonlyArray<unknown> =>
+  arrayOf(input)
+    .map(objectOf)
+    .filter(({ type }) => type === "additional_tools")
+    .flatMap(({ tools }) => arrayOf(tools))
+
 export const openAiResponses: Dialect = {
   path: /\/responses$/,
   key: "authorization",
-  tools: ({ tools }) =>
-    arrayOf(tools)
-      .map(objectOf)
-      .map((tool) => ({
-        name: textOf(tool["name"]) ?? "",
-        parameters: propertiesOf(tool["parameters"]),
-        freeform: tool["type"] === "custom"
-      })),
+  tools: ({ input, tools }) =>
+    [...arrayOf(tools), ...toolsOfItems(input)].flatMap((tool) => toolsIn(objectOf(tool))),
   results: ({ input }) =>
     arrayOf(input).filter((item) => (textOf(objectOf(item)["type"]) ?? "").endsWith("_output")).length,
   stream: (reply) => {
-    const { call, id, text } = reply
+    const { calls, id, text } = reply
     const message = messageOf(reply)
-    const output = call === undefined ? [message] : [message, itemOf(id, call)]
+    const output = [message, ...calls.map((call, at) => itemOf(`${id}_${at}`, call))]
     const events: ReadonlyArray<JsonObject> = [
       { type: "response.created", response: response(reply, "in_progress", []) },
       {
