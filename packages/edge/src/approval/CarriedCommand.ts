@@ -4,7 +4,7 @@
  * A list of programs that start other programs is never complete. So this module recognizes arguments: the name of a shell, a subcommand that
  * runs something, an option that takes code. In doubt, the user is asked.
  */
-import { programOf } from "./ProgramName.ts"
+import { programOf, systemProgramOf } from "./ProgramName.ts"
 import { operandUseOf } from "./PrefixPrograms.ts"
 
 const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))
@@ -44,10 +44,10 @@ const startsScript = (program: string, first: string): boolean =>
 
 /** `yarn run` also starts programs. */
 const takesNames = (words: ReadonlyArray<string>): boolean =>
-  operandUseOf(words) !== undefined && !(words[0] === "yarn" && words[1] !== "test")
+  operandUseOf(words) !== undefined && !(systemProgramOf(words) === "yarn" && words[1] !== "test")
 
 /** Whether the operands of a program are files, not commands. */
-export const takesFiles = (words: ReadonlyArray<string>): boolean => plain.has(programOf(words))
+export const takesFiles = (words: ReadonlyArray<string>): boolean => plain.has(systemProgramOf(words) ?? "")
 
 /** Subcommands of npm that run something. npm completes abbreviations: `npm ini x`. */
 const ofNpm = "config create edit exec explore init innit set".split(" ")
@@ -70,14 +70,14 @@ export const carriesCommand = (
   words: ReadonlyArray<string>,
   startsPrograms: (program: string) => boolean
 ): boolean => {
-  const program = programOf(words)
+  const program = systemProgramOf(words) ?? ""
   const rest = words.slice(1)
   const operands = rest.filter((word) => !isOption(word))
   const [first = ""] = operands
   if (takesNames(words) || takesFiles(words) || startsScript(program, first)) return false
   // Options may take the first operands as their values.
   const subcommands = operands.slice(0, rest[0]?.startsWith("-") === true ? MAX_SUBCOMMAND : 1)
-  if (program === "npm" && subcommands.some(completes)) return true
+  if (programOf(words) === "npm" && subcommands.some(completes)) return true
   if (rest.some((word) => startsPrograms(programIn(word)))) return true
   const runs = abbreviated.has(first) || runsByScript(rest)
   if (runs && !runsProject.has(program)) return true

@@ -8,14 +8,16 @@
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { basename } from "node:path"
-import { confinedUseOf, localWords, namesRemoval } from "./ConfinedPrograms.ts"
-import { grantabilityOf } from "./Interpreters.ts"
+import { confinedUseOf } from "./ConfinedPrograms.ts"
 import { namedPaths } from "./NamedPaths.ts"
 import { isRememberable, needsOf } from "./Needs.ts"
 import { editAnswer, operandAnswer } from "./OrdinaryFiles.ts"
+import { isProjectScript, packagedWords } from "./PackagedProgram.ts"
 import type { ParsedSegment } from "./ParsedSegment.ts"
 import type { RequestPaths } from "./PathTarget.ts"
 import { editsOnly } from "./Policy.ts"
+import { isOfSystem } from "./ProgramName.ts"
+import { namesRemoval } from "./RemovalNames.ts"
 import { assessRisk } from "./Risk.ts"
 import { inFolder } from "./ShellCommand.ts"
 
@@ -30,7 +32,7 @@ export const isConfinedAction = (
 ): boolean => {
   // A runtime that offers only `once` asks each time.
   if (!request.scopes.some((scope) => scope !== "once")) return false
-  const parts = segments.map((segment) => withoutLauncher(segment, look))
+  const parts = segments.map((segment) => withoutLauncher(segment, request.cwd ?? ".", look))
   const assessed = { ...request, ...assessRisk(request, parts, look) }
   const isOrdinary = (file: string, folder?: string) =>
     editAnswer(look.targetOf(file, folder)).answer === "allow"
@@ -47,37 +49,71 @@ export const isConfinedAction = (
   return stays && !look.isExhausted
 }
 
-/** A program of the project that a launcher starts, as if it was started by its name. */
-const withoutLauncher = (segment: ParsedSegment, look: RequestPaths): ParsedSegment => {
-  if (!segment.exact || segment.words.length !== segment.inner.length) return segment
-  const isInstalled = (name: string) => {
-    const target = look.targetOf(`node_modules/.bin/${name}`)
+/** A tool of a package as if it was started by its name. */
+const withoutLauncher = (segment: ParsedSegment, cwd: string, look: RequestPaths): ParsedSegment => {
+  if (!segment.exact) return segment
+  const folder = inFolder(cwd, segment.cwd ?? ".")
+  const words = packagedWords(segment.inner, (path) => {
+    const target = look.targetOf(path, folder)
     return target._tag === "Inside" && target.kind === "file"
-  }
-  const words = localWords(segment.words, isInstalled)
-  return words === undefined ? segment : { ...segment, words, inner: words }
+  })
+  if (words === undefined) return segment
+  const before = segment.words.slice(0, segment.words.length - segment.inner.length)
+  return { ...segment, words: [...before, ...words], inner: words }
 }
 
 const isConfinedCommand = (words: ReadonlyArray<string>, folder: string, look: RequestPaths): boolean => {
-  const [, ...args] = words
-  switch (confinedUseOf(words)) {
-    case undefined:
-      return false
+  const [program = "", ...args] = words
+  const use = confinedUseOf(words)
+  if (use === undefined || isReplaceable(program, folder, look)) return false
+  switch (use._tag) {
     case "reads":
-      // With an option that writes a file, it is not a reader.
-      return grantabilityOf(words) === "prefix" || namesNothingProtected(args, folder, look)
+      return true
     case "edits":
       return namesNothingProtected(args, folder, look)
     case "moves":
       return movesFilesOnly(args, folder, look) && namesNothingProtected(args, folder, look)
     case "runs":
-      return !args.some(namesRemoval) && namesNothingProtected(args, folder, look)
-    case "program":
-      return !words.some(namesRemoval) && namesNothingProtected(args, folder, look)
+      return (
+        !use.names.some(namesRemoval) &&
+        namesNothingProtected(values(args), folder, look) &&
+        (use.rewritten === undefined || rewritesFilesOnly(use.rewritten, folder, look))
+      )
     case "script":
-      return !args.some(namesRemoval) && namesNothingProtected(args.slice(1), folder, look)
+      return (
+        !operands(words).some(namesRemoval) &&
+        isProjectScript(use.file, folder, look) &&
+        namesNothingProtected(
+          values(args).filter((word) => word !== use.file),
+          folder,
+          look
+        )
+      )
   }
 }
+
+const operands = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
+  args.filter((word) => !word.startsWith("-"))
+
+/** Words without the names of known options, which are no files. */
+const values = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
+  args.flatMap((word) => {
+    if (!word.startsWith("--")) return [word]
+    const at = word.indexOf("=")
+    return at === -1 ? [] : [word.slice(at + 1)]
+  })
+
+/** Whether a path of the system is inside of the workspace, so that a run can write it. */
+const isReplaceable = (program: string, folder: string, look: RequestPaths): boolean =>
+  isOfSystem(program) && program.includes("/") && look.targetOf(program, folder)._tag === "Inside"
+
+/** Whether a tool rewrites existing files only, and all of them are ordinary. */
+const rewritesFilesOnly = (files: ReadonlyArray<string>, folder: string, look: RequestPaths): boolean =>
+  files.length > 0 &&
+  files.every((file) => {
+    const target = look.targetOf(file, folder)
+    return target._tag === "Inside" && target.kind === "file" && editAnswer(target).answer === "allow"
+  })
 
 /** Whether no word is a path of a file that other programs run or obey. */
 const namesNothingProtected = (args: ReadonlyArray<string>, folder: string, look: RequestPaths): boolean => {

@@ -5,6 +5,7 @@
  * `autoLoadedNames` allows a write without a question, so types that only tools read are not listed as sources.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
+import { hasUnshown } from "./UnshownText.ts"
 
 const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))
 
@@ -34,11 +35,14 @@ export const dataFolders = named(
 export const dataFoldersBelow = named("data locale lang messages mocks recordings cassettes")
 export const dataFolderParents = named("test tests spec specs __tests__ src public static")
 
-/** Folders of installed and copied packages. */
-export const packageFolders = named(
-  "node_modules bower_components jspm_packages vendor venv virtualenv site-packages dist-packages __pycache__ pods carthage elm-stuff deps " +
-    "third_party third-party thirdparty renv packrat"
+/** Folders of installed packages, which package managers write all the time. */
+export const installedFolders = named(
+  "node_modules bower_components jspm_packages venv virtualenv site-packages dist-packages __pycache__ pods carthage elm-stuff renv packrat"
 )
+/** Folders of copied packages, which are part of a project. */
+const copiedFolders = named("vendor deps third_party third-party thirdparty")
+/** Folders of installed and copied packages. */
+export const packageFolders: ReadonlySet<string> = new Set([...installedFolders, ...copiedFolders])
 /** Folders whose files other programs run: packages, and what builds, hooks and CI start. */
 export const runFolders: ReadonlySet<string> = new Set([
   ...packageFolders,
@@ -149,4 +153,5 @@ export const installationFolderNames = any(String.raw`.+\.(egg-info|dist-info|eg
 const plain = /^[\p{L}\p{M}\p{N}_@+#=,()[\]{}'&!^. -]+$/u
 
 /** Excludes short names of other files (`PACKAG~1.JSO`), characters that file systems drop, options and variables. */
-export const isPlainName = (name: string): boolean => plain.test(name) && !/^[\s-]|[. ]$/.test(name)
+export const isPlainName = (name: string): boolean =>
+  plain.test(name) && !/^[\s-]|[. ]$/.test(name) && !hasUnshown(name)

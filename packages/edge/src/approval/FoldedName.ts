@@ -9,7 +9,10 @@ const folds = /[^a-z0-9_-]/
 /** The name without differences that file systems ignore: case, compatible and invisible characters, trailing dots and spaces, streams. */
 export const foldedName = (name: string): string => {
   if (!folds.test(name)) return name
-  const folded = name.normalize("NFKC").replaceAll(/\p{C}/gu, "").toLowerCase()
+  const folded = name
+    .normalize("NFKC")
+    .replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}]/gu, "")
+    .toLowerCase()
   const colon = folded.indexOf(":", 1)
   const plain = colon === -1 ? folded : folded.slice(0, colon)
   let end = plain.length

@@ -87,8 +87,8 @@ const launching: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 /** By program: options and settings that name a program, also at the end of a cluster (`-vI zstd`). */
 const starting: ReadonlyMap<string, RegExp> = new Map(
   Object.entries({
-    tar: /^-?[A-Za-z]*[IF]/,
-    bsdtar: /^-?[A-Za-z]*[IF]/,
+    tar: /^-?[A-Za-z]*[IF]|^--checkpoint-/,
+    bsdtar: /^-?[A-Za-z]*[IF]|^--checkpoint-/,
     rsync: /^-[A-Za-z]*e/,
     find: /^-(exec|ok|fprint|fls)/,
     fd: /^-[A-Za-z]*[xX]/,
@@ -101,6 +101,7 @@ const starting: ReadonlyMap<string, RegExp> = new Map(
     "g++": /^-(wrapper|fplugin|specs|B)/,
     cc: /^-(wrapper|fplugin|specs|B)/,
     clang: /^-(wrapper|fplugin|specs|B)/,
+    just: /^-[A-Za-z]*c|^--(command|shell|set)/,
     make: /^-[A-Za-z]*E|=/,
     gmake: /^-[A-Za-z]*E|=/,
     go: /^-{1,2}(exec|toolexec|vettool|overlay|ldflags|gccgoflags|modfile)/,
@@ -123,7 +124,7 @@ const starting: ReadonlyMap<string, RegExp> = new Map(
 
 /** Long options that name a program, for any program. Most programs complete abbreviations. */
 const runningOptions = (
-  "exec exec-batch execdir upload-pack receive-pack use-compress-program checkpoint-action to-command info-script new-volume-script " +
+  "exec exec-batch execdir upload-pack receive-pack use-compress-program to-command info-script new-volume-script " +
   "compress-program rsh rsh-command rsync-path ext-diff extcmd open-files-in-pager config-env exec-path init-file rcfile eval script-shell " +
   "preprocessor pager editor proxy-command proxycommand split-string unzip-command"
 ).split(" ")

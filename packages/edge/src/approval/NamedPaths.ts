@@ -6,7 +6,7 @@
 import { basename } from "node:path"
 import { isGrantableTarget, type WorkspacePaths } from "./PathTarget.ts"
 import { withoutSedScripts } from "./SedScript.ts"
-import { programOf } from "./ProgramName.ts"
+import { isOfSystem, programOf } from "./ProgramName.ts"
 import { isAssignment, unwrapCommand } from "./Wrappers.ts"
 
 /** Maximum number of lookups per command. */
@@ -48,9 +48,6 @@ export const stayInside = (texts: ReadonlyArray<string>, folder: string, place: 
   return folders.every((each) => [...names].every((name) => isGrantableTarget(place.targetOf(name, each))))
 }
 
-/** Folders with programs of the system. */
-const ofSystem = /^\/(usr\/|usr\/local\/|opt\/[\w.-]+\/)?s?bin\/[^/]+$/
-
 /** Whether all files that a command's words or input name are inside the workspace. */
 export const touchesInsideOnly = (
   command: ReadonlyArray<string>,
@@ -62,8 +59,7 @@ export const touchesInsideOnly = (
   const words = command.slice(Math.max(0, start))
   const inner = unwrapCommand(words) ?? words
   const programs = new Set([start, command.length - inner.length])
-  const isProgram = (word: string, at: number): boolean =>
-    programs.has(at) && (!word.includes("/") || ofSystem.test(word))
+  const isProgram = (word: string, at: number): boolean => programs.has(at) && isOfSystem(word)
   const args = programOf(inner) === "sed" ? withoutSedScripts(inner.slice(1)) : inner.slice(1)
   const named = [
     ...command.slice(0, command.length - inner.length + 1).filter((word, at) => !isProgram(word, at)),

@@ -6,7 +6,8 @@
 import type { Command } from "unbash"
 import { type OuterRedirections, type WrittenFile, redirections } from "./Redirections.ts"
 import { MAX_WORDS } from "./RiskyWords.ts"
-import { changesShell, affectsPrograms } from "./ShellState.ts"
+import { isPlainVariable } from "./PlainVariables.ts"
+import { changesShell } from "./ShellState.ts"
 import { isLiteral } from "./ShellWord.ts"
 import { unwrapCommand } from "./Wrappers.ts"
 
@@ -63,13 +64,16 @@ export const segmentOf = (
     )
   const opaque = (): string | undefined => {
     if (name === undefined) return "it names no program"
-    if (!isLiteral(name) || /^$|^-|=/.test(name.value)) return "its program is decided when it runs"
+    if (!isLiteral(name) || !isProgramName(name.value)) return "its program is decided when it runs"
     if (inner === undefined) return "what it starts is decided when it runs"
-    if (found.special) return "it opens a connection or a descriptor of the shell"
-    if (splits(node)) return "shells differ in what it does"
+    if (found.special) return "shells differ in its redirection, or it opens a connection"
     if (words.join(" ").length > MAX_WORDS) return "it is too long to be judged"
-    if (assignments.some((each) => affectsPrograms(each.name)))
-      return "it sets a variable by which programs start others"
+    if (
+      !assignments.every(({ name, value }) =>
+        isPlainVariable(name, value.type === "Word" ? value.value : "$")
+      )
+    )
+      return "it sets a variable that may carry options or code"
     return changesShell(words) ?? changesShell(inner)
   }
   const why = opaque()
@@ -86,11 +90,6 @@ export const segmentOf = (
   }
 }
 
-/** If words follow `&>`, some shells run them as a separate command. */
-const splits = ({ args, name, prefix, redirects }: Command): boolean => {
-  const both = redirects.find(({ operator }) => operator.startsWith("&>"))
-  return (
-    both !== undefined &&
-    [...prefix, ...(name === undefined ? [] : [name]), ...args].some(({ pos }) => pos > both.pos)
-  )
-}
+/** A name or a path that no shell reads as an option, an assignment, a job or a pattern. */
+const isProgramName = (word: string): boolean =>
+  /^(?:[\p{L}\p{N}_./@][\p{L}\p{N}\p{M}_./@+: -]*|\[|:)$/u.test(word)

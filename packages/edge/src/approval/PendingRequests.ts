@@ -2,6 +2,7 @@
  * Requests of a live run that wait for a person, by their ids and by the runtime's keys. Durable rows are written elsewhere; this state ends with
  * the process.
  */
+import { SparseMap } from "@corral/domain/run/SparseMap"
 import { Deferred, Effect } from "effect"
 
 export interface PendingRequest<Id extends string, Answer> {
@@ -14,8 +15,8 @@ export interface PendingRequest<Id extends string, Answer> {
 }
 
 export class PendingRequests<Id extends string, Answer, Request extends PendingRequest<Id, Answer>> {
-  readonly #open = new Map<Id, Request>()
-  readonly #ids = new Map<string, Id>()
+  readonly #open = new SparseMap<Id, Request>()
+  readonly #ids = new SparseMap<string, Id>()
   #unwatched: Array<Request> = []
 
   protected put(request: Request): void {

@@ -5,6 +5,8 @@
  * address, a package or another program as an operand is not listed: its rules contain whole commands.
  */
 
+import { systemProgramOf } from "./ProgramName.ts"
+
 const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))
 
 /** Programs that read their operands. Without options they write and start nothing. */
@@ -43,14 +45,11 @@ const subcommands: Readonly<Record<string, ReadonlySet<string>>> = {
 /** What a program does with its operands: reads them, writes them, or runs what the project configures for them. */
 export type OperandUse = "reads" | "writes" | "runs"
 
-/** `cat` and `/usr/bin/cat`, not `./cat`. */
-const ofSystem = /^(?:(?:\/usr)?\/bin\/)?([^/\\]+)$/
-
 /** How a program treats further operands; `undefined` if a rule must contain the whole command. */
-export const operandUseOf = ([program = "", ...rest]: ReadonlyArray<string>): OperandUse | undefined => {
-  const name = ofSystem.exec(program)?.[1] ?? ""
+export const operandUseOf = (words: ReadonlyArray<string>): OperandUse | undefined => {
+  const name = systemProgramOf(words) ?? ""
   if (Object.hasOwn(subcommands, name)) {
-    const [first = "", second = ""] = rest
+    const [, first = "", second = ""] = words
     const allowed = subcommands[name]
     const isNamed =
       allowed?.has(first) === true || (allowed?.has(`${first}/*`) === true && /^\w/.test(second))

@@ -1,8 +1,10 @@
 /**
- * Files that a command reads and writes by redirection, including the redirections around it. Devices and descriptors of the shell are
- * `special`, because a network connection is opened like a file.
+ * Files that a command reads and writes by redirection, including the redirections around it.
+ *
+ * Redirections that shells read differently are `special`, and so are devices and descriptors of the shell, because a network connection is
+ * opened like a file.
  */
-import type { Command, Redirect } from "unbash"
+import type { Command, Redirect, Redirection } from "unbash"
 import { isLiteral, isPlainText } from "./ShellWord.ts"
 
 /** A file that a redirection writes, relative to the folder of its segment. If not `exact`, its text is as written. */
@@ -40,12 +42,7 @@ export const redirections = (
   let special = false
   const writes = [...around.writes]
   for (const redirect of redirects) {
-    // Shells differ in the maximum length of a descriptor's number. A longer number is an argument.
-    if (
-      redirect.descriptor !== undefined &&
-      !/^\d$/.test(around.source.slice(redirect.descriptor.pos, redirect.descriptor.end))
-    )
-      special = true
+    special ||= !isPortable(redirect, around.source)
     if (redirect.type === "HereDoc") {
       const parts = redirect.body.parts ?? []
       exact &&=
@@ -62,7 +59,7 @@ export const redirections = (
       continue
     }
     if (redirect.type === "HereString") input = joinTexts(input, `<<< ${target.value}`)
-    else if (isDevice(target.value) || !isPlainTarget(redirect, target.value)) special = true
+    else if (isDevice(target.value)) special = true
     else if (redirect.operator === "<") input = joinTexts(input, `< ${target.value}`)
     else if (writesFile(redirect, target.value))
       writes.push({ file: target.value, append: redirect.operator.endsWith(">>") })
@@ -72,9 +69,27 @@ export const redirections = (
 
 const isPlain = ({ type }: { readonly type: string }): boolean => type === "Literal"
 
-/** `>&-x` closes a descriptor and passes `x`. In zsh, `>!x` and `>|x` are separate operators. */
-const isPlainTarget = ({ operator }: Redirect, target: string): boolean =>
-  /^[<>]&$/.test(operator) ? /^(\d+-?|-|[^-\d].*)$/s.test(target) : !/^[!|&-]/.test(target)
+/** The operators that every shell has, with a target that none of them takes for a part of the operator or for a pattern. */
+const portable: Readonly<Record<string, RegExp>> = {
+  "<": /^[^!|&(<>=-]/,
+  ">": /^[^!|&(<>=-]/,
+  ">>": /^[^!|&(<>=-]/,
+  "<&": /^[0-2]$/,
+  ">&": /^[0-2]$/,
+  "<<": /^(?:\w+|'\w+'|"\w+")$/,
+  "<<-": /^(?:\w+|'\w+'|"\w+")$/
+}
+
+/** What may follow a redirection. In zsh, `<1-2>` is a pattern. */
+const ends = /^[\s;|&)]?$/
+
+/** Whether every shell reads a redirection as the parser does: `2>f`, `2>&1`, but not `>&f`, `>|f`, `&>f`, `<>f` and `{fd}>f`. */
+const isPortable = (redirect: Redirection, source: string): boolean => {
+  const { descriptor, end, operator } = redirect
+  if (descriptor !== undefined && !/^[0-2]$/.test(source.slice(descriptor.pos, descriptor.end))) return false
+  const target = redirect.type === "HereDoc" ? redirect.delimiter : redirect.target
+  return portable[operator]?.test(target?.text ?? "") === true && ends.test(source.charAt(target?.end ?? end))
+}
 
 /** `2>&1` and similar ones name a descriptor. Output to /dev/null is discarded. */
 const writesFile = ({ operator }: Redirect, target: string): boolean =>

@@ -7,7 +7,7 @@
 import { takesFiles } from "./CarriedCommand.ts"
 import { runners } from "./RiskyWords.ts"
 import { operandUseOf } from "./PrefixPrograms.ts"
-import { programOf } from "./ProgramName.ts"
+import { systemProgramOf } from "./ProgramName.ts"
 
 const publishes = new Set(["publish", "push", "upload", "release", "submit", "deliver", "trunk"])
 const deploys = new Set(["deploy", "apply", "sync", "reconcile", "promote", "rollout"])
@@ -31,7 +31,7 @@ const local: Readonly<Record<string, RegExp>> = {
 }
 
 const staysLocal = (words: ReadonlyArray<string>, rest: string): boolean => {
-  const program = programOf(words)
+  const program = systemProgramOf(words) ?? ""
   if (Object.hasOwn(local, program) && local[program]?.test(rest) === true) return true
   if (takesFiles(words)) return true
   return operandUseOf(words) !== undefined && !runners.has(program)

@@ -1,17 +1,26 @@
 /**
  * Parser of a command line into the simple commands that it would run: in chains, pipes, conditions, substitutions and functions.
  *
- * Guarantees: never throws, and is bounded in length, depth, number and steps. It parses Bash. Parts that other shells read differently, or that
- * are known only at run time, are `opaque`, and so is a line that takes too many steps.
+ * Guarantees: never throws, and is bounded in length, depth, number and steps. It parses Bash. Parts that bash, dash, zsh, mksh and busybox read
+ * differently, or that are known only at run time, are `opaque`, and so is a line that takes too many steps. A test runs lines in each of them.
  * Does not: know what a program does with its arguments.
  */
-import { forEachChild, parse, type AndOr, type Command, type Statement, type SyntaxNode } from "unbash"
+import {
+  forEachChild,
+  parse,
+  type AndOr,
+  type CaseItem,
+  type Command,
+  type Statement,
+  type SyntaxNode
+} from "unbash"
 import { posix } from "node:path"
 import { CountedText, OutOfSteps } from "./CountedText.ts"
 import { type OuterRedirections, joinTexts, redirections } from "./Redirections.ts"
 import { opaqueSegment, type ParsedSegment, segmentOf } from "./ParsedSegment.ts"
+import { isLoopVariable } from "./PlainVariables.ts"
 import { isLiteral, isPattern } from "./ShellWord.ts"
-import { affectsPrograms } from "./ShellState.ts"
+import { hasUnshown } from "./UnshownText.ts"
 
 const MAX_LENGTH = 8_192
 const MAX_SEGMENTS = 64
@@ -26,19 +35,16 @@ const STEPS_AT_LEAST = 4_096
 /** Maximum number of steps for a line of this length. */
 export const stepsFor = (length: number): number => STEPS_AT_LEAST + length * STEPS_PER_CHARACTER
 
-/** Control and format characters, which hide text or differ between shells. */
-const unshown = /[^\P{C}\n\t]|[^\P{Z} ]/u
-
-/** A number or name that continues on the line of a redirection: it is a word, or what is redirected. */
-const splitRedirection = /[^\s\\](?:\\\n)+\d{0,10}[<>]/
+/** A word, an operator or a number that continues on the next line. Shells differ in where it may. */
+const continued = /\S\\\n/
 
 /** The segments of a line in their order; none if it runs nothing. */
 export const segmentsOf = (line: string): ReadonlyArray<ParsedSegment> => {
   if (line.length > MAX_LENGTH) return [opaqueSegment(line, "it is too long to be judged")]
   if ((line.match(/\$[({]|`|\(\(|<<|[<>]\(/g)?.length ?? 0) > MAX_OPENED)
     return [opaqueSegment(line, "it has too many substitutions or here-documents to be judged")]
-  if (unshown.test(line)) return [opaqueSegment(line, "it contains characters that are not shown")]
-  if (splitRedirection.test(line)) return [opaqueSegment(line, "it splits a redirection over lines")]
+  if (hasUnshown(line)) return [opaqueSegment(line, "it contains characters that are not shown")]
+  if (continued.test(line)) return [opaqueSegment(line, "it continues a word on the next line")]
   const text = new CountedText(line, stepsFor(line.length))
   const reader = new Reader(text, line)
   try {
@@ -83,7 +89,8 @@ class Reader {
       case "Pipeline":
         if (node.commands.length === 1) {
           this.children(node, around)
-          if (this.moved && node.prefixes.some(({ type }) => type === "Negation")) this.cwd = undefined
+          // `time` is a keyword of some shells and a program of others.
+          if (this.moved && node.prefixes.length > 0) this.cwd = undefined
           return
         }
         return this.pipeline(node, around)
@@ -129,10 +136,12 @@ class Reader {
 
   /** Each part is the input of the next. Some shells run the last part themselves: if it changes the folder, the folder is unknown. */
   private pipeline(
-    { commands, pos }: Extract<SyntaxNode, { type: "Pipeline" }>,
+    { commands, end, operators, pos }: Extract<SyntaxNode, { type: "Pipeline" }>,
     around: OuterRedirections
   ): void {
     let moves = false
+    if (operators.includes("|&"))
+      this.push(around.source.slice(pos, end), "shells differ in what it does", around)
     commands.forEach((command, i) => {
       if (this.segments.length > MAX_SEGMENTS) return
       const last = commands[i - 1]
@@ -156,11 +165,14 @@ class Reader {
   }
 
   private statement(node: Statement, around: OuterRedirections): void {
-    if (node.background === true) return this.apart(() => this.read(node.command, around))
-    const { moved } = this
+    const { cwd, moved } = this
     this.moved = false
     this.read(node.command, around)
-    // The next statement runs even if the `cd` of this one failed.
+    if (node.background === true && node.command.type !== "AndOr") {
+      this.cwd = cwd
+      this.moved = false
+    }
+    // The next statement runs even if the `cd` of this one failed. Of `cd a && b &`, zsh runs only `b` in the background.
     if (this.moved) this.cwd = undefined
     this.moved ||= moved
   }
@@ -223,13 +235,17 @@ class Reader {
 const isCertain = (node: Branching): boolean => {
   switch (node.type) {
     case "For":
-      return !affectsPrograms(node.name.value) && node.wordlist?.every(isLiteral) === true
+      return isLoopVariable(node.name.value) && node.wordlist?.every(isLiteral) === true
     case "Case":
-      return isLiteral(node.word) && node.items.every(({ pattern }) => pattern.every(isPattern))
+      return isLiteral(node.word) && node.items.every(isCertainItem)
     default:
       return true
   }
 }
+
+/** `;&` and similar ends are read by some shells only. */
+const isCertainItem = ({ pattern, terminator = ";;" }: CaseItem): boolean =>
+  terminator === ";;" && pattern.every(isPattern)
 
 /** A path relative to a folder. */
 export const inFolder = (folder: string, path: string): string =>

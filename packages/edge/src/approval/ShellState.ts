@@ -1,21 +1,49 @@
-/** Commands that change the shell, so that later commands may have another meaning. Data. */
+/**
+ * Commands that a shell has itself, and that change the shell or run what another shell does not. Data and its lookup.
+ *
+ * A test compares the list with the builtins, keywords and aliases of the shells that are installed.
+ */
 
-/** Builtins that define, redirect, evaluate or set. */
+/** Builtins, keywords and predefined aliases of bash, dash, zsh, mksh and busybox, except those that do the same in each. */
 const state = new Set(
   (
-    ". alias autoload bind bindkey builtin chdir compdef compgen complete compopt declare dirs disown emulate enable eval export fc float " +
-    "foreach functions getopts hash history integer let local mapfile nocorrect noglob popd private pushd r read readarray readonly rehash " +
-    "repeat sched set setopt shopt source suspend trap typeset ulimit umask unalias unfunction unhash unset unsetopt vared zcompile zle " +
-    "zmodload zstyle -"
+    ". - alias autoload bg bind bindkey break builtin bye caller cap chdir clone comparguments compadd compcall compctl compdef compdescribe compfiles " +
+    "compgen compgroups complete compopt compquote compset comptags comptry compvalues continue coproc declare dirs disable disown do done echotc " +
+    "echoti elif else emulate enable end esac eval export fc fg fi float for foreach function functions getcap getln getopts global hash " +
+    "hashinfo history if in inlib integer jobs let limit local log login logout mapfile mknod nameref nocorrect noglob popd print private " +
+    "pushd pushln r read readarray readonly rehash rename repeat run-help sched select set setcap setopt shift shopt source " +
+    "stop suspend then times trap ttyctl typeset ulimit umask unalias unfunction unhash unlimit unset unsetopt until vared " +
+    "whence where which-command while zcompile zformat zle zmodload zparseopts zregexparse zsocket zstyle ztcp [[ { }"
   ).split(" ")
 )
 
-/** Builtins that take the name of a variable, or a number that the shell evaluates. */
-const names = new Set("printf print wait test [ exit return break continue shift kill".split(" "))
+/** Builtins that take the name of a variable, or a number that some shells evaluate as an expression. */
+const names = new Set("printf wait test [ exit return kill".split(" "))
 
 const evaluatesIndex = (word: string): boolean => {
   const bracket = word.indexOf("[")
   return bracket !== -1 && /[$`]/.test(word.slice(bracket))
+}
+
+const isNumber = (word: string): boolean => /^[-+]?\d*$/.test(word)
+
+/** Whether a builtin evaluates an operand that is not a plain number: `[ PATH=1 -eq 1 ]` changes the path in zsh and mksh. */
+const evaluates = ([program = "", ...args]: ReadonlyArray<string>): boolean => {
+  switch (program) {
+    case "test":
+    case "[":
+      return (
+        args.some((word) => /^-(eq|ne|lt|le|gt|ge|t)$/.test(word)) &&
+        !args.every((word) => isNumber(word) || /^(-[a-zA-Z]+|[\]!()])$/.test(word))
+      )
+    case "printf":
+      return !/^(?:[^%]|%-?\d*[%sbc])*$/.test(args[0] ?? "") && !args.slice(1).every(isNumber)
+    case "exit":
+    case "return":
+      return !args.every(isNumber)
+    default:
+      return false
+  }
 }
 
 /** Reason why a command with these words makes the rest of its line uncertain. */
@@ -23,24 +51,8 @@ export const changesShell = (words: ReadonlyArray<string>): string | undefined =
   const [program = ""] = words
   if (state.has(program)) return "it changes the shell itself"
   // Text in a variable's brackets is evaluated, quoted or not.
-  return names.has(program) && words.some((word) => /^-[vp]/.test(word) || evaluatesIndex(word))
-    ? "it names a variable of the shell"
-    : undefined
+  const isUncertain =
+    names.has(program) &&
+    (evaluates(words) || words.some((word) => /^-[vp]/.test(word) || evaluatesIndex(word)))
+  return isUncertain ? "it names a variable of the shell" : undefined
 }
-
-/** Variables with which programs find, load or start others. */
-const steering = new Set(
-  "PATH FPATH CDPATH IFS ENV SHELL HOME ZDOTDIR SHELLOPTS GCONV_PATH CLASSPATH RUSTFLAGS CC CXX CPP LD AR AS CFLAGS LDFLAGS EDITOR VISUAL PAGER BROWSER TAR_OPTIONS POSIXLY_CORRECT TMPDIR WGETRC".split(
-    " "
-  )
-)
-const steeringStart =
-  /^(?:PROMPT|BASH|LD_|DYLD_|GIT_|SSH_|NODE_|npm_|NPM_|YARN_|PNPM_|BUN_|DENO_|PYTHON|PIP_|UV_|PERL|RUBY|BUNDLE_|GEM_|PHP|LUA_|JAVA|JDK_|_JAVA|MAVEN_|GRADLE_|GO|CGO_|CARGO|RUSTC|MAKE|DOTNET_|DOCKER_|KUBE|AWS_|LESS|RSYNC_|OPENSSL_|SSL_|CURL_|TERMINFO|XDG_|CORRAL_|PS\d$)/
-const steeringEnd = /(?:_EDITOR|PAGER|_COMMAND|_ASKPASS|_PROXY|_proxy)$/
-
-/** Harmless variables with similar names. */
-const harmless = new Set(["NODE_ENV", "GODEBUG"])
-
-/** Whether a variable with that name may make another program run, or the same one in another place. */
-export const affectsPrograms = (name: string): boolean =>
-  !harmless.has(name) && (steering.has(name) || steeringStart.test(name) || steeringEnd.test(name))

@@ -1,22 +1,21 @@
-/** Whether a word of a command line has the same value in every shell, independent of the files and variables at run time. */
+/**
+ * Whether a word of a command line has the same value in every shell, independent of the files and variables at run time.
+ *
+ * An allowlist: a character that is not listed may have a meaning in one of the shells, now or with another option of that shell.
+ */
 import type { Word, WordPart } from "unbash"
 
-/** A home folder (`~`, `a=~/b`), and what zsh looks up (`=ls`). */
-const expands = /(^|[=:])~|^=./
+/** Unquoted characters that shells pass on. `@{1}` is a revision of Git. */
+const passedOn = /^(?:[\p{L}\p{N}\p{M}_./:@%+,=^~-]|@\{[\w-]*\})*$/u
 
-/** Unquoted characters with a meaning in a shell. The parser reports most of them, and this check covers the rest. */
-const active = /[()<>|&;`$"'\s*?\\]/
+/** Words that are one character with a meaning elsewhere: operands of `test` and `find`. */
+const operators = new Set(["!", "[", "]"])
 
-/** `[a]`, `{a,b}` and `{1..3}`, with anything in between. */
-const expandsInside = (text: string): boolean => {
-  const bracket = text.indexOf("[")
-  if (bracket !== -1 && text.includes("]", bracket)) return true
-  const [from, to] = [text.indexOf("{"), text.lastIndexOf("}")]
-  const braces = from === -1 || to < from ? "" : text.slice(from, to)
-  return braces.includes(",") || braces.includes("..")
-}
+/** A home folder (`~`, `a=~/b`), what zsh looks up (`=ls`), and what replaces in a history (`^a^b`). */
+const expands = /(^|[=:])~|^=.|^\^/
 
-const unescaped = (text: string): string => text.replaceAll(/\\./gs, "")
+/** The text with a letter instead of each escaped character. A continued line leaves nothing. */
+const unescaped = (text: string): string => text.replaceAll("\\\n", "").replaceAll(/\\./gsu, "x")
 
 const isFixed = (part: WordPart): boolean => {
   switch (part.type) {
@@ -24,11 +23,18 @@ const isFixed = (part: WordPart): boolean => {
     case "SingleQuoted":
       return true
     case "DoubleQuoted":
-      return part.parts.every(({ type }) => type === "Literal") && isPlainText(part.text)
+      return (
+        part.parts.every(({ type }) => type === "Literal") &&
+        isPlainText(part.text) &&
+        !recalls.test(part.text)
+      )
     default:
       return false
   }
 }
+
+/** `"a!b"` refers to the history of an interactive shell. */
+const recalls = /![^\s"]/
 
 /** Whether the text of a here-document, or between double quotes, is literal. */
 export const isPlainText = (text: string): boolean => !/[$`]/.test(unescaped(text))
@@ -39,13 +45,15 @@ const bare = ({ parts, text }: Word): string =>
     ? unescaped(text)
     : parts.map((part) => (part.type === "Literal" ? unescaped(part.text) : "x")).join("")
 
-/** Whether a word has no variable, substitution, pattern, brace, home folder, or quoting that shells read differently. */
+/** Whether a word has only characters that every shell passes on, and quoted or escaped ones. */
 export const isLiteral = (word: Word): boolean => {
   if (!(word.parts ?? []).every(isFixed)) return false
   const text = bare(word)
-  return !expands.test(text) && !active.test(text) && !expandsInside(text)
+  return operators.has(word.text) || (passedOn.test(text) && !expands.test(text))
 }
 
 /** Whether a word is a pattern to compare with: literal text and wildcards. */
 export const isPattern = (word: Word): boolean =>
-  (word.parts ?? []).every((part) => isFixed(part) || part.type === "Glob") && !/[()<>|&;`$]/.test(bare(word))
+  (word.parts ?? []).every((part) => isFixed(part) || part.type === "Glob") &&
+  passedOn.test(bare(word).replaceAll(/[*?]/g, "")) &&
+  !expands.test(bare(word))

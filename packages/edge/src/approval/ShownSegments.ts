@@ -1,5 +1,5 @@
 /**
- * Segments of a command line as users see them before they decide.
+ * Segments of a command line as users see them before they decide. Characters that are not seen are named.
  *
  * They are read from the request without secrets, since a part of a secret is not recognized as one.
  */
@@ -7,6 +7,7 @@ import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { programOf } from "./ProgramName.ts"
 import type { ParsedSegment } from "./ParsedSegment.ts"
 import { segmentsOf } from "./ShellCommand.ts"
+import { unshownAsSymbols } from "./UnshownText.ts"
 
 const SHOWN = 500
 
@@ -21,6 +22,6 @@ export const shownSegments = (
     : { segments: (redacted.command === command ? segments : segmentsOf(redacted.command)).map(segmentShown) }
 
 const segmentShown = ({ inner, opaque, text }: ParsedSegment) => ({
-  text: text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text,
+  text: unshownAsSymbols(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text),
   ...(opaque === undefined ? { program: programOf(inner) } : { opaque })
 })

@@ -1,9 +1,15 @@
 /** Programs that only start another one: `timeout 10 npm test` is `npm test`. Looked through if that is certain. */
-import { programOf } from "./ProgramName.ts"
-import { affectsPrograms } from "./ShellState.ts"
+import { isPlainVariable } from "./PlainVariables.ts"
+import { systemProgramOf } from "./ProgramName.ts"
 
 /** `NAME=value`, as it may stand before a program. */
 export const isAssignment = (word: string): boolean => /^\w+=/.test(word)
+
+/** Whether `NAME=value` changes only how a program prints. */
+const isPlainAssignment = (word: string): boolean => {
+  const at = word.indexOf("=")
+  return isPlainVariable(word.slice(0, at), word.slice(at + 1))
+}
 
 /** The words after a wrapper's own, or `undefined` if their position is uncertain. */
 type Look = (rest: ReadonlyArray<string>) => ReadonlyArray<string> | undefined
@@ -35,12 +41,14 @@ const timeout: Look = (rest) => {
     : undefined
 }
 
+/** Without the variables of the caller, a program finds others and its settings elsewhere. */
 const env: Look = (rest) => {
-  const after = options(/^(-|-i|--ignore-environment)$/, /^-u$/)(rest)
+  const after = options(never, never)(rest)
   if (after === undefined) return undefined
-  const program = after.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word))
+  // `env` takes any word with a `=` for an assignment, with any name.
+  const program = after.findIndex((word) => !word.includes("="))
   const assigned = program === -1 ? after : after.slice(0, program)
-  if (assigned.some((word) => affectsPrograms(word.split("=", 1)[0] ?? ""))) return undefined
+  if (!assigned.every(isPlainAssignment)) return undefined
   return program === -1 ? undefined : plain(after.slice(program))
 }
 
@@ -59,15 +67,11 @@ const wrappers = new Map<string, Look>([
 const startsNothing = ([program = "", first]: ReadonlyArray<string>): boolean =>
   (program === "env" && first === undefined) || (program === "command" && /^-[vV]$/.test(first ?? ""))
 
-/** A name on PATH or a path of the system's folders: `./timeout` may be any program. */
-const ofSystem = /^((\/usr)?\/bin\/)?[^/\\]+$/
-
 /** The words of the program that runs, or `undefined` if that is uncertain. */
 export const unwrapCommand = (words: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
   let inner: ReadonlyArray<string> = words
   for (let layers = 0; layers < 8; layers++) {
-    const look =
-      startsNothing(inner) || !ofSystem.test(inner[0] ?? "") ? undefined : wrappers.get(programOf(inner))
+    const look = startsNothing(inner) ? undefined : wrappers.get(systemProgramOf(inner) ?? "")
     if (look === undefined) return inner
     const rest = look(inner.slice(1))
     if (rest === undefined || rest.length === 0 || rest[0] === "") return undefined

@@ -13,6 +13,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { foldedName } from "../../src/approval/FoldedName.ts"
 import { editAnswer } from "../../src/approval/OrdinaryFiles.ts"
 import { workspacePathsAt } from "../../src/approval/PathTarget.ts"
 import { request } from "../Samples.ts"
@@ -22,6 +23,12 @@ const page = readFileSync(new URL("../../../../docs/auto-edit.md", import.meta.u
 const rows = [...page.matchAll(/^\| `([^`]+)` \| (.+?) \| (allow|ask) \| (.+?) \|$/gm)].map(
   ([, path = "", disk = "", answer = "", reason = ""]) => ({ path, disk, answer, reason })
 )
+
+/** Controls, formats, blank letters and marks that no font shows. */
+const unseen = [
+  0x7f, 0x85, 0xad, 0x34f, 0x600, 0x70f, 0x115f, 0x1160, 0x17b4, 0x180e, 0x200b, 0x200c, 0x202e, 0x2064,
+  0x2800, 0x3164, 0xfe0f, 0xfeff, 0xffa0, 0xfff9, 0x1bca0, 0x1d173, 0xe0041, 0xe0100
+]
 
 const put = (path: string): void => {
   mkdirSync(dirname(path), { recursive: true })
@@ -73,6 +80,17 @@ describe("The table of auto_edit", () => {
       assert.strictEqual(verdictOn(policyOf({ mode: "auto_edit", place }), among)._tag, verdict._tag)
     } finally {
       rmSync(folder, { recursive: true })
+    }
+  })
+
+  it("asks about a name with a character that is not seen", () => {
+    for (const point of unseen) {
+      const character = String.fromCodePoint(point)
+      for (const path of [`src/a${character}.ts`, `src/${character}a.ts`, `s${character}rc/a.ts`]) {
+        const verdict = verdictOn(policyOf({ mode: "auto_edit" }), request({ files: [path] }))
+        assert.strictEqual(verdict._tag, "Ask", `U+${point.toString(16)}`)
+      }
+      assert.strictEqual(foldedName(`.g${character}it`), point === 0x2800 ? `.g${character}it` : ".git")
     }
   })
 

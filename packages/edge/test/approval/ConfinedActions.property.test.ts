@@ -66,7 +66,7 @@ const around: readonly [string, ...ReadonlyArray<string>] = [
   "{ #; }",
   "timeout 5 #",
   "! #",
-  "FOO=1 #",
+  "CI=1 #",
   "if ls; then #; fi"
 ]
 

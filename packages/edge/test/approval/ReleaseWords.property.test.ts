@@ -75,6 +75,14 @@ describe("Publishing and deploying", () => {
     }
   })
 
+  it("is found in a program that is not the system's, although its name is exempt", () => {
+    for (const program of "cat rm git tar cp npm yarn cd grep".split(" "))
+      for (const folder of ["./", "bin/", "../", "/opt/x/bin/", "/tmp/"])
+        isReleased(`${folder}${program} test publish`.replace("npm test", "npm x"))
+    for (const folder of ["/bin/", "/usr/local/bin/"])
+      assert.notInclude(["publish", "deploy"], assess(`${folder}cat publish`).action)
+  })
+
   it("is not found in names of files, tests and branches", () => {
     for (const word of ["publish", "push", "release", "deploy", "apply", "sync"])
       for (const line of [

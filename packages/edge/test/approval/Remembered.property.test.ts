@@ -117,6 +117,10 @@ const rows: Record<string, () => string> = {
     pick("xterm -e|emacsclient -e|hx|kak|gvim|kitty|gnome-terminal --|alacritty -e|konsole -e") + " id",
   "options that take code": () =>
     `${pick("R|ghc|mariadb|duckdb|gnuplot|clj|bb|jrunscript|tool|sg users")} ${pick("-e|-c|-E|--eval|--exec|--command|--execute")} ${pick("x|'system(1)'|id")}`,
+  "variables that are not listed": () =>
+    `${pick("|env |timeout 5 env ")}${pick("FOO|MAKEFLAGS|GNUMAKEFLAGS|PYTEST_ADDOPTS|RIPGREP_CONFIG_PATH|JUST_JUSTFILE|PERL5OPT|ENV|GIT_DIR|LC_X|lang|CIX")}=${pick("1|x|-x")} ${pick("ls|npm test|make|git status")}`,
+  "listed variables with other values": () =>
+    `${pick("LANG|LC_ALL|CI|TERM|NODE_ENV")}=${pick("./x|/etc|'a b'|'$x'|a/b|'x;y'")} ${pick("ls|npm test")}`,
   "options and variables that name a program": () =>
     pick(
       "git -c core.pager=x log|git fetch --upload-pack=x|git fetch --upl x|tar --checkpoint-action=exec=x -xf a|tar --to-c=x -xf a|rsync -e x a b|sort --compress-pro=x a|PATH=bin npm test|LD_PRELOAD=x ls|NODE_OPTIONS=x npm test|GIT_SSH_COMMAND=x git fetch|BASH_ENV=x ls"
@@ -129,9 +133,25 @@ const rows: Record<string, () => string> = {
   "files of Git, and files outside the workspace": () => naming(away()),
   "a folder outside the workspace": () => `cd ${away()} && ${pick("ls|cat a|npm test")}`,
   "what shells read in different ways": () =>
+    random
+      .pick([
+        ..."2>(rm x),>&-x,&> f x,&> f,>& f,>&!f,>| f,<> f,3> f,<1-2>f,<<< x,|& cat,$X,$(id),`id`,~/x,*,| cd src && cat a".split(
+          ","
+        ),
+        '"a!b"',
+        "a#b",
+        "{a,b}",
+        "a\\\nb",
+        "\\\n$'x'"
+      ] as unknown as Words)
+      .replace(/^/, "ls "),
+  "commands that shells read in different ways": () =>
     pick(
-      "ls 2>(rm x)|ls >&-x|ls &> f x|[[ -f a ]]|$'ls'|ls \\| cd src|ls {a,b}|ls *|ls $X|ls $(id)|ls `id`|coproc ls|ls ~/x"
-    ).replace("\\|", "|"),
+      "[[ -f a ]]|$'ls'|coproc ls|time cd src && ls|cd src && ls & cat a|jobs -x ls|run-help ls|for path in src; do ls; done|" +
+        "[ PATH=1 -eq 1 ]|printf %d PATH=1|case x in x) ls;& y) ls;; esac"
+    ),
+  "characters that are not seen": () =>
+    `${pick("ls|cat|npm")}${pick("\u3164|\u200b|\u202e|\u00ad|\u2800|\u034f|\ufe0f|\u00a0|\u{e0041}")}a`,
   "long lines": () => `echo ${"a".repeat(random.whole(2_050, 9_000))}`
 }
 
