@@ -1,4 +1,7 @@
-/** Confinement by bubblewrap: files, processes, rights and the network. The network is a namespace with a bridge to the run's proxy. */
+/**
+ * Confinement by bubblewrap: files, processes, rights, system calls and the network. The network is a namespace with a bridge to the run's
+ * proxy.
+ */
 import { Effect } from "effect"
 import { PortRelay } from "../network/PortRelay.ts"
 import { openRunNetwork, PROXY_SOCKET, type RunNetworkOptions } from "../network/RunNetwork.ts"
@@ -6,6 +9,7 @@ import type { RunPorts } from "../preview/RunPorts.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
 import { type BubblewrapPrograms, probeBubblewrap } from "./BubblewrapProbe.ts"
 import type { ConfinementMeans, MeansTrial } from "./Means.ts"
+import { filteredCommand, openCallFilter } from "./seccomp/FilteredCommand.ts"
 import { bridgedCommand, bridgeVariables, NETWORK_FOLDER, PROXY_PORT } from "./NetworkBridge.ts"
 
 const openRelay = (folder: string) =>
@@ -17,6 +21,11 @@ const openRelay = (folder: string) =>
 const bubblewrapOf = ({ bridge, program }: BubblewrapPrograms): ConfinementMeans => ({
   kind: "bubblewrap",
   network: "closed",
+  mounts: true,
+  isolate: (command, mounts) => ({
+    file: program,
+    args: ["--die-with-parent", ...bubblewrapArguments({ ...command, cwd: "/", mounts })]
+  }),
   confine: Effect.fnUntraced(function* ({ command, mounts, network }) {
     const { environmentOf, granted, relay } = yield* openNetwork(network)
     const bridged = bridgedCommand(
@@ -27,10 +36,15 @@ const bubblewrapOf = ({ bridge, program }: BubblewrapPrograms): ConfinementMeans
       ],
       command
     )
-    const args = bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
+    const filter = yield* openCallFilter(network.folder)
+    const filtered = filteredCommand(
+      program,
+      filter,
+      bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
+    )
     const env = { ...environmentOf(command.env, NETWORK_FOLDER), ...bridgeVariables(network.declared) }
     return {
-      command: { ...command, file: program, args, env, isConfined: true, control: relay.attach },
+      command: { ...command, ...filtered, env, isConfined: true, control: relay.attach },
       ports: portsOf(relay, granted)
     }
   }),

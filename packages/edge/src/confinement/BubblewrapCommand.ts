@@ -13,8 +13,9 @@ import { mountArguments, type Mount } from "./Mount.ts"
 /** Largest amount of shared memory of a run, in bytes. */
 const SHARED_MEMORY = 268_435_456
 
+const FIRST_FLAG = "--unshare-user"
 const flags = [
-  "--unshare-user",
+  FIRST_FLAG,
   "--disable-userns",
   "--unshare-net",
   "--unshare-pid",
@@ -58,3 +59,7 @@ export const bubblewrapArguments = ({
   file,
   ...args
 ]
+
+/** The arguments of a command with bubblewrap among them, with one more flag. */
+export const withFlag = (args: ReadonlyArray<string>, flag: string): ReadonlyArray<string> =>
+  args.toSpliced(args.indexOf(FIRST_FLAG), 0, flag)

@@ -1,7 +1,7 @@
 /**
  * Whether bubblewrap confines programs on this machine, found by trying it once: a shell must start with the flags of a run, write the one
- * folder that it may write, fail to write another one and the settings of the kernel, have its own network, and reach a socket through
- * the bridge of a run.
+ * folder that it may write, fail to write another one and the settings of the kernel, have its own network, reach a socket through
+ * the bridge of a run, and fail to set the user of a program.
  */
 import { Effect, type Scope } from "effect"
 import { mkdirSync, readlinkSync } from "node:fs"
@@ -14,6 +14,7 @@ import { runTrial, type TrialShell } from "./ConfinementTrial.ts"
 import { installSentence } from "./InstallCommand.ts"
 import type { MissingMeans } from "./Means.ts"
 import type { Mount } from "./Mount.ts"
+import { FILTER_SHELL, filteredCommand, openCallFilter } from "./seccomp/FilteredCommand.ts"
 import { bridgedCommand, NETWORK_FOLDER, PROXY_PORT } from "./NetworkBridge.ts"
 
 /** Absolute paths of bubblewrap and of the bridge. */
@@ -29,11 +30,12 @@ const notInstalled = (name: string, path: string | undefined): MissingMeans => (
   hint: `${installSentence(["bubblewrap", "socat"], path)} Confined runs need bubblewrap 0.8 or later, and reach the network through socat. Then restart the Edge.`
 })
 
-/** The settings of the kernel, the network of this machine, and a socket behind the bridge. */
+/** The settings of the kernel, the network of this machine, a socket behind the bridge, and a call that the filter refuses. */
 const CHECKS = [
   "[ -w /proc/sys/kernel/hostname ] && exit 6",
   '[ "$(readlink /proc/self/ns/net)" = "$4" ] && exit 7',
-  '[ "$("$5" -T 5 -u "TCP4:127.0.0.1:$6" -)" = bridged ] || exit 8'
+  '[ "$("$5" -T 5 -u "TCP4:127.0.0.1:$6" -)" = bridged ] || exit 8',
+  'chmod 4755 "$1/inside" 2>/dev/null && exit 9'
 ]
 
 /** What bubblewrap prints if it may not create its namespaces. */
@@ -79,12 +81,14 @@ const trialOf = (program: string, bridge: string, system: ReadonlyArray<Mount>) 
         { kind: "read", path: NETWORK_FOLDER, source: network }
       ]
       const ports = [{ port: PROXY_PORT, socket: "word" }]
-      const args = (shell: TrialShell) => [
-        "--die-with-parent",
-        ...bubblewrapArguments({ mounts, cwd: "/", ...bridgedCommand(bridge, ports, shell) })
-      ]
+      const filter = yield* openCallFilter(network)
+      const args = (shell: TrialShell) =>
+        filteredCommand(program, filter, [
+          "--die-with-parent",
+          ...bubblewrapArguments({ mounts, cwd: "/", ...bridgedCommand(bridge, ports, shell) })
+        ]).args
       const parameters = [readlinkSync("/proc/self/ns/net"), bridge, String(PROXY_PORT)]
-      return { program, args, checks: CHECKS, parameters }
+      return { program: FILTER_SHELL, args, checks: CHECKS, parameters }
     })
   )
 

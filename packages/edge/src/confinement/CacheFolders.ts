@@ -4,7 +4,8 @@
  * A workspace has lasting caches, which no other workspace, no unconfined program and no run in a worktree sees. A later run
  * executes what is in them, so a run that may not change the workspace does not write them either.
  */
-import { isInFolder, type Mount } from "./Mount.ts"
+import { isWithin } from "../workspace/PathContainment.ts"
+import type { Mount } from "./Mount.ts"
 
 export interface CacheFolder {
   /** Relative to the home. */
@@ -57,7 +58,7 @@ export const cacheMounts = (
 ): ReadonlyArray<Mount> =>
   caches.flatMap(({ isWritable, name, source }): ReadonlyArray<Mount> => {
     const path = `${home}/${name}`
-    if (others.some((other) => isInFolder(path, other))) return []
+    if (others.some((other) => isWithin(path, other))) return []
     if (source !== undefined) return [{ kind: isWritable ? "write" : "read", path, source }]
     const target = `${temporary}/${name.slice(1)}`
     return [

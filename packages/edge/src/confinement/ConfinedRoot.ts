@@ -1,19 +1,15 @@
 /**
  * File system that a confined run sees: a list of mounts from what is known about the run and the machine. Pure.
  *
- * Guarantees: nothing of the machine is visible unless a mount lists it. The run writes its temporary folder, the state of its runtime, and in
- * modes with changes the workspace. Files of the Edge are hidden, also inside a folder that a mount lists.
+ * Guarantees: nothing of the machine is visible unless a mount lists it. The run writes its temporary folder, its copy of its runtime's state,
+ * and in modes with changes the workspace. Files of the Edge are hidden, also inside a folder that a mount lists.
  */
 import type { RunMode } from "@corral/domain/run/Run"
+import { dirname } from "node:path"
+import { isWithin } from "../workspace/PathContainment.ts"
 import { cacheMounts, type MountedCache } from "./CacheFolders.ts"
-import { isInFolder, type Mount } from "./Mount.ts"
+import type { Mount } from "./Mount.ts"
 import { NETWORK_FOLDER } from "./NetworkBridge.ts"
-
-/** A folder or file of the runtime's state. `executed`: existing paths inside that no run writes. */
-export interface MountedState {
-  readonly path: string
-  readonly executed: ReadonlyArray<string>
-}
 
 export interface ConfinedRootFacts {
   readonly mode: RunMode
@@ -25,11 +21,16 @@ export interface ConfinedRootFacts {
   readonly home: string
   /** Mounts of the system's folders. */
   readonly system: ReadonlyArray<Mount>
-  /** Toolchains, caches and the folders of the program. */
+  /** Further paths that the runtime reads. */
   readonly readable: ReadonlyArray<string>
-  readonly state: ReadonlyArray<MountedState>
+  /** Toolchains and programs. */
+  readonly tools?: ReadonlyArray<Mount> | undefined
+  /** Mounts of the run's private copy of its runtime's state. */
+  readonly state: ReadonlyArray<Mount>
   /** Folders in the workspace that no run writes. They exist. */
   readonly protected: ReadonlyArray<string>
+  /** Existing files and folders in the workspace that no run writes, because the repository's settings name them. */
+  readonly executed?: ReadonlyArray<string> | undefined
   /** Copies that the run sees and writes instead of read-only folders of the workspace, by their paths. */
   readonly copies?: ReadonlyMap<string, string> | undefined
   /** Mounts of the repository. */
@@ -47,30 +48,46 @@ export interface ConfinedRootFacts {
 /** Whether runs of the mode may change the workspace. */
 export const canWrite = (mode: RunMode): boolean => mode !== "read_only" && mode !== "plan"
 
-/** Folders that may be shown: none shows the home or the Edge's files, and the workspace decides about its own folders. */
-const safelyReadable = ({ edgeFolder, home, readable, workspace }: ConfinedRootFacts): ReadonlyArray<Mount> =>
-  readable
-    .filter(
-      (path) =>
-        !isInFolder(path, home) &&
-        !isInFolder(path, edgeFolder) &&
-        !isInFolder(workspace, path) &&
-        !isInFolder(path, workspace)
-    )
-    .map((path) => ({ kind: "read", path }))
+/** Paths that may be shown: none shows the home or the Edge's files, and the workspace decides about its own folders. */
+const isSafe =
+  ({ edgeFolder, home, workspace }: ConfinedRootFacts) =>
+  (path: string): boolean =>
+    !isWithin(path, home) &&
+    !isWithin(path, edgeFolder) &&
+    !isWithin(workspace, path) &&
+    !isWithin(path, workspace)
 
-const stateMounts = (state: ReadonlyArray<MountedState>): ReadonlyArray<Mount> =>
-  state.flatMap(({ executed, path }): ReadonlyArray<Mount> => [
-    { kind: "write", path },
-    ...executed.map((inside) => ({ kind: "read" as const, path: inside }))
-  ])
+/** What the runtime reads. In a folder of the runtime, only programs are mounted: links are there, and nothing is covered. */
+const readMounts = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
+  const readable = facts.readable.filter(isSafe(facts))
+  const folders = [...readable, ...facts.state.map(({ path }) => path)]
+  const tools = (facts.tools ?? []).filter(
+    ({ kind, path }) =>
+      isSafe(facts)(path) && (kind === "read" || !folders.some((folder) => isWithin(folder, path)))
+  )
+  return [...tools, ...readable.map((path) => ({ kind: "read", path }) as const)]
+}
+
+/** A folder around a file is mounted onto itself, because it could be renamed otherwise, and another made. */
+const executedMounts = (workspace: string, executed: ReadonlyArray<string>): ReadonlyArray<Mount> => [
+  ...executed
+    .flatMap((path) => foldersBetween(workspace, path))
+    .map((path) => ({ kind: "write", path }) as const),
+  ...executed.map((path) => ({ kind: "read", path }) as const)
+]
+
+const foldersBetween = (folder: string, path: string): ReadonlyArray<string> => {
+  const around = dirname(path)
+  return around === folder || around === dirname(around) ? [] : [around, ...foldersBetween(folder, around)]
+}
 
 const workspaceMounts = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
-  const { copies, mode, protected: folders, repository, workspace } = facts
+  const { copies, executed = [], mode, protected: folders, repository, workspace } = facts
   const isWritable = canWrite(mode)
   const mounts: ReadonlyArray<Mount> = [
     { kind: isWritable ? "write" : "read", path: workspace },
     ...repository,
+    ...(isWritable ? executedMounts(workspace, executed) : []),
     ...(isWritable ? folders.map((path) => ({ kind: "read" as const, path })) : [])
   ]
   return mounts.map((mount) => {
@@ -84,17 +101,17 @@ export const mountsOf = (facts: ConfinedRootFacts): ReadonlyArray<Mount> => {
   const { attachments, caches, edgeFiles, edgeFolder, home, network, state, system, temporary } = facts
   const shown = [
     ...system,
-    ...safelyReadable(facts),
-    ...stateMounts(state),
+    ...readMounts(facts),
+    ...state,
     ...workspaceMounts(facts)
   ] satisfies ReadonlyArray<Mount>
   const isShown = (path: string) =>
-    shown.some((mount) => (mount.kind === "read" || mount.kind === "write") && isInFolder(mount.path, path))
+    shown.some((mount) => (mount.kind === "read" || mount.kind === "write") && isWithin(mount.path, path))
   const others = [...shown.map(({ path }) => path), temporary]
   const hidden: ReadonlyArray<Mount> = [
     ...(isShown(edgeFolder) ? [{ kind: "hidden", path: edgeFolder } as const] : []),
     ...edgeFiles
-      .filter((path) => !isInFolder(edgeFolder, path) && isShown(path))
+      .filter((path) => !isWithin(edgeFolder, path) && isShown(path))
       .map((path) => ({ kind: "hidden_file", path }) as const)
   ]
   return [

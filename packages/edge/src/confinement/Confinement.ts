@@ -15,20 +15,27 @@ import type { RunConfinement } from "@corral/domain/run/Confinement"
 import type { RunFailure, RunMode } from "@corral/domain/run/Run"
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { KeyEntry } from "../config/KeyEntries.ts"
 import type { NetworkUser, RunNetworkOptions } from "../network/RunNetwork.ts"
 import type { RunPorts } from "../preview/RunPorts.ts"
 import { ownLife, type RunLife } from "../process/RunLife.ts"
 import { openTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
+import type { IsolatedCommand } from "../workspace/Git.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { MountedCache } from "./CacheFolders.ts"
+import { type GitSettingsFile, hasGitSettings, noGitSettings, writeGitSettings } from "./GitSettingsFile.ts"
 import type { ConfinedCommand, ConfinementMeans } from "./Means.ts"
 import { chooseMeans, type MeansFound } from "./MeansChoice.ts"
 import type { Mount } from "./Mount.ts"
+import { RuntimeStates, type StateUser } from "./RuntimeStates.ts"
 import { namedProxyProblem } from "./NamedProxy.ts"
 import { type ConfinedFiles, mountsOfRun } from "./RunMounts.ts"
+import { LargeFolders } from "./LargeFolders.ts"
+import { coverSpecialFiles, type SpecialFileSearches } from "./SpecialFileCovers.ts"
+import { SpecialFiles } from "./SpecialFiles.ts"
+import { toolMounts } from "./ProgramFolders.ts"
 import { systemMounts } from "./SystemFolders.ts"
 import { WorkspaceCaches } from "./WorkspaceCaches.ts"
 
@@ -43,6 +50,9 @@ export interface ConfinedRun extends ConfinedFiles {
   /** The setting for the keys of its adapter; `undefined` if the run receives its keys. */
   readonly keys?: KeyEntry | undefined
   readonly life?: RunLife | undefined
+  /** Conversation of the runtime that it continues, and the run before it. */
+  readonly session?: string | undefined
+  readonly resume?: RunId | undefined
 }
 
 export class Confinement extends Context.Service<
@@ -57,6 +67,8 @@ export class Confinement extends Context.Service<
       run: ConfinedRun,
       command: SubprocessSpec
     ) => Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
+    /** A command of the Edge with untrusted files, which sees the system, its program and these mounts. Unchanged on a machine without means. */
+    readonly isolate: (command: IsolatedCommand, mounts: ReadonlyArray<Mount>) => IsolatedCommand
     /** Whether a run with this confinement, and with keys outside or not, can outlive its Edge. */
     readonly canOutlive: (confinement: RunConfinement | undefined, hasKeysOutside: boolean) => boolean
     /** The network of a run again, whose program an earlier Edge confined. */
@@ -64,15 +76,17 @@ export class Confinement extends Context.Service<
       run: ConfinedRun,
       command: SubprocessSpec
     ) => Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
+    /** Takes back what a run left in the state of its runtime, when no process of it is alive. */
+    readonly takeBackState: (id: RunId) => Effect.Effect<void>
     /** Ports of a confined run whose process is alive; `undefined` for other runs. */
     readonly portsOf: (id: RunId) => RunPorts | undefined
   }
 >()("corral/edge/Confinement") {
-  /** Also provides `WorkspaceCaches`. */
+  /** Also provides `WorkspaceCaches` and `RuntimeStates`. */
   static readonly layer = Layer.effect(
     Confinement,
     Effect.suspend(() => choose())
-  ).pipe(Layer.provideMerge(WorkspaceCaches.layer))
+  ).pipe(Layer.provideMerge([WorkspaceCaches.layer, RuntimeStates.layer]))
 }
 
 const choose = Effect.fnUntraced(function* () {
@@ -90,7 +104,18 @@ const choose = Effect.fnUntraced(function* () {
     yield* Effect.logWarning(means === undefined ? "runs are not confined" : "runs are confined in part", {
       ...missing
     })
-  const context = { system, config, ports: new Map<RunId, RunPorts>(), caches: yield* WorkspaceCaches }
+  const clock = yield* Clock.Clock
+  const now = () => clock.currentTimeMillisUnsafe()
+  const context: ConfinementContext = {
+    system,
+    config,
+    ports: new Map(),
+    caches: yield* WorkspaceCaches,
+    searches: { files: new SpecialFiles(now), large: new LargeFolders(now, yield* Effect.scope) },
+    states: yield* RuntimeStates,
+    // Others limit paths as they are.
+    canMount: means?.kind === "bubblewrap"
+  }
   return Confinement.of({
     readiness: {
       setting,
@@ -103,22 +128,33 @@ const choose = Effect.fnUntraced(function* () {
       means === undefined
         ? Effect.die("a run without means was admitted as confined")
         : Effect.mapError(confine(means, context, run, command), notConfined),
+    isolate: (command, mounts) => {
+      const { file } = command
+      const tools = toolMounts({ file, env: {}, home: NO_HOME, system })
+      return means?.isolate(command, [...system, ...tools, ...mounts]) ?? command
+    },
     canOutlive: (confinement, hasKeysOutside) =>
       (confinement?.kind ?? "none") === "none" || (means?.adopt !== undefined && !hasKeysOutside),
     adopt: (run, command) =>
       means?.adopt === undefined
         ? Effect.succeed(command)
         : Effect.mapError(adoptConfined(means.adopt, context, run, command), notConfined),
+    takeBackState: context.states.takeBack,
     portsOf: (id) => context.ports.get(id)
   })
 })
+
+/** A home that does not exist: a command of the Edge reads nothing of the user's. */
+const NO_HOME = "/nonexistent"
 
 const unconfined = Confinement.of({
   readiness: { kind: "none", setting: "off", network: "open" },
   admit: () => Effect.undefined,
   confine: (_, command) => Effect.succeed(command),
+  isolate: (command) => command,
   canOutlive: () => true,
   adopt: (_, command) => Effect.succeed(command),
+  takeBackState: () => Effect.void,
   portsOf: () => undefined
 })
 
@@ -153,6 +189,10 @@ interface ConfinementContext {
   readonly config: EdgeConfig
   readonly ports: Map<RunId, RunPorts>
   readonly caches: WorkspaceCaches["Service"]
+  readonly searches: SpecialFileSearches
+  readonly states: RuntimeStates["Service"]
+  /** Whether the means can show a file at another path. */
+  readonly canMount: boolean
 }
 
 /** Lists the ports of a run until the scope closes. */
@@ -168,15 +208,48 @@ const confine = Effect.fnUntraced(function* (
   means: ConfinementMeans,
   context: ConfinementContext,
   run: ConfinedRun,
-  command: SubprocessSpec
+  unconfined: SubprocessSpec
 ): Effect.fn.Return<SubprocessSpec, string, Scope.Scope> {
-  const { config, system } = context
-  const { copies, caches, network } = yield* openFolders(context, run, command)
+  const { config, searches, states, system } = context
+  const { copies, caches, git, network } = yield* openFolders(context, run, unconfined)
+  const state = yield* states.open(stateUser(context, run, unconfined))
+  const command = { ...unconfined, env: { ...unconfined.env, ...state.env } }
+  const folders = { network: network.folder, copies, caches, state: state.mounts }
   const mounts = yield* Effect.try({
-    try: () => mountsOfRun(system, config, run, command, { network: network.folder, copies, caches }),
+    try: () => [...mountsOfRun(system, config, run, command, folders), ...git.mounts],
     catch: messageOf
   })
-  return yield* listed(context, run, yield* means.confine({ command, mounts, network }))
+  if (means.mounts !== true) {
+    const named = { ...command, env: { ...command.env, ...git.env } }
+    return yield* listed(context, run, yield* means.confine({ command: named, mounts, network }))
+  }
+  const { temporary } = command
+  const { user, workspace } = run
+  const covered = yield* coverSpecialFiles(searches, {
+    workspace,
+    mounts,
+    system,
+    temporary,
+    report: user.report
+  })
+  return yield* listed(context, run, yield* means.confine({ command, mounts: covered, network }))
+})
+
+const stateUser = (
+  { canMount }: ConfinementContext,
+  { folders, ids, life, resume, session, workspace }: ConfinedRun,
+  { env, temporary = "" }: SubprocessSpec
+): StateUser => ({
+  folders,
+  ids,
+  life,
+  resume,
+  session,
+  root: workspace,
+  env,
+  home: env["HOME"] ?? "",
+  temporary,
+  canMount
 })
 
 const adoptConfined = Effect.fnUntraced(function* (
@@ -186,6 +259,7 @@ const adoptConfined = Effect.fnUntraced(function* (
   command: SubprocessSpec
 ): Effect.fn.Return<SubprocessSpec, string, Scope.Scope> {
   const { network } = yield* openFolders(context, run, command)
+  yield* context.states.adopt(stateUser(context, run, command))
   return yield* listed(context, run, yield* adopt({ command, network }))
 })
 
@@ -207,6 +281,7 @@ const openFolders = Effect.fnUntraced(function* (
   {
     readonly caches: ReadonlyArray<MountedCache>
     readonly copies: string
+    readonly git: GitSettingsFile
     readonly network: RunNetworkOptions
   },
   string,
@@ -215,18 +290,28 @@ const openFolders = Effect.fnUntraced(function* (
   const { environment, runHosts: hosts } = context.config
   const { grants, ids, keys: entry, life = ownLife, mode, network: declared, user } = run
   const folder = `${command.temporary ?? ""}.net`
-  const caches = yield* context.caches.open({
-    workspace: ids?.workspace,
-    root: run.workspace,
-    mode,
-    home: command.env["HOME"] ?? ""
-  })
+  const home = command.env["HOME"] ?? ""
+  const caches = yield* context.caches.open({ workspace: ids?.workspace, root: run.workspace, mode, home })
   const copies = `${command.temporary ?? ""}.copies`
-  if (run.copies !== undefined)
-    yield* Effect.acquireRelease(
-      Effect.try({ try: () => openTemporary(copies, life), catch: messageOf }),
-      () => (life.isLeft() ? Effect.void : removeTemporary(copies))
-    )
+  if (run.copies !== undefined) yield* openRunFolder(copies, life)
+  const settings = `${command.temporary ?? ""}.git`
+  const hasSettings = hasGitSettings(home)
+  if (hasSettings) yield* openRunFolder(settings, life)
+  const git = yield* Effect.try({
+    try: () => (hasSettings ? writeGitSettings(home, run.workspace, settings) : noGitSettings),
+    catch: messageOf
+  })
   const keys = entry && { entry, declared: declared?.keys ?? [], env: command.env }
-  return { caches, copies, network: { folder, mode, declared, hosts, grants, environment, user, keys, life } }
+  return {
+    caches,
+    copies,
+    git,
+    network: { folder, mode, declared, hosts, grants, environment, user, keys, life }
+  }
 })
+
+/** A folder of the run, until the scope closes. */
+const openRunFolder = (folder: string, life: RunLife) =>
+  Effect.acquireRelease(Effect.try({ try: () => openTemporary(folder, life), catch: messageOf }), () =>
+    life.isLeft() ? Effect.void : removeTemporary(folder)
+  )

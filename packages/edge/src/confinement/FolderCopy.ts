@@ -42,7 +42,21 @@ const copyOpened = (folder: OpenedFolder, to: string, room: CopyRoom, depth: num
   chmodSync(to, CLOSED_FOLDER)
 }
 
-/** Copies `names` of `root` to the folder `to`, whose parent exists. Returns whether it was copied. */
+/** Copies a file. Returns whether it is one, and was copied. */
+const copyFile = (
+  root: string,
+  names: ReadonlyArray<string>,
+  to: string,
+  room: CopyRoom
+): boolean | undefined =>
+  OpenedFolder.with(root, names.slice(0, -1), (folder) => {
+    const file = folder.readBytes(names.at(-1) ?? "", room.bytes)
+    if (typeof file !== "object") return false
+    writeFileSync(to, file.bytes, { mode: closedFile(file.mode), flag: "wx" })
+    return true
+  })
+
+/** Copies `names` of `root`, a folder or a file, to `to`, whose parent exists. Returns whether it was copied. */
 export const copyFolder = (
   root: string,
   names: ReadonlyArray<string>,
@@ -54,7 +68,7 @@ export const copyFolder = (
       copyOpened(folder, to, room, 0)
       return true
     })
-    if (isCopied === true) return true
+    if (isCopied === true || copyFile(root, names, to, room) === true) return true
   } catch {
     // It is too large, changes meanwhile, or holds something else.
   }

@@ -26,9 +26,13 @@ const thisMachine: LandlockMachine = {
 }
 
 /** The means with this setpriv. */
-export const landlockOf = (program: string): ConfinementMeans => ({
+const landlockOf = (program: string): ConfinementMeans => ({
   kind: "landlock",
   network: "open",
+  isolate: (command, mounts) => ({
+    file: program,
+    args: landlockArguments({ ...command, rules: pathRules(mounts) }, thisMachine)
+  }),
   confine: ({ command, mounts }) =>
     Effect.try({
       try: () => {

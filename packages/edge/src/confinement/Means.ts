@@ -9,6 +9,7 @@ import type { Effect, Scope } from "effect"
 import type { RunNetworkOptions } from "../network/RunNetwork.ts"
 import type { RunPorts } from "../preview/RunPorts.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import type { IsolatedCommand } from "../workspace/Git.ts"
 import type { Mount } from "./Mount.ts"
 
 /** Why runs cannot be confined, and what to do. */
@@ -37,6 +38,10 @@ export interface ConfinementMeans {
   readonly kind: Exclude<ConfinementKind, "none">
   /** `open`: it does not limit connections. */
   readonly network: ConfinementReadiness["network"]
+  /** Whether it mounts, so that single files can be covered in folders that the run writes. */
+  readonly mounts?: true | undefined
+  /** A command of the Edge that sees only the mounts and has no network, where the means can limit it. Throws if it cannot. */
+  readonly isolate: (command: IsolatedCommand, mounts: ReadonlyArray<Mount>) => IsolatedCommand
   /** The confined command. Its network ends with the scope. Fails with a phrase. */
   readonly confine: (request: ConfinementRequest) => Effect.Effect<ConfinedCommand, string, Scope.Scope>
   /** Opens the network of a run again, whose program an earlier Edge confined. Without it, runs end with their Edge. */

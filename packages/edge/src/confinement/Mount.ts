@@ -12,9 +12,16 @@ export type Mount =
 
 const depthOf = (path: string): number => path.split("/").filter((name) => name !== "").length
 
-/** Whether `path` is `folder` or inside it. Both are absolute, without `.` and `..`. */
-export const isInFolder = (folder: string, path: string): boolean =>
-  path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`)
+/** The paths without those inside another one. */
+export const outermost = (paths: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const all = new Set(paths)
+  const isInside = (path: string): boolean => {
+    for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1))
+      if (all.has(path.slice(0, at))) return true
+    return path !== "/" && all.has("/")
+  }
+  return [...all].filter((path) => !isInside(path))
+}
 
 /** The mounts in an order in which they can be made. */
 export const inOrder = (mounts: ReadonlyArray<Mount>): ReadonlyArray<Mount> =>

@@ -1,7 +1,8 @@
 /**
- * A folder that is open, and names in it. On Linux only.
+ * A folder that is open, and names in it.
  *
- * Guarantees: no operation follows a link, also if another process replaces a folder by one meanwhile. A file appears whole or not at all.
+ * Guarantees: no operation follows a link, on Linux also if another process replaces a folder by one meanwhile. A file appears whole or not at
+ * all.
  */
 import {
   closeSync,
@@ -37,13 +38,19 @@ export interface FolderEntry {
   readonly kind: "folder" | "file" | "link" | "other"
 }
 
+const openedPath = (fd: number, path: string): string =>
+  process.platform === "linux" ? `/proc/self/fd/${fd}` : path
+
 const isMissing = (cause: unknown): boolean => (cause as NodeJS.ErrnoException).code === "ENOENT"
 
 export class OpenedFolder {
   readonly #fd: number
+  /** The folder by its descriptor. Only Linux has names for what is in it. */
+  readonly #root: string
 
-  private constructor(fd: number) {
+  private constructor(fd: number, path: string) {
     this.#fd = fd
+    this.#root = openedPath(fd, path)
   }
 
   /**
@@ -59,12 +66,14 @@ export class OpenedFolder {
     const opened: Array<number> = []
     try {
       opened.push(openSync(root, OPEN_FOLDER))
+      let around = root
       for (const name of names) {
-        const path = `/proc/self/fd/${opened.at(-1)}/${name}`
+        const path = `${openedPath(opened.at(-1) ?? -1, around)}/${name}`
         if (isMade) makeFolderAt(path)
         opened.push(openSync(path, OPEN_FOLDER))
+        around = `${around}/${name}`
       }
-      return use(new OpenedFolder(opened.at(-1) ?? -1))
+      return use(new OpenedFolder(opened.at(-1) ?? -1, around))
     } catch (cause) {
       if (["ENOENT", "ENOTDIR", "ELOOP"].includes((cause as NodeJS.ErrnoException).code ?? ""))
         return undefined
@@ -76,16 +85,17 @@ export class OpenedFolder {
 
   /** Calls `use` with a folder in this one. Throws if there is none. */
   inside<A>(name: string, use: (folder: OpenedFolder) => A): A {
-    const fd = openSync(this.#path(name), OPEN_FOLDER)
+    const path = this.#path(name)
+    const fd = openSync(path, OPEN_FOLDER)
     try {
-      return use(new OpenedFolder(fd))
+      return use(new OpenedFolder(fd, path))
     } finally {
       closeSync(fd)
     }
   }
 
   #path(name: string): string {
-    return `/proc/self/fd/${this.#fd}/${name}`
+    return `${this.#root}/${name}`
   }
 
   /** A regular file of up to `max` bytes. `missing` if there is no such name, `undefined` if it is something else. */
@@ -136,7 +146,7 @@ export class OpenedFolder {
 
   /** Names in the folder, and what each is. */
   entries(): ReadonlyArray<FolderEntry> {
-    return readdirSync(`/proc/self/fd/${this.#fd}`, { withFileTypes: true }).map((entry) => ({
+    return readdirSync(this.#root, { withFileTypes: true }).map((entry) => ({
       name: entry.name,
       kind: entry.isDirectory()
         ? "folder"
@@ -146,6 +156,11 @@ export class OpenedFolder {
             ? "link"
             : "other"
     }))
+  }
+
+  /** Removes a file or a link, if there is one. */
+  remove(name: string): void {
+    rmSync(this.#path(name), { force: true })
   }
 
   targetOfLink(name: string): string {

@@ -4,7 +4,8 @@
  *
  * Guarantees: a rule comes after the rules for the folders around it, and the last rule for a path counts.
  */
-import { inOrder, isInFolder, type Mount } from "./Mount.ts"
+import { isWithin } from "../workspace/PathContainment.ts"
+import { inOrder, type Mount } from "./Mount.ts"
 
 /** A folder with everything in it, or a file. A run reads what it writes. */
 export interface PathRule {
@@ -31,4 +32,4 @@ export const pathRules = (mounts: ReadonlyArray<Mount>): ReadonlyArray<PathRule>
 
 /** Rules for paths in the folder, not for itself. */
 export const rulesInside = (rules: ReadonlyArray<PathRule>, folder: string): ReadonlyArray<PathRule> =>
-  rules.filter(({ path }) => path !== folder && isInFolder(folder, path))
+  rules.filter(({ path }) => path !== folder && isWithin(folder, path))

@@ -1,13 +1,104 @@
 /**
- * Folders that a program and its interpreter need, found by the links that lead to them.
+ * What a run reads of programs: those on its PATH, its own program and interpreter with what they load, and toolchains.
+ *
+ * Guarantees: of a folder with programs it reads the programs only. Of the folder around a `bin`, it reads the parts of an installation.
  *
  * Does not: read the program. A program that loads files from elsewhere names them in its adapter's `folders.reads`.
  */
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs"
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path"
-import { folderOfProgram, toolFolders } from "./ToolFolders.ts"
+import { isWithin } from "../workspace/PathContainment.ts"
+import type { Mount } from "./Mount.ts"
+import { mergedViews } from "./MountViews.ts"
+import { type EntryRule, nothingShown, shownByRule, type ShownFolder, shownWhole } from "./ShownFolder.ts"
+import {
+  isInstallationPart,
+  javaSettings,
+  matchesName,
+  type ToolFolder,
+  type ToolKind,
+  toolFolders
+} from "./ToolFolders.ts"
 
 const MAX_LINKS = 20
+/** Scripts that shells read from a folder of programs. */
+const READ_SCRIPTS = new Set(["activate", "activate.csh", "activate.fish"])
+
+const isProgram = (path: string): boolean => {
+  try {
+    const stat = statSync(path)
+    return stat.isFile() && (stat.mode & 0o111) !== 0
+  } catch {
+    return false
+  }
+}
+
+const programRule: EntryRule = (name, path, entry) => {
+  const isShown = isProgram(path) || (entry.isFile() && READ_SCRIPTS.has(name))
+  return isShown ? shownWhole(path) : nothingShown
+}
+
+const existing = (path: string): ShownFolder => (existsSync(path) ? shownWhole(path) : nothingShown)
+
+const installation = (folder: string): ShownFolder => {
+  const isJava = existsSync(join(folder, "lib", "jrt-fs.jar"))
+  return shownByRule(folder, (name, path) => {
+    if (name === "bin" || name === "sbin") return shownByRule(path, programRule)
+    if (name === "conf" && isJava)
+      return shownByRule(path, (inside, at) => (javaSettings.has(inside) ? shownWhole(at) : nothingShown))
+    return isInstallationPart(name) ? shownWhole(path) : nothingShown
+  })
+}
+
+const shownAs = (kind: ToolKind, path: string): ShownFolder => {
+  switch (kind) {
+    case "tree":
+      return existing(path)
+    case "programs":
+      return shownByRule(path, programRule)
+    case "installation":
+      return installation(path)
+  }
+}
+
+const shownTool = (folder: string, { kind, names }: ToolFolder): ShownFolder => {
+  const at = names.findIndex((name) => name.endsWith("*"))
+  if (at === -1) return shownAs(kind, join(folder, ...names))
+  const rest = { kind, names: names.slice(at + 1) }
+  return shownByRule(join(folder, ...names.slice(0, at)), (name, path, entry) =>
+    entry.isDirectory() && matchesName(names[at] ?? "", name) ? shownTool(path, rest) : nothingShown
+  )
+}
+
+/** Folders around a `bin` that hold more than one installation, and private files next to them. */
+const isBroad = (home: string, folder: string): boolean =>
+  isWithin(folder, home) || [".local", ".cargo", ".config"].some((name) => folder === join(home, name))
+
+/** The packages around a path, which load each other. */
+const packagesAround = (path: string): string | undefined => {
+  const at = path.indexOf("/node_modules/")
+  return at === -1 ? undefined : path.slice(0, at + "/node_modules".length)
+}
+
+/** What a run has anyway, and the user's home. */
+interface ShownFolders {
+  readonly home: string
+  readonly system: ReadonlyArray<Mount>
+}
+
+const isOfSystem = (system: ReadonlyArray<Mount>, path: string): boolean =>
+  system.some((mount) => isWithin(mount.path, path))
+
+/** A folder on PATH. */
+const onPath = ({ home, system }: ShownFolders, folder: string): ShownFolder => {
+  if (isOfSystem(system, folder)) return nothingShown
+  const packages = packagesAround(folder)
+  if (packages !== undefined && basename(folder) === ".bin") return existing(packages)
+  const around = dirname(folder)
+  return basename(folder) === "bin" && !isBroad(home, around)
+    ? installation(around)
+    : shownByRule(folder, programRule)
+}
 
 /** The path and every path that its links name, the real path last. */
 const linksOf = (path: string): ReadonlyArray<string> => {
@@ -21,9 +112,19 @@ const linksOf = (path: string): ReadonlyArray<string> => {
   return [...found, realpathSync(path)]
 }
 
-const foldersOfPath = (home: string, path: string): ReadonlyArray<string> => {
+/** A file of a program that is started: with its packages, its installation, or the other files of its folder, which it may load. */
+const startedFile = (shown: ShownFolders, path: string): ReadonlyArray<ShownFolder> => {
+  if (isOfSystem(shown.system, path)) return []
+  const packages = packagesAround(path)
+  if (packages !== undefined) return [existing(packages)]
+  const folder = dirname(path)
+  const isOfPrograms = basename(folder) === "bin" || isBroad(shown.home, folder)
+  return isOfPrograms ? [onPath(shown, folder), existing(path)] : [existing(folder)]
+}
+
+const startedProgram = (shown: ShownFolders, path: string): ReadonlyArray<ShownFolder> => {
   try {
-    return linksOf(path).map((each) => folderOfProgram(home, each))
+    return linksOf(path).flatMap((each) => startedFile(shown, each))
   } catch {
     // It does not exist.
     return []
@@ -53,21 +154,26 @@ const isFile = (path: string): boolean => {
   }
 }
 
-/** Existing folders that a run reads: of its program and script, of the programs on its PATH, of toolchains, and its certificates. */
-export const foldersOfTools = (
-  program: string,
-  env: Readonly<Record<string, string>>,
-  home: string,
-  args: ReadonlyArray<string> = []
-): ReadonlyArray<string> => {
-  const onPath = (env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder))
-  return [
-    ...new Set([
-      ...toolFolders.map((folder) => join(home, folder)),
-      // A name in the folder stands for the programs in it.
-      ...onPath.map((folder) => folderOfProgram(home, join(resolve(folder), "program"))),
-      ...[program, ...scriptOf(program, args)].flatMap((path) => foldersOfPath(home, path)),
-      ...CERTIFICATES.flatMap((name) => env[name] ?? []).filter((path) => isAbsolute(path))
-    ])
-  ].filter((folder) => existsSync(folder))
+export interface ToolRequest {
+  /** Absolute path, with its arguments. */
+  readonly file: string
+  readonly args?: ReadonlyArray<string>
+  readonly env: Readonly<Record<string, string>>
+  readonly home: string
+  /** Mounts of the system's folders. */
+  readonly system: ReadonlyArray<Mount>
+}
+
+/** Mounts for its program and script, the programs on its PATH, toolchains, and its certificates. */
+export const toolMounts = ({ args = [], env, file, home, system }: ToolRequest): ReadonlyArray<Mount> => {
+  const shown = { home, system }
+  const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder))
+  const certificates = CERTIFICATES.flatMap((name) => env[name] ?? []).filter((path) => isAbsolute(path))
+  const views = [
+    ...toolFolders.map((folder) => shownTool(home, folder)),
+    ...[...new Set(folders)].map((folder) => onPath(shown, resolve(folder))),
+    ...[file, ...scriptOf(file, args)].flatMap((path) => startedProgram(shown, path)),
+    ...certificates.map(existing)
+  ]
+  return mergedViews(views.map(({ mounts }) => mounts))
 }

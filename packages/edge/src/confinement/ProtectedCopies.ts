@@ -110,7 +110,7 @@ export class ProtectedCopies {
     // The name that the user read, not one that leads to it by a link.
     if (target._tag !== "Inside" || posix.normalize(file) !== target.path) return
     const { path } = target
-    if (!this.#copied.some((folder) => path.startsWith(`${folder}/`))) return
+    if (!this.#copied.some((copy) => path === copy || path.startsWith(`${copy}/`))) return
     const [before, copy] = [this.#readFrom(this.#place.root, path), this.#readFrom(this.#folder, path)]
     if (before === undefined || copy === undefined || textOf(before) !== textOf(copy)) return
     const content = textOf(before)
@@ -190,7 +190,7 @@ export class ProtectedCopies {
   /** Sets the permissions of a file's copy and of the last folder on its path that exists. */
   #setModes(path: string, folderMode: number, fileMode: (mode: number) => number): void {
     const names = path.split("/")
-    for (let depth = names.length - 1; depth > 0; depth--) {
+    for (let depth = names.length - 1; depth >= 0; depth--) {
       try {
         const found = OpenedFolder.with(this.#folder, names.slice(0, depth), (folder) => {
           folder.setMode(folderMode)

@@ -3,7 +3,7 @@
  *
  * Does not: look into installed packages and caches, which programs write all the time.
  */
-import { packageFolders } from "../approval/FileNames.ts"
+import { installedFolders } from "../approval/FileNames.ts"
 import { loadedReason } from "../approval/OrdinaryFiles.ts"
 
 /**
@@ -53,7 +53,7 @@ export const kindOfFolder = (parent: FolderKind, name: string, folded: string): 
     case "ordinary":
     case "all":
       if (folded === ".git") return "repository"
-      if (packageFolders.has(folded) || caches.has(folded)) return undefined
+      if (installedFolders.has(folded) || caches.has(folded)) return undefined
       return folded.startsWith(".") ? "all" : parent
   }
 }

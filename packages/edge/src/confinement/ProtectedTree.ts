@@ -55,6 +55,9 @@ interface PendingFolder {
   readonly kind: FolderKind
 }
 
+/** A folder may be judged in two ways: as part of the workspace, and by itself. */
+const keyOf = ({ kind, path }: PendingFolder): string => `${kind} ${path}`
+
 /** What was read of a folder. */
 interface ReadFolder {
   readonly stamp: string
@@ -102,11 +105,18 @@ export class ProtectedTree {
   readonly #root: string
   readonly #now: () => number
   readonly #limits: ScanLimits
+  readonly #further: ReadonlyArray<string>
   #folders: ReadonlyMap<string, ReadFolder> = new Map()
   #entries: ReadonlyMap<string, ProtectedEntry> = new Map()
 
-  /** `root`: a real path. `now`: Unix milliseconds. */
-  constructor(root: string, now: () => number, limits: ScanLimits = LIMITS) {
+  /** `root`: a real path. `now`: Unix milliseconds. `further`: names that are protected as well, with everything in them. */
+  constructor(
+    root: string,
+    now: () => number,
+    limits: ScanLimits = LIMITS,
+    further: ReadonlyArray<string> = []
+  ) {
+    this.#further = further
     this.#root = root
     this.#now = now
     this.#limits = limits
@@ -117,7 +127,15 @@ export class ProtectedTree {
     const startedMs = this.#now()
     const entries = new Map<string, ProtectedEntry>()
     const read = new Map<string, ReadFolder>()
-    const pending: Array<PendingFolder> = [{ path: "", folded: [], kind: "ordinary" }]
+    const pending: Array<PendingFolder> = [
+      { path: "", folded: [], kind: "ordinary" },
+      ...this.#further.map((path) => ({
+        path,
+        folded: path.split("/").map(foldedName),
+        kind: "all" as const
+      }))
+    ]
+    yield* this.#addEntries(entries, this.#further)
     const device = statOf(this.#root)?.dev
     let [names, isComplete] = [0, true]
     // Folders near the root come first: a limit leaves out the deepest ones.
@@ -130,7 +148,7 @@ export class ProtectedTree {
       const found = yield* this.#readFolder(folder, device, startedMs, this.#limits.names - names)
       if (found === "unreadable") entries.set(folder.path, unreadable)
       if (typeof found !== "object") continue
-      read.set(folder.path, found)
+      read.set(keyOf(folder), found)
       names += found.size
       isComplete &&= found.isComplete
       for (const path of found.unreadable) entries.set(path, unreadable)
@@ -176,7 +194,7 @@ export class ProtectedTree {
     const stat = statOf(this.#absolute(folder.path))
     if (stat === undefined || !stat.isDirectory() || stat.dev !== device) return undefined
     const stamp = `${stat.ino} ${stat.ctimeNs}`
-    const earlier = this.#folders.get(folder.path)
+    const earlier = this.#folders.get(keyOf(folder))
     if (earlier?.stamp === stamp && earlier.isSettled && earlier.isComplete) return earlier
     const isSettled = millisOf(stat) < startedMs - SETTLED_MS
     const names = yield* this.#namesOf(folder.path, room)

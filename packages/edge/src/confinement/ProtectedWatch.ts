@@ -17,13 +17,16 @@ import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAda
 import { Clock, Effect, Latch, Semaphore } from "effect"
 import { workspacePathsAt } from "../approval/PathTarget.ts"
 import { ApprovedFiles, type ApprovedFilesState } from "./ApprovedFiles.ts"
+import { configuredNames } from "./ConfiguredFiles.ts"
+import { inSteps } from "./InSteps.ts"
 import { changesBetween, uncovered } from "./ProtectedComparison.ts"
 import { ProtectedCopies, type ProtectedCopiesState } from "./ProtectedCopies.ts"
 import { type ProtectedRecord, scanOf, type StoredScan, storedScan } from "./ProtectedRecord.ts"
+import { SetIdFiles } from "./SetIdFiles.ts"
 import { type ProtectedScan, ProtectedTree } from "./ProtectedTree.ts"
+import type { RepositoryRecord } from "./RepositoryRecord.ts"
+import { RepositoryWatch, type RepositoryWatchState } from "./RepositoryWatch.ts"
 
-/** Steps of a scan before other work of the Edge. */
-const STEPS = 8
 /** After a comparison, the next one waits this many times as long as it took. */
 const PAUSE = 9
 /** Characters of a path that are reported. */
@@ -39,12 +42,23 @@ export interface ProtectedWatchState {
   readonly last: StoredScan | undefined
   readonly approved: ApprovedFilesState
   readonly copies: ProtectedCopiesState
+  readonly repository?: RepositoryWatchState | undefined
+}
+
+export interface ProtectedWatchFacts {
+  /** The user's home, with further settings of git. */
+  readonly home?: string | undefined
+  /** Keeps what can be put back in the repository. */
+  readonly repository?: RepositoryRecord | undefined
+  /** Whether the run's means does not refuse programs with the rights of another user. */
+  readonly canSetIds?: boolean
 }
 
 export class ProtectedWatch {
   /** Copies of the folders that the kernel protects. */
   readonly copies: ProtectedCopies
   readonly #approved: ApprovedFiles
+  readonly #repository: RepositoryWatch
   readonly #tree: ProtectedTree
   readonly #due = Latch.makeUnsafe(false)
   readonly #one = Semaphore.makeUnsafe(1)
@@ -53,23 +67,33 @@ export class ProtectedWatch {
   #isIncompleteReported = false
 
   readonly #record: ProtectedRecord<ProtectedWatchState> | undefined
+  readonly #setIds: SetIdFiles | undefined
 
   /** `record`: for the next Edge. */
-  constructor(root: string, clock: Clock.Clock, record?: ProtectedRecord<ProtectedWatchState>) {
+  constructor(
+    root: string,
+    clock: Clock.Clock,
+    record?: ProtectedRecord<ProtectedWatchState>,
+    { canSetIds = false, home, repository }: ProtectedWatchFacts = {}
+  ) {
     const now = () => clock.currentTimeMillisUnsafe()
     this.#record = record
+    this.#setIds = canSetIds ? new SetIdFiles(root) : undefined
     this.#approved = new ApprovedFiles(workspacePathsAt(root))
+    this.#repository = new RepositoryWatch(root, repository)
     this.copies = new ProtectedCopies(workspacePathsAt(root), now)
-    this.#tree = new ProtectedTree(root, now)
+    this.#tree = new ProtectedTree(root, now, undefined, configuredNames(root, home))
   }
 
   /** Records the names, before the agent receives its prompt. */
   readonly start: Effect.Effect<void> = Effect.suspend(() => this.#scan).pipe(
     Effect.map((scan) => {
       this.#last ??= scan
+      this.#repository.start()
       this.#save()
     }),
-    this.#one.withPermits(1)
+    this.#one.withPermits(1),
+    Effect.andThen(Effect.suspend(() => this.#setIds?.start ?? Effect.void))
   )
 
   /** Continues with what an earlier Edge recorded. Without a record, the names are recorded now, and a report says that it is incomplete. */
@@ -78,6 +102,7 @@ export class ProtectedWatch {
     if (state !== undefined) {
       this.#approved.restore(state.approved)
       this.copies.restore(state.copies)
+      if (state.repository !== undefined) this.#repository.restore(state.repository)
       this.#last = state.last && scanOf(state.last)
     }
     this.callEnded()
@@ -92,6 +117,7 @@ export class ProtectedWatch {
 
   /** The run is over. */
   removeRecord(): void {
+    this.#repository.close()
     this.#record?.remove()
   }
 
@@ -99,7 +125,8 @@ export class ProtectedWatch {
     this.#record?.write({
       last: this.#last && storedScan(this.#last),
       approved: this.#approved.state,
-      copies: this.copies.state
+      copies: this.copies.state,
+      repository: this.#repository.state
     })
   }
 
@@ -107,6 +134,7 @@ export class ProtectedWatch {
   allow(request: ApprovalRequest, answer: ApprovalAnswer): void {
     this.#approved.allow(request, answer)
     this.copies.allow(request, answer)
+    this.#repository.allow(request, answer)
     this.#save()
   }
 
@@ -132,25 +160,21 @@ export class ProtectedWatch {
     this.copies.settle()
     return this.#compare
   }).pipe(
-    Effect.map((found): ReadonlyArray<RunMachineInput> =>
-      [found?.event, this.#eventOf(this.copies.discarded(), true)].flatMap((event) =>
-        event === undefined ? [] : [{ _tag: "EventEmitted", event }]
-      )
+    Effect.zipWith(
+      Effect.suspend(() => this.#setIds?.review ?? Effect.succeed([])),
+      (found, programs): ReadonlyArray<RunMachineInput> =>
+        [
+          found?.event,
+          this.#eventOf(this.copies.discarded(), true),
+          this.#repositoryEvent(true),
+          ...programs
+        ].flatMap((event) => (event === undefined ? [] : [{ _tag: "EventEmitted", event }]))
     ),
     this.#one.withPermits(1)
   )
 
   get #scan(): Effect.Effect<ProtectedScan> {
-    const steps = this.#tree.scan()
-    return Effect.gen(function* () {
-      for (;;) {
-        for (let step = 0; step < STEPS; step++) {
-          const { done, value } = steps.next()
-          if (done === true) return value
-        }
-        yield* Effect.yieldNow
-      }
-    }).pipe(Effect.ensuring(Effect.sync(() => void steps.return(undefined as never))))
+    return inSteps(this.#tree.scan())
   }
 
   #report(report: (event: AdapterEvent) => void): Effect.Effect<void> {
@@ -162,8 +186,10 @@ export class ProtectedWatch {
       this.#approved.use(changes.flatMap(({ path }) => (once.has(path) ? [path] : [])))
       this.#last = scan
       this.#isIncompleteReported ||= !scan.isComplete
+      const ofRepository = this.#repositoryEvent(false)
       this.#save()
       if (event !== undefined) report(event)
+      if (ofRepository !== undefined) report(ofRepository)
     })
   }
 
@@ -175,6 +201,11 @@ export class ProtectedWatch {
       const rest = uncovered(changes, (path) => this.#approved.covers(path))
       return { scan, changes, event: this.#eventOf(rest, scan.isComplete && last.isComplete) }
     })
+  }
+
+  #repositoryEvent(isFinal: boolean): AdapterEvent | undefined {
+    const change = this.#repository.compare(isFinal)
+    return change && draft("run.repository.changed", change)
   }
 
   #eventOf(changes: ReadonlyArray<ProtectedChange>, isComplete: boolean): AdapterEvent | undefined {

@@ -1,18 +1,21 @@
-/** Mounts of one run on this machine. Reads the folders of the workspace and of the runtime, and creates missing ones of its state. */
+/** Mounts of one run on this machine. Reads the folders of the workspace. */
 import type { RunMode } from "@corral/domain/run/Run"
 import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import type { IsolatedFolders } from "../workspace/GitIsolation.ts"
+import { isWithin } from "../workspace/PathContainment.ts"
 import type { MountedCache } from "./CacheFolders.ts"
 import { canWrite, mountsOf } from "./ConfinedRoot.ts"
+import { existingConfiguredFiles } from "./ConfiguredFiles.ts"
 import type { Mount } from "./Mount.ts"
-import { foldersOfTools } from "./ProgramFolders.ts"
+import { mergedViews } from "./MountViews.ts"
+import { toolMounts } from "./ProgramFolders.ts"
 import type { ProtectedCopies } from "./ProtectedCopies.ts"
 import { protectedFolders } from "./ProtectedFolders.ts"
-import { repositoryMounts } from "./RepositoryMounts.ts"
-import { resolveState } from "./RuntimeState.ts"
+import { repositoryMounts, runRepositoryMounts } from "./RepositoryMounts.ts"
 
 /** Files of a run. */
 export interface ConfinedFiles {
@@ -21,6 +24,8 @@ export interface ConfinedFiles {
   readonly workspace: string
   readonly attachments: string | undefined
   readonly folders: RuntimeFolders | undefined
+  /** The repository of a run in a worktree. */
+  readonly repository?: (() => IsolatedFolders | undefined) | undefined
   /** Copies of the protected folders, for a means that mounts them. */
   readonly copies?: ProtectedCopies | undefined
 }
@@ -33,13 +38,15 @@ export interface RunFolders {
   readonly copies: string
   /** Caches of its workspace. */
   readonly caches: ReadonlyArray<MountedCache>
+  /** Its copy of its runtime's state. */
+  readonly state: ReadonlyArray<Mount>
 }
 
 /** The mounts. Throws if the command has no home or no temporary folder. */
 export const mountsOfRun = (
   system: ReadonlyArray<Mount>,
   { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
-  { attachments, copies, folders, mode, workspace }: ConfinedFiles,
+  { attachments, copies, folders, mode, repository: repositoryOf, workspace }: ConfinedFiles,
   { args, bridged, env, file, temporary }: SubprocessSpec,
   runFolders: RunFolders
 ): ReadonlyArray<Mount> => {
@@ -47,24 +54,28 @@ export const mountsOfRun = (
   if (home === undefined || temporary === undefined)
     throw new Error("it has no home directory or no temporary folder")
   const protectedOnes = protectedFolders(workspace)
-  const repository = repositoryMounts(workspace, canWrite(mode))
+  const separate = repositoryOf?.()
+  const repository =
+    separate === undefined
+      ? repositoryMounts(workspace, canWrite(mode))
+      : runRepositoryMounts(workspace, separate, canWrite(mode))
+  const configured = canWrite(mode) ? existingConfiguredFiles(workspace, home) : []
   const hooks = join(workspace, ".git", "hooks")
   const hasHooks = repository.some(({ kind, path }) => kind === "read" && path === hooks)
+  const started = [{ file, args }, ...(bridged === undefined ? [] : [{ file: bridged }])]
   return mountsOf({
     mode,
     workspace,
     temporary,
     home,
     system,
-    readable: [
-      ...foldersOfTools(file, env, home, args),
-      ...(bridged === undefined ? [] : foldersOfTools(bridged, env, home)),
-      ...(folders?.reads ?? [])
-    ],
-    state: resolveState(folders, env, home, edgeFolder),
+    readable: folders?.reads ?? [],
+    tools: mergedViews(started.map((each) => toolMounts({ ...each, env, home, system }))),
+    state: runFolders.state,
     protected: protectedOnes,
+    executed: configured.filter((path) => !protectedOnes.some((folder) => isWithin(folder, path))),
     repository,
-    copies: copies?.make(runFolders.copies, [...protectedOnes, ...(hasHooks ? [hooks] : [])]),
+    copies: copies?.make(runFolders.copies, [...protectedOnes, ...(hasHooks ? [hooks] : []), ...configured]),
     caches: runFolders.caches,
     attachments,
     network: runFolders.network,

@@ -33,6 +33,10 @@ const withRealPaths = (mounts: ReadonlyArray<Mount>): ReadonlyArray<Mount> =>
 export const seatbeltOf = (program: string): ConfinementMeans => ({
   kind: "seatbelt",
   network: "closed",
+  isolate: ({ args, file }, mounts) => {
+    const profile = seatbeltProfile({ rules: pathRules(withRealPaths(mounts)), temporary: "/tmp", ports: [] })
+    return { file: program, args: ["-p", profile, "--", file, ...args] }
+  },
   confine: Effect.fnUntraced(function* ({ command, mounts, network }) {
     const { ports, proxy } = yield* openLoopbackNetwork(network)
     const temporary = realPath(command.temporary ?? command.cwd)

@@ -5,7 +5,7 @@
  * renaming a folder around it. A run connects to its proxy, to ports of this machine that its owner lists, and to its own socket files.
  */
 import { dirname } from "node:path"
-import { isInFolder } from "./Mount.ts"
+import { isWithin } from "../workspace/PathContainment.ts"
 import type { PathRule } from "./PathRules.ts"
 import { seatbeltString } from "./SeatbeltStrings.ts"
 import { seatbeltFolders, seatbeltSystem } from "./SeatbeltSystem.ts"
@@ -35,7 +35,7 @@ const foldersAround = (path: string, writable: ReadonlyArray<string>): ReadonlyA
   const found: Array<string> = []
   for (
     let folder = dirname(path);
-    writable.some((each) => isInFolder(each, folder));
+    writable.some((each) => isWithin(each, folder));
     folder = dirname(folder)
   ) {
     found.push(folder)

@@ -7,7 +7,8 @@
  */
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from "node:fs"
 import { join } from "node:path"
-import { isInFolder, type Mount } from "./Mount.ts"
+import { isWithin } from "../workspace/PathContainment.ts"
+import type { Mount } from "./Mount.ts"
 
 const FOLDERS = [
   "/usr",
@@ -67,15 +68,21 @@ const privateEntries = (folder: string): ReadonlyArray<Mount> => {
 const nameServers = (): ReadonlyArray<Mount> => {
   try {
     const path = realpathSync("/etc/resolv.conf")
-    return FOLDERS.some((folder) => isInFolder(folder, path)) ? [] : [{ kind: "read", path }]
+    return FOLDERS.some((folder) => isWithin(folder, path)) ? [] : [{ kind: "read", path }]
   } catch {
     return []
   }
 }
 
+/** Files of the kernel with keyrings of the user, which no namespace limits. */
+const KEYRINGS = ["/proc/keys", "/proc/key-users"]
+
 /** Mounts of this machine. `isRoot`: whether the Edge's user can read everything. */
 export const systemMounts = (isRoot: boolean): ReadonlyArray<Mount> => [
   ...FOLDERS.flatMap(folderMount),
   ...nameServers(),
+  ...KEYRINGS.filter((path) => statOf(path) !== undefined).map(
+    (path) => ({ kind: "hidden_file", path }) as const
+  ),
   ...(isRoot ? privateEntries("/etc") : [])
 ]

@@ -1,64 +1,75 @@
 /**
- * Folders of toolchains and caches in a user's home that confined runs read, and the folder that belongs to a program. Data and pure
- * functions.
+ * What confined runs read of the toolchains in a user's home. Data and pure functions.
  *
- * Folders with credentials are not listed: `.cargo`, `.npmrc`, `.config`, `.docker`, `.ssh`.
+ * Guarantees: a list of what builds need. Files of settings next to it, in which package managers keep credentials, are not listed: those of
+ * `.cargo`, `.gem`, `.m2`, `.npmrc`, `.config` and `.docker`, and `etc` and `pip.conf` of an installation.
  */
-import { basename, dirname, join } from "node:path"
-import { isInFolder } from "./Mount.ts"
 
-/** Relative to the home. */
-export const toolFolders: ReadonlyArray<string> = [
-  "bin",
-  ".local/bin",
-  ".local/lib",
-  ".local/share/fnm",
-  ".local/share/mise",
-  ".local/share/pnpm",
-  ".local/share/uv",
-  ".local/share/virtualenvs",
-  ".local/pipx",
-  ".asdf",
-  ".bun/bin",
-  ".cargo/bin",
-  ".cargo/registry",
-  ".cargo/git",
-  ".deno/bin",
-  ".dotnet",
-  ".fnm",
-  ".gem",
-  ".local/share/gem",
-  ".ghcup",
-  ".jenv",
-  ".m2/repository",
-  ".nodenv",
-  ".npm-global",
-  ".nvm",
-  ".pnpm-store",
-  ".pyenv",
-  ".rbenv",
-  ".rustup",
-  ".rvm",
-  ".sdkman",
-  ".swiftly",
-  ".volta",
-  "go/bin",
-  "go/pkg",
-  // Names and addresses of an author, aliases and ignored files.
-  ".gitconfig",
-  ".config/git/config",
-  ".config/git/ignore"
+/**
+ * How a folder is shown. `tree`: everything in it. `programs`: its programs. `installation`: its programs in `bin`, and what they load.
+ */
+export type ToolKind = "tree" | "programs" | "installation"
+
+export interface ToolFolder {
+  /** Names from the home on. `*` stands for each folder, and `python*` for each whose name begins so. */
+  readonly names: ReadonlyArray<string>
+  readonly kind: ToolKind
+}
+
+const each = (kind: ToolKind, paths: string): ReadonlyArray<ToolFolder> =>
+  paths.split(" ").map((path) => ({ names: path.split("/"), kind }))
+
+/** Version managers with the same folders. */
+const versionManager = (folder: string): ReadonlyArray<ToolFolder> => [
+  ...each("tree", `${folder}/libexec ${folder}/plugins ${folder}/shims ${folder}/version`),
+  ...each("programs", `${folder}/bin`),
+  ...each("installation", `${folder}/versions/*`)
 ]
 
-/** Folders that hold more than one program, and private files next to them. */
-const isBroad = (home: string, folder: string): boolean =>
-  isInFolder(folder, home) || [".local", ".cargo", ".config"].some((name) => folder === join(home, name))
+export const toolFolders: ReadonlyArray<ToolFolder> = [
+  ...each(
+    "programs",
+    "bin .local/bin .bun/bin .cargo/bin .deno/bin go/bin .volta/bin .swiftly/bin .ghcup/bin .dotnet .dotnet/tools .asdf/shims " +
+      ".local/share/mise/shims .local/share/pnpm .local/share/swiftly/bin"
+  ),
+  ...[".pyenv", ".rbenv", ".nodenv", ".jenv"].flatMap(versionManager),
+  ...each(
+    "installation",
+    ".npm-global .asdf/installs/*/* .fnm/node-versions/*/installation .ghcup/ghc/* .local/pipx/venvs/* .local/share/fnm/node-versions/*/installation " +
+      ".local/share/mise/installs/*/* .local/share/pipx/venvs/* .local/share/swiftly/toolchains/*/usr .local/share/uv/python/* " +
+      ".local/share/uv/tools/* .local/share/virtualenvs/* .nvm/versions/node/* .rustup/toolchains/* .rvm/rubies/* .sdkman/candidates/*/* " +
+      ".swiftly/toolchains/*/usr .volta/tools/image/*/*"
+  ),
+  ...each(
+    "tree",
+    ".asdf/asdf.sh .asdf/bin .asdf/lib .asdf/plugins .bun/install/global/node_modules .cargo/git .cargo/registry .config/git/ignore " +
+      ".dotnet/host .dotnet/packs .dotnet/sdk .dotnet/sdk-manifests .dotnet/shared .dotnet/templates .dotnet/tools/.store .fnm/aliases .gem/ruby " +
+      ".local/lib/node_modules .local/lib/python* .local/lib/ruby .local/share/fnm/aliases .local/share/gem/ruby .local/share/pnpm/.tools " +
+      ".local/share/pnpm/global .local/share/pnpm/store .m2/repository .nvm/alias .nvm/nvm-exec .nvm/nvm.sh .pnpm-store .rustup/settings.toml " +
+      ".rustup/update-hashes .rvm/bin .rvm/environments .rvm/gems .rvm/lib .rvm/scripts .rvm/wrappers .sdkman/bin .sdkman/libexec .sdkman/src go/pkg"
+  )
+]
 
-/** The folder with everything that belongs to a program: its package's neighbours, its installation, or its own folder. */
-export const folderOfProgram = (home: string, path: string): string => {
-  const packages = path.indexOf("/node_modules/")
-  if (packages !== -1) return path.slice(0, packages + "/node_modules".length)
-  const folder = dirname(path)
-  const around = dirname(folder)
-  return basename(folder) === "bin" && !isBroad(home, around) ? around : folder
-}
+/** Of an installation: programs, libraries, sources and headers, what says which version it is, and texts for people. */
+const PARTS = new Set(
+  (
+    "include jmods jre lib lib32 lib64 libexec man pkg pyvenv.cfg release share src version go.env legal " +
+    "authors changelog changelog.md copying license license.md license.txt licenses news notice patents readme readme.md"
+  ).split(" ")
+)
+
+/** Whether a part of an installation is shown. Its programs are in `bin` and `sbin`. */
+export const isInstallationPart = (name: string): boolean => PARTS.has(name.toLowerCase())
+
+/** Settings that a Java machine does not start without. Others of its kind contain passwords. */
+export const javaSettings: ReadonlySet<string> = new Set([
+  "logging.properties",
+  "management",
+  "net.properties",
+  "sdp",
+  "security"
+])
+
+/** Whether a name in a pattern stands for this name. */
+export const matchesName = (pattern: string, name: string): boolean =>
+  pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name

@@ -8,7 +8,17 @@ import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { chownSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  realpathSync,
+  writeFileSync
+} from "node:fs"
 import { rm } from "node:fs/promises"
 import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
@@ -29,12 +39,20 @@ const hostile = fileURLToPath(new URL("hostile.mjs", import.meta.url))
 /** Attempts that it imports. */
 const shared = fileURLToPath(new URL("../../src/confinement/probe", import.meta.url))
 
-/** Whether programs of this machine can use io_uring. Without it, the attempts that use it fail for that reason. */
-export const hasRing = spawnSync(
-  "python3",
-  [fileURLToPath(new URL("ring.py", import.meta.url)), JSON.stringify([[false, "read", hostile]])],
-  { env: { PATH }, encoding: "utf8" }
-).stdout?.includes("succeeded")
+/** Files with credentials in a home, next to what a run reads. */
+const CREDENTIALS = [
+  ".gitconfig",
+  ".config/git/config",
+  ".gem/credentials",
+  ".local/share/uv/credentials/credentials.toml",
+  ".dotnet/corefx/cryptography/x509stores/my/key.pfx",
+  ".cargo/credentials.toml",
+  ".npmrc",
+  ".nvm/versions/node/v1/etc/npmrc",
+  ".rd/config.json",
+  "bin/key"
+]
+const SECRET = "s3cr3t"
 
 /** By kind, then by attempt: `succeeded`, or why it failed. */
 export type Results = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -85,7 +103,8 @@ export class ConfinedCase {
   readonly temporary = join(this.edge, "tmp", "run_a")
   /** Copies of the protected folders, as runs of an Edge have them; `undefined`: the folders are read-only. */
   copies: ProtectedCopies | undefined
-  private readonly server: Server = createServer()
+  private readonly servers: Array<Server> = []
+  private readonly readers: Array<number> = []
   private readonly user: OrdinaryUser | undefined
   private readonly network: CaseNetwork
   private readonly scope = Scope.makeUnsafe()
@@ -96,24 +115,56 @@ export class ConfinedCase {
     write(join(this.outside, "kept.txt"), "kept")
     write(join(this.home, ".ssh", "id_ed25519"), "secret")
     write(join(this.home, ".bashrc"), "")
+    for (const name of CREDENTIALS)
+      write(join(this.home, name), `[url "https://${SECRET}@host/"] insteadOf = ${SECRET}`)
+    for (const name of [".rd/bin/docker", "bin/deploy"]) {
+      write(join(this.home, name), "#!/bin/sh\n")
+      chmodSync(join(this.home, name), 0o755)
+    }
     write(join(this.home, ".agent", "settings.json"), "{}")
+    write(join(this.home, ".agent", "hooks", "stop.sh"), "")
     write(join(this.edge, "edge.token"), "token")
     write(join(this.edge, "tmp", "run_b", "file"), "sibling")
     mkdirSync(this.temporary)
     for (const name of ["file.txt", "removed.txt", ".vscode/settings.json"])
       write(join(this.workspace, name), name)
     spawnSync("git", ["init", "-q"], { cwd: this.workspace })
+    for (const folder of this.#visible) mkdirSync(folder, { recursive: true })
+    spawnSync("mkfifo", this.#pipes)
     if (user !== undefined) spawnSync("chown", ["-R", `${user.uid}:${user.gid}`, this.folder])
   }
 
+  /** Folders that a run sees, and the folder around the programs of one. */
+  get #visible(): ReadonlyArray<string> {
+    const inWorkspace = ["", "node_modules/a", ".nx/d"].map((name) => join(this.workspace, name))
+    const inHome = [".agent/deep", ".rd", ".rd/bin", ".rd/lib", ".nvm/versions/node/v1/lib"]
+    return [...inWorkspace, ...inHome.map((name) => join(this.home, name))]
+  }
+
+  get #pipes(): ReadonlyArray<string> {
+    return this.#visible.map((folder) => join(folder, "pipe"))
+  }
+
+  get #sockets(): ReadonlyArray<string> {
+    return this.#visible.map((folder) => join(folder, "s"))
+  }
+
   async open(): Promise<void> {
-    this.server.listen(join(this.outside, "socket"))
-    await once(this.server, "listening")
+    for (const path of [join(this.outside, "socket"), ...this.#sockets]) {
+      const server = createServer((socket) => socket.end("reached"))
+      this.servers.push(server)
+      server.listen(path)
+      await once(server, "listening")
+      if (this.user !== undefined) chownSync(path, this.user.uid, this.user.gid)
+    }
+    for (const path of this.#pipes)
+      this.readers.push(openSync(path, constants.O_RDONLY | constants.O_NONBLOCK))
   }
 
   /** Ends the network of its runs. */
   async close(): Promise<void> {
-    this.server.close()
+    for (const server of this.servers) server.close()
+    for (const reader of this.readers) closeSync(reader)
     await Effect.runPromise(Scope.close(this.scope, Exit.void))
   }
 
@@ -127,7 +178,7 @@ export class ConfinedCase {
       environment: { PATH, HOME: this.home }
     })
     const env = {
-      PATH,
+      PATH: `${PATH}:${join(this.home, ".rd", "bin")}`,
       HOME: this.home,
       TMPDIR: this.temporary,
       HOSTILE: JSON.stringify(this.targets),
@@ -135,13 +186,12 @@ export class ConfinedCase {
     }
     const plan = Effect.gen(function* () {
       const confinement = yield* Confinement
-      const state = [{ path: ".agent", executed: ["settings.json", "hooks/"] }]
+      const state = [{ path: ".agent", settings: ["settings.json", "hooks"] }]
       const folders = { state, reads: [dirname(hostile), shared, dirname(process.execPath)] }
       return { confinement, folders }
     })
     // A run has one network at a time.
-    await rm(this.networkFolder, { recursive: true, force: true })
-    await rm(this.copiesFolder, { recursive: true, force: true })
+    for (const folder of this.#runFolders) await rm(folder, { recursive: true, force: true })
     this.#giveTo(process.getuid?.() ?? 0, process.getgid?.() ?? 0)
     const spec = await Effect.runPromise(
       plan.pipe(
@@ -170,8 +220,7 @@ export class ConfinedCase {
     if (this.user !== undefined) {
       const { gid, uid } = this.user
       this.#giveTo(uid, gid)
-      for (const folder of [this.networkFolder, this.copiesFolder])
-        spawnSync("chown", ["-R", `${uid}:${gid}`, folder])
+      for (const folder of this.#runFolders) spawnSync("chown", ["-R", `${uid}:${gid}`, folder])
     }
     return spec
   }
@@ -201,7 +250,7 @@ export class ConfinedCase {
     return folderContents(
       this.folder,
       this.folder,
-      (path) => path === this.temporary || path === this.networkFolder || path === this.copiesFolder
+      (path) => path === this.temporary || this.#runFolders.includes(path)
     )
   }
 
@@ -216,18 +265,14 @@ export class ConfinedCase {
     chownSync(dirname(this.temporary), uid, gid)
   }
 
-  private get networkFolder(): string {
-    return `${this.temporary}.net`
-  }
-
-  private get copiesFolder(): string {
-    return `${this.temporary}.copies`
+  /** Its sockets, its copies, its settings of Git, and the state of its runtime. */
+  get #runFolders(): ReadonlyArray<string> {
+    return ["net", "copies", "git", "state"].map((name) => `${this.temporary}.${name}`)
   }
 
   private get targets() {
     return {
       ...this.network.targets,
-      hasRing,
       workspace: this.workspace,
       hostProcess: process.pid,
       outside: this.outside,
@@ -236,7 +281,13 @@ export class ConfinedCase {
       token: join(this.edge, "edge.token"),
       secret: join(this.home, ".ssh", "id_ed25519"),
       sibling: join(this.edge, "tmp", "run_b", "file"),
-      socket: join(this.outside, "socket")
+      socket: join(this.outside, "socket"),
+      sockets: this.#sockets,
+      pipes: this.#pipes,
+      credentials: CREDENTIALS.map((name) => join(this.home, name)),
+      credential: SECRET,
+      programs: [".rd/bin/docker", "bin/deploy"].map((name) => join(this.home, name)),
+      around: join(this.home, ".rd")
     }
   }
 }

@@ -2,7 +2,8 @@ import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
 import { bubblewrapArguments } from "../../src/confinement/BubblewrapCommand.ts"
 import { type ConfinedRootFacts, mountsOf } from "../../src/confinement/ConfinedRoot.ts"
-import { inOrder, isInFolder, type Mount, mountArguments } from "../../src/confinement/Mount.ts"
+import { inOrder, type Mount, mountArguments } from "../../src/confinement/Mount.ts"
+import { isWithin } from "../../src/workspace/PathContainment.ts"
 
 const facts = (changes: Partial<ConfinedRootFacts> = {}): ConfinedRootFacts => ({
   mode: "ask",
@@ -14,7 +15,10 @@ const facts = (changes: Partial<ConfinedRootFacts> = {}): ConfinedRootFacts => (
     { kind: "link", path: "/bin", target: "usr/bin" }
   ],
   readable: ["/home/u/.nvm"],
-  state: [{ path: "/home/u/.agent", executed: ["/home/u/.agent/hooks"] }],
+  state: [
+    { kind: "write", path: "/home/u/.agent", source: "/home/u/.corral/runtime-state/run_1/0" },
+    { kind: "read", path: "/home/u/.agent/hooks", source: "/home/u/.agent/hooks" }
+  ],
   protected: ["/home/u/work/.vscode"],
   repository: [],
   caches: [
@@ -87,7 +91,7 @@ describe("mountsOf", () => {
   it("shows a worktree in the Edge's home, and nothing else of it", () => {
     const mounts = mountsOf(facts({ workspace: "/home/u/.corral/worktrees/run_1" }))
     const inside = [...paths(mounts, "read"), ...paths(mounts, "write")].filter((path) =>
-      isInFolder("/home/u/.corral", path)
+      isWithin("/home/u/.corral", path)
     )
     assert.deepStrictEqual(inside.toSorted(), [
       "/home/u/.corral/tmp/run_1",
@@ -109,7 +113,7 @@ describe("mountsOf", () => {
   it.each<[string, Partial<ConfinedRootFacts>]>([
     ["the workspace", { workspace: "/home/u/.cache/work" }],
     ["a toolchain", { readable: ["/home/u/.cache/tool/bin"] }],
-    ["the state of a runtime", { state: [{ path: "/home/u/.cache/agent", executed: [] }] }]
+    ["the state of a runtime", { state: [{ kind: "write", path: "/home/u/.cache/agent" }] }]
   ])("mounts no cache around %s, because a run could have put a link there", (_, changes) => {
     assert.notInclude(paths(mountsOf(facts(changes)), "write"), "/home/u/.cache")
   })

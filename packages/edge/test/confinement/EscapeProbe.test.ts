@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
+import { withFlag } from "../../src/confinement/BubblewrapCommand.ts"
 import { Confinement } from "../../src/confinement/Confinement.ts"
 import { type Mount, mountArguments } from "../../src/confinement/Mount.ts"
 import {
@@ -14,6 +15,7 @@ import {
 } from "../../src/confinement/probe/EscapeProbe.ts"
 import { makeScene } from "../../src/confinement/probe/EscapeScene.ts"
 import { openServers } from "../../src/confinement/probe/EscapeServers.ts"
+import { openVisible } from "../../src/confinement/probe/VisibleScene.ts"
 import { fileIdentity } from "../../src/confinement/probe/RightsAttempts.ts"
 import type { EscapeResults, EscapeTargets } from "../../src/confinement/probe/EscapeTargets.ts"
 import { callProgram } from "../../src/process/ProgramCall.ts"
@@ -69,7 +71,11 @@ describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
       }
       assert.include(ofOutcome(found, "held"), "ask: read: ~/.ssh")
       assert.include(ofOutcome(found, "held"), "ask: read: files of the Edge")
-      const inCopies = found.filter(({ reason }) => reason === "discarded with the copy")
+      for (const attempt of ["add a hook", "read history.jsonl", "plant files"])
+        assert.include(ofOutcome(found, "held"), `read_only: state: ${attempt}`)
+      const inCopies = found.filter(
+        ({ kind, reason }) => kind === "copies" && reason === "discarded with the copy"
+      )
       assert.deepStrictEqual(new Set(inCopies.map(({ mode }) => mode)), new Set(["ask", "auto_edit"]))
       assert.deepStrictEqual(readdirSync(home), [".ssh"])
       assert.deepStrictEqual(readdirSync(temporary), [])
@@ -79,11 +85,12 @@ describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
   it.effect("reports each attempt that a weaker confinement lets through", () =>
     Effect.gen(function* () {
       const { home, layer } = machine()
-      const weaken = withMounts(({ hidden, socket, workspace }) => [
+      const weaken = withMounts(({ hidden, socket, state, workspace }) => [
         { kind: "write", path: hidden.folder },
         { kind: "write", path: socket },
         { kind: "read", path: join(home, ".ssh") },
-        { kind: "write", path: join(workspace.path, ".zed") }
+        { kind: "write", path: join(workspace.path, ".zed") },
+        { kind: "write", path: state }
       ])
       const found = yield* Effect.provide(probeEscapes(weaken), layer)
       const notHeld = ofOutcome(found, "not_held")
@@ -97,6 +104,9 @@ describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
           "read: ~/.ssh",
           "copies: another content than an approval showed",
           "copies: a file next to an approved one",
+          "state: change its settings",
+          "state: read history.jsonl",
+          "state: plant files",
           "outside: a changed file",
           "outside: a connection that arrived"
         ])
@@ -114,7 +124,7 @@ describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
 
   it.effect("fails with a reason if its program cannot start", () =>
     Effect.gen(function* () {
-      const weaken: Weakening = (command) => ({ ...command, args: ["--no-such-flag", ...command.args] })
+      const weaken: Weakening = (command) => ({ ...command, args: withFlag(command.args, "--no-such-flag") })
       const { message } = yield* Effect.flip(Effect.provide(probeEscapes(weaken), machine().layer))
       assert.match(message, /^The probe did not run in its confinement: .*no-such-flag/)
     })
@@ -123,7 +133,7 @@ describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
 
 /** Attempts whose success depends on the user and the network of this machine. */
 const OF_THE_MACHINE =
-  /^rights: |^network: (CONNECT|a name by|a port of the host over IPv6)|^hidden: chown|^readable: chown|^workspace: chown|through (the folder of process 1|the root of process 1|descriptors)$/
+  /^rights: |^calls: (?!a program of another)|^network: (CONNECT|a name by|a port of the host over IPv6)|^hidden: chown|^readable: chown|^workspace: chown|through (the folder of process 1|the root of process 1|descriptors)$/
 
 describe.skipIf(process.platform !== "linux")("the program of the probe", () => {
   it.effect("gets through without a confinement", () =>
@@ -132,10 +142,19 @@ describe.skipIf(process.platform !== "linux")("the program of the probe", () => 
       const socket = join(folder, "socket")
       const { host, servers } = yield* openServers(socket)
       const { argumentsFor, contents, targets: places, workspace } = makeScene(join(folder, "scene"), "plan")
+      const visible = yield* openVisible(join(folder, "scene"), workspace, () => undefined)
       const secret = join(folder, "secret")
       writeFileSync(secret, "x")
       const paths = { secret: [{ path: secret, id: fileIdentity(secret) ?? "" }] }
-      const targets: EscapeTargets = { ...places, host, servers, socket, read: paths, opened: paths }
+      const targets: EscapeTargets = {
+        ...places,
+        host,
+        servers,
+        visible: visible.places,
+        socket,
+        read: paths,
+        opened: paths
+      }
       const args = argumentsFor(targets)
       const before = contents()
       const call = {

@@ -18,11 +18,10 @@ const succeeded = (results: Results, kind: string): ReadonlyArray<string> =>
 const failed = (results: Results, kind: string): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(results[kind] ?? {}).filter(([, result]) => result !== "succeeded"))
 
-/** Entries that the attempts on the workspace and the state make or change. */
+/** Entries that the attempts on the workspace make or change. */
 const EXPECTED =
-  /^\/(workspace\/(new|file|root|removed)\.txt|workspace\/(\.git|sub|deep|\.idea|\.husky)\/|workspace\/(Makefile|package\.json|\.envrc|\.npmrc|\.gitattributes|\.tool-versions|\.env) |home\/\.agent\/)/
-const PROTECTED =
-  /^\/(workspace\/\.git\/(config( |$)|hooks)|workspace\/\.vscode|home\/\.agent\/(hooks|settings))/
+  /^\/(workspace\/(new|file|root|removed)\.txt|workspace\/(\.git|sub|deep|\.idea|\.husky)\/|workspace\/(Makefile|package\.json|\.envrc|\.npmrc|\.gitattributes|\.tool-versions|\.env) )/
+const PROTECTED = /^\/(workspace\/\.git\/(config( |$)|hooks)|workspace\/\.vscode)/
 
 /** Hosts that a run may ask for where it may ask. */
 const REQUESTABLE = ["model.test", "notmodel.test", "other.test"]
@@ -45,7 +44,7 @@ const attack = async (mode: RunMode, user?: OrdinaryUser, containment?: HostileC
   if (containment?.hasCopies === true)
     machine.copies = new ProtectedCopies(workspacePathsAt(machine.workspace), () => performance.now())
   await machine.open()
-  // The confinement makes missing folders of hooks.
+  // The Edge makes its folder of temporary files private.
   await machine.confined(mode, "/bin/true", [])
   const tree = new ProtectedTree(machine.workspace, () => performance.now())
   const scan = scanned(tree)
@@ -79,7 +78,7 @@ export const assertHeld = async (
   const isWritable = mode === "ask" || mode === "auto_edit"
   const { changed, discarded, hosts, reported, results } = await attack(mode, user, containment)
   const hasCopies = containment?.hasCopies === true
-  for (const kind of ["outside", "unreadable", "rights", "executed", "network"])
+  for (const kind of ["outside", "unreadable", "visible", "rights", "calls", "executed", "network"])
     assert.deepStrictEqual(succeeded(results, kind), [], kind)
   // The run owns its copies, and may change them. The workspace is compared below.
   if (hasCopies) assert.deepStrictEqual(failed(results, "copied"), {})
@@ -96,9 +95,8 @@ export const assertHeld = async (
     else assert.deepStrictEqual(succeeded(results, kind), [])
   if (isWritable) assert.includeMembers([...reported], names, "each is reported")
   else assert.deepStrictEqual(reported, [])
-  const allowed = isWritable ? EXPECTED : /^\/home\/\.agent\//
   assert.deepStrictEqual(
-    changed.filter((line) => !allowed.test(line) || PROTECTED.test(line)),
+    changed.filter((line) => !isWritable || !EXPECTED.test(line) || PROTECTED.test(line)),
     []
   )
 }

@@ -61,7 +61,8 @@ const outputOf = (
     const mounts = mountsOfRun(system, config, files, command, {
       network: `${temporary}.net`,
       copies: `${temporary}.copies`,
-      caches: []
+      caches: [],
+      state: [{ kind: "write", path: join(home, ".agent") }]
     })
     const network = {
       folder: `${temporary}.net`,

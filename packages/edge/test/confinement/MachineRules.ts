@@ -22,7 +22,10 @@ export const mountsIn = (mode: RunMode, workspace = WORKSPACE) =>
       { kind: "hidden_file", path: "/etc/ssl/private/key" }
     ],
     readable: ["/home/u/.nvm"],
-    state: [{ path: "/home/u/.agent", executed: ["/home/u/.agent/hooks"] }],
+    state: [
+      { kind: "write", path: "/home/u/.agent" },
+      { kind: "read", path: "/home/u/.agent/hooks" }
+    ],
     protected: [`${workspace}/.vscode`],
     repository: canWrite(mode)
       ? [

@@ -6,6 +6,7 @@ import { chooseMeans } from "../../src/confinement/MeansChoice.ts"
 const means = (kind: ConfinementMeans["kind"], network: ConfinementMeans["network"]): ConfinementMeans => ({
   kind,
   network,
+  isolate: (command) => command,
   confine: ({ command }) => Effect.succeed({ command, ports: undefined })
 })
 

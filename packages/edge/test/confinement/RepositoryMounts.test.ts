@@ -25,13 +25,17 @@ describe("repositoryMounts", () => {
     assert.deepStrictEqual(repositoryMounts(repository(), false), [])
   })
 
-  it("lets a run write all but hooks, settings and submodules", () => {
+  it("lets a run write all but hooks, settings, rules and submodules", () => {
     const root = repository()
     mkdirSync(join(root, ".git", "modules"))
     assert.deepStrictEqual(kinds(root, repositoryMounts(root, true)), {
       ".git": "write",
+      ".git/objects": "write",
+      ".git/objects/info": "write",
+      ".git/objects/info/alternates": "read",
       ".git/hooks": "read",
       ".git/config": "read",
+      ".git/info": "read",
       ".git/modules": "read"
     })
   })
@@ -59,6 +63,17 @@ describe("repositoryMounts", () => {
       }
     ],
     ["there are no settings", (folder) => rmSync(join(folder, "config"))],
+    [
+      "the objects are a link",
+      (folder) => {
+        renameSync(join(folder, "objects"), join(folder, "other"))
+        symlinkSync("other", join(folder, "objects"))
+      }
+    ],
+    [
+      "the list of further objects is a link",
+      (folder) => symlinkSync("/etc/hosts", join(folder, "objects/info/alternates"))
+    ],
     ["the submodules are a link", (folder) => symlinkSync("/etc", join(folder, "modules"))]
   ])("is read-only if %s", (_, change) => {
     const root = repository()
@@ -80,8 +95,12 @@ describe("repositoryMounts", () => {
     assert.deepStrictEqual(mounts[0], { kind: "read", path: join(worktree, ".git") })
     assert.deepStrictEqual(kinds(root, mounts.slice(1)), {
       ".git": "write",
+      ".git/objects": "write",
+      ".git/objects/info": "write",
+      ".git/objects/info/alternates": "read",
       ".git/hooks": "read",
       ".git/config": "read",
+      ".git/info": "read",
       ".git/worktrees": "read",
       ".git/worktrees/tree": "write",
       ".git/worktrees/tree/commondir": "read",

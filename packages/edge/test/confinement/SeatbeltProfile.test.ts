@@ -4,8 +4,8 @@
  */
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
-import { isInFolder } from "../../src/confinement/Mount.ts"
 import { seatbeltProfile } from "../../src/confinement/SeatbeltProfile.ts"
+import { isWithin } from "../../src/workspace/PathContainment.ts"
 import { EDGE, rulesIn, TEMPORARY, WORKSPACE } from "./MachineRules.ts"
 
 const profileIn = (mode: RunMode, workspace?: string): string =>
@@ -16,7 +16,7 @@ const filter = /\((subpath|literal) "([^"]*)"\)/g
 
 const matches = (line: string, path: string): boolean =>
   [...line.matchAll(filter)].some(([, kind, named = ""]) =>
-    kind === "subpath" ? isInFolder(named, path) : named === path
+    kind === "subpath" ? isWithin(named, path) : named === path
   )
 
 /** Operations that include this one. */

@@ -8,14 +8,28 @@ import * as fs from "node:fs"
 import { connect } from "node:net"
 import { dirname, join } from "node:path"
 import { expectTrue as expect, resultsOf } from "../../src/confinement/probe/Attempts.ts"
+import { callAttempts } from "../../src/confinement/probe/CallAttempts.ts"
 import { protectedAttempts, writeAttempts } from "../../src/confinement/probe/FileAttempts.ts"
 import { rightsAttempts } from "../../src/confinement/probe/RightsAttempts.ts"
 import { allowedConnections, networkAttempts } from "./hostileNetwork.mjs"
-import { ringAttempts } from "./hostileRing.mjs"
 
-const { home, hostProcess, outside, secret, sibling, socket, temporary, token, workspace } = JSON.parse(
-  process.env["HOSTILE"] ?? "{}"
-)
+const {
+  around,
+  credential,
+  credentials,
+  home,
+  hostProcess,
+  outside,
+  pipes,
+  programs,
+  secret,
+  sibling,
+  socket,
+  sockets,
+  temporary,
+  token,
+  workspace
+} = JSON.parse(process.env["HOSTILE"] ?? "{}")
 const file = join(outside, "kept.txt")
 const git = join(workspace, ".git")
 const own = (name) => join(temporary, name)
@@ -106,6 +120,23 @@ export const attempts = {
       )
     }
   },
+  /** In folders that the run sees. */
+  visible: {
+    ...Object.fromEntries(sockets.map((path) => [`the socket ${path}`, () => connected(path)])),
+    ...Object.fromEntries(
+      pipes.map((path) => [
+        `the pipe ${path}`,
+        () => fs.writeSync(fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK), "x")
+      ])
+    ),
+    ...Object.fromEntries(
+      credentials.map((path) => [
+        `the credential in ${path}`,
+        () => expect(fs.readFileSync(path, "utf8").includes(credential))
+      ])
+    ),
+    "what is around a folder on PATH": () => expect(fs.readdirSync(around).includes("config.json"))
+  },
   rights: {
     ...rightsAttempts,
     "unmount of a protected folder": () => shell(`umount ${git}/hooks || umount -l ${git}/hooks`),
@@ -126,6 +157,39 @@ export const attempts = {
       ),
     "a signal to a process of the host": () => process.kill(hostProcess, 0),
     "a new entry of /dev": () => fs.writeFileSync("/dev/made", "x")
+  },
+  calls: {
+    ...callAttempts(temporary),
+    "a call of 32 bits": () =>
+      python(
+        "import ctypes,mmap\nm=mmap.mmap(-1,4096,prot=7)\nm.write(bytes([0xb8,20,0,0,0,0xcd,0x80,0xc3]))\nf=ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\nassert f()>0"
+      ),
+    "a copy with the user of a program": () => {
+      shell(`cp -p /usr/bin/passwd ${own("passwd")}`)
+      expect((fs.statSync(own("passwd")).mode & 0o6000) !== 0)
+    },
+    "an archive with the user of a program": () => {
+      const archive =
+        "import io,sys,tarfile\nt=tarfile.open(sys.argv[1],'w')\ni=tarfile.TarInfo('id')\ni.mode=0o4755\nt.addfile(i,io.BytesIO())\nt.close()"
+      python(archive, own("id.tar"))
+      shell(`cd ${temporary} && tar -xpf id.tar`)
+      expect((fs.statSync(own("id")).mode & 0o6000) !== 0)
+    },
+    "a node with the user of a program": () =>
+      python(
+        "import os,stat,sys\nos.mknod(sys.argv[1],stat.S_IFREG|0o4755)\nassert os.stat(sys.argv[1]).st_mode&0o4000",
+        own("node")
+      ),
+    "a file relative to a folder with the user of a program": () =>
+      python(
+        "import os,sys\nd=os.open(sys.argv[1],os.O_RDONLY)\nos.open('at',os.O_CREAT|os.O_WRONLY,0o4755,dir_fd=d)\nassert os.stat('at',dir_fd=d).st_mode&0o4000",
+        temporary
+      ),
+    "a nameless file with the user of a program": () =>
+      python(
+        "import os,sys\nf=os.open(sys.argv[1],os.O_TMPFILE|os.O_RDWR,0o4755)\nassert os.fstat(f).st_mode&0o4000",
+        temporary
+      )
   },
   protected: protectedAttempts(workspace, temporary),
   /** Succeed in the run's copies of protected folders, where it has any. */
@@ -166,6 +230,8 @@ export const attempts = {
     "a cache": () => fs.writeFileSync(join(home, ".cache", "note"), "x"),
     "shared memory": () => fs.writeFileSync("/dev/shm/note", "x"),
     "reading the workspace": () => fs.readFileSync(join(workspace, "file.txt")),
+    ...Object.fromEntries(programs.map((path) => [`the program ${path}`, () => program(path)])),
+    "the settings of Git": () => shell("git config --global --list"),
     "git status": () => shell(`cd ${workspace} && git status`),
     "its own process": () => expect(fs.readdirSync("/proc").includes(String(process.pid)))
   },
@@ -191,6 +257,5 @@ export const attempts = {
 }
 
 const results = {}
-for (const [kind, each] of Object.entries(attempts))
-  results[kind] = await resultsOf({ ...each, ...ringAttempts[kind] })
+for (const [kind, each] of Object.entries(attempts)) results[kind] = await resultsOf(each)
 console.log(JSON.stringify(results))

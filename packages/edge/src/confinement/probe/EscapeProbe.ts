@@ -6,20 +6,24 @@
  *
  * Does not: test `full_access`, which is never confined, or hosts of the internet.
  */
+import { userHome } from "@corral/service/UserHome"
 import type { RunFailure, RunMode } from "@corral/domain/run/Run"
 import { Clock, Effect, type Scope } from "effect"
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
-import { homedir, tmpdir } from "node:os"
+import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { EdgeConfig } from "../../config/EdgeConfig.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import { callProgram } from "../../process/ProgramCall.ts"
+import { withFlag } from "../BubblewrapCommand.ts"
 import { Confinement } from "../Confinement.ts"
 import { NOT_TRIED, SUCCEEDED } from "./Attempts.ts"
 import { makeScene } from "./EscapeScene.ts"
 import { type EscapeServers, openServers } from "./EscapeServers.ts"
 import type { EscapeResults, EscapeTargets } from "./EscapeTargets.ts"
+import { SETTINGS } from "./StateAttempts.ts"
 import { ProbedCopies } from "./ProbedCopies.ts"
+import { openVisible } from "./VisibleScene.ts"
 import { unreadPaths, unwrittenPaths } from "./PrivatePaths.ts"
 
 /** The modes that are confined. */
@@ -34,6 +38,9 @@ export interface ProbedAttempt {
   /** Why the attempt failed, such as an error code. */
   readonly reason?: string | undefined
 }
+
+/** Names the state of the probe for its runs. */
+const STATE_VARIABLE = "PROBED_STATE"
 
 const failed = (message: string): RunFailure => ({ code: "internal", message })
 
@@ -52,7 +59,7 @@ const attemptsOf = (mode: ProbedMode, results: EscapeResults): ReadonlyArray<Pro
 
 /** The program's output. Without it, nothing is known. */
 const outputOf = Effect.fnUntraced(function* ({ args, cwd, env, file }: SubprocessSpec) {
-  const result = yield* callProgram({ program: file, args: ["--die-with-parent", ...args], env, cwd })
+  const result = yield* callProgram({ program: file, args: withFlag(args, "--die-with-parent"), env, cwd })
   if (result === undefined) return yield* Effect.fail(failed("The probe did not end in time."))
   const output = result.stdout.trim()
   if (result.code === 0 && output !== "") return JSON.parse(output) as EscapeResults
@@ -66,22 +73,24 @@ export type Weakening = (command: SubprocessSpec, targets: EscapeTargets) => Sub
 const probeMode = Effect.fnUntraced(function* (
   mode: ProbedMode,
   folder: string,
-  { arrivals, host, servers }: EscapeServers,
+  { arrivals, arrive, host, servers }: EscapeServers,
   socket: string,
   weaken: Weakening
 ) {
   const { environment, home: edgeHome } = yield* EdgeConfig
   const confinement = yield* Confinement
-  const home = environment["HOME"] ?? homedir()
+  const home = environment["HOME"] ?? userHome()
   const scene = yield* Effect.try({
     try: () => makeScene(join(folder, mode), mode),
     catch: (cause) => failed(`The probe could not make its folders: ${String(cause)}`)
   })
-  const { contents, temporary, workspace } = scene
+  const { contents, stateContents, temporary, workspace } = scene
+  const visible = yield* Effect.mapError(openVisible(join(folder, mode), workspace, arrive), failed)
   const targets: EscapeTargets = {
     ...scene.targets,
     host,
     servers,
+    visible: visible.places,
     socket,
     read: unreadPaths(home, edgeHome),
     opened: unwrittenPaths(home, edgeHome)
@@ -94,7 +103,10 @@ const probeMode = Effect.fnUntraced(function* (
       mode,
       workspace,
       attachments: undefined,
-      folders: { state: [], reads: [scene.program] },
+      folders: {
+        state: [{ path: "corral-probe", variable: STATE_VARIABLE, settings: SETTINGS }],
+        reads: [scene.program]
+      },
       network: undefined,
       grants: [],
       user: { ask: () => Effect.succeed("denied"), report: () => undefined },
@@ -104,13 +116,19 @@ const probeMode = Effect.fnUntraced(function* (
       file: process.execPath,
       args: scene.argumentsFor(targets),
       cwd: workspace,
-      env: { PATH: environment["PATH"] ?? "", HOME: home, TMPDIR: temporary },
+      env: {
+        PATH: `${environment["PATH"] ?? ""}:${visible.programs}`,
+        HOME: home,
+        TMPDIR: temporary,
+        [STATE_VARIABLE]: scene.targets.state
+      },
       stdin: "ignore",
       temporary
     }
   )
   probed.approve()
   const before = contents()
+  const stateBefore = stateContents()
   const arrived = arrivals()
   const results = yield* outputOf(weaken(command, targets))
   probed.settle()
@@ -119,8 +137,10 @@ const probeMode = Effect.fnUntraced(function* (
     "a changed file": isChanged ? SUCCEEDED : "no change",
     "a connection that arrived": arrivals() > arrived ? SUCCEEDED : "none"
   }
-  const outcomes = probed.judge(results)
-  return attemptsOf(mode, { ...outcomes, outside: seenFromOutside })
+  const { state, ...others } = probed.judge(results)
+  const isPlanted = stateContents().join("\n") !== stateBefore.join("\n")
+  const planted = { "plant files": isPlanted ? SUCCEEDED : "discarded with the copy" }
+  return attemptsOf(mode, { ...others, state: { ...state, ...planted }, outside: seenFromOutside })
 })
 
 const scratchFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(

@@ -7,13 +7,16 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { resultsOf } from "./Attempts.ts"
+import { callAttempts } from "./CallAttempts.ts"
 import type { EscapeTargets } from "./EscapeTargets.ts"
 import { copyAttempts, protectedAttempts, writeAttempts } from "./FileAttempts.ts"
 import { networkAttempts, reached } from "./NetworkAttempts.ts"
+import { visibleAttempts } from "./VisibleAttempts.ts"
 import { openAttempts, processAttempts, readAttempts, rightsAttempts } from "./RightsAttempts.ts"
+import { plantState, stateAttempts } from "./StateAttempts.ts"
 
 const targets: EscapeTargets = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8"))
-const { hidden, host, opened, read, servers, shown, socket, workspace, writable } = targets
+const { hidden, host, opened, read, servers, shown, socket, state, visible, workspace, writable } = targets
 
 // Without a folder that it may write, every attempt would fail.
 writeFileSync(join(writable.hidden, "note"), "x")
@@ -35,13 +38,17 @@ const results = {
   protected: await resultsOf(protectedAttempts(workspace.path, writable.workspace)),
   // After those that find the permissions closed.
   copies: await resultsOf(copyAttempts(workspace.path)),
+  state: await resultsOf(stateAttempts(state)),
   opened: await resultsOf(openAttempts(opened)),
   read: await resultsOf(readAttempts(read)),
   processes: await resultsOf(processAttempts(host)),
   rights: await resultsOf(rightsAttempts),
+  visible: await resultsOf(visibleAttempts(visible)),
+  calls: await resultsOf(callAttempts(writable.calls)),
   network: await resultsOf({
     "a socket file of the host": () => reached({ path: socket }),
     ...networkAttempts(servers)
   })
 }
+plantState(state)
 process.stdout.write(`${JSON.stringify(results)}\n`)

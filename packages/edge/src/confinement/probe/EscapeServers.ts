@@ -16,6 +16,8 @@ export interface EscapeServers {
   readonly host: HostProcess
   /** Connections and packets that arrived so far. */
   readonly arrivals: () => number
+  /** Counts one more. */
+  readonly arrive: () => void
 }
 
 /** Port of nothing, where this machine has no IPv6. */
@@ -83,6 +85,7 @@ export const openServers = Effect.fnUntraced(function* (
   return {
     servers: { ports: { tcp4, tcp6, udp }, abstract, hostNetwork: readlinkSync("/proc/self/ns/net") },
     host: yield* startProcess,
-    arrivals: () => arrivals
+    arrivals: () => arrivals,
+    arrive: count
   }
 })

@@ -1,4 +1,5 @@
 /** What the probe's program receives: where to try. */
+import type { VisiblePlaces } from "./VisibleAttempts.ts"
 import type { HostServers } from "./NetworkAttempts.ts"
 import type { HostPaths, HostProcess } from "./RightsAttempts.ts"
 
@@ -14,9 +15,17 @@ export interface EscapeTargets {
   readonly shown: Place
   readonly workspace: { readonly path: string; readonly isWritable: boolean }
   /** Folders that the run may write, one for each kind of attempts. */
-  readonly writable: { readonly hidden: string; readonly shown: string; readonly workspace: string }
+  readonly writable: {
+    readonly hidden: string
+    readonly shown: string
+    readonly workspace: string
+    readonly calls: string
+  }
+  /** Folder of the state of a runtime. */
+  readonly state: string
   readonly host: HostProcess
   readonly servers: HostServers
+  readonly visible: VisiblePlaces
   /** Socket file of the probe. */
   readonly socket: string
   /** Paths of the user and the system that no run reads or writes. */

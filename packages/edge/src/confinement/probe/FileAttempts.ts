@@ -95,6 +95,12 @@ export const protectedAttempts = (workspace: string, writable: string): Attempts
       fs.appendFileSync(join(workspace, "settings"), "x")
     },
     "git config": () => runShell(`cd '${workspace}' && git config core.hooksPath /tmp`),
+    "rules of Git": () => fs.writeFileSync(join(git, "info", "exclude"), "*"),
+    "a program that settings of Git name": () => fs.writeFileSync(join(workspace, "tools", "diff.sh"), "x"),
+    "rename of the folder around that program": () =>
+      fs.renameSync(join(workspace, "tools"), join(workspace, "moved")),
+    "a task of the editor in a package": () =>
+      fs.writeFileSync(join(workspace, "packages", "a", ".vscode", "tasks.json"), "x"),
     "a task of the editor": () => fs.writeFileSync(join(workspace, ".vscode", "tasks.json"), "x"),
     "rename of the editor's folder": () =>
       fs.renameSync(join(workspace, ".vscode"), join(workspace, "vscode"))
