@@ -7,9 +7,16 @@
  */
 import { Data, Effect } from "effect"
 import { spawn } from "node:child_process"
+import { PassThrough, type Readable } from "node:stream"
 import type { PreparedLauncher } from "../process/PreparedLauncher.ts"
+import { hasHugeFile } from "../process/HugeFile.ts"
+import { watchStall } from "../process/ProcessStall.ts"
 
-export class GitFailed extends Data.TaggedError("GitFailed")<{ readonly message: string }> {}
+/** `slow`: it was killed at its time limit. `stalled`: it waited for something other than a disk, or read a huge file. */
+export class GitFailed extends Data.TaggedError("GitFailed")<{
+  readonly message: string
+  readonly end?: "slow" | "stalled" | undefined
+}> {}
 
 export interface GitCall {
   /** Absolute path of the program. */
@@ -20,16 +27,34 @@ export interface GitCall {
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: Buffer
   readonly timeoutMs: number
+  /**
+   * Kills git as soon as it waits for something other than a disk, or reads a huge file of this folder. Not for a git that receives its input bit
+   * by bit.
+   */
+  readonly watched?: string
   /** Maximum size of the output. Beyond it, git is killed and the output is marked as `cut`. */
   readonly maxBytes?: number
+  /** Whether the output is only counted. */
+  readonly isDiscarded?: boolean
   /** Exit codes that count as success. */
   readonly accept?: ReadonlyArray<number>
   /** Gives the shell that becomes git, if one is ready. */
   readonly launchers?: Pick<PreparedLauncher, "take"> | undefined
+  /** The command in a confinement. */
+  readonly isolate?: ((command: IsolatedCommand) => IsolatedCommand) | undefined
+}
+
+export interface IsolatedCommand {
+  readonly file: string
+  readonly args: ReadonlyArray<string>
 }
 
 export interface GitOutput {
   readonly bytes: Buffer
+  /** Exit code. */
+  readonly code: number
+  /** What git printed to stderr, up to 64 KiB. */
+  readonly warnings: string
   readonly cut: boolean
 }
 
@@ -60,17 +85,27 @@ const quiet = {
   GIT_ALLOW_PROTOCOL: "",
   GIT_NO_LAZY_FETCH: "1",
   GIT_LITERAL_PATHSPECS: "1",
-  GIT_NO_REPLACE_OBJECTS: "1"
+  GIT_NO_REPLACE_OBJECTS: "1",
+  // Largest piece of memory, so that a small pack cannot claim to hold a huge object.
+  GIT_ALLOC_LIMIT: "1g"
 }
 
 const MAX_BYTES = 67_108_864
+/** Characters of stderr. */
+export const MAX_WARNINGS = 65_536
 const MESSAGE = 300
 
+const messages = {
+  slow: "git took too long",
+  stalled: "git waited for a pipe or a device, or read a huge file",
+  killed: "git was killed"
+}
+
 /** Throws the error of the operating system, or reports it as an event. */
-const start = ({ args, cwd, env, launchers, program, stdin }: GitCall) => {
+const start = ({ args, cwd, env, isolate, launchers, program, stdin }: GitCall) => {
+  const harmlessCommand = { file: program, args: [...harmless, ...args] }
   const command = {
-    file: program,
-    args: [...harmless, ...args],
+    ...(isolate === undefined ? harmlessCommand : isolate(harmlessCommand)),
     cwd,
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", ...quiet, ...env },
     hasStdin: stdin !== undefined,
@@ -78,7 +113,7 @@ const start = ({ args, cwd, env, launchers, program, stdin }: GitCall) => {
   }
   const launched = launchers?.take()?.launch(command)
   if (launched !== undefined) return launched
-  const child = spawn(program, command.args, {
+  const child = spawn(command.file, command.args, {
     cwd,
     env: command.env,
     stdio: [stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]
@@ -86,38 +121,88 @@ const start = ({ args, cwd, env, launchers, program, stdin }: GitCall) => {
   return { child, stdin: child.stdin ?? undefined }
 }
 
-export const git = (call: GitCall): Effect.Effect<GitOutput, GitFailed> =>
+export const git = (call: GitCall): Effect.Effect<GitOutput, GitFailed> => runGit(call, ({ stdin }) => stdin)
+
+/** Runs git with the output of another git as its input, up to `maxBytes`. Succeeds if both do. */
+export const pipeGit = (from: GitCall, to: GitCall, maxBytes: number): Effect.Effect<GitOutput, GitFailed> =>
+  Effect.suspend(() => {
+    const passage = new PassThrough()
+    const source = runGit(from, ({ stdin }) => stdin, { passage, maxBytes })
+    const sink = runGit({ ...to, stdin: Buffer.alloc(0) }, () => passage)
+    // The input ends only if the source succeeded. Otherwise the interruption ends the second git.
+    const ended = Effect.tap(source, () => Effect.sync(() => passage.end()))
+    return Effect.map(Effect.all([ended, sink], { concurrency: 2 }), ([, output]) => output)
+  })
+
+/** Where output goes instead of memory. */
+interface OutputPassage {
+  readonly passage: PassThrough
+  readonly maxBytes: number
+}
+
+const runGit = (
+  call: GitCall,
+  inputOf: (call: GitCall) => Buffer | PassThrough | undefined,
+  output?: OutputPassage
+): Effect.Effect<GitOutput, GitFailed> =>
   Effect.callback((resume) => {
-    const { accept = [0], maxBytes = MAX_BYTES } = call
+    const { accept = [0], watched } = call
+    const maxBytes = output?.maxBytes ?? call.maxBytes ?? MAX_BYTES
     const chunks: Array<Buffer> = []
     let size = 0
     let cut = false
     let stderr = ""
     const { child, stdin } = start(call)
-    const limit = setTimeout(() => child.kill("SIGKILL"), call.timeoutMs)
+    const { pid } = child
+    let end: "slow" | "stalled" | undefined
+    const endAs = (reason: "slow" | "stalled") => () => {
+      end = reason
+      child.kill("SIGKILL")
+    }
+    const limit = setTimeout(endAs("slow"), call.timeoutMs)
+    const stopWatch =
+      watched !== undefined && pid !== undefined
+        ? watchStall(pid, endAs("stalled"), () => hasHugeFile(pid, watched))
+        : () => undefined
+    const stopClocks = () => {
+      clearTimeout(limit)
+      stopWatch()
+    }
     // Git may end without having read everything.
     stdin?.on("error", () => undefined)
-    stdin?.end(call.stdin)
+    const input = inputOf(call)
+    if (stdin !== undefined && input instanceof PassThrough) input.pipe(stdin)
+    else stdin?.end(input)
     child.stdout?.on("data", (chunk: Buffer) => {
       if (cut) return
       cut = size + chunk.length > maxBytes
-      chunks.push(cut ? chunk.subarray(0, maxBytes - size) : chunk)
+      if (call.isDiscarded === true) chunks.length = 0
+      else if (output === undefined) chunks.push(cut ? chunk.subarray(0, maxBytes - size) : chunk)
+      else if (!cut && !output.passage.write(chunk)) waitForRoom(output.passage, child.stdout)
       size += chunk.length
       if (cut) child.kill("SIGKILL")
     })
     child.stderr
       ?.setEncoding("utf8")
-      .on("data", (text: string) => (stderr = (stderr + text).slice(0, MESSAGE)))
-    const fail = (message: string) => resume(Effect.fail(new GitFailed({ message })))
+      .on("data", (text: string) => (stderr = (stderr + text).slice(0, MAX_WARNINGS)))
+    const fail = (message: string) => resume(Effect.fail(new GitFailed({ message, end })))
     child.once("error", (error) => {
-      clearTimeout(limit)
+      stopClocks()
       fail(error.message)
     })
     child.once("close", (code, signal) => {
-      clearTimeout(limit)
+      stopClocks()
+      if (cut && output !== undefined) return fail("its output is too large")
       if (cut || (code !== null && accept.includes(code)))
-        return resume(Effect.succeed({ bytes: Buffer.concat(chunks), cut }))
-      return fail(signal === null ? stderr.trim() : "git took too long")
+        return resume(
+          Effect.succeed({ bytes: Buffer.concat(chunks), cut, code: code ?? 0, warnings: stderr })
+        )
+      return fail(signal === null ? stderr.slice(0, MESSAGE).trim() : messages[end ?? "killed"])
     })
     return Effect.sync(() => child.kill("SIGKILL"))
   })
+
+const waitForRoom = (passage: PassThrough, source: Readable | null): void => {
+  source?.pause()
+  passage.once("drain", () => source?.resume())
+}

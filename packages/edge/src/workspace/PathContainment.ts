@@ -1,7 +1,7 @@
 /**
  * Whether the text of a path stays inside a workspace. `approval/PathTarget` resolves links.
  */
-import { isAbsolute, relative, sep } from "node:path"
+import { isAbsolute, sep } from "node:path"
 
 /** Relative and not climbing: `a/b`, not `/a`, `../a`, `a/../../b`, `C:\a`. */
 export const isLexicallyInside = (path: string): boolean =>
@@ -11,8 +11,6 @@ export const isLexicallyInside = (path: string): boolean =>
   !/^([A-Za-z]:|\\)/.test(path) &&
   !path.split(/[\\/]/).includes("..")
 
-/** For real paths: whether `path` is `root` or inside it. */
-export const isWithin = (root: string, path: string): boolean => {
-  const from = relative(root, path)
-  return from !== ".." && !from.startsWith(`..${sep}`) && !isAbsolute(from)
-}
+/** Whether `path` is `root` or inside it. Both are absolute, without `.` and `..`; links are not followed. */
+export const isWithin = (root: string, path: string): boolean =>
+  path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)

@@ -1,17 +1,22 @@
 /**
  * The Edge's own repository for a workspace, with the workspace as its work tree. It stores states of the workspace as git trees.
  *
- * Guarantees: nothing is written into the workspace or its repository. A state is first an index file, made by one git process; its tree is
- * written on demand. The newest index is the start of the next one, so that only changes are read.
+ * Guarantees: nothing is written into the workspace or its repository, and a file there that blocks git blocks it for less than a second. A state
+ * is first an index file; its tree is written on demand.
  * Does not: copy objects of the workspace's repository. If that loses them, the states lose them too.
  */
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { existsSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { git, type GitCall, GitFailed, type GitOutput } from "./Git.ts"
-import { gitFolderOf } from "./GitFolder.ts"
+import { git, type GitCall, type GitFailed, type GitOutput } from "./Git.ts"
+import { readIndex } from "./IndexFile.ts"
+import { isReadableStore } from "./ObjectStore.ts"
+import { pathText } from "./PathText.ts"
+import { smallFile, smallFileBytes } from "./SmallFile.ts"
+import { MAX_RULES, plainTree, type SnapshotTree, snapshotTreeOf } from "./SnapshotTree.ts"
+import { borrowedObjectsOf } from "./WorktreeFolders.ts"
 
 export interface ShadowOptions {
   /** Absolute path of git. */
@@ -25,108 +30,112 @@ export interface ShadowOptions {
   readonly launchers?: GitCall["launchers"]
 }
 
-/** The mode of a git link, 160000 in octal, as in an index. */
-const GITLINK_MODE = Buffer.from([0, 0, 0xe0, 0])
+export interface ShadowCall {
+  readonly index?: string
+  readonly stdin?: Buffer
+  readonly accept?: ReadonlyArray<number>
+  readonly maxBytes?: number
+  /** Folder that git reads. Default: the repository itself, where only states are compared. */
+  readonly workTree?: string
+  /** Whether paths are patterns. */
+  readonly hasPatterns?: boolean
+}
 
 /** Paths without review, in a workspace that has no repository with ignore rules. */
 const IGNORED = ["node_modules/", ".venv/", "__pycache__/", ".gradle/", ".DS_Store"]
+/** Largest index that is read. */
+export const MAX_INDEX = 33_554_432
 
 export class ShadowRepository {
+  readonly folder: string
+  readonly root: string
   private readonly options: ShadowOptions
-  private readonly folder: string
 
   constructor(options: ShadowOptions) {
     this.options = options
+    this.root = options.root
     this.folder = join(options.folder, createHash("sha256").update(options.root).digest("hex").slice(0, 16))
   }
 
-  /** Folder of the run's states. */
+  /** File of a run's states. */
   fileOf(runId: string, what: string): string {
     return join(this.folder, "runs", `${runId}.${what}`)
   }
 
-  private get isRepository(): boolean {
-    return existsSync(join(this.options.root, ".git"))
+  /** Folder of the contents. */
+  get objects(): string {
+    return join(this.folder, "objects")
   }
 
-  /** The workspace's repository. That of a worktree is elsewhere. */
-  private get repository(): string {
-    const { root } = this.options
-    return gitFolderOf(root)?.common ?? join(root, ".git")
+  /** Names of ignored files, for `core.excludesFile`. */
+  get rules(): string {
+    return join(this.folder, "ignored")
   }
 
-  /** Creates the repository if it is missing, without git. */
-  open(): void {
-    if (existsSync(join(this.folder, "HEAD"))) return
-    for (const inner of ["objects/info", "refs", "info", "runs"]) {
-      makeFolder(join(this.folder, inner))
+  /** Says that something in the workspace blocks git. */
+  get hostile(): string {
+    return join(this.folder, "hostile")
+  }
+
+  /** Creates the repository if it is missing, without git, and reads where the workspace's repository is now. */
+  open(): SnapshotTree {
+    rmSync(this.apart, { force: true })
+    return this.reopen(snapshotTreeOf(this.root))
+  }
+
+  /** Opens it for a workspace without the repository around it. */
+  openApart(): SnapshotTree {
+    writeFileSync(this.apart, "")
+    return this.reopen(plainTree(this.root))
+  }
+
+  /** Opens it for a tree. */
+  reopen(tree: SnapshotTree): SnapshotTree {
+    if (!existsSync(join(this.folder, "HEAD"))) {
+      for (const inner of ["objects/info", "refs", "info", "runs"]) makeFolder(join(this.folder, inner))
+      // Attributes of the workspace would change the stored content. Bytes are stored unchanged.
+      writeFileSync(join(this.folder, "info/attributes"), "* -text -ident -filter -working-tree-encoding\n")
+      writeFileSync(join(this.folder, "config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
+      writeFileSync(join(this.folder, "HEAD"), "ref: refs/heads/none\n")
     }
-    const objects = join(this.repository, "objects")
-    if (statSync(objects, { throwIfNoEntry: false })?.isDirectory() === true)
-      writeFileSync(join(this.folder, "objects/info/alternates"), `${objects}\n`)
-    // Attributes of the workspace would change the stored content. Bytes are stored unchanged.
-    writeFileSync(join(this.folder, "info/attributes"), "* -text -ident -filter -working-tree-encoding\n")
-    writeFileSync(join(this.folder, "ignored"), `${IGNORED.join("\n")}\n`)
-    writeFileSync(join(this.folder, "config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
-    writeFileSync(join(this.folder, "HEAD"), "ref: refs/heads/none\n")
+    const exclude = tree.repository && smallFile(join(tree.repository.common, "info/exclude"), MAX_RULES)
+    writeChanged(this.rules, tree.repository === undefined ? `${IGNORED.join("\n")}\n` : (exclude ?? ""))
+    this.borrowObjects(tree)
+    return tree
   }
 
-  /** Writes the current state of the workspace into an index file. */
-  readonly capture = Effect.fnUntraced({ self: this }, function* (index: string): Effect.fn.Return<
-    void,
-    GitFailed
-  > {
-    yield* Effect.try({
-      try: () => {
-        this.open()
-        const newest = join(this.folder, "index")
-        rmSync(index, { force: true })
-        // A link, not a copy: git uses the time of an index to decide which entries it may trust.
-        if (existsSync(newest)) linkSync(newest, index)
-      },
-      catch: (cause) => new GitFailed({ message: String(cause) })
-    })
-    const ignored = this.isRepository ? join(this.repository, "info/exclude") : join(this.folder, "ignored")
-    yield* this.leaveRepositories(index)
-    // 1: a file could not be read, or is a repository without a commit. The rest is in the index.
-    yield* this.run(["-c", `core.excludesFile=${ignored}`, "add", "-A", "--ignore-errors", "--", "."], {
-      index,
-      accept: [0, 1]
-    })
-    // Git writes no index for an empty folder.
-    if (!existsSync(index)) yield* this.run(["read-tree", "--empty"], { index })
-    yield* Effect.try({
-      try: () => {
-        const next = `${index}.next`
-        rmSync(next, { force: true })
-        linkSync(index, next)
-        renameSync(next, join(this.folder, "index"))
-        // A rename between two names of the same file has no effect.
-        rmSync(next, { force: true })
-      },
-      catch: (cause) => new GitFailed({ message: String(cause) })
-    })
-  })
+  /** Says that the repository around the workspace ignores it. */
+  private get apart(): string {
+    return join(this.folder, "apart")
+  }
 
   /**
-   * Removes repositories inside the workspace from an index. In such a repository, `git add` runs git with the filters of that repository.
-   * This step records only which commit is checked out.
+   * Lets git read the objects of the workspace's repository, unless it would wait there. The objects of a run's own repository go with its
+   * worktree: its owner's objects remain.
    */
-  private readonly leaveRepositories = Effect.fnUntraced(
-    { self: this },
-    function* (index: string): Effect.fn.Return<void, GitFailed> {
-      // The modes of the entries show without git that most workspaces have no such repository.
-      if (!existsSync(index) || !readFileSync(index).includes(GITLINK_MODE)) return
-      const { bytes } = yield* this.run(["ls-files", "-z", "--stage"], { index })
-      const removals = bytes
-        .toString("latin1")
-        .split("\0")
-        .filter((record) => record.startsWith("160000 "))
-        .map((record) => `0 ${"0".repeat(40)}${record.slice(record.indexOf("\t"))}\0`)
-      const stdin = Buffer.from(removals.join(""), "latin1")
-      yield* this.run(["update-index", "-z", "--index-info"], { index, stdin })
-    }
-  )
+  private borrowObjects({ repository }: SnapshotTree): void {
+    const objects = borrowedObjectsOf(this.root) ?? (repository && join(repository.common, "objects"))
+    const isFolder =
+      objects !== undefined && statSync(objects, { throwIfNoEntry: false })?.isDirectory() === true
+    const isUsable = isFolder && isReadableStore(objects, existsSync(this.hostile))
+    writeChanged(this.alternates, isUsable ? `${objects}\n` : "")
+  }
+
+  /** Whether git reads all objects that the tree's repository has. */
+  borrowsFrom({ repository }: SnapshotTree): boolean {
+    return repository === undefined || statSync(this.alternates).size > 0
+  }
+
+  private get alternates(): string {
+    return join(this.folder, "objects/info/alternates")
+  }
+
+  /** The index that the next state starts from. States that need other objects, or another tree, start from another. */
+  newest({ prefix }: SnapshotTree): string {
+    const suffix = statSync(this.alternates).size === 0 ? ".own" : ""
+    const inner = prefix === "" ? "" : `.${createHash("sha256").update(prefix).digest("hex").slice(0, 8)}`
+    return join(this.folder, `index${suffix}${inner}`)
+  }
 
   /** The tree of a captured state. */
   treeOf(index: string): Effect.Effect<string, GitFailed> {
@@ -136,56 +145,65 @@ export class ShadowRepository {
   }
 
   /** Paths of a captured state. */
-  pathsOf(index: string): Effect.Effect<ReadonlySet<string>, GitFailed> {
-    return Effect.map(
-      this.run(["ls-files", "-z"], { index }),
-      ({ bytes }) => new Set(splitZeroTerminated(bytes))
+  pathsOf(index: string): ReadonlySet<string> {
+    return new Set(readIndex(readFileSync(index))?.map(({ path }) => pathText(path)))
+  }
+
+  /** The paths that the workspace's repository tracks; `undefined` without a repository, or if its index cannot be read. */
+  tracked(): ReadonlySet<string> | undefined {
+    const { prefix, repository } = existsSync(this.apart) ? plainTree(this.root) : snapshotTreeOf(this.root)
+    const bytes = repository && smallFileBytes(join(repository.folder, "index"), MAX_INDEX)
+    const paths = (bytes && readIndex(bytes))?.map(({ path }) => pathText(path))
+    return (
+      paths && new Set(paths.flatMap((path) => (path.startsWith(prefix) ? [path.slice(prefix.length)] : [])))
     )
   }
 
-  /** The paths that the workspace's repository tracks; none without a repository. */
-  readonly tracked = Effect.fnUntraced({ self: this }, function* (): Effect.fn.Return<
-    ReadonlySet<string> | undefined,
-    GitFailed
-  > {
-    if (!this.isRepository) return undefined
-    const { program, root, timeoutMs } = this.options
-    const { bytes } = yield* git({ program, cwd: root, args: ["ls-files", "-z", "--", "."], timeoutMs })
-    return new Set(splitZeroTerminated(bytes))
-  })
-
-  /** Runs git on the shadow repository. */
-  run(
-    args: ReadonlyArray<string>,
-    more: {
-      readonly index?: string
-      readonly stdin?: Buffer
-      readonly accept?: ReadonlyArray<number>
-      readonly maxBytes?: number
-    } = {}
-  ): Effect.Effect<GitOutput, GitFailed> {
-    const { launchers, program, root, timeoutMs } = this.options
-    const { index, ...limits } = more
+  /** Runs git on the shadow repository. One that stalls makes the next states careful. */
+  run(args: ReadonlyArray<string>, call: ShadowCall = {}): Effect.Effect<GitOutput, GitFailed> {
+    const { launchers, program, timeoutMs } = this.options
+    const { hasPatterns, index, workTree = this.folder, ...limits } = call
     return git({
       program,
       launchers,
-      // Trees are compared also after a worktree is removed.
-      cwd: existsSync(root) ? root : this.folder,
+      cwd: workTree,
       args,
       timeoutMs,
+      watched: workTree,
       env: {
         GIT_DIR: this.folder,
-        GIT_WORK_TREE: root,
+        GIT_WORK_TREE: workTree,
+        ...(hasPatterns === true ? { GIT_LITERAL_PATHSPECS: "0" } : {}),
         ...(index === undefined ? {} : { GIT_INDEX_FILE: index })
       },
       ...limits
-    })
+    }).pipe(Effect.tapError(({ end }) => Effect.sync(() => end === "stalled" && this.setHostile(true))))
   }
+
+  /** Forgets that something blocks git, or records it. */
+  setHostile(isHostile: boolean): void {
+    if (isHostile) writeFileSync(this.hostile, "")
+    else rmSync(this.hostile, { force: true })
+  }
+}
+
+const writeChanged = (file: string, text: string): void => {
+  if (!existsSync(file) || readFileSync(file, "utf8") !== text) writeFileSync(file, text)
 }
 
 /** Records that git ends with a zero byte. */
 export const splitZeroTerminated = (bytes: Buffer): ReadonlyArray<string> => {
-  const all = bytes.toString("utf8").split("\0")
-  all.pop()
-  return all
+  return zeroTerminated(bytes).map((record) => pathText(record))
+}
+
+/** Records that git ends with a zero byte, in bytes. */
+export const zeroTerminated = (bytes: Buffer): ReadonlyArray<Buffer> => {
+  const records: Array<Buffer> = []
+  for (let at = 0; at < bytes.length;) {
+    const end = bytes.indexOf(0, at)
+    if (end === -1) break
+    records.push(bytes.subarray(at, end))
+    at = end + 1
+  }
+  return records
 }

@@ -1,9 +1,11 @@
 /** Comparison of two states of a workspace: the files that differ, and the hunks of some of them. */
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import type { RunId } from "@corral/domain/identity/Ids"
+import { LeftOut } from "@corral/domain/run/Worktree"
 import { Effect, Schema } from "effect"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { ChangedFile, readChanges, readPatch } from "./DiffOutput.ts"
+import { isMarkedText } from "./PathText.ts"
 import type { GitFailed } from "./Git.ts"
 import type { ShadowRepository } from "./ShadowRepository.ts"
 
@@ -12,6 +14,8 @@ export interface DiffSummary {
   readonly files: number
   readonly additions: number
   readonly deletions: number
+  /** Files that could not be compared. */
+  readonly leftOut?: LeftOut | undefined
 }
 
 /** A whole diff, without the hunks. */
@@ -19,7 +23,9 @@ export const SnapshotComparison = Schema.Struct({
   /** Trees of the two states; empty if nothing differs. */
   before: Schema.String,
   after: Schema.String,
-  files: Schema.Array(ChangedFile)
+  files: Schema.Array(ChangedFile),
+  /** Paths that one of the states does not have. */
+  leftOut: Schema.optionalKey(LeftOut)
 })
 export type SnapshotComparison = typeof SnapshotComparison.Type
 
@@ -31,33 +37,42 @@ const decodeComparison = Schema.decodeUnknownSync(StoredComparison)
 const PATCH_BYTES = 8_388_608
 const HUNK_LINES = 2_000
 
-/** Compares the state at the run's start with the state in the index `end`. */
+/** Paths that are listed. */
+const LISTED = 100
+
+/** Compares the state at the run's start with the state in the index `end`. `leftOut`: what these two do not have. */
 const compareWithStart = Effect.fnUntraced(function* (
   shadow: ShadowRepository,
   runId: RunId,
-  end: string
+  end: string,
+  leftOut: ReadonlyArray<string>
 ): Effect.fn.Return<SnapshotComparison, GitFailed> {
   const start = shadow.fileOf(runId, "before")
   // Git leaves the file unchanged if nothing differs. Every git process delays the end of a run.
-  if (isSameFile(start, end)) return { before: "", after: "", files: [] }
+  const missing = missingOf(leftOut)
+  if (isSameFile(start, end)) return { before: "", after: "", files: [], ...missing }
   const [before, after] = yield* Effect.all([shadow.treeOf(start), shadow.treeOf(end)], { concurrency: 2 })
   const { bytes } = yield* shadow.run(["diff-tree", "-r", "-z", "-M", "--raw", "--numstat", before, after])
   const changes = readChanges(bytes)
-  const tracked = changes.some(({ status }) => status === "added") ? yield* shadow.tracked() : undefined
+  const tracked = changes.some(({ status }) => status === "added") ? shadow.tracked() : undefined
   const files = changes.map((file): ChangedFile =>
     file.status === "added" && tracked?.has(file.path) === false ? { ...file, status: "untracked" } : file
   )
-  return { before, after, files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)) }
+  return { before, after, files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), ...missing }
 })
 
-/** Takes the state at the run's end and stores its comparison. */
+const missingOf = (paths: ReadonlyArray<string>): Pick<SnapshotComparison, "leftOut"> => {
+  const all = [...new Set(paths)].toSorted()
+  return all.length === 0 ? {} : { leftOut: { count: all.length, paths: all.slice(0, LISTED) } }
+}
+
+/** Compares the states of a run, and stores the comparison. */
 export const storeComparison = Effect.fn("SnapshotComparison.store")(function* (
   shadow: ShadowRepository,
-  runId: RunId
+  runId: RunId,
+  leftOut: ReadonlyArray<string>
 ) {
-  const end = shadow.fileOf(runId, "after")
-  yield* shadow.capture(end)
-  const comparison = yield* compareWithStart(shadow, runId, end)
+  const comparison = yield* compareWithStart(shadow, runId, shadow.fileOf(runId, "after"), leftOut)
   writeFileSync(shadow.fileOf(runId, "diff.json"), encodeComparison(comparison), { mode: 0o600 })
   return diffSummary(comparison)
 })
@@ -68,14 +83,13 @@ export const storedComparison = (shadow: ShadowRepository, runId: RunId): Snapsh
   return existsSync(file) ? decodeComparison(readFileSync(file, "utf8")) : undefined
 }
 
-/** Compares with the current workspace. */
+/** Compares with the state in the index `now`. */
 export const compareWithNow = Effect.fn("SnapshotComparison.compareWithNow")(function* (
   shadow: ShadowRepository,
-  runId: RunId
+  runId: RunId,
+  leftOut: ReadonlyArray<string>
 ) {
-  const now = shadow.fileOf(runId, "now")
-  yield* shadow.capture(now)
-  return yield* compareWithStart(shadow, runId, now)
+  return yield* compareWithStart(shadow, runId, shadow.fileOf(runId, "now"), leftOut)
 })
 
 /** These files of a comparison, with their hunks. */
@@ -86,13 +100,14 @@ export const hunksOf = Effect.fn("SnapshotComparison.hunks")(function* (
 ): Effect.fn.Return<ReadonlyArray<FileDiff>, GitFailed> {
   if (files.length === 0) return []
   const paths = files.flatMap(({ fromPath, path }) => (fromPath === undefined ? [path] : [fromPath, path]))
-  const pair = [before, after, "--", ...paths]
+  const hasPatterns = paths.some(isMarkedText)
+  const pair = [before, after, "--", ...(hasPatterns ? paths.map(pathPattern) : paths)]
   const inOrder = readChanges(
-    (yield* shadow.run(["diff-tree", "-r", "-z", "-M", "--raw", "--numstat", ...pair])).bytes
+    (yield* shadow.run(["diff-tree", "-r", "-z", "-M", "--raw", "--numstat", ...pair], { hasPatterns })).bytes
   )
   const { bytes, cut } = yield* shadow.run(
     ["diff-tree", "-r", "-M", "-p", "--no-color", "--no-ext-diff", "--no-textconv", ...pair],
-    { maxBytes: PATCH_BYTES }
+    { maxBytes: PATCH_BYTES, hasPatterns }
   )
   const sections = readPatch(bytes.toString("utf8"))
   const whole = cut ? sections.length - 1 : sections.length
@@ -106,10 +121,15 @@ export const hunksOf = Effect.fn("SnapshotComparison.hunks")(function* (
   })
 })
 
-export const diffSummary = ({ files }: SnapshotComparison): DiffSummary => ({
+/** A pattern of git for a name that is not UTF-8, which no argument can contain. Other names may match as well. */
+const pathPattern = (path: string): string =>
+  `:(glob)${path.replaceAll(/[*?[\]\\]/g, String.raw`\$&`).replaceAll(/\uFFFD[89A-F][0-9A-F]/g, "?")}`
+
+export const diffSummary = ({ files, leftOut }: SnapshotComparison): DiffSummary => ({
   files: files.length,
   additions: files.reduce((sum, file) => sum + file.additions, 0),
-  deletions: files.reduce((sum, file) => sum + file.deletions, 0)
+  deletions: files.reduce((sum, file) => sum + file.deletions, 0),
+  ...(leftOut === undefined ? {} : { leftOut })
 })
 
 const isSameFile = (one: string, other: string): boolean => {

@@ -2,23 +2,25 @@
  * Snapshots of a workspace: its state when a run started, its state when no process of the run was alive, and the diff between the two. For
  * a live run, the diff is against the current workspace.
  *
- * Does not: fail a run. A state that cannot be taken (no git, too much to read in time) is logged and costs the run only its diff.
+ * Guarantees: a run whose states cannot be taken or compared has unknown changes, and says why. It never looks like a run without changes.
  * Does not: tell who changed a file. Changes by another run or a person in the same folder are in the diff as well.
  */
-import { NotFound } from "@corral/domain/errors/Failures"
+import { ChangesUnknown } from "@corral/domain/errors/Failures"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import type { RunId } from "@corral/domain/identity/Ids"
+import { UnknownChanges } from "@corral/domain/changes/UnknownChanges"
 import { makeFolder } from "@corral/service/MakeFolder"
-import { Context, Effect, Layer } from "effect"
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { Context, type Duration, Effect, Layer, Schema } from "effect"
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Launcher } from "../process/Launcher.ts"
 import { PreparedLauncher } from "../process/PreparedLauncher.ts"
-import type { GitFailed } from "./Git.ts"
+import { git, type GitFailed } from "./Git.ts"
 import { ShadowRepository } from "./ShadowRepository.ts"
+import { SnapshotCaptures } from "./SnapshotCaptures.ts"
 import {
   compareWithNow,
   type DiffSummary,
@@ -29,6 +31,15 @@ import {
 } from "./SnapshotComparison.ts"
 import { changedSince } from "./WorkspaceChanges.ts"
 
+/** Limits of snapshots. */
+export interface SnapshotLimits {
+  /** Time that the start and the end of a run wait. */
+  readonly wait: Duration.Input
+}
+export const SnapshotLimits = Context.Reference<SnapshotLimits>("corral/edge/SnapshotLimits", {
+  defaultValue: () => ({ wait: "10 seconds" })
+})
+
 export class Snapshots extends Context.Service<
   Snapshots,
   {
@@ -36,8 +47,8 @@ export class Snapshots extends Context.Service<
     readonly mark: (runId: RunId) => Effect.Effect<void>
     /** Takes the state at the start of a run whose folder is `root`. */
     readonly before: (runId: RunId, root: string) => Effect.Effect<void>
-    /** Takes the state at the run's end. `undefined` if there is no state of its start. */
-    readonly after: (runId: RunId, root: string) => Effect.Effect<DiffSummary | undefined>
+    /** Takes the state at the run's end. */
+    readonly after: (runId: RunId, root: string) => Effect.Effect<DiffSummary, ChangesUnknown>
     /** Names of up to 100 files that changed since `mark`, ignored files included. Call it after `after`. */
     readonly changed: (runId: RunId, root: string) => Effect.Effect<ReadonlyArray<string>>
     /** Removes the states of a run. The contents stay as long as another run's states need the repository. */
@@ -48,7 +59,7 @@ export class Snapshots extends Context.Service<
       root: string,
       position: string | undefined,
       limit: number
-    ) => Effect.Effect<Omit<Diff, "runId" | "nextCursor" | "requestId">, NotFound>
+    ) => Effect.Effect<Omit<Diff, "runId" | "nextCursor" | "requestId">, ChangesUnknown>
   }
 >()("corral/edge/Snapshots") {
   static readonly layer = Layer.effect(
@@ -58,33 +69,44 @@ export class Snapshots extends Context.Service<
         Effect.sync(() => new PreparedLauncher(() => Launcher.start())),
         (prepared) => Effect.promise(() => prepared.close())
       )
-      return make(yield* EdgeConfig, launchers)
+      const { wait } = yield* SnapshotLimits
+      return make(yield* EdgeConfig, launchers, new SnapshotCaptures(yield* Effect.scope, wait))
     })
   )
 }
 
-const TIME_LIMIT_MS = 10_000
+/** Longest time of one git process. A run waits less for it. */
+const GIT_LIMIT_MS = 300_000
 const MAX_NAMES = 100
 
 /** Where the snapshots of an Edge are. */
 interface SnapshotsContext {
   readonly folder: string
+  readonly captures: SnapshotCaptures
+  /** Absolute path of git; `undefined` without git. */
+  readonly program: string | undefined
   /** The shadow repository of a workspace; `undefined` without git. */
   readonly repositoryOf: (root: string, launchers?: PreparedLauncher) => ShadowRepository | undefined
   /** For the start of a run, whose prompt waits for git. */
   readonly launchers: PreparedLauncher
 }
 
-const make = ({ environment, home }: EdgeConfig, launchers: PreparedLauncher): Snapshots["Service"] => {
+const make = (
+  { environment, home }: EdgeConfig,
+  launchers: PreparedLauncher,
+  captures: SnapshotCaptures
+): Snapshots["Service"] => {
   const program = findProgram("git", environment["PATH"])
   const folder = join(home, "snapshots")
   const context: SnapshotsContext = {
     folder,
+    captures,
     launchers,
+    program,
     repositoryOf: (root, ready) =>
       program === undefined
         ? undefined
-        : new ShadowRepository({ program, folder, root, timeoutMs: TIME_LIMIT_MS, launchers: ready })
+        : new ShadowRepository({ program, folder, root, timeoutMs: GIT_LIMIT_MS, launchers: ready })
   }
   return Snapshots.of({
     mark: (runId) => markStart(context, runId),
@@ -105,37 +127,91 @@ const markStart = Effect.fn("Snapshots.mark")(function* (context: SnapshotsConte
   while (touch(join(context.folder, "now")) <= since) yield* Effect.promise(() => setTimeout(1))
 })
 
-const takeBefore = (
-  { launchers, repositoryOf }: SnapshotsContext,
+/** What a run's start leaves besides its state. */
+const StartRecord = Schema.fromJsonString(
+  Schema.Struct({
+    leftOut: Schema.Array(Schema.String),
+    /** Why there is no state. */
+    unknown: Schema.optionalKey(UnknownChanges)
+  })
+)
+type StartRecord = typeof StartRecord.Type
+const encodeRecord = Schema.encodeSync(StartRecord)
+const decodeRecord = Schema.decodeUnknownSync(StartRecord)
+
+const startRecord = (shadow: ShadowRepository, runId: RunId): StartRecord => {
+  const file = shadow.fileOf(runId, "before.json")
+  return existsSync(file) ? decodeRecord(readFileSync(file, "utf8")) : { leftOut: [] }
+}
+
+const takeBefore = Effect.fn("Snapshots.before")(function* (
+  context: SnapshotsContext,
   runId: RunId,
   root: string
-): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const shadow = repositoryOf(root, launchers)
-    return shadow === undefined
-      ? Effect.void
-      : shadow.capture(shadow.fileOf(runId, "before")).pipe(Effect.catch(logFailure("start", runId)))
-  })
+) {
+  const shadow = context.repositoryOf(root, context.launchers)
+  if (shadow === undefined) return
+  const record = yield* context.captures
+    .take(shadow, shadow.fileOf(runId, "before"))
+    .pipe(
+      Effect.catch((failure) =>
+        Effect.map(unknownBy(context, runId, root, failure), (unknown) => ({ leftOut: [], unknown }))
+      )
+    )
+  if (record.leftOut.length === 0 && !("unknown" in record)) return
+  makeFolder(dirname(shadow.fileOf(runId, "before")))
+  writeFileSync(shadow.fileOf(runId, "before.json"), encodeRecord(record), { mode: 0o600 })
+})
 
-const takeAfter = (
+const takeAfter = Effect.fn("Snapshots.after")(function* (
+  context: SnapshotsContext,
+  runId: RunId,
+  root: string
+) {
+  const shadow = yield* startOf(context, runId, root)
+  const { leftOut } = startRecord(shadow, runId)
+  return yield* context.captures.take(shadow, shadow.fileOf(runId, "after")).pipe(
+    Effect.flatMap((captured) => storeComparison(shadow, runId, [...leftOut, ...captured.leftOut])),
+    Effect.catch((failure) => failUnknown(context, runId, root, failure))
+  )
+})
+
+const unknown = (details: UnknownChanges) => Effect.fail(new ChangesUnknown({ details }))
+
+/** The repository with the state of the run's start. */
+const startOf = (
   { repositoryOf }: SnapshotsContext,
   runId: RunId,
   root: string
-): Effect.Effect<DiffSummary | undefined> =>
-  Effect.suspend(() => {
-    const shadow = repositoryOf(root)
-    return shadow === undefined || !existsSync(shadow.fileOf(runId, "before"))
-      ? Effect.undefined
-      : storeComparison(shadow, runId).pipe(Effect.catch(logFailure("end", runId)))
-  })
+): Effect.Effect<ShadowRepository, ChangesUnknown> => {
+  const shadow = repositoryOf(root)
+  if (shadow === undefined) return unknown({ reason: "no_git" })
+  return existsSync(shadow.fileOf(runId, "before"))
+    ? Effect.succeed(shadow)
+    : unknown(startRecord(shadow, runId).unknown ?? { reason: "no_start" })
+}
 
-const logFailure = (state: "start" | "end", runId: RunId) => (cause: GitFailed) =>
-  Effect.as(
-    Effect.logWarning("failed to take workspace snapshot").pipe(
-      Effect.annotateLogs({ runId, state, cause: cause.message })
-    ),
-    undefined
+/** The reason of a failure, without paths of the machine. An old git fails in its own words, so its version is a part of them. */
+const unknownBy = Effect.fnUntraced(function* (
+  { folder, program = "git" }: SnapshotsContext,
+  runId: RunId,
+  root: string,
+  { end, message }: GitFailed
+) {
+  yield* Effect.logWarning("failed to take workspace snapshot").pipe(
+    Effect.annotateLogs({ runId, cause: message })
   )
+  if (end === "slow") return { reason: "too_large" } as const
+  const version = yield* git({ program, cwd: folder, args: ["--version"], timeoutMs: 1_000 }).pipe(
+    Effect.map(({ bytes }) => bytes.toString("utf8").trim()),
+    Effect.orElseSucceed(() => "git")
+  )
+  const text = message.replaceAll(root, ".").replaceAll(folder, "…")
+  return { reason: "failed", detail: `${version}: ${text}` } as const
+})
+
+const failUnknown = (context: SnapshotsContext, runId: RunId, root: string, failure: GitFailed) =>
+  Effect.flatMap(unknownBy(context, runId, root, failure), unknown)
 
 const changedFiles = Effect.fn("Snapshots.changedFiles")(function* (
   context: SnapshotsContext,
@@ -148,7 +224,7 @@ const changedFiles = Effect.fn("Snapshots.changedFiles")(function* (
   const inSnapshot =
     shadow === undefined || comparison === undefined
       ? new Set<string>()
-      : yield* Effect.orElseSucceed(shadow.pathsOf(shadow.fileOf(runId, "after")), () => new Set<string>())
+      : shadow.pathsOf(shadow.fileOf(runId, "after"))
   const touched = since === undefined ? [] : yield* changedSince(root, since)
   // The comparison covers the files of the snapshot. For the others, only their times are known.
   const others = touched.filter((path) => !inSnapshot.has(path))
@@ -173,29 +249,28 @@ const forgetRun = (context: SnapshotsContext, runId: RunId): void => {
 }
 
 const diffPage = Effect.fn("Snapshots.diff")(function* (
-  { repositoryOf }: SnapshotsContext,
+  context: SnapshotsContext,
   runId: RunId,
   root: string,
   position: string,
   limit: number
 ) {
-  const shadow = repositoryOf(root)
-  const missing = new NotFound({
-    message: "There is no snapshot of the workspace from the start of this run."
-  })
-  if (shadow === undefined || !existsSync(shadow.fileOf(runId, "before"))) return yield* missing
+  const shadow = yield* startOf(context, runId, root)
+  const compareNow = context.captures
+    .take(shadow, shadow.fileOf(runId, "now"))
+    .pipe(
+      Effect.flatMap(({ leftOut }) =>
+        compareWithNow(shadow, runId, [...startRecord(shadow, runId).leftOut, ...leftOut])
+      )
+    )
   const page = Effect.gen(function* () {
-    const comparison = storedComparison(shadow, runId) ?? (yield* compareWithNow(shadow, runId))
+    const comparison = storedComparison(shadow, runId) ?? (yield* compareNow)
     const files = comparison.files.filter(({ path }) => path > position).slice(0, limit)
-    const { additions, deletions } = diffSummary(comparison)
-    return { additions, deletions, items: yield* hunksOf(shadow, comparison, files) }
+    const { additions, deletions, leftOut } = diffSummary(comparison)
+    const items = yield* hunksOf(shadow, comparison, files)
+    return { additions, deletions, items, ...(leftOut === undefined ? {} : { leftOut }) }
   })
-  return yield* page.pipe(
-    Effect.tapError(({ message }) =>
-      Effect.logWarning("failed to read workspace diff").pipe(Effect.annotateLogs({ runId, cause: message }))
-    ),
-    Effect.mapError(() => missing)
-  )
+  return yield* page.pipe(Effect.catch((failure) => failUnknown(context, runId, root, failure)))
 })
 
 /** Writes a file and returns its time in nanoseconds of the file system's clock. */

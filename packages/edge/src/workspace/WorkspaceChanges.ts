@@ -7,7 +7,7 @@
  */
 import { Effect } from "effect"
 import { lstat, readdir } from "node:fs/promises"
-import { join } from "node:path"
+import { pathText } from "./PathText.ts"
 
 const ENTRIES = 200_000
 
@@ -16,12 +16,18 @@ const repositoryFolder = /(?:^|\/)\.git$/
 const isBookkeeping = (path: string): boolean =>
   /(?:^|\/)\.git\/(?!hooks(?:\/|$)|config$|info(?:\/|$))/.test(path)
 
+/** Names are text in Latin-1 here: each character is a byte. */
+const absolute = (root: string, path: string): Buffer =>
+  Buffer.concat([Buffer.from(`${root}/`), Buffer.from(path, "latin1")])
+
 const changed = async (root: string, since: bigint): Promise<ReadonlyArray<string>> => {
   const found: Array<string> = []
   let seen = 0
   const folders = [""]
   for (let folder = folders.pop(); folder !== undefined && seen < ENTRIES; folder = folders.pop()) {
-    const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])
+    const entries = await readdir(absolute(root, folder), { encoding: "latin1", withFileTypes: true }).catch(
+      () => []
+    )
     seen += entries.length
     const looked = entries.map(async (entry) => {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`
@@ -29,8 +35,8 @@ const changed = async (root: string, since: bigint): Promise<ReadonlyArray<strin
       if (entry.isDirectory()) return void folders.push(path)
       if (repositoryFolder.test(path)) return
       // The file was deleted after it was listed.
-      const stats = await lstat(join(root, path), { bigint: true }).catch(() => undefined)
-      if (stats !== undefined && stats.ctimeNs > since) found.push(path)
+      const stats = await lstat(absolute(root, path), { bigint: true }).catch(() => undefined)
+      if (stats !== undefined && stats.ctimeNs > since) found.push(pathText(Buffer.from(path, "latin1")))
     })
     await Promise.all(looked)
   }

@@ -24,6 +24,7 @@ import {
 import { basename, extname, join, relative } from "node:path"
 import { holdsCredentials } from "./CredentialFiles.ts"
 import { isLexicallyInside, isWithin } from "./PathContainment.ts"
+import { pathBytes, pathText } from "./PathText.ts"
 
 export type FileFailure = WorkspaceOutsideAllowlist | PermissionDenied | NotFound
 
@@ -32,6 +33,14 @@ const WITHHELD = "Files of git and files that hold credentials are not shown."
 const PREVIEW_BYTES = 1_048_576
 const descriptors = "/proc/self/fd"
 const hasDescriptors = existsSync(descriptors)
+
+/** The real path. A link to a name that is not UTF-8 is not followed. */
+const realName = (root: string, path: string): string => {
+  const real = realpathSync.native(Buffer.concat([Buffer.from(`${root}/`), pathBytes(path)]), {
+    encoding: "buffer"
+  })
+  return pathText(real)
+}
 
 export interface Opened {
   readonly descriptor: number
@@ -44,17 +53,22 @@ export interface Opened {
 export const openInside = (root: string, path: string): Effect.Effect<Opened, FileFailure, Scope.Scope> =>
   Effect.gen(function* () {
     if (path !== "" && !isLexicallyInside(path)) return yield* new WorkspaceOutsideAllowlist()
-    const real = yield* Effect.try({ try: () => realpathSync(join(root, path)), catch: () => new NotFound() })
+    const real = yield* Effect.try({ try: () => realName(root, path), catch: () => new NotFound() })
     if (!isWithin(root, real)) return yield* new WorkspaceOutsideAllowlist()
     const descriptor = yield* Effect.acquireRelease(
       Effect.try({
         // Refuses a link that appeared since the check, and never waits for the other end of a pipe.
-        try: () => openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK),
+        try: () =>
+          openSync(pathBytes(real), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK),
         catch: () => new NotFound()
       }),
       (descriptor) => Effect.sync(() => closeSync(descriptor))
     )
-    const opened = hasDescriptors ? readlinkSync(join(descriptors, String(descriptor))) : realpathSync(real)
+    const opened = pathText(
+      hasDescriptors
+        ? readlinkSync(join(descriptors, String(descriptor)), { encoding: "buffer" })
+        : realpathSync.native(pathBytes(real), { encoding: "buffer" })
+    )
     if (!isWithin(root, opened)) return yield* new WorkspaceOutsideAllowlist()
     const stats = fstatSync(descriptor)
     if (holdsCredentials(root, relative(root, opened), stats.isFile()))
@@ -65,8 +79,8 @@ export const openInside = (root: string, path: string): Effect.Effect<Opened, Fi
 const kindOf = (stats: Stats): FileEntry["kind"] =>
   stats.isFile() ? "file" : stats.isDirectory() ? "directory" : stats.isSymbolicLink() ? "symlink" : "other"
 
-const entryOf = (folder: string, relative: string, name: string): FileEntry | undefined => {
-  const stats = lstatSync(join(folder, name), { throwIfNoEntry: false })
+const entryOf = (folder: Buffer, relative: string, name: string): FileEntry | undefined => {
+  const stats = lstatSync(Buffer.concat([folder, pathBytes(`/${name}`)]), { throwIfNoEntry: false })
   if (stats === undefined) return undefined
   const kind = kindOf(stats)
   return {
@@ -89,8 +103,9 @@ export const listFolder = (
     Effect.flatMap(({ descriptor, path: real, stats }) => {
       if (!stats.isDirectory()) return Effect.fail(new NotFound())
       // Read through the descriptor of the checked folder, even if its name now leads elsewhere.
-      const folder = hasDescriptors ? join(descriptors, String(descriptor)) : real
-      const names = readdirSync(folder)
+      const folder = hasDescriptors ? Buffer.from(join(descriptors, String(descriptor))) : pathBytes(real)
+      const names = readdirSync(folder, { encoding: "buffer" })
+        .map(pathText)
         .filter((name) => after === undefined || name > after)
         .sort()
       const relative = path

@@ -1,18 +1,20 @@
 /**
  * Plan of a worktree: whether a workspace can have one, and its starting commit. Creates nothing.
  *
- * The whole repository must be in the workspace, because a worktree writes to its repository, and other folders are not on the allowlist.
+ * The whole repository must be in the workspace, because a worktree hands its commits to that repository, and other folders are not on the allowlist.
  */
 import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { WorktreeStart } from "@corral/domain/run/Worktree"
 import { Clock, Effect } from "effect"
+import { join, resolve } from "node:path"
 import type { Write } from "../store/Store.ts"
 import { leftOutOf } from "./Checkout.ts"
 import { gitFolderOf } from "./GitFolder.ts"
 import { isWithin } from "./PathContainment.ts"
+import { readWorkspaceRepository } from "./WorkspaceRepository.ts"
 import { branchOf } from "./WorktreeCheckout.ts"
-import { WorktreeGit } from "./WorktreeGit.ts"
+import { plansStore, WorktreeGit } from "./WorktreeGit.ts"
 import { putRow, type WorktreeRow } from "./WorktreeRows.ts"
 
 export interface PlannedWorktree {
@@ -28,7 +30,6 @@ export interface PlanOptions {
   readonly root: string
   /** Real path of the Edge's own folder. */
   readonly home: string
-  readonly neutral: string
   /** Absolute path of git. */
   readonly program: string | undefined
 }
@@ -38,7 +39,6 @@ const refuse = (message: string) =>
 
 export const planWorktree = Effect.fn("Worktrees.plan")(function* ({
   home,
-  neutral,
   owner,
   program,
   root,
@@ -48,15 +48,28 @@ export const planWorktree = Effect.fn("Worktrees.plan")(function* ({
   if (found === undefined)
     return yield* refuse("A worktree needs a workspace that is the root of a git repository.")
   if (!found.inside) return yield* refuse("The workspace's repository is not wholly inside the workspace.")
-  if (isWithin(root, home))
+  if (isWithin(root, resolve(home)))
     return yield* refuse("The Edge's own folder lies in this workspace: a worktree would, too.")
   if (program === undefined)
     return yield* refuse("A worktree needs git, which is not installed where this Edge runs.")
   const repository = found.common
-  const git = new WorktreeGit({ program, repository, folder: root, neutral })
+  const facts = readWorkspaceRepository(repository)
+  const store = plansStore(home, facts.format)
+  const objects = join(repository, "objects")
+  const git = new WorktreeGit({
+    program,
+    repository,
+    folder: root,
+    store,
+    objects,
+    facts,
+    // A plan has no repository of a run.
+    runRepository: store,
+    isolation: (command) => command
+  })
   const head = git.ask(["rev-parse", "--verify", "-q", "HEAD^{commit}"])
   const base = yield* Effect.orElseSucceed(head, () => "")
-  if (!/^[0-9a-f]{40}$/.test(base))
+  if (!/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(base))
     return yield* refuse("The workspace has no commit that could be checked out.")
   const leftOut = yield* leftOutOf(git, repository, base)
   const common = { runId: owner, base, ...(leftOut === undefined ? {} : { leftOut }) }
@@ -65,8 +78,7 @@ export const planWorktree = Effect.fn("Worktrees.plan")(function* ({
     workspace,
     state: "making",
     repository,
-    branch: true,
-    saved: [base],
+    branch: branchOf(owner),
     createdAt: new Date(yield* Clock.currentTimeMillis).toISOString()
   }
   return { start: { ...common, branch: branchOf(owner) }, row: putRow(row) }

@@ -16,10 +16,8 @@ export interface WorktreeRow extends Omit<Worktree, "state" | "branch"> {
   readonly repository: string
   /** The commit that was checked out when it was removed. */
   readonly head?: string
-  /** Commits that are saved elsewhere. The branch is removed if it is at one of them. */
-  readonly saved: ReadonlyArray<string>
-  /** Whether the branch exists. */
-  readonly branch: boolean
+  /** The newest branch of the run, if there is one. An earlier version stored whether there is one. */
+  readonly branch: string | boolean
 }
 
 interface Stored {

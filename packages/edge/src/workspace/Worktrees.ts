@@ -1,6 +1,6 @@
 /**
- * Worktrees: a separate checkout for each run that requests one, on the branch `corral/<runId>` of the workspace's repository. They are in
- * the Edge's folder, never in the workspace.
+ * Worktrees: a separate checkout for each run that requests one, with a repository of the run that borrows the objects of the workspace's. Both
+ * are in the Edge's folder, never in the workspace. What the run commits becomes the branch `corral/<runId>` of the workspace's repository.
  *
  * Guarantees: a worktree stays until a user removes it, and is never removed under a live run. Work that exists only in the worktree is
  * removed only by force, after everything that git does not ignore was written to `refs/corral/<runId>`. In doubt, the worktree stays.
@@ -10,16 +10,19 @@
 import { Conflict, NotFound, SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
-import type { ExaminedWorktree, Worktree, WorktreeStart } from "@corral/domain/run/Worktree"
+import type { ExaminedWorktree, Worktree, WorktreeCommit, WorktreeStart } from "@corral/domain/run/Worktree"
 import { makeFolder } from "@corral/service/MakeFolder"
-import { Clock, Context, Effect, Layer, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, type Scope, Semaphore } from "effect"
 import { existsSync, realpathSync } from "node:fs"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import type { GitFailed } from "./Git.ts"
-import { branchOf, savedRefOf, WorktreeCheckout, type WorktreeWork } from "./WorktreeCheckout.ts"
+import { GitIsolation, type IsolatedFolders } from "./GitIsolation.ts"
+import { objectFoldersOf, readWorkspaceRepository } from "./WorkspaceRepository.ts"
+import { runRepositoryOf, storeOf } from "./WorktreeFolders.ts"
+import { branchOf, savedRefOf, WorktreeCheckout } from "./WorktreeCheckout.ts"
 import { type PlannedWorktree, planWorktree } from "./WorktreePlan.ts"
 import {
   dropRow,
@@ -45,8 +48,21 @@ export class Worktrees extends Context.Service<
     ) => Effect.Effect<PlannedWorktree, SchemaValidationFailed>
     /** Reserves a worktree for a run that resumes in it. Until the scope closes, no one removes it and no other run enters it. */
     readonly enter: (owner: RunId) => Effect.Effect<WorktreeStart, SchemaValidationFailed, Scope.Scope>
-    /** Creates a planned worktree; an existing one stays as it is. `mark`: environment of the git processes. */
+    /** Creates a planned worktree, or prepares an existing one for a run that continues in it. `mark`: environment of the git processes. */
     readonly make: (owner: RunId, mark: Readonly<Record<string, string>>) => Effect.Effect<void, RunFailure>
+    /** The run's repository, for its confinement; `undefined` if there is no worktree. */
+    readonly repositoryOf: (owner: RunId) => IsolatedFolders | undefined
+    /** Gives the run's repository the refs that the workspace has now, at the start of a turn. */
+    readonly refresh: (owner: RunId) => Effect.Effect<void>
+    /** Hands over what the run has committed, at the end of a turn. Succeeds with what a person should know, if it fails. */
+    readonly handOver: (owner: RunId) => Effect.Effect<string | undefined>
+    /** Puts back what git obeys in the run's repository, when no process of the run is alive. */
+    readonly close: (owner: RunId) => Effect.Effect<void>
+    /** Up to `limit` commits of the worktree as it is now, newest first. */
+    readonly commits: (
+      owner: RunId,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<WorktreeCommit>, NotFound | Conflict>
     /** Removes an incomplete worktree of a run that has ended. */
     readonly settle: (owner: RunId) => Effect.Effect<void>
     /**
@@ -84,15 +100,26 @@ const make = Effect.fnUntraced(function* () {
     clock: yield* Clock.Clock,
     program: findProgram("git", config.environment["PATH"]),
     home,
-    neutral: join(home, "worktrees.git"),
-    claimed: new Set()
+    isolation: yield* GitIsolation,
+    claimed: new Set(),
+    turns: new Map()
   }
-  const { neutral, program, store } = context
+  const { program, store } = context
   return Worktrees.of({
     pathOf: (owner) => pathOf(context, owner),
-    plan: (owner, workspace, root) => planWorktree({ owner, workspace, root, home, neutral, program }),
+    plan: (owner, workspace, root) => planWorktree({ owner, workspace, root, home, program }),
     enter: (owner) => enter(context, owner),
-    make: (owner, mark) => createWorktree(context, owner, mark),
+    make: (owner, mark) => openWorktree(context, owner, mark),
+    repositoryOf: (owner) => {
+      const row = findRow(store, owner)
+      return row === undefined
+        ? undefined
+        : { repository: runRepositoryOf(pathOf(context, owner)), objects: objectFoldersOf(row.repository) }
+    },
+    refresh: (owner) => refresh(context, owner),
+    handOver: (owner) => handOver(context, owner),
+    close: (owner) => close(context, owner),
+    commits: (owner, limit) => commits(context, owner, limit),
     settle: (owner) => settle(context, owner),
     recover: (adopted) => recover(context, adopted),
     list: (before, limit) => {
@@ -110,26 +137,46 @@ interface WorktreesContext {
   readonly clock: Clock.Clock
   readonly program: string | undefined
   readonly home: string
-  /** Repository without a work tree, for git commands that need one. */
-  readonly neutral: string
+  readonly isolation: GitIsolation
   /** Owners whose worktree is being entered or removed. */
   readonly claimed: Set<RunId>
+  /** One caller at a time works with the repository of a run. */
+  readonly turns: Map<RunId, Semaphore.Semaphore>
 }
 
 const pathOf = ({ home }: WorktreesContext, owner: RunId): string => join(home, "worktrees", owner)
 
 const checkoutOf = (
   context: WorktreesContext,
-  { repository, runId }: WorktreeRow,
+  { base, repository, runId }: WorktreeRow,
   mark: Readonly<Record<string, string>> = {}
-): WorktreeCheckout =>
-  new WorktreeCheckout(runId, {
+): WorktreeCheckout => {
+  const folder = pathOf(context, runId)
+  const store = storeOf(folder)
+  return new WorktreeCheckout(runId, base, {
     // Without git nothing was planned, or git was uninstalled: its commands fail then.
     program: context.program ?? "git",
     repository,
-    folder: pathOf(context, runId),
-    neutral: context.neutral,
+    folder,
+    runRepository: runRepositoryOf(folder),
+    store,
+    objects: join(store, "objects"),
+    facts: readWorkspaceRepository(repository),
+    isolation: context.isolation,
     mark
+  })
+}
+
+/** Runs an effect when no other one works with the repository of the run. */
+const alone = <A, E>(
+  { turns }: WorktreesContext,
+  owner: RunId,
+  effect: Effect.Effect<A, E>
+): Effect.Effect<A, E> =>
+  Effect.suspend(() => {
+    const turn = turns.get(owner) ?? Semaphore.makeUnsafe(1)
+    turns.set(owner, turn)
+    return turn.withPermit(effect)
   })
 
 const findWorktree = ({ store }: WorktreesContext, owner: RunId): Effect.Effect<WorktreeRow, NotFound> =>
@@ -167,7 +214,7 @@ const shown = (context: WorktreesContext, row: WorktreeRow, live: ReadonlySet<st
     workspace,
     state,
     base,
-    ...(branch ? { branch: branchOf(runId) } : {}),
+    ...(branch === false ? {} : { branch: branch === true ? branchOf(runId) : branch }),
     ...(leftOut === undefined ? {} : { leftOut }),
     ...(ref === undefined ? {} : { ref }),
     createdAt
@@ -179,11 +226,14 @@ const removeCheckout = (
   context: WorktreesContext,
   row: WorktreeRow
 ): Effect.Effect<void, GitFailed | StoreFailed> =>
-  Effect.flatMap(checkoutOf(context, row).remove(row.saved), (branch) =>
-    context.store.commit([
-      row.state === "making" ? dropRow(row.runId) : putRow({ ...row, branch, state: "removed" })
+  Effect.flatMap(checkoutOf(context, row).removed, (branch) => {
+    context.turns.delete(row.runId)
+    return context.store.commit([
+      row.state === "making"
+        ? dropRow(row.runId)
+        : putRow({ ...row, branch: branch ?? false, state: "removed" })
     ])
-  )
+  })
 
 const logFailure = (what: string, owner: RunId) => (cause: GitFailed | StoreFailed) =>
   Effect.logWarning(what).pipe(Effect.annotateLogs({ runId: owner, cause: cause.message }))
@@ -196,28 +246,88 @@ const enter = Effect.fn("Worktrees.enter")(function* (context: WorktreesContext,
   if (row === undefined || row.state !== "kept" || !isPresent(context, row))
     return yield* refused("The worktree of that run was removed.")
   if (worktreesInUse(store).has(owner)) return yield* busy
+  yield* alone(context, owner, checkoutOf(context, row).converted).pipe(
+    Effect.tapError(logFailure("failed to convert worktree", owner)),
+    Effect.mapError(({ message }) =>
+      refused(`The worktree of that run is one of an earlier version, and can't be converted: ${message}.`)
+    )
+  )
   return { runId: owner, branch: branchOf(owner), base: row.base }
 })
 
-const createWorktree = Effect.fn("Worktrees.make")(function* (
+const openWorktree = Effect.fn("Worktrees.make")(function* (
   context: WorktreesContext,
   owner: RunId,
   mark: Readonly<Record<string, string>>
 ) {
   const { store } = context
   const row = findRow(store, owner)
-  if (row?.state !== "making") return
-  yield* checkoutOf(context, row, mark)
-    .create(row.base)
-    .pipe(
-      Effect.andThen(store.commit([putRow({ ...row, state: "kept" })])),
-      Effect.tapError(logFailure("failed to create worktree", owner)),
-      Effect.mapError((): RunFailure => ({
-        code: "internal",
-        message: "The run's worktree could not be created.",
-        details: { reason: "worktree_failed" }
-      }))
+  if (row === undefined) return
+  const checkout = checkoutOf(context, row, mark)
+  const opened =
+    row.state === "making"
+      ? Effect.andThen(checkout.create(), store.commit([putRow({ ...row, state: "kept" })]))
+      : checkout.opened
+  yield* alone(context, owner, opened).pipe(
+    Effect.tapError(logFailure("failed to create worktree", owner)),
+    Effect.mapError((): RunFailure => ({
+      code: "internal",
+      message: "The run's worktree could not be created.",
+      details: { reason: "worktree_failed" }
+    }))
+  )
+})
+
+/** Works with an existing worktree. */
+const withCheckout = <A, E>(
+  context: WorktreesContext,
+  owner: RunId,
+  use: (checkout: WorktreeCheckout, row: WorktreeRow) => Effect.Effect<A, E>
+): Effect.Effect<A | undefined, E> =>
+  Effect.suspend(() => {
+    const row = findRow(context.store, owner)
+    return row?.state === "kept" && isPresent(context, row)
+      ? alone(context, owner, use(checkoutOf(context, row), row))
+      : Effect.undefined
+  })
+
+const refresh = (context: WorktreesContext, owner: RunId): Effect.Effect<void> =>
+  withCheckout(context, owner, (checkout) => checkout.refreshed).pipe(
+    Effect.catch(logFailure("failed to copy refs of the workspace", owner))
+  )
+
+const close = (context: WorktreesContext, owner: RunId): Effect.Effect<void> =>
+  withCheckout(context, owner, (checkout) => checkout.settled).pipe(
+    Effect.catch(logFailure("failed to restore the repository of a run", owner))
+  )
+
+const handOver = (context: WorktreesContext, owner: RunId): Effect.Effect<string | undefined> =>
+  withCheckout(context, owner, (checkout, row) =>
+    Effect.flatMap(checkout.handedOver, (branch) =>
+      branch === row.branch ? Effect.void : context.store.commit([putRow({ ...row, branch })])
     )
+  ).pipe(
+    Effect.as(undefined),
+    Effect.tapError(logFailure("failed to hand over commits", owner)),
+    Effect.orElseSucceed(
+      () =>
+        "The commits of this run did not reach the workspace's repository. They are still in its worktree."
+    )
+  )
+
+const commits = Effect.fn("Worktrees.commits")(function* (
+  context: WorktreesContext,
+  owner: RunId,
+  limit: number
+) {
+  yield* findWorktree(context, owner)
+  const found = yield* withCheckout(context, owner, (checkout) => checkout.commits(limit)).pipe(
+    Effect.tapError(logFailure("failed to list commits", owner)),
+    Effect.mapError(
+      () => new Conflict({ message: "The commits of the worktree can't be read. Inspect its folder." })
+    )
+  )
+  return found ?? (yield* new NotFound({ message: "The worktree was removed." }))
 })
 
 const settle = (context: WorktreesContext, owner: RunId): Effect.Effect<void> =>
@@ -232,7 +342,7 @@ const recover = (context: WorktreesContext, adopted: ReadonlySet<string>): Effec
       unsettledRows(context.store),
       (row) =>
         (row.state === "making" && adopted.has(row.runId)
-          ? checkoutOf(context, row).remove(row.saved)
+          ? Effect.asVoid(checkoutOf(context, row).removed)
           : removeCheckout(context, row)
         ).pipe(Effect.catch(logFailure("failed to remove worktree", row.runId))),
       { discard: true }
@@ -241,14 +351,15 @@ const recover = (context: WorktreesContext, adopted: ReadonlySet<string>): Effec
 
 const examine = Effect.fn("Worktrees.examine")(function* (context: WorktreesContext, owner: RunId) {
   const row = yield* findWorktree(context, owner)
-  const recorded: WorktreeWork = { head: row.head ?? row.base, uncommitted: false, unmerged: false }
-  const found = checkoutOf(context, row).work.pipe(
-    Effect.tapError(logFailure("failed to examine worktree", owner)),
-    // If the check fails, the worktree counts as having work.
-    Effect.orElseSucceed((): WorktreeWork => ({ ...recorded, uncommitted: true, unmerged: true }))
-  )
+  const recorded = { head: row.head ?? row.base, uncommitted: false, unmerged: false }
   const { head, uncommitted, unmerged } =
-    row.state === "kept" && isPresent(context, row) ? yield* found : recorded
+    (yield* withCheckout(context, owner, (checkout) =>
+      Effect.andThen(checkout.converted, checkout.work)
+    ).pipe(
+      Effect.tapError(logFailure("failed to examine worktree", owner)),
+      // If the check fails, the worktree counts as having work.
+      Effect.orElseSucceed(() => ({ ...recorded, uncommitted: true, unmerged: true }))
+    )) ?? recorded
   return { ...shown(context, row, worktreesInUse(context.store)), head, uncommitted, unmerged }
 })
 
@@ -259,9 +370,10 @@ const saveWork = Effect.fn("Worktrees.saveWork")(function* (
   force: boolean
 ) {
   const checkout = checkoutOf(context, row)
+  yield* checkout.converted
   const work = yield* checkout.work
-  const { head, tip = head, uncommitted, unmerged } = work
-  const removing: WorktreeRow = { ...row, state: "removing", head, saved: [head, tip] }
+  const { head, uncommitted, unmerged } = work
+  const removing: WorktreeRow = { ...row, state: "removing", head }
   if (!uncommitted && !unmerged) return removing
   if (!force) {
     return yield* new Conflict({
@@ -284,7 +396,9 @@ const remove = Effect.fn("Worktrees.remove")(function* (
   if (row.state === "removed") return
   if (worktreesInUse(store).has(owner)) return yield* inUse
   const removing =
-    row.state === "kept" && isPresent(context, row) ? saveWork(context, row, force) : Effect.succeed(row)
+    row.state === "kept" && isPresent(context, row)
+      ? alone(context, owner, saveWork(context, row, force))
+      : Effect.succeed(row)
   yield* removing.pipe(
     Effect.flatMap((row) =>
       // The row is durable before anything is removed.

@@ -1,4 +1,7 @@
-/** A repository that would like to run programs: none of them runs for a snapshot, or for a worktree from its start to its forced end. */
+/**
+ * A repository that would like to run programs: none of them runs for a snapshot, or for a worktree from its start to its forced end. And a run
+ * that would like to change the repository of its workspace.
+ */
 import type { WorkspaceId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -17,9 +20,14 @@ import { join } from "node:path"
 import { Store } from "../../src/store/Store.ts"
 import { Snapshots } from "../../src/workspace/Snapshots.ts"
 import { Worktrees } from "../../src/workspace/Worktrees.ts"
+import { canConfine } from "../confinement/CanConfine.ts"
+import { users } from "../confinement/HostileRun.ts"
 import { writeProgram } from "../Folder.ts"
 import { configLayer, newRunId } from "../Samples.ts"
+import { assertRefused, assertUnchanged } from "./HostileWorktree.ts"
 import { commitAll, git, place, type Place, repository } from "./Repository.ts"
+import { allAttacks, plantedRepositories } from "./RepositoryAttacks.ts"
+import { runConfined } from "./RunInWorktree.ts"
 
 const workspace = "ws" as WorkspaceId
 
@@ -165,8 +173,7 @@ describe("A hostile repository", () => {
           // As long as it was: git has to look at the content.
           writeFileSync(join(root, "sub/file"), `${n}\n`)
           writeFileSync(join(root, "a.txt"), `${n}\n`)
-          const summary = yield* snapshots.after(runId, root)
-          assert.strictEqual(summary?.files, 1)
+          assert.strictEqual((yield* snapshots.after(runId, root)).files, 2)
         }
       }).pipe(Effect.provide(Layer.provide(Snapshots.layer, configLayer(home))))
       assert.strictEqual(ran(traces), "")
@@ -213,4 +220,15 @@ describe("A hostile repository", () => {
       assert.deepStrictEqual(seen(), before)
     }).pipe(Effect.scoped)
   )
+})
+
+describe.skipIf(!canConfine)("A hostile run in a worktree", () => {
+  for (const [who, user] of users)
+    it.live(`changes nothing of the workspace's repository, as ${who}`, () =>
+      assertUnchanged((owned, runId) => runConfined(owned, runId, allAttacks, user))
+    )
+
+  // The soak test has all of them.
+  const planted = Object.entries(plantedRepositories).filter((_, at) => at % 4 === 0)
+  it.live.each(planted)("leaves %s: none of it arrives", ([what, script]) => assertRefused(what, script))
 })

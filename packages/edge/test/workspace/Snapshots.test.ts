@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { Arbitrary, Effect, Layer, Schema } from "effect"
+import { Arbitrary, Context, Effect, Layer, Schema } from "effect"
 import { execFileSync } from "node:child_process"
 import {
   chmodSync,
@@ -22,6 +22,10 @@ import { tries } from "@corral/testing/time/Effort"
 
 const configured = (home: string, path = process.env.PATH ?? "") =>
   Layer.provide(Snapshots.layer, configLayer(home, { environment: { PATH: path } }))
+
+/** The service, until the end of the test. */
+const openSnapshots = <E>(layer: Layer.Layer<Snapshots, E>) =>
+  Effect.map(Layer.build(layer), (context) => Context.get(context, Snapshots))
 
 const put = (root: string, path: string, content: string | Buffer) => {
   mkdirSync(dirname(join(root, path)), { recursive: true })
@@ -44,12 +48,7 @@ const prepared = Effect.fnUntraced(function* (prepare: (root: string) => void, p
   const root = yield* temporaryFolder
   prepare(root)
   const runId = newRunId()
-  const snapshots = yield* Effect.provide(
-    Effect.gen(function* () {
-      return yield* Snapshots
-    }),
-    configured(home, path)
-  )
+  const snapshots = yield* openSnapshots(configured(home, path))
   yield* snapshots.mark(runId)
   yield* snapshots.before(runId, root)
   return { home, root, runId, snapshots } satisfies SnapshotPlace
@@ -131,12 +130,7 @@ describe("Snapshots", () => {
       git(run.root, "commit", "-q", "-m", "later")
       put(run.root, "edited.txt", "something else\n")
       assert.deepStrictEqual(yield* diffOf(run), then)
-      const restarted = yield* Effect.provide(
-        Effect.gen(function* () {
-          return yield* Snapshots
-        }),
-        configured(run.home)
-      )
+      const restarted = yield* openSnapshots(configured(run.home))
       assert.deepStrictEqual(yield* restarted.diff(run.runId, run.root, undefined, 200), then)
     })
   )
@@ -239,12 +233,13 @@ describe("Snapshots", () => {
     })
   )
 
-  it.live("works without git: the run continues, the diff is not found, changes are still reported", () =>
+  it.live("says without git that changes are unknown, and still names files by their times", () =>
     Effect.gen(function* () {
       const run = yield* prepared((root) => put(root, "a", "1"), "/nowhere")
       put(run.root, "b", "2")
-      assert.isUndefined(yield* run.snapshots.after(run.runId, run.root))
-      assert.strictEqual((yield* Effect.flip(diffOf(run)))._tag, "NotFound")
+      const unknown = { code: "changes_unknown", details: { reason: "no_git" } } as const
+      assert.deepInclude(yield* Effect.flip(run.snapshots.after(run.runId, run.root)), unknown)
+      assert.deepInclude(yield* Effect.flip(diffOf(run)), unknown)
       assert.deepStrictEqual(yield* run.snapshots.changed(run.runId, run.root), ["b"])
     })
   )

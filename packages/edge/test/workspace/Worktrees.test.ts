@@ -76,7 +76,7 @@ describe("Worktrees", () => {
         assert.deepStrictEqual(readdirSync(path).toSorted(), [".git", ".gitignore", "a.txt"])
         assert.strictEqual(statSync(path).mode & 0o777, 0o700)
         assert.strictEqual(git(path, "status", "--porcelain=v1", "-b").trim(), `## corral/${runId}`)
-        assert.deepStrictEqual(knownWorkspace(root), { folders: [path], branches: [`corral/${runId}`] })
+        assert.deepStrictEqual(knownWorkspace(root), { folders: [], branches: [`corral/${runId}`] })
         assert.strictEqual(git(root, "status", "--porcelain=v1", "-b"), before)
         assert.deepStrictEqual(readFileSync(join(root, ".git/index")), index)
         const head = git(root, "rev-parse", "HEAD").trim()
@@ -199,7 +199,7 @@ describe("Worktrees", () => {
           names.map((name) => [name, git(root, "show", `${ref}:${name}`)]),
           contents
         )
-        // Parents: where it was, its branch, and what was staged.
+        // Parents: where it was, its branches, and what was staged.
         const all = git(root, "log", "-p", "-m", "--format=", ref)
         assert.match(all, /\+work|deleted file|new mode/)
       })
@@ -214,6 +214,7 @@ describe("Worktrees", () => {
         const path = yield* opened(runId, root)
         writeFileSync(join(path, "a.txt"), "committed\n")
         commitAll(path)
+        assert.isUndefined(yield* worktrees.handOver(runId))
         git(root, "merge", "-q", "--ff-only", `corral/${runId}`)
         writeFileSync(join(path, "build.log"), "x\n")
         mkdirSync(join(path, "fixed.log"))
@@ -361,10 +362,11 @@ describe("Worktrees", () => {
         const worktrees = yield* Worktrees
         yield* worktrees.recover(new Set())
         assert.deepStrictEqual(knownWorkspace(root), {
-          folders: [join(home, "worktrees", stored)],
+          folders: [],
           branches: [`corral/${stored}`]
         })
-        assert.deepStrictEqual(readdirSync(join(home, "worktrees")), [stored])
+        const parts = [stored, `${stored}.git`, `${stored}.received`]
+        assert.deepStrictEqual(readdirSync(join(home, "worktrees")).toSorted(), parts)
         assert.deepStrictEqual(
           worktrees.list(undefined, 10).map(({ runId }) => runId),
           [stored]

@@ -1,0 +1,47 @@
+/**
+ * The index of a capture in progress: a file that git and the Edge change in turns.
+ *
+ * Guarantees: a file that the Edge replaces has a time that is not newer than what it says, because git trusts entries that are older than it.
+ */
+import { Effect } from "effect"
+import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import { GitFailed } from "./Git.ts"
+import { type IndexEntry, readIndex, writeIndex } from "./IndexFile.ts"
+import type { ShadowRepository } from "./ShadowRepository.ts"
+import type { SnapshotTree } from "./SnapshotTree.ts"
+
+export interface CaptureInProgress {
+  readonly shadow: ShadowRepository
+  readonly tree: SnapshotTree
+  /** The index in progress. */
+  readonly work: string
+}
+
+/** The mode of a repository in an index, 160000 in octal. */
+const REPOSITORY = Buffer.from([0, 0, 0xe0, 0])
+
+/** Fails with the error of the operating system. */
+export const attemptStep = <A>(run: () => A): Effect.Effect<A, GitFailed> =>
+  Effect.try({ try: run, catch: (cause) => new GitFailed({ message: String(cause) }) })
+
+export const entriesIn = (index: string): ReadonlyArray<IndexEntry> =>
+  existsSync(index) ? (readIndex(readFileSync(index)) ?? []) : []
+
+/** Replaces the entries. Files that changed since `seconds` are compared by their content. */
+export const replaceEntries = (index: string, entries: ReadonlyArray<IndexEntry>, seconds: number): void => {
+  writeFileSync(`${index}.next`, writeIndex(entries))
+  utimesSync(`${index}.next`, seconds, seconds)
+  renameSync(`${index}.next`, index)
+}
+
+/** Time of a file, never later than it is. */
+export const secondsOf = (file: string): number => Math.floor(statSync(file).mtimeMs * 1_000) / 1_000_000
+
+/** Whether an index may have repositories. Sure only if not. */
+export const mayHaveInner = (index: string): boolean => readFileSync(index).includes(REPOSITORY)
+
+/** Options of git for the rules of the workspace's repository. */
+export const ignoreOptions = ({ rules }: ShadowRepository): ReadonlyArray<string> => [
+  "-c",
+  `core.excludesFile=${rules}`
+]

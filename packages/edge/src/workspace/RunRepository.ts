@@ -1,0 +1,135 @@
+/**
+ * Files of the repository of a run in a worktree. The run may do with it what it likes: it borrows the objects of the workspace's repository,
+ * which the run cannot change, and has its own refs.
+ *
+ * Guarantees: no git of the Edge opens it. What git obeys in it is the Edge's before and after each run. Nothing is written through a link.
+ */
+import { makeFolder } from "@corral/service/MakeFolder"
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
+import { dirname, join, relative, sep } from "node:path"
+import { packedRefs, type RefTable, refsAfter, refsOfText } from "./RefTable.ts"
+import { settingsText } from "./GitSettings.ts"
+import { smallFile } from "./SmallFile.ts"
+import { objectFoldersOf, readWorkspaceRepository } from "./WorkspaceRepository.ts"
+
+export interface RunRepositoryPlace {
+  /** The run's repository. */
+  readonly folder: string
+  /** The run's checkout. */
+  readonly checkout: string
+  /** The workspace's `.git`. */
+  readonly repository: string
+}
+
+const MAX_REFS = 67_108_864
+/** Folders that exist in the repository. */
+const FOLDERS = ["objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "hooks"]
+/** Files that would lead git to other settings. */
+const MISLEADING = ["commondir", "gitdir", "config.worktree"]
+
+const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+
+/** Makes the folder `path` in `top`. What has the name of a folder on the way and is none is removed. */
+const makeRealFolder = (top: string, path: string): void => {
+  let at = top
+  for (const name of relative(top, path).split(sep).filter(Boolean)) {
+    at = join(at, name)
+    if (isFolder(at)) continue
+    rmSync(at, { recursive: true, force: true })
+    mkdirSync(at, { mode: 0o700 })
+  }
+}
+
+/** Replaces a file in the folder `top`, which a run may have written. Call it when no process of that run is alive. */
+const replaceFile = (top: string, path: string, content: string): void => {
+  makeRealFolder(top, dirname(path))
+  const temporary = `${top}.new`
+  rmSync(temporary, { recursive: true, force: true })
+  writeFileSync(temporary, content, { mode: 0o600, flag: "wx" })
+  if (isFolder(path)) rmSync(path, { recursive: true })
+  renameSync(temporary, path)
+}
+
+/** Creates the repository with a branch at a commit, which is checked out. */
+export const createRunRepository = (
+  place: RunRepositoryPlace,
+  branch: string,
+  base: string,
+  refs: RefTable
+): void => {
+  const { folder } = place
+  makeFolder(dirname(folder))
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { mode: 0o700 })
+  restoreRunRepository(place)
+  const { exclude } = readWorkspaceRepository(place.repository)
+  replaceFile(folder, join(folder, "info/exclude"), exclude ?? "")
+  replaceFile(folder, join(folder, "packed-refs"), packedRefs(new Map([...refs, [branch, base]])))
+  replaceFile(folder, join(folder, "HEAD"), `ref: ${branch}\n`)
+}
+
+/** Puts back what git obeys. Call it when no process of the run is alive. */
+export const restoreRunRepository = ({ checkout, folder, repository }: RunRepositoryPlace): void => {
+  const { format, partialRemote, settings, shallow } = readWorkspaceRepository(repository)
+  const setting = (section: string, key: string, value: string) => ({
+    section,
+    subsection: undefined,
+    key,
+    value
+  })
+  const isExtended = format !== "sha1" || partialRemote !== undefined
+  const config = settingsText([
+    setting("core", "repositoryformatversion", isExtended ? "1" : "0"),
+    setting("core", "bare", "false"),
+    setting("core", "logallrefupdates", "true"),
+    ...(format === "sha1" ? [] : [setting("extensions", "objectformat", format)]),
+    ...(partialRemote === undefined ? [] : [setting("extensions", "partialclone", partialRemote)]),
+    ...settings
+  ])
+  for (const name of FOLDERS) makeRealFolder(folder, join(folder, name))
+  for (const name of MISLEADING) rmSync(join(folder, name), { recursive: true, force: true })
+  rmSync(join(folder, "hooks"), { recursive: true, force: true })
+  mkdirSync(join(folder, "hooks"), { mode: 0o755 })
+  replaceFile(folder, join(folder, "config"), config)
+  const alternates = objectFoldersOf(repository).map(({ real }) => `${real}\n`)
+  replaceFile(folder, join(folder, "objects/info/alternates"), alternates.join(""))
+  if (shallow !== undefined && lstatSync(join(folder, "shallow"), { throwIfNoEntry: false }) === undefined)
+    replaceFile(folder, join(folder, "shallow"), shallow)
+  if (isFolder(checkout)) replaceFile(checkout, join(checkout, ".git"), `gitdir: ${folder}\n`)
+}
+
+/**
+ * Gives the repository the refs of the workspace. A ref that the run has changed since `before` stays as it is. Does nothing while a git of
+ * the run writes its refs.
+ */
+export const copyRefs = ({ folder }: RunRepositoryPlace, before: RefTable, now: RefTable): void => {
+  const path = join(folder, "packed-refs")
+  const lock = `${path}.lock`
+  let descriptor: number
+  try {
+    const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+    descriptor = openSync(lock, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, 0o600)
+  } catch {
+    return
+  }
+  try {
+    const current = refsOfText(smallFile(path, MAX_REFS) ?? "")
+    writeFileSync(descriptor, packedRefs(refsAfter(current, before, now)))
+    if (isFolder(path)) rmSync(path, { recursive: true })
+    renameSync(lock, path)
+  } catch (cause) {
+    rmSync(lock, { force: true })
+    throw cause
+  } finally {
+    closeSync(descriptor)
+  }
+}
