@@ -12,6 +12,9 @@ import { Grants } from "./approval/Grants.ts"
 import * as Discovery from "./Discovery.ts"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
 import { Confinement } from "./confinement/Confinement.ts"
+import { isolatedGitLayer } from "./confinement/IsolatedGit.ts"
+import { RepositoryRecord } from "./confinement/RepositoryRecord.ts"
+import { RuntimeStates } from "./confinement/RuntimeStates.ts"
 import { WorkspaceCaches } from "./confinement/WorkspaceCaches.ts"
 import * as EdgeConfigCheck from "./EdgeConfigCheck.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
@@ -36,7 +39,7 @@ import { Snapshots } from "./workspace/Snapshots.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
-/** Deletes artifacts, attachments, snapshots, worktrees and grants of a run together with its log, and old caches. */
+/** Deletes artifacts, attachments, snapshots, worktrees and grants of a run together with its log, and old caches and databases. */
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
     const artifacts = yield* Artifacts
@@ -45,12 +48,15 @@ const forgetting = Layer.effectDiscard(
     const retention = yield* Retention
     const snapshots = yield* Snapshots
     const worktrees = yield* Worktrees
+    const { home } = yield* EdgeConfig
     retention.onForget(artifacts.forgetRun)
     retention.onForget(snapshots.forget)
     retention.onForget(worktrees.forget)
     retention.onForget(grants.forgetRun)
     retention.onForget(attachments.forgetRun)
+    retention.onForget((runId) => Effect.sync(() => new RepositoryRecord(home, runId).remove()))
     retention.onSweep((yield* WorkspaceCaches).sweep)
+    retention.onSweep((yield* RuntimeStates).sweep, true)
   })
 )
 
@@ -78,7 +84,7 @@ export const edgeCoreLayer = Layer.mergeAll(
     Runtimes.layer,
     Snapshots.layer,
     Workspaces.layer,
-    Worktrees.layer
+    Worktrees.layer.pipe(Layer.provide(isolatedGitLayer))
   ]),
   // In parallel: the store waits for a thread and looks for processes, containment and confinement wait for a process.
   Layer.provideMerge([
@@ -110,8 +116,29 @@ const telemetry = Layer.unwrap(
   Effect.map(EdgeConfig, (config) => Telemetry.telemetryLayer("edge", config.telemetry))
 )
 
+/** The first run would wait for the start of the holder. An Edge whose runs end with it needs none. */
+const prepareHolder = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { incompatible, prepare } = yield* Holder
+    const { orphanMs } = yield* EdgeConfig
+    if (orphanMs === 0 || incompatible !== undefined) return
+    yield* prepare.pipe(
+      // An end meanwhile waits for the holder, and closes its connection: it ends, too.
+      Effect.uninterruptible,
+      Effect.delay(AFTER_READY),
+      Effect.catch(({ message }) =>
+        Effect.logWarning("failed to prepare the holder of runs", { cause: message })
+      ),
+      Effect.forkScoped
+    )
+  })
+)
+
+/** The service is ready by then. */
+const AFTER_READY = "50 millis"
+
 /** The whole Edge: services, loopback server, discovery file. Provides `EdgeServer` with its address, and the services. */
-export const edgeLayer = Layer.merge(Discovery.discoveryLayer, Retention.hourly).pipe(
+export const edgeLayer = Layer.mergeAll(Discovery.discoveryLayer, Retention.hourly, prepareHolder).pipe(
   Layer.provideMerge(EdgeServer.layer),
   Layer.provide(EventStreams.layer),
   Layer.provideMerge(edgeServicesLayer),

@@ -16,8 +16,19 @@ export const edgeMetrics = {
     kind: "histogram",
     what: "Time to write a batch of events to disk."
   },
+  stateFiles: {
+    name: "runtime_state_files_total",
+    kind: "counter",
+    what: "Files that confined runs left in the state of their runtime. `returned`: the user's state has them. `unreturned`: they could not be taken back.",
+    labels: ["outcome"]
+  },
   approvals: { name: "approvals_open", kind: "gauge", what: "Pending approvals." },
   inputs: { name: "inputs_open", kind: "gauge", what: "Questions, forms and plans that wait for a person." },
+  searches: {
+    name: "process_searches_total",
+    kind: "counter",
+    what: "Searches of all processes for those that ended runs have left. Runs that end at about the same time share one."
+  },
   linked: {
     name: "link_connected",
     kind: "gauge",

@@ -6,6 +6,7 @@
  *
  * Does not: interpret the content.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { capped } from "@corral/domain/text/CappedPattern"
 import { NodeStream } from "@effect/platform-node"
 import type { Artifact } from "@corral/domain/run/Artifact"
@@ -202,6 +203,6 @@ const plainName = (name: string): string => {
     .toWellFormed()
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}/\\]+/gu, " ")
     .trim()
-  const short = plain.slice(0, MAX_NAME).replace(/[\ud800-\udbff]$/, "")
+  const short = firstCharacters(plain, MAX_NAME)
   return /^\.*$/.test(short) ? "artifact" : short
 }

@@ -4,6 +4,7 @@
  * Guarantees: they follow from the log alone, so that the next Edge has the same.
  */
 import { draft, type EventDraft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import { SparseMap } from "@corral/domain/run/SparseMap"
 
 type Part = NonNullable<PayloadOf<"run.tool.result">["content"]>[number]
 
@@ -14,7 +15,7 @@ const kindOf = (mediaType: string): Part["type"] => {
 
 export class ResultContents {
   /** By call, in the order of the artifacts. */
-  readonly #parts = new Map<string, Array<Part>>()
+  readonly #parts = new SparseMap<string, Array<Part>>()
 
   /** Follows an event of the log. */
   read(event: EventDraft): void {

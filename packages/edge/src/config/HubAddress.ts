@@ -1,6 +1,7 @@
 /**
  * Address of a Hub. Every connection to another machine needs TLS.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { withoutTrailing } from "@corral/domain/text/Trailing"
 import { LINK_PATH } from "@corral/domain/link/EdgeLink"
 import { isLoopback } from "@corral/service/Addresses"
@@ -10,7 +11,9 @@ export const hubUrlOf = (text: string): { readonly url: string } | { readonly pr
   const url = URL.canParse(text) ? new URL(text) : undefined
   const protocol = url?.protocol.replace(/^ws/, "http")
   if (url === undefined || (protocol !== "http:" && protocol !== "https:") || url.host === "")
-    return { problem: `"${text.slice(0, 200)}" is no address of a Hub such as https://corral.example` }
+    return {
+      problem: `"${firstCharacters(text, 200)}" is no address of a Hub such as https://corral.example`
+    }
   // The message never repeats this part, because it may be a password.
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     return { problem: `the address of the Hub at ${url.host} may hold no sign-in and no query` }

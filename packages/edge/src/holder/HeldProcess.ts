@@ -1,8 +1,8 @@
 /**
  * The process of a run that the holder started. To the run it looks like a `Subprocess`.
  *
- * Guarantees: `onEnd` or `onSpawnError` runs once. If the holder dies, the end is reported as SIGKILL, so that the run ends and its sweep
- * finds what is left.
+ * Guarantees: `onEnd` or `onSpawnError` runs once. If the holder dies, the end is reported as SIGKILL and as a lost holder, so that the run ends
+ * and its sweep finds what is left.
  *
  * Does not: end the run in the holder: `HeldRunConnection.end` does, once the run's events are stored.
  */
@@ -28,6 +28,9 @@ export interface AdoptedProcess {
   readonly isConfined: boolean
   readonly control?: SubprocessSpec["control"]
 }
+
+/** The end of a process whose holder ended. */
+const LOST = { code: null, signal: "SIGKILL", stderr: "" } as const
 
 export class HeldProcess implements RunChild {
   readonly isConfined: boolean
@@ -57,7 +60,7 @@ export class HeldProcess implements RunChild {
       },
       onEnded: (end) => this.#end(end),
       onControl: (bytes) => this.#channel?.receive(bytes),
-      onClose: () => this.#end({ code: null, signal: "SIGKILL", stderr: "" })
+      onClose: () => this.#end(LOST)
     })
   }
 
@@ -79,7 +82,7 @@ export class HeldProcess implements RunChild {
     } catch (error) {
       child.#refuseStart(error instanceof Error ? error : new Error(String(error)))
     }
-    if (connection.isClosed) process.nextTick(() => child.#end({ code: null, signal: "SIGKILL", stderr: "" }))
+    if (connection.isClosed) process.nextTick(() => child.#end(LOST))
     return child
   }
 
@@ -98,8 +101,7 @@ export class HeldProcess implements RunChild {
       process.nextTick(() => handlers.onGone?.(exit))
     }
     if (opened.spawnError !== undefined) child.#refuseStart(opened.spawnError)
-    else if (connection.isClosed)
-      process.nextTick(() => child.#end({ code: null, signal: "SIGKILL", stderr: "" }))
+    else if (connection.isClosed) process.nextTick(() => child.#end(LOST))
     else {
       if (adopted.control !== undefined) child.#openChannel(adopted.control)
       connection.read(adopted.from)
@@ -155,7 +157,8 @@ export class HeldProcess implements RunChild {
     process.nextTick(() => this.#handlers.onSpawnError(error))
   }
 
-  #end({ by, code, signal, stderr }: HeldEnd): void {
+  #end(end: HeldEnd | typeof LOST): void {
+    const { by, code, signal, stderr } = { by: undefined, ...end }
     if (this.#hasEnded) return
     this.#hasEnded = true
     this.#endedBy = by
@@ -164,7 +167,7 @@ export class HeldProcess implements RunChild {
       this.#isGone = true
       this.#handlers.onGone?.({ code, signal })
     }
-    this.#handlers.onEnd({ code, signal, stderr })
+    this.#handlers.onEnd({ code, signal, stderr, ...(end === LOST ? { isHolderLost: true } : {}) })
   }
 }
 

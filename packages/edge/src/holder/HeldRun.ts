@@ -9,7 +9,7 @@
 import { join } from "node:path"
 import type { Duplex } from "node:stream"
 import { removeGroup } from "../process/ControlGroup.ts"
-import { processStartTime } from "../process/MarkSweep.ts"
+import { processStartTime } from "../process/MarkSearch.ts"
 import type { ProcessTarget } from "../process/ProcessTarget.ts"
 import type { Launcher } from "../process/Launcher.ts"
 import { endLauncher } from "../process/PreparedLauncher.ts"
@@ -224,7 +224,8 @@ export class HeldRun {
     const startTicks = processStartTime(child.pid)
     this.#startedAt = now
     this.#started = { pid: child.pid, startTicks }
-    this.#target = { mark: spec.mark, groups, leader: child.pid, since: startTicks }
+    const { isConfined: isEnclosed, mark } = spec
+    this.#target = { mark, groups, leader: child.pid, since: startTicks, isEnclosed }
     this.#peer?.send(jsonFrame(frameTypes.started, this.#started))
     return true
   }

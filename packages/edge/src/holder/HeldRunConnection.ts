@@ -39,6 +39,8 @@ export interface HeldRunReceiver {
 
 /** From this size on, reads have their own memory. Node's buffers share it below. */
 const WORTH_RELEASING = 16_384
+/** Code of a failure of a connection that the holder has closed without a word. */
+export const CONNECTION_LOST = "CONNECTION_LOST"
 /** Payload of one `keepPart` or `write` frame. */
 const PART = 4_194_304
 
@@ -58,7 +60,7 @@ export class HeldRunConnection {
   readonly #socket: Socket
   readonly #keepWaiters: Array<(isKept: boolean) => void> = []
   #receiver: HeldRunReceiver | undefined
-  #closed: Error | undefined
+  #closed: NodeJS.ErrnoException | undefined
   #exit: HeldExit | undefined
   readonly #closeListeners: Array<() => void> = []
 
@@ -242,7 +244,7 @@ export class HeldRunConnection {
     }
   }
 
-  #receiveClose(reason: Error): void {
+  #receiveClose(reason: NodeJS.ErrnoException): void {
     this.#closed = reason
     for (const fail of this.#keepWaiters.splice(0)) fail(false)
     for (const listener of this.#closeListeners.splice(0)) listener()
@@ -250,11 +252,12 @@ export class HeldRunConnection {
   }
 }
 
-const openFailure = ({ code, message }: NodeJS.ErrnoException): HolderFailed =>
+const openFailure = ({ code = CONNECTION_LOST, message }: NodeJS.ErrnoException): HolderFailed =>
   new HolderFailed({ message: `Can't open the run: ${message}.`, code })
 
-const lostHolder = ({ message }: Error = new Error("closed")): HolderFailed =>
-  new HolderFailed({ message: `The connection to the holder broke: ${message}.` })
+const lostHolder = (
+  { code = CONNECTION_LOST, message }: NodeJS.ErrnoException = new Error("closed")
+): HolderFailed => new HolderFailed({ message: `The connection to the holder broke: ${message}.`, code })
 
 const writeParts = (socket: Socket, type: number, bytes: Uint8Array): void => {
   for (let at = 0; at < bytes.length; at += PART) socket.write(frameOf(type, bytes.subarray(at, at + PART)))

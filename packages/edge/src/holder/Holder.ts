@@ -1,16 +1,17 @@
 /**
  * The holder of this home's runs: one small process that owns their processes and pipes, so that they outlive the Edge.
  *
- * Guarantees: a living holder is found when the layer is built, and none is started then. The first run starts one, and so does the first
+ * Guarantees: a living holder is found when the layer is built, and none is started then. `prepare` starts one, and so do the first run and the first
  * run after it died.
  *
  * Does not: end runs when the layer closes. The holder's clocks run from then on.
  */
 import { VERSION } from "@corral/service/Version"
-import { Context, Effect, Layer, type Scope, Semaphore } from "effect"
+import { Context, Effect, Layer, Schedule, type Scope, Semaphore } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { HeldRunConnection } from "./HeldRunConnection.ts"
-import { connectControl, type HolderControl } from "./HolderControl.ts"
+import { setDamagedAside } from "./DamagedFolder.ts"
+import { CONNECTION_LOST, HeldRunConnection } from "./HeldRunConnection.ts"
+import { connectControl, type HolderControl, KEY_FAILURE } from "./HolderControl.ts"
 import { HolderFailed, type HolderIncompatible } from "./HolderFailures.ts"
 import type { HeldRunSummary } from "./HolderMessages.ts"
 import { holderPlaceOf } from "./HolderPlace.ts"
@@ -18,8 +19,9 @@ import { startHolder } from "./HolderStart.ts"
 
 /** Milliseconds after which the holder ends all runs if no Edge returns. */
 const ORPHAN_MS = 1_800_000
-/** A holder without runs ends at any moment. */
+/** A holder without runs ends at any moment, and one that waits closes connections. */
 const ATTEMPTS = 5
+const lostCodes = new Set(["ECONNRESET", "EPIPE", CONNECTION_LOST])
 
 export interface HolderOptions {
   readonly home: string
@@ -46,6 +48,8 @@ export class Holder extends Context.Service<
       state?: Uint8Array,
       groups?: string
     ) => Effect.Effect<HeldRunConnection, HolderFailed | HolderIncompatible>
+    /** Starts the holder if there is none, so that the first run finds one. */
+    readonly prepare: Effect.Effect<void, HolderFailed | HolderIncompatible>
     /** The holder's process; `undefined` if none is connected. */
     readonly pid: () => number | undefined
     /** The holder ends when it has no runs. */
@@ -61,8 +65,20 @@ export class Holder extends Context.Service<
   )
 }
 
+/** A holder writes its key again within a second. */
+const KEY_RETRY = { times: 6, schedule: Schedule.spaced("500 millis") }
+
+const isKeyFailure = (failure: object): boolean => "code" in failure && failure.code === KEY_FAILURE
+
 const hasNoHolder = (failure: HolderFailed | HolderIncompatible): boolean =>
   failure._tag === "HolderFailed" && (failure.code === "ENOENT" || failure.code === "ECONNREFUSED")
+
+/**
+ * Whether another attempt may succeed: the holder has ended, or it has closed the connection because this process stood still for longer than the holder
+ * waits for a first frame.
+ */
+const isLost = (failure: HolderFailed | HolderIncompatible): boolean =>
+  hasNoHolder(failure) || (failure._tag === "HolderFailed" && lostCodes.has(failure.code ?? ""))
 
 const make = Effect.fnUntraced(function* ({
   build = VERSION,
@@ -102,8 +118,19 @@ const make = Effect.fnUntraced(function* ({
       control?.close()
     })
   )
+  const moved = setDamagedAside(place)
+  if (moved !== undefined)
+    yield* Effect.logWarning("moved a damaged folder of held runs away: its runs cannot continue", { moved })
   yield* connect.pipe(
-    Effect.catchTag("HolderIncompatible", (failure) => Effect.sync(() => (incompatible = failure)))
+    Effect.retry({ ...KEY_RETRY, while: ({ _tag, ...failure }) => isKeyFailure(failure) }),
+    Effect.catchTags({
+      HolderIncompatible: (failure) => Effect.sync(() => (incompatible = failure)),
+      HolderFailed: ({ message }) =>
+        Effect.logError("runs of the Edge before cannot continue: their holder cannot be reached", {
+          cause: message,
+          next: "They end now. Start them again."
+        })
+    })
   )
   return Holder.of({
     found: control === undefined ? [] : (control as HolderControl).runs,
@@ -114,7 +141,7 @@ const make = Effect.fnUntraced(function* ({
         Effect.tapError((failure) =>
           Effect.sync(() => (hasNoHolder(failure) ? control?.close() : undefined))
         ),
-        Effect.retry({ times: 2, while: hasNoHolder }),
+        Effect.retry({ times: ATTEMPTS - 1, while: isLost }),
         Effect.tap((connection) =>
           Effect.sync(() => {
             connections.add(connection)
@@ -122,6 +149,7 @@ const make = Effect.fnUntraced(function* ({
           })
         )
       ),
+    prepare: connected,
     pid: () => (control?.isOpen === true ? control.pid : undefined),
     endWhenIdle: Effect.sync(() => control?.endWhenIdle())
   })

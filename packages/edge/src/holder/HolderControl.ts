@@ -50,8 +50,11 @@ const welcomeIn = (payload: Buffer): HolderWelcome | undefined => {
   }
 }
 
-const unreachable = (reason: string): HolderFailed =>
-  new HolderFailed({ message: `Can't reach the holder of runs: ${reason}.` })
+/** Code of a failure that the holder may correct: it writes its key again. */
+export const KEY_FAILURE = "KEY"
+
+const unreachable = (reason: string, code?: string): HolderFailed =>
+  new HolderFailed({ message: `Can't reach the holder of runs: ${reason}.`, code })
 
 /** A holder that died leaves its socket. */
 const isAbsent = ({ code }: NodeJS.ErrnoException, { socket }: HolderPlace): boolean => {
@@ -91,7 +94,9 @@ export const connectControl = (
       onClose: (reason) => {
         const hasEnded = reason.code === undefined || reason.code === "ECONNRESET" || reason.code === "EPIPE"
         resume(
-          hasEnded || isAbsent(reason, place) ? Effect.undefined : Effect.fail(unreachable(reason.message))
+          hasEnded || isAbsent(reason, place)
+            ? Effect.undefined
+            : Effect.fail(unreachable(reason.message, reason.code === "PROTOCOL" ? KEY_FAILURE : reason.code))
         )
       }
     })
@@ -100,7 +105,7 @@ export const connectControl = (
         const key = readFileSync(holderKeyFile(place.folder), "utf8")
         socket.write(jsonFrame(frameTypes.hello, { format, key, ...hello }))
       } catch (error) {
-        resume(Effect.fail(unreachable(String(error))))
+        resume(Effect.fail(unreachable(String(error), KEY_FAILURE)))
         socket.destroy()
       }
     })

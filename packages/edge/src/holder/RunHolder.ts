@@ -4,9 +4,9 @@
  * Guarantees: one control connection. While there is none, runs whose time is over are ended, and after the orphan time all of them, with
  * every process that carries their marks. Without runs and control connection, the holder ends.
  */
-import type { Server } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { killGroup } from "../process/ControlGroup.ts"
+import { findAllSurvivors, type MarkedProcesses, type Survivors } from "../process/MarkSearch.ts"
 import { signalGroup } from "../process/MarkSweep.ts"
 import { sweepTarget } from "../process/ProcessTarget.ts"
 import { HeldRun, type HeldRunListener } from "./HeldRun.ts"
@@ -20,12 +20,15 @@ const FIRST_WITHIN = 30_000
 /** Longest wait between two looks at the clock, which an operator or a suspended machine may move. */
 const LONGEST_WAIT = 30_000
 
+const unknown: Survivors = { pids: [], certain: false }
+
 export interface RunHolderOptions {
   /** Folder of stored output. */
   readonly folder: string
   readonly key: Buffer
   readonly build: string
-  readonly server: Server
+  /** Ends the acceptance of connections. */
+  readonly server: { readonly close: () => void }
   /** Unix time in milliseconds. */
   readonly now: () => number
   /** Removes what belongs to the holder, and ends the process. */
@@ -42,6 +45,10 @@ export class RunHolder implements HolderRegistry, HeldRunListener {
   readonly #runs = new Map<string, HeldRun>()
   readonly #connections = new Set<HolderConnection>()
   readonly #launchers = new Launchers()
+  readonly #searches: Array<{
+    readonly target: MarkedProcesses
+    readonly resolve: (found: Survivors) => void
+  }> = []
   #control: HolderConnection | undefined
   #orphanMs = FIRST_WITHIN
   /** Since when there is no control connection. */
@@ -129,10 +136,7 @@ export class RunHolder implements HolderRegistry, HeldRunListener {
       for (const group of target?.groups ?? []) killGroup(group)
       if (target?.leader !== undefined) signalGroup(target.leader, "SIGKILL")
     }
-    for (const run of runs) {
-      await this.#kill(run)
-      await run.delete()
-    }
+    await Promise.all(runs.map((run) => this.#kill(run).then(() => run.delete())))
     await this.#launchers.close()
     this.#options.exit()
   }
@@ -141,12 +145,27 @@ export class RunHolder implements HolderRegistry, HeldRunListener {
   async #kill({ target }: HeldRun): Promise<void> {
     if (target === undefined) return
     const steps = sweepTarget(target)
+    let found: Survivors | undefined
     for (;;) {
-      const { done, value } = steps.next()
+      const { done, value } = steps.next(found)
+      found = undefined
       if (done === true) return
-      if (value._tag === "Pause") await sleep(value.millis)
+      if (value._tag === "Search") found = await this.#find(value.target)
+      else if (value._tag === "Pause") await sleep(value.millis)
       else this.#options.report(`${value.message} ${JSON.stringify(value.details)}`)
     }
+  }
+
+  /** One search for the runs that end at the same time. On this thread: without an Edge, nothing waits for it. */
+  #find(target: MarkedProcesses): Promise<Survivors> {
+    return new Promise((resolve) => {
+      if (this.#searches.push({ target, resolve }) > 1) return
+      setImmediate(() => {
+        const searches = this.#searches.splice(0)
+        const found = findAllSurvivors(searches.map((search) => search.target))
+        for (const [at, search] of searches.entries()) search.resolve(found[at] ?? unknown)
+      })
+    })
   }
 
   #forget(run: HeldRun): void {

@@ -14,10 +14,11 @@ import {
   writeFileSync,
   writeSync
 } from "node:fs"
-import { createServer } from "node:net"
+import { createServer, type Socket } from "node:net"
 import { join } from "node:path"
 import { keepFolderPrivate } from "../process/PrivateFolder.ts"
 import { HolderConnection } from "./HolderConnection.ts"
+import { HolderFolder } from "./HolderFolder.ts"
 import { holderKeyFile, holderPlaceOf, holderProblemFile } from "./HolderPlace.ts"
 import { RunHolder } from "./RunHolder.ts"
 
@@ -25,7 +26,8 @@ const READY = 3
 const MAX_LOG = 65_536
 
 const [, , home = "", build = ""] = process.argv
-const { folder, socket, socketFolder } = holderPlaceOf(home)
+const place = holderPlaceOf(home)
+const { folder, socket, socketFolder } = place
 
 const report = (problem: string): void => {
   try {
@@ -54,10 +56,11 @@ const answer = (line: object): void => {
 /** Called before the holder serves, and only by the one that listens. */
 const begin = (): Buffer => {
   chmodSync(socket, 0o600)
-  for (const name of readdirSync(folder)) if (name.endsWith(".out")) rmSync(join(folder, name))
+  for (const name of readdirSync(folder))
+    if (name.endsWith(".out")) rmSync(join(folder, name), { recursive: true, force: true })
   const key = randomBytes(32).toString("hex")
   const file = holderKeyFile(folder)
-  rmSync(file, { force: true })
+  rmSync(file, { recursive: true, force: true })
   writeFileSync(file, key, { mode: 0o600, flag: "wx" })
   return Buffer.from(key)
 }
@@ -68,8 +71,11 @@ const serve = (): void => {
   server.listen(socket, () => {
     const key = begin()
     const exit = () => process.exit(0)
-    const holder = new RunHolder({ folder, key, build, server, now: Date.now, exit, report })
-    server.on("connection", (connection) => void new HolderConnection(connection, holder))
+    const onConnection = (connection: Socket) => void new HolderConnection(connection, holder)
+    const onReplaced = () => void holder.endAll()
+    const files = new HolderFolder(server, { place, key, onConnection, onReplaced, report })
+    const holder = new RunHolder({ folder, key, build, server: files, now: Date.now, exit, report })
+    server.on("connection", onConnection)
     server.removeAllListeners("error").on("error", ({ message }) => report(message))
     process.on("SIGTERM", () => void holder.endAll())
     process.removeAllListeners("uncaughtException")

@@ -4,6 +4,7 @@ import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { diffFolder } from "../run/RunDiff.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -23,18 +24,17 @@ export const diffs = HttpApiBuilder.group(
     const worktrees = yield* Worktrees
     return handlers.handleAll({
       diff: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
-        const run = yield* runs.get(params.id)
-        const workspace = yield* workspaces.open(run.workspace)
-        const root = run.worktree === undefined ? workspace.path : worktrees.pathOf(run.worktree)
+        const runId = params.id
+        const root = yield* diffFolder({ runs, workspaces, worktrees }, runId)
         const totals = { additions: 0, deletions: 0 }
-        const list = { principal: LOCAL_PRINCIPAL, filter: `diff ${run.id}`, cursor, limit }
+        const list = { principal: LOCAL_PRINCIPAL, filter: `diff ${runId}`, cursor, limit }
         const page = yield* pageOf(list, byPath, (position, limit) =>
-          Effect.map(snapshots.diff(run.id, root, position, limit), ({ additions, deletions, items }) => {
-            Object.assign(totals, { additions, deletions })
+          Effect.map(snapshots.diff(runId, root, position, limit), ({ items, ...rest }) => {
+            Object.assign(totals, rest)
             return items
           })
         )
-        return { ...page, runId: run.id, ...totals }
+        return { ...page, runId, ...totals }
       }, withErrorObject)
     })
   })

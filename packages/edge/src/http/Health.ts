@@ -6,6 +6,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { slowCommitsProblem } from "@corral/service/CommitTimes"
 import { livenessOk, type EdgeReadiness, type HealthProblem } from "@corral/domain/http/Health"
 import { Confinement } from "../confinement/Confinement.ts"
+import { RuntimeStates } from "../confinement/RuntimeStates.ts"
 import { Containment } from "../process/Containment.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EdgeInstance } from "../EdgeInstance.ts"
@@ -15,9 +16,10 @@ import { diskOf, findGit, LOW_DISK_BYTES } from "../runtime/Machine.ts"
 import { Programs } from "../runtime/Programs.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store } from "../store/Store.ts"
-import { RESTORE_HINT } from "../store/StoreDamage.ts"
+import { LOST_HINT, RESTORE_HINT } from "../store/StoreDamage.ts"
 import { LocalToken } from "../LocalToken.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import { join } from "node:path"
 
 export const edgeHealth = HttpApiBuilder.group(
   EdgeApi,
@@ -31,6 +33,7 @@ export const edgeHealth = HttpApiBuilder.group(
     const runs = yield* RunSupervisor
     const runtimes = yield* Runtimes
     const programs = yield* Programs
+    const states = yield* RuntimeStates
     const store = yield* Store
     const token = yield* LocalToken
     const workspaces = yield* Workspaces
@@ -44,10 +47,14 @@ export const edgeHealth = HttpApiBuilder.group(
       const slowCommits = store.slowCommits()
       const problems = [
         ...(storeProblem === undefined ? [] : [storeProblem]),
+        ...(store.lost === undefined
+          ? []
+          : [{ part: "store", message: store.lost, hint: LOST_HINT } as const]),
         ...(slowCommits === undefined ? [] : [slowCommitsProblem("disk", slowCommits, SLOW_DISK_HINT)]),
         ...(disk === undefined || disk.freeBytes >= LOW_DISK_BYTES ? [] : [lowDisk]),
         ...(file?.problem === undefined ? [] : [configProblem(file.path, file.problem)]),
-        ...(yield* runtimes.adapterProblems).map(adapterProblem)
+        ...(yield* runtimes.adapterProblems).map(adapterProblem),
+        ...(states.unreturned() === 0 ? [] : [stateProblem(states.unreturned(), config.home)])
       ]
       const status = problems.length === 0 ? "ok" : "degraded"
       const answer = (body: EdgeReadiness) =>
@@ -109,6 +116,12 @@ const lowDisk: HealthProblem = {
   message: "Less than 100 MB are free.",
   hint: "Free disk space."
 }
+
+const stateProblem = (count: number, home: string): HealthProblem => ({
+  part: "runtime_state",
+  message: `What ${count === 1 ? "a run has" : `${count} runs have`} left in the state of a runtime could not be taken back.`,
+  hint: `The log of the Edge has the reasons. The files are in ${join(home, "runtime-state")}, and each start of the Edge tries again.`
+})
 
 const adapterProblem = (message: string): HealthProblem => ({
   part: "adapters",

@@ -27,6 +27,7 @@ import { Attachments, type TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
 import { attachmentNote } from "../run/AttachedFiles.ts"
+import { diffFolder } from "../run/RunDiff.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
@@ -242,14 +243,12 @@ const answerInput = Effect.fnUntraced(function* (
 const narrowed = (scope: DecisionScope): DecisionScope => (scope === "always" ? "session" : scope)
 
 const readDiff = Effect.fn("CommandHandlers.readDiff")(function* (
-  { runs, snapshots, workspaces, worktrees }: Services,
+  services: Services,
   runId: RunId,
   requestId: RequestId
 ) {
-  const run = yield* runs.get(runId)
-  const workspace = yield* workspaces.open(run.workspace)
-  const root = run.worktree === undefined ? workspace.path : worktrees.pathOf(run.worktree)
-  const found = yield* wholeDiff(snapshots, runId, root, MAX_ANSWER_BYTES)
+  const root = yield* diffFolder(services, runId)
+  const found = yield* wholeDiff(services.snapshots, runId, root, MAX_ANSWER_BYTES)
   return { ...found, runId, nextCursor: null, requestId }
 })
 

@@ -1,4 +1,5 @@
 /** Reason for the end of a link, from its failed calls and its socket's close code. */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { LinkFailure } from "@corral/domain/link/EdgeLink"
 import { Data, Effect, Schema } from "effect"
 import { RpcClientError } from "effect/rpc/RpcClientError"
@@ -64,4 +65,5 @@ const endOfFailure = (
 })
 
 /** Text of the Hub, for the log. */
-const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").slice(0, 300)
+const oneLine = (text: string): string =>
+  firstCharacters(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " "), 300)

@@ -1,16 +1,12 @@
 /** A run's diff in one piece, read page by page, up to the size that can be sent. */
-import type { FileDiff } from "@corral/domain/edge-api/Diff"
-import { type NotFound, PayloadTooLarge } from "@corral/domain/errors/Failures"
+import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
+import { type ChangesUnknown, PayloadTooLarge } from "@corral/domain/errors/Failures"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
 import { Effect } from "effect"
 import type { Snapshots } from "../workspace/Snapshots.ts"
 
-export interface WholeDiff {
-  readonly items: ReadonlyArray<FileDiff>
-  readonly additions: number
-  readonly deletions: number
-}
+export type WholeDiff = Omit<Diff, "runId" | "nextCursor" | "requestId">
 
 /** Up to `maxBytes` of JSON. */
 export const wholeDiff = Effect.fn("WholeDiff.read")(function* (
@@ -18,7 +14,7 @@ export const wholeDiff = Effect.fn("WholeDiff.read")(function* (
   runId: RunId,
   root: string,
   maxBytes: number
-): Effect.fn.Return<WholeDiff, NotFound | PayloadTooLarge> {
+): Effect.fn.Return<WholeDiff, ChangesUnknown | PayloadTooLarge> {
   const items: Array<FileDiff> = []
   let size = 0
   for (;;) {
@@ -26,6 +22,6 @@ export const wholeDiff = Effect.fn("WholeDiff.read")(function* (
     items.push(...page.items)
     size += Buffer.byteLength(JSON.stringify(page.items))
     if (size > maxBytes) return yield* new PayloadTooLarge({ message: "The diff is too large to be sent." })
-    if (page.items.length < MAX_LIMIT) return { items, additions: page.additions, deletions: page.deletions }
+    if (page.items.length < MAX_LIMIT) return { ...page, items }
   }
 })

@@ -41,8 +41,6 @@ export class EdgeIdempotency extends Context.Service<
       const store = yield* Store
       const clock = yield* Clock.Clock
       const inFlight = new Set<string>()
-      yield* deleteExpiredResults(store, clock.currentTimeMillisUnsafe())
-
       const storedResult = <A>(scope: string, key: string, fingerprint: string) =>
         Effect.suspend((): Effect.Effect<IdempotentResult<A> | undefined, IdempotencyConflict> => {
           const row = store.get<Row>(

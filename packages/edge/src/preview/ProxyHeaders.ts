@@ -36,7 +36,8 @@ const notToUpstream: ReadonlyArray<string> = [
 
 /**
  * Headers of an upstream that the browser receives: those that describe the response. A browser acts on many others. It fetches (`Link`,
- * `Refresh`, `SourceMap`, `Speculation-Rules`), reports (`NEL`, `Report-To`), or keeps state for other ports of this machine.
+ * `Refresh`, `SourceMap`, `Speculation-Rules`), reports (`NEL`, `Report-To`), asks its user for a password (`WWW-Authenticate`), widens what a
+ * worker controls (`Service-Worker-Allowed`), or keeps state for other ports of this machine.
  */
 const toBrowserNames: ReadonlySet<string> = new Set([
   "accept-ranges",
@@ -58,19 +59,27 @@ const toBrowserNames: ReadonlySet<string> = new Set([
   "pragma",
   "retry-after",
   "server",
-  "service-worker-allowed",
   "vary",
-  "warning",
-  "www-authenticate"
+  "warning"
 ])
-/** Headers that an application invented for its own pages. */
+/** Headers that an application invented for its own pages. Browsers obey none but those listed below. */
 const isOfApplication = (name: string): boolean => /^(x|hx)-/.test(name) && !actedUpon.has(name)
-/** `x-` headers that browsers obey, and those that the preview sends. */
+/** `x-` headers that browsers obey, or did, and those that the preview sends. */
 const actedUpon: ReadonlySet<string> = new Set([
+  "x-content-security-policy",
+  "x-content-security-policy-report-only",
+  "x-content-type-options",
   "x-contract-version",
   "x-dns-prefetch-control",
+  "x-download-options",
+  "x-frame-options",
+  "x-permitted-cross-domain-policies",
   "x-request-id",
+  "x-robots-tag",
+  "x-sourcemap",
+  "x-ua-compatible",
   "x-webkit-csp",
+  "x-webkit-csp-report-only",
   "x-xss-protection"
 ])
 

@@ -10,16 +10,19 @@
  */
 import type { ContainmentKind } from "@corral/domain/http/Health"
 import type { RunId } from "@corral/domain/identity/Ids"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Context, Effect, Layer, Option } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { accessSync, constants } from "node:fs"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
+import { edgeMetrics } from "../EdgeMetrics.ts"
 import { edgeGroup, commandInGroup, killGroup, makeGroup, ownGroup, removeGroup } from "./ControlGroup.ts"
 import { hasProof } from "./GroupRecord.ts"
-import { hasProc } from "./MarkSweep.ts"
+import { findSurvivors, hasProc, type Survivors } from "./MarkSearch.ts"
 import { type ProcessTarget, sweepTarget } from "./ProcessTarget.ts"
+import { type FindSurvivors, SharedSearch } from "./SharedSearch.ts"
 import type { SweepSteps } from "./SweepSteps.ts"
 
 export type { ProcessTarget } from "./ProcessTarget.ts"
@@ -34,6 +37,8 @@ export class Containment extends Context.Service<
     readonly groupsOf: (edgeId: string) => string | undefined
     /** The control group for the run's processes; `undefined` if control groups are not in use. */
     readonly groupOf: (edgeId: string, runId: RunId) => string | undefined
+    /** Search for what is left of a run that ends while others are live: in another thread. */
+    readonly find: FindSurvivors
   }
 >()("corral/edge/Containment") {
   static readonly layer = Layer.effect(
@@ -97,35 +102,50 @@ const isStillProven = (home: string, parentGroup: string): boolean => {
 }
 
 const choose = Effect.fnUntraced(function* ({ containment, home }: Pick<EdgeConfig, "containment" | "home">) {
+  const searches = (yield* CurrentMetrics).counter(edgeMetrics.searches)
+  const { find } = yield* Effect.acquireRelease(
+    Effect.sync(() => new SharedSearch(() => searches.add(1))),
+    (search) => Effect.sync(() => search.close())
+  )
   const group = containment === "auto" ? ownGroup() : undefined
   if (group !== undefined && (isStillProven(home, group) || (yield* isProven(group)))) {
     return Containment.of({
       kind: "cgroup",
       folder: group,
       groupsOf: (edgeId) => edgeGroup(group, edgeId),
-      groupOf: (edgeId, runId) => join(edgeGroup(group, edgeId), runId)
+      groupOf: (edgeId, runId) => join(edgeGroup(group, edgeId), runId),
+      find
     })
   }
   return Containment.of({
     kind: hasProc ? "environment_mark" : "process_group",
     folder: undefined,
     groupsOf: () => undefined,
-    groupOf: () => undefined
+    groupOf: () => undefined,
+    find
   })
 })
 
+/** A search in this thread: of a start, when no run is live. */
+const findHere: FindSurvivors = (target) => Effect.sync(() => findSurvivors(target))
+
 /** Runs the steps of a sweep, and logs its failures. */
-export const runSweep = Effect.fnUntraced(function* (steps: SweepSteps) {
+export const runSweep = Effect.fnUntraced(function* (steps: SweepSteps, find: FindSurvivors = findHere) {
+  let found: Survivors | undefined
   for (;;) {
-    const { done, value } = steps.next()
+    const { done, value } = steps.next(found)
+    found = undefined
     if (done === true) return value
-    if (value._tag === "Pause") yield* Effect.sleep(value.millis)
+    if (value._tag === "Search") found = yield* find(value.target)
+    else if (value._tag === "Pause") yield* Effect.sleep(value.millis)
     else yield* Effect.logError(value.message, value.details)
   }
 })
 
 /**
  * Kills all processes of the target until none is found and its groups are removed. Returns the number of searches that found a process.
- * The first search is immediate. Processes that cannot be killed are logged.
+ * Processes that cannot be killed are logged.
  */
-export const sweep = Effect.fn("Containment.sweep")((target: ProcessTarget) => runSweep(sweepTarget(target)))
+export const sweep = Effect.fn("Containment.sweep")((target: ProcessTarget, find?: FindSurvivors) =>
+  runSweep(sweepTarget(target), find)
+)

@@ -13,9 +13,11 @@ import { basename } from "node:path"
 import { Writable } from "node:stream"
 import { makeGroup } from "./ControlGroup.ts"
 
-/** Removes the variables that the shell adds to its environment. */
+/** Variable of a shell that waits: a search would take a process without variables for one that executes another program. */
+const LAUNCHER_MARK = "CORRAL_LAUNCHER"
+/** Removes the variables that the shell has or adds to its environment. */
 const ENV = "/usr/bin/env"
-const SHELL_VARIABLES = ["OLDPWD", "PWD", "SHLVL", "_"]
+const SHELL_VARIABLES = [LAUNCHER_MARK, "OLDPWD", "PWD", "SHLVL", "_"]
 /** Variables that have a meaning to shells, or that they do not let change. */
 const RESERVED = /^(?:BASH.*|EUID|IFS|LINENO|OPTIND|PPID|SHELLOPTS|UID)$/
 /** Descriptor of the program's stdin. The shell reads its command from its own. */
@@ -79,7 +81,7 @@ export class Launcher {
       const script = `echo 0 >"$0/cgroup.procs" || exit 126; exec /bin/sh`
       const child = spawn("/bin/sh", group === undefined ? [] : ["-c", script, group], {
         cwd: "/",
-        env: {},
+        env: { [LAUNCHER_MARK]: "1" },
         detached: true,
         stdio: ["pipe", "pipe", "pipe", "pipe", "pipe"]
       })

@@ -16,6 +16,11 @@ export interface RunChild {
   readonly resume: () => void
 }
 
+/** How the process ended. `isHolderLost`: the holder of the run ended, and nothing is known of the process. */
+export interface ChildEnd extends ProcessEnd {
+  readonly isHolderLost?: true
+}
+
 export type ProcessExit = Pick<ProcessEnd, "code" | "signal">
 
 /** What a run receives from its process. `onEnd` or `onSpawnError` is called once. */
@@ -23,7 +28,7 @@ export interface RunChildHandlers {
   readonly onChunk: (chunk: Buffer) => void
   /** The process has exited. Some of its output may still arrive. */
   readonly onGone?: (exit: ProcessExit) => void
-  readonly onEnd: (end: ProcessEnd) => void
+  readonly onEnd: (end: ChildEnd) => void
   /** The program could not be started. */
   readonly onSpawnError: (error: NodeJS.ErrnoException) => void
 }

@@ -5,14 +5,13 @@
  * delay the end of the run. What was printed before is in the pipe, and is read.
  */
 import { Deferred, Effect } from "effect"
-import { type ProcessTarget, sweep } from "./Containment.ts"
 import { signalConfined, signalGroup } from "./MarkSweep.ts"
 import type { RunChild } from "./RunChild.ts"
 
 export interface TerminationOptions {
   readonly child: RunChild
-  /** All processes of the run, as they are known at that moment. */
-  readonly target: () => ProcessTarget
+  /** Kills all processes of the run. */
+  readonly sweep: Effect.Effect<unknown>
   /** Succeeds when the process has exited. Some of its output may still arrive. */
   readonly exited: Deferred.Deferred<void>
   /** Milliseconds from the first step to SIGKILL. */
@@ -27,7 +26,7 @@ export const terminate = Effect.fn("Termination.terminate")(function* (
   options: TerminationOptions,
   isAsked: boolean
 ) {
-  const { child, exited, grace, target } = options
+  const { child, exited, grace, sweep } = options
   const signal = (name: NodeJS.Signals) => () => {
     if (child.pid !== undefined) (child.isConfined ? signalConfined : signalGroup)(child.pid, name)
   }
@@ -37,7 +36,7 @@ export const terminate = Effect.fn("Termination.terminate")(function* (
     act()
     if (yield* goneWithin(exited, grace / steps.length)) break
   }
-  yield* sweep(target())
+  yield* sweep
 })
 
 /** End of a completed turn: closes stdin, waits for the exit, then takes the steps of `terminate`. */

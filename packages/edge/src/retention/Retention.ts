@@ -3,7 +3,8 @@
  *
  * Guarantees: a log is deleted whole. It is marked first, which hides it from every reader, and then deleted in small commits with pauses
  * between them. The run's row, its approvals and its questions stay. A live run is never touched. A run that a Hub has not received completely is deleted
- * only if nothing else can make the store small enough. If the Edge dies in between, the next pass continues.
+ * only if nothing else can make the store small enough. If the Edge dies in between, the next pass continues. Age counts only by a clock that is
+ * trusted (`TrustedClock`), the size regardless of it; runs go in the order in which their last events were stored.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -12,6 +13,7 @@ import type { RetentionLimits } from "../config/RetentionLimits.ts"
 import { deleteExpiredResults } from "../log/EdgeIdempotency.ts"
 import { reservePositions } from "../log/EventRows.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
+import { BootClock, type ClockPair, TrustedClock } from "./TrustedClock.ts"
 
 /** Deletes what a service stores for a run. May be called again for the same run, after a crash or a failure. */
 export type DeleteRunData = (runId: RunId) => Effect.Effect<void, StoreFailed>
@@ -21,15 +23,15 @@ export class Retention extends Context.Service<
   {
     /** Registers a function that runs for each run whose events were deleted. */
     readonly onForget: (forget: DeleteRunData) => void
-    /** Registers what runs at the end of each pass. */
-    readonly onSweep: (also: Effect.Effect<void>) => void
+    /** Registers what runs at the end of each pass. `byAge`: only if the clock is trusted. */
+    readonly onSweep: (also: Effect.Effect<void>, byAge?: boolean) => void
     /** One pass. Succeeds with the runs whose events it deleted, oldest first. */
     readonly sweep: Effect.Effect<ReadonlyArray<RunId>, StoreFailed>
   }
 >()("corral/edge/Retention") {
   static readonly layer = Layer.effect(
     Retention,
-    Effect.flatMap(EdgeConfig, ({ retention }) => make(retention))
+    Effect.flatMap(EdgeConfig, ({ home, retention }) => make(home, retention))
   )
 
   /** A pass now and every hour. Place it above the services that register functions, so that they are registered by then. */
@@ -50,10 +52,13 @@ const PAUSE = "5 millis"
 const RELEASE = 64
 const KEEP_FREE = 4_096
 
-const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
+const make = Effect.fnUntraced(function* (home: string, { days, maxMiB }: RetentionLimits) {
   const store = yield* Store
+  const boot = yield* BootClock
+  const readClocks = Effect.map(Clock.currentTimeMillis, (wall): ClockPair => ({ wall, ...boot() }))
+  const clock = new TrustedClock(home, yield* readClocks)
   const hooks: Array<DeleteRunData> = []
-  const sweeps: Array<Effect.Effect<void>> = []
+  const sweeps: Array<{ readonly also: Effect.Effect<void>; readonly byAge: boolean }> = []
 
   const pragma = (name: "page_count" | "page_size" | "freelist_count" | "auto_vacuum"): number =>
     store.get<Record<typeof name, number>>(`PRAGMA ${name}`)?.[name] ?? 0
@@ -87,11 +92,6 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
     return runId
   })
 
-  /** The run that ended first, before `before`, with a stored log that no Hub still needs. */
-  const oldest = (before: string) => store.get<{ readonly id: RunId }>(oldestEnded, before)?.id
-  /** The same among all runs. */
-  const oldestOfAll = () => store.get<{ readonly id: RunId }>(oldestOwed)?.id
-
   const release = Effect.gen(function* () {
     if (pragma("auto_vacuum") === 0) return
     while (pragma("freelist_count") > KEEP_FREE) {
@@ -101,37 +101,59 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
   })
 
   const sweep = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
+    const reading = yield* readClocks
+    const isTrusted = clock.isTrusted(reading)
     const dropped: Array<RunId> = []
     for (const { id } of store.all<{ readonly id: RunId }>("SELECT id FROM runs WHERE log = 'going'")) {
       yield* drop(id)
       dropped.push(id)
     }
-    const before = new Date(now - days * DAY_MS).toISOString()
-    for (let id = days > 0 ? oldest(before) : undefined; id !== undefined; id = oldest(before)) {
-      dropped.push(yield* forget(id))
+    const ended = store.all<EndedRun>(endedRuns)
+    const old = days > 0 && isTrusted ? endedBefore(ended, reading.wall, days) : []
+    for (const { id } of old) dropped.push(yield* forget(id))
+    const forgotten = new Set(dropped)
+    for (const { id } of ended.toSorted((a, b) => a.isOwed - b.isOwed)) {
+      if (maxMiB === 0 || usedMiB() <= maxMiB) break
+      if (!forgotten.has(id)) dropped.push(yield* forget(id))
     }
-    const nextToDelete = () =>
-      maxMiB > 0 && usedMiB() > maxMiB ? (oldest(NEVER) ?? oldestOfAll()) : undefined
-    for (let id = nextToDelete(); id !== undefined; id = nextToDelete()) dropped.push(yield* forget(id))
-    yield* deleteExpiredResults(store, now)
+    if (isTrusted) yield* deleteExpiredResults(store, reading.wall)
     yield* release
-    for (const also of sweeps) yield* also
+    for (const { also, byAge } of sweeps) if (isTrusted || !byAge) yield* also
     return dropped
   })
 
   return Retention.of({
     onForget: (forget) => void hooks.push(forget),
-    onSweep: (also) => void sweeps.push(also),
+    onSweep: (also, byAge = false) => void sweeps.push({ also, byAge }),
     sweep
   })
 })
 
-/** A time after every stored time. */
-const NEVER = "~"
+interface EndedRun {
+  readonly id: RunId
+  /** ISO 8601, by the clock of that time. */
+  readonly endedAt: string
+  /** 1 if a Hub still needs its log. */
+  readonly isOwed: 0 | 1
+}
 
-const oldestEnded =
-  "SELECT id FROM runs WHERE log = 'kept' AND ended_at < ? AND id NOT IN (SELECT run_id FROM hub_runs WHERE done = 0) ORDER BY ended_at LIMIT 1"
-const oldestOwed = "SELECT id FROM runs WHERE log = 'kept' AND ended_at IS NOT NULL ORDER BY ended_at LIMIT 1"
+/**
+ * Runs that ended that many days ago, in the order of their ends. A run did not end before one that was stored earlier: the clock was slow then. A
+ * time in the future says nothing.
+ */
+const endedBefore = (ended: ReadonlyArray<EndedRun>, now: number, days: number): ReadonlyArray<EndedRun> => {
+  const [today, before] = [new Date(now).toISOString(), new Date(now - days * DAY_MS).toISOString()]
+  let latest = ""
+  return ended.filter(({ endedAt, isOwed }) => {
+    if (endedAt <= today && endedAt > latest) latest = endedAt
+    return isOwed === 0 && endedAt < before && latest < before
+  })
+}
+
+/** In the order in which their last events were stored. */
+const endedRuns =
+  "SELECT id, ended_at AS endedAt, EXISTS (SELECT 1 FROM hub_runs WHERE run_id = runs.id AND done = 0) AS isOwed FROM runs " +
+  "WHERE log = 'kept' AND ended_at IS NOT NULL " +
+  "ORDER BY (SELECT batch FROM events WHERE run_id = runs.id ORDER BY last_seq DESC LIMIT 1), ended_at"
 const nextRows =
   "SELECT last_seq, octet_length(lines) AS size FROM events WHERE run_id = ? ORDER BY last_seq LIMIT 500"

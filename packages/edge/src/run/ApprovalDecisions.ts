@@ -18,7 +18,7 @@ import type { DecideFailure, RunMessageOf } from "./RunMessage.ts"
 export const applyDecision = (batch: BatchState, message: RunMessageOf<"Decide">): void => {
   const { approvals, policy, recorder, redaction } = batch.context
   const { approvalId, by, origin, reply } = message
-  const isPending = recorder.state.pending.includes(approvalId)
+  const isPending = recorder.state.pending.has(approvalId)
   const assessed = isPending ? approvals.get(approvalId)?.assessed : undefined
   if (assessed !== undefined && message.answer.updatedInput !== undefined && !assessed.request.editable) {
     batch.replies.push(Deferred.fail(reply, notEditable()))
@@ -34,7 +34,7 @@ export const applyDecision = (batch: BatchState, message: RunMessageOf<"Decide">
     batch.act(actions)
     batch.replies.push(Deferred.succeed(reply, undefined))
   } else {
-    const state = recorder.state.resolved.get(approvalId) ?? "cancelled"
+    const state = recorder.state.resolved.get(approvalId)?.state ?? "cancelled"
     batch.replies.push(Deferred.fail(reply, refusalOf(refusal.code, approvalId, state)))
   }
 }

@@ -43,7 +43,7 @@ export const requestApproval = (
   approvals.add(approvalId, asker, assessed, expiresMs)
   const isFromEdge = asker._tag === "Connection"
   batch.apply({ _tag: "ApprovalRequested", approvalId, request: assessed.shown, expiresAt, isFromEdge })
-  if (journal !== undefined && recorder.state.pending.includes(approvalId))
+  if (journal !== undefined && recorder.state.pending.has(approvalId))
     recorder.addRows([
       journal.request(approvalId, asker._tag === "Runtime" ? asker : { connection: asker.address })
     ])

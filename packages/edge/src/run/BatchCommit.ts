@@ -8,7 +8,6 @@ import { forgetJournal, type RunJournal } from "../journal/RunJournal.ts"
 import type { StoreFailed, Write } from "../store/Store.ts"
 import type { BatchState, BatchCommit } from "./BatchState.ts"
 import { storeOutputs } from "./OutputStorage.ts"
-import type { RunAction } from "./RunRecorder.ts"
 import type { RunSession } from "./RunSession.ts"
 
 /** Commits a batch without artifacts. `false` if nothing is committed: `commitBatch` continues then. */
@@ -36,22 +35,24 @@ export const commitBatch = Effect.fnUntraced(function* (
   recorder.committed(batch.commit.run)
 })
 
-const takeCommit = (session: RunSession, { actions }: BatchState): BatchCommit | undefined => {
+const takeCommit = (session: RunSession, batch: BatchState): BatchCommit | undefined => {
   const { journal, options, position } = session
   const { recorder } = options
-  if (journal !== undefined) recorder.addRows(journalRows(session, journal, actions))
+  if (journal !== undefined) recorder.addRows(journalRows(session, journal, batch))
   return recorder.take(journal === undefined ? undefined : position.outputs)
 }
 
-/** State that belongs to the next commit. A stop is stored even if nothing else is: the user was told. */
+/** State that belongs to the next commit. A stop and a finish are stored even if nothing else is: the user was told. */
 const journalRows = (
   { isStopping, options: { recorder }, reported }: RunSession,
   journal: RunJournal,
-  actions: ReadonlyArray<RunAction>
+  { actions, replies }: BatchState
 ): ReadonlyArray<Write> => {
   if (recorder.terminal) return [forgetJournal(recorder.run.id)]
   const stops = isStopping || actions.some(({ _tag }) => _tag === "Stop")
-  if (!recorder.hasChanges && (isStopping || !stops)) return []
+  // The outcome that a runtime has reported is found again in its output.
+  const isFinished = replies.length > 0 && actions.some(({ _tag }) => _tag === "Leave")
+  if (!recorder.hasChanges && (isStopping || !(stops || isFinished))) return []
   const row = journal.state(recorder.state, stops, reported.isOver)
   return row === undefined ? [] : [row]
 }

@@ -2,7 +2,7 @@
 import type { InputRequestId } from "@corral/domain/identity/Ids"
 import type { InputAnswers } from "@corral/domain/input/InputRequest"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
-import type { AdapterEvent, AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
+import type { AdapterEvent, AnyProtocol, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import type { Effect } from "effect"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
@@ -57,8 +57,12 @@ export interface RunReported {
   diff: AdapterEvent | undefined
   /** Whether the process ended after the run's outcome; `undefined` before its end. */
   isOver: boolean | undefined
+  /** How the process ended before the run's outcome, without secrets. */
+  end?: ProcessEnd | undefined
   /** Whether the runtime was asked to cancel, if its protocol can. */
   isCancelled: boolean
+  /** Whether the program could not be started. */
+  hasNoProgram?: true
 }
 
 export class BatchState {
@@ -103,7 +107,7 @@ export class BatchState {
   get hasRoom(): boolean {
     const { isGone, recorder } = this.context
     const { pending, pendingInputs, verdict } = recorder.state
-    return pending.length + pendingInputs.size < MAX_OPEN_APPROVALS || verdict !== undefined || isGone()
+    return pending.size + pendingInputs.size < MAX_OPEN_APPROVALS || verdict !== undefined || isGone()
   }
 
   /** Applies an input to the run machine, without secrets, and collects its actions. */

@@ -71,6 +71,7 @@ export const release = (session: RunSession, batch: MailboxBatch): void => {
   for (const text of batch.writes) session.stdin.write(text)
   if (batch.isUnfinished) session.resumeLater()
   if (batch.hasToolResult) session.options.protection?.callEnded()
+  session.options.commits?.observe(session.options.recorder.state)
   // Last, because it may read further output.
   session.stdout.processed(batch.weight, session.isBackedUp)
 }

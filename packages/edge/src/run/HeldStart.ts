@@ -34,20 +34,33 @@ const canOutlive = ({ config, confinement }: HoldContext, { adapter, protocol, r
   protocol.decode === undefined &&
   confinement.canOutlive(run.confinement, keyEntryOf(config, adapter.id) !== undefined)
 
-/** Registers a run at the holder, with everything that the next Edge needs. `undefined` for a run that ends with its Edge. */
+/** How a run is held. Without a hold it ends with its Edge. */
+export interface HeldOrNot {
+  readonly hold: RunHold | undefined
+  /** Whether the run would outlive its Edge, and the holder could not be reached. */
+  readonly isFallback: boolean
+}
+
+/** Registers a run at the holder, with everything that the next Edge needs. */
 export const holdRun = Effect.fn("RunHold.hold")(function* (
   context: HoldContext,
   request: CreateRun,
   admitted: AdmittedRun
-): Effect.fn.Return<RunHold | undefined> {
-  if (!canOutlive(context, admitted)) return undefined
+): Effect.fn.Return<HeldOrNot> {
+  if (!canOutlive(context, admitted)) return { hold: undefined, isFallback: false }
   const { command, run, start } = admitted
   const { containment, edgeId, holder, live } = context
   const groups = live.queue.isFree ? containment.groupsOf(edgeId) : undefined
   return yield* holder.open(run.id, encodeStartState({ request, start, command }), groups).pipe(
-    Effect.map((connection) => holdOf(context, admitted, connection)),
+    Effect.map((connection): HeldOrNot => ({
+      hold: holdOf(context, admitted, connection),
+      isFallback: false
+    })),
     Effect.catch(({ message }) =>
-      Effect.as(Effect.logWarning(`run ${run.id} ends with this Edge`, { cause: message }), undefined)
+      Effect.as(Effect.logWarning(`run ${run.id} ends with this Edge`, { cause: message }), {
+        hold: undefined,
+        isFallback: true
+      })
     )
   )
 })
@@ -62,6 +75,7 @@ export const holdOf = (
   const now = () => clock.currentTimeMillisUnsafe()
   return {
     group: connection.opened.group,
+    maxOutput: MAX_OUTPUT,
     start: (spec, handlers) =>
       HeldProcess.start(
         connection,
@@ -69,12 +83,9 @@ export const holdOf = (
         { mark: `${RUN_MARK}=${run.id}`, maxBytes: MAX_OUTPUT, until: limits.start(now(), 0) },
         handlers
       ),
-    continueAfter: (elapsed) => connection.setUntil(limits.start(now(), elapsed)),
-    pause: (isPaused) => {
-      if (limits.pause(isPaused, now())) connection.setUntil(limits.until)
-    },
-    limitBackground: (at, applied) => {
-      if (limits.limitBackground(at, applied)) connection.setUntil(limits.until)
+    continueAfter: (elapsed, clocks) => connection.setUntil(limits.start(now(), elapsed, clocks)),
+    follow: (clocks) => {
+      if (limits.follow(clocks, now())) connection.setUntil(limits.until)
     },
     keepKey: (inputId, privateKey) => connection.keepKey(inputId, privateKey),
     isLeft: () => live.isLeaving,

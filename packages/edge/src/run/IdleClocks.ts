@@ -53,6 +53,18 @@ export class IdleClocks {
     return this.#background === undefined ? undefined : this.#since + this.#left
   }
 
+  /** What `endsAt` is once the clocks follow this state. */
+  endFor({ idleTurn, isBackground }: Pick<IdleState, "idleTurn" | "isBackground">): number | undefined {
+    if (!isBackground || idleTurn === undefined) return undefined
+    if (idleTurn !== this.#turn) return this.#now() + this.#limitMs
+    return this.endsAt ?? this.#now() + this.#left
+  }
+
+  /** When a limit that starts now is reached. */
+  get nextEnd(): number {
+    return this.#now() + this.#limitMs
+  }
+
   follow({ idleTurn, isBackground, isSettling }: IdleState): Effect.Effect<void, never, Scope.Scope> {
     return Effect.gen({ self: this }, function* () {
       if (idleTurn !== this.#turn) {

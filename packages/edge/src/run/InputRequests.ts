@@ -3,6 +3,7 @@
  *
  * Guarantees: no mode, grant, default or timer answers. What is not shown to people is declined without a choice.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import type { InputRequestId } from "@corral/domain/identity/Ids"
 import { MAX_INPUT_TEXT, MAX_OPTIONS, type RequestedInput } from "@corral/domain/input/InputRequest"
 import { draft } from "@corral/domain/run/RunEvent"
@@ -98,7 +99,7 @@ export const askAgain = (batch: BatchState, { inputId, key }: RunMessageOf<"KeyL
 const withShortPlan = (batch: BatchState, request: RequestedInput): RequestedInput => {
   const { plan } = request
   if (plan === undefined) return request
-  const short = cutText(plan.slice(0, MAX_INPUT_TEXT), PLAN_BYTES)
+  const short = cutText(firstCharacters(plan, MAX_INPUT_TEXT), PLAN_BYTES)
   if (short === plan) return request
   batch.context.recorder.addArtifact("plan.md", "text/markdown; charset=utf-8", plan)
   notice(batch, "The plan is longer than a question can show. The artifact plan.md has the whole plan.")

@@ -108,7 +108,7 @@ class LogReader {
     const { isIdle, paused, pending, pendingInputs, started } = this.#state
     const isRunning = started && paused !== true
     this.#wall = turned(this.#wall, isRunning, now)
-    const isFree = isRunning && pending.length === 0 && pendingInputs.size === 0
+    const isFree = isRunning && pending.size === 0 && pendingInputs.size === 0
     this.#active = turned(this.#active, isFree && !isIdle, now)
     this.#background = turned(this.#background, isFree && isIdle, now)
   }

@@ -4,6 +4,7 @@
  * Synchronous. Collects the actions to perform after the batch's events are durable; nothing leaves the run before that.
  */
 import { Conflict } from "@corral/domain/errors/Failures"
+import type { RunFailure } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import { finishRefusal } from "@corral/domain/run/RunFinish"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
@@ -19,6 +20,13 @@ import { askAgain } from "./InputRequests.ts"
 import { chargeBudget, dispatch } from "./OutputDispatch.ts"
 import { endFreeze, requestPause, requestResume } from "./RunPause.ts"
 import { isOutput, type RunMessage, type RunMessageOf } from "./RunMessage.ts"
+
+const holderLost: RunFailure = {
+  code: "runtime_unavailable",
+  message:
+    "The holder of this Edge's runs ended, and the run with it. Start the run again. If no one ended the process, look for the reason in the log of the system, such as a lack of memory.",
+  details: { reason: "holder_lost" }
+}
 
 export class MailboxBatch extends BatchState {
   /** Processes a message. Output waits behind the output in the backlog. */
@@ -71,6 +79,7 @@ export class MailboxBatch extends BatchState {
         return
       case "SpawnFailed":
         this.isProcessGone = true
+        this.context.reported.hasNoProgram = true
         return this.#failStart(message)
       case "Swept":
         for (const input of this.#withReportedDiff(message.review)) this.apply(input)
@@ -131,8 +140,14 @@ export class MailboxBatch extends BatchState {
    */
   #replyWithEnd({ end, reply }: RunMessageOf<"Exited">): void {
     const { recorder, redaction, reported } = this.context
+    if (end.isHolderLost === true && recorder.state.verdict === undefined)
+      this.apply({ _tag: "FailureImposed", error: holderLost })
     reported.isOver ??= recorder.state.verdict !== undefined
-    const shown: ProcessEnd = reported.isOver ? { ...end, stderr: "" } : redaction.value(end)
+    const { code, signal, stderr } = end
+    const shown: ProcessEnd = reported.isOver
+      ? { code, signal, stderr: "" }
+      : redaction.value({ code, signal, stderr })
+    if (!reported.isOver) reported.end = shown
     Deferred.doneUnsafe(reply, Effect.succeed(shown))
   }
 
@@ -162,7 +177,7 @@ export class MailboxBatch extends BatchState {
   /** The runtime is not silent if an earlier message of the batch requested an approval or called a tool. */
   #reportSilence({ silentMs }: RunMessageOf<"Quiet">): void {
     const { isIdle, openCalls, paused, pending, pendingInputs, verdict } = this.context.recorder.state
-    const waits = pending.length > 0 || pendingInputs.size > 0 || paused === true
+    const waits = pending.size > 0 || pendingInputs.size > 0 || paused === true
     if (verdict !== undefined || waits || isIdle || openCalls.size > 0) return
     this.apply({ _tag: "EventEmitted", event: draft("runtime.retrying", { reason: "silence", silentMs }) })
   }
@@ -170,7 +185,8 @@ export class MailboxBatch extends BatchState {
   /** A turn that has started meanwhile is no background work. */
   #endBackground({ afterMs, turn }: RunMessageOf<"BackgroundEnded">): void {
     const { state } = this.context.recorder
-    if (state.isIdle && state.turn === turn) this.apply({ _tag: "TimedOut", kind: "background", afterMs })
+    if (turn === undefined || (state.isIdle && state.turn === turn))
+      this.apply({ _tag: "TimedOut", kind: "background", afterMs })
   }
 
   #finish({ by, reply }: RunMessageOf<"Finish">): void {

@@ -1,7 +1,8 @@
 /** Outputs of an adapter, applied to their run one by one. */
-import type { AdapterEvent, AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
+import type { AdapterEvent, AdapterOutput, Outcome } from "@corral/domain/run/RuntimeAdapter"
 import { draft } from "@corral/domain/run/RunEvent"
 import { withRefusal } from "../confinement/KernelRefusals.ts"
+import { explainedFailure } from "../confinement/StartHints.ts"
 import { requestApproval } from "./ApprovalRequests.ts"
 import type { BatchState } from "./BatchState.ts"
 import { budgetNoticeId, type BudgetNotice } from "./Budget.ts"
@@ -72,14 +73,25 @@ const dispatchOne = (batch: BatchState, output: Exclude<AdapterOutput, RequestOu
       batch.apply({ _tag: "UsageReported", usage: output.usage })
       return chargeBudget(batch, budget.charge(output.usage))
     case "Outcome":
-      return batch.apply({ _tag: "OutcomeReported", outcome: output.outcome })
+      return batch.apply({ _tag: "OutcomeReported", outcome: explained(batch, output.outcome) })
     case "Unknown":
       return onUnknown(redaction.value(output.what), redaction.value(output.raw))
   }
 }
 
-const withHints = ({ context: { recorder } }: BatchState, event: AdapterEvent): AdapterEvent =>
-  (recorder.run.confinement?.kind ?? "none") === "none" ? event : withRefusal(event)
+const isConfined = ({ context: { recorder } }: BatchState): boolean =>
+  (recorder.run.confinement?.kind ?? "none") !== "none"
+
+const withHints = (batch: BatchState, event: AdapterEvent): AdapterEvent =>
+  isConfined(batch) ? withRefusal(event) : event
+
+/** A failure of a program that has ended, with what it printed last. */
+const explained = (batch: BatchState, outcome: Outcome): Outcome => {
+  const { end } = batch.context.reported
+  return end === undefined || outcome._tag !== "Failed"
+    ? outcome
+    : { ...outcome, error: explainedFailure(outcome.error, end, isConfined(batch)) }
+}
 
 const startTurn = (
   batch: BatchState,

@@ -16,6 +16,7 @@ import { leftGroups } from "../process/GroupRecord.ts"
 import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { mint } from "@corral/service/Identifiers"
+import { draft } from "@corral/domain/run/RunEvent"
 import type { RunState } from "@corral/domain/run/RunState"
 import type { Outcome } from "@corral/domain/run/RuntimeAdapter"
 import { unfinishedWork } from "@corral/domain/run/RunMachine"
@@ -60,6 +61,8 @@ export const endRun = Effect.fnUntraced(function* (
       ? unfinishedWork(state)
       : { code: "runtime_unavailable", message, details: { reason } }
   })
+  // The workspace was not compared when the last process of the run had ended.
+  recorder.apply({ _tag: "EventEmitted", event: draft("run.changes.unknown", { reason: "interrupted" }) })
   recorder.apply({ _tag: "Ended" })
   recorder.addRows([forgetJournal(run.id)])
   const batch = recorder.take()

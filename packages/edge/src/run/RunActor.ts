@@ -34,7 +34,7 @@ import type { BatchContext } from "./BatchState.ts"
 import { commitBatch } from "./BatchCommit.ts"
 import { DirectBatches, release } from "./DirectBatches.ts"
 import { MailboxBatch } from "./MailboxBatch.ts"
-import { adjustClocks } from "./RunClocks.ts"
+import { adjustClocks, continueInHolder, followInHolder, prepareHolder } from "./RunClocks.ts"
 import type { AnswerRefused, DecideFailure, Decider, RunMessage } from "./RunMessage.ts"
 
 /** The run ended before the command reached it. The store has its final state. */
@@ -192,6 +192,10 @@ const live = Effect.fnUntraced(function* (session: RunSession) {
   }
   if (protection !== undefined)
     yield* Effect.forkScoped(protection.follow((event) => void session.post({ _tag: "Announced", event })))
+  if (options.commits !== undefined)
+    yield* Effect.forkScoped(
+      options.commits.follow((event) => void session.post({ _tag: "Announced", event }))
+    )
   const context = batchContext(session)
   const direct = new DirectBatches(session, () => new MailboxBatch(context, clock.currentTimeMillisUnsafe()))
   mailbox.processDirectly(direct)
@@ -234,7 +238,7 @@ const adopt = Effect.fnUntraced(function* (session: RunSession, adopted: Adopted
   if (adopted.endedBy === "background")
     session.post({
       _tag: "BackgroundEnded",
-      turn: recorder.state.turn,
+      turn: undefined,
       afterMs: recorder.run.backgroundMs ?? times.background
     })
   const command = yield* options.prepare.pipe(
@@ -246,7 +250,7 @@ const adopt = Effect.fnUntraced(function* (session: RunSession, adopted: Adopted
     )
   )
   session.process = yield* adoptProcess(session, adopted, command)
-  if (!adopted.hasEnded) options.hold?.continueAfter(adopted.elapsed.wall)
+  if (!adopted.hasEnded) continueInHolder(session, session.process, adopted)
   // A freeze or a thaw that the earlier Edge has begun.
   if (recorder.state.paused !== true) session.process.freezer?.thaw()
   if (adopted.isStopping) yield* performAction(session, { _tag: "Stop" })
@@ -300,7 +304,9 @@ const processBatch = Effect.fnUntraced(function* (
   }
   // Output that comes from here on belongs to later batches.
   const applied = session.position.bytes
+  prepareHolder(session, applied)
   yield* commitBatch(session, batch)
+  followInHolder(session, applied)
   for (const action of batch.actions) allowProtected(session, action)
   release(session, batch)
   for (const approval of approvals.takeUnwatched()) yield* Effect.forkScoped(awaitDecision(session, approval))
@@ -336,11 +342,16 @@ const awaitAnswer = Effect.fnUntraced(function* <Answer>(
 })
 
 /** After the process has exited: ends remaining processes of the run and reviews its workspace. */
-const finish = Effect.fnUntraced(function* ({ exited, options: { review }, post, process }: RunSession) {
+const finish = Effect.fnUntraced(function* ({ exited, options, post, process, reported }: RunSession) {
+  const { takeBackState = Effect.void } = options
   if (process === undefined) return
+  // No program ran, so nothing changed.
+  const review = reported.hasNoProgram === true ? Effect.succeed([]) : options.review
   yield* Fiber.interrupt(process.opening)
   yield* Deferred.succeed(exited, undefined)
   // Concurrent, because users wait for both. A process that was still alive may have changed files meanwhile.
   const [found, early] = yield* Effect.all([process.clear, review], { concurrency: 2 })
+  // A reader of the run's end finds the conversation in the user's state.
+  yield* takeBackState
   post({ _tag: "Swept", review: found === 0 ? early : yield* review })
 })

@@ -4,8 +4,11 @@
  */
 import { isSettling } from "@corral/domain/run/RunMachine"
 import { Effect, type Scope } from "effect"
+import type { AdoptedRun } from "./AdoptedRun.ts"
 import type { IdleState } from "./IdleClocks.ts"
+import type { RunProcess } from "./RunProcess.ts"
 import type { RunSession } from "./RunSession.ts"
+import type { HeldClocks } from "./RunTimeLimits.ts"
 
 /** What the clocks follow. */
 export interface ClockState extends IdleState {
@@ -20,7 +23,7 @@ const stateOf = ({ options: { recorder } }: RunSession, applied: number): ClockS
   const { state } = recorder
   const isPaused = state.paused === true
   const isIdle = state.isIdle && state.verdict === undefined
-  const isWaiting = isPaused || state.pending.length > 0 || state.pendingInputs.size > 0
+  const isWaiting = isPaused || state.pending.size > 0 || state.pendingInputs.size > 0
   return {
     isPaused,
     isActive: !isWaiting && !isIdle,
@@ -52,18 +55,59 @@ export const adjustClocks = (
   session: RunSession,
   applied: number
 ): Effect.Effect<void, never, Scope.Scope> => {
-  const { options, process } = session
+  const { process } = session
   if (clocksContinue(session) || process === undefined) return Effect.void
   const clocks = stateOf(session, applied)
   session.clocks = clocks
   const { isActive, isPaused } = clocks
-  options.hold?.pause(isPaused)
   process.silence.stand(!isActive)
   return process
     .activeClock(isActive)
     .pipe(
       Effect.andThen(process.wallClock?.(!isPaused) ?? Effect.void),
-      Effect.andThen(process.idleClocks.follow(clocks)),
-      Effect.andThen(Effect.sync(() => options.hold?.limitBackground(process.idleClocks.endsAt, applied)))
+      Effect.andThen(process.idleClocks.follow(clocks))
     )
+}
+
+/** A run that is ending keeps its times at the holder: its outcome need not be stored. */
+const isEnding = ({ options }: RunSession): boolean => options.recorder.state.verdict !== undefined
+
+const heldClocks = (
+  session: RunSession,
+  { idleClocks }: Pick<RunProcess, "idleClocks">,
+  applied: number
+): HeldClocks => {
+  const clocks = stateOf(session, applied)
+  const at = idleClocks.endFor(clocks)
+  return { isPaused: clocks.isPaused, background: at === undefined ? undefined : { at, applied } }
+}
+
+/**
+ * The holder's clocks before the events of a batch are stored, so that an Edge that dies between the two leaves no run without its limit: a clock
+ * that starts does so now, and one that stops has its whole time again.
+ */
+export const prepareHolder = (session: RunSession, applied: number): void => {
+  const { clocks: before, options, process } = session
+  if (options.hold === undefined || process === undefined || isEnding(session)) return
+  const { background, isPaused } = heldClocks(session, process, applied)
+  const { endsAt, nextEnd } = process.idleClocks
+  const renewed = endsAt === undefined ? undefined : { at: nextEnd, applied: before?.applied ?? applied }
+  options.hold.follow({
+    isPaused: isPaused || before?.isPaused === true,
+    background: background ?? renewed
+  })
+}
+
+/** The holder's clocks once the events of a batch are stored, before anything else leaves the run. */
+export const followInHolder = (session: RunSession, applied: number): void => {
+  const { options, process } = session
+  if (process !== undefined && !isEnding(session)) options.hold?.follow(heldClocks(session, process, applied))
+}
+
+/** The holder's clocks of an adopted run: without those that outputs may have changed which are not applied. */
+export const continueInHolder = (session: RunSession, process: RunProcess, adopted: AdoptedRun): void => {
+  const { options, position } = session
+  const clocks = heldClocks(session, process, position.bytes)
+  const isSure = adopted.outputs.length === 0
+  options.hold?.continueAfter(adopted.elapsed.wall, isSure ? clocks : { ...clocks, background: undefined })
 }

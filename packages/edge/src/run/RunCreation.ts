@@ -15,6 +15,7 @@ import { canWrite } from "../confinement/ConfinedRoot.ts"
 import type { ConfinedRun } from "../confinement/Confinement.ts"
 import { ProtectedRecord } from "../confinement/ProtectedRecord.ts"
 import { ProtectedWatch } from "../confinement/ProtectedWatch.ts"
+import { RepositoryRecord } from "../confinement/RepositoryRecord.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { NetworkUser } from "../network/RunNetwork.ts"
@@ -41,6 +42,7 @@ import type { RunActorOptions } from "./RunSession.ts"
 import { markRunStart, reviewRunChanges, type RunWorkspace } from "./RunWorkspace.ts"
 import { StartSnapshot } from "./StartSnapshot.ts"
 import type { StoppedRuns } from "./StoppedRuns.ts"
+import { TurnCommits } from "./TurnCommits.ts"
 
 /** Dependencies of the creation, the same for all runs of an Edge. */
 export interface RunCreationContext
@@ -94,11 +96,12 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   const { resumeSessionId } = admitted.start
   if (resumeSessionId !== undefined) yield* live.reserve(resumeSessionId)
   span?.put({ "corral.run.id": admitted.run.id })
-  const recorder = new RunRecorder(admitted.run)
-  recorder.apply({ _tag: "Created", payload: admitted.created })
+  const { hold, isFallback } = yield* holdRun(context, request, admitted)
+  const life = isFallback ? { endsWithEdge: true as const } : {}
+  const recorder = new RunRecorder({ ...admitted.run, ...life })
+  recorder.apply({ _tag: "Created", payload: { ...admitted.created, ...life } })
   const batch = recorder.take()
   if (batch === undefined) return yield* Effect.die("a new run has nothing to write")
-  const hold = yield* holdRun(context, request, admitted)
   const actor = makeRunActor(actorOptions(context, request, admitted, recorder, { hold }))
   // An interruption between the commit and the supervision would leave a run without an actor.
   yield* Effect.uninterruptible(
@@ -144,7 +147,12 @@ export const protectionOf = (
         clock,
         hold === undefined
           ? undefined
-          : new ProtectedRecord(join(config.home, "held", `${run.id}.names.json`))
+          : new ProtectedRecord(join(config.home, "held", `${run.id}.names.json`)),
+        {
+          home: config.environment["HOME"],
+          repository: run.worktree === undefined ? new RepositoryRecord(config.home, run.id) : undefined,
+          canSetIds: run.confinement?.kind !== "bubblewrap"
+        }
       )
     : undefined
 
@@ -166,10 +174,12 @@ export const actorOptions = (
   recorder: RunRecorder,
   life: ActorLife
 ): RunActorOptions => {
-  const { artifacts, config, containment, edgeId, grants, live, log, runtimes, snapshots } = context
+  const { artifacts, config, containment, edgeId, grants, live, log, runtimes, snapshots, worktrees } =
+    context
   const { adapter, agent, protocol, run, start } = admitted
   const { adopted, hold } = life
-  const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath }
+  const { worktree } = run
+  const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath, worktree }
   const command = { ...admitted.command, group: hold?.group ?? containment.groupOf(edgeId, run.id) }
   const snapshot = new StartSnapshot(snapshots.before(run.id, folder.root))
   const protection = life.protection ?? protectionOf(context, admitted, hold)
@@ -180,12 +190,15 @@ export const actorOptions = (
         workspace: folder.root,
         attachments: start.attachmentFolder,
         folders: adapter.folders,
+        repository: worktree === undefined ? undefined : () => worktrees.repositoryOf(worktree),
         network: networkOf(agent),
         grants: grants.configuredFor(run.workspace, agent.grants),
         user: { ...networkUser(live, run.id), answers: life.answers },
         // Other means do not mount: their runs write these folders themselves.
         copies: run.confinement?.kind === "bubblewrap" ? protection?.copies : undefined,
         keys: keyEntryOf(config, adapter.id),
+        session: start.resumeSessionId,
+        resume: request.resume,
         life: { isAdopted: adopted !== undefined, isLeft: () => hold?.isLeft() === true }
       }
     : undefined
@@ -203,12 +216,15 @@ export const actorOptions = (
       concurrency: 2,
       discard: true
     }),
-    review: reviewRunChanges(snapshots, folder, protection),
+    review: reviewRunChanges({ snapshots, worktrees }, folder, protection),
+    takeBackState: confined === undefined ? undefined : context.confinement.takeBackState(run.id),
+    commits: worktree === undefined ? undefined : new TurnCommits(worktrees, worktree),
     protection,
     policy: life.policy ?? grants.forRun(run, folder.root, agent.grants, start.attachmentFolder),
     root: folder.root,
     redaction: life.redaction ?? redactionOf(config, admitted),
     edgeId,
+    find: containment.find,
     continues: start.resumeSessionId,
     times: config.times,
     log,
@@ -232,12 +248,12 @@ const prepareRun = (
   request: CreateRun,
   { admitted, command, confined, folder, recorder, snapshot }: RunPreparation
 ) => {
-  const { id } = admitted.run
+  const { id, worktree = id } = admitted.run
   const mark = { [RUN_MARK]: id, [EDGE_MARK]: edgeId }
   return commandWhenFree(live, request.sessionId ?? request.workspace, command).pipe(
     Effect.tap(() =>
       worktrees
-        .make(id, mark)
+        .make(worktree, mark)
         .pipe(
           Effect.andThen(checkProjectFiles(admitted, recorder)),
           Effect.andThen(markRunStart(snapshots, folder)),

@@ -6,21 +6,19 @@
 import type { Effect } from "effect"
 import type { RunChild, RunChildHandlers } from "../process/RunChild.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import type { HeldClocks } from "./RunTimeLimits.ts"
 
 export interface RunHold {
   /** The control group of the run at the holder. `undefined` before the start of a program that enters its group by itself. */
   readonly group: string | undefined
+  /** Bytes of stdout that are stored for the next Edge. */
+  readonly maxOutput?: number | undefined
   /** Starts the program in the holder. */
   readonly start: (spec: SubprocessSpec, handlers: RunChildHandlers) => RunChild
   /** The adopted process has used that many milliseconds of its time budget. */
-  readonly continueAfter: (elapsed: number) => void
-  /** The time budget of a paused run stands, also without an Edge. */
-  readonly pause: (isPaused: boolean) => void
-  /**
-   * The end of the background work, in Unix milliseconds, also without an Edge; `undefined` while it is not limited. Without an Edge it counts only
-   * until the program prints more than these `applied` bytes.
-   */
-  readonly limitBackground: (at: number | undefined, applied: number) => void
+  readonly continueAfter: (elapsed: number, clocks: HeldClocks) => void
+  /** What the clocks follow from now on, also without an Edge. */
+  readonly follow: (clocks: HeldClocks) => void
   /** Keeps the private key of a question with secret answers in memory, for the next Edge. */
   readonly keepKey: (inputId: string, privateKey: string) => void
   /** Whether this Edge leaves the run to the next one. Then nothing of the run is ended or removed. */

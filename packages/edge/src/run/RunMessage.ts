@@ -20,6 +20,7 @@ import type {
 } from "@corral/domain/run/RuntimeAdapter"
 import { Data, type Deferred } from "effect"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
+import type { ChildEnd } from "../process/RunChild.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 
 export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound | SchemaValidationFailed
@@ -47,7 +48,7 @@ export type RunMessage =
   /** What the adapter decoded. `weight` goes back to the `StdoutReader`. */
   | { readonly _tag: "Decoded"; readonly outputs: ReadonlyArray<AdapterOutput>; readonly weight: number }
   /** The process has ended and its output is decoded. `reply`: the end as the adapter may see it. */
-  | { readonly _tag: "Exited"; readonly end: ProcessEnd; readonly reply: Deferred.Deferred<ProcessEnd> }
+  | { readonly _tag: "Exited"; readonly end: ChildEnd; readonly reply: Deferred.Deferred<ProcessEnd> }
   | { readonly _tag: "DecodeFailed"; readonly message: string }
   /** The decoder has completed, after the process ended. */
   | { readonly _tag: "DecodingEnded" }
@@ -79,8 +80,8 @@ export type RunMessage =
       readonly kind: PayloadOf<"runtime.timeout">["kind"]
       readonly afterMs: number
     }
-  /** The background work of that turn has reached its limit. */
-  | { readonly _tag: "BackgroundEnded"; readonly turn: number; readonly afterMs: number }
+  /** The background work of that turn has reached its limit. Without a turn: the holder has ended the process for it. */
+  | { readonly _tag: "BackgroundEnded"; readonly turn: number | undefined; readonly afterMs: number }
   /** No further turn came in time. */
   | { readonly _tag: "Settled" }
   /** The runtime has printed nothing for that long. */

@@ -4,9 +4,10 @@ import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect, type Fiber, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { type ProcessTarget, sweep } from "../process/Containment.ts"
+import { processStartTime } from "../process/MarkSearch.ts"
 import type * as Ladder from "../process/Termination.ts"
-import { EDGE_MARK, RUN_MARK, processStartTime } from "../process/MarkSweep.ts"
-import type { RunChild, RunChildHandlers } from "../process/RunChild.ts"
+import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
+import type { ChildEnd, RunChild, RunChildHandlers } from "../process/RunChild.ts"
 import { Subprocess, type SubprocessSpec } from "../process/Subprocess.ts"
 import { Freezer } from "../process/Freezer.ts"
 import { removeTemporary } from "../process/TemporaryFolder.ts"
@@ -15,6 +16,7 @@ import { type AdoptedRun, noneElapsed } from "./AdoptedRun.ts"
 import { type IdleClocks, makeIdleClocks } from "./IdleClocks.ts"
 import { WARN_AT } from "./Budget.ts"
 import type { RunSession } from "./RunSession.ts"
+import { RunSweep } from "./RunSweep.ts"
 import { decodeOutput } from "./RuntimeOutput.ts"
 import type { PauseRequest, RunMessage } from "./RunMessage.ts"
 import * as SilenceClock from "./SilenceClock.ts"
@@ -81,10 +83,14 @@ const superviseProcess = Effect.fnUntraced(function* (
   const elapsed = adopted?.elapsed ?? noneElapsed
   const { group, temporary } = command
   const silence = yield* SilenceClock.makeSilenceClock(times)
-  const all: ProcessTarget = { mark: `${RUN_MARK}=${id}`, groups: group === undefined ? undefined : [group] }
+  const all: ProcessTarget = {
+    mark: `${RUN_MARK}=${id}`,
+    groups: group === undefined ? undefined : [group],
+    isEnclosed: command.isConfined
+  }
   // Suspended, like `clear`: a waiting run does not hold the effects of its end.
   const remove = Effect.suspend(() => (temporary === undefined ? Effect.void : removeTemporary(temporary)))
-  const end = Deferred.makeUnsafe<ProcessEnd>()
+  const end = Deferred.makeUnsafe<ChildEnd>()
   // Alive at the end of the scope only if the run was interrupted or the store failed.
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => spawn(session, start, silence, end)),
@@ -99,7 +105,8 @@ const superviseProcess = Effect.fnUntraced(function* (
       stdout: session.stdout,
       exit: exitOf(session, end),
       post,
-      position: session.position
+      position: session.position,
+      heldBytes: hold?.maxOutput
     })
   )
   const opening = yield* Effect.forkScoped(open(session, child, command))
@@ -111,6 +118,7 @@ const superviseProcess = Effect.fnUntraced(function* (
     return { ...all, leader: pid, since }
   }
   target()
+  const ending = new RunSweep(child, target, options.find)
   const activeClock = yield* ActiveClock.makeActiveClock(timeoutMs - elapsed.active, () =>
     post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
   )
@@ -119,8 +127,8 @@ const superviseProcess = Effect.fnUntraced(function* (
     adopted?.hasEnded === true ? undefined : yield* makeWallClock(session, budget, elapsed.wall)
   return {
     child,
-    clear: Effect.suspend(() => Effect.tap(sweep(target()), () => remove)),
-    ladder: { child, target, exited, grace: times.cancel },
+    clear: Effect.suspend(() => Effect.tap(ending.all, () => remove)),
+    ladder: { child, sweep: ending.all, exited, grace: times.cancel },
     silence,
     activeClock,
     wallClock,
@@ -135,7 +143,7 @@ const spawn = (
   { exited, post, stdout }: RunSession,
   start: (handlers: RunChildHandlers) => RunChild,
   silence: SilenceClock.SilenceClock,
-  end: Deferred.Deferred<ProcessEnd>
+  end: Deferred.Deferred<ChildEnd>
 ): RunChild => {
   const child = start({
     onChunk: (chunk) => {
@@ -157,7 +165,7 @@ const spawn = (
 }
 
 /** The process's end as the adapter may see it, once the run has processed all output before. */
-const exitOf = ({ post }: RunSession, processEnd: Deferred.Deferred<ProcessEnd>): Effect.Effect<ProcessEnd> =>
+const exitOf = ({ post }: RunSession, processEnd: Deferred.Deferred<ChildEnd>): Effect.Effect<ProcessEnd> =>
   Effect.flatMap(Deferred.await(processEnd), (end) => {
     const reply = Deferred.makeUnsafe<ProcessEnd>()
     post({ _tag: "Exited", end, reply })

@@ -17,6 +17,7 @@ import { isTerminal } from "@corral/domain/run/RunEnd"
 import { draft, type DraftOf, type EventDraft } from "@corral/domain/run/RunEvent"
 import { transition, type TransitionAction, type RunMachineInput } from "@corral/domain/run/RunMachine"
 import { initial, liveFieldsOf, type RunState } from "@corral/domain/run/RunState"
+import { SparseMap } from "@corral/domain/run/SparseMap"
 import { putApproval, replaceApproval } from "../approval/Approvals.ts"
 import type { StoredArtifact, NewArtifact } from "../artifact/Artifacts.ts"
 import { ResultContents } from "../artifact/ResultContents.ts"
@@ -73,9 +74,9 @@ export class RunRecorder {
   /** Report about the project's settings, for `run.started`. */
   projectSettings: ProjectSettingsReport | undefined
   private readonly encode: ReturnType<typeof makeEventEncoder>
-  private readonly approvals = new Map<ApprovalId, Approval>()
-  private readonly inputs = new Map<InputRequestId, InputRequest>()
-  private readonly answers = new Map<InputRequestId, ResultRows<InputRequest>>()
+  private readonly approvals = new SparseMap<ApprovalId, Approval>()
+  private readonly inputs = new SparseMap<InputRequestId, InputRequest>()
+  private readonly answers = new SparseMap<InputRequestId, ResultRows<InputRequest>>()
   private readonly contents: ResultContents
   private seq = 0
   private lines: Array<string> = []
@@ -364,7 +365,8 @@ export class RunRecorder {
       runtimeSessionId,
       model,
       paused,
-      protectedChanges
+      protectedChanges,
+      changesUnknown
     } = this.state
     const { paused: _paused, turn: _turn, outstanding: _outstanding, ...run } = this.run
     return {
@@ -373,7 +375,7 @@ export class RunRecorder {
       state: status ?? "created",
       ...(paused === undefined ? {} : { paused }),
       lastSeq: this.seq,
-      pendingApprovals: pending,
+      pendingApprovals: pending.keys(),
       updatedAt: this.now,
       ...(runtimeSessionId === undefined ? {} : { runtimeSessionId }),
       ...(model === undefined ? {} : { model }),
@@ -381,6 +383,7 @@ export class RunRecorder {
       ...(resultText === undefined ? {} : { resultText: cutText(resultText, RESULT_TEXT) }),
       ...(error === undefined ? {} : { error }),
       ...(protectedChanges === undefined ? {} : { protectedChanges }),
+      ...(changesUnknown === undefined ? {} : { changesUnknown }),
       ...(this.terminal ? { endedAt: this.now } : {})
     }
   }

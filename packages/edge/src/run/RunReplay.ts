@@ -115,9 +115,8 @@ export class RunReplay {
 
   /** Writes the replies of outputs before that number. */
   #flushReplies(before: number): void {
-    while ((this.#replies[0]?.output ?? Infinity) < before) {
-      const reply = this.#replies.shift()
-      if (reply !== undefined) this.texts.push(reply.text)
-    }
+    const later = this.#replies.findIndex(({ output }) => output >= before)
+    const due = this.#replies.splice(0, later === -1 ? this.#replies.length : later)
+    for (const { text } of due) this.texts.push(text)
   }
 }

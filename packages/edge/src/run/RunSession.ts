@@ -11,6 +11,7 @@ import type { ProtectedWatch } from "../confinement/ProtectedWatch.ts"
 import type { Artifacts } from "../artifact/Artifacts.ts"
 import type { RunTimes } from "../config/RunTimes.ts"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
+import type { FindSurvivors } from "../process/SharedSearch.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import { Backlog } from "./Backlog.ts"
@@ -21,6 +22,7 @@ import type { RunRecorder } from "./RunRecorder.ts"
 import { RuntimeStdin } from "./RuntimeStdin.ts"
 import type { RunMessage } from "./RunMessage.ts"
 import { StdoutReader } from "./StdoutReader.ts"
+import type { TurnCommits } from "./TurnCommits.ts"
 import { RunJournal } from "../journal/RunJournal.ts"
 import { OutputPosition } from "../journal/OutputPosition.ts"
 import type { RunReported } from "./BatchState.ts"
@@ -39,12 +41,18 @@ export interface RunActorOptions {
   readonly snapshot: Effect.Effect<void>
   /** Inputs about changes in the workspace. Runs when no process of the run is alive, before its last event. */
   readonly review: Effect.Effect<ReadonlyArray<RunMachineInput>>
+  /** Takes back what the run left in the state of its runtime, when no process of it is alive. */
+  readonly takeBackState?: Effect.Effect<void> | undefined
   readonly policy: RunPolicy
+  /** Commits of its turns; only of a run in a worktree. */
+  readonly commits: TurnCommits | undefined
   /** Watch over protected names; only of a confined run that may change files. */
   readonly protection: ProtectedWatch | undefined
   /** Real path of the folder that the run works in. */
   readonly root: string
   readonly edgeId: string
+  /** Search for processes that the run left. */
+  readonly find?: FindSurvivors | undefined
   /** Conversation of the runtime that the run continues. */
   readonly continues: string | undefined
   readonly redaction: OutputRedaction

@@ -16,10 +16,11 @@ import {
   NotFound,
   Overloaded,
   RunNotCancellable,
-  type SchemaValidationFailed
+  SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
 import type { ApprovalId, InputRequestId, MessageId, RunId } from "@corral/domain/identity/Ids"
-import type { InputRequest } from "@corral/domain/input/InputRequest"
+import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
+import { planModeIssues } from "@corral/domain/input/PlanMode"
 import type { CreateRun, Run, RunStatus } from "@corral/domain/run/Run"
 import { finishRefusal } from "@corral/domain/run/RunFinish"
 import { pauseRefusal } from "@corral/domain/run/RunPause"
@@ -34,6 +35,7 @@ import { Artifacts } from "../artifact/Artifacts.ts"
 import type { TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { Confinement } from "../confinement/Confinement.ts"
+import { RuntimeStates } from "../confinement/RuntimeStates.ts"
 import { findInput } from "../input/Inputs.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
@@ -58,6 +60,7 @@ import { type AdoptionContext, adoptRun } from "./RunAdoption.ts"
 import type { AdmissionFailure } from "./RunAdmission.ts"
 import { createSupervisedRun, storeUnavailable } from "./RunCreation.ts"
 import type { DecideFailure, Decider } from "./RunMessage.ts"
+import { planModes } from "./PlanModes.ts"
 import { awaitEnd, endRuns, leaveRuns, runCounters, superviseRun } from "./RunSupervision.ts"
 import { makeStoppedRuns } from "./StoppedRuns.ts"
 
@@ -165,6 +168,8 @@ const make = Effect.fnUntraced(function* () {
   const drain = leaveRuns(live, patienceMs)
   yield* Effect.addFinalizer(() => drain)
   yield* adoptRuns(context)
+  // Before any run can continue a conversation of one that has ended.
+  yield* (yield* RuntimeStates).recover(new Set(live.actors.keys()))
   return RunSupervisor.of({
     ...creation(context),
     ...queries(context),
@@ -366,11 +371,12 @@ const commands = (
 }
 
 const answerInput = (
-  { live, store }: SupervisorContext,
+  context: SupervisorContext,
   runId: RunId,
   inputId: InputRequestId,
   submission: AnswerSubmission
 ): Effect.Effect<InputRequest, AnswerFailure> => {
+  const { live, store } = context
   const stored = Effect.suspend(() => {
     const input = findInput(store, inputId)
     return input === undefined || input.runId !== runId ? Effect.fail(new NotFound()) : Effect.succeed(input)
@@ -379,14 +385,28 @@ const answerInput = (
   return Effect.suspend((): Effect.Effect<InputRequest, AnswerFailure> => {
     const actor = live.actors.get(runId)
     if (actor === undefined) return refused
-    return actor
-      .answer(inputId, submission)
-      .pipe(
-        Effect.andThen(stored),
-        Effect.catchTags({ AnswerRefused: () => refused, RunGone: () => refused })
-      )
+    return checkPlanMode(context, actor.run(), submission.answer).pipe(
+      Effect.andThen(actor.answer(inputId, submission)),
+      Effect.andThen(stored),
+      Effect.catchTags({ AnswerRefused: () => refused, RunGone: () => refused })
+    )
   })
 }
+
+/** Refuses an approval whose mode the Edge would not admit, before the plan is resolved. */
+const checkPlanMode = (
+  context: SupervisorContext,
+  run: Run,
+  answer: InputAnswer
+): Effect.Effect<void, SchemaValidationFailed> =>
+  "approve" in answer && answer.approve
+    ? Effect.flatMap(planModes(context, run), (offered) => {
+        const issues = planModeIssues(answer, run.mode, offered)
+        return issues.length === 0
+          ? Effect.void
+          : Effect.fail(new SchemaValidationFailed({ details: { issues } }))
+      })
+    : Effect.void
 
 const finishRun = (
   { config, find, live }: SupervisorContext,

@@ -2,12 +2,27 @@
 import type { Run } from "@corral/domain/run/Run"
 import type { HeldUntil } from "../holder/HolderMessages.ts"
 
+/** What the holder's clocks follow. */
+export interface HeldClocks {
+  /** The time budget of a paused run stands. */
+  readonly isPaused: boolean
+  /** The limit of the background work; `undefined` while it is not limited. */
+  readonly background: BackgroundLimit | undefined
+}
+
+export interface BackgroundLimit {
+  /** Its end, in Unix milliseconds. */
+  readonly at: number
+  /** Bytes of output that led to it. The limit does not count for a program that has printed more. */
+  readonly applied: number
+}
+
 export class RunTimeLimits {
   /** Unix milliseconds. */
   readonly #cap: number
   readonly #wallMs: number | undefined
   #wall: number | undefined
-  #background: Required<Pick<HeldUntil, "background" | "applied">> | undefined
+  #background: BackgroundLimit | undefined
   #pausedAt: number | undefined
 
   constructor({ budget, createdAt }: Run, capMs: number) {
@@ -16,32 +31,34 @@ export class RunTimeLimits {
   }
 
   /** The process has run for `elapsed` milliseconds of its time budget. */
-  start(now: number, elapsed: number): HeldUntil {
+  start(now: number, elapsed: number, clocks?: HeldClocks): HeldUntil {
+    if (clocks !== undefined) this.follow(clocks, now)
     if (this.#wallMs !== undefined) this.#wall = now + this.#wallMs - elapsed
     return this.until
   }
 
   /** Returns whether the limits have changed. */
-  pause(isPaused: boolean, now: number): boolean {
-    if (isPaused === (this.#pausedAt !== undefined)) return false
-    if (this.#wall !== undefined && this.#pausedAt !== undefined) this.#wall += now - this.#pausedAt
-    this.#pausedAt = isPaused ? now : undefined
-    return this.#wall !== undefined
-  }
-
-  /**
-   * `at`: the end of the background work, in Unix milliseconds; `undefined` while it is not limited. `applied`: bytes of output that led to it.
-   * Returns whether the limits have changed.
-   */
-  limitBackground(at: number | undefined, applied: number): boolean {
+  follow({ background, isPaused }: HeldClocks, now: number): boolean {
     const before = this.#background
-    const isSame = before?.background === at && (at === undefined || before?.applied === applied)
-    if (!isSame) this.#background = at === undefined ? undefined : { background: at, applied }
-    return !isSame
+    this.#background = background
+    const hasMoved = this.#pause(isPaused, now)
+    return hasMoved || before?.at !== background?.at || before?.applied !== background?.applied
   }
 
   get until(): HeldUntil {
     const wall = this.#pausedAt === undefined ? this.#wall : undefined
-    return { cap: this.#cap, ...(wall === undefined ? {} : { wall }), ...this.#background }
+    const { applied, at: background } = this.#background ?? {}
+    return {
+      cap: this.#cap,
+      ...(wall === undefined ? {} : { wall }),
+      ...(background === undefined ? {} : { background, applied })
+    }
+  }
+
+  #pause(isPaused: boolean, now: number): boolean {
+    if (isPaused === (this.#pausedAt !== undefined)) return false
+    if (this.#wall !== undefined && this.#pausedAt !== undefined) this.#wall += now - this.#pausedAt
+    this.#pausedAt = isPaused ? now : undefined
+    return this.#wall !== undefined
   }
 }

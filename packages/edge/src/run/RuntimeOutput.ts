@@ -17,6 +17,7 @@ import { Cause, Effect, Exit, Option, Stream } from "effect"
 import type { OutputPosition } from "../journal/OutputPosition.ts"
 import { detachBuffer } from "./DetachBuffer.ts"
 import type { RunMessage } from "./RunMessage.ts"
+import { draft } from "@corral/domain/run/RunEvent"
 import type { StdoutReader } from "./StdoutReader.ts"
 
 export interface RuntimeOutputOptions {
@@ -26,7 +27,15 @@ export interface RuntimeOutputOptions {
   readonly exit: Effect.Effect<ProcessEnd>
   readonly post: (message: RunMessage) => void
   readonly position: OutputPosition
+  /** Bytes of stdout after which the next Edge cannot continue the run. */
+  readonly heldBytes?: number | undefined
 }
+
+/** The run loses what it was started with. */
+const notHeld = draft("run.notice", {
+  kind: "warning",
+  text: "This run ends if its Edge stops from now on: it has printed more than is stored for the next Edge."
+})
 
 export const decodeOutput = Effect.fnUntraced(function* (options: RuntimeOutputOptions) {
   const { post, protocol, stdout } = options
@@ -45,14 +54,19 @@ export const decodeOutput = Effect.fnUntraced(function* (options: RuntimeOutputO
 /** Calls of a synchronous decoder, without a Stream: each read is decoded by the call that received it. */
 const decodeSteps = (
   protocol: StepDecoder,
-  { exit, position, post, stdout }: RuntimeOutputOptions
+  { exit, heldBytes = Infinity, position, post, stdout }: RuntimeOutputOptions
 ): Effect.Effect<void> => {
+  let isHeld = position.bytes <= heldBytes
   const emit = (outputs: ReadonlyArray<AdapterOutput>): void => {
     if (outputs.length > 0) post({ _tag: "Decoded", outputs, weight: stdout.emitted() })
   }
   const step = (read: Uint8Array): ReadonlyArray<AdapterOutput> => {
     const outputs = protocol.step(read)
     position.bytes += read.length
+    if (isHeld && position.bytes > heldBytes) {
+      isHeld = false
+      post({ _tag: "Announced", event: notHeld })
+    }
     // The decoder has copied what it keeps.
     detachBuffer(read)
     return outputs

@@ -5,12 +5,14 @@
  */
 import { Continuation } from "@corral/domain/run/Continuation"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { StateFolder } from "@corral/domain/run/RuntimeFolders"
 import { oneLine } from "@corral/domain/text/OneLine"
 import { isStorableText } from "@corral/domain/text/Text"
 import { Result, Schema, SchemaIssue } from "effect"
 import { isAbsolute } from "node:path"
 import { EnvName } from "../config/EnvName.ts"
 import { hostEntryOf } from "../network/HostEntry.ts"
+import { patternProblem } from "../confinement/StatePattern.ts"
 import { isLexicallyInside } from "../workspace/PathContainment.ts"
 
 const Callable = Schema.declare((value): value is (input: never) => unknown => typeof value === "function", {
@@ -34,15 +36,61 @@ const ProjectSettingsShape = Schema.Struct({
 /** Path in the home: relative, and not leading out of it. */
 const HomePath = Path.check(Schema.makeFilter(isLexicallyInside, { expected: "a path inside the home" }))
 
-const FoldersShape = Schema.Struct({
-  state: Schema.Array(
-    Schema.Struct({
-      path: HomePath,
-      variable: Schema.optional(Schema.String),
-      kind: Schema.optional(Schema.Literals(["folder", "file"])),
-      executed: Schema.optional(Schema.Array(HomePath))
-    })
+/** Path in a state folder, and one with the parts of a pattern. */
+const StatePath = Path.check(
+  Schema.makeFilter((path) => !/[*{}]/.test(path) && patternProblem(path) === undefined, {
+    expected: "a path of names in the folder"
+  })
+)
+const Pattern = Path.check(
+  Schema.makeFilter((pattern) => patternProblem(pattern) === undefined, {
+    expected: "a pattern as in RuntimeFolders"
+  })
+)
+const JsonPathShape = Schema.NonEmptyArray(Schema.String)
+
+const StateShape = Schema.Struct({
+  path: HomePath,
+  variable: Schema.optional(EnvName),
+  variableNames: Schema.optional(Schema.Literals(["folder", "parent"])),
+  kind: Schema.optional(Schema.Literals(["folder", "file"])),
+  perWorkspace: Schema.optional(Names),
+  settings: Schema.optional(Schema.Array(Pattern)),
+  copied: Schema.optional(
+    Schema.Array(Schema.Struct({ path: StatePath, perWorkspace: Schema.optional(Names) }))
   ),
+  credentials: Schema.optional(
+    Schema.Array(
+      Schema.Struct({
+        path: StatePath,
+        tokens: Schema.Array(
+          Schema.Struct({
+            values: Schema.NonEmptyArray(JsonPathShape),
+            time: JsonPathShape,
+            timeIs: Schema.optional(Schema.Literals(["expiry", "renewal"]))
+          })
+        )
+      })
+    )
+  ),
+  conversations: Schema.optional(
+    Schema.Array(
+      Schema.Struct({
+        files: Schema.Array(Pattern),
+        sessions: Schema.optional(Schema.Literals(["uuid", "token"])),
+        workspace: Schema.optional(Schema.Struct({ file: Pattern, at: Schema.optional(JsonPathShape) }))
+      })
+    )
+  ),
+  database: Schema.optional(
+    Schema.Struct({ folder: StatePath, variable: EnvName, file: Schema.optional(StatePath) })
+  ),
+  /** Of earlier adapters: names that no run may write. They are settings now. */
+  executed: Schema.optional(Schema.Array(HomePath))
+})
+
+const FoldersShape = Schema.Struct({
+  state: Schema.Array(StateShape),
   reads: Schema.optional(
     Schema.Array(Path.check(Schema.makeFilter(isAbsolute, { expected: "an absolute path" })))
   )
@@ -137,6 +185,21 @@ export const adapterOf = (value: unknown): Result.Result<AnyRuntimeAdapter, stri
   const problem = shapeProblem(value)
   if (problem !== undefined) return Result.fail(`it is not an adapter: ${problem}`)
   const adapter = value as AnyRuntimeAdapter // its shape was checked above
-  const { id } = adapter
-  return Result.succeed({ ...adapter, id: id.startsWith(PREFIX) ? id : PREFIX + id })
+  const { folders, id } = adapter
+  return Result.succeed({
+    ...adapter,
+    ...(folders === undefined ? {} : { folders: { ...folders, state: folders.state.map(withSettings) } }),
+    id: id.startsWith(PREFIX) ? id : PREFIX + id
+  })
 }
+
+/** The folder, with what an earlier adapter protects in it as settings. */
+const withSettings = ({
+  executed = [],
+  ...folder
+}: StateFolder & { readonly executed?: ReadonlyArray<string> }): StateFolder => ({
+  ...folder,
+  ...(executed.length === 0
+    ? {}
+    : { settings: [...(folder.settings ?? []), ...executed.map((name) => name.replace(/\/$/, ""))] })
+})

@@ -2,6 +2,7 @@
  * Outputs without a name in an adapter since the Edge started, which show that a runtime has changed. Stores counts, names and one sample per
  * kind, in bounded memory.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import type { RuntimeDrift } from "@corral/domain/http/Health"
 
 const MAX_KINDS = 1_000
@@ -33,7 +34,7 @@ export class Drift {
     const name = what.slice(0, MAX_CHARACTERS).replaceAll(/[^\w .:/-]/g, "?")
     const kind = counted.kinds.get(name) ?? { count: 0, raw: undefined }
     kind.count++
-    kind.raw ??= raw?.slice(0, MAX_RAW)
+    kind.raw ??= raw === undefined ? undefined : firstCharacters(raw, MAX_RAW)
     if (kind.count > 1 || counted.kinds.size < MAX_KINDS) counted.kinds.set(name, kind)
   }
 

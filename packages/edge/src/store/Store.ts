@@ -20,9 +20,10 @@ import { existsSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EMPTY_STORE, migrateEdgeStore } from "./migrations.ts"
-import { fileReason } from "./FileReason.ts"
+import { fileReason, withRemedy } from "./FileReason.ts"
 import { keepPrivate } from "./PrivateFile.ts"
-import { isDamageCode, RESTORE_HINT, StoreDamaged, unreadable } from "./StoreDamage.ts"
+import { lostChanges } from "./LostChanges.ts"
+import { isDamageCode, LOST_HINT, RESTORE_HINT, StoreDamaged, unreadable } from "./StoreDamage.ts"
 import { storeReader } from "./StoreReader.ts"
 import type { Write } from "./JobTransaction.ts"
 import type { WriteError } from "./Writer.ts"
@@ -60,6 +61,8 @@ export class Store extends Context.Service<
     readonly slowCommits: () => SlowCommits | undefined
     /** Succeeds when the store accepts writes. */
     readonly writable: Effect.Effect<void>
+    /** What was lost before the store was opened, as a sentence. */
+    readonly lost: string | undefined
   }
 >()("corral/edge/Store") {
   /** With `usedSince`, a file that a used home has, a missing or empty store is refused instead of created. */
@@ -91,6 +94,9 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
         message: isFolder(file) ? folderAsStore(file) : `${file} cannot be written: ${fileReason(cause)}.`
       })
   })
+  const lostLog = yield* Effect.sync(() => lostChangesOf(file))
+  if (lostLog !== undefined)
+    yield* Effect.logError("changes of the store are lost", { cause: lostLog, next: LOST_HINT })
   const opened = openWriter({ file, mayCreate: lost === undefined }, threadsFrom(yield* FirstWriter)).pipe(
     Effect.mapError((error) => notOpened(file, error, lost))
   )
@@ -146,9 +152,19 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     damage,
     reportDamage,
     writable: writable.await,
+    lost: lostLog,
     ...reader
   })
 })
+
+/** A file that cannot be read fails when the store is opened. */
+const lostChangesOf = (file: string): string | undefined => {
+  try {
+    return lostChanges(file)
+  } catch {
+    return undefined
+  }
+}
 
 /** Keeps and logs the first damage that is reported. */
 const firstDamage = Effect.gen(function* () {
@@ -176,7 +192,7 @@ const notOpened = (
   lost: string | undefined
 ): StoreFailed => {
   if (lost !== undefined && message === EMPTY_STORE) return new StoreFailed({ message: lost })
-  return new StoreFailed({ message: `${file}: ${message}${damaged ? `. ${RESTORE_HINT}` : ""}` })
+  return new StoreFailed({ message: `${file}: ${withRemedy(message)}${damaged ? `. ${RESTORE_HINT}` : ""}` })
 }
 
 /** Starts a thread for each call but the first, if there is one already. */
@@ -259,6 +275,7 @@ const makeMemory = Effect.gen(function* () {
     slowCommits: () => undefined,
     damage: () => damage,
     reportDamage,
-    writable: Effect.void
+    writable: Effect.void,
+    lost: undefined
   })
 })

@@ -12,6 +12,9 @@ export class StoreDamaged extends Data.TaggedError("StoreDamaged")<{ readonly me
 export const RESTORE_HINT =
   "Check the disk. Stop the Edge, then restore edge.db from a backup, or move it and edge.token away to start with an empty store."
 
+export const LOST_HINT =
+  "Runs and decisions of the time before are missing. Check the disk, and what removed the file. Restore a backup if you need them, or restart the Edge to continue without them."
+
 /** Whether an SQLite code reports a damaged or unreadable file. */
 export const isDamageCode = (code: string | undefined): boolean =>
   code !== undefined && /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS|DATA))/.test(code)

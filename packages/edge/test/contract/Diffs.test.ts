@@ -94,6 +94,31 @@ describe("/v1/runs/{id}/diff", () => {
     }
   })
 
+  it("says that the changes of a run are unknown, and why, if they are", async () => {
+    const edge = await openEdgeInProcess({ grants: ["full_access"], env: { PATH: "/nowhere" } })
+    const run = await edge.client.create("/write new.txt hello", "auto_edit")
+    const events = await edge.client.log(run.id)
+    assertWhole(events)
+    assert.deepInclude(events.at(-2), { type: "run.changes.unknown" })
+    assert.deepInclude(events.at(-2)?.payload, { reason: "no_git" })
+    const { body } = await edge.client.ask("GET", `/v1/runs/${run.id}`)
+    assert.deepInclude(body, { state: "completed", changesUnknown: { reason: "no_git" } })
+    const diff = await edge.client.ask("GET", `/v1/runs/${run.id}/diff`)
+    assert.deepInclude(diff.body, { code: "changes_unknown", details: { reason: "no_git" } })
+    assert.strictEqual(diff.status, 409)
+  })
+
+  it("names files that could not be compared", async () => {
+    const edge = await openEdgeInProcess({ grants: ["full_access"] })
+    // A pipe makes the Edge read the files itself, and it reads no file of this size.
+    const run = await edge.client.create("/shell mkfifo .gitignore; truncate -s 100M large", "full_access")
+    const events = await edge.client.log(run.id)
+    const leftOut = { count: 1, paths: ["large"] }
+    assert.deepInclude(events.at(-2)?.payload, { files: 0, leftOut })
+    const { body } = await edge.client.ask("GET", `/v1/runs/${run.id}/diff`)
+    assert.deepInclude(body, { items: [], leftOut })
+  })
+
   it("is refused with a foreign cursor, and not found for a run that is not there", async () => {
     const { client } = await openEdgeInProcess()
     const run = await client.create("/say hi")

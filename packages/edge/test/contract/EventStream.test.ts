@@ -157,6 +157,8 @@ describe("The log as JSON and as server-sent events", () => {
         headers: { authorization: `Bearer ${edge.token}`, accept: "text/event-stream", ...headers }
       })
       assert.match(response.headers.get("content-type") ?? "", /^text\/event-stream/)
+      assert.strictEqual(response.headers.get("x-accel-buffering"), "no")
+      assert.strictEqual(response.headers.get("cache-control"), "no-store, no-transform")
       const frames = (await response.text()).trim().split("\n\n")
       const expected = log.slice(from).map((event) => `id: ${event.seq}\ndata: ${JSON.stringify(event)}`)
       assert.deepStrictEqual(frames, expected)

@@ -94,7 +94,7 @@ describe.skipIf(!canConfine)("connections of confined runs", { timeout: 60_000 }
       assert.strictEqual((yield* supervisor.get(run.id)).state, "waiting_approval")
       assert.deepStrictEqual(outside.resolved, [])
       const sockets = `${temporaryFolderOf(home, run.id)}.net`
-      assert.deepStrictEqual(readdirSync(sockets), ["proxy"])
+      assert.deepStrictEqual(readdirSync(sockets), ["calls.bpf", "proxy"])
       yield* decide(approval, "allow")
       const text = yield* textOf(run)
       assert.include(text, String.raw`200 from outside\n200 from outside`)

@@ -8,6 +8,8 @@ import { join } from "node:path"
 import { canConfine } from "../confinement/CanConfine.ts"
 
 const WRITES = 'echo x > made.txt; echo y > "$HOME/outside.txt"; echo done'
+/** A program whose settings are in the machine's `/tmp`. */
+const BROKEN = "echo starting >&2; cat /tmp/corral-broken/settings.json || exit 3"
 const MODES = ["read_only", "plan", "ask", "auto_edit", "full_access"]
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-runners-")))
@@ -16,7 +18,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const makeEdge = (env: Readonly<Record<string, string>>): EdgeProcess => {
   const file = join(folder, "edge.config.json")
   const runners = [
-    { id: "writer", label: "Writer", runtime: "text", command: ["sh", "-c", WRITES, "{prompt}"] }
+    { id: "writer", label: "Writer", runtime: "text", command: ["sh", "-c", WRITES, "{prompt}"] },
+    { id: "broken", label: "Broken", runtime: "text", command: ["sh", "-c", BROKEN, "{prompt}"] }
   ]
   writeFileSync(file, JSON.stringify({ runners }), { mode: 0o600 })
   return new EdgeProcess({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file, ...env } })
@@ -48,6 +51,15 @@ describe.skipIf(!canConfine)("a program that never asks, confined", () => {
 
   it("is offered in every mode", async () => {
     assert.deepStrictEqual(await modesOf(edge), MODES)
+  })
+
+  it("says why it did not start, in its last words and with a hint", async () => {
+    const run = await edge.client.create("go", "read_only", { agentId: "broken" })
+    const end = (await edge.client.log(run.id)).at(-1)
+    assert.strictEqual(end?.type, "run.failed")
+    const error = end?.payload["error"] as { readonly details: Readonly<Record<string, unknown>> } | undefined
+    assert.match(String(error?.details["said"]), /^starting\ncat: .*No such file or directory$/)
+    assert.strictEqual(error?.details["confined"], "temporary")
   })
 
   it.each(["read_only", "plan"] as const)("writes nothing in %s", async (mode) => {

@@ -5,6 +5,7 @@ import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { canConfine } from "../confinement/CanConfine.ts"
+import { git, sampleRepository } from "../workspace/Repository.ts"
 
 /** Writes two files whose names it does not contain. */
 const HIDDEN = `sh -c 'a=package b=.en; echo x >> $a.json; echo x > "$b"vrc'`
@@ -92,5 +93,28 @@ describe.skipIf(!canConfine)("protected names", () => {
     mkdirSync(join(edge.workspace, "sub"))
     const { reported } = await allowed("/shell git init -q sub\n/say done")
     assert.deepStrictEqual(linesOf(reported), ["sub/.git created"])
+  })
+
+  it("reports what changed in the repository without an approved git command, and puts it back", async () => {
+    sampleRepository(edge.workspace)
+    const before = git(edge.workspace, "for-each-ref")
+    const hidden = `sh -c 'g=gi; "$g"t update-ref refs/heads/evil HEAD; "$g"t branch -m main other'`
+    const explained = await allowed("/shell git branch fine\n/say done")
+    assert.notInclude(JSON.stringify(explained.events), "run.repository.changed")
+    git(edge.workspace, "branch", "-d", "fine")
+    const { events, run } = await allowed(`/shell ${hidden}\n/say done`)
+    const changed = events.filter(({ type }) => type === "run.repository.changed")
+    const names = changed.flatMap(
+      ({ payload }) => payload["refs"] as ReadonlyArray<{ readonly name: string }>
+    )
+    assert.deepStrictEqual(
+      names.map(({ name }) => name),
+      ["refs/heads/evil", "refs/heads/main", "refs/heads/other"]
+    )
+    const restored = await edge.client.ask("POST", `/v1/runs/${run.id}/repository/restore`)
+    assert.strictEqual(restored.status, 204, restored.text)
+    assert.strictEqual(git(edge.workspace, "for-each-ref"), before)
+    assert.strictEqual(git(edge.workspace, "symbolic-ref", "HEAD"), "refs/heads/main\n")
+    assert.strictEqual((await edge.client.ask("POST", `/v1/runs/${run.id}/repository/restore`)).status, 404)
   })
 })

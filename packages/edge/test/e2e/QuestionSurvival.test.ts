@@ -17,12 +17,9 @@ const open = async (env: Readonly<Record<string, string>> = {}): Promise<EdgePro
   return edge
 }
 
-/** Waits for the end of a turn, and for a response after it: the holder has the limit of the background work then. */
-const idle = async (edge: EdgeProcess, id: string) => {
-  const event = await (await edge.client.follow({ runId: id })).event("run.turn.ended")
-  await edge.client.run(id)
-  return event
-}
+/** Waits for the end of a turn. The holder has the limit of the background work before anyone can see it. */
+const idle = async (edge: EdgeProcess, id: string) =>
+  (await edge.client.follow({ runId: id })).event("run.turn.ended")
 
 const restart = async (edge: EdgeProcess, how: "SIGKILL" | "SIGTERM" = "SIGKILL"): Promise<void> => {
   if (how === "SIGKILL") await edge.kill()

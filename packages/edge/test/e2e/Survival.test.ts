@@ -6,6 +6,7 @@ import type { EventReader } from "@corral/testing/edge/EventReader"
 import { until } from "@corral/testing/time/Until"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { holdersOf } from "../holder/HolderHome.ts"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 const SURVIVING = { CORRAL_EDGE_ORPHAN_MS: "60000", CORRAL_EDGE_CANCEL_GRACE_MS: "500" }
@@ -145,5 +146,20 @@ describe("runs of an Edge that is gone", () => {
     assertWhole(reader.events)
     assert.strictEqual(reader.events.filter(({ type }) => type === "run.message.delta").length >= 600, true)
     assert.strictEqual((await edge.client.run(id)).state, "completed")
+  })
+})
+
+describe("a run whose holder is killed", () => {
+  it("fails with that reason, and not as a crash of its program", async () => {
+    const edge = await open()
+    const { id } = await edge.client.create("/say one\n/wait")
+    const reader = await edge.client.follow({ runId: id })
+    await reader.event("run.message.completed")
+    for (const pid of holdersOf(edge.home)) process.kill(pid, "SIGKILL")
+    await reader.ended
+    const failure = reader.events.find(({ type }) => type === "run.failed")?.payload["error"]
+    assert.deepInclude(failure, { code: "runtime_unavailable", details: { reason: "holder_lost" } })
+    assertWhole(reader.events)
+    assert.deepStrictEqual(edge.survivors(), [])
   })
 })

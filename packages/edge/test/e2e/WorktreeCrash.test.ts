@@ -20,15 +20,16 @@ const entries = async (folder: string, count: number): Promise<void> => {
   abort.abort()
 }
 
-/** Folders, branches, git's own list and the Edge's are of the same worktrees. */
+/** Folders, branches and the Edge's list are of the same worktrees, and git's own list has none. */
 const assertNothingDangles = async (edge: EdgeProcess): Promise<ReadonlyArray<string>> => {
   const { body } = await edge.client.ask("GET", "/v1/worktrees?limit=200")
   const items = (body as { readonly items: ReadonlyArray<{ readonly runId: string }> }).items
   const ids = items.map(({ runId }) => runId).toSorted()
   const folder = join(edge.home, "worktrees")
-  assert.deepStrictEqual(existsSync(folder) ? readdirSync(folder).toSorted() : [], ids)
+  const parts = ids.flatMap((id) => [id, `${id}.git`, `${id}.received`])
+  assert.deepStrictEqual(existsSync(folder) ? readdirSync(folder).toSorted() : [], parts)
   assert.deepStrictEqual(knownWorkspace(edge.workspace), {
-    folders: ids.map((id) => join(folder, id)),
+    folders: [],
     branches: ids.map((id) => `corral/${id}`)
   })
   return ids
@@ -50,7 +51,7 @@ describe("A killed Edge", () => {
     writeFileSync(hang, "")
     const run = await edge.client.create("/say hi", "ask", { isolation })
     await entries(signs, 3)
-    assert.lengthOf(knownWorkspace(edge.workspace).folders, 1)
+    assert.lengthOf(knownWorkspace(edge.workspace).branches, 1)
     await edge.kill()
     assert.lengthOf(edge.survivorsOf(run.id), 1, "git outlives the Edge")
     rmSync(hang)

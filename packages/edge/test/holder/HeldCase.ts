@@ -1,19 +1,18 @@
 /** Runs of programs in a holder. */
-import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { until } from "@corral/testing/time/Until"
 import { Effect } from "effect"
 import { tmpdir } from "node:os"
 import { type HeldLimits, HeldProcess } from "../../src/holder/HeldProcess.ts"
 import type { HeldRunConnection } from "../../src/holder/HeldRunConnection.ts"
 import { RUN_MARK } from "../../src/process/MarkSweep.ts"
-import type { RunChildHandlers } from "../../src/process/RunChild.ts"
+import type { ChildEnd, RunChildHandlers } from "../../src/process/RunChild.ts"
 import type { SubprocessSpec } from "../../src/process/Subprocess.ts"
 import type { ConnectedEdge } from "./HolderHome.ts"
 
 /** What a run has received. */
 export class RunRecord {
   readonly events: Array<string> = []
-  readonly ended = Promise.withResolvers<ProcessEnd>()
+  readonly ended = Promise.withResolvers<ChildEnd>()
   readonly spawnError = Promise.withResolvers<NodeJS.ErrnoException>()
   readonly chunks: Array<Buffer> = []
   #bytes = 0

@@ -157,7 +157,7 @@ describe("HeldProcess", () => {
     paused.child.pause()
     const [holder = 0] = holdersOf(home)
     process.kill(holder, "SIGKILL")
-    const killed = { code: null, signal: "SIGKILL", stderr: "" }
+    const killed = { code: null, signal: "SIGKILL", stderr: "", isHolderLost: true } as const
     assert.deepStrictEqual(await reading.record.ended.promise, killed)
     assert.deepStrictEqual(await paused.record.ended.promise, killed)
     assert.deepStrictEqual(reading.record.events, ["gone", "end"])

@@ -13,7 +13,7 @@ import { holderKeyFile, holderPlaceOf } from "../../src/holder/HolderPlace.ts"
 import { startHolder } from "../../src/holder/HolderStart.ts"
 import { EDGE_MARK, RUN_MARK } from "../../src/process/MarkSweep.ts"
 import { openFolder } from "../Folder.ts"
-import { startShell } from "./HeldCase.ts"
+import { newRun, startShell } from "./HeldCase.ts"
 import { connectEdge, holdersOf, openHome, storedOutput, untilGone } from "./HolderHome.ts"
 
 /** Listens where the holder of a home would. */
@@ -34,6 +34,17 @@ describe("Holder", () => {
     const runs = await Promise.all(Array.from({ length: 10 }, () => startShell(edge, "echo out")))
     for (const { record } of runs) await record.ended.promise
     assert.deepStrictEqual(holdersOf(home), [edge.holder.pid() ?? 0])
+  })
+
+  it("starts the holder once when it is prepared, and the first run finds it", async () => {
+    const home = openHome()
+    const { holder } = await connectEdge({ home })
+    await Effect.runPromise(Effect.all([holder.prepare, holder.prepare], { concurrency: 2 }))
+    const [pid = 0] = holdersOf(home)
+    assert.strictEqual(holder.pid(), pid)
+    const connection = await Effect.runPromise(holder.open(newRun()))
+    assert.deepStrictEqual(holdersOf(home), [pid])
+    await Effect.runPromise(connection.end)
   })
 
   it("replaces the socket of a dead holder, and deletes the output that it had stored", async () => {
@@ -143,22 +154,20 @@ describe("Holder", () => {
   it("refuses a folder that is a link", async () => {
     const home = openFolder()
     symlinkSync(openFolder(), join(home, "held"))
-    const { holder } = await connectEdge({ home })
-    const failure = await Effect.runPromise(Effect.flip(holder.open("run_1")))
+    const failure = await Effect.runPromise(Effect.flip(startHolder({ home, build: "1", environment: {} })))
     assert.include(failure.message, "is a link, or belongs to another user")
   })
 
-  it("fails for a holder that does not answer with frames", async () => {
+  it("starts beside a program that does not answer with frames, and opens no run in it", async () => {
     const home = openFolder()
     const sockets = createServer((socket) =>
       socket.once("data", () => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n"))
     )
     await listenAsHolder(home, sockets)
-    const failure = await connectEdge({ home }).then(
-      () => undefined,
-      (error: unknown) => String(error)
-    )
-    assert.include(failure, "Can't reach the holder")
+    const { holder } = await connectEdge({ home })
+    assert.deepStrictEqual([holder.found, holder.pid()], [[], undefined])
+    const failure = await Effect.runPromise(Effect.flip(holder.open("run_1")))
+    assert.include(failure.message, "Can't reach the holder")
   })
 
   it("has a short socket in a home with a long path", async () => {

@@ -2,11 +2,19 @@ import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, readFileSync, symlinkSync } from "node:fs"
+import fs, { existsSync, readFileSync, symlinkSync } from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
 import { join } from "node:path"
 import { runSweep } from "../../src/process/Containment.ts"
-import * as MarkSweep from "../../src/process/MarkSweep.ts"
-import { hasProc, signalGroup } from "../../src/process/MarkSweep.ts"
+import { Launcher } from "../../src/process/Launcher.ts"
+import {
+  findAllSurvivors,
+  findSurvivors,
+  hasProc,
+  processStartTime,
+  type Survivors
+} from "../../src/process/MarkSearch.ts"
+import { signalGroup, sweepMarked } from "../../src/process/MarkSweep.ts"
 import { temporaryFolder } from "../Folder.ts"
 
 let started: Array<ChildProcess> = []
@@ -75,8 +83,26 @@ const inNewSession = `"${process.execPath}" -e '
 const escaping = inNewSession.replace("WHICH", "process.env")
 const escapingUnmarked = inNewSession.replace("WHICH", "{ PATH: process.env.PATH }")
 
-const survivors = (mark: string, leader: number | undefined) => MarkSweep.findSurvivors({ mark, leader }).pids
-const sweep = (mark: string, leader: number | undefined) => runSweep(MarkSweep.sweepMarked({ mark, leader }))
+/** Listings of /proc that a piece of work makes. */
+const listingsOf = (work: () => void): number => {
+  const { readdirSync } = fs
+  let listings = 0
+  fs.readdirSync = ((path: string) => {
+    if (path === "/proc") listings++
+    return readdirSync(path)
+  }) as typeof readdirSync // with the one parameter that the search passes
+  syncBuiltinESMExports()
+  try {
+    work()
+    return listings
+  } finally {
+    fs.readdirSync = readdirSync
+    syncBuiltinESMExports()
+  }
+}
+
+const survivors = (mark: string, leader: number | undefined) => findSurvivors({ mark, leader }).pids
+const sweep = (mark: string, leader: number | undefined) => runSweep(sweepMarked({ mark, leader }))
 
 describe("survivors", () => {
   it("works from /proc where there is one", () => {
@@ -160,9 +186,46 @@ describe("survivors", () => {
 
   it("is certain while other programs start and end", async () => {
     await start("echo ready; while :; do /bin/true; sleep 0.002; done", envOf())
-    const searches = Array.from({ length: 50 }, () => MarkSweep.findSurvivors({ mark: newMark() }))
+    const searches = Array.from({ length: 50 }, () => findSurvivors({ mark: newMark() }))
     // Other tests start programs too. What must not happen is that a search is never certain.
     assert.isAtLeast(searches.filter(({ certain }) => certain).length, 5)
+  })
+
+  it("is certain next to programs without an environment", async () => {
+    await start("env -i sleep 600 & env -i sh -c 'read line' & echo $!; read line", envOf())
+    const launcher = Launcher.start()
+    assert(launcher !== undefined)
+    await new Promise((resolve) => setImmediate(resolve))
+    const listings = Array.from({ length: 20 }, () =>
+      listingsOf(() => assert.deepStrictEqual(findSurvivors({ mark: newMark() }).pids, []))
+    )
+    await launcher.discard()
+    // Other tests start programs meanwhile, so not each search is certain after its second listing.
+    assert.include(listings, 2)
+  })
+
+  it("does not find the session of a later process with the number of the leader", async () => {
+    const child = await start("sleep 600 & echo $!; read line", envOf())
+    const leader = pidOf(child)
+    const since = processStartTime(leader)
+    assert.include(findSurvivors({ mark: newMark(), leader, since }).pids, leader)
+    assert.deepStrictEqual(findSurvivors({ mark: newMark(), leader, since: since - 1 }).pids, [])
+  })
+
+  it("finds the processes of several targets in one search", async () => {
+    const marks = [newMark(), newMark(), newMark()]
+    const children = []
+    for (const mark of marks) children.push(await start("sleep 600 & echo $!; read line", envOf(mark)))
+    let found: ReadonlyArray<Survivors> = []
+    const listings = listingsOf(() => {
+      found = findAllSurvivors(marks.map((mark) => ({ mark })))
+    })
+    assert.isAtMost(listings, 8)
+    for (const [at, child] of children.entries()) {
+      const pids = found[at]?.pids ?? []
+      assert.include(pids, pidOf(child))
+      assert.strictEqual(pids.length, 2)
+    }
   })
 
   it("never finds the process that looks", async () => {

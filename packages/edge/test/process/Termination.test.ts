@@ -4,7 +4,9 @@ import { Deferred, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
 import { tmpdir } from "node:os"
-import { findSurvivors, signalGroup } from "../../src/process/MarkSweep.ts"
+import { sweep } from "../../src/process/Containment.ts"
+import { findSurvivors } from "../../src/process/MarkSearch.ts"
+import { signalGroup } from "../../src/process/MarkSweep.ts"
 import { Subprocess } from "../../src/process/Subprocess.ts"
 import { terminate, terminateAfterInput } from "../../src/process/Termination.ts"
 
@@ -69,7 +71,7 @@ const started = Effect.gen(function* () {
     child,
     exited,
     grace: GRACE,
-    target: () => ({ mark: "CORRAL_RUN_ID=none", leader: child.pid, groups: undefined })
+    sweep: Effect.suspend(() => sweep({ mark: "CORRAL_RUN_ID=none", leader: child.pid }))
   }
   return {
     options,
@@ -147,7 +149,7 @@ describe("terminate, when the process exits first", () => {
       )
       const target = () => ({ mark, leader: child.pid })
       yield* Deferred.await(isReady)
-      yield* terminate({ child, exited, grace: GRACE, target }, false)
+      yield* terminate({ child, exited, grace: GRACE, sweep: Effect.suspend(() => sweep(target())) }, false)
       assert.deepStrictEqual(findSurvivors(target()).pids, [])
       assert.isTrue((yield* Deferred.await(end)).endsWith("last words"))
     })

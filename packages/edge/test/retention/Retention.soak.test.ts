@@ -7,15 +7,23 @@ import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Retention } from "../../src/retention/Retention.ts"
+import { BootClock } from "../../src/retention/TrustedClock.ts"
 import { Store } from "../../src/store/Store.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { at, configLayer, newRunId, runOf } from "../Samples.ts"
+
+let hours = 0
+/** An hour passes from one reading to the next. */
+const hourly = () => ({ sinceBoot: 3_600_000 * hours++, boot: "boot" })
 
 const edge = Layer.unwrap(
   Effect.map(temporaryFolder, (folder) =>
     Layer.mergeAll(
       EdgeEventLog.layer,
-      Layer.provide(Retention.layer, configLayer(folder, { retention: { days: 30, maxMiB: 0 } }))
+      Layer.provide(Retention.layer, [
+        configLayer(folder, { retention: { days: 30, maxMiB: 0 } }),
+        Layer.succeed(BootClock, hourly)
+      ])
     ).pipe(Layer.provideMerge(Store.layer(join(folder, "edge.db"))))
   )
 )

@@ -2,6 +2,7 @@ import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Stream } from "effect"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
@@ -9,6 +10,7 @@ import { endPush, insertHubRun } from "../../src/link/HubRuns.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import type { RetentionLimits } from "../../src/config/RetentionLimits.ts"
 import { Retention } from "../../src/retention/Retention.ts"
+import { BootClock } from "../../src/retention/TrustedClock.ts"
 import { Store, StoreFailed, type Write } from "../../src/store/Store.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { runLines } from "../../src/log/EdgeLogSource.ts"
@@ -16,14 +18,20 @@ import { configLayer, runIdOf, runOf } from "../Samples.ts"
 
 const DAY_MS = 86_400_000
 
+/** A boot clock on which an hour passes from one reading to the next, so that the first pass trusts the clock. */
+const hourly = () => {
+  let hours = 0
+  return () => ({ sinceBoot: 3_600_000 * hours++, boot: "boot" })
+}
+
 /** Store, log and retention on a file; open until the scope closes. */
-const open = (file: string, retention: RetentionLimits) =>
+const open = (file: string, retention: RetentionLimits, home = "/nowhere", boot = hourly()) =>
   Effect.map(
     Layer.build(
       Layer.fresh(
         Layer.merge(
           EdgeEventLog.layer,
-          Layer.provide(Retention.layer, configLayer("/nowhere", { retention }))
+          Layer.provide(Retention.layer, [configLayer(home, { retention }), Layer.succeed(BootClock, boot)])
         ).pipe(Layer.provideMerge(Store.layer(file)))
       )
     ),
@@ -79,10 +87,10 @@ describe("Retention", () => {
     Effect.gen(function* () {
       const edge = yield* open(yield* database, thirty)
       const [old, recent, live, older] = [runIdOf(1), runIdOf(2), runIdOf(3), runIdOf(4)] as const
-      yield* record(edge, old, ago(31))
-      yield* record(edge, recent, ago(29))
-      yield* record(edge, live, undefined)
       yield* record(edge, older, ago(300))
+      yield* record(edge, old, ago(31))
+      yield* record(edge, live, undefined)
+      yield* record(edge, recent, ago(29))
       const approval: Write = [
         "INSERT INTO approvals (id, run_id, state, approval) VALUES ('apr', ?, 'approved', '{}')",
         old
@@ -109,6 +117,74 @@ describe("Retention", () => {
       assert.deepStrictEqual(edge.log.read(old, 0, 1_000_000), [])
       assert.isDefined(edge.store.get("SELECT id FROM approvals WHERE id = 'apr'"))
       assert.deepStrictEqual(yield* edge.retention.sweep, [], "nothing is left to do")
+    })
+  )
+
+  it.live("deletes nothing by age at a start whose clock is ahead, and after an hour what is old", () =>
+    Effect.gen(function* () {
+      const home = yield* temporaryFolder
+      let sinceBoot = 600_000
+      const boot = () => ({ sinceBoot, boot: "boot" })
+      // The last start was a minute ago, and its clock said 60 days less.
+      const stored = { wall: Date.now() - 60 * DAY_MS, sinceBoot: sinceBoot - 60_000, boot: "boot" }
+      writeFileSync(join(home, "clock.json"), JSON.stringify(stored))
+      const edge = yield* open(join(home, "edge.db"), thirty, home, boot)
+      yield* record(edge, runIdOf(1), ago(60))
+      yield* edge.store.commit([
+        ["INSERT INTO idempotency (scope, key, fingerprint, body, created_at) VALUES ('s', 'k', '', '{}', 0)"]
+      ])
+      assert.deepStrictEqual(yield* edge.retention.sweep, [])
+      sinceBoot += 3_599_999
+      assert.deepStrictEqual(yield* edge.retention.sweep, [])
+      assert.lengthOf(edge.store.all("SELECT key FROM idempotency"), 1)
+      sinceBoot++
+      assert.deepStrictEqual(yield* edge.retention.sweep, [runIdOf(1)])
+      assert.lengthOf(edge.store.all("SELECT key FROM idempotency"), 0)
+    })
+  )
+
+  it.live("deletes by age at the second of two starts whose clocks agree", () =>
+    Effect.gen(function* () {
+      const home = yield* temporaryFolder
+      const file = join(home, "edge.db")
+      const boot = () => ({ sinceBoot: 60_000, boot: "boot" })
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const edge = yield* open(file, thirty, home, boot)
+          yield* record(edge, runIdOf(1), ago(31))
+          assert.deepStrictEqual(yield* edge.retention.sweep, [])
+        })
+      )
+      const edge = yield* open(file, thirty, home, boot)
+      assert.deepStrictEqual(yield* edge.retention.sweep, [runIdOf(1)])
+    })
+  )
+
+  it.live("keeps a run whose end has a time long ago, but was stored after that of a newer one", () =>
+    Effect.gen(function* () {
+      const edge = yield* open(yield* database, thirty)
+      yield* record(edge, runIdOf(1), ago(31))
+      // Its time says nothing.
+      yield* record(edge, runIdOf(2), ago(-4_000))
+      yield* record(edge, runIdOf(3), ago(40))
+      yield* record(edge, runIdOf(4), ago(2))
+      yield* record(edge, runIdOf(5), "1970-01-01T00:00:10.000Z")
+      assert.deepStrictEqual(yield* edge.retention.sweep, [runIdOf(1), runIdOf(3)])
+    })
+  )
+
+  it.live("applies the size limit regardless of the clock, in the order of the last events", () =>
+    Effect.gen(function* () {
+      const home = yield* temporaryFolder
+      const boot = () => ({ sinceBoot: 60_000, boot: "boot" })
+      const edge = yield* open(join(home, "edge.db"), { days: 30, maxMiB: 3 }, home, boot)
+      const ids = [5, 3, 1, 4, 2].map(runIdOf)
+      // The clock jumped back and forth while they ended.
+      for (const [i, id] of ids.entries())
+        yield* record(edge, id, ago([0, 500, -70, 20, 1][i] ?? 0), { batches: 11, size: 100_000 })
+      const dropped = yield* edge.retention.sweep
+      assert.deepStrictEqual(dropped, ids.slice(0, dropped.length))
+      assert.isAtLeast(dropped.length, 2)
     })
   )
 

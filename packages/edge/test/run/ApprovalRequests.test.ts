@@ -58,7 +58,7 @@ const requested = (request: ApprovalRequest, asker: ApprovalAsker = { _tag: "Run
   requestApproval(batch, asker, request)
   const events = (recorder.take()?.events.lines.split("\n") ?? []).map((line) => JSON.parse(line))
   const event = events.find(({ type }) => type === "run.approval.requested")
-  return { ...event, pending: recorder.state.pending, started: recorder.state.started }
+  return { ...event, pending: recorder.state.pending.keys(), started: recorder.state.started }
 }
 
 describe("requestApproval", () => {

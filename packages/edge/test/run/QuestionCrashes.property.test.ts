@@ -1,6 +1,6 @@
 /**
  * Questions in every order of answers, expiries, withdrawals, cancels and finishes, with an Edge that dies at any commit: what the program
- * receives is what a person gave, once, and the winner's name is in the row.
+ * receives is what a person gave, once, and the winner's name is in the row. A run between its turns has its limit at the holder.
  */
 import type { InputRequestId } from "@corral/domain/identity/Ids"
 import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
@@ -10,10 +10,12 @@ import { assert, it, describe } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as fc from "fast-check"
 import { Artifacts } from "../../src/artifact/Artifacts.ts"
+import { edgeDefaults } from "../../src/config/EdgeConfig.ts"
 import { pageOfInputs } from "../../src/input/Inputs.ts"
 import { readJournal } from "../../src/journal/RunJournal.ts"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { Store, type StoreFailed } from "../../src/store/Store.ts"
+import type { HeldClocks } from "../../src/run/RunTimeLimits.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { memoryLogLayer } from "../Stored.ts"
 import { type Crash, SimulatedEdge, type SimulatedServices } from "./SimulatedEdge.ts"
@@ -23,7 +25,7 @@ type Action =
   | { readonly _tag: "Answer"; readonly by: string; readonly choice: number }
   | { readonly _tag: "Race"; readonly choices: readonly [number, number] }
   | { readonly _tag: "Decline"; readonly by: string }
-  | { readonly _tag: "GiveUp" | "Cancel" | "Finish" | "Message" | "Die" | "Pause" }
+  | { readonly _tag: "GiveUp" | "Cancel" | "Finish" | "Message" | "Die" | "DieTwice" | "Pause" }
   | { readonly _tag: "Arm"; readonly crash: Crash }
 
 const people = ["ada", "bo"] as const
@@ -46,6 +48,7 @@ const anyAction: fc.Arbitrary<Action> = fc.oneof(
     })
   },
   { weight: 2, arbitrary: plain("Die") },
+  { weight: 1, arbitrary: plain("DieTwice") },
   { weight: 1, arbitrary: plain("GiveUp") },
   { weight: 1, arbitrary: plain("Message") },
   { weight: 1, arbitrary: plain("Pause") },
@@ -131,16 +134,32 @@ class Case {
       case "Arm":
         return edge.arm(action.crash)
       case "Die":
-        yield* edge.die()
-        return yield* edge.continue()
+        return yield* this.#restart()
+      case "DieTwice":
+        yield* this.#restart()
+        return yield* this.#restart()
     }
+  })
+
+  /** How often the Edge has died under a run between its turns. */
+  idleDeaths = 0
+
+  /** The Edge dies, and the next one continues. */
+  readonly #restart = Effect.fnUntraced({ self: this }, function* (): Effect.fn.Return<
+    void,
+    never,
+    SimulatedServices
+  > {
+    yield* this.edge.die()
+    const { clocks } = this.edge.program
+    yield* this.edge.continue()
+    if (checkHolder(this.edge, clocks)) this.idleDeaths++
   })
 
   /** Until nothing happens by itself any longer, with an Edge that lives. */
   readonly settle = Effect.fnUntraced({ self: this }, function* () {
     yield* this.#orCrash(this.edge.quiet())
-    yield* this.edge.die()
-    yield* this.edge.continue()
+    yield* this.#restart()
     yield* this.edge.quiet()
   })
 
@@ -170,11 +189,31 @@ class Case {
   /** The next Edge starts if this one dies meanwhile. */
   #orCrash<E, R>(effect: Effect.Effect<unknown, E, R>) {
     return Effect.raceFirst(Effect.as(effect, "done"), Effect.as(this.edge.crashed, "crashed")).pipe(
-      Effect.tap((end) =>
-        end === "done" ? Effect.void : Effect.andThen(this.edge.die(), this.edge.continue())
-      )
+      Effect.tap((end) => (end === "done" ? Effect.void : this.#restart()))
     )
   }
+}
+
+const LIMIT_MS = edgeDefaults.times.background
+
+/**
+ * A holder whose Edge has died ends a run between its turns at the limit of its work, and no run in a turn: a limit that an earlier turn has left
+ * is as long as a new one. Returns whether the run was between its turns.
+ */
+const checkHolder = (edge: SimulatedEdge, clocks: HeldClocks | undefined): boolean => {
+  const { adoption, continued, program } = edge
+  if (adoption === undefined || adoption.unappliedOutputs > 0) return false
+  const { isIdle, pending, pendingInputs, turn, verdict } = adoption.state
+  const isLimited = isIdle && pending.size === 0 && pendingInputs.size === 0 && verdict === undefined
+  const { applied = 0, at = Infinity } = clocks?.background ?? {}
+  const counts = applied >= program.printed.length
+  const facts = `turn ${turn}, idle ${isIdle}, ${JSON.stringify(clocks)}, ${program.printed.length} bytes`
+  if (isLimited) {
+    assert.isDefined(clocks?.background, `no limit: ${facts}`)
+    assert.isTrue(counts, `a limit that does not count: ${facts}`)
+    assert.isDefined(continued?.background, `the next Edge removes the limit: ${facts}`)
+  } else if (!isIdle && counts) assert.isAtLeast(at, adoption.updatedAt + LIMIT_MS, `an old limit: ${facts}`)
+  return isLimited
 }
 
 /** What the program receives of an answer. */
@@ -289,6 +328,58 @@ describe("questions of a run whose Edge dies", () => {
       const [, second] = pageOfInputs(store, { runId: edge.runId, limit: 10 })
       assert.deepInclude(second, { state: "answered", answeredBy: "ada", answers: { "1": {} } })
       yield* edge.die()
+    }).pipe(Effect.provide(layer), Effect.scoped)
+  )
+})
+
+/** What the program does after the answer to its question, until its turn has ended. */
+const endings: ReadonlyArray<ReadonlyArray<ProgramStep>> = [
+  ["work", "endTurn"],
+  ["work", "endTurn", "continue", "endTurn"],
+  ["work", "endTurn", "leave"],
+  ["work", "endTurn", "continue", "leave", "endTurn"]
+]
+const crashes = [1, 2, 3, 4].flatMap((commits) =>
+  (["before", "after"] as const).map((when): Crash => ({ commits, when }))
+)
+
+describe("a run whose Edge dies at a commit around the end of its turn", () => {
+  it.live.each(endings)("has its limit at the holder, also after a second death: %s", (steps) =>
+    Effect.gen(function* () {
+      let idleDeaths = 0
+      for (const crash of crashes)
+        for (const action of [{ _tag: "Answer", by: "ada", choice: 0 }, { _tag: "Message" }] as const) {
+          const one = new Case(["ask", ...steps], undefined)
+          yield* one.edge.begin()
+          yield* one.step()
+          if (action._tag === "Message") yield* one.perform({ _tag: "Answer", by: "ada", choice: 0 })
+          if (action._tag === "Message") yield* one.step()
+          yield* one.perform({ _tag: "Arm", crash })
+          yield* one.perform(action)
+          yield* one.step()
+          yield* one.perform({ _tag: "DieTwice" })
+          idleDeaths += one.idleDeaths
+          yield* one.edge.die()
+        }
+      assert.isAtLeast(idleDeaths, crashes.length)
+    }).pipe(Effect.provide(layer), Effect.scoped)
+  )
+
+  it.live("keeps a finish that ends no work, and its limit", () =>
+    Effect.gen(function* () {
+      const one = new Case(["askNext", "endTurn"], undefined)
+      yield* one.edge.begin()
+      for (const action of [
+        { _tag: "Message" },
+        { _tag: "Answer", by: "ada", choice: 0 },
+        { _tag: "Finish" }
+      ] as const) {
+        yield* one.step()
+        yield* one.perform(action)
+      }
+      yield* one.settle()
+      assert.deepInclude<object>(one.edge.adoption?.state.verdict ?? {}, { _tag: "Completed" })
+      yield* one.edge.die()
     }).pipe(Effect.provide(layer), Effect.scoped)
   )
 })

@@ -79,6 +79,7 @@ layer(memoryLogLayer, { excludeTestServices: true })("recover", (it) => {
           "run.tool.call",
           "run.approval.requested",
           "run.approval.resolved",
+          "run.changes.unknown",
           "run.tool.result",
           "run.failed"
         ]
@@ -91,6 +92,7 @@ layer(memoryLogLayer, { excludeTestServices: true })("recover", (it) => {
       assert.deepStrictEqual(events.at(-1)?.payload, { v: 1, error } as never) // the version is the log's
       const row = findRun(store, run.id)
       assert.deepInclude(row, { state: "failed", error, pendingApprovals: [], lastSeq: events.length })
+      assert.deepStrictEqual(row?.changesUnknown, { reason: "interrupted" })
       assert.strictEqual(row?.createdAt, run.createdAt)
       assert.isDefined(row?.endedAt)
       const [approval] = pageOfApprovals(store, { runId: run.id, limit: 10 })
@@ -112,8 +114,8 @@ layer(memoryLogLayer, { excludeTestServices: true })("recover", (it) => {
       yield* restart
       const events = yield* logOf(run)
       assert.deepStrictEqual(
-        events.slice(-4).map(({ type }) => type),
-        ["run.turn.ended", "run.input.resolved", "run.work.ended", "run.failed"]
+        events.slice(-5).map(({ type }) => type),
+        ["run.turn.ended", "run.input.resolved", "run.work.ended", "run.changes.unknown", "run.failed"]
       )
       const row = findRun(store, run.id)
       assert.deepInclude(row, { state: "failed", pendingInputs: [] })
@@ -180,7 +182,7 @@ layer(memoryLogLayer, { excludeTestServices: true })("recover", (it) => {
 
         const state = events.reduce(fold, initial)
         assert(state.status !== undefined && isTerminal(state.status))
-        assert.deepStrictEqual([state.pending.length, state.openCalls.size], [0, 0])
+        assert.deepStrictEqual([state.pending.size, state.openCalls.size], [0, 0])
         assert.deepInclude(findRun(store, run.id), {
           state: state.status,
           lastSeq: events.length,

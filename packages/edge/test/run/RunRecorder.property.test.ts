@@ -53,7 +53,7 @@ layer(memoryLogLayer, { excludeTestServices: true })("RunRecorder", (it) => {
           const { run } = recorder
           assert.strictEqual(run.lastSeq, lines.length)
           assert.strictEqual(run.updatedAt, timeOf(turn))
-          assert.deepStrictEqual(run.pendingApprovals, state.pending)
+          assert.deepStrictEqual(run.pendingApprovals, state.pending.keys())
           assert.strictEqual(run.state === "starting" ? "created" : run.state, state.status)
           assert.deepStrictEqual(
             [run.usage, run.resultText, run.error, run.model, run.runtimeSessionId],
@@ -77,7 +77,7 @@ layer(memoryLogLayer, { excludeTestServices: true })("RunRecorder", (it) => {
                 ({ payload, createdAt }) =>
                   [
                     payload.approvalId,
-                    state.resolved.get(payload.approvalId) ?? "pending",
+                    state.resolved.get(payload.approvalId)?.state ?? "pending",
                     createdAt
                   ] as const
               )

@@ -1,5 +1,7 @@
 import { draft } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
+import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
+import { checkStepCosts } from "@corral/testing/recordings/CrowdedRun"
 import { assert, describe, it } from "@effect/vitest"
 import { ResultContents } from "../../src/artifact/ResultContents.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
@@ -190,5 +192,17 @@ describe("RunRecorder", () => {
     assert.strictEqual(resultOf("x".repeat(100_000)), "x".repeat(65_536))
     assert.isTrue(resultOf(`x${"🐎".repeat(50_000)}`).isWellFormed(), "no half of a pair")
     assert.isAtMost(Buffer.byteLength(resultOf("字".repeat(50_000))), 65_536)
+  })
+})
+
+describe("a crowded run", () => {
+  it("records an event of any type with the same number of operations however much is open", () => {
+    checkStepCosts(() => {
+      const recorder = new RunRecorder(runOf(runId))
+      return (event) => {
+        // The machine appends any event that can follow.
+        recorder.apply({ _tag: "EventEmitted", event: event as AdapterEvent })
+      }
+    })
   })
 })

@@ -15,7 +15,7 @@ const echo: AnyProtocol = {
 const streaming = (decode: OutputDecoder): AnyProtocol => ({ ...stdin, decode })
 
 /** A running decoder: what it posted, and its process's pipe. */
-const decoding = Effect.fnUntraced(function* (protocol: AnyProtocol) {
+const decoding = Effect.fnUntraced(function* (protocol: AnyProtocol, heldBytes?: number) {
   const posted: Array<RunMessage> = []
   const pipe = {
     isPaused: false,
@@ -30,7 +30,8 @@ const decoding = Effect.fnUntraced(function* (protocol: AnyProtocol) {
       stdout,
       exit: Effect.succeed({ code: 0, signal: null, stderr: "" }),
       post: (message) => void posted.push(message),
-      position: new OutputPosition()
+      position: new OutputPosition(),
+      heldBytes
     }),
     { startImmediately: true }
   )
@@ -63,6 +64,19 @@ describe("decodeOutput", () => {
       stdout.end()
       yield* end
       assert.deepStrictEqual(texts(), ["a", "b", "exit 0", "DecodingEnded"])
+    })
+  )
+
+  it.effect("announces once that the next Edge can no longer continue the run", () =>
+    Effect.gen(function* () {
+      const { end, processAll, push, stdout, texts } = yield* decoding(echo, 3)
+      for (const read of ["a", "bc", "d", "ef"]) {
+        push(read)
+        processAll()
+      }
+      stdout.end()
+      yield* end
+      assert.deepStrictEqual(texts(), ["a", "bc", "Announced", "d", "ef", "exit 0", "DecodingEnded"])
     })
   )
 

@@ -4,6 +4,7 @@
  */
 import { makeScripted } from "@corral/adapters/Scripted"
 import type { Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
+import type { RunState } from "@corral/domain/run/RunState"
 import { Deferred, Effect, Fiber } from "effect"
 import { edgeDefaults } from "../../src/config/EdgeConfig.ts"
 import { hasSecrets } from "../../src/input/SecretAnswers.ts"
@@ -21,6 +22,7 @@ import { makeRunActor, type RunActor } from "../../src/run/RunActor.ts"
 import type { RunHold } from "../../src/run/RunHold.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { RunReplay } from "../../src/run/RunReplay.ts"
+import type { HeldClocks } from "../../src/run/RunTimeLimits.ts"
 import type { RunActorOptions } from "../../src/run/RunSession.ts"
 import { Store, type StoreFailed } from "../../src/store/Store.ts"
 import { policyOf } from "../approval/RunPolicies.ts"
@@ -41,6 +43,15 @@ export interface Crash {
   readonly when: "before" | "after"
 }
 
+/** A run as an Edge that adopts it finds it. */
+export interface Adoption {
+  readonly state: RunState
+  /** Time of its last event, in Unix milliseconds. */
+  readonly updatedAt: number
+  /** Outputs that the Edge before had not applied. */
+  readonly unappliedOutputs: number
+}
+
 export class SimulatedEdge {
   readonly program: SimulatedProgram
   readonly #ttlMs: number | undefined
@@ -50,6 +61,8 @@ export class SimulatedEdge {
   #crash: Crash | undefined
   #commits = 0
   #crashed = Deferred.makeUnsafe<void>()
+  #adoption: Adoption | undefined
+  #continued: HeldClocks | undefined
 
   constructor(program: SimulatedProgram, ttlMs: number | undefined) {
     this.program = program
@@ -63,6 +76,16 @@ export class SimulatedEdge {
 
   get runId() {
     return this.#runId
+  }
+
+  /** What this Edge has found; `undefined` in the first one. */
+  get adoption(): Adoption | undefined {
+    return this.#adoption
+  }
+
+  /** The first clocks that this Edge has given to the holder; `undefined` in the first Edge. */
+  get continued(): HeldClocks | undefined {
+    return this.#continued
   }
 
   /** Succeeds when an armed crash has happened. */
@@ -123,6 +146,11 @@ export class SimulatedEdge {
     if (!replay.finish()) return yield* Effect.die("the journal does not fit the output")
     const { state: unlogged } = journal
     const { cancelledBy, held, isTurnDue, rejection, used, verdict } = unlogged ?? {}
+    this.#adoption = {
+      state: { ...logged.state, verdict },
+      updatedAt: Date.parse(run.updatedAt),
+      unappliedOutputs: replay.rest.length
+    }
     const pending = pendingRows(store, run)
     const recorder = RunRecorder.recovered(
       { ...run, lastSeq: logged.lastSeq },
@@ -206,9 +234,11 @@ export class SimulatedEdge {
       const hold: RunHold = {
         group: undefined,
         start: (_, handlers) => this.program.attach(handlers, 0),
-        continueAfter: () => undefined,
-        pause: () => undefined,
-        limitBackground: () => undefined,
+        continueAfter: (_, clocks) => {
+          this.#continued = clocks
+          this.program.clocks = clocks
+        },
+        follow: (clocks) => void (this.program.clocks = clocks),
         keepKey: (id, key) => void (this.program.keys[id] = key),
         isLeft: () => true,
         end: Effect.void,
@@ -222,6 +252,7 @@ export class SimulatedEdge {
         snapshot: Effect.void,
         review: Effect.succeed([]),
         policy: policyOf(),
+        commits: undefined,
         protection: undefined,
         root: "/ws",
         edgeId: "edge_simulated",

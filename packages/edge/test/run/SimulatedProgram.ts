@@ -3,6 +3,7 @@
  * receives. It accepts each byte of stdin once, and keeps all that it has printed.
  */
 import type { RunChild, RunChildHandlers } from "../../src/process/RunChild.ts"
+import type { HeldClocks } from "../../src/run/RunTimeLimits.ts"
 
 /** One thing that the program does. It waits after a question, a plan and the end of a script. */
 export type ProgramStep = "ask" | "plan" | "secret" | "leave" | "askNext" | "work" | "endTurn" | "continue"
@@ -51,6 +52,8 @@ export class SimulatedProgram {
   readonly responses: Array<ReceivedResponse> = []
   /** Private keys that the holder keeps, by question. */
   readonly keys: Record<string, string> = {}
+  /** What the holder's clocks follow; `undefined` before the first message about them. */
+  clocks: HeldClocks | undefined
   stdinBytes = 0
   readonly #steps: ReadonlyArray<ProgramStep>
   #printed = Buffer.alloc(0)

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { statSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { holdHome } from "../../src/store/HomeLock.ts"
 import { temporaryFolder } from "../Folder.ts"
@@ -26,6 +26,25 @@ describe("HomeLock", () => {
       yield* holdHome(home)
       assert.strictEqual(statSync(home).mode & 0o777, 0o700)
       assert.strictEqual(statSync(join(home, "edge.db.lock")).mode & 0o777, 0o600)
+    })
+  )
+
+  it.effect("takes the permission to write it away from other users", () =>
+    Effect.gen(function* () {
+      for (const [before, after] of [
+        [0o777, 0o755],
+        [0o1777, 0o1755],
+        [0o720, 0o700],
+        [0o702, 0o700],
+        [0o755, 0o755],
+        [0o750, 0o750]
+      ] as const) {
+        const home = yield* newHome
+        mkdirSync(home)
+        chmodSync(home, before)
+        yield* Effect.scoped(holdHome(home))
+        assert.strictEqual(statSync(home).mode & 0o7777, after)
+      }
     })
   )
 

@@ -1,0 +1,178 @@
+/**
+ * Search for the processes of runs in /proc. Every process of a run has two marks in its environment: the run's id and the Edge's.
+ *
+ * Guarantees: finds every process in the run's session, with its mark, or descended from one of these. One search serves any number of runs.
+ * Does not: find a process that leaves the session, clears its environment and loses its parent.
+ */
+import { existsSync, readdirSync } from "node:fs"
+import { readProc } from "./ProcFile.ts"
+
+/** Whether /proc can be read. Without it, only the process group of a run is known. */
+export const hasProc = existsSync("/proc/self/environ")
+
+interface ProcessRow {
+  readonly pid: number
+  readonly parent: number
+  readonly session: number
+  readonly zombie: boolean
+  /** A kernel thread, which has no environment. */
+  readonly kernel: boolean
+  /** Clock ticks since boot. */
+  readonly startedAt: number
+}
+
+/** `pid (name) state ppid pgrp session …`. The name may contain anything, so the fields are read after its last parenthesis. */
+const fieldsOf = (stat: string): ReadonlyArray<string> => stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+
+const parseStat = (pid: number, stat: string): ProcessRow => {
+  const fields = fieldsOf(stat)
+  const [state, parent, , session] = fields
+  const zombie = state === "Z" || state === "X"
+  return {
+    pid,
+    parent: Number(parent),
+    session: Number(session),
+    zombie,
+    kernel: pid === 2 || parent === "2",
+    startedAt: Number(fields[19])
+  }
+}
+
+const listed = (): ReadonlyArray<string> => readdirSync("/proc").filter((name) => name >= "0" && name < ":")
+
+const carries = (environ: string, mark: string): boolean =>
+  environ.startsWith(`${mark}\0`) || environ.includes(`\0${mark}\0`)
+
+export interface Survivors {
+  readonly pids: ReadonlyArray<number>
+  /** Whether none was missed: each process that started during the search was examined, too. */
+  readonly certain: boolean
+}
+
+/** Start time of a process, for `MarkedProcesses`; 0, which excludes nothing, if it is unknown. */
+export const processStartTime = (pid: number | undefined): number => {
+  const stat = pid === undefined || !hasProc ? undefined : readProc(`/proc/${pid}/stat`)
+  return stat === undefined || pid === undefined ? 0 : parseStat(pid, stat).startedAt
+}
+
+/** Target of a search. Processes that started before `since` are not examined. */
+export interface MarkedProcesses {
+  /** The mark: `NAME=value` in the environment. */
+  readonly mark: string
+  /** Processes with one of these marks are left alone. */
+  readonly except?: ReadonlyArray<string> | undefined
+  /** Leader of the session. */
+  readonly leader?: number | undefined
+  /** Start time of the leader. */
+  readonly since?: number | undefined
+}
+
+/** Environment of a process that cannot carry a mark. */
+const NONE = "\0"
+
+/**
+ * Whether a process whose environment reads as empty has none. During an exec it has none yet, and the kernel gives no place for it. Read after the
+ * environment, so that an exec which ends in between shows.
+ */
+const hasNoEnvironment = (name: string): boolean => {
+  const fields = fieldsOf(readProc(`/proc/${name}/stat`) ?? "")
+  const [start, end] = [fields[47], fields[48]]
+  return start !== undefined && start !== "0" && start === end
+}
+
+/** The environment of a process; "" during an exec, `undefined` after its end, or of another user's process. */
+const environmentOf = (name: string): string | undefined => {
+  const environ = readProc(`/proc/${name}/environ`)
+  return environ === "" && hasNoEnvironment(name) ? NONE : environ
+}
+
+/** Listings of one search. A busy machine starts processes all the time; few of them end before they are examined. */
+const MAX_LISTINGS = 8
+
+/** One target while all processes are examined. */
+class TargetSearch {
+  readonly found = new Set<number>()
+  readonly #target: MarkedProcesses
+  readonly #since: number
+  /** Whether the leader's number belongs to a later process: then the session has ended. */
+  #isLeaderReused = false
+
+  constructor(target: MarkedProcesses) {
+    this.#target = target
+    this.#since = target.since ?? 0
+  }
+
+  /** Whether the environment decides. */
+  needsEnvironment({ kernel, startedAt }: ProcessRow): boolean {
+    return !kernel && startedAt >= this.#since
+  }
+
+  examine(row: ProcessRow, environ: string | undefined): void {
+    const { except = [], leader, mark } = this.#target
+    if (row.pid === leader && this.#since !== 0 && row.startedAt !== this.#since) this.#isLeaderReused = true
+    if (row.session === leader && row.startedAt >= this.#since) this.found.add(row.pid)
+    if (environ === undefined || !this.needsEnvironment(row)) return
+    if (carries(environ, mark) && !except.some((other) => carries(environ, other))) this.found.add(row.pid)
+  }
+
+  /** What was found, and the descendants. */
+  survivors(rows: ReadonlyArray<ProcessRow>): ReadonlyArray<number> {
+    const { leader } = this.#target
+    if (this.#isLeaderReused)
+      for (const { pid, session } of rows) if (session === leader) this.found.delete(pid)
+    for (let grown = true; grown;) {
+      grown = false
+      for (const row of rows) {
+        if (!this.found.has(row.pid) && this.found.has(row.parent)) {
+          this.found.add(row.pid)
+          grown = true
+        }
+      }
+    }
+    return [...this.found]
+  }
+}
+
+/**
+ * Examines each process once. A process that ends before it is examined may have started another, which is in the next listing. So is a
+ * process whose id is lower than that of its parent, where ids have started again from the lowest: at least two listings are needed.
+ */
+const examineAll = (searches: ReadonlyArray<TargetSearch>) => {
+  const examined = new Set([String(process.pid)])
+  const rows: Array<ProcessRow> = []
+  /** Whether a process may have been missed. */
+  const examine = (name: string): boolean => {
+    const stat = readProc(`/proc/${name}/stat`)
+    const row = stat === undefined ? undefined : parseStat(Number(name), stat)
+    if (row === undefined || row.zombie) {
+      examined.add(name)
+      return true
+    }
+    rows.push(row)
+    const environ = searches.some((search) => search.needsEnvironment(row)) ? environmentOf(name) : NONE
+    // During an exec: examined again.
+    if (environ !== "") examined.add(name)
+    for (const search of searches) search.examine(row, environ)
+    return environ === "" || environ === undefined
+  }
+  let certain = false
+  for (let listing = 0; listing < MAX_LISTINGS && !certain; listing++) {
+    const missed = listed()
+      .filter((name) => !examined.has(name))
+      .map(examine)
+    certain = listing > 0 && !missed.includes(true)
+  }
+  return { certain, rows }
+}
+
+/** For each target, the living processes with the mark, in the leader's session, or descended from one of these. */
+export const findAllSurvivors = (targets: ReadonlyArray<MarkedProcesses>): ReadonlyArray<Survivors> => {
+  const searches = targets.map((target) => new TargetSearch(target))
+  if (!hasProc || searches.length === 0) return searches.map(() => ({ pids: [], certain: true }))
+  const { certain, rows } = examineAll(searches)
+  return searches.map((search) => ({ pids: search.survivors(rows), certain }))
+}
+
+/** The same for one target. */
+export const findSurvivors = (target: MarkedProcesses): Survivors =>
+  findAllSurvivors([target])[0] ?? { pids: [], certain: false }
