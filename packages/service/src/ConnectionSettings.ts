@@ -5,6 +5,16 @@
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
+/**
+ * Limits of each connection, as PostgreSQL prints them: on waiting for a lock, on a statement, and on a transaction whose service is paused or gone.
+ * Without them, one locked row or one paused service stops all others. A commit that waits for its standby has no limit.
+ */
+export const connectionLimits = {
+  lock_timeout: "2s",
+  statement_timeout: "5s",
+  idle_in_transaction_session_timeout: "5s"
+} as const
+
 /** Sentence for an operator if a setting is missing. */
 export const connectionSettingsProblem = (
   sql: SqlClient.SqlClient,

@@ -79,14 +79,17 @@ const withoutMemory: LocalizedText = {
 
 const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
 
-const activity = ({ changes, diff, tools }: TaskProgress): LocalizedText | undefined => {
+const activity = ({ changes, changesUnknown, diff, tools }: TaskProgress): LocalizedText | undefined => {
   const en: Array<string> = []
   const zh: Array<string> = []
   if (tools > 0) {
     en.push(counted(tools, "tool call", "tool calls"))
     zh.push(`${tools} 次工具调用`)
   }
-  if (diff !== undefined) {
+  if (changesUnknown === true) {
+    en.push("changes unknown")
+    zh.push("更改未知")
+  } else if (diff !== undefined) {
     en.push(`${counted(diff.files, "file", "files")} changed (+${diff.additions} −${diff.deletions})`)
     zh.push(`${diff.files} 个文件有改动（+${diff.additions} −${diff.deletions}）`)
   } else if (changes > 0) {

@@ -49,6 +49,8 @@ export const TaskProgress = Schema.Struct({
   diff: Schema.optional(
     Schema.Struct({ files: Schema.Number, additions: Schema.Number, deletions: Schema.Number })
   ),
+  /** Whether the changes of the run could not be determined. */
+  changesUnknown: Schema.optional(Schema.Boolean),
   /** Whether the run is paused. */
   paused: Schema.optional(Schema.Boolean),
   /** Whether the runtime received the earlier conversation as a text, because it does not remember it. */
@@ -119,7 +121,9 @@ const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
     ...progress,
     diff: { files, additions, deletions }
   }),
+  "run.changes.unknown": (progress) => ({ ...progress, changesUnknown: true }),
   "run.protected.changed": ignore,
+  "run.repository.changed": ignore,
   "run.patch.proposed": ignore,
   "run.artifact.ready": ignore,
   "run.preview.ready": ignore,

@@ -2,7 +2,7 @@
  * The Gateway's own PostgreSQL schema, with every migration applied. Other services may use the same database: the Gateway does not touch
  * their schemas.
  */
-import { connectionSettingsProblem } from "@corral/service/ConnectionSettings"
+import { connectionLimits, connectionSettingsProblem } from "@corral/service/ConnectionSettings"
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { whenServing } from "@corral/service/DatabaseStart"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
@@ -45,14 +45,18 @@ const prepare = Effect.gen(function* () {
 
 const connect = (config: GatewayConfig) =>
   Effect.gen(function* () {
-    const startupParameters = { timezone: "UTC", search_path: SCHEMA }
-    const client = yield* PgClient.make({
+    const settings = {
       url: config.databaseUrl,
       applicationName: "corral-gateway",
-      maxConnections: config.maxConnections,
       connectTimeout: Duration.seconds(10),
       // Detects a server that is gone without notice. A statement that waits for its answer would wait forever.
-      keepAlive: Duration.seconds(10),
+      keepAlive: Duration.seconds(10)
+    }
+    const unlimited = { timezone: "UTC", search_path: SCHEMA }
+    const startupParameters = { ...unlimited, ...connectionLimits }
+    const client = yield* PgClient.make({
+      ...settings,
+      maxConnections: config.maxConnections,
       startupParameters
     }).pipe(
       Effect.timeoutOrElse({
@@ -62,7 +66,13 @@ const connect = (config: GatewayConfig) =>
     )
     const problem = yield* whenServing(connectionSettingsProblem(client, startupParameters))
     if (problem !== undefined) return yield* Effect.fail(new GatewayStoreUnavailable({ message: problem }))
-    yield* whenServing(Effect.provideService(prepare, SqlClient.SqlClient, client))
+    // A migration may take longer than the limits. One connection waits for the lock.
+    const migrating = PgClient.make({ ...settings, maxConnections: 2, startupParameters: unlimited })
+    yield* whenServing(
+      Effect.scoped(
+        Effect.flatMap(migrating, (sql) => Effect.provideService(prepare, SqlClient.SqlClient, sql))
+      )
+    )
     return Context.make(SqlClient.SqlClient, client)
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
 

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { MessageDelivery, MessageTime } from "@corral/domain/session/Message"
 import type { RunEvent } from "@corral/domain/run/RunEvent"
 import type { TaskState } from "@corral/domain/task/Task"
+import { checkStepCosts } from "@corral/testing/recordings/CrowdedRun"
 import { phaseTitle, runCard } from "../../src/following/RunCard.ts"
 import {
   hasCard,
@@ -96,6 +97,21 @@ describe("the progress of a message without a run", () => {
     assert.strictEqual(progress.phase, "waiting")
   })
 
+  it("says that changes are unknown instead of counting them", () => {
+    const counted = { ...startingProgress, phase: "completed", changes: 2 } as const
+    const progress = progressAfter(counted, {
+      id: "evt_01KAH2T3J0Q4W8XN5M00000002",
+      seq: 2,
+      type: "run.changes.unknown",
+      runId: "run_01KAH2T3J0Q4W8XN5M7C1B9D6A",
+      agentId: "codex",
+      createdAt: "2026-01-01T00:00:00.000Z",
+      payload: { v: 1, reason: "too_large" }
+    } as RunEvent)
+    const [, line] = runCard({ place: "Atlas", progress, url: "https://hub" }).lines
+    assert.deepStrictEqual(line, { en: "changes unknown", zh: "更改未知" })
+  })
+
   it("keeps the reason of a message that failed", () => {
     const failed = { when: "next", delivery: { state: "failed", error } } as const
     assert.strictEqual(progressBeforeRun(startingProgress, failed, undefined).code, "target_offline")
@@ -154,5 +170,21 @@ describe("the progress of a run that asks and works in the background", () => {
         card(progress).buttons.map(({ label }) => label.en),
         "Finish"
       )
+  })
+})
+
+describe("a crowded run", () => {
+  it("follows an event of any type with the same number of operations however much is open", () => {
+    checkStepCosts(() => {
+      let progress = startingProgress
+      return ({ payload, type }) => {
+        // The fields of the envelope that cards read.
+        progress = progressAfter(progress, {
+          type,
+          payload,
+          createdAt: "2026-01-01T00:00:00.000Z"
+        } as RunEvent)
+      }
+    })
   })
 })

@@ -5,15 +5,17 @@
  * Guarantees: a message is pending until the log of a run contains it, until it fails, or until it is withdrawn, whichever Hubs stop meanwhile.
  * Messages of one agent are delivered in their order.
  */
-import { AgentInstanceId, SessionId } from "@corral/domain/identity/Ids"
+import { AgentInstanceId, MessageId, SessionId } from "@corral/domain/identity/Ids"
 import type { NoticeKind } from "../store/Notice.ts"
 import { Clock, Context, Effect, Layer, Queue, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
+import { limitTo } from "../store/Limit.ts"
 import { Notices } from "../store/Notices.ts"
 import { storedRows } from "../store/StoredRows.ts"
+import { sweepRows } from "../store/Sweep.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { openTaskStates } from "../task/TaskRow.ts"
 import { Tasks } from "../task/Tasks.ts"
@@ -69,57 +71,71 @@ const deliverDue = Effect.fn("Deliveries.deliverDue")(function* (
   services: InputServices,
   dispatcher: Dispatcher["Service"]
 ) {
-  const { sql, targets } = services
+  const { sql } = services
   const work = yield* findDueWork(sql, services.now())
-  // A settled message may be due again.
-  if (work.ended) while ((yield* settleEndedTasks(sql)) > 0);
+  if (work.ended) yield* settleEndedTasks(sql)
   if (work.expired) yield* failExpired(sql, services.now())
   const hasInput = work.turns && (yield* feedIdleRuns(services))
   if (work.inputs || hasInput) yield* sendInputs(services)
-  let hasProgress = work.turns || work.ended
-  while (hasProgress) {
-    hasProgress = false
-    for (const due of yield* findDueAgents(services)) {
-      const result = yield* deliverNextTurn(services, due).pipe(
-        // One damaged session does not hold up the others.
-        Effect.catchCause((cause) =>
-          Effect.as(Effect.logError("failed to deliver message", { ...due }, cause), undefined)
-        )
-      )
-      if (result === undefined || result._tag === "Idle") continue
-      hasProgress = true
-      // After the commit: a target that came online meanwhile has looked for tasks before this one was visible. A dispatch to an offline
-      // target would only return the task, and hold up an edit meanwhile.
-      if (
-        result._tag === "Started" &&
-        !result.hasRun &&
-        (yield* targets.currentOffer(result.targetId)) !== undefined
-      )
-        yield* dispatcher.wake(result.targetId)
-    }
-  }
+  // A settled message may be due again. An agent whose message was delivered may have another one.
+  let mayBeDue = work.turns || work.ended
+  while (mayBeDue) mayBeDue = yield* deliverTurns(services, dispatcher)
 })
 
-const MAX_DUE = 100
+/** Agents per page. */
+const PAGE = 100
 
-const dueRows = storedRows("messages", Schema.Struct({ session_id: SessionId, recipient: AgentInstanceId }))
+const DueRow = Schema.Struct({
+  session_id: SessionId,
+  recipient: AgentInstanceId,
+  /** Its first due message. */
+  first: MessageId
+})
 
-/** Agents with a message, and without a task that can end, the longest waiting first, also removed ones. `deliverNextTurn` checks again under a lock. */
-const findDueAgents = ({ now, sql }: DeliveryServices) =>
-  Effect.map(
-    dueRows.all(sql`
-      SELECT m.session_id, m.recipient FROM messages m
-      LEFT JOIN session_agents a ON a.session_id = m.session_id AND a.id = m.recipient
-      WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL
-        AND (m.expires_at IS NULL OR m.expires_at > ${now()})
-        AND (
-          NOT EXISTS (
-            SELECT 1 FROM tasks t WHERE t.state IN ${openTaskStates(sql)}
-              AND (t.agent_instance_id = a.id OR (t.place = a.place AND a.isolation IS DISTINCT FROM 'worktree'))
-          )
-          OR EXISTS (SELECT 1 FROM devices d WHERE d.id = a.target_id AND d.revoked_at IS NOT NULL)
+const dueRows = storedRows("messages", DueRow)
+
+/**
+ * Agents with a message, and without a task that can end, the longest waiting first, also removed ones. `deliverNextTurn` checks again under a lock.
+ */
+const findDueAgents = ({ now, sql }: DeliveryServices, after: string) =>
+  dueRows.all(sql`
+    SELECT m.session_id, m.recipient, min(m.id) AS first FROM messages m
+    LEFT JOIN session_agents a ON a.session_id = m.session_id AND a.id = m.recipient
+    WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL
+      AND (m.expires_at IS NULL OR m.expires_at > ${now()})
+      AND (
+        NOT EXISTS (
+          SELECT 1 FROM tasks t WHERE t.state IN ${openTaskStates(sql)}
+            AND (t.agent_instance_id = a.id OR (t.place = a.place AND a.isolation IS DISTINCT FROM 'worktree'))
         )
-      GROUP BY m.session_id, m.recipient ORDER BY min(m.id) LIMIT ${MAX_DUE}`),
-    (rows) =>
-      rows.map(({ recipient, session_id }): DueAgent => ({ sessionId: session_id, agentId: recipient }))
+        OR EXISTS (SELECT 1 FROM devices d WHERE d.id = a.target_id AND d.revoked_at IS NOT NULL)
+      )
+    GROUP BY m.session_id, m.recipient HAVING min(m.id) > ${after} ORDER BY min(m.id) ${limitTo(sql, PAGE)}`)
+
+/** One turn for each due agent. Returns whether there was one. */
+const deliverTurns = (services: InputServices, dispatcher: Dispatcher["Service"]) =>
+  sweepRows({
+    page: (after) => findDueAgents(services, after),
+    keyOf: ({ first }) => first,
+    visit: ({ recipient, session_id }) =>
+      deliverTurn(services, dispatcher, { sessionId: session_id, agentId: recipient }),
+    failure: "failed to deliver message"
+  })
+
+const deliverTurn = Effect.fnUntraced(function* (
+  services: InputServices,
+  dispatcher: Dispatcher["Service"],
+  due: DueAgent
+) {
+  const result = yield* deliverNextTurn(services, due)
+  if (result._tag === "Idle") return false
+  // After the commit: a target that came online meanwhile has looked for tasks before this one was visible. A dispatch to an offline
+  // target would only return the task, and hold up an edit meanwhile.
+  if (
+    result._tag === "Started" &&
+    !result.hasRun &&
+    (yield* services.targets.currentOffer(result.targetId)) !== undefined
   )
+    yield* dispatcher.wake(result.targetId)
+  return true
+})

@@ -7,6 +7,7 @@
 import {
   AgentInstanceId,
   DeviceId,
+  MessageId,
   ProjectId,
   type RequestId,
   RunId,
@@ -19,40 +20,44 @@ import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
+import { limitTo } from "../store/Limit.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
+import { sweepRows } from "../store/Sweep.ts"
 import { openTaskStates } from "../task/TaskRow.ts"
 import type { DeliveryServices } from "./NextTurn.ts"
 
-const IdleRun = Schema.Struct({ session_id: SessionId, recipient: AgentInstanceId, run_id: RunId })
+const IdleRun = Schema.Struct({
+  session_id: SessionId,
+  recipient: AgentInstanceId,
+  run_id: RunId,
+  /** Its first waiting message. */
+  first: MessageId
+})
 type IdleRun = typeof IdleRun.Type
 
 const idleRows = storedRows("messages, runs", IdleRun)
 
-/** Agents per pass, the longest waiting first. */
-const MAX_IDLE = 100
+/** Agents per page, the longest waiting first. */
+const PAGE = 100
 
 /** Considers the messages of all such runs. Returns whether there is input to send. */
 export const feedIdleRuns = Effect.fn("Deliveries.feedIdleRuns")(function* (
   services: DeliveryServices
 ): Effect.fn.Return<boolean, SqlError.SqlError> {
   const { sql } = services
-  const idle = yield* idleRows.all(sql`
-    SELECT m.session_id, m.recipient, r.id AS run_id FROM messages m
-    JOIN tasks t ON t.agent_instance_id = m.recipient AND t.state IN ${openTaskStates(sql)}
-    JOIN runs r ON r.id = t.run_id
-    WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL AND m.waits_for IS NULL
-      AND (r.state = 'waiting_input' OR (r.state = 'running' AND r.idle AND r.fed_turn < r.turn))
-    GROUP BY m.session_id, m.recipient, r.id ORDER BY min(m.id) LIMIT ${MAX_IDLE}`)
-  let hasInput = false
-  for (const each of idle)
-    hasInput =
-      (yield* sql.withTransaction(feed(services, each)).pipe(
-        // One damaged session does not hold up the others.
-        Effect.catchCause((cause) =>
-          Effect.as(Effect.logError("failed to send a message to an idle run", { ...each }, cause), false)
-        )
-      )) || hasInput
-  return hasInput
+  return yield* sweepRows({
+    page: (after) =>
+      idleRows.all(sql`
+        SELECT m.session_id, m.recipient, r.id AS run_id, min(m.id) AS first FROM messages m
+        JOIN tasks t ON t.agent_instance_id = m.recipient AND t.state IN ${openTaskStates(sql)}
+        JOIN runs r ON r.id = t.run_id
+        WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL AND m.waits_for IS NULL
+          AND (r.state = 'waiting_input' OR (r.state = 'running' AND r.idle AND r.fed_turn < r.turn))
+        GROUP BY m.session_id, m.recipient, r.id HAVING min(m.id) > ${after} ORDER BY min(m.id) ${limitTo(sql, PAGE)}`),
+    keyOf: ({ first }) => first,
+    visit: (row) => sql.withTransaction(feed(services, row)),
+    failure: "failed to send a message to an idle run"
+  })
 })
 
 const LockedRun = Schema.Struct({

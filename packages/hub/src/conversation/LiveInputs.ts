@@ -36,14 +36,19 @@ const inputRunRows = storedRows(
   })
 )
 
+/** Messages that are sent to a run at a time. A run that takes none holds up its own messages only. */
+const PER_RUN = 8
+
 /** Sends what is pending. Returns without waiting for the Edges. */
 export const sendInputs = Effect.fn("Deliveries.sendInputs")(function* (
   services: InputServices
 ): Effect.fn.Return<void, SqlError.SqlError> {
   const { scope, sending, sql } = services
   const messages = yield* userMessageRows.all(sql`
-    SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
-    WHERE delivery = 'pending' AND send_when = 'now' AND to_run_id IS NOT NULL ORDER BY id LIMIT 200`)
+    SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM (
+      SELECT *, row_number() OVER (PARTITION BY to_run_id ORDER BY id) AS place FROM messages
+      WHERE delivery = 'pending' AND send_when = 'now' AND to_run_id IS NOT NULL
+    ) AS due WHERE place <= ${PER_RUN} ORDER BY id`)
   for (const message of messages) {
     if (sending.has(message.id)) continue
     sending.add(message.id)

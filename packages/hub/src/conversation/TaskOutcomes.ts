@@ -5,7 +5,9 @@ import { DeliveryContext } from "@corral/domain/session/Message"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { changeMessage } from "../session/MessageWrites.ts"
+import { limitTo } from "../store/Limit.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
+import { sweepRows } from "../store/Sweep.ts"
 
 const EndedTask = Schema.Struct({
   session_id: SessionId,
@@ -25,16 +27,24 @@ const EXPIRED: RunFailure = {
 }
 const UNKNOWN: RunFailure = { code: "internal", message: "The message could not be delivered." }
 
-/** Settles all such messages, and returns their number. */
+/** Messages per page. */
+const PAGE = 200
+
+/** Settles all such messages. */
 export const settleEndedTasks = Effect.fn("Deliveries.settleEndedTasks")(function* (
   sql: SqlClient.SqlClient
-): Effect.fn.Return<number, SqlError.SqlError> {
-  const ended = yield* endedRows.all(sql`
-    SELECT m.session_id, m.id, m.task_id, m.context, t.state, t.error
-    FROM messages m JOIN tasks t ON t.id = m.task_id
-    WHERE m.delivery = 'pending' AND t.state IN ('failed', 'expired', 'cancelled') ORDER BY m.id LIMIT 200`)
-  for (const row of ended) yield* sql.withTransaction(settle(sql, row))
-  return ended.length
+): Effect.fn.Return<void, SqlError.SqlError> {
+  yield* sweepRows({
+    page: (after) =>
+      endedRows.all(sql`
+        SELECT m.session_id, m.id, m.task_id, m.context, t.state, t.error
+        FROM messages m JOIN tasks t ON t.id = m.task_id
+        WHERE m.delivery = 'pending' AND m.id > ${after} AND t.state IN ('failed', 'expired', 'cancelled')
+        ORDER BY m.id ${limitTo(sql, PAGE)}`),
+    keyOf: ({ id }) => id,
+    visit: (row) => Effect.as(sql.withTransaction(settle(sql, row)), true),
+    failure: "failed to settle the message of an ended task"
+  })
 })
 
 const settle = (sql: SqlClient.SqlClient, { context, error, id, session_id, state, task_id }: EndedTask) => {
@@ -56,18 +66,18 @@ export const failExpired = Effect.fn("Deliveries.failExpired")(function* (
   sql: SqlClient.SqlClient,
   now: Date
 ): Effect.fn.Return<void, SqlError.SqlError> {
-  const expired = yield* expiredRows.all(sql`
-    SELECT session_id, id FROM messages
-    WHERE delivery = 'pending' AND task_id IS NULL AND send_when = 'next' AND expires_at <= ${now} ORDER BY id LIMIT 200`)
   const error = JSON.stringify(EXPIRED)
-  for (const { id, session_id } of expired)
-    yield* sql.withTransaction(
-      changeMessage(
-        sql,
-        session_id,
-        id,
-        sql`delivery = 'failed', error = ${error}`,
-        sql`delivery = 'pending' AND task_id IS NULL`
-      )
-    )
+  const failed = sql`delivery = 'failed', error = ${error}`
+  const isStill = sql`delivery = 'pending' AND task_id IS NULL`
+  yield* sweepRows({
+    page: (after) =>
+      expiredRows.all(sql`
+        SELECT session_id, id FROM messages
+        WHERE delivery = 'pending' AND id > ${after} AND task_id IS NULL AND send_when = 'next' AND expires_at <= ${now}
+        ORDER BY id ${limitTo(sql, PAGE)}`),
+    keyOf: ({ id }) => id,
+    visit: ({ id, session_id }) =>
+      Effect.as(sql.withTransaction(changeMessage(sql, session_id, id, failed, isStill)), true),
+    failure: "failed to expire a message"
+  })
 })

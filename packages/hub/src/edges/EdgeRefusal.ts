@@ -6,6 +6,7 @@ import { type ErrorCode, errorTable, isErrorCode, ValidationIssue } from "@corra
 import {
   ApprovalAlreadyResolved,
   ApprovalExpired,
+  ChangesUnknown,
   Conflict,
   InputAlreadyResolved,
   InputExpired,
@@ -21,6 +22,7 @@ import { ApprovalId, InputRequestId } from "@corral/domain/identity/Ids"
 import { InputState } from "@corral/domain/input/InputRequest"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { finishRefusal } from "@corral/domain/run/RunFinish"
+import { UnknownChanges } from "@corral/domain/changes/UnknownChanges"
 import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { Data, Option, Schema } from "effect"
 
@@ -93,6 +95,17 @@ export const toRunReadRefusal = mapCodes<Overloaded | PermissionDenied>(
   ["permission_denied", PermissionDenied],
   ["overloaded", Overloaded]
 )
+
+const unknownChanges = Schema.decodeUnknownOption(UnknownChanges)
+
+export const toDiffRefusal = (
+  error: RunFailure
+): ChangesUnknown | Overloaded | PermissionDenied | undefined => {
+  const { code, details, message } = error
+  if (code !== "changes_unknown") return toRunReadRefusal(error)
+  const decoded = unknownChanges(details)
+  return Option.isNone(decoded) ? undefined : new ChangesUnknown({ message, details: decoded.value })
+}
 
 const workspaceCodes = [
   ["overloaded", Overloaded],

@@ -10,6 +10,7 @@ import type { OpenedPreview } from "@corral/domain/device/Preview"
 import type { FileEntry, FilePreview } from "@corral/domain/device/Workspace"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import {
+  type ChangesUnknown,
   Conflict,
   type NotFound,
   type PayloadTooLarge,
@@ -38,6 +39,7 @@ import { Commands } from "./Commands.ts"
 import {
   type AnswerRefusal,
   toAnswerRefusal,
+  toDiffRefusal,
   toCancelRefusal,
   type DecisionRefusal,
   toDecisionRefusal,
@@ -98,7 +100,7 @@ export class EdgeRouter extends Context.Service<
     readonly readDiff: (
       targetId: DeviceId,
       command: CommandPayload<"ReadDiff">
-    ) => Routed<Diff, PermissionDenied>
+    ) => Routed<Diff, ChangesUnknown | PermissionDenied>
     readonly listArtifacts: (
       targetId: DeviceId,
       command: CommandPayload<"ListArtifacts">
@@ -179,7 +181,7 @@ export class EdgeRouter extends Context.Service<
         finish: finish(route),
 
         readDiff: (targetId, command) =>
-          route.send(readRequest(targetId, "ReadDiff", command), toRunReadRefusal),
+          route.send(readRequest(targetId, "ReadDiff", command), toDiffRefusal),
         listArtifacts: (targetId, command) =>
           route.send(readRequest(targetId, "ListArtifacts", command), toRunReadRefusal),
         readArtifact: (targetId, command) =>

@@ -70,6 +70,8 @@ const answerHandler = Effect.gen(function* () {
     const { kind, userId } = yield* CurrentPrincipal
     const { id: inputId, projectId, runId, targetId } = input
     if (input.state !== "pending") return yield* resolvedRefusal(input)
+    const issues = yield* inputs.findPlanModeIssues(input, answer)
+    if (issues.length > 0) return yield* new SchemaValidationFailed({ details: { issues } })
     if ("approve" in answer && answer.approve) yield* inputs.recordApproval(inputId, userId, answer)
     const command = { answer: { runId, inputId, ...answer }, by: userId, origin: decisionOriginOf[kind] }
     const answered: HubInput = { ...(yield* router.answerInput(targetId, command)), projectId, targetId }

@@ -4,11 +4,13 @@
  * Does not answer: the first valid answer wins at the Edge, and an event reports it.
  */
 import type { InputRequestId, UserId } from "@corral/domain/identity/Ids"
-import type { InputRequest, InputState } from "@corral/domain/input/InputRequest"
+import type { AnswerIssue } from "@corral/domain/input/AnswerCheck"
+import type { InputAnswer, InputRequest, InputState } from "@corral/domain/input/InputRequest"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type RequestReads, requestReads } from "../approval/RequestReads.ts"
 import { inputTable } from "../run/RequestTable.ts"
+import { findPlanModeIssues } from "./PlanModes.ts"
 import { type PlanApproval, recordPlanApproval } from "../run/PlanApproval.ts"
 
 interface InputReads extends RequestReads<InputRequestId, InputRequest, InputState> {
@@ -18,6 +20,11 @@ interface InputReads extends RequestReads<InputRequestId, InputRequest, InputSta
     userId: UserId,
     approval: PlanApproval
   ) => Effect.Effect<void, SqlError.SqlError>
+  /** What does not fit in an approval by the last offer of the run's device. */
+  readonly findPlanModeIssues: (
+    input: InputRequest,
+    answer: InputAnswer
+  ) => Effect.Effect<ReadonlyArray<AnswerIssue>, SqlError.SqlError>
 }
 
 export class Inputs extends Context.Service<Inputs, InputReads>()("corral/hub/Inputs") {
@@ -26,7 +33,8 @@ export class Inputs extends Context.Service<Inputs, InputReads>()("corral/hub/In
     Effect.map(SqlClient.SqlClient, (sql) =>
       Inputs.of({
         ...requestReads(sql, inputTable),
-        recordApproval: (id, userId, approval) => recordPlanApproval(sql, id, userId, approval)
+        recordApproval: (id, userId, approval) => recordPlanApproval(sql, id, userId, approval),
+        findPlanModeIssues: (input, answer) => findPlanModeIssues(sql, input, answer)
       })
     )
   )

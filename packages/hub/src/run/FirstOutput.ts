@@ -18,6 +18,8 @@ const silent: ReadonlySet<string> = new Set([
   "run.resumed",
   "run.diff.ready",
   "run.protected.changed",
+  "run.repository.changed",
+  "run.changes.unknown",
   "runtime.unavailable",
   "runtime.retrying",
   "runtime.timeout",

@@ -8,6 +8,7 @@ import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import type { KnownRuns } from "./KnownRuns.ts"
+import { approvesPlan, mayNeedTask } from "./PlanTask.ts"
 import { PushedRun } from "./PushedRun.ts"
 import { type AppendContext, publishPushed, type TargetPush, type PushResult } from "./PushTransaction.ts"
 import type { MirroredRequests } from "./MirroredRequests.ts"
@@ -93,7 +94,13 @@ const foldDevice = <P extends LinkPush>(
   const inputs = folded.map(({ mirror, row }) => resolvedOf(mirror.inputs, knownRuns.find(row.id)?.inputs))
   const isPlain =
     ![...approvals, ...inputs].includes(undefined) &&
-    folded.every((run) => run.refusal === undefined && run.batches.length > 0 && !concernsConversation(run))
+    folded.every(
+      (run) =>
+        run.refusal === undefined &&
+        run.batches.length > 0 &&
+        !concernsConversation(run) &&
+        !mayNeedTask(run, knownRuns.find(run.row.id)?.mayHavePlan === true || approvesPlan(run))
+    )
   if (!isPlain) return undefined
   const resolved = {
     approvals: approvals.flatMap((each) => each ?? []),

@@ -9,6 +9,7 @@ import type { Approval } from "@corral/domain/approval/Approval"
 import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { MirroredRequests } from "./MirroredRequests.ts"
+import { approvesPlan } from "./PlanTask.ts"
 import type { PushedRun } from "./PushedRun.ts"
 import type { LockedRunRow } from "./RunRow.ts"
 
@@ -17,6 +18,8 @@ export interface KnownRun {
   /** Its pending approvals and questions that this Hub has stored. */
   readonly approvals: ReadonlyMap<ApprovalId, Approval>
   readonly inputs: ReadonlyMap<InputRequestId, InputRequest>
+  /** Whether a plan of the run may have been approved: this Hub has not stored all events of the run, or an approval. */
+  readonly mayHavePlan: boolean
 }
 
 const MAX_RUNS = 10_000
@@ -33,14 +36,16 @@ export class KnownRuns {
   }
 
   /** Notes a run after its events were stored. */
-  note({ lastSeq, mirror, row }: PushedRun): void {
+  note(run: PushedRun): void {
+    const { lastSeq, mirror, row } = run
     const earlier = this.runs.get(row.id)
     this.runs.delete(row.id)
     if (mirror.isEnded) return
     this.runs.set(row.id, {
       row: { ...row, ...mirror.columns, last_seq: lastSeq },
       approvals: pendingAfter(earlier?.approvals, mirror.approvals),
-      inputs: pendingAfter(earlier?.inputs, mirror.inputs)
+      inputs: pendingAfter(earlier?.inputs, mirror.inputs),
+      mayHavePlan: (earlier?.mayHavePlan ?? row.last_seq > 0) || approvesPlan(run)
     })
     if (this.runs.size <= MAX_RUNS) return
     const [oldest] = this.runs.keys()

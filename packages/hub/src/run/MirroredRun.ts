@@ -26,9 +26,10 @@ import {
 } from "@corral/domain/run/RunEvent"
 import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { accept, initial, type Refusal, type RunState, runSummaryOf } from "@corral/domain/run/RunState"
+import { VersionedMap } from "@corral/domain/run/VersionedMap"
 import { Result } from "effect"
 import { MirroredRequests } from "./MirroredRequests.ts"
-import type { FoldedColumns } from "./RunRow.ts"
+import { commandsOf, type FoldedColumns } from "./RunRow.ts"
 
 /** A run's row as the fold needs it. */
 export interface MirroredRunRow extends FoldedColumns {
@@ -54,6 +55,8 @@ const changes = {
   "run.file.changed": "nothing",
   "run.diff.ready": "nothing",
   "run.protected.changed": "run",
+  "run.repository.changed": "nothing",
+  "run.changes.unknown": "run",
   "run.patch.proposed": "nothing",
   "run.artifact.ready": "nothing",
   "run.preview.ready": "nothing",
@@ -87,15 +90,16 @@ const anyRequest: RequestedInput = { kind: "question", title: "" }
 const stateOf = (row: MirroredRunRow): RunState => {
   const { idle: isIdle, pending, started, state: status, told, turn } = row
   if (status === "queued") return initial
-  const pendingInputs = new Map(row.pending_inputs.map((id) => [id, anyRequest]))
+  const works = row.work ?? []
   return {
     ...initial,
     ...told,
     status,
     started,
-    pending,
-    pendingInputs,
-    outstanding: new Map(row.work),
+    pending: VersionedMap.of(pending.map((id) => [id, true])),
+    pendingInputs: VersionedMap.of(row.pending_inputs.map((id) => [id, anyRequest])),
+    outstanding: VersionedMap.of(works),
+    commands: commandsOf(works),
     turn,
     isIdle
   }
@@ -173,12 +177,12 @@ export class MirroredRun {
     return {
       state: this.state,
       started,
-      pending,
+      pending: pending.keys(),
       told: this.summary,
-      pending_inputs: isLive ? [...pendingInputs.keys()] : [],
+      pending_inputs: isLive ? pendingInputs.keys() : [],
       turn,
       idle: isLive && isIdle,
-      work: isLive && outstanding.size > 0 ? [...outstanding] : null
+      work: isLive && outstanding.size > 0 ? outstanding.entries() : null
     }
   }
 
@@ -204,18 +208,15 @@ export class MirroredRun {
     if (next.refusal !== "inputs_pending" && next.refusal !== "work_outstanding") return undefined
     for (const id of this.current.pendingInputs.keys())
       this.inputs.resolve(id, { state: "cancelled", resolvedAt: at })
-    const ended = accept({ ...this.current, pendingInputs: new Map(), outstanding: new Map() }, event)
+    const ended = accept(
+      { ...this.current, pendingInputs: initial.pendingInputs, outstanding: initial.outstanding },
+      event
+    )
     return ended.ok ? ended.state : undefined
   }
 
   private summarize(at: string): void {
-    const {
-      outstanding: _outstanding,
-      pendingInputs: _pendingInputs,
-      resultText,
-      turn: _turn,
-      ...facts
-    } = runSummaryOf(this.current)
+    const { resultText, ...facts } = runSummaryOf(this.current)
     this.summary = {
       ...facts,
       ...(resultText === undefined ? {} : { resultText: truncateResult(resultText) }),

@@ -11,7 +11,7 @@ import {
   SchemaValidationFailed,
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
-import type { CreateRun } from "@corral/domain/run/Run"
+import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 
 export type OfferRefusal =
@@ -38,9 +38,31 @@ const unavailable = (label: string, reason: string | undefined): string => {
   }
 }
 
+type Offer = Pick<Target, "agents" | "workspaces">
+
+/** Without a worktree, an agent that does not ask runs in `ask` only to continue a run that was admitted. */
+const needsWorktree = (
+  { capabilities }: Offer["agents"][number],
+  mode: RunMode,
+  isolation: CreateRun["isolation"]
+): boolean => mode === "ask" && !capabilities.approvals && isolation !== "worktree"
+
+/** Modes in which the agent runs in the workspace; `undefined` if one of them is not offered. */
+export const offeredModes = (
+  { agents, workspaces }: Offer,
+  { agentId, isolation, workspace: id }: Pick<CreateRun, "agentId" | "isolation" | "workspace">
+): ReadonlyArray<RunMode> | undefined => {
+  const agent = agents.find((offered) => offered.id === agentId)
+  const workspace = workspaces.find((offered) => offered.id === id)
+  if (agent === undefined || workspace === undefined) return undefined
+  return workspace.modes.filter(
+    (mode) => agent.modes?.includes(mode) !== false && !needsWorktree(agent, mode, isolation)
+  )
+}
+
 /** Why the task can't run there; `undefined` where it can. An agent of an offline target need not be available now. */
 export const findOfferRefusal = (
-  { agents, workspaces }: Pick<Target, "agents" | "workspaces">,
+  { agents, workspaces }: Offer,
   { agentId, isolation, mode, resume, workspace: id }: CreateRun,
   isPresent: boolean
 ): OfferRefusal | undefined => {
@@ -52,7 +74,7 @@ export const findOfferRefusal = (
     return modeRefusal(`The workspace's policy does not grant the mode ${mode}.`, mode, workspace.modes)
   if (agent.modes?.includes(mode) === false)
     return modeRefusal(`${agent.label} does not run in the mode ${mode}.`, mode, agent.modes)
-  if (mode === "ask" && !agent.capabilities.approvals && resume === undefined && isolation !== "worktree")
+  if (resume === undefined && needsWorktree(agent, mode, isolation))
     return new PermissionDenied({
       message: `${agent.label} does not ask for approval before it acts, so in ask it runs only in a worktree.`,
       details: { reason: "isolation", mode }

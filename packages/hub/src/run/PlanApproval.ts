@@ -1,39 +1,27 @@
 /**
- * Approvals of plans, and the message that continues the work after one. A run that may not carry out its plan ends with it.
+ * Approvals of plans: who has approved what, and the text that continues the work after one. A run that may not carry out its plan ends with it.
  *
- * Guarantees: the message is added once, with the end of its run. Its author has approved the plan over a Hub, with the same mode, or owns the
- * device on which it was approved: an event of an Edge alone writes no message in a user's name.
+ * Guarantees: the author of an approval has approved the plan over a Hub, with the same mode, or owns the device on which it was approved: an event
+ * of an Edge alone starts nothing in a user's name.
  */
-import {
-  type AgentInstanceId,
-  type DeviceId,
-  type InputRequestId,
-  type MessageId,
-  UserId
-} from "@corral/domain/identity/Ids"
+import { type DeviceId, type InputRequestId, UserId } from "@corral/domain/identity/Ids"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
+import { DEFAULT_PLAN_MODE } from "@corral/domain/input/PlanMode"
 import type { RunMode } from "@corral/domain/run/Run"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { noteColumns } from "../session/MessageRow.ts"
-import { insertMessage } from "../session/MessageWrites.ts"
-import { touchSession } from "../session/SessionLock.ts"
-import { derivedId } from "../store/DerivedId.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 import { offerColumns } from "../device/StoredOffer.ts"
 import { storableText } from "../store/StorableText.ts"
+import type { PushedRun } from "./PushedRun.ts"
 import { inputTable } from "./RequestTable.ts"
-import type { TalkingRun } from "./TalkingRun.ts"
-
-/** Mode in which a plan is carried out if its approval names none. */
-const DEFAULT_MODE: RunMode = "ask"
 
 export interface PlanApproval {
   readonly mode?: RunMode | undefined
   readonly comment?: string | undefined
 }
 
-const modeOf = ({ mode }: PlanApproval): RunMode => mode ?? DEFAULT_MODE
+const modeOf = ({ mode }: PlanApproval): RunMode => mode ?? DEFAULT_PLAN_MODE
 
 export const recordPlanApproval = (
   sql: SqlClient.SqlClient,
@@ -78,17 +66,12 @@ const agentRows = storedRows("devices", Schema.Struct({ agents: Schema.NullOr(of
 const remembers = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { agentId }: InputRequest,
-  { run: { mirror, row } }: EndedRun
+  { mirror, row }: PushedRun
 ) {
   if (mirror.summary.runtimeSessionId === undefined) return false
   const offer = yield* agentRows.first(sql`SELECT agents FROM devices WHERE id = ${row.target_id}`)
   return offer?.agents?.find(({ id }) => id === agentId)?.capabilities.resume === true
 })
-
-/** The end of a run of an agent. */
-interface EndedRun extends TalkingRun {
-  readonly agentId: AgentInstanceId
-}
 
 const APPROVED = "The plan was approved. Carry it out."
 
@@ -101,35 +84,36 @@ const textOf = (comment: string, plan: string | undefined): string =>
     ].join("\n\n")
   )
 
-/** Adds the message if the run ended because its plan was approved. */
-export const continueAfterPlan = Effect.fnUntraced(function* (
+/** An approved plan, for the run that carries it out. */
+export interface ApprovedPlan {
+  readonly author: UserId
+  readonly mode: RunMode
+  /** Whether the agent can continue the conversation in which the plan was made. */
+  readonly isRemembered: boolean
+  /** The text for an agent that continues the conversation, and the text for one that does not. */
+  readonly texts: { readonly resumed: string; readonly whole: string }
+}
+
+/** The plan that the run has ended with; `undefined` if none was approved, or if no user stands for the approval. */
+export const findApprovedPlan = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  ended: EndedRun,
-  at: Date
-): Effect.fn.Return<void, SqlError.SqlError> {
-  const { agentId, id: runId, run, sessionId } = ended
+  run: PushedRun
+): Effect.fn.Return<ApprovedPlan | undefined, SqlError.SqlError> {
+  const { id: runId, target_id } = run.row
   const answered = yield* inputTable.rows.all(sql`
     SELECT ${sql.literal(inputTable.columns)} FROM inputs WHERE run_id = ${runId} AND state = 'answered' ORDER BY id`)
   const plan = answered.map(({ document }) => document).find(({ approved }) => approved === true)
-  if (plan === undefined) return
-  const author = yield* findAuthor(sql, run.row.target_id, plan)
-  if (author === undefined)
-    return yield* Effect.logWarning("ignored an approval of an unknown user", { runId })
-  const session = yield* touchSession(sql, run.row.project_id, sessionId, at)
-  if (session?.state !== "active") return
-  const isRemembered = yield* remembers(sql, plan, ended)
-  yield* insertMessage(sql, {
-    ...noteColumns,
-    id: derivedId<MessageId>("msg", session.updated_at.getTime(), `${runId} plan`),
-    session_id: sessionId,
-    user_id: author.user_id,
-    agent_instance_id: null,
-    text: textOf(author.comment, isRemembered ? undefined : plan.plan),
-    recipient: agentId,
-    send_when: "next",
+  if (plan === undefined) return undefined
+  const author = yield* findAuthor(sql, target_id, plan)
+  if (author === undefined) {
+    yield* Effect.logWarning("ignored an approval of an unknown user", { runId })
+    return undefined
+  }
+  const { comment, user_id } = author
+  return {
+    author: user_id,
     mode: modeOf(plan),
-    on_offline: "queue",
-    delivery: "pending",
-    created_at: session.updated_at
-  })
+    isRemembered: yield* remembers(sql, plan, run),
+    texts: { resumed: textOf(comment, undefined), whole: textOf(comment, plan.plan) }
+  }
 })

@@ -13,6 +13,7 @@ import type { PlannedSql } from "../store/PlannedSql.ts"
 import type { PushedRun, PushRefusal } from "./PushedRun.ts"
 import { storeConversationChanges } from "./RunConversation.ts"
 import type { KnownRuns } from "./KnownRuns.ts"
+import { storePlanTasks } from "./PlanTask.ts"
 import { lockRuns, storeLocked } from "./RunLogWrites.ts"
 
 /** Batches of events that one target has pushed together. */
@@ -45,6 +46,8 @@ export interface AppendContext {
   readonly now: () => Date
   /** Runs after the commit. Must not block and must not throw. */
   readonly onGrown: (growth: LogGrowth) => void
+  /** A task was added for the target. Runs after the commit. Must not block and must not throw. */
+  readonly onTask: (targetId: DeviceId) => void
   /** Counts events that are new to a log, after the commit. */
   readonly onAdded: (events: number) => void
 }
@@ -87,6 +90,8 @@ const append = Effect.fnUntraced(function* <P extends TargetPush>(
   if (grown.length > 0) {
     yield* storeLocked(sql, grown, now())
     yield* storeConversationChanges(sql, grown, now())
+    const targets = yield* storePlanTasks(sql, grown, now())
+    if (targets.size > 0) yield* sql.afterCommit(Effect.sync(() => targets.forEach(context.onTask)))
   }
   yield* publishPushed(context, knownRuns, pushed)
   return new Map(pushes.map((push) => [push, resultsOf(push, (runId) => runOf(push, runId))]))

@@ -57,6 +57,8 @@ export class RunLog extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, E>>, SqlError.SqlError>
     /** Passes what this Hub has appended to a listener, after the commit. The listener must not block and must not throw. */
     readonly onGrown: (listener: (growth: LogGrowth) => void) => void
+    /** Passes the targets of tasks that pushes have added to a listener, after the commit. The listener must not block and must not throw. */
+    readonly onTask: (listener: (targetId: DeviceId) => void) => void
     /** The last `seq` of each run's log; 0 for unknown runs. */
     readonly acks: (
       targetId: DeviceId,
@@ -78,12 +80,16 @@ export class RunLog extends Context.Service<
       const mirroredEvents = (yield* CurrentMetrics).counter(hubMetrics.events)
       const now = () => new Date(clock.currentTimeMillisUnsafe())
       const listeners = new Set<(growth: LogGrowth) => void>()
+      const taskListeners = new Set<(targetId: DeviceId) => void>()
       const knownRuns = new KnownRuns()
       const context: AppendContext = {
         sql,
         planned: yield* PlannedSql,
         now,
         onAdded: (events) => mirroredEvents.add(events),
+        onTask: (targetId) => {
+          for (const listener of taskListeners) listener(targetId)
+        },
         onGrown: (growth) => {
           for (const listener of listeners) listener(growth)
         }
@@ -102,6 +108,7 @@ export class RunLog extends Context.Service<
           ),
         appendAll: (pushes, admission) => appendAll(context, knownRuns, pushes, admission),
         onGrown: (listener) => void listeners.add(listener),
+        onTask: (listener) => void taskListeners.add(listener),
 
         acks: Effect.fn("RunLog.acks")(function* (targetId, runIds) {
           const rows = yield* runAckRows.all(

@@ -30,12 +30,12 @@ const firstIdRows = storedRows("runs", Schema.Struct({ id: Schema.String }))
 
 const BOUNDS = /^FOR VALUES FROM \((?:MINVALUE|'(run_\w+)')\) TO \('(run_\w+)'\)$/
 
-/** Serializes changes of partitions. Call it first in the transaction. */
-const lockPartitions = (sql: SqlClient.SqlClient) =>
-  Effect.andThen(
-    sql`SELECT pg_advisory_xact_lock(${sql.literal(String(PARTITIONS_LOCK))})::text`,
-    sql`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`
-  )
+/** Serializes changes of partitions. Call it first in the transaction. A change takes as long as its rows do. */
+const lockPartitions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  yield* sql`SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`
+  yield* sql`SELECT pg_advisory_xact_lock(${sql.literal(String(PARTITIONS_LOCK))})::text`
+  yield* sql`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`
+})
 
 /** A reference from a partition locks this table. Taken before the partitions, as pushes do, so that the two never deadlock. */
 const lockRuns = (sql: SqlClient.SqlClient) => sql`LOCK TABLE runs IN SHARE ROW EXCLUSIVE MODE`
@@ -66,7 +66,7 @@ const nameOf = (week: number): string =>
   `run_events_${new Date(week).toISOString().slice(0, 10).replaceAll("-", "_")}`
 
 /** Adds an empty table as a partition. Takes weaker locks than a partition that is created as one. */
-export const attachPartition = Effect.fnUntraced(function* (
+const attachPartition = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   table: string,
   { from, to }: Pick<RunPartition, "from" | "to">

@@ -13,6 +13,7 @@ import {
 } from "@corral/domain/identity/Ids"
 import { CreateRun, Run } from "@corral/domain/run/Run"
 import { liveFieldsOf } from "@corral/domain/run/RunState"
+import { VersionedMap } from "@corral/domain/run/VersionedMap"
 import { WorkKind } from "@corral/domain/run/Work"
 import { Schema, Struct } from "effect"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
@@ -27,7 +28,9 @@ const Summary = Schema.Struct(
     "error",
     "worktree",
     "confinement",
+    "endsWithEdge",
     "protectedChanges",
+    "changesUnknown",
     "paused",
     "endedAt"
   ])
@@ -50,6 +53,10 @@ const folded = {
   idle: Schema.Boolean,
   work: Schema.NullOr(jsonColumn(Works))
 }
+
+/** Number of works that are commands. */
+export const commandsOf = (works: typeof Works.Type): number =>
+  works.filter(([, { kind }]) => kind === "command").length
 
 const FoldedColumns = Schema.Struct(folded)
 export type FoldedColumns = typeof FoldedColumns.Type
@@ -121,8 +128,9 @@ export const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
       status: row.state === "queued" ? undefined : row.state,
       started: row.started,
       isIdle: row.idle,
-      outstanding: new Map(row.work),
-      pendingInputs: new Map(row.pending_inputs.map((id) => [id, true]))
+      outstanding: VersionedMap.of(row.work ?? []),
+      commands: commandsOf(row.work ?? []),
+      pendingInputs: { keys: () => row.pending_inputs }
     }),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString()

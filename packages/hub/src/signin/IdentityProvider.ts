@@ -8,6 +8,7 @@
  */
 import { NotFound, Overloaded, Unauthorized } from "@corral/domain/errors/Failures"
 import { Context, Data, Effect, Layer, Redacted } from "effect"
+import { isThisMachine } from "@corral/domain/http/DirectConnection"
 import { customFetch as joseFetch, createRemoteJWKSet, type JWTVerifyGetKey } from "jose"
 import * as client from "openid-client"
 import { type Claims, lacksRequiredClaim } from "./Claims.ts"
@@ -83,7 +84,10 @@ const authOf = ({ clientKey, clientSecret, tokenAuth }: OidcConfig): client.Clie
 
 /** Discovery document and keys of the provider, loaded at first use. */
 const metadataOf = (config: OidcConfig) => {
-  const ownFetch = config.certificates === undefined ? undefined : providerFetch(config.certificates)
+  const ownFetch =
+    config.certificates === undefined && !isThisMachine(config.issuer)
+      ? undefined
+      : providerFetch(config.certificates)
   const options: client.DiscoveryRequestOptions = {
     timeout: TIMEOUT,
     // The settings allow plain http on loopback only.

@@ -3,7 +3,7 @@
  *
  * A failed statement is a defect of Corral or of the database. Services pass it on, and the HTTP server distinguishes the two.
  */
-import { connectionSettingsProblem } from "@corral/service/ConnectionSettings"
+import { connectionLimits, connectionSettingsProblem } from "@corral/service/ConnectionSettings"
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { whenServing } from "@corral/service/DatabaseStart"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
@@ -69,7 +69,11 @@ const connect = (config: HubConfig) =>
       keepAlive: Duration.seconds(10)
     }
     // A generic plan fits users with few rows: a user with a hundred thousand would wait a second for each page.
-    const startupParameters = { timezone: TIME_ZONE, plan_cache_mode: "force_custom_plan" }
+    const startupParameters = {
+      timezone: TIME_ZONE,
+      plan_cache_mode: "force_custom_plan",
+      ...connectionLimits
+    }
     const client = yield* PgClient.make({
       ...settings,
       maxConnections: Math.max(2, config.maxConnections - planned),
@@ -95,11 +99,23 @@ const connect = (config: HubConfig) =>
     }
     const problem = yield* whenServing(connectionSettingsProblem(client, startupParameters))
     if (problem !== undefined) return yield* Effect.fail(new HubStoreUnavailable({ message: problem }))
-    yield* whenServing(Effect.provideService(runHubMigrations, SqlClient.SqlClient, client))
+    // A migration may take longer than the limits.
+    const migrating = PgClient.make({
+      ...settings,
+      maxConnections: 1,
+      startupParameters: { timezone: TIME_ZONE }
+    })
+    yield* whenServing(
+      Effect.scoped(
+        Effect.flatMap(migrating, (unlimited) =>
+          Effect.provideService(runHubMigrations, SqlClient.SqlClient, unlimited)
+        )
+      )
+    )
     const plannedClient = yield* PgClient.make({
       ...settings,
       maxConnections: planned,
-      startupParameters: { timezone: TIME_ZONE, ...PLANNED_PARAMETERS }
+      startupParameters: { timezone: TIME_ZONE, ...PLANNED_PARAMETERS, ...connectionLimits }
     })
     shareOutbox(client, plannedClient)
     return Context.make(PgClient.PgClient, client).pipe(

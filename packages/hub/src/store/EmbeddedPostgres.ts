@@ -10,7 +10,7 @@ import { Data, Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { chmod, mkdir, readFile, rename, rm, stat } from "node:fs/promises"
-import { tmpdir, userInfo } from "node:os"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { findPostgres, type PostgresCall, type PostgresProgram } from "./PostgresProgram.ts"
 import { hasServerEnded, launchServer, serves, stopServer } from "./PostgresServer.ts"
@@ -83,10 +83,10 @@ const exists = (path: string): Promise<boolean> =>
 const socketFolder = async (folder: string): Promise<string> => {
   if (join(folder, SOCKET).length <= MAX_SOCKET_PATH) return folder
   const name = createHash("sha256").update(folder).digest("hex").slice(0, 16)
-  const short = join(tmpdir(), `corral-${userInfo().uid}-${name}`)
+  const short = join(tmpdir(), `corral-${process.getuid?.() ?? 0}-${name}`)
   makeFolder(short)
   const { uid, mode } = await stat(short)
-  if (uid !== userInfo().uid || (mode & 0o077) !== 0)
+  if (uid !== (process.getuid?.() ?? uid) || (mode & 0o077) !== 0)
     throw new Error(`${short} belongs to another user. Remove it or set TMPDIR to another folder.`)
   return short
 }

@@ -1,13 +1,16 @@
 /**
  * Server process of a PostgreSQL data folder: its start and stop, and whether it serves. The process outlives the Hub that started it, so its id
  * comes from the folder.
+ *
+ * Guarantees: a number in the folder is no identity. After a power loss it may belong to any process, so the process must be PostgreSQL and work in
+ * the folder.
  */
 import { Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
-import { closeSync, openSync } from "node:fs"
-import { open, readFile } from "node:fs/promises"
+import { closeSync, existsSync, openSync } from "node:fs"
+import { open, readFile, readlink, realpath, rm } from "node:fs/promises"
 import { connect } from "node:net"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import type { PostgresProgram } from "./PostgresProgram.ts"
 
 /** Line of the lock file that has the server's state. */
@@ -20,6 +23,7 @@ export const launchServer = async (
   data: string,
   sockets: string
 ): Promise<() => boolean> => {
+  await removeForeignLock(data)
   const log = join(folder, "server.log")
   await (await open(log, "a", 0o600)).close()
   const output = openSync(log, "a")
@@ -61,7 +65,7 @@ const takesConnections = (path: string): Promise<boolean> =>
   })
 
 /** Process id in the folder's lock file. The process may have exited. */
-const serverPid = async (data: string): Promise<number | undefined> => {
+const lockedPid = async (data: string): Promise<number | undefined> => {
   const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "")
   const pid = Number.parseInt(text, 10)
   return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined
@@ -82,18 +86,44 @@ const isZombie = (pid: number): Promise<boolean> =>
     () => false
   )
 
-/** Whether the server of the folder has ended. */
-export const hasServerEnded = async (data: string): Promise<boolean> => {
-  const pid = await serverPid(data)
-  return pid === undefined || !isRunning(pid) || (await isZombie(pid))
+const hasProc = existsSync("/proc/self/cwd")
+
+/** Whether the process is PostgreSQL and works in the folder, as every server does. Without `/proc`, the number decides. */
+const isServerOf = async (pid: number, data: string): Promise<boolean> => {
+  if (!hasProc) return true
+  try {
+    const [program, place] = await Promise.all([readlink(`/proc/${pid}/exe`), readlink(`/proc/${pid}/cwd`)])
+    // The link of a program that was replaced meanwhile says so.
+    return basename(program.replace(/ \(deleted\)$/, "")) === "postgres" && place === (await realpath(data))
+  } catch {
+    // It has ended, or belongs to another user.
+    return false
+  }
 }
+
+/** The living server of the folder. */
+const serverPid = async (data: string): Promise<number | undefined> => {
+  const pid = await lockedPid(data)
+  const isAlive = pid !== undefined && isRunning(pid) && !(await isZombie(pid))
+  return isAlive && (await isServerOf(pid, data)) ? pid : undefined
+}
+
+/** Removes a lock file whose number belongs to another program now: PostgreSQL would not start next to it. */
+const removeForeignLock = async (data: string): Promise<void> => {
+  const pid = await lockedPid(data)
+  if (pid !== undefined && isRunning(pid) && !(await isZombie(pid)) && !(await isServerOf(pid, data)))
+    await rm(join(data, "postmaster.pid"), { force: true })
+}
+
+/** Whether the server of the folder has ended. */
+export const hasServerEnded = async (data: string): Promise<boolean> => (await serverPid(data)) === undefined
 
 /** SIGINT is a fast shutdown: connections end, data is written to disk. */
 export const stopServer = (data: string, path: string): Effect.Effect<void> =>
   Effect.gen(function* () {
     const pid = yield* Effect.promise(() => serverPid(data))
     const isServing = pid !== undefined && (yield* Effect.promise(() => takesConnections(path)))
-    if (!isServing || !isRunning(pid)) return
+    if (!isServing) return
     process.kill(pid, "SIGINT")
     yield* Effect.sync(() => isRunning(pid)).pipe(
       Effect.repeat({ while: (isAlive) => isAlive, schedule: Schedule.spaced("20 millis") }),

@@ -9,6 +9,7 @@ import type { DeviceId, RunId, TaskId } from "@corral/domain/identity/Ids"
 import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
 import { Context, type Duration, Effect, Exit, Latch, Layer, Schedule, type Scope } from "effect"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
+import { RunLog } from "../run/RunLog.ts"
 import type { ClaimedTask } from "./ClaimedTask.ts"
 import { Tasks } from "./Tasks.ts"
 
@@ -28,6 +29,7 @@ export class Dispatcher extends Context.Service<
     Dispatcher,
     Effect.gen(function* () {
       const tasks = yield* Tasks
+      const log = yield* RunLog
       const state: DispatcherState = {
         tasks,
         router: yield* EdgeRouter,
@@ -43,10 +45,11 @@ export class Dispatcher extends Context.Service<
       yield* repeat(wakeStalled, "15 seconds", "failed to dispatch stalled tasks")
       // Not in the fiber that created the task: it may still have its transaction.
       const fork = Effect.runForkWith(yield* Effect.context<never>())
-      tasks.onAssigned((targetId, task) => {
-        if (serve(state, targetId, { tasks: [task] }))
-          fork(Effect.forkIn(serveAll(state, targetId), state.scope))
-      })
+      const serveLater = (targetId: DeviceId, due: Partial<DueStarts>) => {
+        if (serve(state, targetId, due)) fork(Effect.forkIn(serveAll(state, targetId), state.scope))
+      }
+      tasks.onAssigned((targetId, task) => serveLater(targetId, { assigned: [task] }))
+      log.onTask((targetId) => serveLater(targetId, { hasMore: true }))
       const wakeMissed = (targetId: DeviceId) => {
         for (const start of state.unanswered.get(targetId)?.values() ?? []) start.isMissed = true
         return wake(state, targetId)
@@ -82,7 +85,7 @@ interface DueStarts {
 
 interface OpenStart {
   readonly runId: RunId
-  /** Whether the target has been woken since. */
+  /** Whether the target has been woken since, or must be because the task is in the queue again. */
   isMissed: boolean
 }
 
@@ -104,12 +107,12 @@ const wake = (state: DispatcherState, targetId: DeviceId): Effect.Effect<void> =
 const serve = (
   { serving }: DispatcherState,
   targetId: DeviceId,
-  { hasMore = false, tasks = [] }: { readonly hasMore?: boolean; readonly tasks?: ReadonlyArray<ClaimedTask> }
+  { assigned = [], hasMore = false }: Partial<DueStarts>
 ): boolean => {
   const due = serving.get(targetId)
-  if (due === undefined) serving.set(targetId, { assigned: [...tasks], hasMore })
+  if (due === undefined) serving.set(targetId, { assigned: [...assigned], hasMore })
   else {
-    due.assigned.push(...tasks)
+    due.assigned.push(...assigned)
     due.hasMore ||= hasMore
   }
   return due === undefined
@@ -178,7 +181,7 @@ const startOf = ({ attachments, create, runId }: ClaimedTask) => ({
 
 /** Returns whether the task may be in the queue again. */
 const start = (
-  { router, tasks }: DispatcherState,
+  { router, tasks, unanswered }: DispatcherState,
   targetId: DeviceId,
   task: ClaimedTask,
   onWritten: Effect.Effect<void>
@@ -191,7 +194,13 @@ const start = (
       onFailure: (error) => {
         if (!("code" in error)) return Effect.fail(error)
         const { code, message } = error
-        if (error._tag === "StartRefused") return Effect.as(tasks.markRefused(task, { code, message }), false)
+        if (error._tag === "StartRefused")
+          return Effect.tap(tasks.markRefused(task, { code, message }), (isAgain) =>
+            Effect.sync(() => {
+              const open = unanswered.get(targetId)?.get(task.id)
+              if (isAgain && open !== undefined) open.isMissed = true
+            })
+          )
         if (error.details?.outcome === "unknown") return Effect.succeed(false)
         return Effect.as(tasks.markUnreachable(task, { code, message }), true)
       }

@@ -12,6 +12,7 @@ import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { startCommandId } from "../edges/CommandRequest.ts"
 import type { Targets } from "../edges/Targets.ts"
+import { isPlanTask } from "../run/PlanTask.ts"
 import type { RunLog } from "../run/RunLog.ts"
 import { runSeqRows } from "../run/RunRow.ts"
 import { contributorRows } from "../session/MessageRow.ts"
@@ -110,12 +111,30 @@ export const markUnreachable = Effect.fn("Tasks.markUnreachable")(function* (
     : releaseTask(context, task, "failed", error, wasStartSent(context, task))
 })
 
+/**
+ * Fails the task, unless it carries out a plan and its conversation cannot be continued: then it starts without it. Returns whether the task is in
+ * the queue again.
+ */
 export const markRefused = Effect.fn("Tasks.markRefused")(function* (
   context: ClaimContext,
   task: ClaimedTask,
   error: RunFailure
 ) {
-  yield* releaseTask(context, task, "failed", error, Effect.succeed(false))
+  const { sql } = context
+  const { resume, ...create } = task.create
+  const never = Effect.succeed(false)
+  if (error.code === "schema_validation_failed" && resume !== undefined) {
+    const row = yield* taskRows.first(
+      sql`SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks WHERE id = ${task.id}`
+    )
+    if (row !== undefined && isPlanTask(task.id, row.created_at, resume)) {
+      yield* sql`UPDATE tasks SET request = ${JSON.stringify(create)} WHERE id = ${task.id} AND state = 'pending'`
+      yield* releaseTask(context, task, "queued", undefined, never)
+      return true
+    }
+  }
+  yield* releaseTask(context, task, "failed", error, never)
+  return false
 })
 
 /**

@@ -86,8 +86,8 @@ export class Tasks extends Context.Service<
     readonly markDispatched: (task: ClaimedTask) => Effect.Effect<void, SqlError.SqlError>
     /** The start was not sent: the task is queued again, or fails where it must not wait. */
     readonly markUnreachable: (task: ClaimedTask, error: RunFailure) => Effect.Effect<void, SqlError.SqlError>
-    /** The Edge refused the start. */
-    readonly markRefused: (task: ClaimedTask, error: RunFailure) => Effect.Effect<void, SqlError.SqlError>
+    /** The Edge refused the start. Returns whether the task is in the queue again. */
+    readonly markRefused: (task: ClaimedTask, error: RunFailure) => Effect.Effect<boolean, SqlError.SqlError>
     /** Targets whose tasks wait for a dispatch that stopped: the target came online, or a Hub ended during the dispatch. */
     readonly findStalledTargets: Effect.Effect<ReadonlyArray<DeviceId>, SqlError.SqlError>
     /** Ends the queued tasks that have expired. */

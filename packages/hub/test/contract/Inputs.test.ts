@@ -3,6 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { InputRequestId, RunId, UserId } from "@corral/domain/identity/Ids"
+import type { RunMode } from "@corral/domain/run/Run"
 import type { RequestedInput, ResolvedInputState } from "@corral/domain/input/InputRequest"
 import { edgeCommands } from "@corral/domain/link/EdgeCommand"
 import { Effect } from "effect"
@@ -51,6 +52,11 @@ interface Page<A> {
   readonly items: ReadonlyArray<A>
 }
 
+const issuePaths = ({ body }: { readonly body: object }) =>
+  (
+    body as { readonly details?: { readonly issues?: ReadonlyArray<{ readonly path: string }> } }
+  ).details?.issues?.map(({ path }) => path)
+
 describe("/client/inputs", { timeout: 120_000 }, () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   beforeAll(() => hub.start())
@@ -70,9 +76,9 @@ describe("/client/inputs", { timeout: 120_000 }, () => {
     return { world, edge, talk: await Talk.open(world) }
   }
   /** A run that has asked. */
-  const askingRun = async (request: RequestedInput = question) => {
+  const askingRun = async (request: RequestedInput = question, mode: RunMode = "ask") => {
     const { edge, talk, world } = await talking()
-    await talk.send("Ask me")
+    await talk.send("Ask me", { mode })
     const turn = await edge.turn(0)
     await edge.begin(turn)
     return { edge, talk, world, turn, id: await edge.ask(turn, request) }
@@ -270,6 +276,44 @@ describe("/client/inputs", { timeout: 120_000 }, () => {
       comment: "Add tests.",
       answeredBy: admin.userId
     })
+  })
+
+  it.each(["full_access", "plan"] as const)(
+    "refuses the approval of a plan in the mode %s, which is not offered, and keeps the plan open",
+    async (mode) => {
+      const { edge, id, talk, world } = await askingRun(plan, "read_only")
+      const refused = await answer(world.client, id, { approve: true, mode })
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [422, "schema_validation_failed"])
+      assert.deepStrictEqual(issuePaths(refused), ["mode"])
+      assert.include(refused.text, "Choose one of: read_only, ask, auto_edit.")
+      assert.strictEqual((await read(world.client, id)).state, "pending")
+      assert.isEmpty(edge.responses)
+      const approved = await answer(world.client, id, { approve: true, mode: "auto_edit" })
+      assert.deepInclude<object>(approved.body, { state: "answered", mode: "auto_edit" })
+      assert.deepInclude<object>((await edge.turn(1)).create, { mode: "auto_edit" })
+      assert.lengthOf(
+        (await talk.messages()).filter(({ text }) => text.startsWith("The plan was approved.")),
+        1
+      )
+    }
+  )
+
+  it("refuses the approval of a plan in a mode that only the Edge refuses", async () => {
+    const { edge, id, world } = await askingRun(plan, "read_only")
+    const issues = [{ path: "mode", message: "Choose another mode." }]
+    const { answers } = edge.edge
+    edge.edge.answers = (command) =>
+      command.name === "AnswerInput"
+        ? {
+            _tag: "Refused",
+            error: { code: "schema_validation_failed", message: "Invalid.", details: { issues } }
+          }
+        : answers(command)
+    const refused = await answer(world.client, id, { approve: true, mode: "auto_edit" })
+    assert.deepStrictEqual([refused.status, issuePaths(refused)], [422, ["mode"]])
+    edge.edge.answers = answers
+    assert.strictEqual((await answer(world.client, id, { approve: true, mode: "ask" })).status, 200)
+    assert.strictEqual((await edge.turn(1)).create.mode, "ask")
   })
 
   it("takes no answers from API keys, and from a chat only those of its user in modes of a chat", async () => {

@@ -1,7 +1,8 @@
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Effect, Layer, ManagedRuntime } from "effect"
 import { SqlClient } from "effect/sql"
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Client } from "pg"
@@ -112,6 +113,35 @@ describe("Embedded PostgreSQL", { timeout: 60_000 }, () => {
     } finally {
       await second.remove()
       await first.remove()
+    }
+  })
+
+  it("starts after a power loss although the number of the server belongs to another program", async () => {
+    const home = mkdtempSync(join(tmpdir(), "corral-hub-"))
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+    const open = () =>
+      ManagedRuntime.make(Layer.provide(hubDatabaseLayer, Layer.succeed(HubConfig, { ...hubDefaults, home })))
+    const query = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1`)
+    const first = open()
+    await first.runPromise(query)
+    const lock = join(home, "postgres", "18", "postmaster.pid")
+    const written = readFileSync(lock, "utf8")
+    await first.dispose()
+    const named = join(home, "postgres-18")
+    mkdirSync(named)
+    symlinkSync("/bin/sleep", join(named, "postgres"))
+    const others = [
+      spawn("/bin/sleep", ["600"], { cwd: join(home, "postgres", "18") }),
+      spawn(join(named, "postgres"), ["600"]),
+      spawn(process.execPath, ["-e", "setInterval(() => undefined, 60_000)", "postgres"])
+    ]
+    onTestFinished(() => others.forEach((other) => void other.kill("SIGKILL")))
+    for (const { pid } of [...others, process]) {
+      writeFileSync(lock, written.replace(/^\d+/, String(pid)))
+      const hub = open()
+      await hub.runPromise(query)
+      await hub.dispose()
+      assert.isTrue(lives(pid ?? 0), "no signal for the other program")
     }
   })
 

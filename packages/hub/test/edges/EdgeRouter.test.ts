@@ -141,6 +141,14 @@ const failureOf = (exit: Exit.Exit<unknown, unknown>): Record<string, unknown> |
 }
 
 describe("EdgeRouter", () => {
+  it.effect("passes on why the changes of a run are unknown", () =>
+    Effect.gen(function* () {
+      const unknown = { code: "changes_unknown", message: "Unknown.", details: { reason: "no_git" } }
+      const exit = yield* requested("diff", answered({ _tag: "Refused", error: unknown }))
+      assert.deepInclude(failureOf(exit), unknown)
+    })
+  )
+
   const names = Object.keys(ways) as ReadonlyArray<keyof typeof ways>
 
   it.effect.each(names)("%s: the Edge's codes are the ones that mean that here, and no other", (way) =>

@@ -60,6 +60,8 @@ export class TalkingEdge {
   refusesInput = false
   /** Refuses the next start. */
   refusesStart = false
+  /** With this error. */
+  startRefusal: RunFailure = { code: "runtime_unavailable", message: "Not signed in." }
   readonly edge: LinkedEdge
   private readonly lengths = new Map<RunId, number>()
   private readonly accepted = new Map<RunId, unknown>()
@@ -220,7 +222,7 @@ export class TalkingEdge {
       const { runId } = command.payload
       if (this.refusesStart) {
         this.refusesStart = false
-        return { _tag: "Refused", error: { code: "runtime_unavailable", message: "Not signed in." } }
+        return { _tag: "Refused", error: this.startRefusal }
       }
       if (!this.turns.some((turn) => turn.runId === runId)) this.turns.push(command.payload)
       const outcome = taken(command)

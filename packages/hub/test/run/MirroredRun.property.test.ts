@@ -8,6 +8,7 @@ import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { type RunMachineInput, transition } from "@corral/domain/run/RunMachine"
 import { fold, initial, liveFieldsOf } from "@corral/domain/run/RunState"
 import { Arbitrary, Effect, Schema } from "effect"
+import { checkStepCosts } from "@corral/testing/recordings/CrowdedRun"
 import { anyInput, created } from "@corral/testing/recordings/RunInputs"
 import { type MirroredRunRow, MirroredRun } from "../../src/run/MirroredRun.ts"
 import type { MirroredRequests } from "../../src/run/MirroredRequests.ts"
@@ -195,7 +196,7 @@ describe("MirroredRun", () => {
           [
             whole.status,
             whole.started,
-            [...whole.pending],
+            whole.pending.keys(),
             whole.usage,
             whole.resultText,
             whole.error,
@@ -204,14 +205,15 @@ describe("MirroredRun", () => {
         )
         const isLive = whole.status !== undefined && !isTerminal(whole.status)
         assert.deepStrictEqual(
-          [row.turn, row.idle, new Map(row.work)],
-          [whole.turn, isLive && whole.isIdle, isLive ? whole.outstanding : new Map()]
+          [row.turn, row.idle, row.work ?? []],
+          [whole.turn, isLive && whole.isIdle, isLive ? whole.outstanding.entries() : []]
         )
         assert.deepStrictEqual([...row.pending_inputs], liveFieldsOf(whole).pendingInputs)
-        assert.deepStrictEqual(approvals.resolved, whole.resolved)
-        assert.deepStrictEqual(approvals.pending, [...whole.pending])
-        assert.deepStrictEqual(questions.resolved, whole.resolvedInputs)
-        assert.deepStrictEqual(questions.pending, [...whole.pendingInputs.keys()])
+        const approvalEnds = whole.resolved.entries().map(([id, { state }]) => [id, state] as const)
+        assert.deepStrictEqual(approvals.resolved, new Map(approvalEnds))
+        assert.deepStrictEqual(approvals.pending, whole.pending.keys())
+        assert.deepStrictEqual(questions.resolved, new Map(whole.resolvedInputs.entries()))
+        assert.deepStrictEqual(questions.pending, whole.pendingInputs.keys())
         const turnsEnded = events.filter(({ type }) => type === "run.turn.ended")
         assert.lengthOf(endedTurns, turnsEnded.length)
       }),
@@ -250,5 +252,14 @@ describe("MirroredRun", () => {
     const { row, steps } = follow([createdRun, runStarted, inputRequested(inputId), work], [runCompleted])
     assert.deepStrictEqual([row.state, row.pending_inputs, row.work], ["completed", [], null])
     assert.strictEqual(steps[1]?.inputs.resolved.get(inputId)?.state, "cancelled")
+  })
+
+  it("applies an event of any type with the same number of operations however much is open", () => {
+    const runId = newId<RunId>("run")
+    checkStepCosts(() => {
+      const step = new MirroredRun(newRow(runId))
+      let seq = 0
+      return (event) => void step.apply(envelopeAt(runId, ++seq, event))
+    })
   })
 })

@@ -5,7 +5,7 @@ import { Workspace } from "@corral/domain/device/Workspace"
 import { Schema } from "effect"
 import * as fc from "fast-check"
 import { effort } from "@corral/testing/time/Effort"
-import { findOfferRefusal } from "../../src/run/OfferRefusal.ts"
+import { findOfferRefusal, offeredModes } from "../../src/run/OfferRefusal.ts"
 
 const names = ["a", "b", "c"] as const
 const name = fc.constantFrom(...names)
@@ -115,5 +115,26 @@ describe("findOfferRefusal", () => {
     })
     const refusal = findOfferRefusal({ agents: [{ ...offered, modes }], workspaces: [place] }, task, true)
     assert.strictEqual(refusal?.message, message)
+  })
+})
+
+describe("offeredModes", () => {
+  it("are those in which a new task is not refused for its mode", () => {
+    fc.assert(
+      fc.property(agent, workspace, create, (by, place, task) => {
+        const target = { agents: [by], workspaces: [place] }
+        const { resume: _, ...first } = task
+        const request = { ...first, agentId: by.id, workspace: place.id }
+        const isRefused = (mode: RunMode) => {
+          const refusal = findOfferRefusal(target, { ...request, mode }, false)
+          return refusal?.code === "permission_denied"
+        }
+        assert.deepStrictEqual(
+          offeredModes(target, request),
+          place.modes.filter((mode) => !isRefused(mode))
+        )
+      }),
+      { numRuns: 500 * effort }
+    )
   })
 })

@@ -3,8 +3,8 @@
  *
  * Guarantees: an invalid value fails with one sentence that names the variable and never contains the value. An empty variable is not set.
  */
+import { userHome } from "../UserHome.ts"
 import { Config, Data, Effect, Option, Schema, SchemaIssue } from "effect"
-import { homedir } from "node:os"
 import { join } from "node:path"
 import { FilePath } from "./SettingSchemas.ts"
 
@@ -114,6 +114,6 @@ export const homeSetting = setting({
   name: "CORRAL_HOME",
   doc: "Folder of Corral's files.",
   schema: FilePath,
-  default: join(homedir(), ".corral"),
+  default: join(userHome(), ".corral"),
   shownDefault: "~/.corral"
 })

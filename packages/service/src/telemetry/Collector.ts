@@ -5,6 +5,7 @@
  * within 5 s and is not retried. If it fails, or the next batch is full before it ends, the batch is dropped and nothing is sent for a minute.
  */
 import { type Cause, Clock, Duration, Effect, Redacted, type Scope } from "effect"
+import { directOptions } from "@corral/domain/http/DirectConnection"
 import { FetchHttpClient, HttpClient, HttpClientError } from "effect/http"
 import { OtlpExporter, OtlpMetrics, OtlpSerialization, OtlpTracer } from "effect/observability"
 import type { Metrics } from "./Metrics.ts"
@@ -96,5 +97,11 @@ export const collector = Effect.fnUntraced(
   },
   Effect.provide([FetchHttpClient.layer, OtlpExporter.layerFlusher, OtlpSerialization.layerJson]),
   // Never send the collector's keys to the target of a redirect.
-  Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })
+  (sending, url) =>
+    Effect.suspend(() =>
+      Effect.provideService(sending, FetchHttpClient.RequestInit, {
+        redirect: "manual",
+        ...directOptions(url)
+      })
+    )
 )
