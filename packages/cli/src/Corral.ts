@@ -28,6 +28,7 @@ import { runsCommand } from "./commands/runs.ts"
 import { sayCommand } from "./commands/say.ts"
 import { showCommand } from "./commands/show.ts"
 import { upCommand } from "./commands/up.ts"
+import { worktreeCommand } from "./commands/worktree.ts"
 
 const completions = makeCompletionsCommand((): Completions.CommandDescriptor =>
   Completions.fromCommand(corral)
@@ -53,6 +54,7 @@ export const corral = Command.make("corral").pipe(
     unpauseCommand,
     cancelCommand,
     diffCommand,
+    worktreeCommand,
     artifactsCommand,
     previewCommand,
     loginCommand,

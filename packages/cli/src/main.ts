@@ -1,4 +1,5 @@
 /** Entry point of `corral`. Owns the process: output, signals and the exit code. */
+import { directOptions } from "@corral/domain/http/DirectConnection"
 import { exitWhenWritten } from "@corral/service/exitWhenWritten"
 import { VERSION } from "@corral/service/Version"
 import { NodeServices } from "@effect/platform-node"
@@ -156,6 +157,9 @@ const exitCodeOf = (exit: Exit.Exit<void, CommandFailed | CliError.CliError>): n
 const services = Layer.mergeAll(
   NodeServices.layer,
   FetchHttpClient.layer,
+  Layer.succeed(FetchHttpClient.Fetch, (input, init) =>
+    fetch(input, { ...init, ...directOptions(input instanceof Request ? input.url : input) })
+  ),
   Layer.succeed(Host, host),
   Usage.usageLayer,
   Logger.layer([

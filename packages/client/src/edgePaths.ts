@@ -34,6 +34,8 @@ export const edgePaths = {
   worktrees: {
     list: ["GET", "/v1/worktrees"],
     get: ["GET", "/v1/runs/:id/worktree"],
+    commits: ["GET", "/v1/runs/:id/worktree/commits"],
+    restoreRepository: ["POST", "/v1/runs/:id/repository/restore"],
     remove: ["DELETE", "/v1/runs/:id/worktree"]
   },
   artifacts: {

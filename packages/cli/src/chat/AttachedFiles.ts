@@ -1,6 +1,6 @@
 /** Files of the message that a user writes in a chat. Plain and synchronous. */
+import { userHome } from "@corral/service/UserHome"
 import { MAX_ATTACHMENTS } from "@corral/domain/session/AttachmentRules"
-import { homedir } from "node:os"
 import { join } from "node:path"
 import { fileNames } from "../attachment/FileText.ts"
 import type { LocalFile } from "../attachment/LocalFile.ts"
@@ -11,7 +11,7 @@ export const typedPath = (text: string): string => {
   const quote = text.charAt(0)
   const isQuoted = (quote === '"' || quote === "'") && text.length > 1 && text.endsWith(quote)
   const path = isQuoted ? text.slice(1, -1) : text.replaceAll("\\ ", " ")
-  return path.startsWith("~/") ? join(homedir(), path.slice(2)) : path
+  return path.startsWith("~/") ? join(userHome(), path.slice(2)) : path
 }
 
 export class AttachedFiles {

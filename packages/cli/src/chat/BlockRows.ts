@@ -3,6 +3,7 @@
  *
  * Messages are not here: they stream (`TurnRows`).
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
 import { refusalHint } from "@corral/domain/run/ConfinementText"
 import type {
@@ -18,11 +19,14 @@ import { requestLines } from "../question/QuestionLines.ts"
 import { approvalLines } from "../run/ApprovalBlock.ts"
 import { VALUE_INDENT } from "../terminal/Indent.ts"
 import { pauseLine } from "../run/PauseLine.ts"
+import { leftOutText, unknownChangesLine } from "../run/UnknownChangesLine.ts"
 import { protectedLine } from "../run/ProtectedLine.ts"
+import { repositoryLine } from "../run/RepositoryLine.ts"
 import { resolutionLine } from "../run/ResolutionLine.ts"
 import { contentLines } from "../run/ResultContent.ts"
 import { retryLine } from "../run/RetryLine.ts"
 import { fitColumns } from "../terminal/FitColumns.ts"
+import { ENDS_WITH_EDGE } from "@corral/domain/run/LifeText"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { type Row, type TextSpan, wrapIndented, wrapSpans } from "../terminal/WrapText.ts"
 
@@ -52,7 +56,7 @@ export const excerptRows = (text: string, columns: number, shown: number): Rows 
     .slice(0, shown)
     .flatMap((line) =>
       wrapIndented(
-        [{ text: line.slice(0, MAX_LINE), style: "dim" }],
+        [{ text: firstCharacters(line, MAX_LINE), style: "dim" }],
         columns,
         [{ text: VALUE_INDENT }],
         undefined,
@@ -167,10 +171,12 @@ export const blockRows = (block: RunBlock, context: RowContext): Rows => {
     case "file":
       return fileRows(block, columns)
     case "diff": {
-      const { additions, deletions, files } = block
+      const { additions, deletions, files, leftOut } = block
       const changed = `${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`
-      return oneRow(`  ${changed} · /diff`, columns)
+      return oneRow(`  ${changed}${leftOutText(leftOut)} · /diff`, columns)
     }
+    case "unknown_changes":
+      return warningRow(unknownChangesLine(block), columns)
     case "artifact":
       return oneRow(`  artifact ${escapeLine(block.name)} (${block.size} bytes)`, columns)
     case "preview":
@@ -179,20 +185,22 @@ export const blockRows = (block: RunBlock, context: RowContext): Rows => {
       return block.isRepeated ? [] : warningRow(escapeLine(block.message), columns)
     case "protected":
       return warningRow(protectedLine(block.changes), columns)
+    case "repository":
+      return warningRow(repositoryLine(block.change), columns)
     case "retry":
       return warningRow(retryLine(block.retry), columns)
     case "pause":
       return wrapSpans(pauseLine(block, context.nameOf), columns)
     case "start": {
-      const { confinementFailure, projectSettings } = block
-      const failure =
-        confinementFailure === undefined
-          ? []
-          : warningRow(`not confined: ${escapeLine(confinementFailure)}`, columns)
-      if (projectSettings === undefined) return failure
+      const { confinementFailure, endsWithEdge, projectSettings } = block
+      const warnings = [
+        ...(confinementFailure === undefined ? [] : [`not confined: ${escapeLine(confinementFailure)}`]),
+        ...(endsWithEdge ? [ENDS_WITH_EDGE] : [])
+      ].flatMap((warning) => warningRow(warning, columns))
+      if (projectSettings === undefined) return warnings
       const files = escapeLine(projectSettings.files.join(", "))
       const settings: TextSpan = { text: `project settings ${projectSettings.use}: ${files}`, style: "dim" }
-      return [...failure, ...wrapSpans([settings], columns)]
+      return [...warnings, ...wrapSpans([settings], columns)]
     }
     case "end":
       return endRows(block, context)

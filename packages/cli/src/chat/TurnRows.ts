@@ -48,9 +48,10 @@ export class TurnRows {
   readonly view = new RunView()
   private readonly columns: () => number
   private readonly nameOf: (user: string) => string
-  /** Position of the first block that is not settled, counted with dropped blocks. */
-  private firstOpen = 0
-  /** Blocks after it that are settled, by `seq`. */
+  /** Places of the blocks that are not settled, counted with dropped blocks, and the place after them. */
+  private readonly open = new Set<number>()
+  private nextPlace = 0
+  /** Blocks that have settled in this look, by `seq`. */
   private readonly settled = new Set<number>()
   private readonly messages = new Map<number, MessageProgress>()
   /** Approvals and questions that were printed and are not resolved. */
@@ -130,22 +131,17 @@ export class TurnRows {
   /** Rows that have settled since the last call. */
   take(): Rows {
     const rows: Array<Row> = []
-    const { blocks, dropped } = this.view
-    for (let at = Math.max(0, this.firstOpen - dropped); at < blocks.length; at++) {
-      const block = blocks[at]
-      if (block === undefined || this.settled.has(block.seq)) continue
-      rows.push(...this.settle(block, at === blocks.length - 1))
+    for (const [place, block] of this.openBlocks()) {
+      rows.push(...this.settle(block, place === this.nextPlace - 1))
+      if (this.settled.delete(block.seq)) this.open.delete(place)
     }
-    while (this.settled.delete(blocks[Math.max(0, this.firstOpen - dropped)]?.seq ?? -1)) this.firstOpen++
     return [...rows, ...this.changes.splice(0)]
   }
 
   /** Rows of what is in progress: the last line of a message, tool calls, a retry. */
   live(): Rows {
-    const { blocks, dropped } = this.view
     const columns = this.columns()
-    return blocks.slice(Math.max(0, this.firstOpen - dropped)).flatMap((block): Rows => {
-      if (this.settled.has(block.seq)) return []
+    return this.openBlocks().flatMap(([, block]): Rows => {
       if (block.kind === "message") return block.parentCallId === undefined ? this.preview(block) : []
       if (block.kind === "retry") return blockRows(block, this.context)
       if (block.kind !== "tool") return []
@@ -157,6 +153,17 @@ export class TurnRows {
           { text: waits, style: "yellow" }
         ]
       ]
+    })
+  }
+
+  /** The blocks that are not settled, by their places. */
+  private openBlocks(): ReadonlyArray<readonly [number, RunBlock]> {
+    const { blocks, dropped } = this.view
+    while (this.nextPlace < dropped + blocks.length) this.open.add(this.nextPlace++)
+    return [...this.open].flatMap((place) => {
+      const block = blocks[place - dropped]
+      if (block === undefined) this.open.delete(place)
+      return block === undefined ? [] : [[place, block] as const]
     })
   }
 

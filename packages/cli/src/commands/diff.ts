@@ -4,7 +4,7 @@ import { Command } from "effect/cli"
 import { jsonObject, runServerFlags, toggle } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { resolveRunId, runArgument } from "../run/IdArguments.ts"
-import { filePatch } from "../run/PatchText.ts"
+import { filePatch, leftOutRows } from "../run/PatchText.ts"
 import { makePaint } from "../terminal/Paint.ts"
 import { selectRunServer } from "../run/SelectRunServer.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
@@ -22,8 +22,8 @@ export const diffCommand = Command.make(
     const host = yield* Host
     const server = yield* selectRunServer(choice)
     const found = yield* server.diff(yield* resolveRunId(server)(run))
-    const { additions, deletions, items, runId } = found
-    if (json) return host.write(`${JSON.stringify({ runId, additions, deletions, items })}\n`)
+    const { additions, deletions, items, leftOut, runId } = found
+    if (json) return host.write(`${JSON.stringify({ runId, additions, deletions, items, leftOut })}\n`)
     const paint = makePaint(host.colours)
     if (!stat) for (const line of items.flatMap(filePatch)) host.write(`${paintRow(line, paint)}\n`)
     else {
@@ -32,6 +32,8 @@ export const diffCommand = Command.make(
           `${file.status.padEnd(9)}  ${paint("green", `+${file.additions}`)} ${paint("red", `-${file.deletions}`)}  ${escapeLine(file.path)}\n`
         )
     }
-    if (items.length === 0 && host.terminal) host.write("The run changed no files.\n")
+    for (const line of leftOutRows(leftOut)) host.write(`${paintRow(line, paint)}\n`)
+    if (items.length === 0 && leftOut === undefined && host.terminal)
+      host.write("The run changed no files.\n")
   })
 ).pipe(Command.withDescription("Show what a run changed"))

@@ -1,4 +1,5 @@
 /** `corral login`, `logout` and `whoami`: sign-in at a Hub for the other commands. */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { hostname } from "node:os"
@@ -49,7 +50,7 @@ export const loginCommand = Command.make(
           `You are signed in to ${existing.hub} as ${escapeLine(existing.name)}. Run \`corral logout\` first.`
         )
     }
-    const token = yield* issueSignIn(url, `corral on ${hostname()}`.slice(0, 100))
+    const token = yield* issueSignIn(url, firstCharacters(`corral on ${hostname()}`, 100))
     const calls = yield* connectToHub(url, token)
     const { user } = yield* calls.auth.me()
     yield* writeSignIn({ hub: url, userId: user.id, name: user.name, token })

@@ -3,6 +3,7 @@
  *
  * Works only with the local Edge, because preview URLs work only on this machine. Prints a URL and doesn't start a browser.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { CreatePreview, type OpenedPreview, type Preview, PreviewSource } from "@corral/domain/device/Preview"
 import { Effect, Option, Schema } from "effect"
@@ -39,7 +40,9 @@ const isSource = Schema.is(PreviewSource)
 
 const MAX_TITLE = 200
 const titleOf = (source: Preview["source"]): string =>
-  source.kind === "port" ? `Port ${source.port}` : basename(source.path).slice(0, MAX_TITLE) || "Folder"
+  source.kind === "port"
+    ? `Port ${source.port}`
+    : firstCharacters(basename(source.path), MAX_TITLE) || "Folder"
 
 /** The named workspace, else the workspace of the run, else the only one. */
 const workspaceOf = Effect.fnUntraced(function* (

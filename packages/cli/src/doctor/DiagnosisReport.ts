@@ -47,7 +47,9 @@ const edgeLines = (style: ReportStyle, edge: Diagnosis["edge"]): Lines => {
   const waiting = queued === 0 ? "" : ` and ${queued} waiting`
   return [
     `${mark(status === "ok")} Edge ${version} at ${url}: ${count(runs, "run")}${waiting}, ${count(workspaces, "workspace")}, store ${escapeLine(store)}`,
-    ...problems.filter(({ part }) => part === "store").map((problem) => problemLine(style, problem)),
+    ...problems
+      .filter(({ part }) => part === "store" || part === "runtime_state")
+      .map((problem) => problemLine(style, problem)),
     ...(link === undefined || link.state === "none" ? [] : [linkLine(style, link)])
   ]
 }

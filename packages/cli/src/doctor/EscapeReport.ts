@@ -10,10 +10,13 @@ const titles: Readonly<Record<string, string>> = {
   workspace: "Change the workspace",
   protected: "Change protected folders of the workspace",
   copies: "Change protected folders by their copies",
+  state: "Change the state of a runtime",
   opened: "Write files of this machine (asked, not done)",
   read: "Read files of this machine",
   processes: "Reach processes",
   rights: "Use rights",
+  visible: "Reach the machine through folders that the run sees",
+  calls: "Reach the kernel by system calls",
   network: "Reach the network",
   outside: "Seen from outside"
 }

@@ -12,6 +12,7 @@ import { EdgeInputs } from "@corral/domain/edge-api/Inputs"
 import { EdgePermissions } from "@corral/domain/edge-api/Permissions"
 import { EdgePreviews } from "@corral/domain/edge-api/Previews"
 import { EdgeRuns } from "@corral/domain/edge-api/Runs"
+import { EdgeWorktrees } from "@corral/domain/edge-api/Worktrees"
 import { EdgeWorkspaces } from "@corral/domain/edge-api/Workspaces"
 import { EdgeReadiness } from "@corral/domain/http/Health"
 import { Effect, Redacted } from "effect"
@@ -32,6 +33,7 @@ class UsedApi extends HttpApi.make("edge")
     EdgePreviews,
     EdgePermissions,
     EdgeInputs,
+    EdgeWorktrees,
     EdgeHubLink
   )
   .annotateMerge(EdgeApi.annotations) {}

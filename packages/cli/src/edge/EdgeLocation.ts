@@ -6,11 +6,11 @@
  * *Guarantees:* the token is sent only after the server has returned the instance id of `edge.json`. Another program on the same port never
  * receives it.
  */
+import { userHome } from "@corral/service/UserHome"
 import { EdgeReadiness } from "@corral/domain/http/Health"
 import { Config, Effect, Option, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { readFileSync } from "node:fs"
-import { homedir } from "node:os"
 import { join } from "node:path"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import type { EdgeChoice } from "../Flags.ts"
@@ -24,7 +24,7 @@ export interface EdgeEndpoint {
 
 /** Folder of Corral's own files: `CORRAL_HOME`, or `.corral` in the user's home. */
 export const corralHome: Effect.Effect<string> = Config.String("CORRAL_HOME").pipe(
-  Config.withDefault(join(homedir(), ".corral")),
+  Config.withDefault(join(userHome(), ".corral")),
   Effect.orDie
 )
 

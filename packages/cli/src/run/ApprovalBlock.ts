@@ -1,5 +1,7 @@
 /**
  * Text of an approval: the complete request, and the commands that decide it from another terminal.
+ *
+ * Guarantees: no text of an agent begins a line of the block. Lines of a longer text are indented further than the labels.
  */
 import { VALUE_INDENT } from "../terminal/Indent.ts"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
@@ -32,6 +34,13 @@ const field = (label: string, value: string | undefined): ReadonlyArray<Row> => 
     : [[{ text: `  ${label}: ${lines.join("")}` }]]
 }
 
+/** One labelled name or more, each on one line: a line break in a name cannot look like another name. */
+const names = (label: string, values: ReadonlyArray<string> = []): ReadonlyArray<Row> => {
+  const [first = "", ...rest] = values.map(escapeLine)
+  if (rest.length > 0) return [[{ text: `  ${label}:` }], ...[first, ...rest].map(indented)]
+  return first === "" ? [] : [[{ text: `  ${label}: ${first}` }]]
+}
+
 /** Colours additions green and removals red. */
 const patchLine = (line: string): Row => [
   {
@@ -52,9 +61,9 @@ export const approvalLines = (request: ApprovalRequest): ReadonlyArray<Row> => {
     ],
     [{ text: `  action: ${action}, risk: ` }, { text: risk, style: riskTint[risk] }],
     ...field("command", command),
-    ...field("folder", cwd),
-    ...field("files", files?.join("\n")),
-    ...field("url", url),
+    ...names("folder", cwd === undefined ? [] : [cwd]),
+    ...names("files", files),
+    ...names("url", url === undefined ? [] : [url]),
     ...field("reason", reason),
     ...(patch === undefined ? [] : [[{ text: "  patch:" }], ...linesOf(patch).map(patchLine)]),
     // The tool input is shown only if no other field describes the action.

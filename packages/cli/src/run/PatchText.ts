@@ -34,4 +34,25 @@ export const filePatch = (file: FileDiff): ReadonlyArray<Row> => {
 }
 
 /** Lines of all files. */
-export const patchText = ({ items }: Pick<Diff, "items">): ReadonlyArray<Row> => items.flatMap(filePatch)
+export const patchText = ({ items, leftOut }: Pick<Diff, "items" | "leftOut">): ReadonlyArray<Row> => [
+  ...items.flatMap(filePatch),
+  ...leftOutRows(leftOut)
+]
+
+/** Names of the files that could not be compared. */
+export const leftOutRows = (leftOut: Diff["leftOut"]): ReadonlyArray<Row> =>
+  leftOut === undefined
+    ? []
+    : [
+        ...leftOut.paths.map((path): Row => [{ text: `# not compared: ${escapeLine(path)}`, style: "dim" }]),
+        ...(leftOut.count > leftOut.paths.length
+          ? [
+              [
+                {
+                  text: `# not compared: ${leftOut.count - leftOut.paths.length} more`,
+                  style: "dim"
+                } as const
+              ]
+            ]
+          : [])
+      ]

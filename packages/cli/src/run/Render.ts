@@ -19,13 +19,17 @@ import { inputResolutionLine } from "../question/InputResolutionLine.ts"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import { backgroundText } from "./BackgroundText.ts"
 import type { TailedEvent } from "./EventTail.ts"
+import { failureLines } from "./FailureLines.ts"
 import { makePaint, type Paint } from "../terminal/Paint.ts"
 import { pauseLine } from "./PauseLine.ts"
+import { leftOutText, unknownChangesLine } from "./UnknownChangesLine.ts"
 import { protectedLine } from "./ProtectedLine.ts"
+import { repositoryLine } from "./RepositoryLine.ts"
 import { resolutionLine } from "./ResolutionLine.ts"
 import { contentLines } from "./ResultContent.ts"
 import { retryLine } from "./RetryLine.ts"
 import { changedStepRows } from "./StepRows.ts"
+import { ENDS_WITH_EDGE } from "@corral/domain/run/LifeText"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { paintRow } from "../terminal/WrapText.ts"
 
@@ -95,9 +99,10 @@ export class Renderer {
   }
 
   private static readonly rendering: EventHandlers<Renderer, string> = {
-    "run.created": (to, { agentId = "", payload: { confinement, mode, workspace }, runId }) => {
+    "run.created": (to, { agentId = "", payload: { confinement, endsWithEdge, mode, workspace }, runId }) => {
       const limits = confinement === undefined ? "" : ` · ${escapeLine(confinementText(confinement, mode))}`
-      return to.#line(`${to.#paint("bold", runId)} · ${agentId} in ${workspace} · ${mode}${limits}`)
+      const line = to.#line(`${to.#paint("bold", runId)} · ${agentId} in ${workspace} · ${mode}${limits}`)
+      return endsWithEdge === undefined ? line : line + to.#warning(ENDS_WITH_EDGE)
     },
     "run.started": (to, { payload }) => to.#started(payload),
     "run.paused": (to, { payload }) => to.#pause("paused", payload),
@@ -113,9 +118,13 @@ export class Renderer {
         `  ${change} ${fromPath === undefined ? "" : `${escapeLine(fromPath)} → `}${escapeLine(path)}`,
         parentCallId
       ),
-    "run.diff.ready": (to, { payload: { additions, deletions, files } }) =>
-      to.#line(`  ${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`),
+    "run.diff.ready": (to, { payload: { additions, deletions, files, leftOut } }) =>
+      to.#line(
+        `  ${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}${leftOutText(leftOut)}`
+      ),
+    "run.changes.unknown": (to, { payload }) => to.#warning(unknownChangesLine(payload)),
     "run.protected.changed": (to, { payload }) => to.#warning(protectedLine(payload)),
+    "run.repository.changed": (to, { payload }) => to.#warning(repositoryLine(payload)),
     // Shown by the approval.
     "run.patch.proposed": () => "",
     "run.artifact.ready": (to, { payload: { name, size } }) =>
@@ -156,7 +165,10 @@ export class Renderer {
     },
     "run.failed": (to, { payload: { error } }) => {
       const code = to.#paint("dim", `(${escapeLine(error.code)})`)
-      return to.#end(`${to.#paint("red", "failed")}: ${escapeControls(error.message)} ${code}`)
+      const lines = failureLines(error).map((line) => `\n  ${to.#paint("dim", line)}`)
+      return to.#end(
+        `${to.#paint("red", "failed")}: ${escapeControls(error.message)} ${code}${lines.join("")}`
+      )
     },
     "run.cancelled": (to, { payload: { reason } }) =>
       to.#end(`${to.#paint("yellow", "cancelled")}${reason === undefined ? "" : `: ${escapeLine(reason)}`}`),

@@ -13,6 +13,7 @@ import { escapeLine } from "../terminal/VisibleText.ts"
 import { edgeRunServer } from "./EdgeRunServer.ts"
 import { hubRunServer } from "./HubRunServer.ts"
 import type { RunServer, ServerCall } from "./RunServer.ts"
+import { unknownChangesLine } from "./UnknownChangesLine.ts"
 
 /** Replaces the message of a "not found" failure. A Hub answers `permission_denied` for missing and for forbidden resources. */
 export const explainMissing =
@@ -28,6 +29,15 @@ export const explainMissingRun = (id: RunId, flags = "", codes?: ReadonlyArray<s
     `Run ${id} was not found, or you don't have access to it. \`corral runs${flags}\` lists the available runs.`,
     codes
   )
+
+/** Says why the changes are unknown. */
+const explainUnknownChanges = <A>(call: ServerCall<A>): ServerCall<A> =>
+  Effect.mapError(call, (failure) => {
+    const { detail, reason } = failure.details ?? {}
+    if (failure.code !== "changes_unknown" || typeof reason !== "string") return failure
+    const unknown = typeof detail === "string" ? { reason, detail } : { reason }
+    return new CommandFailed({ ...failure, message: unknownChangesLine(unknown) })
+  })
 
 /** Says how a question ended, and who answered. */
 const explainResolved = <A>(call: ServerCall<A>): ServerCall<A> =>
@@ -54,7 +64,7 @@ export const explainMissingIn = (server: RunServer): RunServer => {
     finish: (id) => missingOrForbidden(id)(server.finish(id)),
     input: (id) => missingQuestion(id)(server.input(id)),
     answer: (id, answer) => missingQuestion(id)(explainResolved(server.answer(id, answer))),
-    diff: (id) => missingOrForbidden(id)(server.diff(id)),
+    diff: (id) => explainUnknownChanges(missingOrForbidden(id)(server.diff(id))),
     artifacts: (id) => missingOrForbidden(id)(server.artifacts(id)),
     content: (run, id) =>
       explainMissing(

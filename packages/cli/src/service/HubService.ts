@@ -3,6 +3,7 @@
  *
  * Without a configured identity provider it uses the development sign-in, which accepts every name.
  */
+import { userName } from "@corral/service/UserHome"
 import * as Hub from "@corral/hub/Hub"
 import { HubConfig } from "@corral/hub/config/HubConfig"
 import { readHubConfig } from "@corral/hub/HubSettings"
@@ -13,7 +14,6 @@ import { Users } from "@corral/hub/signin/Users"
 import { storeAddress } from "@corral/hub/store/StoreAddress"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { createServer } from "node:net"
-import { userInfo } from "node:os"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 
 /** Default port of the console, so that its URL is stable. */
@@ -42,7 +42,7 @@ export const configureHub = Effect.fnUntraced(function* (
     ...(chosenPort === undefined ? {} : { CORRAL_HUB_PORT: chosenPort })
   }).pipe(Effect.mapError(startFailed))
   const hubPort = chosenPort === undefined ? yield* freePort(configured.host, DEFAULT_PORT) : configured.port
-  return { ...configured, port: hubPort, devSignInAs: userInfo().username }
+  return { ...configured, port: hubPort, devSignInAs: userName() }
 })
 
 /** Serves until the scope closes. Returns its URLs, its database URL and the owner's sign-in. */

@@ -1,9 +1,11 @@
 /** Text of one run: state, place, prompt, result, and what it needs. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { confinementText } from "@corral/domain/run/ConfinementText"
+import { ENDS_WITH_EDGE } from "@corral/domain/run/LifeText"
 import type { Run } from "@corral/domain/run/Run"
 import { backgroundText } from "../run/BackgroundText.ts"
 import { protectedLine } from "../run/ProtectedLine.ts"
+import { unknownChangesLine } from "../run/UnknownChangesLine.ts"
 import { MarkdownRows } from "../chat/MarkdownRows.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { type Row, wrapIndented } from "../terminal/WrapText.ts"
@@ -33,9 +35,11 @@ export const textRows = (text: string, columns: number): ReadonlyArray<Row> => {
 export const runDetails = (run: Run | HubRun, columns: number, invocation: string): ReadonlyArray<Row> => {
   const {
     agentId,
+    changesUnknown,
     confinement,
     createdAt,
     endedAt,
+    endsWithEdge,
     error,
     id,
     input,
@@ -61,12 +65,14 @@ export const runDetails = (run: Run | HubRun, columns: number, invocation: strin
       columns
     ),
     ...detail("limits", confinement && confinementText(confinement, mode), columns),
+    ...detail("life", endsWithEdge && ENDS_WITH_EDGE, columns),
     ...detail("session", sessionId, columns),
     ...detail("continues", run.resume, columns),
     ...detail("started", createdAt, columns),
     ...detail("ended", endedAt, columns),
     ...detail("failure", failure, columns),
     ...detail("warning", protectedChanges && protectedLine(protectedChanges), columns),
+    ...detail("warning", changesUnknown && unknownChangesLine(changesUnknown), columns),
     ...detail("continue", paused && `${invocation} unpause ${id}`, columns),
     ...pendingApprovals.flatMap((approval) =>
       detail("decision", `${invocation} approvals allow ${approval}`, columns)

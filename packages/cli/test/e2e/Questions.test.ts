@@ -138,6 +138,10 @@ describe("a plan", { timeout: 60_000 }, () => {
     const run = start("/plan 1. Read\\n2. Write", "--mode", "plan")
     const id = await questionOf(run)
     assert.match(await refusal("answer", id, "--text", "yes"), /^This is a plan\./)
+    assert.match(
+      await refusal("answer", id, "--approve", "--mode", "full_access"),
+      / mode: The agent can't carry out the plan in the mode full_access here\. Choose one of: .*auto_edit/
+    )
     const { out } = await corral.run("answer", id, "--approve", "--mode", "auto_edit")
     assert.strictEqual(out[0], "plan approved, to work in auto_edit by local in a terminal")
     assert.strictEqual(await run.ended, 0)

@@ -2,10 +2,12 @@
  * Requests to one service with `fetch`: address, authentication, idempotency keys, timeouts and errors. The same for calls and event
  * streams, with and without Effect.
  *
- * Guarantees: the token is sent in the `Authorization` header only, and only to `url`: redirects are not followed. Each write has an
+ * Guarantees: the token is sent in the `Authorization` header only, and only to `url`: redirects are not followed, and a request to this machine passes
+ * no proxy. Each write has an
  * `Idempotency-Key`. Every failure is a `CorralError`, except an abort by the caller and what `token` or `headers` throws.
  * Does not: repeat a request. A write that is repeated with the same key takes effect once.
  */
+import { directOptions } from "@corral/domain/http/DirectConnection"
 import { CorralError, errorOfResponse } from "./CorralError.ts"
 
 export type HeaderValues = Readonly<Record<string, string>>
@@ -102,7 +104,7 @@ export class Transport {
     const timer = setTimeout(() => timeout.abort(), Math.min(timeoutMs, ownTimeoutMs))
     const signal = init.signal ? AbortSignal.any([init.signal, timeout.signal]) : timeout.signal
     try {
-      return await send(address, { ...init, signal })
+      return await send(address, { ...init, ...directOptions(address), signal })
     } catch (cause) {
       if (init.signal?.aborted === true) throw init.signal.reason
       throw unreachable(cause)

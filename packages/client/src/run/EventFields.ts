@@ -48,7 +48,8 @@ const eventFields = {
     workspace: text,
     mode: text,
     input: (of) => text(field(of, "text")),
-    confinement: optional((of) => text(field(of, "kind")) && optionalText(field(of, "reason")))
+    confinement: optional((of) => text(field(of, "kind")) && optionalText(field(of, "reason"))),
+    endsWithEdge: optional((value) => value === true)
   },
   "run.started": {
     model: optionalText,
@@ -88,6 +89,7 @@ const eventFields = {
     callId: optionalText
   },
   "run.diff.ready": { files: number, additions: number, deletions: number },
+  "run.changes.unknown": { reason: text, detail: optionalText },
   "run.protected.changed": {
     count: number,
     files: (of) =>
@@ -95,6 +97,10 @@ const eventFields = {
       of.every(
         (file) => text(field(file, "path")) && oneOf("created", "modified", "deleted")(field(file, "change"))
       )
+  },
+  "run.repository.changed": {
+    count: number,
+    refs: (of) => Array.isArray(of) && of.every((ref) => text(field(ref, "name")))
   },
   "run.patch.proposed": { path: text, patch: text, callId: optionalText },
   "run.artifact.ready": { artifactId: text, name: text, mediaType: text, size: number },

@@ -8,6 +8,7 @@
  * Does not: send a token from a browser, which cannot set headers on a WebSocket; there the cookie of the page's origin authenticates. Follow
  * one run with its own stream, which resumes by position and slows the service down instead of filling memory.
  */
+import { directOptions } from "@corral/domain/http/DirectConnection"
 import { hubCloseCodes } from "@corral/domain/http/StreamEnd"
 import { envelopeOf, EventSequence, type SequencedEvent } from "@corral/domain/run/EventSequence"
 import { CorralError } from "../http/CorralError.ts"
@@ -79,9 +80,10 @@ async function* framesOf(
 
 /** Node's WebSocket accepts headers, which the types of the web do not declare. */
 const openSocket = (address: string, headers: Readonly<Record<string, string>>): WebSocket => {
-  if (Object.keys(headers).length === 0) return new WebSocket(address)
+  const direct = directOptions(address)
+  if (Object.keys(headers).length === 0 && direct.dispatcher === undefined) return new WebSocket(address)
   try {
-    return new WebSocket(address, { headers } as unknown as Array<string>)
+    return new WebSocket(address, { headers, ...direct } as unknown as Array<string>)
   } catch (cause) {
     const message =
       "A browser cannot send a token on a WebSocket. Follow single runs, or use the cookie of the Hub."

@@ -7,6 +7,7 @@ import { MAX_TEXT } from "@corral/domain/run/BlockList"
 import { MAX_KEPT_TEXT } from "@corral/domain/run/BoundedText"
 import { envelopeOf, EventSequence } from "@corral/domain/run/EventSequence"
 import { RunView } from "@corral/domain/run/RunView"
+import { checkStepCosts } from "@corral/testing/recordings/CrowdedRun"
 import { decodeEventFields } from "../../src/run/EventFields.ts"
 
 const texts = fc.string({ unit: "binary", maxLength: 40 })
@@ -251,5 +252,25 @@ describe("RunView", () => {
     assert.isAtMost(stored, MAX_TEXT)
     const last = many.blocks.at(-1)
     assert.strictEqual(last?.kind === "message" && last.body.text.length, 20_000)
+  })
+
+  it("applies an event of any type with the same number of operations however much is open", () => {
+    checkStepCosts(() => {
+      const view = new RunView()
+      let seq = 0
+      return ({ payload, type }) => {
+        const envelope = {
+          id: `evt_${++seq}`,
+          seq,
+          type,
+          runId: "run_1",
+          createdAt: "2026-01-01T00:00:00.000Z",
+          payload: { v: 1, ...payload }
+        }
+        const decoded = decodeEventFields(envelope)
+        assert(decoded?._tag === "KnownEvent", type)
+        view.apply({ decoded, missing: undefined })
+      }
+    })
   })
 })

@@ -1,11 +1,11 @@
-/** Menu item that allows all pending approvals of one kind in a turn, after it has listed them. High risk is never included. */
+/** Menu item that allows all pending approvals of one kind in a turn, after it has listed them. High risk and long commands are never included. */
 import { Dialog } from "@base-ui/react/dialog"
 import { Menu } from "@base-ui/react/menu"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQueryClient } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
-import { visibleLine } from "../markdown/visible.ts"
+import { isVisibleLine, visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { useAction } from "../ui/useAction.ts"
@@ -13,13 +13,18 @@ import { uiMessages } from "../ui/messages.ts"
 import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
-/** Approvals of the same turn and kind as the first, without those of high risk, and the number of these. */
+/** Most characters of a command in the list. */
+const MOST = 2_000
+
+/** Approvals of the same turn and kind as the first, without those of high risk or a command that the list would cut, and the number of these. */
 export const ofSameKind = (approvals: ReadonlyArray<HubApproval>) => {
   const [first] = approvals
   const same = approvals.filter(
     ({ request, runId }) => runId === first?.runId && request.action === first.request.action
   )
-  const allowable = same.filter(({ request }) => request.risk !== "high")
+  const allowable = same.filter(
+    ({ request }) => request.risk !== "high" && isVisibleLine(request.command ?? "", MOST)
+  )
   return { allowable, skipped: same.length - allowable.length }
 }
 
@@ -76,7 +81,7 @@ export const AllowAllDialog = ({ approvals, state }: Props) => {
             {allowable.map(({ id, request }) => (
               <li key={id}>
                 <span className={`risk risk-${request.risk}`}>{messages.risks[request.risk]}</span>{" "}
-                <code>{visibleLine(request.command ?? request.title, 2_000)}</code>
+                <code>{visibleLine(request.command ?? request.title, MOST)}</code>
               </li>
             ))}
           </ul>

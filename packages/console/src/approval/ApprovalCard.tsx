@@ -13,11 +13,13 @@ import { Requester } from "./Requester.tsx"
 import { RequestView } from "./RequestView.tsx"
 import { TargetNote } from "./TargetNote.tsx"
 import { useDecide } from "./useDecide.ts"
+import { useSeenWhole } from "./useSeenWhole.ts"
 import { approvalMessages } from "./messages.ts"
 
 export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) => {
   const messages = useMessages(approvalMessages)
   const decide = useDecide(approval.id)
+  const seen = useSeenWhole()
   const { id, projectId, request, runId, state } = approval
   return (
     <article className={`approval approval-${state}`} aria-labelledby={`title-${id}`}>
@@ -41,9 +43,9 @@ export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) =
       </p>
       {state === "pending" ? (
         <>
-          <RequestView request={request} />
+          <RequestView ref={seen.ref} request={request} />
           <TargetNote approval={approval} />
-          <DecisionForm {...{ decide, projectId, request }} expiresAt={approval.expiresAt} />
+          <DecisionForm {...{ decide, projectId, request, seen }} expiresAt={approval.expiresAt} />
         </>
       ) : (
         <>

@@ -5,19 +5,19 @@
  * or to the text field below. Another person's decision stays readable.
  */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
-import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from "react"
+import { type RefObject, useEffect, useRef, useState } from "react"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { AllowAllDialog, AllowAllItem, ofSameKind, useAllowAll } from "./AllowAll.tsx"
 import { Countdown } from "./Countdown.tsx"
 import { DecidedNote } from "./DecidedNote.tsx"
 import { DecisionForm } from "./DecisionForm.tsx"
-import { focusAnswer, isTyping } from "./DecisionKeys.ts"
 import { DecisionNote } from "./DecisionNote.tsx"
 import { RequestView } from "./RequestView.tsx"
 import { TargetNote } from "./TargetNote.tsx"
 import { Requester } from "./Requester.tsx"
-import { useDockKeys } from "./useDockKeys.ts"
+import { isPageItself, useDecisionKeys } from "./useDecisionKeys.ts"
+import { useSeenWhole } from "./useSeenWhole.ts"
 import { approvalMessages } from "./messages.ts"
 import { useDecide } from "./useDecide.ts"
 import "./approval.css"
@@ -39,29 +39,19 @@ const DockCard = ({ approval, approvals, card, onDecided }: CardProps) => {
   const decide = useDecide(id, () => onDecided(id))
   const all = useAllowAll(approvals, onDecided)
   const deafUntil = useRef(performance.now() + DEAF_MS)
+  const seen = useSeenWhole()
   const { allowable } = ofSameKind(approvals)
   const title = visibleLine(request.title)
-  useDockKeys(card, deafUntil)
-  const onKeyDownCapture = (event: KeyboardEvent) => {
-    if (event.key === "Tab" || performance.now() >= deafUntil.current) return
-    event.preventDefault()
-    event.stopPropagation()
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    const { altKey, ctrlKey, key, metaKey, repeat, target } = event
-    if (altKey || ctrlKey || metaKey || repeat || isTyping(target)) return
-    if (focusAnswer(card.current, key)) event.preventDefault()
-  }
+  // Elsewhere a key belongs to what has the focus, such as the review.
+  useDecisionKeys(card, { deafUntil, isFree: isPageItself })
   return (
     <section
       ref={card}
       className="approval approval-pending dock-approval"
       tabIndex={-1}
       aria-label={`${messages.approval}: ${title}`}
-      onKeyDownCapture={onKeyDownCapture}
       // Keys after a click are meant for the card.
       onPointerDownCapture={() => (deafUntil.current = 0)}
-      onKeyDown={onKeyDown}
     >
       <h2>
         <span aria-hidden="true">◆ </span>
@@ -73,11 +63,11 @@ const DockCard = ({ approval, approvals, card, onDecided }: CardProps) => {
       </h2>
       <Requester approval={approval} />
       <div className="dock-request" tabIndex={0} role="group" aria-label={title}>
-        <RequestView request={request} />
+        <RequestView ref={seen.ref} request={request} />
       </div>
       <TargetNote approval={approval} />
       <DecisionForm
-        {...{ decide, expiresAt, projectId, request }}
+        {...{ decide, expiresAt, projectId, request, seen }}
         more={allowable.length > 1 ? <AllowAllItem count={allowable.length} state={all} /> : undefined}
       />
       <AllowAllDialog approvals={approvals} state={all} />

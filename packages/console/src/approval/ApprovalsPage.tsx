@@ -2,18 +2,17 @@
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
-import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react"
+import { type ReactNode, useEffect, useRef, useState } from "react"
 import { CorralError } from "@corral/client/http/CorralError"
 import { hubApi } from "../api/Hub.ts"
 import { type List, useList } from "../api/Lists.ts"
-import { useSingleKeys } from "../keys/useShortcuts.ts"
 import { useMessages } from "../text/Language.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { ApprovalCard } from "./ApprovalCard.tsx"
-import { focusAnswer, isTyping } from "./DecisionKeys.ts"
 import { PendingApprovals } from "./PendingApprovals.tsx"
 import { approvalMessages } from "./messages.ts"
+import { useDecisionKeys } from "./useDecisionKeys.ts"
 import "./approval.css"
 
 /** Missing and forbidden approvals look the same, and an address may contain anything. */
@@ -25,24 +24,6 @@ const usePendingApprovals = (): List<HubApproval> => {
     hubApi.approvals.list({ query: { ...page, state: "pending" }, signal })
   )
   return { ...list, items: list.items.toSorted((a, b) => (a.requestedAt < b.requestedAt ? -1 : 1)) }
-}
-
-/** Keys j and k select an approval; other keys focus its buttons. */
-const useApprovalKeys = (card: RefObject<HTMLElement | null>, select: (by: 1 | -1) => void) => {
-  const [isOn] = useSingleKeys()
-  useEffect(() => {
-    if (!isOn) return undefined
-    const onKeyDown = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) return
-      const { key } = event
-      if (key === "j") select(1)
-      else if (key === "k") select(-1)
-      else if (!focusAnswer(card.current, key)) return
-      event.preventDefault()
-    }
-    addEventListener("keydown", onKeyDown)
-    return () => removeEventListener("keydown", onKeyDown)
-  })
 }
 
 interface Props {
@@ -68,10 +49,15 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
     enabled: open !== undefined,
     placeholderData: () => items.find(({ id }) => id === open)
   })
-  useApprovalKeys(card, (by) => {
+  const select = (by: 1 | -1): true => {
     const here = items.findIndex(({ id }) => id === open)
     const next = items[here === -1 ? 0 : here + by]
     if (next !== undefined) void navigate({ to: "/approvals/$approvalId", params: { approvalId: next.id } })
+    return true
+  }
+  useDecisionKeys(card, {
+    isFree: () => true,
+    onKey: (key) => (key === "j" && select(1)) || (key === "k" && select(-1))
   })
   return (
     <PageFrame title={messages.title}>

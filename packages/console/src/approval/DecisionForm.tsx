@@ -3,6 +3,7 @@
  *
  * *Does not:* show the outcome; that is up to the caller. A key never decides by itself: keys move the focus, Enter presses the focused button.
  */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { Menu } from "@base-ui/react/menu"
 import type { ApprovalRequest, DecisionScope } from "@corral/domain/approval/Approval"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
@@ -12,7 +13,9 @@ import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { useRemainingTime } from "./Countdown.tsx"
 import { EditForm, isEditable } from "./EditForm.tsx"
+import { FullRequest } from "./FullRequest.tsx"
 import type { DecisionMutation } from "./useDecide.ts"
+import type { SeenWhole } from "./useSeenWhole.ts"
 import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
@@ -23,6 +26,7 @@ interface StepProps {
 
 interface ButtonsProps extends StepProps {
   readonly request: ApprovalRequest
+  readonly seen: SeenWhole
   readonly onDeny: () => void
   readonly onEdit: () => void
   /** Further answers for the menu. */
@@ -36,25 +40,27 @@ const Key = ({ name }: { readonly name: string }) => (
   </kbd>
 )
 
-const DecisionButtons = ({ decide, isBusy, more, onDeny, onEdit, request }: ButtonsProps) => {
+const DecisionButtons = ({ decide, isBusy, more, onDeny, onEdit, request, seen }: ButtonsProps) => {
   const messages = useMessages(approvalMessages)
   const allow = (scope: DecisionScope) => decide.mutate({ decision: "allow", scope })
+  // What can't be seen can't be allowed.
+  const isHidden = seen.hiddenLines > 0
   const wider = request.scopes.filter((scope) => scope === "session" || scope === "always")
   return (
     <div className="decision-buttons">
+      {isHidden && <FullRequest {...{ request, seen }} />}
       <button
         type="button"
         className="button primary"
-        data-key="a"
-        aria-keyshortcuts="a y"
-        disabled={isBusy}
+        {...(isHidden ? {} : { "data-key": "a", "aria-keyshortcuts": "a y" })}
+        disabled={isBusy || isHidden}
         onClick={() => allow("once")}
       >
         <span>{messages.allow.once}</span>
-        <Key name="A" />
+        {!isHidden && <Key name="A" />}
       </button>
       {request.scopes.includes("run") && (
-        <button type="button" className="button" disabled={isBusy} onClick={() => allow("run")}>
+        <button type="button" className="button" disabled={isBusy || isHidden} onClick={() => allow("run")}>
           {messages.allow.run}
         </button>
       )}
@@ -64,7 +70,7 @@ const DecisionButtons = ({ decide, isBusy, more, onDeny, onEdit, request }: Butt
           className="button"
           data-key="e"
           aria-keyshortcuts="e"
-          disabled={isBusy}
+          disabled={isBusy || isHidden}
           onClick={onEdit}
         >
           <span>{messages.edit}</span>
@@ -98,6 +104,7 @@ const DecisionButtons = ({ decide, isBusy, more, onDeny, onEdit, request }: Butt
                   <Menu.Item
                     key={scope}
                     className="menu-item"
+                    disabled={isHidden}
                     title={scope === "always" ? messages.alwaysHint : undefined}
                     onClick={() => allow(scope)}
                   >
@@ -156,11 +163,13 @@ interface Props {
   readonly projectId: HubRun["projectId"] | undefined
   readonly request: ApprovalRequest
   readonly expiresAt: string
+  /** Whether the request was on the screen. */
+  readonly seen: SeenWhole
   /** Further answers for the menu. */
   readonly more?: ReactNode
 }
 
-export const DecisionForm = ({ decide, expiresAt, more, projectId, request }: Props) => {
+export const DecisionForm = ({ decide, expiresAt, more, projectId, request, seen }: Props) => {
   const messages = useMessages(approvalMessages)
   const mayDecide = useCanDecide(projectId)
   const [step, setStep] = useState<"choose" | "deny" | "edit">("choose")
@@ -171,10 +180,10 @@ export const DecisionForm = ({ decide, expiresAt, more, projectId, request }: Pr
   if (isExpired && !decide.isPending) return null
   if (!mayDecide) return <p className="quiet">{messages.notYours}</p>
   return (
-    <div className="decision" role="group" aria-label={request.title.slice(0, 200)}>
+    <div className="decision" role="group" aria-label={firstCharacters(request.title, 200)}>
       {step === "choose" && (
         <DecisionButtons
-          {...{ decide, isBusy, more, request }}
+          {...{ decide, isBusy, more, request, seen }}
           onDeny={() => setStep("deny")}
           onEdit={() => setStep("edit")}
         />

@@ -1,6 +1,61 @@
-/** Keys of a decision: they move the focus to a button, and Enter presses it. A key alone never decides. */
+/**
+ * Keys of a decision: a letter moves the focus to a button, and Enter as the next key presses it. Pure.
+ *
+ * Guarantees: a text decides nothing. A letter with another key after it is the beginning of a text, and Space never presses a button that a
+ * letter chose. Only Escape, Tab, Enter, an arrow key or a pointer ends a text.
+ */
 
-const answers: ReadonlyMap<string, string> = new Map([
+/** `armed`: a letter has moved the focus to a button. `writing`: the last keys are a text. */
+export type KeyMode = "ready" | "armed" | "writing"
+
+/**
+ * `native`: the browser acts. `arm`: the button of the letter takes the focus. `leave`: no button of the card keeps the focus. `write`: the key,
+ * and the letter before it, go to the text field below the card. `ignore`: the key has no effect.
+ */
+export type DecisionAction = "native" | "arm" | "leave" | "write" | "ignore"
+
+export interface DecisionKey {
+  readonly mode: KeyMode
+  readonly action: DecisionAction
+}
+
+export interface DecisionKeyFacts {
+  readonly key: string
+  /** Whether Ctrl, Alt or Cmd is pressed. */
+  readonly isModified: boolean
+  readonly isRepeated: boolean
+  /** Whether the key is the letter of a button that reacts to it now. */
+  readonly hasButton: boolean
+}
+
+const MODIFIERS: ReadonlySet<string> = new Set(["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock"])
+/** Keys that can be in a text but do not begin one. Space presses the button that the person went to with Tab. */
+const INNER: ReadonlySet<string> = new Set([" ", "Backspace", "Delete"])
+/** Keys of input methods and dead keys. */
+const COMPOSED: ReadonlySet<string> = new Set(["Process", "Dead", "Unidentified"])
+
+/** Whether a key begins a text. */
+export const beginsText = (key: string): boolean =>
+  !INNER.has(key) && ([...key].length === 1 || COMPOSED.has(key))
+
+const keyOfText = (mode: KeyMode, { hasButton, isRepeated, key }: DecisionKeyFacts): DecisionKey => {
+  if (mode === "writing") return { mode, action: "ignore" }
+  if (mode === "armed") return isRepeated ? { mode, action: "ignore" } : { mode: "writing", action: "write" }
+  if (INNER.has(key)) return { mode, action: "native" }
+  if (hasButton && !isRepeated) return { mode: "armed", action: "arm" }
+  return { mode: "writing", action: "write" }
+}
+
+export const decisionKeyOf = (mode: KeyMode, facts: DecisionKeyFacts): DecisionKey => {
+  const { isModified, key } = facts
+  if (MODIFIERS.has(key)) return { mode, action: "native" }
+  if (!isModified && (INNER.has(key) || beginsText(key))) return keyOfText(mode, facts)
+  const isConfirmed = key === "Enter" && !isModified
+  if (mode === "armed" && !isConfirmed && key !== "Tab") return { mode: "ready", action: "leave" }
+  return { mode: "ready", action: "native" }
+}
+
+const letters: ReadonlyMap<string, string> = new Map([
   ["a", "a"],
   ["y", "a"],
   ["d", "d"],
@@ -8,17 +63,9 @@ const answers: ReadonlyMap<string, string> = new Map([
   ["e", "e"]
 ])
 
-/** Whether a key goes to a text or to a dialog. */
-export const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof Element &&
-  target.closest(
-    "input, textarea, select, [contenteditable], dialog, [role=dialog], [role=alertdialog], [role=menu]"
-  ) !== null
-
-/** Focuses the button of the key in the card. Returns whether there is one. */
-export const focusAnswer = (card: Element | null, key: string): boolean => {
-  const answer = answers.get(key)
-  const button = answer === undefined ? undefined : card?.querySelector<HTMLElement>(`[data-key="${answer}"]`)
-  button?.focus()
-  return button != null
+/** The button of the letter in the card. */
+export const buttonOf = (card: Element | null, key: string): HTMLElement | undefined => {
+  const letter = letters.get(key)
+  const selector = `[data-key="${letter}"]:not(:disabled)`
+  return letter === undefined ? undefined : (card?.querySelector<HTMLElement>(selector) ?? undefined)
 }

@@ -1,5 +1,6 @@
 /** Requested action: risk, command, files, URL and other available fields. */
 import type { ApprovalRequest, CommandSegment } from "@corral/domain/approval/Approval"
+import type { Ref } from "react"
 import { Patch } from "../diff/Patch.tsx"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
@@ -16,6 +17,9 @@ interface Props {
   readonly request: ApprovalRequest
   /** Whether the request is decided. The text is then in the past tense. */
   readonly isDecided?: boolean
+  /** Whether no part waits behind a button. */
+  readonly isWhole?: boolean
+  readonly ref?: Ref<HTMLDivElement>
 }
 
 /** Where the action happens, what it touches, and why the agent wants it. */
@@ -72,12 +76,12 @@ const RequestFacts = ({ request }: Pick<Props, "request">) => {
   )
 }
 
-export const RequestView = ({ isDecided = false, request }: Props) => {
+export const RequestView = ({ isDecided = false, isWhole = false, ref, request }: Props) => {
   const messages = useMessages(approvalMessages)
   const { language } = useLanguage()
   const { action, command, files, input, patch, risk, segments, url } = request
   return (
-    <div className="request">
+    <div ref={ref} className="request">
       <p>
         <span className={`risk risk-${risk}`} title={messages.riskHints[risk]}>
           {messages.risks[risk] ?? risk}
@@ -91,7 +95,7 @@ export const RequestView = ({ isDecided = false, request }: Props) => {
           <h3 className={isDecided ? "" : "hidden"}>
             {isDecided ? messages.commandRequested : messages.command}
           </h3>
-          <Clipped text={visibleText(command)} className="code" />
+          <Clipped text={visibleText(command)} className="code" isWhole={isWhole} />
         </>
       )}
       {segments !== undefined && isWorthReading(segments) && <Segments segments={segments} />}
@@ -99,13 +103,17 @@ export const RequestView = ({ isDecided = false, request }: Props) => {
       {patch !== undefined && (
         <>
           <h3>{messages.patch}</h3>
-          <Patch patch={patch} path={files?.[0] ?? ""} />
+          <Patch patch={patch} path={files?.[0] ?? ""} isWhole={isWhole} />
         </>
       )}
       {input !== undefined && (
         <details open={command === undefined && patch === undefined && url === undefined}>
           <summary>{messages.input}</summary>
-          <Clipped text={visibleText(JSON.stringify(input, null, 2) ?? "")} className="code" />
+          <Clipped
+            text={visibleText(JSON.stringify(input, null, 2) ?? "")}
+            className="code"
+            isWhole={isWhole}
+          />
         </details>
       )}
     </div>

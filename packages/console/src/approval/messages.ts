@@ -7,7 +7,7 @@ export const approvalMessages = bilingual(
     none: "No pending approvals.",
     noneHint: "New requests from agents appear here.",
     list: "Pending approvals, oldest first",
-    hint: "Keyboard: j and k select an approval; a focuses “Allow once”, d “Deny” and e “Edit and allow”. Enter confirms.",
+    hint: "Keyboard: j and k select an approval; a focuses “Allow once”, d “Deny” and e “Edit and allow”. Enter as the next key confirms, Esc cancels.",
     notFound: "This approval doesn't exist, or you don't have access to it.",
     back: "Show pending approvals",
     toRun: "View run",
@@ -55,6 +55,11 @@ export const approvalMessages = bilingual(
     editShown: "Edited before it was allowed",
     editSides: { requested: "Requested (not executed)", allowed: "Allowed instead" },
     wholeRequest: "Full request",
+    hiddenLines: (n: number) =>
+      n === 1
+        ? "1 line was not on the screen yet. Scroll to it, or open the full request."
+        : `${n.toLocaleString("en")} lines were not on the screen yet. Scroll through them, or open the full request.`,
+    showWhole: "Show full request",
     editNothing: "nothing",
     editBroken: (name: string) => `${name} is not valid JSON.`,
     editInvisible: "Contains invisible characters. They are shown above.",
@@ -76,8 +81,8 @@ export const approvalMessages = bilingual(
     allowAllText: "All of them are pending in this turn. Later requests need a decision of their own.",
     allowAllSkipped: (n: number) =>
       n === 1
-        ? "1 request with high risk is not included."
-        : `${n} requests with high risk are not included.`,
+        ? "1 request with high risk or a long command is not included."
+        : `${n} requests with high risk or a long command are not included.`,
     allowAllConfirm: (n: number) => `Allow ${n} once`,
     goBack: "Back",
     expiresIn: (left: string) => `expires in ${left}`,
@@ -121,7 +126,7 @@ export const approvalMessages = bilingual(
     none: "没有待处理的审批。",
     noneHint: "智能体的新请求会显示在这里。",
     list: "待处理的审批，最早的在前",
-    hint: "快捷键：j 和 k 选择审批；a 聚焦“允许一次”，d 聚焦“拒绝”，e 聚焦“编辑并允许”。Enter 确认。",
+    hint: "快捷键：j 和 k 选择审批；a 聚焦“允许一次”，d 聚焦“拒绝”，e 聚焦“编辑并允许”。随后按 Enter 确认，按 Esc 取消。",
     notFound: "该审批不存在，或您无权访问。",
     back: "查看待处理的审批",
     toRun: "查看运行",
@@ -158,6 +163,8 @@ export const approvalMessages = bilingual(
     editShown: "允许前已编辑",
     editSides: { requested: "原请求（未执行）", allowed: "实际允许的内容" },
     wholeRequest: "完整请求",
+    hiddenLines: (n: number) => `还有 ${n.toLocaleString("en")} 行未显示过。请滚动查看，或打开完整请求。`,
+    showWhole: "查看完整请求",
     editNothing: "无",
     editBroken: (name: string) => `${name} 不是有效的 JSON。`,
     editInvisible: "包含不可见字符，已在上方标出。",
@@ -171,7 +178,7 @@ export const approvalMessages = bilingual(
     allowAll: (n: number) => `允许全部 ${n} 项同类请求…`,
     allowAllTitle: (n: number) => `要允许这 ${n} 项各一次吗？`,
     allowAllText: "它们都在本轮中等待处理。之后的请求仍需单独处理。",
-    allowAllSkipped: (n: number) => `不包括 ${n} 项高风险请求。`,
+    allowAllSkipped: (n: number) => `不包括 ${n} 项高风险或命令较长的请求。`,
     allowAllConfirm: (n: number) => `允许 ${n} 项`,
     goBack: "返回",
     expiresIn: (left: string) => `${left} 后过期`,

@@ -77,7 +77,7 @@ export const BoardCard = ({ approval, input, item }: Props) => {
       </p>
       <p className="card-place">
         <span>{[agent, target, project].filter((part) => part !== undefined).join(" · ")}</span>{" "}
-        {approval === undefined ? <ChangeCounts changes={changes} /> : <RunTime run={run} />}
+        {approval === undefined ? <ChangeCounts changes={changes} run={run} /> : <RunTime run={run} />}
       </p>
     </li>
   )

@@ -1,4 +1,5 @@
 /** Button that sends the text of the composer as the answer to the open question. Nothing but a click on it does that. */
+import { leaveForText } from "../approval/leaveForText.ts"
 import { textAnswer } from "../input/FormDraft.ts"
 import type { TextQuestion } from "../input/openTextQuestion.ts"
 import { inputMessages } from "../input/messages.ts"
@@ -33,6 +34,7 @@ export const AnswerWithText = ({ draft, input, question }: Props) => {
         title={messages.withThisTextHint(visibleLine(question.text, 200))}
         disabled={answer.isPending}
         onClick={send}
+        onKeyDown={leaveForText}
       >
         {messages.withThisText}
       </button>

@@ -4,6 +4,7 @@
  * Guarantees: the draft is kept until the Hub has the message.
  */
 import type { Session } from "@corral/domain/session/Session"
+import { type RefObject, useEffect, useRef } from "react"
 import { useCanWork } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
@@ -59,9 +60,21 @@ const useKeysHint = ({ takesInput }: Recipient, isWorking: boolean): string => {
   return `${takesInput ? messages.enterQueuesOrNow : messages.enterQueues} · ${messages.escapeStops}`
 }
 
+/** A session opens with the focus in its composer: what is typed next is a message. On a touch screen the keyboard stays closed. */
+const useOpeningFocus = (): RefObject<HTMLTextAreaElement | null> => {
+  const field = useRef<HTMLTextAreaElement>(null)
+  const isTouch = useMedia("(pointer: coarse)")
+  const isWanted = useRef(!isTouch)
+  useEffect(() => {
+    if (isWanted.current) field.current?.focus({ preventScroll: true })
+  }, [])
+  return field
+}
+
 const OpenComposer = ({ control: { isPaused, onPause, onStop }, isWorking, question, session }: Props) => {
   const messages = useMessages(composerMessages)
   const draft = useSessionDraft(session.id)
+  const field = useOpeningFocus()
   useStoredDraft(draft)
   const recipient = useRecipient(session)
   const send = useSendMessage(session.id, draft)
@@ -95,6 +108,7 @@ const OpenComposer = ({ control: { isPaused, onPause, onStop }, isWorking, quest
       <FileChips draft={draft} />
       <MessageField
         draft={draft}
+        fieldRef={field}
         placeholder={recipient.isNote ? messages.note : messages.reply(recipient.agent?.label ?? "")}
         place={recipient.place}
         onSubmit={submit}

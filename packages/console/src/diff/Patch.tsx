@@ -13,14 +13,21 @@ import "./diff.css"
 const FIRST = 60
 const STEP = 400
 
-export const Patch = ({ patch, path }: { readonly patch: string; readonly path: string }) => {
+interface Props {
+  readonly patch: string
+  readonly path: string
+  /** Whether all lines are shown at first. */
+  readonly isWhole?: boolean
+}
+
+export const Patch = ({ isWhole = false, patch, path }: Props) => {
   const messages = useMessages(diffMessages)
-  const [most, setMost] = useState(FIRST)
+  const [most, setMost] = useState(isWhole ? Infinity : FIRST)
   const rows = useMemo(() => {
     const hunks = parsePatch(patch)
     return hunks && rowsOf(hunks, "unified")
   }, [patch])
-  if (rows === undefined) return <Clipped text={visibleText(patch)} className="code" />
+  if (rows === undefined) return <Clipped text={visibleText(patch)} className="code" isWhole={isWhole} />
   const language = languageOfFile(path)
   return (
     <div className="diff-patch" role="group" aria-label={messages.patchOf(visibleText(path))} tabIndex={0}>
@@ -28,7 +35,12 @@ export const Patch = ({ patch, path }: { readonly patch: string; readonly path: 
         <DiffRow key={at} row={row} language={language} />
       ))}
       {rows.length > most && (
-        <button type="button" className="clipped-more" onClick={() => setMost(most + STEP)}>
+        <button
+          type="button"
+          className="clipped-more"
+          data-hidden-lines={rows.length - most}
+          onClick={() => setMost(most + STEP)}
+        >
           {messages.moreLines(rows.length - most)}
         </button>
       )}

@@ -6,11 +6,12 @@
 import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import { useState } from "react"
 import { useAgentName, useCanDecide, useTargetName } from "../api/ProjectsAndTargets.ts"
+import { leaveForText } from "../approval/leaveForText.ts"
 import { DecisionNote } from "../approval/DecisionNote.tsx"
 import { approvalMessages } from "../approval/messages.ts"
 import { useDecide } from "../approval/useDecide.ts"
 import { InputRow } from "./InputRow.tsx"
-import { visibleLine } from "../markdown/visible.ts"
+import { isVisibleLine, visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { homeMessages } from "./messages.ts"
@@ -23,6 +24,9 @@ interface RowProps {
   readonly sessionId: HubRun["sessionId"]
   readonly onDecided: (approval: HubApproval) => void
 }
+
+/** Most characters of a detail. A request with a longer command is decided where it is shown whole. */
+const DETAIL = 160
 
 const Decision = ({ approval, onDecided, sessionId }: RowProps) => {
   const messages = useMessages(homeMessages)
@@ -40,8 +44,8 @@ const Decision = ({ approval, onDecided, sessionId }: RowProps) => {
   const isBusy = decide.isPending || decide.isSuccess
   return (
     <>
-      <div className="row-side">
-        {request.risk === "high" || !mayDecide ? (
+      <div className="row-side" onKeyDown={leaveForText}>
+        {request.risk === "high" || !isVisibleLine(request.command ?? "", DETAIL) || !mayDecide ? (
           review
         ) : (
           <>
@@ -79,11 +83,11 @@ const Row = (props: RowProps) => {
             <Time at={requestedAt} />
           </span>
         </div>
-        <span className="home-detail">
+        <span className={request.risk === "high" ? "home-detail" : "home-detail home-detail-whole"}>
           {request.command === undefined ? (
-            <bdi>{visibleLine(request.title, 160)}</bdi>
+            <bdi>{visibleLine(request.title, DETAIL)}</bdi>
           ) : (
-            <code>{visibleLine(request.command, 160)}</code>
+            <code>{visibleLine(request.command, DETAIL)}</code>
           )}
         </span>
       </div>

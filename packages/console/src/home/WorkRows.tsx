@@ -44,7 +44,7 @@ const WorkRow = ({ run }: { readonly run: HubRun }) => {
       </div>
       <div className="row-side home-side">
         <span>
-          <ChangeCounts changes={changes} />
+          <ChangeCounts changes={changes} run={run} />
         </span>
         <StatusMark status={status} />
         <span className="home-time">

@@ -33,7 +33,9 @@ export const cardKeyOf = (facts: KeyFacts): CardKey => {
   const { isAfterDigit, isModified, key, place } = facts
   if (place === "field") return keyInField(facts)
   if (isModified) return { kind: "native" }
-  if (key === "Enter") return place === "button" ? { kind: "native" } : { kind: "send" }
+  // A number on a button is a text, and no reason to press it.
+  if (key === "Enter" && place === "button") return { kind: isAfterDigit ? "nothing" : "native" }
+  if (key === "Enter") return { kind: "send" }
   if (key === "Escape") return { kind: "clear" }
   if (/^[1-9]$/.test(key)) return { kind: "choose", digit: Number(key) }
   if (key === "0") return { kind: "nothing" }

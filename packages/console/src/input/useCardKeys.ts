@@ -1,5 +1,6 @@
 /** Keys of a question above the composer. While nothing has the focus, a digit reaches it, and a letter that is no shortcut the composer. */
 import { type KeyboardEvent as ReactKeyboardEvent, type RefObject, useEffect, useRef } from "react"
+import { fieldBelow, writeInto } from "../keys/TextBelow.ts"
 import { useSingleKeys } from "../keys/useShortcuts.ts"
 import { cardKeyOf, placeIn } from "./CardKeys.ts"
 
@@ -14,19 +15,6 @@ interface CardActions {
 const DIALOGS = "[role=dialog], [role=alertdialog], [role=menu]"
 
 const isDigit = (key: string): boolean => /^[1-9]$/.test(key)
-
-/** The text field of the composer, or of another message form below the card. */
-const composerOf = (card: Element | null): HTMLTextAreaElement | undefined => {
-  const fields = card?.closest(".thread-dock")?.querySelectorAll("textarea") ?? []
-  return [...fields].findLast((field) => card?.contains(field) !== true)
-}
-
-/** Puts a text where the caret is, as if it was typed. */
-const insert = (field: HTMLTextAreaElement, text: string): void => {
-  const { selectionEnd, selectionStart } = field
-  field.setRangeText(text, selectionStart, selectionEnd, "end")
-  field.dispatchEvent(new Event("input", { bubbles: true }))
-}
 
 /** `deafUntil`: the time, as `performance.now()` reads it, until which a new card reacts to no key. */
 export const useCardKeys = (
@@ -47,13 +35,15 @@ export const useCardKeys = (
       if (!isOn || defaultPrevented || isComposing || altKey || ctrlKey || metaKey || repeat) return
       const isFree = target === document.body || (target instanceof Element && target.matches("h1, main"))
       // Hidden behind an approval, the card has no keys.
-      if (!isFree || card.current?.checkVisibility() !== true || performance.now() < deafUntil.current) return
+      if (!isFree || card.current?.checkVisibility() !== true) return
       if (document.querySelector(DIALOGS) !== null) return
-      if (isDigit(key)) {
+      // A digit is part of a text that the person began before the card was there.
+      const isDeaf = performance.now() < deafUntil.current
+      if (isDigit(key) && !isDeaf) {
         if (!latest.current.choose(Number(key))) return
         digits.current = key
         event.preventDefault()
-      } else if ([...key].length === 1 && key !== " ") composerOf(card.current)?.focus()
+      } else if ([...key].length === 1 && key !== " ") fieldBelow(card.current)?.focus()
       // A digit later in a sentence is no choice: the browser now enters the letter, and the rest follows it.
     }
     addEventListener("keydown", onKeyDown)
@@ -61,11 +51,10 @@ export const useCardKeys = (
   }, [card, deafUntil, isOn])
 
   const write = (event: ReactKeyboardEvent): void => {
-    const field = composerOf(card.current)
+    const field = fieldBelow(card.current)
     latest.current.clear()
     if (field === undefined) return event.preventDefault()
-    field.focus()
-    if (digits.current !== "") insert(field, digits.current)
+    writeInto(field, digits.current)
     digits.current = ""
     // The browser now enters the key itself.
   }

@@ -42,7 +42,8 @@ export const keysMessages = bilingual<{
           ["Go to Allow", "a"],
           ["Go to Deny", "d"],
           ["Go to Edit", "e"],
-          ["Confirm", "Enter"]
+          ["Confirm, as the next key", "Enter"],
+          ["Go back without a decision", "Esc"]
         ]
       ],
       [
@@ -95,7 +96,8 @@ export const keysMessages = bilingual<{
           ["转到“允许”", "a"],
           ["转到“拒绝”", "d"],
           ["转到“编辑”", "e"],
-          ["确认", "Enter"]
+          ["随后确认", "Enter"],
+          ["不作决定并返回", "Esc"]
         ]
       ],
       [

@@ -29,16 +29,30 @@ const pieces = (text: string): ReadonlyArray<string> => {
   return cut
 }
 
+/** Lines of the text from a position on. */
+const lineCount = (text: string, from: number): number => {
+  let lines = 1
+  for (let at = text.indexOf("\n", from + 1); at !== -1; at = text.indexOf("\n", at + 1)) lines++
+  return lines
+}
+
 export interface ClippedProps {
   readonly text: string
   readonly className?: string
+  /** Whether the whole text is shown at first. */
+  readonly isWhole?: boolean
   /** Renders the initial part. The rest is plain text. */
   readonly children?: (part: string) => ReactNode
 }
 
-export const Clipped = ({ children = (part) => part, className = "", text }: ClippedProps) => {
+export const Clipped = ({
+  children = (part) => part,
+  className = "",
+  isWhole = false,
+  text
+}: ClippedProps) => {
   const messages = useMessages(markdownMessages)
-  const [most, setMost] = useState(0)
+  const [most, setMost] = useState(isWhole ? text.length : 0)
   const first = clipText(text)
   const whole = first.length >= text.length
   const shown = most === 0 ? first : text.slice(0, most)
@@ -57,6 +71,7 @@ export const Clipped = ({ children = (part) => part, className = "", text }: Cli
         <button
           type="button"
           className="clipped-more"
+          data-hidden-lines={lineCount(text, shown.length)}
           onClick={() => setMost((now) => (now === 0 ? STEP : now + STEP))}
         >
           {messages.more(text.length - shown.length)}

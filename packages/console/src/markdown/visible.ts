@@ -39,6 +39,9 @@ export const visibleControls = (text: string): string =>
     .replaceAll(/\r+\n|\r/g, "\n")
     .replaceAll(invisible, symbolOf)
 
+/** Whether `visibleLine` shows the text as it is. */
+export const isVisibleLine = (text: string, most: number): boolean => visibleLine(text, most) === text
+
 /** As `visibleText`, on one line of at most `most` characters. */
 export const visibleLine = (text: string, most = 200): string => {
   const line = visibleText(text.slice(0, most * 2))

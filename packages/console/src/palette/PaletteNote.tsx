@@ -1,4 +1,5 @@
 /** Note below the list of the palette: searching, an error, nothing found, or the number of results. */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { useMessages } from "../text/Language.tsx"
 import { paletteMessages } from "./messages.ts"
 import type { HubSearchState } from "./useHubSearch.ts"
@@ -18,7 +19,7 @@ export const PaletteNote = ({ found, query, search }: Props) => {
     if (isSearching) return messages.searching
     if (error !== null) return messages.failed
     if (query.trim() === "") return messages.hint
-    return found === 0 ? messages.nothing(query.trim().slice(0, 60)) : messages.found(found)
+    return found === 0 ? messages.nothing(firstCharacters(query.trim(), 60)) : messages.found(found)
   }
   return (
     <div className="palette-note">

@@ -16,6 +16,7 @@ interface Props {
   readonly viewedCount: number
   /** Whether the Hub has more files than these. */
   readonly hasMore: boolean
+  /** Absent while they are not known: no counts are not zero. */
   readonly totals: { readonly additions: number; readonly deletions: number } | undefined
   readonly isTreeOpen: boolean
   readonly onTree: () => void
@@ -31,9 +32,13 @@ export const ChangesBar = (props: Props) => {
     <div className="panel-bar">
       {scope}
       <span className="changes-counts">
-        {messages.files(fileCount)}
-        {hasMore && "+"} <ins className="diff-plus">+{totals?.additions ?? 0}</ins>{" "}
-        <del className="diff-minus">−{totals?.deletions ?? 0}</del>
+        {totals !== undefined && (
+          <>
+            {messages.files(fileCount)}
+            {hasMore && "+"} <ins className="diff-plus">+{totals.additions}</ins>{" "}
+            <del className="diff-minus">−{totals.deletions}</del>
+          </>
+        )}
         {fileCount > 0 && <span className="quiet"> · {messages.viewedCount(viewedCount, fileCount)}</span>}
       </span>
       <button

@@ -20,6 +20,7 @@ import { reviewStore } from "./useReview.ts"
 import { useReviewKeys } from "./useReviewKeys.ts"
 import { useReviewList } from "./useReviewList.ts"
 import { useSendComments } from "./useSendComments.ts"
+import { LeftOutNote, UnknownChangesNote, unknownChangesOf } from "./UnknownChangesNote.tsx"
 import { reviewMessages } from "./messages.ts"
 import "./changes.css"
 import "./review.css"
@@ -127,6 +128,7 @@ export const ChangesTab = (props: ChangesTabProps) => {
   const { list, onKeyDown, selecting, sending, view, ...editing } = useChangesReview(props, changes)
   const [isTreeOpen, setTreeOpen] = useState(false)
   const isEmpty = files.length === 0 && view.comments.length === 0
+  const unknown = unknownChangesOf(props.run, query.error)
   return (
     <section className="changes" aria-label={messages.tabs.changes} onKeyDown={onKeyDown}>
       <ChangesBar
@@ -142,8 +144,15 @@ export const ChangesTab = (props: ChangesTabProps) => {
       />
       {isStale && <Stale {...props} changes={changes} />}
       {query.isLoading && <Loading />}
-      <RefusalNote error={query.error} again={() => void query.refetch()} />
-      {query.isSuccess && isEmpty && <p className="panel-empty">{messages.noChanges}</p>}
+      {unknown === undefined ? (
+        <RefusalNote error={query.error} again={() => void query.refetch()} />
+      ) : (
+        <UnknownChangesNote unknown={unknown} />
+      )}
+      {totals?.leftOut !== undefined && <LeftOutNote leftOut={totals.leftOut} />}
+      {query.isSuccess && unknown === undefined && totals?.leftOut === undefined && isEmpty && (
+        <p className="panel-empty">{messages.noChanges}</p>
+      )}
       {!isEmpty && (
         <div className="changes-body">
           {isTreeOpen && (

@@ -18,6 +18,8 @@ export const runMessages = bilingual(
       return kind === "landlock" ? "files confined by landlock, the network is open" : `confined by ${kind}`
     },
     notConfined: (reason: string) => `not confined: ${reason}`,
+    endsWithEdge:
+      "This run ends if its Edge stops: the process that would let it continue could not be reached.",
     connection: {
       connecting: "Connecting…",
       live: "Live",
@@ -67,6 +69,9 @@ export const runMessages = bilingual(
     moreChanges: (n: number) => ` and ${count(n)} more`,
     reviewProtected: ". Other programs run or obey such files. Review them.",
     protectedUnread: "Some protected names were not compared: the workspace has too many files.",
+    repositoryChanged: "The repository changed without an approved git command:",
+    repositoryIndex: "the index",
+    reviewRepository: ". Review it before you commit or push.",
     retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
       if (silentMs !== undefined) return `No output for ${seconds(silentMs)} s.`
       const of = maxAttempts === undefined ? "" : ` of ${maxAttempts}`
@@ -107,6 +112,7 @@ export const runMessages = bilingual(
       return kind === "landlock" ? "文件由 landlock 限制，网络未限制" : `由 ${kind} 限制`
     },
     notConfined: (reason: string) => `未受系统限制：${reason}`,
+    endsWithEdge: "如果 Edge 停止，此任务也会结束：无法连接让它继续运行的进程。",
     connection: {
       connecting: "连接中…",
       live: "实时",
@@ -156,6 +162,9 @@ export const runMessages = bilingual(
     moreChanges: (n: number) => `，以及另外 ${count(n)} 项`,
     reviewProtected: "。其他程序会运行或遵循这类文件，请检查。",
     protectedUnread: "工作区文件过多，部分受保护的名称未能比较。",
+    repositoryChanged: "仓库在没有经批准的 git 命令的情况下被更改：",
+    repositoryIndex: "暂存区",
+    reviewRepository: "。请在提交或推送之前检查。",
     retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
       if (silentMs !== undefined) return `已有 ${seconds(silentMs)} 秒没有输出。`
       const of = maxAttempts === undefined ? "" : `，共 ${maxAttempts} 次`

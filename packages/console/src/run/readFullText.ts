@@ -1,4 +1,5 @@
 /** Reads the whole of a clipped text again from the events at the Hub. */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { hubApi } from "../api/Hub.ts"
@@ -34,7 +35,7 @@ export const readFullText = async (
       parts.push(part)
       size += part.length
     }
-    if (size > MAX_CHARACTERS) return { text: parts.join("").slice(0, MAX_CHARACTERS), cut: true }
+    if (size > MAX_CHARACTERS) return { text: firstCharacters(parts.join(""), MAX_CHARACTERS), cut: true }
   }
   return { text: parts.join(""), cut: false }
 }

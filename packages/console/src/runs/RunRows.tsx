@@ -1,4 +1,5 @@
 /** Rows of runs: prompt, state, agent and device. */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import { useAgentName, useOfflineTargets, useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
@@ -11,7 +12,7 @@ import { runsMessages } from "./messages.ts"
 
 /** First non-empty line of a prompt, truncated for a row. */
 export const promptTitle = (text: string): string =>
-  (text.split("\n").find((line) => line.trim() !== "") ?? "").trim().slice(0, 200)
+  firstCharacters((text.split("\n").find((line) => line.trim() !== "") ?? "").trim(), 200)
 
 /** The state of a run in a list says whether it waits for an approval. */
 const noApprovals: ReadonlySet<HubRun["id"]> = new Set()

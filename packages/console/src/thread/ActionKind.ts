@@ -63,6 +63,33 @@ const VERB = /^(?:Run|Read|Write|Edit|Search|Fetch|List|Delegate:) /
 export const targetOfLabel = (kind: ActionKind, label: string): string =>
   kind === "other" ? label : label.replace(VERB, "")
 
+/** Fields of a tool's input that name what it acts on. */
+const TARGETS = ["command", "cmd", "file_path", "filePath", "path", "url", "pattern", "query"]
+
+/** The input that a person allowed in the place of the requested one. Of an old block only the start is left, which is no JSON. */
+const editedInput = ({ approvals, tool }: ActionPart): unknown => {
+  for (const { resolution } of approvals)
+    if (resolution?.allowedInput !== undefined) return resolution.allowedInput
+  try {
+    return JSON.parse(tool?.allowedInput?.text ?? "null")
+  } catch {
+    return undefined
+  }
+}
+
+/** What an edited action acts on. Its label still names what was requested. */
+const editedTarget = (part: ActionPart): string | undefined => {
+  const input = editedInput(part)
+  if (typeof input !== "object" || input === null) return undefined
+  const fields = new Map<string, unknown>(Object.entries(input))
+  for (const name of TARGETS) {
+    const value = fields.get(name)
+    if (typeof value === "string") return value
+    if (Array.isArray(value)) return value.map(String).join(" ")
+  }
+  return undefined
+}
+
 /** What the action acts on: a file, a command, a pattern. */
 export const targetOf = (part: ActionPart): string => {
   const {
@@ -71,6 +98,9 @@ export const targetOf = (part: ActionPart): string => {
     patches: [patch],
     tool
   } = part
+  // The label of another tool names the tool, which stays the same.
+  const edited = kindOf(part) === "other" ? undefined : editedTarget(part)
+  if (edited !== undefined) return edited
   const label = tool?.label ?? approval?.request.title
   if (label !== undefined) return targetOfLabel(kindOf(part), label)
   if (file === undefined) return patch?.path ?? ""

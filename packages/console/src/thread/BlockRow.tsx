@@ -81,17 +81,48 @@ const views: {
       {changes.incomplete === true && messages.protectedUnread}
     </p>
   ),
+  repository: ({ block: { change }, messages }) => (
+    <p className="line warning">
+      <strong>{messages.repositoryChanged}</strong>{" "}
+      {change.refs.map(({ from, name, to }, at) => (
+        <Fragment key={name}>
+          {at > 0 && messages.separator}
+          <code>{visibleLine(name, 400)}</code> (
+          {messages.fileChanges[from === undefined ? "created" : to === undefined ? "deleted" : "modified"]})
+        </Fragment>
+      ))}
+      {change.count > change.refs.length && messages.moreChanges(change.count - change.refs.length)}
+      {change.head !== undefined && (
+        <>
+          {change.count > 0 && messages.separator}
+          <code>HEAD</code> ({visibleLine(change.head.to, 400)})
+        </>
+      )}
+      {change.index === true && (
+        <>
+          {(change.count > 0 || change.head !== undefined) && messages.separator}
+          {messages.repositoryIndex}
+        </>
+      )}
+      {messages.reviewRepository}
+    </p>
+  ),
   retry: ({ block, messages }) => (
     <p className="line quiet">
       {messages.retrying(block.retry)}
       {block.retry.message !== undefined && ` · ${visibleLine(block.retry.message, 500)}`}
     </p>
   ),
-  start: ({ block: { confinementFailure, model, projectSettings }, messages, place }) => (
+  start: ({ block: { confinementFailure, endsWithEdge, model, projectSettings }, messages, place }) => (
     <>
       {confinementFailure !== undefined && !place.isConfinementKnown && (
         <p className="line warning">
           <strong>{messages.warning}</strong> {messages.notConfined(visibleLine(confinementFailure, 400))}
+        </p>
+      )}
+      {endsWithEdge && (
+        <p className="line warning">
+          <strong>{messages.warning}</strong> {messages.endsWithEdge}
         </p>
       )}
       {projectSettings !== undefined && (
@@ -130,6 +161,7 @@ const views: {
   gap: ({ block, messages }) => <p className="line warning">{messages.gap(block.from, block.to)}</p>,
   // The turn shows the changes and a failure below the work.
   diff: () => null,
+  unknown_changes: () => null,
   end: ({ block: { by, reason, state, stopped = [] }, messages, place }) => {
     if (state === "cancelled") return <TurnStopped by={by} reason={reason} projectId={place.projectId} />
     return stopped.length === 0 ? null : (

@@ -1,4 +1,5 @@
 /** Message of a person: author, time, files, and the text as typed. A long text shows three lines until it is unfolded. */
+import { firstCharacters } from "@corral/domain/text/Cut"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Attachment } from "@corral/domain/session/Attachment"
 import type { Message } from "@corral/domain/session/Message"
@@ -27,7 +28,11 @@ const TypedText = ({ text }: { readonly text: string }) => {
   if (!isLong(text)) return <div className="said">{visible}</div>
   return (
     <>
-      {open ? <Clipped text={visible} /> : <div className="said said-folded">{visible.slice(0, 2_000)}</div>}
+      {open ? (
+        <Clipped text={visible} />
+      ) : (
+        <div className="said said-folded">{firstCharacters(visible, 2_000)}</div>
+      )}
       <button type="button" className="clipped-more" aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? messages.showLess : messages.showAll}
       </button>

@@ -11,7 +11,7 @@ import "./thread.css"
 export const RunDetails = ({ run }: { readonly run: HubRun }) => {
   const messages = useMessages(runMessages)
   const ui = useMessages(uiMessages)
-  const { agentId, confinement, id, isolation, mode, model } = run
+  const { agentId, confinement, endsWithEdge, id, isolation, mode, model } = run
   const failure = confinement && confinementFailure(confinement, mode)
   const facts = [
     visibleLine(agentId, 60),
@@ -24,7 +24,8 @@ export const RunDetails = ({ run }: { readonly run: HubRun }) => {
           failure === undefined
             ? messages.confinement(confinement.kind)
             : messages.notConfined(visibleLine(failure, 400))
-        ])
+        ]),
+    ...(endsWithEdge === true ? [messages.endsWithEdge] : [])
   ]
   return (
     <p className="run-details">

@@ -1,5 +1,6 @@
 /** Why a turn failed or was stopped, what to do next, and the code for support in a fold. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { confinedHintOf, lastWordsOf } from "@corral/domain/run/ConfinedFailure"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { UserName } from "../approval/UserName.tsx"
@@ -11,10 +12,12 @@ import { threadMessages } from "./messages.ts"
 import "./thread.css"
 
 const useAdvice = (error: RunFailure | undefined): string => {
-  const { failureAdvice } = useMessages(threadMessages)
+  const { confinedAdvice, failureAdvice } = useMessages(threadMessages)
   const { remedies } = useMessages(uiMessages)
   const remedy = error && runtimeRemedyOf(error)
   if (remedy !== undefined) return remedies[remedy]
+  const hint = error && confinedHintOf(error)
+  if (hint !== undefined) return confinedAdvice[hint]
   switch (error?.code) {
     case "run_timeout":
     case "permission_denied":
@@ -24,6 +27,9 @@ const useAdvice = (error: RunFailure | undefined): string => {
       return failureAdvice.other
   }
 }
+
+/** Lines of the program. All are in the details. */
+const SHOWN_LINES = 12
 
 interface FailureProps {
   readonly error: RunFailure | undefined
@@ -35,6 +41,15 @@ interface FailureProps {
 export const TurnFailure = ({ error, onAgain, onLog }: FailureProps) => {
   const messages = useMessages(threadMessages)
   const advice = useAdvice(error)
+  const words = error && lastWordsOf(error)
+  // Another attempt would fail for the same reason.
+  const isConfined = error !== undefined && confinedHintOf(error) !== undefined
+  const again = onAgain !== undefined && (
+    <button type="button" className="button" onClick={onAgain}>
+      <Icon name="refresh" />
+      {messages.tryAgain}
+    </button>
+  )
   return (
     <section className="turn-failure" aria-label={messages.states.failed}>
       <p className="turn-failure-text">
@@ -43,17 +58,18 @@ export const TurnFailure = ({ error, onAgain, onLog }: FailureProps) => {
           {error === undefined ? messages.failed : visibleText(error.message.slice(0, 4_000))}
         </strong>
       </p>
+      {words !== undefined && (
+        <pre className="code" role="region" aria-label={messages.lastLines} tabIndex={0}>
+          {visibleText(words.split("\n").slice(-SHOWN_LINES).join("\n"))}
+        </pre>
+      )}
       <p>{advice}</p>
       <div className="turn-next">
-        {onAgain !== undefined && (
-          <button type="button" className="button" onClick={onAgain}>
-            <Icon name="refresh" />
-            {messages.tryAgain}
-          </button>
-        )}
+        {!isConfined && again}
         <button type="button" className="button" onClick={onLog}>
           {messages.showLog}
         </button>
+        {isConfined && again}
       </div>
       {error !== undefined && (
         <details>

@@ -5,6 +5,7 @@ import type { DeliveryContext } from "@corral/domain/session/Message"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { formatDuration } from "../text/Duration.ts"
+import { unknownChangesMessages } from "../run/unknownChanges.ts"
 import { threadMessages } from "./messages.ts"
 import "./thread.css"
 
@@ -38,6 +39,7 @@ const marks = { completed: "✓", failed: "✕", cancelled: "■" } as const
 
 export const TurnFooter = ({ context, diff, onChanges, run }: Props) => {
   const messages = useMessages(threadMessages)
+  const unknown = useMessages(unknownChangesMessages)
   const { language } = useLanguage()
   const state = run?.state
   const duration = run === undefined ? undefined : durationOf(run)
@@ -47,6 +49,11 @@ export const TurnFooter = ({ context, diff, onChanges, run }: Props) => {
         <span className={`turn-state turn-state-${state}`}>
           <span aria-hidden="true">{marks[state]} </span>
           {messages.states[state]}
+        </span>
+      )}
+      {run?.changesUnknown !== undefined && (
+        <span className="turn-unknown" title={unknown.reasons[run.changesUnknown.reason]}>
+          {unknown.title}
         </span>
       )}
       {diff !== undefined && diff.files > 0 && (

@@ -164,6 +164,19 @@ export const threadMessages = bilingual(
       approval_rejected: "The agent gave up after a request was denied. Tell it what to do instead.",
       other: "Try again, or tell the agent what to do instead."
     },
+    lastLines: "Last lines of the program",
+    confinedAdvice: {
+      temporary:
+        "A confined run has its own /tmp. Files of the device in /tmp are hidden: move what the program needs to its own folder or to the workspace.",
+      hidden:
+        "A confined run sees the workspace, the system's folders, and the folders of its program and of toolchains. What the program misses may be somewhere else.",
+      refused:
+        "The confinement of this run may not allow this. corral doctor --probe on the device shows what it refuses.",
+      network:
+        "A confined run reaches only hosts that are declared, allowed or approved. The device's CORRAL_EDGE_RUN_HOSTS lists more of them.",
+      unknown:
+        "This run was confined. If its program starts outside of Corral, something that it needs may be hidden."
+    },
     stop: "Stop",
     more: "More",
     changes: "Changes",
@@ -306,6 +319,16 @@ export const threadMessages = bilingual(
       permission_denied: "您的角色或设备策略不允许此操作。",
       approval_rejected: "请求被拒绝后，智能体已放弃。请告诉它该怎么做。",
       other: "请重试，或告诉智能体该怎么做。"
+    },
+    lastLines: "程序的最后输出",
+    confinedAdvice: {
+      temporary:
+        "受限运行有自己的 /tmp，看不到设备上 /tmp 中的文件。请将程序所需的文件移到其自身的文件夹或工作区。",
+      hidden:
+        "受限运行只能看到工作区、系统文件夹，以及程序和工具链所在的文件夹。程序缺少的文件可能在其他位置。",
+      refused: "此运行的限制可能不允许该操作。在设备上运行 corral doctor --probe 可查看被拒绝的操作。",
+      network: "受限运行只能访问已声明、已允许或已批准的主机。设备的 CORRAL_EDGE_RUN_HOSTS 可列出更多主机。",
+      unknown: "此运行受到限制。如果该程序在 Corral 之外能启动，则它所需的某些内容可能被隐藏了。"
     },
     stop: "停止",
     more: "更多",

@@ -9,6 +9,10 @@ export const tabTitle = (title: string, waiting: number): string =>
 /** Path of the last page. The heading of another page takes the focus, so that screen readers announce it; a page that loads keeps the focus. */
 let shown: string | undefined
 
+/** Whether the page has given the focus to another element, such as a composer. */
+const hasFocus = (heading: HTMLElement | null): boolean =>
+  heading?.closest("header")?.parentElement?.contains(document.activeElement) === true
+
 /** Sets the title of the browser tab. Returns the ref of the page's heading, which takes the focus of a new page. */
 export const usePageHeading = (title: string): RefObject<HTMLHeadingElement | null> => {
   const waiting = usePendingCount()
@@ -18,7 +22,8 @@ export const usePageHeading = (title: string): RefObject<HTMLHeadingElement | nu
   }, [title, waiting])
   useEffect(() => {
     const { pathname } = location
-    if (shown !== undefined && shown !== pathname) heading.current?.focus({ preventScroll: true })
+    if (shown !== undefined && shown !== pathname && !hasFocus(heading.current))
+      heading.current?.focus({ preventScroll: true })
     shown = pathname
   }, [])
   return heading

@@ -67,7 +67,11 @@ describe.skipIf(!hasChromium)("every listed key", { timeout: 90_000 }, () => {
       "Ctrl Shift O": startsSession,
       "Alt ↑": (press) => pressUntil(press, heading(page, "Newer")),
       "Alt ↓": (press) => pressUntil(press, heading(page, "Older")),
-      "?": (press) => pressUntil(press, page.getByRole("dialog", { name: "Keyboard shortcuts" }))
+      "?": async (press) => {
+        // A session opens with the focus in its composer.
+        await field(page).blur()
+        await pressUntil(press, page.getByRole("dialog", { name: "Keyboard shortcuts" }))
+      }
     }
   }
 
@@ -104,8 +108,15 @@ describe.skipIf(!hasChromium)("every listed key", { timeout: 90_000 }, () => {
       j: (press) => pressUntil(press, page.getByRole("heading", { name: "Write second.txt" })),
       k: (press) => pressUntil(press, page.getByRole("heading", { name: "Write first.txt" })),
       a: goesTo("a"),
+      Esc: async (press) => {
+        await press()
+        assert.strictEqual(await page.locator("[data-key]:focus").count(), 0)
+      },
       d: goesTo("d"),
-      e: goesTo("e"),
+      e: async (press) => {
+        await page.keyboard.press("Escape")
+        await goesTo("e")(press)
+      },
       Enter: async (press) => {
         await pressUntil(press, page.getByRole("form", { name: "Edited action" }))
         await page.getByRole("button", { name: "Back", exact: true }).click()

@@ -1,0 +1,114 @@
+/** Keys of an open request, as `DecisionKeys` defines them, while the focus is in its card or where keys belong to it. */
+import { type RefObject, useEffect, useRef } from "react"
+import { shortcutOf } from "../keys/Shortcut.ts"
+import { fieldBelow, writeInto } from "../keys/TextBelow.ts"
+import { useSingleKeys } from "../keys/useShortcuts.ts"
+import { buttonOf, decisionKeyOf, type KeyMode } from "./DecisionKeys.ts"
+
+const DIALOGS = "[role=dialog], [role=alertdialog], [role=menu]"
+const FIELDS = `input, textarea, select, [contenteditable], dialog, ${DIALOGS}`
+
+interface Options {
+  /** The time, as `performance.now()` reads it, until which a new request reacts to no key. */
+  readonly deafUntil?: RefObject<number>
+  /** Whether a key outside the card belongs to the request. */
+  readonly isFree: (target: Element) => boolean
+  /** Keys of the page around the card. Returns whether the key is one. */
+  readonly onKey?: (key: string) => boolean
+}
+
+/** Whether nothing has the focus that keys are for. */
+export const isPageItself = (target: Element): boolean => target.matches("body, h1, main")
+
+const leave = (card: Element | null): void => {
+  const { activeElement } = document
+  if (activeElement instanceof HTMLElement && card?.contains(activeElement) === true) activeElement.blur()
+}
+
+/** What the last keys were, and the letter that has armed a button. */
+class KeyHistory {
+  mode: KeyMode = "ready"
+  letter = ""
+  private button: HTMLElement | undefined
+
+  arm(button: HTMLElement, letter: string): void {
+    button.focus()
+    this.button = button
+    this.letter = letter
+  }
+
+  /** A button that no longer has the focus is not armed. */
+  check(): void {
+    if (this.mode === "armed" && document.activeElement !== this.button) this.mode = "ready"
+  }
+}
+
+/** Acts on a key. `true`: nothing else receives it. */
+const pressed = (
+  event: KeyboardEvent,
+  history: KeyHistory,
+  card: Element | null,
+  button: HTMLElement | undefined
+): boolean => {
+  const { altKey, ctrlKey, key, metaKey, repeat } = event
+  const { action, mode } = decisionKeyOf(history.mode, {
+    key,
+    isModified: altKey || ctrlKey || metaKey,
+    isRepeated: repeat,
+    hasButton: button !== undefined
+  })
+  const typed = history.mode === "armed" ? history.letter : ""
+  history.mode = mode
+  if (action === "native") return false
+  if (action === "arm" && button !== undefined) history.arm(button, key)
+  if (action === "leave") leave(card)
+  const field = action === "write" ? fieldBelow(card) : undefined
+  if (field !== undefined) writeInto(field, typed)
+  else {
+    if (action === "write") leave(card)
+    event.preventDefault()
+  }
+  return true
+}
+
+export const useDecisionKeys = (card: RefObject<HTMLElement | null>, options: Options): void => {
+  const [isOn] = useSingleKeys()
+  const history = useRef(new KeyHistory())
+  const latest = useRef(options)
+  useEffect(() => {
+    latest.current = options
+  })
+  useEffect(() => {
+    const keys = history.current
+    const reset = () => (keys.mode = "ready")
+    const onKeyDown = (event: KeyboardEvent) => {
+      const { isComposing, key, target } = event
+      if (isComposing || !(target instanceof Element)) return
+      if (target.closest(FIELDS) !== null || document.querySelector(DIALOGS) !== null) return void reset()
+      const { deafUntil, isFree, onKey } = latest.current
+      const isInside = card.current?.contains(target) === true
+      if (!isInside && !(isOn && isFree(target))) return void reset()
+      keys.check()
+      const isPlain = !event.altKey && !event.ctrlKey && !event.metaKey
+      if (keys.mode === "ready" && isOn && isPlain) {
+        if (onKey?.(key) === true) return event.preventDefault()
+        if (shortcutOf(event, { isWriting: false, singleKeys: true }) !== undefined) return
+      }
+      const isDeaf = performance.now() < (deafUntil?.current ?? 0)
+      // A person who is in the middle of a text has not seen the request yet.
+      if (isDeaf && isInside && isPlain && (key === " " || key === "Enter")) {
+        event.preventDefault()
+        return event.stopPropagation()
+      }
+      const button = isOn && !isDeaf ? buttonOf(card.current, key) : undefined
+      if (pressed(event, keys, card.current, button)) event.stopPropagation()
+    }
+    // Before the page's own shortcuts: a key of a text is none of them.
+    addEventListener("keydown", onKeyDown, { capture: true })
+    addEventListener("pointerdown", reset, { capture: true })
+    return () => {
+      removeEventListener("keydown", onKeyDown, { capture: true })
+      removeEventListener("pointerdown", reset, { capture: true })
+    }
+  }, [card, isOn])
+}
