@@ -152,10 +152,30 @@ export const eventExamples: EventExamples = {
     sentence: "All changes of the run in the workspace.",
     payload: { files: 1, additions: 5, deletions: 0 }
   },
+  "run.changes.unknown": {
+    sentence:
+      "The changes of the run could not be determined. A run without changes has neither this event nor `run.diff.ready`.",
+    payload: { reason: "too_large" }
+  },
   "run.protected.changed": {
     sentence:
       "In a confined run, files changed that other programs run or obey, and no approval names them. At most 20 are listed.",
     payload: { count: 1, files: [{ path: "package.json", change: "modified" }] }
+  },
+  "run.repository.changed": {
+    sentence:
+      "In a confined run in the workspace itself, refs, the checked out branch or the index changed, and no approved command names git. At most 20 refs are listed.",
+    payload: {
+      refs: [
+        {
+          name: "refs/heads/main",
+          from: "8c5a1f7e0b9d4c3a2e1f0a9b8c7d6e5f4a3b2c1d",
+          to: "1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c"
+        }
+      ],
+      count: 1,
+      index: true
+    }
   },
   "run.patch.proposed": {
     sentence: "A change of one file as a unified diff.",

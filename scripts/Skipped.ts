@@ -13,6 +13,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/e2e/Chat.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/Completions.test.ts": "the shell is not installed",
   "packages/cli/test/e2e/Doctor.test.ts": "the system has no /proc",
+  "packages/cli/test/joined/SealedAnswers.test.ts": "the system has no /proc",
   "packages/cli/test/e2e/EdgeChat.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/ChatQuestions.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/Questions.test.ts": "`script` is not installed",
@@ -44,6 +45,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/Timeline.soak.test.ts": "no Chromium for this system",
   "packages/console/test/pictures/Pictures.test.ts":
     "no Chromium for this system, or pictures for the documentation were not asked for",
+  "packages/edge/test/approval/ShellDifferences.property.test.ts": "the shell is not installed",
+  "packages/edge/test/approval/ShellDifferences.soak.test.ts": "the shell or strace is not installed",
   "packages/edge/test/confinement/BubblewrapProbe.test.ts": "bubblewrap exists on Linux only",
   "packages/edge/test/confinement/Landlock.test.ts":
     "setpriv does not support Landlock: it is older than 2.40, or the kernel is older than 6.2",
@@ -58,8 +61,20 @@ export const reasons: Readonly<Record<string, string>> = {
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.soak.test.ts":
     "bubblewrap is not installed or does not work here, or this user is not root or cannot make control groups",
+  "packages/edge/test/confinement/ConfinedState.test.ts":
+    "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/confinement/ForeignObjects.test.ts":
+    "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/confinement/ConfinedState.soak.test.ts":
+    "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostileKeys.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.test.ts":
+    "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/confinement/ConfiguredFiles.test.ts":
+    "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/workspace/HostileRepository.soak.test.ts":
+    "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/workspace/HostileRepository.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/holder/HeldOutput.test.ts": "this user cannot mount a folder in memory",
   "packages/edge/test/holder/HeldProcess.test.ts": "this user cannot make control groups",
@@ -68,6 +83,7 @@ export const reasons: Readonly<Record<string, string>> = {
     "bubblewrap, socat or Python is not installed, or bubblewrap does not work here",
   "packages/edge/test/e2e/ConfinedCaches.test.ts":
     "bubblewrap or socat is not installed, or does not work here",
+  "packages/edge/test/e2e/StateSurvival.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedSurvival.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedProjects.test.ts":
     "bubblewrap, socat, Python, pytest, Go or Rust is not installed, or bubblewrap does not work here",
@@ -97,12 +113,18 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/runtimes/ConfinedNetwork.runtimes.test.ts":
     "the program is not in the registry, or bubblewrap is missing",
   "packages/edge/test/runtimes/ConfinedTools.runtimes.test.ts":
-    "the program is not in the registry, does not run as root, or bubblewrap is missing",
+    "the program is not in the registry, or bubblewrap is missing",
   "packages/edge/test/runtimes/Hostile.runtimes.test.ts":
-    "the program is not in the registry, does not run as root, or needs no grant",
+    "the program is not in the registry, or needs no grant",
   "packages/edge/test/runtimes/Work.runtimes.test.ts":
-    "the program is not in the registry, or does not report its steps",
+    "the program is not in the registry, or does not play a prompt alone",
+  "packages/edge/test/runtimes/Inputs.runtimes.test.ts":
+    "the program is not in the registry, does not report its steps, or does not only read",
   "packages/edge/test/runtimes/Conversations.runtimes.test.ts": "the program is not in the registry",
+  "packages/edge/test/runtimes/ConfinedServers.runtimes.test.ts":
+    "the program is not in the registry, or bubblewrap is not installed",
+  "packages/edge/test/runtimes/PlantedState.runtimes.test.ts":
+    "the program is not in the registry, or bubblewrap is not installed",
   "packages/edge/test/runtimes/Keys.runtimes.test.ts":
     "the program is not in the registry, or bubblewrap is missing",
   "packages/edge/test/runtimes/Runtimes.runtimes.test.ts": "the program is not in the registry",

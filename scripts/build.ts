@@ -2,9 +2,9 @@
  * Bundles each service into one folder of `dist` that starts with `node dist/<service>`.
  *
  * Everything but the native SQLite binding and the PostgreSQL programs is bundled. A folder holds the launcher (`index.js`) and the service,
- * an Edge's also the threads of the store (`writer.cjs`) and of external adapters (`adapter.cjs`), the holder of runs (`holder.cjs`), and the
- * scripted runtime's program (`scripted.mjs`). The command's also has the thread of conformance checks (`checks.cjs`) and the program of `doctor --probe`
- * (`escapes.mjs`). They find each other by being neighbours. A Hub's also holds the console that it serves, in `console/`.
+ * an Edge's also the threads of the store (`writer.cjs`), of external adapters (`adapter.cjs`) and of searches for processes (`search.cjs`), the
+ * holder of runs (`holder.cjs`), and the scripted runtime's program (`scripted.mjs`). The command's also has the thread of conformance checks
+ * (`checks.cjs`) and the program of `doctor --probe` (`escapes.mjs`). They find each other by being neighbours. A Hub's also holds the console that it serves, in `console/`.
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { makeBundler, repository as root } from "./bundle/Bundler.ts"

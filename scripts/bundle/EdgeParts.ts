@@ -1,8 +1,9 @@
 /** Programs and threads that a service starts beside itself, by file name next to its bundle. */
 
-/** Of an Edge: the threads of the store and of external adapters, the holder of runs, the bridge to OpenCode, and the scripted runtime. */
+/** Of an Edge: the threads of the store, of external adapters and of searches for processes, the holder of runs, the bridge to OpenCode, and the scripted runtime. */
 export const edgeParts: Readonly<Record<string, string>> = {
   "adapter.cjs": "packages/edge/src/runtime/AdapterWorker.ts",
+  "search.cjs": "packages/edge/src/process/SearchWorker.ts",
   "writer.cjs": "packages/edge/src/store/Writer.ts",
   "holder.cjs": "packages/edge/src/holder/main.ts",
   "opencode-bridge.mjs": "packages/adapters/runtime/opencode-bridge.mjs",

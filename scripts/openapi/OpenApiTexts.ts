@@ -46,6 +46,8 @@ export const edgeTexts: DocumentTexts = {
     "diffs.diff": "Read the changes of a run",
     "worktrees.list": "List the worktrees",
     "worktrees.get": "Read the worktree of a run",
+    "worktrees.commits": "List the commits of a worktree",
+    "worktrees.restoreRepository": "Put back what a run changed in the repository",
     "worktrees.remove": "Remove the worktree of a run",
     "artifacts.list": "List the artifacts of a run",
     "artifacts.get": "Read an artifact",

@@ -93,7 +93,7 @@ export const packed: ReadonlyArray<Packed> = [
       "workspace/Workspaces",
       "workspace/Worktrees"
     ],
-    started: ["store/Writer", "runtime/AdapterWorker", "holder/main"]
+    started: ["store/Writer", "runtime/AdapterWorker", "process/SearchWorker", "holder/main"]
   },
   {
     name: "hub",
