@@ -47,6 +47,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/Timeline.soak.test.ts": "no Chromium for this system",
   "packages/console/test/pictures/Pictures.test.ts":
     "no Chromium for this system, or pictures for the documentation were not asked for",
+  "packages/edge/test/workspace/SmallFile.test.ts": "the system has no /proc",
   "packages/edge/test/approval/ShellDifferences.property.test.ts": "the shell is not installed",
   "packages/edge/test/approval/ShellDifferences.soak.test.ts": "the shell or strace is not installed",
   "packages/edge/test/confinement/BubblewrapProbe.test.ts": "bubblewrap exists on Linux only",

@@ -1,9 +1,10 @@
 /**
  * Content of a small regular file that an untrusted program may have written.
  *
- * Guarantees: a link is not followed, and a pipe or a device is not waited for.
+ * Guarantees: a link is not followed, a pipe or a device is not waited for, and no more is read than the size that was checked, although the file
+ * may grow meanwhile.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs"
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs"
 
 const MAX_BYTES = 65_536
 
@@ -13,7 +14,10 @@ export const smallFileBytes = (path: string | Buffer, max = MAX_BYTES): Buffer |
   try {
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     const stats = fstatSync(descriptor)
-    return stats.isFile() && stats.size <= max ? readFileSync(descriptor) : undefined
+    if (!stats.isFile() || stats.size > max) return undefined
+    const bytes = Buffer.alloc(stats.size)
+    // A regular file gives all that it has at once. One that shrank gives less.
+    return bytes.subarray(0, readSync(descriptor, bytes))
   } catch {
     return undefined
   } finally {
