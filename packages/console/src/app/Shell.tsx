@@ -6,6 +6,7 @@ import { Outlet, useNavigate } from "@tanstack/react-router"
 import { lazy, Suspense, useCallback, useEffect, useState } from "react"
 import { useChangeFeed } from "../api/ChangeFeed.ts"
 import { useShortcuts } from "../keys/useShortcuts.ts"
+import { useTextInProgress } from "../keys/useTextInProgress.ts"
 import { useNotifications } from "../notification/useNotifications.ts"
 import { useMessages } from "../text/Language.tsx"
 import { OpenPalette } from "../palette/OpenPalette.ts"
@@ -53,6 +54,7 @@ export const Shell = () => {
   const { close, loaded, open, overlay } = useOverlays()
   const connection = useChangeFeed(useNotifications())
   const narrow = useMedia(withoutSidebar)
+  useTextInProgress()
   useShortcuts((shortcut) => {
     // An overlay that loads has the next keys.
     if (overlay !== undefined) return

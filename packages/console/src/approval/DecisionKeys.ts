@@ -4,6 +4,7 @@
  * Guarantees: a text decides nothing. A letter with another key after it is the beginning of a text, and Space never presses a button that a
  * letter chose. Only Escape, Tab, Enter, an arrow key or a pointer ends a text.
  */
+import { beginsText, INNER_KEYS } from "../keys/TextKey.ts"
 
 /** `armed`: a letter has moved the focus to a button. `writing`: the last keys are a text. */
 export type KeyMode = "ready" | "armed" | "writing"
@@ -29,19 +30,10 @@ export interface DecisionKeyFacts {
 }
 
 const MODIFIERS: ReadonlySet<string> = new Set(["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock"])
-/** Keys that can be in a text but do not begin one. Space presses the button that the person went to with Tab. */
-const INNER: ReadonlySet<string> = new Set([" ", "Backspace", "Delete"])
-/** Keys of input methods and dead keys. */
-const COMPOSED: ReadonlySet<string> = new Set(["Process", "Dead", "Unidentified"])
-
-/** Whether a key begins a text. */
-export const beginsText = (key: string): boolean =>
-  !INNER.has(key) && ([...key].length === 1 || COMPOSED.has(key))
-
 const keyOfText = (mode: KeyMode, { hasButton, isRepeated, key }: DecisionKeyFacts): DecisionKey => {
   if (mode === "writing") return { mode, action: "ignore" }
   if (mode === "armed") return isRepeated ? { mode, action: "ignore" } : { mode: "writing", action: "write" }
-  if (INNER.has(key)) return { mode, action: "native" }
+  if (INNER_KEYS.has(key)) return { mode, action: "native" }
   if (hasButton && !isRepeated) return { mode: "armed", action: "arm" }
   return { mode: "writing", action: "write" }
 }
@@ -49,7 +41,7 @@ const keyOfText = (mode: KeyMode, { hasButton, isRepeated, key }: DecisionKeyFac
 export const decisionKeyOf = (mode: KeyMode, facts: DecisionKeyFacts): DecisionKey => {
   const { isModified, key } = facts
   if (MODIFIERS.has(key)) return { mode, action: "native" }
-  if (!isModified && (INNER.has(key) || beginsText(key))) return keyOfText(mode, facts)
+  if (!isModified && (INNER_KEYS.has(key) || beginsText(key))) return keyOfText(mode, facts)
   const isConfirmed = key === "Enter" && !isModified
   if (mode === "armed" && !isConfirmed && key !== "Tab") return { mode: "ready", action: "leave" }
   return { mode: "ready", action: "native" }

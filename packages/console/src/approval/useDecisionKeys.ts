@@ -3,10 +3,10 @@ import { type RefObject, useEffect, useRef } from "react"
 import { shortcutOf } from "../keys/Shortcut.ts"
 import { fieldBelow, writeInto } from "../keys/TextBelow.ts"
 import { useSingleKeys } from "../keys/useShortcuts.ts"
+import { DIALOGS, isTextInProgress } from "../keys/useTextInProgress.ts"
 import { buttonOf, decisionKeyOf, type KeyMode } from "./DecisionKeys.ts"
 
-const DIALOGS = "[role=dialog], [role=alertdialog], [role=menu]"
-const FIELDS = `input, textarea, select, [contenteditable], dialog, ${DIALOGS}`
+const FIELDS = `input, textarea, select, [contenteditable], ${DIALOGS}`
 
 interface Options {
   /** The time, as `performance.now()` reads it, until which a new request reacts to no key. */
@@ -37,9 +37,9 @@ class KeyHistory {
     this.letter = letter
   }
 
-  /** A button that no longer has the focus is not armed. */
+  /** A button that has lost the focus by itself is not armed, and the next letter arms no other: it may be part of a text. */
   check(): void {
-    if (this.mode === "armed" && document.activeElement !== this.button) this.mode = "ready"
+    if (this.mode === "armed" && document.activeElement !== this.button) this.mode = "writing"
   }
 }
 
@@ -90,11 +90,11 @@ export const useDecisionKeys = (card: RefObject<HTMLElement | null>, options: Op
       if (!isInside && !(isOn && isFree(target))) return void reset()
       keys.check()
       const isPlain = !event.altKey && !event.ctrlKey && !event.metaKey
-      if (keys.mode === "ready" && isOn && isPlain) {
+      if (keys.mode === "ready" && isOn && isPlain && !isTextInProgress()) {
         if (onKey?.(key) === true) return event.preventDefault()
         if (shortcutOf(event, { isWriting: false, singleKeys: true }) !== undefined) return
       }
-      const isDeaf = performance.now() < (deafUntil?.current ?? 0)
+      const isDeaf = isTextInProgress() || performance.now() < (deafUntil?.current ?? 0)
       // A person who is in the middle of a text has not seen the request yet.
       if (isDeaf && isInside && isPlain && (key === " " || key === "Enter")) {
         event.preventDefault()

@@ -2,6 +2,7 @@
 import { type KeyboardEvent as ReactKeyboardEvent, type RefObject, useEffect, useRef } from "react"
 import { fieldBelow, writeInto } from "../keys/TextBelow.ts"
 import { useSingleKeys } from "../keys/useShortcuts.ts"
+import { DIALOGS, isTextInProgress } from "../keys/useTextInProgress.ts"
 import { cardKeyOf, placeIn } from "./CardKeys.ts"
 
 /** What keys do. */
@@ -11,8 +12,6 @@ interface CardActions {
   readonly send: () => void
   readonly clear: () => void
 }
-
-const DIALOGS = "[role=dialog], [role=alertdialog], [role=menu]"
 
 const isDigit = (key: string): boolean => /^[1-9]$/.test(key)
 
@@ -38,7 +37,7 @@ export const useCardKeys = (
       if (!isFree || card.current?.checkVisibility() !== true) return
       if (document.querySelector(DIALOGS) !== null) return
       // A digit is part of a text that the person began before the card was there.
-      const isDeaf = performance.now() < deafUntil.current
+      const isDeaf = isTextInProgress() || performance.now() < deafUntil.current
       if (isDigit(key) && !isDeaf) {
         if (!latest.current.choose(Number(key))) return
         digits.current = key

@@ -33,17 +33,46 @@ const focusNth = `((nth) => {
 /** Elements around the request that are tried, evenly spread. */
 const AROUND = 6
 
-/** Types a sentence and Enter with the focus on each element of the request, and on some around it. Returns what was decided, with the sentences. */
-const typedEverywhere = async (page: Page, ready: string): Promise<ReadonlyArray<string>> => {
+/** Aborts what a page sends, so that its request stays open. Returns what was decided or answered, as `nameOf` names it. */
+const decisionsOn = async (page: Page, nameOf: () => string): Promise<ReadonlyArray<string>> => {
   const decided: Array<string> = []
-  let typed = ""
-  // Nothing reaches the Hub, so that the request stays open.
   await page.route("**/*", (route) => {
     const request = route.request()
     if (request.method() === "GET") return route.fallback()
-    if (/\/(decide|answer)$/.test(new URL(request.url()).pathname)) decided.push(typed)
+    if (/\/(decide|answer)$/.test(new URL(request.url()).pathname)) decided.push(nameOf())
     return route.abort()
   })
+  return decided
+}
+
+/** Writes texts into the composer, which loses the focus in the middle of each. Returns the texts that decided. */
+const typedAcrossBlur = async (page: Page): Promise<ReadonlyArray<string>> => {
+  let typed = ""
+  const decided = await decisionsOn(page, () => typed)
+  const field = page.getByRole("textbox", { name: "Message" })
+  for (const [first, rest] of [
+    ["wa", "y"],
+    ["I sa", "d"],
+    ["any", "e y"],
+    ["pick ", "1"],
+    ["Why?\n", "n"],
+    ["10", "2"]
+  ] as const) {
+    typed = `${first}|${rest}`
+    await field.click()
+    await page.keyboard.type(first)
+    await page.evaluate("document.activeElement?.blur()")
+    await page.keyboard.type(rest)
+    await page.keyboard.press("Enter")
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => done()))")
+  }
+  return decided
+}
+
+/** Types a sentence and Enter with the focus on each element of the request, and on some around it. Returns what was decided, with the sentences. */
+const typedEverywhere = async (page: Page, ready: string): Promise<ReadonlyArray<string>> => {
+  let typed = ""
+  const decided = await decisionsOn(page, () => typed)
   const address = page.url()
   const texts = fc.sample(sentence, { numRuns: 200, seed: 7 })
   for (let nth = 0, first = 1, count = 1; nth <= count;) {
@@ -102,6 +131,13 @@ describe.skipIf(!hasChromium)("a sentence on a page with a high-risk request", {
     await browser.end(page)
   })
 
+  it("decides nothing after the composer has lost the focus", async () => {
+    const page = await at(`/sessions/${sessionId}`)
+    await page.locator("[data-key=a]").waitFor()
+    assert.deepStrictEqual(await typedAcrossBlur(page), [])
+    await browser.end(page)
+  })
+
   it.each(["session", "run", "approvals", "approval", "home"])("decides nothing: %s", async (name) => {
     const targets: Readonly<Record<string, string>> = {
       session: `/sessions/${sessionId}`,
@@ -129,6 +165,17 @@ describe.skipIf(!hasChromium)("a sentence on a page with a question", { timeout:
     await browser?.close()
     await hub?.close()
   })
+
+  it.each(["question", "plan"])(
+    "answers nothing after the composer has lost the focus: %s",
+    async (scene) => {
+      scenes[scene]?.(hub)
+      const page = await browser.page(hub.url, "sign-in", hub.thread)
+      await page.locator(".input-card .button.primary").first().waitFor()
+      assert.deepStrictEqual(await typedAcrossBlur(page), [])
+      await browser.end(page)
+    }
+  )
 
   it.each(["question", "form", "plan", "link"])("answers nothing: %s", async (scene) => {
     scenes[scene]?.(hub)
