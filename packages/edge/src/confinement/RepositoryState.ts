@@ -10,11 +10,14 @@ import { createHash } from "node:crypto"
 import { lstatSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { refsOfText } from "../workspace/RefTable.ts"
+import type { RefValues } from "../workspace/EdgeRefs.ts"
 import { smallFile, smallFileBytes } from "../workspace/SmallFile.ts"
 import { readWorkspaceRepository } from "../workspace/WorkspaceRepository.ts"
 
 export interface RepositoryState {
   readonly refs: ReadonlyMap<string, string>
+  /** Refs of the Edge, with what they may name. */
+  readonly edge: ReadonlyMap<string, RefValues>
   readonly head: string
   /** Hash of the names, contents and modes of the index. */
   readonly index: string
@@ -82,13 +85,18 @@ const indexHash = (bytes: Buffer | undefined, idBytes: number): string => {
 }
 
 /** The state of the repository `folder`, a `.git`. `earlier`: its index is not read again if the file is the same. */
-export const repositoryState = (folder: string, earlier?: RepositoryState): RepositoryState => {
+export const repositoryState = (
+  folder: string,
+  edge: ReadonlyMap<string, RefValues> = new Map(),
+  earlier?: RepositoryState
+): RepositoryState => {
   const path = join(folder, "index")
   const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   const stamp = stat === undefined ? MISSING : `${stat.ino} ${stat.size} ${stat.ctimeNs}`
   const packed = refsOfText(smallFile(join(folder, "packed-refs"), MAX_PACKED) ?? "")
   return {
     refs: new Map([...packed, ...looseRefs(folder)]),
+    edge,
     head: smallFile(join(folder, "HEAD"))?.trim() ?? MISSING,
     stamp,
     index:
@@ -106,21 +114,39 @@ export interface RepositoryDifference {
   readonly index: string | undefined
 }
 
-/** `undefined` if nothing differs. Refs of the Edge do not count. */
+/**
+ * Change of one ref; `undefined` if there is none. A ref of the Edge may move to what the Edge has written, and to nothing else: it has changed as
+ * well if it names again what it named before.
+ */
+const refChange = (
+  before: RepositoryState,
+  now: RepositoryState,
+  name: string
+): Omit<RefChange, "name"> | undefined => {
+  const [last, to] = [before.refs.get(name), now.refs.get(name)]
+  const values = now.edge.get(name)
+  const isWritten = values !== undefined && String(values) !== String(before.edge.get(name))
+  if (values?.includes(to ?? "") === true || (!isWritten && last === to)) return undefined
+  const from = isWritten ? values.at(-1) : last
+  return {
+    ...(from === undefined || from === "" ? {} : { from }),
+    ...(to === undefined ? {} : { to })
+  }
+}
+
+/** `undefined` if nothing differs. */
 export const repositoryDifference = (
   before: RepositoryState,
   now: RepositoryState
 ): RepositoryDifference | undefined => {
-  const names = [...new Set([...before.refs.keys(), ...now.refs.keys()])]
-  const changed = names
-    .filter((name) => before.refs.get(name) !== now.refs.get(name) && !isOfEdge(name))
-    .toSorted()
-  if (changed.length === 0 && before.head === now.head && before.index === now.index) return undefined
+  const names = new Set([...before.refs.keys(), ...now.refs.keys(), ...now.edge.keys()])
+  const refs = [...names].toSorted().flatMap((name) => {
+    const change = refChange(before, now, name)
+    return change === undefined ? [] : [[name, change] as const]
+  })
+  if (refs.length === 0 && before.head === now.head && before.index === now.index) return undefined
   return {
-    refs: changed.map((name) => {
-      const [from, to] = [before.refs.get(name), now.refs.get(name)]
-      return [name, { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }]
-    }),
+    refs,
     head: before.head === now.head ? undefined : { from: before.head, to: now.head },
     index: before.index === now.index ? undefined : now.index
   }
@@ -133,6 +159,3 @@ export const repositoryChanged = ({ head, index, refs }: RepositoryDifference): 
   ...(head === undefined ? {} : { head }),
   ...(index === undefined ? {} : { index: true })
 })
-
-/** Branches of runs in worktrees, which the Edge moves meanwhile. */
-const isOfEdge = (name: string): boolean => /^refs\/(?:heads\/)?corral\//.test(name)

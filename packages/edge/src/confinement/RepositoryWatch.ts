@@ -10,6 +10,7 @@ import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { lstatSync } from "node:fs"
 import { basename, join } from "node:path"
 import { segmentsOf } from "../approval/ShellCommand.ts"
+import type { EdgeRefs, RefValues } from "../workspace/EdgeRefs.ts"
 import type { RepositoryRecord } from "./RepositoryRecord.ts"
 import {
   repositoryChanged,
@@ -24,9 +25,22 @@ export interface RepositoryWatchState {
   readonly isAlwaysExplained: boolean
 }
 
-interface StoredState extends Omit<RepositoryState, "refs"> {
+interface StoredState extends Omit<RepositoryState, "refs" | "edge"> {
   readonly refs: ReadonlyArray<readonly [string, string]>
+  readonly edge?: ReadonlyArray<readonly [string, RefValues]>
 }
+
+const storedState = ({ edge, refs, ...state }: RepositoryState): StoredState => ({
+  ...state,
+  refs: [...refs],
+  edge: [...edge]
+})
+
+const stateOf = ({ edge = [], refs, ...state }: StoredState): RepositoryState => ({
+  ...state,
+  refs: new Map(refs),
+  edge: new Map(edge)
+})
 
 /** Whether a part of the command is git, under any path. */
 const namesGit = (command: string): boolean =>
@@ -39,32 +53,38 @@ export class RepositoryWatch {
   #isAlwaysExplained = false
 
   readonly #record: RepositoryRecord | undefined
+  readonly #edgeRefs: EdgeRefs | undefined
 
-  /** `root`: real path of the workspace. `record`: keeps what can be put back. */
-  constructor(root: string, record?: RepositoryRecord) {
+  /** `root`: real path of the workspace. `record`: keeps what can be put back. `edgeRefs`: what the Edge writes meanwhile, in the same thread. */
+  constructor(root: string, record?: RepositoryRecord, edgeRefs?: EdgeRefs) {
     this.#folder = join(root, ".git")
     this.#record = record
+    this.#edgeRefs = edgeRefs
+  }
+
+  #read(): RepositoryState {
+    return repositoryState(this.#folder, this.#edgeRefs?.of(this.#folder), this.#last)
   }
 
   /** Records the state at the start. */
   start(): void {
     if (this.#last !== undefined) return
     if (lstatSync(this.#folder, { throwIfNoEntry: false })?.isDirectory() !== true) return
-    this.#last = repositoryState(this.#folder)
+    this.#last = this.#read()
     this.#record?.keepIndex(this.#folder)
   }
 
   get state(): RepositoryWatchState {
     const last = this.#last
     return {
-      last: last && { ...last, refs: [...last.refs] },
+      last: last && storedState(last),
       isExplained: this.#isExplained,
       isAlwaysExplained: this.#isAlwaysExplained
     }
   }
 
   restore({ isAlwaysExplained, isExplained, last }: RepositoryWatchState): void {
-    this.#last = last && { ...last, refs: new Map(last.refs) }
+    this.#last = last && stateOf(last)
     this.#isExplained = isExplained
     this.#isAlwaysExplained = isAlwaysExplained
   }
@@ -79,14 +99,12 @@ export class RepositoryWatch {
   compare(isFinal: boolean): RepositoryChanged | undefined {
     const last = this.#last
     if (last === undefined) return undefined
-    const now = repositoryState(this.#folder, last)
+    const now = this.#read()
     const difference = repositoryDifference(last, now)
+    if (!isFinal) this.#last = now
     if (difference === undefined) return undefined
     const isExplained = this.#isExplained || this.#isAlwaysExplained
-    if (!isFinal) {
-      this.#last = now
-      this.#isExplained = false
-    }
+    if (!isFinal) this.#isExplained = false
     if (!isExplained) this.#record?.add(this.#folder, difference)
     else if (!isFinal && difference.index !== undefined) this.#record?.keepIndex(this.#folder)
     return isExplained ? undefined : repositoryChanged(difference)

@@ -29,8 +29,7 @@ describe("RepositoryWatch", () => {
     },
     "packed refs": (root) => git(root, "pack-refs", "--all"),
     "a collection of garbage": (root) => git(root, "gc", "-q"),
-    "an edited file": (root) => writeFileSync(join(root, "a.txt"), "2\n"),
-    "a branch of a run in a worktree": (root) => git(root, "branch", "corral/run_1")
+    "an edited file": (root) => writeFileSync(join(root, "a.txt"), "2\n")
   }
 
   it.each(Object.entries(silent))("does not count %s", (_, change) => {
@@ -42,6 +41,11 @@ describe("RepositoryWatch", () => {
   const counted: ReadonlyArray<readonly [string, (root: string) => unknown, ReadonlyArray<string>]> = [
     ["a moved branch", (root) => git(root, "commit", "-q", "--allow-empty", "-m", "x"), ["refs/heads/main"]],
     ["a new branch", (root) => git(root, "branch", "new"), ["refs/heads/new"]],
+    [
+      "a branch with the name of a run",
+      (root) => git(root, "branch", "corral/run_1"),
+      ["refs/heads/corral/run_1"]
+    ],
     ["a deleted tag", (root) => git(root, "tag", "-d", "v1"), ["refs/tags/v1"]],
     ["a deleted stash", (root) => rmSync(join(root, ".git/refs/stash")), ["refs/stash"]],
     ["a stash", (root) => git(root, "update-ref", "refs/stash", "HEAD"), ["refs/stash"]],
