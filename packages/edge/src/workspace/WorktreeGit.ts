@@ -7,7 +7,7 @@
  */
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
-import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { git, type GitCall, GitFailed, type GitOutput } from "./Git.ts"
 import { EdgeRefRecord } from "./EdgeRefs.ts"
@@ -129,10 +129,12 @@ export class WorktreeGit {
   ): Effect.Effect<void, GitFailed> {
     const { folder, repository } = this.place
     const record = new EdgeRefRecord(folder, repository)
-    return attemptFiles(() => record.announce(name, value, earlier ?? "")).pipe(
-      Effect.andThen(this.ask(args)),
-      Effect.andThen(attemptFiles(() => record.confirm(name, value)))
-    )
+    return attemptFiles(() => {
+      // Git adds a line to a reflog that exists, through a link as well.
+      const log = lstatSync(join(repository, "logs", name), { throwIfNoEntry: false })
+      if (log?.isFile() === false && !log.isDirectory()) throw new Error("a reflog is not a regular file")
+      record.announce(name, value, earlier ?? "")
+    }).pipe(Effect.andThen(this.ask(args)), Effect.andThen(attemptFiles(() => record.confirm(name, value))))
   }
 
   askStore(args: ReadonlyArray<string>, ask: Ask = {}): Effect.Effect<string, GitFailed> {

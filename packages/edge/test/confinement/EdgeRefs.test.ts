@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { Effect, Layer } from "effect"
-import { writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { RepositoryRecord } from "../../src/confinement/RepositoryRecord.ts"
 import { RepositoryWatch } from "../../src/confinement/RepositoryWatch.ts"
@@ -118,7 +118,8 @@ describe("Refs of the Edge", () => {
     "moved and packed": (root, name, evil) => {
       git(root, "update-ref", name, evil)
       git(root, "pack-refs", "--all", "--prune")
-    }
+    },
+    symbolic: (root, name) => git(root, "symbolic-ref", name, "refs/heads/main")
   }
 
   it.effect("are reported and put back if a run in place changes one of them", () =>
@@ -170,6 +171,35 @@ describe("Refs of the Edge", () => {
           names
         )
         assert.strictEqual(new EdgeRefs(home).of(join(home, ".git")).size, 0, "another repository has none")
+      })
+    )
+  )
+
+  it.effect("are not written through a link that a run in place has put in the place of a reflog", () =>
+    inRepository((created) =>
+      Effect.gen(function* () {
+        const { home, root } = created
+        const worktrees = yield* Worktrees
+        const run = yield* opened(root)
+        const outside = join(home, "..", "outside")
+        const names = `logs/refs/heads/corral/${run}`.split("/")
+        for (const end of names.keys()) {
+          rmSync(join(root, ".git/logs"), { recursive: true, force: true })
+          rmSync(outside, { recursive: true, force: true })
+          const rest = names.slice(end + 1)
+          const target = join(outside, ...rest)
+          mkdirSync(join(target, ".."), { recursive: true })
+          writeFileSync(target, "")
+          const link = join(root, ".git", ...names.slice(0, end + 1))
+          mkdirSync(join(link, ".."), { recursive: true })
+          symlinkSync(outside, link)
+          writeFileSync(join(worktrees.pathOf(run), "one"), `${end}\n`)
+          commitAll(worktrees.pathOf(run))
+          assert.isDefined(yield* worktrees.handOver(run), link)
+          assert.strictEqual(readFileSync(target, "utf8"), "")
+        }
+        rmSync(join(root, ".git/logs"), { recursive: true, force: true })
+        assert.isUndefined(yield* worktrees.handOver(run))
       })
     )
   )
