@@ -68,6 +68,8 @@ export const reasons: Readonly<Record<string, string>> = {
     "bubblewrap is not installed or does not work here, or this user is not root or cannot make control groups",
   "packages/edge/test/confinement/ConfinedState.test.ts":
     "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/confinement/ForeignObjects.soak.test.ts":
+    "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/ForeignObjects.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/ConfinedState.soak.test.ts":
