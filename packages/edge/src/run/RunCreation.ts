@@ -29,6 +29,7 @@ import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { networkOf } from "../runtime/OfferedAgent.ts"
 import type { StoreFailed } from "../store/Store.ts"
+import { EdgeRefs } from "../workspace/EdgeRefs.ts"
 import type { Snapshots } from "../workspace/Snapshots.ts"
 import type { LiveRuns } from "./LiveRuns.ts"
 import { keyEntryOf, keyValues } from "./KeyAdmission.ts"
@@ -151,6 +152,7 @@ export const protectionOf = (
         {
           home: config.environment["HOME"],
           repository: run.worktree === undefined ? new RepositoryRecord(config.home, run.id) : undefined,
+          edgeRefs: new EdgeRefs(config.home),
           canSetIds: run.confinement?.kind !== "bubblewrap"
         }
       )
