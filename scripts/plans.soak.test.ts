@@ -1,5 +1,6 @@
 /**
- * Plans of every statement of Hub and Gateway, on a filled database: none reads a whole table that grows.
+ * Plans of every statement of Hub and Gateway, on a filled database: none reads a whole table that grows, and none sorts more rows than a limit
+ * lets through.
  *
  * The tests of both services run on a server that logs all statements. Each logged statement that is made of a template in the sources is
  * explained, with parameters of one of its executions. Templates that are not in the log are explained without, so that none is missing.
@@ -112,7 +113,7 @@ describe.each([
     if (process.env["CORRAL_TEST_STATEMENTS_IN"] === undefined) rmSync(folder, { recursive: true })
   })
 
-  it("read no whole table that grows", async () => {
+  it("read no whole table that grows, and sort no more rows than they return", async () => {
     const few = new Set([...bounded, ...(await partialIndexes(client))])
     const found: Array<string> = []
     const explain = async (site: SqlSite, statement: LoggedStatement) => {

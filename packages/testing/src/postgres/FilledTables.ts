@@ -20,7 +20,7 @@ const STATES: Readonly<Record<string, string>> = {
   outcome: "CASE WHEN i % 500 = 0 THEN NULL ELSE 'done' END",
   visibility: "CASE WHEN i % 50 = 0 THEN 'internal' ELSE 'private' END",
   role: "CASE WHEN i % 5 = 0 THEN 'owner' ELSE 'editor' END",
-  chain: "'chain_' || i % 2000",
+  chain: "'chain_' || i % 200",
   agent_instance_id: "NULL",
   head: "CASE WHEN i % 500 = 0 THEN i END",
   linked: "i % 100 = 0",
