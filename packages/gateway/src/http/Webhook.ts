@@ -8,7 +8,6 @@ import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { nodeExchange, type NodeExchange } from "@corral/service/http/NodeExchange"
 import { endLateBody, type HttpRefusal } from "@corral/service/http/Refusal"
 import { refusalResponse, refuseUnread } from "@corral/service/http/RefusalResponse"
-import { MAX_REQUEST_BYTES } from "@corral/service/http/RequestGuard"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Effect, Exit, Fiber } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -23,6 +22,7 @@ import type {
   Verification,
   WebhookKind
 } from "../platform/ChatPlatform.ts"
+import { MAX_EVENT_BYTES } from "./GatewayRequestPolicy.ts"
 import { readRawBody } from "./RawBody.ts"
 
 /** Platforms wait for 3 seconds, network and a busy machine included. */
@@ -137,7 +137,7 @@ export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) 
       const exchange = nodeExchange(httpRequest)
       const { request, response } = exchange
       const receivedAt = clock.currentTimeMillisUnsafe()
-      const body = yield* readRawBody(request, MAX_REQUEST_BYTES, ANSWER_MS)
+      const body = yield* readRawBody(request, MAX_EVENT_BYTES, ANSWER_MS)
       if (body._tag === "TooLarge") return yield* refuse(exchange, { code: "payload_too_large" })
       if (body._tag === "Late") {
         endLateBody(response)

@@ -22,6 +22,8 @@ const wrongClock = (offBy: { ms: number }): Clock.Clock => {
     currentTimeMillis: Effect.sync(millis),
     currentTimeNanosUnsafe: () => BigInt(millis()) * 1_000_000n,
     currentTimeNanos: Effect.sync(() => BigInt(millis()) * 1_000_000n),
+    monotonicTimeNanosUnsafe: () => machine.monotonicTimeNanosUnsafe(),
+    monotonicTimeNanos: machine.monotonicTimeNanos,
     sleep: (duration) => machine.sleep(duration)
   }
 }

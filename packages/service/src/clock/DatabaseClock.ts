@@ -29,6 +29,8 @@ const clockOf = (machine: Clock.Clock, offset: ClockOffset): Clock.Clock => {
     currentTimeMillis: Effect.sync(millis),
     currentTimeNanosUnsafe: nanos,
     currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: () => machine.monotonicTimeNanosUnsafe(),
+    monotonicTimeNanos: machine.monotonicTimeNanos,
     sleep: (duration) => machine.sleep(duration)
   }
 }
