@@ -5,6 +5,7 @@
  * platform sends it again, or shows the failed click to the person.
  */
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { exitWithin } from "@corral/service/http/ExitWithin"
 import { nodeExchange, type NodeExchange } from "@corral/service/http/NodeExchange"
 import { endLateBody, type HttpRefusal } from "@corral/service/http/Refusal"
 import { refusalResponse, refuseUnread } from "@corral/service/http/RefusalResponse"
@@ -57,23 +58,6 @@ const refuse = ({ request, response }: NodeExchange, refusal: HttpRefusal) =>
   request.readableEnded
     ? refusalWithId(refusal)
     : Effect.flatMap(CurrentRequestId, (id) => refuseUnread(response, refusal, id))
-
-/** Exit of a fiber, or `undefined` after `millis`. A timer and an observer: a timeout of Effect would start two fibers for each event. */
-const exitWithin = <A, E>(
-  fiber: Fiber.Fiber<A, E>,
-  millis: number
-): Effect.Effect<Exit.Exit<A, E> | undefined> =>
-  Effect.callback((resume) => {
-    const timer = setTimeout(() => resume(Effect.undefined), Math.max(0, millis))
-    const removeObserver = fiber.addObserver((exit) => {
-      clearTimeout(timer)
-      resume(Effect.succeed(exit))
-    })
-    return Effect.sync(() => {
-      clearTimeout(timer)
-      removeObserver()
-    })
-  })
 
 /** Handlers of the webhooks of one platform, by kind. */
 export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) {
