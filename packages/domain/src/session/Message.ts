@@ -94,7 +94,10 @@ export const Message = Schema.Struct({
 }).annotate({ identifier: "Message" })
 export type Message = typeof Message.Type
 
-const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(262_144), isStorableText)
+/** Longest text of a message, in UTF-16 units. */
+export const MAX_MESSAGE_TEXT = 262_144
+
+const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(MAX_MESSAGE_TEXT), isStorableText)
 
 /**
  * Body of POST /client/sessions/{id}/messages. Without `to`, the message goes to the session's default agent. In a session without agents, and

@@ -1,6 +1,7 @@
 /** Texts of the Gateway in conversations, in both languages. No text repeats a prompt, a path or an output. */
 import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
+import { MAX_MESSAGE_TEXT } from "@corral/domain/session/Message"
 import type { TaskState } from "@corral/domain/task/Task"
 import { runtimeCauses } from "../hub/RuntimeCauses.ts"
 import type { LocalizedText } from "../platform/LocalizedText.ts"
@@ -154,6 +155,11 @@ export const cardElsewhere = words(
 export const failedHere = words(
   "This failed after several attempts. Please send it again later.",
   "多次尝试后仍未成功，请稍后再发送一次。"
+)
+
+export const textTooLong = words(
+  `Your message is too long: an agent takes up to ${MAX_MESSAGE_TEXT.toLocaleString("en")} characters. It was not sent. Put long content into a file of the workspace and name it here.`,
+  `消息太长：最多 ${MAX_MESSAGE_TEXT.toLocaleString("en")} 个字符，因此没有发送。请把较长的内容放到工作区的文件里，再在这里说明文件名。`
 )
 
 /** Refusals of the Hub, for users. */

@@ -1,7 +1,6 @@
 /** The Gateway's routes in another program's server: they keep their guard and the verification of their bodies. */
 import { createServer } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { MAX_REQUEST_BYTES } from "@corral/service/http/RequestGuard"
 import {
   APP,
   unsigned,
@@ -22,7 +21,7 @@ import { SqlClient } from "effect/sql"
 import { botsOf } from "../../src/ChatPlatforms.ts"
 import { GatewayConfig, gatewayDefaults } from "../../src/GatewayConfig.ts"
 import { PendingAnswers } from "../../src/handling/PendingAnswers.ts"
-import { gatewayGuardLayer } from "../../src/http/GatewayRequestPolicy.ts"
+import { gatewayGuardLayer, MAX_EVENT_BYTES } from "../../src/http/GatewayRequestPolicy.ts"
 import { gatewayRoutes } from "../../src/http/routes.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
 import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
@@ -109,7 +108,7 @@ describe("The Gateway's routes in another program's server", { timeout: 60_000 }
             `POST ${path} HTTP/1.1`,
             "Host: x",
             "Content-Type: application/json",
-            `Content-Length: ${MAX_REQUEST_BYTES + 1}`
+            `Content-Length: ${MAX_EVENT_BYTES + 1}`
           ]
           const large = yield* Effect.promise(() => sendRaw(port, message(head)))
           assert.strictEqual(large.status, 413)
