@@ -39,6 +39,7 @@ import { growingTablesMigration } from "./migrations/0028-growing-tables.ts"
 import { olderHubsMigration } from "./migrations/0029-older-hubs.ts"
 import { sharedWorkMigration } from "./migrations/0030-shared-work.ts"
 import { inputsMigration } from "./migrations/0031-inputs.ts"
+import { heldQueuesMigration } from "./migrations/0033-held-queues.ts"
 
 export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -70,7 +71,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0028_growing_tables": growingTablesMigration,
   "0029_older_hubs": olderHubsMigration,
   "0030_shared_work": sharedWorkMigration,
-  "0031_inputs": inputsMigration
+  "0031_inputs": inputsMigration,
+  "0033_held_queues": heldQueuesMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>

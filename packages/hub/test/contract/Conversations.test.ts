@@ -357,6 +357,8 @@ describe("Messages to agents", { timeout: 120_000 }, () => {
     await edge.perform(turn, "done")
     const failed = await talk.inState(theirs, "failed")
     assert.strictEqual(failed.delivery?.error?.code, "permission_denied")
+    await talk.messageWith(edited.id, ({ delivery }) => delivery?.held === true)
+    assert.strictEqual((await talk.proceed()).status, 200)
     await talk.inState(edited, "failed")
     assert.lengthOf(edge.turns, 1)
   })
