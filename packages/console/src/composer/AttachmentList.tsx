@@ -5,7 +5,7 @@ import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { contentAddress } from "./DraftFiles.ts"
-import { formatBytes } from "../text/formatBytes.ts"
+import { formatBytes } from "./formatBytes.ts"
 import { composerMessages } from "./messages.ts"
 import "./composer.css"
 

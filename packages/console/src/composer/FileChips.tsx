@@ -6,7 +6,7 @@ import { Icon } from "../ui/Icon.tsx"
 import type { Draft } from "./Draft.ts"
 import { useDraftFiles } from "./Draft.ts"
 import type { DraftFile } from "./DraftFiles.ts"
-import { formatBytes } from "../text/formatBytes.ts"
+import { formatBytes } from "./formatBytes.ts"
 import { composerMessages } from "./messages.ts"
 import "./composer.css"
 

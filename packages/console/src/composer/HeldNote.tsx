@@ -3,10 +3,11 @@ import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi } from "../api/Hub.ts"
+import { useMemberName } from "../api/MemberName.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { usePersonName } from "../thread/usePersonName.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { composerMessages } from "./messages.ts"
@@ -33,17 +34,13 @@ export const HeldNote = ({ agent, mayWrite, messages: queue, session }: Props) =
   const messages = useMessages(composerMessages)
   const proceed = useContinue(agent)
   const { by, reason } = agent.held ?? {}
-  const person = usePersonName(
-    session.projectId,
-    by === undefined ? { kind: "agent", agentInstanceId: agent.id } : { kind: "user", userId: by }
-  )
+  const { user } = useCurrentUser()
+  const member = useMemberName(session.projectId, by)
+  const person = by === user.id ? messages.you : member === undefined ? "" : visibleLine(member, 60)
   const count = queue.filter(({ delivery, to }) => to === agent.id && delivery?.held === true).length
   if (reason === undefined || count === 0) return null
   const name = session.agents.length > 1 ? visibleLine(agent.label, 60) : ""
-  const why =
-    reason === "failed"
-      ? messages.heldAfterFailure(name)
-      : messages.heldAfterStop(name, by === undefined ? "" : person)
+  const why = reason === "failed" ? messages.heldAfterFailure(name) : messages.heldAfterStop(name, person)
   return (
     <div className="held-note" role="status">
       <Icon name="pause" size={14} />

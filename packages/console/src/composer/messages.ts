@@ -76,6 +76,7 @@ export const composerMessages = bilingual(
       const name = agent === "" ? "The agent" : agent
       return by === "" ? `${name} was stopped.` : `${by} stopped ${agent === "" ? "the agent" : agent}.`
     },
+    you: "You",
     between: " ",
     heldCount: (n: number) =>
       n === 1 ? "The queued message is held." : `The ${n} queued messages are held.`,
@@ -164,6 +165,7 @@ export const composerMessages = bilingual(
       const name = agent === "" ? "智能体" : ` ${agent} `
       return by === "" ? `${name}已停止，`.trim() : `${by}停止了${name.trimEnd()}，`
     },
+    you: "您",
     between: "",
     heldCount: (n: number) => `排队的 ${n} 条消息暂缓发送。`,
     continueQueue: () => "继续发送",

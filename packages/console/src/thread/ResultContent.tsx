@@ -5,7 +5,7 @@
  */
 import type { ArtifactBlock, ToolBlock } from "@corral/domain/run/RunBlock"
 import { useRef, useState } from "react"
-import { formatBytes } from "../text/formatBytes.ts"
+import { formatBytes } from "../composer/formatBytes.ts"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { ArtifactLink } from "../review/ArtifactLink.tsx"
