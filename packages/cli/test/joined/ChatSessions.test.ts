@@ -227,6 +227,8 @@ describe("a session in a chat", { timeout: 180_000 }, () => {
       async () => (await messages(id)).some(({ text }) => text === "continue") || undefined,
       "the word as a message"
     )
+    await chats.sendMessage(owner, "/stop")
+    await chats.botText(owner.chat, /^Stopping\.$/, before)
   })
 
   it("starts a new session after /new, and adds an agent by /agent", async () => {
