@@ -209,7 +209,9 @@ const replacesResume = Effect.fnUntraced(function* (
     sql`delivery = 'pending', context = 'transcript', task_id = NULL, to_run_id = NULL, attempt = attempt + 1`,
     sql`delivery = 'delivered' AND context = 'resumed' AND to_run_id = ${id}`
   )
-  return returned !== undefined
+  if (returned === undefined) return false
+  yield* sql`UPDATE runs SET replaced_for = ${messageId} WHERE id = ${id}`
+  return true
 })
 
 const answerOf = ({ mirror: { state, summary } }: PushedRun): string => {

@@ -40,6 +40,7 @@ import { olderHubsMigration } from "./migrations/0029-older-hubs.ts"
 import { sharedWorkMigration } from "./migrations/0030-shared-work.ts"
 import { inputsMigration } from "./migrations/0031-inputs.ts"
 import { heldQueuesMigration } from "./migrations/0033-held-queues.ts"
+import { replacedRunsMigration } from "./migrations/0034-replaced-runs.ts"
 
 export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -72,7 +73,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0029_older_hubs": olderHubsMigration,
   "0030_shared_work": sharedWorkMigration,
   "0031_inputs": inputsMigration,
-  "0033_held_queues": heldQueuesMigration
+  "0033_held_queues": heldQueuesMigration,
+  "0034_replaced_runs": replacedRunsMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>
