@@ -56,6 +56,8 @@ export const MessageDelivery = Schema.Struct({
   context: Schema.optionalKey(DeliveryContext),
   /** Only if `pending`. */
   waitsFor: Schema.optionalKey(WaitReason),
+  /** Only if `pending`, and only `true`: the queue of its agent is held, and the message is in it. */
+  held: Schema.optionalKey(Schema.Boolean),
   /** Only if `failed`. */
   error: Schema.optionalKey(RunFailure)
 }).annotate({ identifier: "MessageDelivery" })
