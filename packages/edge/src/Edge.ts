@@ -21,7 +21,7 @@ import { EdgeInstance } from "./EdgeInstance.ts"
 import { EdgeEventLog } from "./log/EdgeEventLog.ts"
 import * as EventDelivery from "./log/EventDelivery.ts"
 import { EventStreams } from "./http/EventStreams.ts"
-import { EdgeServer } from "./http/Server.ts"
+import { type EdgeMount, EdgeServer, mountedEdge } from "./http/Server.ts"
 import { EdgeIdempotency } from "./log/EdgeIdempotency.ts"
 import { Holder } from "./holder/Holder.ts"
 import { HubLink } from "./link/HubLink.ts"
@@ -136,6 +136,17 @@ const prepareHolder = Layer.effectDiscard(
 
 /** The service is ready by then. */
 const AFTER_READY = "50 millis"
+
+/**
+ * An Edge below a path of a program's own HTTP server, for `HttpRouter.serve`: its endpoints, its event stream, its health and its metrics page
+ * are below the path, and its other work is done as by `edgeLayer`. Requires the router and the server, and the Edge's configuration.
+ */
+export const edgeRoutes = (options: EdgeMount) =>
+  Layer.mergeAll(Retention.hourly, prepareHolder, mountedEdge(options)).pipe(
+    Layer.provide(EventStreams.layer),
+    Layer.provideMerge(edgeServicesLayer),
+    Layer.provide([streamTimes, telemetry])
+  )
 
 /** The whole Edge: services, loopback server, discovery file. Provides `EdgeServer` with its address, and the services. */
 export const edgeLayer = Layer.mergeAll(Discovery.discoveryLayer, Retention.hourly, prepareHolder).pipe(

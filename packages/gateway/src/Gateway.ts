@@ -11,7 +11,7 @@ import { GatewayConfig } from "./GatewayConfig.ts"
 import { PendingAnswers } from "./handling/PendingAnswers.ts"
 import { eventKeyOf } from "./handling/Stamp.ts"
 import { workersLayer, type WorkOptions } from "./handling/Workers.ts"
-import { GatewayServer } from "./http/Server.ts"
+import { type GatewayMount, GatewayServer, mountedGateway } from "./http/Server.ts"
 import { Inbox } from "./inbox/Inbox.ts"
 import { SenderQueues } from "./inbox/SenderQueues.ts"
 import { type ChatPlatform, PlatformUnavailable, type StoreInbound } from "./platform/ChatPlatform.ts"
@@ -96,9 +96,19 @@ const telemetry = Layer.unwrap(
 /** Every service of the routes, for a program that mounts them in its own server. */
 export const gatewayServicesLayer = Layer.unwrap(servicesWith(undefined)).pipe(Layer.provideMerge(telemetry))
 
+/** Work of a Gateway that no request starts. */
+const ownWork = Layer.mergeAll(connections, deletion, gatewayStoreMetrics)
+
+/**
+ * A Gateway below a path of a program's own HTTP server, for `HttpRouter.serve`: its webhooks, its health and its metrics page are below the path.
+ * Requires the router and the server, and the Gateway's configuration.
+ */
+export const gatewayRoutes = (options: GatewayMount) =>
+  Layer.merge(mountedGateway(options), ownWork).pipe(Layer.provideMerge(gatewayServicesLayer))
+
 /** The whole Gateway with this handler instead of the Hub's conversations. */
 export const gatewayLayerWith = (work: WorkOptions | undefined) =>
-  Layer.mergeAll(GatewayServer.layer, connections, deletion, gatewayStoreMetrics).pipe(
+  Layer.merge(GatewayServer.layer, ownWork).pipe(
     // Ends after the server: the last stored events may still be handled.
     Layer.provideMerge(Layer.unwrap(servicesWith(work))),
     Layer.provide(telemetry)

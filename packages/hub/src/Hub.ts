@@ -24,7 +24,7 @@ import { HubConfig } from "./config/HubConfig.ts"
 import { Callers } from "./http/Callers.ts"
 import { ClientAddress } from "./http/ClientAddress.ts"
 import { Readiness } from "./http/Readiness.ts"
-import { HubServer } from "./http/Server.ts"
+import { type HubMount, HubServer, mountedHub } from "./http/Server.ts"
 import { SignInRate } from "./http/SignInRate.ts"
 import { HubIdempotency } from "./HubIdempotency.ts"
 import { Inputs } from "./input/Inputs.ts"
@@ -166,10 +166,15 @@ export const hubServicesLayer = Layer.mergeAll(
   Layer.provideMerge(telemetry)
 )
 
+/** Work of a Hub that no request starts: deletion of old data, and metrics of the store. */
+const ownWork = Layer.mergeAll(keyExpiry, runRetentionLayer, hubStoreMetricsLayer)
+
+/**
+ * A Hub below a path of a program's own HTTP server, for `HttpRouter.serve`: its endpoints, the addresses to which a sign-in returns, its cookies,
+ * its WebSockets, its health and its metrics page are below the path. Requires the router and the server, and the Hub's configuration.
+ */
+export const hubRoutes = (options: HubMount) =>
+  Layer.merge(mountedHub(options), ownWork).pipe(Layer.provideMerge(hubServicesLayer))
+
 /** The whole Hub. Provides `HubServer` with its address, and the services. */
-export const hubLayer = Layer.mergeAll(
-  HubServer.layer,
-  keyExpiry,
-  runRetentionLayer,
-  hubStoreMetricsLayer
-).pipe(Layer.provideMerge(hubServicesLayer))
+export const hubLayer = Layer.merge(HubServer.layer, ownWork).pipe(Layer.provideMerge(hubServicesLayer))

@@ -24,7 +24,7 @@ import { edgeRuns } from "./Runs.ts"
 import { workspaces } from "./Workspaces.ts"
 import { worktrees } from "./Worktrees.ts"
 
-export const edgeRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
+export const edgeApiRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
   Layer.provide([
     edgeHealth,
     agents,

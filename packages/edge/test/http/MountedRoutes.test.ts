@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs"
 import { EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { edgeServicesLayer } from "../../src/Edge.ts"
 import { edgeMountedAt } from "../../src/http/EdgeRequestPolicy.ts"
-import { edgeRoutes } from "../../src/http/routes.ts"
+import { edgeApiRoutes } from "../../src/http/routes.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { configOf } from "../Samples.ts"
 
@@ -27,7 +27,7 @@ HttpApi.reflect(EdgeApi, {
 })
 
 /** Answers a request as another server would have it answered. */
-const mountedAs = Effect.fnUntraced(function* (place: (routes: typeof edgeRoutes) => typeof edgeRoutes) {
+const mountedAs = Effect.fnUntraced(function* (place: (routes: typeof edgeApiRoutes) => typeof edgeApiRoutes) {
   const config = { ...configOf(yield* temporaryFolder), allowedOrigins: [SHELL] }
   const services = edgeMountedAt(ORIGIN).pipe(
     Layer.provideMerge(edgeServicesLayer),
@@ -35,7 +35,7 @@ const mountedAs = Effect.fnUntraced(function* (place: (routes: typeof edgeRoutes
   )
   const context = yield* Layer.build(services)
   const routes = Layer.merge(
-    place(edgeRoutes),
+    place(edgeApiRoutes),
     HttpRouter.add("GET", "/own", HttpServerResponse.text("the other program's"))
   )
   const app = yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provide(context))

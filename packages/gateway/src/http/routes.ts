@@ -51,7 +51,7 @@ const slackWebhooks = HttpApiBuilder.group(
   })
 )
 
-export const gatewayRoutes = HttpApiBuilder.layer(GatewayApi).pipe(
+export const gatewayApiRoutes = HttpApiBuilder.layer(GatewayApi).pipe(
   Layer.provide([gatewayHealth, feishuWebhooks, slackWebhooks]),
   Layer.provide([SchemaErrors.layer, requestIds]),
   Layer.provide(guardedRoutes),

@@ -23,7 +23,7 @@ import { botsOf } from "../../src/ChatPlatforms.ts"
 import { GatewayConfig, gatewayDefaults } from "../../src/GatewayConfig.ts"
 import { PendingAnswers } from "../../src/handling/PendingAnswers.ts"
 import { gatewayGuardLayer } from "../../src/http/GatewayRequestPolicy.ts"
-import { gatewayRoutes } from "../../src/http/routes.ts"
+import { gatewayApiRoutes } from "../../src/http/routes.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
 import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
 import { Platforms } from "../../src/platform/Platforms.ts"
@@ -52,7 +52,7 @@ const mounted = Effect.gen(function* () {
   )
   const otherRoute = HttpRouter.add("*", "/own", HttpServerResponse.text("the other program's"))
   const context = yield* Layer.build(
-    HttpRouter.serve(Layer.merge(gatewayRoutes, otherRoute), {
+    HttpRouter.serve(Layer.merge(gatewayApiRoutes, otherRoute), {
       disableListenLog: true,
       disableLogger: true
     }).pipe(

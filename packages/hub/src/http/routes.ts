@@ -34,7 +34,7 @@ import { signInEndpoints } from "./SignIn.ts"
 import { taskEndpoints } from "./Tasks.ts"
 import { uploadEndpoints } from "./Uploads.ts"
 
-export const hubServerRoutes = HttpApiBuilder.layer(HubApi).pipe(
+export const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
   Layer.provide([
     publicEndpoints,
     signInEndpoints,

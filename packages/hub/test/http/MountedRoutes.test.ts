@@ -8,7 +8,7 @@ import { requiredAuthorityOf } from "@corral/domain/hub-api/HubAuthorization"
 import { HubConfig, hubDefaults } from "../../src/config/HubConfig.ts"
 import { hubServicesLayer } from "../../src/Hub.ts"
 import { hubMountedAt } from "../../src/http/HubRequestPolicy.ts"
-import { hubServerRoutes } from "../../src/http/routes.ts"
+import { hubApiRoutes } from "../../src/http/routes.ts"
 import { csrfOf, newToken } from "../../src/signin/SessionToken.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
@@ -74,7 +74,7 @@ describe("The Hub's routes in another program's router", { timeout: 60_000 }, ()
       )
     )
     const routes = Layer.merge(
-      hubServerRoutes,
+      hubApiRoutes,
       HttpRouter.add("GET", "/own", HttpServerResponse.text("the other program's"))
     )
     const app = yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provide(context))
