@@ -1,6 +1,5 @@
 /**
- * All HTTP routes of the Edge, with their guard and their authentication. A program that mounts them provides the guard with
- * `edgeMountedAt`.
+ * All HTTP routes of the Edge, with their guard and their authentication.
  */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { SchemaErrors } from "@corral/domain/http/RequestContext"

@@ -8,13 +8,10 @@ import type { HttpRefusal } from "@corral/service/http/Refusal"
 import {
   type BodyKind,
   pathOfTarget,
-  RequestGuard,
   type RequestHead,
   type RequestPolicy
 } from "@corral/service/http/RequestGuard"
-import { Effect, Layer } from "effect"
 import type { ChatPlatform } from "../platform/ChatPlatform.ts"
-import { Platforms } from "../platform/Platforms.ts"
 
 export interface GatewayRoute {
   readonly method: "GET" | "POST"
@@ -48,9 +45,3 @@ export const gatewayRequestPolicy = (routes: ReadonlyMap<string, GatewayRoute>):
   bodyKindAt: (path) => routes.get(path)?.body ?? "json",
   requiresBodyAt: (path) => routes.get(path)?.method === "POST"
 })
-
-/** For a program that mounts the Gateway's routes in its own server. */
-export const gatewayGuardLayer = Layer.effect(
-  RequestGuard,
-  Effect.map(Platforms, ({ all }) => RequestGuard.make(gatewayRequestPolicy(routesFor(all))))
-)

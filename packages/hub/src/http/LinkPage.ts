@@ -50,16 +50,20 @@ const shownAt = (publicUrl: string) => {
 /** Code in the path of the page. */
 const codeOf = (url: string): string => url.split("?", 1)[0]?.slice(LINK_PAGE.length + 1) ?? ""
 
-const openLink = Effect.fnUntraced(function* (browser: string, session: string, code: string) {
+/** Reports to a link that a signed-in browser has opened its page. */
+const linkOpening = Effect.gen(function* () {
   const links = yield* ChatLinks
   const signIns = yield* SignInStore
-  const signIn = yield* signIns.find(session)
-  if (signIn?.kind === "web") yield* links.open(browser, code)
+  return Effect.fnUntraced(function* (browser: string, session: string, code: string) {
+    const signIn = yield* signIns.find(session)
+    if (signIn?.kind === "web") yield* links.open(browser, code)
+  })
 })
 
 export const linkPage = Layer.unwrap(
   Effect.gen(function* () {
     const { beginLink } = yield* sessionCookies
+    const openLink = yield* linkOpening
     const shown = shownAt(yield* PublicUrl)
     return HttpRouter.add(
       "GET",

@@ -1,6 +1,5 @@
 /**
- * All HTTP routes of the Hub, with their guard and their authentication. A program that mounts them provides
- * the guard with `hubMountedAt`.
+ * All HTTP routes of the Hub, with their guard and their authentication.
  */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { SchemaErrors } from "@corral/domain/http/RequestContext"

@@ -9,7 +9,7 @@
  * its upgrade is accepted, which the protocol forbids, loses them.
  */
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { Data, Effect, Layer, Schedule } from "effect"
+import { Context, Data, Effect, Layer, Schedule, Scope } from "effect"
 import { Headers, HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiGroup } from "effect/http-api"
 import type { IncomingMessage } from "node:http"
@@ -95,6 +95,8 @@ const mount = Effect.fnUntraced(function* <
     service,
     address
   )
+  // What the service has set, such as its metrics, and not what the program's server has.
+  const references = Context.omit(Scope.Scope, Layer.CurrentMemoMap)(yield* Effect.context<never>())
   // A router of the service alone: its routes cannot be those of another part of the program.
   const router = yield* HttpRouter.make
   yield* Layer.build(
@@ -105,7 +107,11 @@ const mount = Effect.fnUntraced(function* <
   )
   // By Effect's contract, routes may fail in any way.
   // @effect-diagnostics-next-line anyUnknownInErrorContext:off
-  const app = admitted(Effect.catchCause(limitBodies(router.asHttpEffect()), unanswered))
+  const app = admitted(Effect.catchCause(limitBodies(router.asHttpEffect()), unanswered)).pipe(
+    Effect.updateContext((ofRequest: Context.Context<HttpServerRequest.HttpServerRequest | Scope.Scope>) =>
+      Context.merge(ofRequest, references)
+    )
+  )
   const open = yield* openConnections(closeUpgraded)
 
   const answer = (routed: HttpServerRequest.HttpServerRequest) => {
