@@ -2,6 +2,7 @@
  * The Gateway as a layer that requires `GatewayConfig`: it serves until its scope closes. Events are stored, then handled if the
  * configuration names a Hub.
  */
+import { offering } from "@corral/service/OfferedServices"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { telemetryLayer } from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer, Schedule } from "effect"
@@ -93,8 +94,8 @@ const telemetry = Layer.unwrap(
   Effect.map(GatewayConfig, (config) => telemetryLayer("gateway", config.telemetry))
 )
 
-/** Every service of the routes, for a program that mounts them in its own server. */
-export const gatewayServicesLayer = Layer.unwrap(servicesWith(undefined)).pipe(Layer.provideMerge(telemetry))
+/** Every service of the routes. */
+const gatewayServicesLayer = Layer.unwrap(servicesWith(undefined)).pipe(Layer.provideMerge(telemetry))
 
 /** Work of a Gateway that no request starts. */
 const ownWork = Layer.mergeAll(connections, deletion, gatewayStoreMetrics)
@@ -104,9 +105,13 @@ const ownWork = Layer.mergeAll(connections, deletion, gatewayStoreMetrics)
  * Requires the router and the server, and the Gateway's configuration.
  */
 export const gatewayRoutes = (options: GatewayMount) =>
-  Layer.merge(mountedGateway(options), ownWork).pipe(Layer.provideMerge(gatewayServicesLayer))
+  Layer.merge(mountedGateway(options), ownWork).pipe(Layer.provide(gatewayServicesLayer))
 
-/** The whole Gateway with this handler instead of the Hub's conversations. */
+/**
+ * The whole Gateway with this handler instead of the Hub's conversations.
+ *
+ * @internal
+ */
 export const gatewayLayerWith = (work: WorkOptions | undefined) =>
   Layer.merge(GatewayServer.layer, ownWork).pipe(
     // Ends after the server: the last stored events may still be handled.
@@ -115,4 +120,4 @@ export const gatewayLayerWith = (work: WorkOptions | undefined) =>
   )
 
 /** The whole Gateway. Provides `GatewayServer` with its address. */
-export const gatewayLayer = gatewayLayerWith(undefined)
+export const gatewayLayer = offering<GatewayServer>()(gatewayLayerWith(undefined))

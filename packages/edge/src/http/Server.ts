@@ -28,6 +28,7 @@ export class EdgeServer extends Context.Service<
   EdgeServer,
   { readonly url: string; readonly port: number }
 >()("corral/edge/EdgeServer") {
+  /** @internal */
   static readonly layer = Layer.effect(EdgeServer, ServiceAddress).pipe(
     Layer.merge(HttpRouter.serve(edgeApiRoutes, { disableListenLog: true, disableLogger: true })),
     Layer.provide(
@@ -45,7 +46,11 @@ export interface EdgeMount {
   readonly origins?: ReadonlyArray<string>
 }
 
-/** The Edge's routes and event stream below a path of a program's server. */
+/**
+ * The Edge's routes and event stream below a path of a program's server.
+ *
+ * @internal
+ */
 export const mountedEdge = ({ origins = [], path }: EdgeMount) =>
   Layer.unwrap(
     Effect.map(EdgeConfig, (config) =>

@@ -19,6 +19,7 @@ export class GatewayServer extends Context.Service<
   GatewayServer,
   { readonly url: string; readonly port: number }
 >()("corral/gateway/GatewayServer") {
+  /** @internal */
   static readonly layer = Layer.unwrap(Effect.map(GatewayConfig, (config) => serve(config)))
 }
 
@@ -33,7 +34,11 @@ export interface GatewayMount {
   readonly path: string
 }
 
-/** The Gateway's routes below a path of a program's server. */
+/**
+ * The Gateway's routes below a path of a program's server.
+ *
+ * @internal
+ */
 export const mountedGateway = ({ path }: GatewayMount) =>
   Layer.unwrap(
     Effect.map(GatewayConfig, (config) =>

@@ -33,6 +33,7 @@ export class HubServer extends Context.Service<
   HubServer,
   { readonly publicUrl: string; readonly url: string; readonly port: number }
 >()("corral/hub/HubServer") {
+  /** @internal */
   static readonly layer = Layer.unwrap(Effect.map(HubConfig, (config) => serve(config)))
 }
 
@@ -48,7 +49,11 @@ export interface HubMount {
   readonly path: string
 }
 
-/** The Hub's routes, links and event streams below a path of a program's server. */
+/**
+ * The Hub's routes, links and event streams below a path of a program's server.
+ *
+ * @internal
+ */
 export const mountedHub = ({ path }: HubMount) =>
   Layer.unwrap(
     Effect.map(HubConfig, (config) =>
