@@ -147,6 +147,7 @@ export class RunSupervisor extends Context.Service<
     readonly endAll: Effect.Effect<void>
   }
 >()("corral/edge/RunSupervisor") {
+  /** @internal */
   static readonly layer = Layer.effect(
     RunSupervisor,
     Effect.suspend(() => make())

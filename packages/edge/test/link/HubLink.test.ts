@@ -8,7 +8,7 @@ import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
-import { edgeCoreLayer } from "../../src/Edge.ts"
+import { edgeCoreServices } from "../../src/Edge.ts"
 import type { EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { RuntimeRegistry } from "../../src/runtime/RuntimeRegistry.ts"
 import { EdgeInstance } from "../../src/EdgeInstance.ts"
@@ -27,7 +27,7 @@ const linkTo = Effect.fnUntraced(function* (
 ) {
   const home = yield* temporaryFolder
   yield* Effect.promise(() => peer.join(home))
-  const core = Layer.merge(edgeCoreLayer, EdgeInstance.layer).pipe(
+  const core = Layer.merge(edgeCoreServices, EdgeInstance.layer).pipe(
     Layer.provideMerge(configLayer(home, more)),
     Layer.provide(Layer.succeed(RuntimeRegistry, adapters))
   )

@@ -8,13 +8,10 @@ import type { HttpRefusal } from "@corral/service/http/Refusal"
 import {
   type BodyKind,
   pathOfTarget,
-  RequestGuard,
   type RequestHead,
   type RequestPolicy
 } from "@corral/service/http/RequestGuard"
-import { Effect, Layer } from "effect"
 import type { ChatPlatform } from "../platform/ChatPlatform.ts"
-import { Platforms } from "../platform/Platforms.ts"
 
 /** Larger than an event of any platform, so that the sender of a message that is too long learns it. A signature is checked over all bytes. */
 export const MAX_EVENT_BYTES = 4 * 1_048_576
@@ -52,9 +49,3 @@ export const gatewayRequestPolicy = (routes: ReadonlyMap<string, GatewayRoute>):
   maxBytesAt: (path) => (routes.get(path)?.method === "POST" ? MAX_EVENT_BYTES : undefined),
   requiresBodyAt: (path) => routes.get(path)?.method === "POST"
 })
-
-/** For a program that mounts the Gateway's routes in its own server. */
-export const gatewayGuardLayer = Layer.effect(
-  RequestGuard,
-  Effect.map(Platforms, ({ all }) => RequestGuard.make(gatewayRequestPolicy(routesFor(all))))
-)

@@ -1,6 +1,5 @@
 /**
- * All HTTP routes of the Hub, with their guard and their authentication. A program that mounts them provides
- * the guard with `hubMountedAt`.
+ * All HTTP routes of the Hub, with their guard and their authentication.
  */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { SchemaErrors } from "@corral/domain/http/RequestContext"
@@ -35,7 +34,7 @@ import { signInEndpoints } from "./SignIn.ts"
 import { taskEndpoints } from "./Tasks.ts"
 import { uploadEndpoints } from "./Uploads.ts"
 
-export const hubServerRoutes = HttpApiBuilder.layer(HubApi).pipe(
+export const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
   Layer.provide([
     publicEndpoints,
     signInEndpoints,

@@ -43,7 +43,7 @@ describe("A Hub whose machine has a wrong clock", { timeout: 60_000 }, () => {
       databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl)
     }
     const clock = Layer.succeedContext(Context.make(Clock.Clock, wrongClock(offBy)))
-    const layer = Layer.provide(Hub.hubLayer, [Layer.succeed(HubConfig, config), clock])
+    const layer = Layer.provide(Hub.wholeHubLayer, [Layer.succeed(HubConfig, config), clock])
     return await Effect.runPromise(Layer.buildWithScope(layer, scope))
   }
 

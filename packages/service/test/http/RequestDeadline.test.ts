@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { requestDeadlines } from "../../src/http/RequestDeadline.ts"
-import { ServiceAddress } from "../../src/http/ServiceServer.ts"
+import { ServiceAddress } from "../../src/http/Answering.ts"
 import { serverLayer } from "./Served.ts"
 
 const text = (status: number) => Effect.succeed(HttpServerResponse.text("done", { status }))
@@ -49,9 +49,9 @@ describe("requestDeadlines", () => {
     Effect.gen(function* () {
       const { ask, ended } = yield* serving()
       const { body, headers, status } = yield* ask(method, path)
-      const { code, message: said, requestId } = JSON.parse(body)
-      assert.deepStrictEqual([status, code, requestId], [503, "overloaded", "req-1"])
-      assert.match(said, message)
+      const refusal = JSON.parse(body)
+      assert.deepStrictEqual([status, refusal.code, refusal.requestId], [503, "overloaded", "req-1"])
+      assert.match(refusal.message, message)
       assert.isAbove(Number(headers.get("retry-after")), 0)
       assert.strictEqual(headers.get("x-request-id"), "req-1")
       if (path === "/stuck") yield* Deferred.await(ended)
