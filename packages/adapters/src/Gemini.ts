@@ -31,7 +31,7 @@ const readableFolders = (
 
 /** Gemini CLI, found as `gemini` on PATH. */
 export const gemini: RuntimeAdapter = {
-  specificationVersion: 1,
+  specificationVersion: 2,
   id: "gemini",
   label: program.label,
   capabilities: oneShotCapabilities({ resume: true, readOnly: true }),

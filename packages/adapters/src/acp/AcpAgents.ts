@@ -5,6 +5,7 @@
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import { readInstructions } from "../ClaudeCode.ts"
+import { movedToBackground } from "../text/GeminiWords.ts"
 import { openCodeContinuation, withoutTools } from "../OpenCode.ts"
 import {
   claudeNetwork,
@@ -127,7 +128,7 @@ export const acpAgents = {
     toolName: "callId",
     titleIsCommand: true,
     cancelsInWords: /^Command cancelled by user\./m,
-    startsInBackground: /^Command moved to background \(PID: (\d{1,12})\)/,
+    startsInBackground: movedToBackground,
     forgetsSessions: true,
     images: "native"
   },
@@ -239,8 +240,13 @@ export const acpAgents = {
     label: "Codex (ACP)",
     command: "codex-acp",
     args: [],
-    // Its sub-agents and goals are not reported: a run would complete without their work.
-    env: { CODEX_CONFIG: JSON.stringify({ features: { multi_agent: false, goals: false } }) },
+    env: {
+      CODEX_CONFIG: JSON.stringify({
+        // Its sub-agents and goals are not reported: a run would complete without their work. Its questions are off by default.
+        features: { multi_agent: false, goals: false, default_mode_request_user_input: true },
+        suppress_unstable_features_warning: true
+      })
+    },
     install: "Install Codex for ACP: npm install -g @agentclientprotocol/codex-acp",
     signIn: "Run `codex login`, or set OPENAI_API_KEY for the Edge.",
     passEnv: ["CODEX_*", "OPENAI_*", ...PROXY],

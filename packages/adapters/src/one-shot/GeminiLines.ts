@@ -2,12 +2,14 @@
  * Reader of Gemini CLI's lines (`--output-format stream-json`).
  *
  * Gemini streams text without completed messages, and prints no thoughts. Tool results have no diff and no exit code. After a refused
- * request the exit code is the HTTP status modulo 256, so the text of the result decides.
+ * request the exit code is the HTTP status modulo 256, so the text of the result decides. A command that it moves to the background ends with
+ * the program, which does not wait for it: it is work that is not done.
  */
 import type { Usage } from "@corral/domain/run/Run"
 import type { ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
+import { movedToBackground } from "../text/GeminiWords.ts"
 import { Calls } from "./Calls.ts"
 import { toProgramFailure, serviceFailure, type Reason, type ProgramInfo } from "./Failure.ts"
 import { readSessionId, type Reader } from "./OneShot.ts"
@@ -86,7 +88,13 @@ export class GeminiLines implements Reader {
   #readToolResult(line: JsonObject): void {
     const status = line["status"] === "success" ? "completed" : "failed"
     const output = textOf(line["output"]) ?? textOf(objectOf(line["error"])["message"])
-    this.#calls.result(textOf(line["tool_id"]), { status, output })
+    const callId = textOf(line["tool_id"])
+    const work = movedToBackground.exec(output ?? "")?.[1]
+    if (callId !== undefined && work !== undefined) {
+      const title = textOf(this.#calls.get(callId)?.input["command"]) ?? "a command"
+      this.#collector.startWork({ id: work, kind: "command", title, parentCallId: callId })
+    }
+    this.#calls.result(callId, { status, output })
   }
 
   #readResult(line: JsonObject): void {

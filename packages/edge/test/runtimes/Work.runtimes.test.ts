@@ -27,6 +27,9 @@ const holdsItsTurn: ReadonlySet<string> = new Set(["copilot-acp", "copilot"])
 /** Agents whose program ends its commands with its turn, and reports them as failed. */
 const endsItsCommands: ReadonlySet<string> = new Set(["codex-exec"])
 
+/** Agents whose program ends with commands in the background, and ends them. Their runs say so. */
+const leavesItsCommands: ReadonlySet<string> = new Set(["gemini"])
+
 /** Files that each act writes, and after how many seconds. */
 const acts: ReadonlyArray<readonly [act: Act, seconds: ReadonlyArray<number>]> = [
   ["delegate", [1]],
@@ -95,6 +98,12 @@ const assertReported = ({ changes, diff, events }: Played): void => {
   for (const { path } of payloadsOf(events, "run.file.changed")) assert.include(names, path)
 }
 
+/** The run says that its background work was cut. */
+const assertCut = (played: Played): void => {
+  assert.strictEqual(played.end.type, "run.failed", endingOf(played))
+  assert.deepInclude(played.end.payload["error"], { code: "work_unfinished" })
+}
+
 await driveEach((agent: DrivenAgent) => {
   const { agentId, modes, place } = agent
   // Such a program's own sandbox writes nothing here.
@@ -132,6 +141,8 @@ await driveEach((agent: DrivenAgent) => {
       async (act, seconds) => {
         const { files, first, subject } = taskOf(act, seconds, mode)
         if (!writes) return agent.note(`${act} in ${mode}`, "its own sandbox does not write")
+        if (act === "background" && leavesItsCommands.has(agentId))
+          return assertCut(await agent.stage.playAll(promptFor(act, subject), () => "allow", mode))
         const played = finishes(act)
           ? await agent.stage.playAndFinish(promptFor(act, subject), first, mode)
           : await agent.play(act, subject, mode)
@@ -153,13 +164,16 @@ setInterval(() => {}, 1000)
 `
       )
       const prompt = promptFor("background", "node server.mjs")
+      if (leavesItsCommands.has(agentId))
+        return assertCut(await agent.stage.playAll(prompt, () => "allow", mode))
+      if (endsItsCommands.has(agentId)) {
+        const { end, events } = await agent.stage.playAll(prompt, () => "allow", mode)
+        assert.strictEqual(end.type, "run.completed")
+        assert.isDefined(refusalIn(events), "the command that has ended is reported")
+        return agent.note(`server in ${mode}`, "completed, its command failed")
+      }
       const played = await agent.stage.playAndFinish(prompt, `served-${mode}.txt`, mode)
       assert.strictEqual(played.end.type, "run.completed", endingOf(played))
-      if (endsItsCommands.has(agentId)) {
-        const refused = refusalIn(played.events)
-        assert.isDefined(refused, "the command that has ended is reported")
-        return agent.note(`server in ${mode}`, `completed, the command failed: ${refused}`)
-      }
       const stopped = played.end.payload["stopped"]
       assert.lengthOf(stopped as ReadonlyArray<string>, 1, "the server is named")
       assert.deepStrictEqual(Object.keys(played.changes), [`served-${mode}.txt`])
