@@ -1,5 +1,5 @@
 /** The examples of clients on packed packages against a live Edge, and the code of their guide. */
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assert, describe, it } from "@effect/vitest"
 import { execFile } from "node:child_process"
 import { cpSync, mkdtempSync, readFileSync } from "node:fs"
@@ -13,7 +13,7 @@ const sourceOf = (example: string): string => readFileSync(join(root, `examples/
 
 describe("clients", { timeout: 120_000 }, () => {
   it.each(examples)("%s starts a run, follows it, allows its action and prints the diff", async (example) => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     const outside = mkdtempSync(join(inject("packages").folder, "clients-"))
     cpSync(join(root, "examples", example), join(outside, example), { recursive: true })
     const { stdout } = await promisify(execFile)(

@@ -135,6 +135,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/runtimes/Keys.runtimes.test.ts":
     "the program is not in the registry, or bubblewrap is missing",
   "packages/edge/test/runtimes/Runtimes.runtimes.test.ts": "the program is not in the registry",
+  "packages/edge/test/runtimes/SignInRefresh.runtimes.test.ts":
+    "the program is not in the registry, or bubblewrap is not installed",
   "packages/edge/test/runtimes/Survival.runtimes.test.ts":
     "the program is not in the registry, does not run as root, or never asks",
   "packages/hub/test/contract/Console.test.ts": "the console was not built",

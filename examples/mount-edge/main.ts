@@ -1,11 +1,9 @@
 /**
- * HTTP server with its own page and the routes of an Edge. Start it from the root of the repository:
+ * HTTP server with its own page, and an Edge below `/corral`. Start it from the root of the repository:
  * `PORT=8080 node examples/mount-edge/main.ts`. It prints the file of the token, and serves until SIGTERM.
  */
 import { EdgeConfig, makeEdgeConfig } from "@corral/edge/config/EdgeConfig"
 import * as Edge from "@corral/edge/Edge"
-import { edgeMountedAt } from "@corral/edge/http/EdgeRequestPolicy"
-import { edgeRoutes } from "@corral/edge/http/routes"
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
@@ -20,10 +18,8 @@ const workspaces = [{ id: "here", path: import.meta.dirname }]
 const config = makeEdgeConfig({ home, workspaces })
 
 const ownPage = HttpRouter.add("GET", "/", HttpServerResponse.text("my own page"))
-const server = HttpRouter.serve(Layer.merge(ownPage, edgeRoutes)).pipe(
-  Layer.provide(edgeMountedAt(`http://127.0.0.1:${port}`)),
+const server = HttpRouter.serve(Layer.merge(ownPage, Edge.edgeRoutes({ path: "/corral" }))).pipe(
   Layer.provide(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
-  Layer.provide(Edge.edgeServicesLayer),
   Layer.provide(Layer.succeed(EdgeConfig, config))
 )
 

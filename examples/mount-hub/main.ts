@@ -1,11 +1,9 @@
 /**
- * HTTP server with its own page and the routes of a Hub. Start it from the root of the repository:
+ * HTTP server with its own page, and a Hub below `/corral`. Start it from the root of the repository:
  * `PORT=8080 node examples/mount-hub/main.ts`. It serves until SIGTERM. The settings of the Hub are in `CORRAL_…` variables.
  */
 import { HubConfig } from "@corral/hub/config/HubConfig"
 import * as Hub from "@corral/hub/Hub"
-import { hubMountedAt } from "@corral/hub/http/HubRequestPolicy"
-import { hubServerRoutes } from "@corral/hub/http/routes"
 import { readHubConfig } from "@corral/hub/HubSettings"
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Layer } from "effect"
@@ -14,11 +12,9 @@ import { createServer } from "node:http"
 
 const port = Number(process.env["PORT"] ?? 8080)
 
-const ownPage = HttpRouter.add("GET", "/own", HttpServerResponse.text("my own page"))
-const server = HttpRouter.serve(Layer.merge(ownPage, hubServerRoutes)).pipe(
-  Layer.provide(hubMountedAt(`http://127.0.0.1:${port}`)),
+const ownPage = HttpRouter.add("GET", "/", HttpServerResponse.text("my own page"))
+const server = HttpRouter.serve(Layer.merge(ownPage, Hub.hubRoutes({ path: "/corral" }))).pipe(
   Layer.provide(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
-  Layer.provide(Hub.hubServicesLayer),
   Layer.provide(Layer.effect(HubConfig, readHubConfig(process.env)))
 )
 

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { apiCommand, apiReports, declarationsIn } from "./ApiReport.ts"
+import { hiddenServices, servicesIn } from "./LayerServices.ts"
 import { root } from "./Modules.ts"
 
 describe("api", () => {
@@ -15,6 +16,30 @@ describe("api", () => {
   it("contains no report of a package that is not packed", () => {
     const expected = [...apiReports().keys()].map((path) => path.slice("api/".length))
     assert.deepStrictEqual(readdirSync(join(root, "api")).toSorted(), expected.toSorted())
+  })
+})
+
+describe("public layers", () => {
+  it("name only services that programs can import", () => assert.deepStrictEqual(hiddenServices(), []))
+
+  it("are found in each form that the compiler writes", () => {
+    const text = `import { Layer } from "effect";
+import { A } from "./a.ts";
+import type { B } from "@corral/service/B";
+export declare class Own extends Base { static readonly layer: Layer.Layer<Own, never, A | import("./c.ts").C>; }
+export declare const part: (path: string) => Context.Reference<Layer.Layer<(A | B), never, HttpRouter.HttpRouter>>;
+`
+    assert.deepStrictEqual(
+      servicesIn(text).map(({ address, name }) => [name, address]),
+      [
+        ["Own", undefined],
+        ["A", "./a.ts"],
+        ['import("./c.ts").C', "./c.ts"],
+        ["A", "./a.ts"],
+        ["B", "@corral/service/B"],
+        ["HttpRouter.HttpRouter", undefined]
+      ]
+    )
   })
 })
 

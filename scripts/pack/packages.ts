@@ -69,6 +69,8 @@ export const packed: ReadonlyArray<Packed> = [
     modules: [
       "Edge",
       "EdgeSettings",
+      "EmbeddedEdge",
+      "openEdge",
       "approval/EdgeApprovalPolicy",
       "approval/Grants",
       "artifact/Artifacts",
@@ -76,9 +78,7 @@ export const packed: ReadonlyArray<Packed> = [
       "LocalToken",
       "config/EdgeConfig",
       "config/WorkspaceEntries",
-      "http/EdgeRequestPolicy",
       "http/Server",
-      "http/routes",
       "log/EdgeEventLog",
       "log/EdgeLogSource",
       "log/EventSink",
@@ -97,17 +97,10 @@ export const packed: ReadonlyArray<Packed> = [
   },
   {
     name: "hub",
-    modules: ["Hub", "HubSettings", "config/HubConfig", "http/HubRequestPolicy", "http/Server", "http/routes"]
+    modules: ["Hub", "HubSettings", "config/HubConfig", "http/Server"]
   },
   {
     name: "gateway",
-    modules: [
-      "Gateway",
-      "GatewayConfig",
-      "GatewaySettings",
-      "http/GatewayRequestPolicy",
-      "http/Server",
-      "http/routes"
-    ]
+    modules: ["Gateway", "GatewayConfig", "GatewaySettings", "http/Server"]
   }
 ]

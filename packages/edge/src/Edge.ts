@@ -3,6 +3,7 @@
  * programs embed it the same way. Its replaceable parts are references with a default (ADR 46).
  */
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
+import { offering } from "@corral/service/OfferedServices"
 import { defaultStreamTimes, StreamTimes } from "@corral/service/stream/StreamTimes"
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer } from "effect"
@@ -21,7 +22,7 @@ import { EdgeInstance } from "./EdgeInstance.ts"
 import { EdgeEventLog } from "./log/EdgeEventLog.ts"
 import * as EventDelivery from "./log/EventDelivery.ts"
 import { EventStreams } from "./http/EventStreams.ts"
-import { EdgeServer } from "./http/Server.ts"
+import { type EdgeMount, EdgeServer, mountedEdge } from "./http/Server.ts"
 import { EdgeIdempotency } from "./log/EdgeIdempotency.ts"
 import { Holder } from "./holder/Holder.ts"
 import { HubLink } from "./link/HubLink.ts"
@@ -34,6 +35,7 @@ import * as IntegrityCheck from "./log/IntegrityCheck.ts"
 import { Retention } from "./retention/Retention.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
 import { EdgeStorage } from "./store/EdgeStorage.ts"
+import type { Store } from "./store/Store.ts"
 import * as HomeLock from "./store/HomeLock.ts"
 import { Snapshots } from "./workspace/Snapshots.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
@@ -68,8 +70,24 @@ const startChecks = HomeLock.homeLockLayer.pipe(
 
 const storage = Layer.unwrap(EdgeStorage)
 
-/** Services that runs need, without a server, for programs that start and follow runs themselves. */
-export const edgeCoreLayer = Layer.mergeAll(
+/** Services of an Edge that programs use. */
+export type EdgeServices =
+  | Artifacts
+  | EdgeEventLog
+  | Grants
+  | Previews
+  | RunSupervisor
+  | Runtimes
+  | Store
+  | Workspaces
+  | Worktrees
+
+/**
+ * Services that runs need, without a server.
+ *
+ * @internal
+ */
+export const edgeCoreServices = Layer.mergeAll(
   RunSupervisor.layer,
   Previews.layer,
   forgetting,
@@ -100,11 +118,18 @@ export const edgeCoreLayer = Layer.mergeAll(
   Layer.provide(startChecks)
 )
 
+/** An Edge without a server, for programs that start and follow runs themselves. */
+export const edgeCoreLayer = offering<EdgeServices>()(edgeCoreServices)
+
 const localToken = Layer.unwrap(Effect.map(EdgeConfig, ({ tokenFile }) => LocalToken.layer(tokenFile)))
 
-/** Every service of the routes, for a program that mounts them in its own server. */
+/**
+ * Every service of the routes.
+ *
+ * @internal
+ */
 export const edgeServicesLayer = Layer.merge(localToken, HubLink.layer).pipe(
-  Layer.provideMerge([edgeCoreLayer, EdgeInstance.layer])
+  Layer.provideMerge([edgeCoreServices, EdgeInstance.layer])
 )
 
 const streamTimes = Layer.effect(
@@ -137,10 +162,23 @@ const prepareHolder = Layer.effectDiscard(
 /** The service is ready by then. */
 const AFTER_READY = "50 millis"
 
+/**
+ * An Edge below a path of a program's own HTTP server, for `HttpRouter.serve`: its endpoints, its event stream, its health and its metrics page
+ * are below the path, and its other work is done as by `edgeLayer`. Requires the router and the server, and the Edge's configuration.
+ */
+export const edgeRoutes = (options: EdgeMount) =>
+  Layer.mergeAll(Retention.hourly, prepareHolder, mountedEdge(options)).pipe(
+    Layer.provide(EventStreams.layer),
+    Layer.provideMerge(edgeServicesLayer),
+    Layer.provide([streamTimes, telemetry]),
+    offering<EdgeServices>()
+  )
+
 /** The whole Edge: services, loopback server, discovery file. Provides `EdgeServer` with its address, and the services. */
 export const edgeLayer = Layer.mergeAll(Discovery.discoveryLayer, Retention.hourly, prepareHolder).pipe(
   Layer.provideMerge(EdgeServer.layer),
   Layer.provide(EventStreams.layer),
   Layer.provideMerge(edgeServicesLayer),
-  Layer.provide([streamTimes, telemetry])
+  Layer.provide([streamTimes, telemetry]),
+  offering<EdgeServer | EdgeServices>()
 )

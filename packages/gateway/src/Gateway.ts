@@ -2,6 +2,7 @@
  * The Gateway as a layer that requires `GatewayConfig`: it serves until its scope closes. Events are stored, then handled if the
  * configuration names a Hub.
  */
+import { offering } from "@corral/service/OfferedServices"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { telemetryLayer } from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer, Schedule } from "effect"
@@ -11,7 +12,7 @@ import { GatewayConfig } from "./GatewayConfig.ts"
 import { PendingAnswers } from "./handling/PendingAnswers.ts"
 import { eventKeyOf } from "./handling/Stamp.ts"
 import { workersLayer, type WorkOptions } from "./handling/Workers.ts"
-import { GatewayServer } from "./http/Server.ts"
+import { type GatewayMount, GatewayServer, mountedGateway } from "./http/Server.ts"
 import { Inbox } from "./inbox/Inbox.ts"
 import { SenderQueues } from "./inbox/SenderQueues.ts"
 import { type ChatPlatform, PlatformUnavailable, type StoreInbound } from "./platform/ChatPlatform.ts"
@@ -93,16 +94,30 @@ const telemetry = Layer.unwrap(
   Effect.map(GatewayConfig, (config) => telemetryLayer("gateway", config.telemetry))
 )
 
-/** Every service of the routes, for a program that mounts them in its own server. */
-export const gatewayServicesLayer = Layer.unwrap(servicesWith(undefined)).pipe(Layer.provideMerge(telemetry))
+/** Every service of the routes. */
+const gatewayServicesLayer = Layer.unwrap(servicesWith(undefined)).pipe(Layer.provideMerge(telemetry))
 
-/** The whole Gateway with this handler instead of the Hub's conversations. */
+/** Work of a Gateway that no request starts. */
+const ownWork = Layer.mergeAll(connections, deletion, gatewayStoreMetrics)
+
+/**
+ * A Gateway below a path of a program's own HTTP server, for `HttpRouter.serve`: its webhooks, its health and its metrics page are below the path.
+ * Requires the router and the server, and the Gateway's configuration.
+ */
+export const gatewayRoutes = (options: GatewayMount) =>
+  Layer.merge(mountedGateway(options), ownWork).pipe(Layer.provide(gatewayServicesLayer))
+
+/**
+ * The whole Gateway with this handler instead of the Hub's conversations.
+ *
+ * @internal
+ */
 export const gatewayLayerWith = (work: WorkOptions | undefined) =>
-  Layer.mergeAll(GatewayServer.layer, connections, deletion, gatewayStoreMetrics).pipe(
+  Layer.merge(GatewayServer.layer, ownWork).pipe(
     // Ends after the server: the last stored events may still be handled.
     Layer.provideMerge(Layer.unwrap(servicesWith(work))),
     Layer.provide(telemetry)
   )
 
 /** The whole Gateway. Provides `GatewayServer` with its address. */
-export const gatewayLayer = gatewayLayerWith(undefined)
+export const gatewayLayer = offering<GatewayServer>()(gatewayLayerWith(undefined))

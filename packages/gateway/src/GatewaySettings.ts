@@ -13,9 +13,9 @@ import {
 import {
   DatabaseUrl,
   ListenHost,
-  Origin,
   Port,
   Secret,
+  ServiceUrl,
   wholeNumber
 } from "@corral/service/settings/SettingSchemas"
 import { telemetryConfig, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
@@ -27,8 +27,8 @@ import type { HubAddress } from "./hub/Hub.ts"
 const hubSettings = {
   url: optionalSetting({
     name: "CORRAL_HUB_URL",
-    doc: "Origin of the Hub that handles requests from chats, the same one that its users open. If unset, events are stored and stay pending.",
-    schema: Origin
+    doc: "URL of the Hub that handles requests from chats, the same one that its users open. If unset, events are stored and stay pending.",
+    schema: ServiceUrl
   }),
   token: secretSetting(
     "CORRAL_GATEWAY_HUB_TOKEN",
@@ -89,17 +89,14 @@ const hubConfig = Config.all(hubSettings).pipe(
       if (url === undefined)
         return token === undefined
           ? undefined
-          : yield* invalidSetting(
-              "CORRAL_HUB_URL",
-              "the Hub's origin, because CORRAL_GATEWAY_HUB_TOKEN is set"
-            )
+          : yield* invalidSetting("CORRAL_HUB_URL", "the Hub's URL, because CORRAL_GATEWAY_HUB_TOKEN is set")
       if (token === undefined)
         return yield* invalidSetting(
           "CORRAL_GATEWAY_HUB_TOKEN",
           "the Hub's token, because CORRAL_HUB_URL is set"
         )
       if (url.startsWith("http:") && !isLoopback(new URL(url).hostname))
-        return yield* invalidSetting("CORRAL_HUB_URL", "an https origin, or an http one on loopback")
+        return yield* invalidSetting("CORRAL_HUB_URL", "a URL with https, or with http on loopback")
       return { url, token }
     })
   )

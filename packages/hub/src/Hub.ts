@@ -2,6 +2,7 @@
  * The Hub as a layer that requires `HubConfig`: it serves until its scope closes. `node dist/hub` runs only this layer, and other Effect
  * programs embed it the same way.
  */
+import { offering } from "@corral/service/OfferedServices"
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer } from "effect"
 import { Approvals } from "./approval/Approvals.ts"
@@ -24,7 +25,7 @@ import { HubConfig } from "./config/HubConfig.ts"
 import { Callers } from "./http/Callers.ts"
 import { ClientAddress } from "./http/ClientAddress.ts"
 import { Readiness } from "./http/Readiness.ts"
-import { HubServer } from "./http/Server.ts"
+import { type HubMount, HubServer, mountedHub } from "./http/Server.ts"
 import { SignInRate } from "./http/SignInRate.ts"
 import { HubIdempotency } from "./HubIdempotency.ts"
 import { Inputs } from "./input/Inputs.ts"
@@ -86,7 +87,11 @@ const runServices = ArtifactContents.layer.pipe(
   Layer.provideMerge(Notices.layer)
 )
 
-/** Services of users and projects without an HTTP server, for programs and tests that use a Hub's database directly. */
+/**
+ * Services of users and projects without an HTTP server, for tests that use a Hub's database directly.
+ *
+ * @internal
+ */
 export const hubCoreLayer = Layer.mergeAll(
   Approvals.layer,
   HubAuthority.layer,
@@ -149,7 +154,11 @@ const telemetry = Layer.unwrap(
   Effect.map(HubConfig, (config) => Telemetry.telemetryLayer("hub", config.telemetry))
 )
 
-/** Every service of the routes, for a program that mounts them in its own server. */
+/**
+ * Every service of the routes.
+ *
+ * @internal
+ */
 export const hubServicesLayer = Layer.mergeAll(
   Callers.layer,
   Readiness.layer,
@@ -166,10 +175,22 @@ export const hubServicesLayer = Layer.mergeAll(
   Layer.provideMerge(telemetry)
 )
 
-/** The whole Hub. Provides `HubServer` with its address, and the services. */
-export const hubLayer = Layer.mergeAll(
-  HubServer.layer,
-  keyExpiry,
-  runRetentionLayer,
-  hubStoreMetricsLayer
-).pipe(Layer.provideMerge(hubServicesLayer))
+/** Work of a Hub that no request starts: deletion of old data, and metrics of the store. */
+const ownWork = Layer.mergeAll(keyExpiry, runRetentionLayer, hubStoreMetricsLayer)
+
+/**
+ * A Hub below a path of a program's own HTTP server, for `HttpRouter.serve`: its endpoints, the addresses to which a sign-in returns, its cookies,
+ * its WebSockets, its health and its metrics page are below the path. Requires the router and the server, and the Hub's configuration.
+ */
+export const hubRoutes = (options: HubMount) =>
+  Layer.merge(mountedHub(options), ownWork).pipe(Layer.provide(hubServicesLayer))
+
+/**
+ * The whole Hub with its services, for the command.
+ *
+ * @internal
+ */
+export const wholeHubLayer = Layer.merge(HubServer.layer, ownWork).pipe(Layer.provideMerge(hubServicesLayer))
+
+/** The whole Hub. Provides `HubServer` with its address. */
+export const hubLayer = offering<HubServer>()(wholeHubLayer)

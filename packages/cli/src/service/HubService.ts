@@ -47,7 +47,7 @@ export const configureHub = Effect.fnUntraced(function* (
 
 /** Serves until the scope closes. Returns its URLs, its database URL and the owner's sign-in. */
 export const startHub = Effect.fnUntraced(function* (config: HubConfig) {
-  const hub = Layer.provide(Hub.hubLayer, Layer.succeed(HubConfig, config))
+  const hub = Layer.provide(Hub.wholeHubLayer, Layer.succeed(HubConfig, config))
   const services = yield* Effect.mapError(Layer.build(hub), startFailed)
   const { publicUrl, url } = Context.get(services, HubServer)
   const owner = config.devSignInAs ?? ""

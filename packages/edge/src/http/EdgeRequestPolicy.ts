@@ -7,13 +7,9 @@ import { isMetricsPage } from "@corral/service/http/MetricsPage"
 import {
   headerOf,
   pathOfTarget,
-  RequestGuard,
   type RequestHead,
   type RequestPolicy
 } from "@corral/service/http/RequestGuard"
-import { Effect, Layer } from "effect"
-import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { LocalToken } from "../LocalToken.ts"
 
 export interface EdgePolicyOptions {
   /** Values of Host under which the Edge is reached, with the port. */
@@ -64,18 +60,3 @@ export const edgeRequestPolicy = ({
   allowsCrossSite: (head) => headerOf(head, "origin") !== undefined,
   refusalOf: (head) => refusalOfToken(head, matchesToken)
 })
-
-/**
- * For a program that mounts the Edge's routes in its own server: the origins at which callers reach them. Pages need an allowed origin of the
- * configuration, as at the Edge's own server.
- */
-export const edgeMountedAt = (...origins: ReadonlyArray<string>) =>
-  Layer.effect(
-    RequestGuard,
-    Effect.gen(function* () {
-      const { allowedOrigins } = yield* EdgeConfig
-      const { matches } = yield* LocalToken
-      const hosts = origins.map((origin) => new URL(origin).host)
-      return RequestGuard.make(edgeRequestPolicy({ hosts, allowedOrigins, matchesToken: matches }))
-    })
-  )

@@ -6,9 +6,11 @@
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import type { ConnectionHandlers } from "@corral/service/http/Connections"
 import { endpointPaths } from "@corral/service/http/Endpoints"
+import { mountedLayer } from "@corral/service/http/Mounted"
 import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
 import { loopbackHosts, RequestGuard } from "@corral/service/http/RequestGuard"
-import { ServiceAddress, serviceServerLayer } from "@corral/service/http/ServiceServer"
+import { ServiceAddress } from "@corral/service/http/Answering"
+import { serviceServerLayer } from "@corral/service/http/ServiceServer"
 import { Cause, Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
@@ -19,34 +21,57 @@ import { damageOptions, StoreDamaged } from "../store/StoreDamage.ts"
 import { carriesEdgeToken, edgeRequestPolicy } from "./EdgeRequestPolicy.ts"
 import { EventStreams } from "./EventStreams.ts"
 import { RateLimit } from "./RateLimit.ts"
-import { edgeRoutes } from "./routes.ts"
+import { edgeApiRoutes } from "./routes.ts"
 
 /** Address of the Edge. */
 export class EdgeServer extends Context.Service<
   EdgeServer,
   { readonly url: string; readonly port: number }
 >()("corral/edge/EdgeServer") {
+  /** @internal */
   static readonly layer = Layer.effect(EdgeServer, ServiceAddress).pipe(
-    Layer.merge(HttpRouter.serve(edgeRoutes, { disableListenLog: true, disableLogger: true })),
+    Layer.merge(HttpRouter.serve(edgeApiRoutes, { disableListenLog: true, disableLogger: true })),
     Layer.provide(
       Layer.unwrap(
-        Effect.map(EdgeConfig, (config) =>
-          serviceServerLayer({
-            address: config,
-            api: EdgeApi,
-            policy: policyOf(config),
-            connections: connectionsOf(config)
-          })
-        )
+        Effect.map(EdgeConfig, (config) => serviceServerLayer({ address: config, ...answeringOf(config) }))
       )
     )
   )
 }
 
-const policyOf = Effect.fnUntraced(function* ({ allowedOrigins }: EdgeConfig) {
+export interface EdgeMount {
+  /** Path below which the program's server has the Edge: `/`, or a path such as `/corral/edge`. */
+  readonly path: string
+  /** Origins at which the program's server is reached, besides the names of this machine. */
+  readonly origins?: ReadonlyArray<string>
+}
+
+/**
+ * The Edge's routes and event stream below a path of a program's server.
+ *
+ * @internal
+ */
+export const mountedEdge = ({ origins = [], path }: EdgeMount) =>
+  Layer.unwrap(
+    Effect.map(EdgeConfig, (config) =>
+      mountedLayer({ path, routes: edgeApiRoutes, ...answeringOf(config, origins) })
+    )
+  )
+
+const answeringOf = (config: EdgeConfig, origins: ReadonlyArray<string> = []) => ({
+  api: EdgeApi,
+  policy: policyOf(config, origins),
+  connections: connectionsOf(config)
+})
+
+const policyOf = Effect.fnUntraced(function* (
+  { allowedOrigins }: EdgeConfig,
+  origins: ReadonlyArray<string>
+) {
   const { port } = yield* ServiceAddress
   const { matches } = yield* LocalToken
-  return edgeRequestPolicy({ hosts: loopbackHosts(port), allowedOrigins, matchesToken: matches })
+  const hosts = [...loopbackHosts(port), ...origins.map((origin) => new URL(origin).host)]
+  return edgeRequestPolicy({ hosts, allowedOrigins, matchesToken: matches })
 })
 
 const connectionsOf = Effect.fnUntraced(function* ({ requestsPerSecond }: EdgeConfig) {

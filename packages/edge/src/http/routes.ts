@@ -1,6 +1,5 @@
 /**
- * All HTTP routes of the Edge, with their guard and their authentication. A program that mounts them provides the guard with
- * `edgeMountedAt`.
+ * All HTTP routes of the Edge, with their guard and their authentication.
  */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { SchemaErrors } from "@corral/domain/http/RequestContext"
@@ -24,7 +23,7 @@ import { edgeRuns } from "./Runs.ts"
 import { workspaces } from "./Workspaces.ts"
 import { worktrees } from "./Worktrees.ts"
 
-export const edgeRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
+export const edgeApiRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
   Layer.provide([
     edgeHealth,
     agents,

@@ -37,7 +37,7 @@ import { OutputRedaction } from "./OutputRedaction.ts"
 import { ProjectFiles } from "./ProjectFiles.ts"
 import { type AdmittedRun, admitRun, type RunAdmission } from "./RunAdmission.ts"
 import { networkUser } from "./ConnectionRequests.ts"
-import { makeRunActor, type RunActor } from "./RunActor.ts"
+import { RunActor } from "./RunActor.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import type { RunActorOptions } from "./RunSession.ts"
 import { markRunStart, reviewRunChanges, type RunWorkspace } from "./RunWorkspace.ts"
@@ -103,7 +103,7 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   recorder.apply({ _tag: "Created", payload: { ...admitted.created, ...life } })
   const batch = recorder.take()
   if (batch === undefined) return yield* Effect.die("a new run has nothing to write")
-  const actor = makeRunActor(actorOptions(context, request, admitted, recorder, { hold }))
+  const actor = new RunActor(actorOptions(context, request, admitted, recorder, { hold }))
   // An interruption between the commit and the supervision would leave a run without an actor.
   yield* Effect.uninterruptible(
     Effect.gen(function* () {
@@ -201,7 +201,7 @@ export const actorOptions = (
         keys: keyEntryOf(config, adapter.id),
         session: start.resumeSessionId,
         resume: request.resume,
-        life: { isAdopted: adopted !== undefined, isLeft: () => hold?.isLeft() === true }
+        life: { isAdopted: adopted !== undefined, isLeft: () => hold?.isLeft === true }
       }
     : undefined
   return {

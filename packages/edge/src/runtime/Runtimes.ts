@@ -40,6 +40,7 @@ export class Runtimes extends Context.Service<
   }
 >()("corral/edge/Runtimes") {
   /** Also provides `Programs`. */
+  /** @internal */
   static readonly layer = Layer.effect(
     Runtimes,
     Effect.suspend(() => make())

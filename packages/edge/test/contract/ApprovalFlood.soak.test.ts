@@ -1,6 +1,6 @@
 /** Runs that flood the Edge with approvals. They do not delay the events of another run that has a reader. */
 import { assert, it } from "@effect/vitest"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 
 const percentile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? Number.NaN
@@ -16,7 +16,7 @@ it.each([
   ["5,000 nested lines that are denied", "read_only", "/flood 5000 3905 a=$("],
   ["20 approvals of 6 MB", "ask", "/flood 20 6000000 x"]
 ] as const)("%s in %s do not delay another run", { timeout: 300_000 }, async (what, mode, script) => {
-  const { client } = await openEdge()
+  const { client } = await openEdgeProcess()
   const other = await client.create(`/stream ${EVENTS} 200 64`)
   const took: Array<number> = []
   const reader = await client.follow({ runId: other.id })

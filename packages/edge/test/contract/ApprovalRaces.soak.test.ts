@@ -1,7 +1,7 @@
 /** 1,000 approvals, each decided by four clients at once: exactly one resolution each, told to all four alike. */
 import { assert, it } from "@effect/vitest"
 import { type Answer, codeOf } from "@corral/testing/edge/EdgeClient"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { Seeded } from "../harness/Seeded.ts"
 
@@ -12,7 +12,7 @@ const stateOf = { allow: "approved", deny: "denied" } as const
 
 it("resolves each of 1,000 raced approvals once", async () => {
   const seeded = new Seeded("1,000 races")
-  const edge = await openEdge()
+  const edge = await openEdgeProcess()
   const clients = Array.from({ length: 4 }, () => edge.client)
   const startedAt = performance.now()
   let both = 0

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { Artifacts, type NewArtifact } from "../../src/artifact/Artifacts.ts"
 import { Store } from "../../src/store/Store.ts"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { within } from "@corral/testing/time/Within"
 import { at } from "../Samples.ts"
 
@@ -40,7 +40,7 @@ const evil = 'x"; filename=evil.exe; é 字.html'
 const withArtifacts = async (
   contents: ReadonlyArray<Pick<NewArtifact, "name" | "mediaType" | "content">>
 ) => {
-  const edge = await openEdge()
+  const edge = await openEdgeProcess()
   const run = await edge.client.create("/say hello")
   await edge.client.log(run.id)
   await edge.stop()

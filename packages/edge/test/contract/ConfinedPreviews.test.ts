@@ -1,7 +1,7 @@
 /** Previews of ports inside the networks of confined runs: real servers in real runs, reached through their relays. */
 import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { type EdgeClient, codeOf } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { until } from "@corral/testing/time/Until"
 import { within } from "@corral/testing/time/Within"
 import { type EventEmitter, once } from "node:events"
@@ -201,7 +201,9 @@ const visitingBusy = async (edge: EdgeProcess, port: number, runId: string): Pro
 describe.skipIf(!canConfine)("a preview of a port that the owner lists", () => {
   it("shows the program of this machine", async () => {
     const { port } = await openUpstream((_, response) => void response.end("listed"))
-    const edge = prepare(await openEdge({ env: { ...CONFINED, CORRAL_EDGE_RUN_HOSTS: `127.0.0.1:${port}` } }))
+    const edge = prepare(
+      await openEdgeProcess({ env: { ...CONFINED, CORRAL_EDGE_RUN_HOSTS: `127.0.0.1:${port}` } })
+    )
     const runId = await serving(edge, 3_000, "busy")
     await visiting(edge, 3_000, runId)
     const visitor = await visiting(edge, port, runId)

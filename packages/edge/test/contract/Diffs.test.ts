@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { commitAll, repository } from "../workspace/Repository.ts"
 
@@ -21,7 +21,7 @@ const diffOf = async (client: EdgeClient, runId: string, query = "") => {
 
 describe("/v1/runs/{id}/diff", () => {
   it("is listed before the run's end, shown while it works, and stable after a restart", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     writeFileSync(join(edge.workspace, "old.txt"), "old\n")
     const run = await edge.client.create("/write new.txt hello\n/wait\n/write old.txt changed", "auto_edit")
     const reader = await edge.client.follow({ runId: run.id })

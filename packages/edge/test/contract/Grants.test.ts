@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
-import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
@@ -76,7 +76,7 @@ const isAsked = async (client: EdgeClient, script: string, more: object = {}) =>
 
 describe("A grant", () => {
   it("for always holds in later runs and after a restart, and is gone once it is taken back", async () => {
-    const separateEdge = await openEdge()
+    const separateEdge = await openEdgeProcess()
     const approval = await ask(separateEdge.client, "/shell echo one && echo two > out.txt")
     const { scope } = await allow(separateEdge.client, approval, "always")
     assert.strictEqual(scope, "always")

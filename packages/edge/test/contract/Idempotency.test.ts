@@ -7,7 +7,7 @@ import { findProgram } from "../../src/process/ChildEnvironment.ts"
 import { writeProgram } from "../Folder.ts"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { sampleRepository } from "../workspace/Repository.ts"
 
 const create = (client: EdgeClient, key: string, text = "/say hello") =>
@@ -25,7 +25,7 @@ describe("An idempotency key", () => {
   afterAll(() => shared.remove())
 
   it("makes the same request one run, over a restart too", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     const first = await create(edge.client, "one")
     assert.strictEqual(first.status, 201)
     assert.isNull(first.headers.get("idempotency-replayed"))
@@ -73,7 +73,9 @@ describe("An idempotency key", () => {
     // Asked before the run is created where it wants a worktree.
     const wait = `while test -e '${hang}'; do sleep 0.05; done`
     writeProgram(join(signs, "bin/git"), `case "$*" in *rev-parse*) ${wait};; esac\nexec '${real}' "$@"`)
-    const edge = await openEdge({ env: { PATH: `${join(signs, "bin")}:/usr/local/bin:/usr/bin:/bin` } })
+    const edge = await openEdgeProcess({
+      env: { PATH: `${join(signs, "bin")}:/usr/local/bin:/usr/bin:/bin` }
+    })
     sampleRepository(edge.workspace)
     writeFileSync(hang, "")
     const key = { "idempotency-key": "slow" }

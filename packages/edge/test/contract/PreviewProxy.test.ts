@@ -5,7 +5,7 @@ import { once } from "node:events"
 import type { IncomingHttpHeaders, RequestListener } from "node:http"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
-import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { within } from "@corral/testing/time/Within"
 import { echo, openUpstream } from "../preview/Upstream.ts"
@@ -150,7 +150,7 @@ describe("A preview of a port", () => {
       request.on("data", (chunk: Buffer) => hash.update(chunk))
       return request.on("end", () => response.end(hash.digest("hex")))
     }
-    const { edge, visitor } = await visiting(listener, await openEdge())
+    const { edge, visitor } = await visiting(listener, await openEdgeProcess())
     for await (const _ of await visitor.begin("/")) continue
     const before = edge.memory
     const stopped = await Promise.all(Array.from({ length: 4 }, () => visitor.begin("/")))

@@ -6,7 +6,7 @@ import { mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from 
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
-import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { openUpstream } from "../preview/Upstream.ts"
 import { refusalOf, visit, Visitor } from "../preview/Visitor.ts"
@@ -38,7 +38,7 @@ const freshUrl = async (client: EdgeClient, id: string): Promise<string> => {
 }
 
 /** A new Edge whose workspace has a site, and around it what no visitor may see. */
-const withSite = async (open: typeof openEdge = openEdgeInProcess) => siteOf(await open())
+const withSite = async (open: typeof openEdgeProcess = openEdgeInProcess) => siteOf(await open())
 
 const siteOf = (edge: EdgeProcess) => {
   const site = join(edge.workspace, "site")
@@ -264,7 +264,7 @@ describe("A preview", () => {
   })
 
   it("streams files of any size, at its reader's pace, and never passes off a part for the whole", async () => {
-    const { client, site, edge } = await withSite(openEdge)
+    const { client, site, edge } = await withSite(openEdgeProcess)
     writeFileSync(join(site, "large.bin"), "")
     truncateSync(join(site, "large.bin"), 100 * 1_048_576)
     const visitor = await Visitor.enter((await create(client, folder("site"))).url)
@@ -323,7 +323,7 @@ describe("A preview", () => {
   })
 
   it("is listed with its run, closed with DELETE and gone after a restart", async () => {
-    const { client, edge } = await withSite(openEdge)
+    const { client, edge } = await withSite(openEdgeProcess)
     const upstream = await openUpstream((_, response) => response.write("and then nothing"))
     const run = await client.create("/say hello")
     const mine = [
@@ -376,7 +376,7 @@ describe("A preview", () => {
   })
 
   it("is made once for an idempotency key, and replayed with an address that still opens it", async () => {
-    const { client, edge } = await withSite(openEdge)
+    const { client, edge } = await withSite(openEdgeProcess)
     const key = { "idempotency-key": "one" }
     const first = openedOf((await tryCreate(client, folder("site"), {}, key)).body)
     const replay = await tryCreate(client, folder("site"), {}, key)

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
-import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { until } from "@corral/testing/time/Until"
 
@@ -222,7 +222,7 @@ describe("A run", () => {
 
 describe("A run whose Edge was killed", () => {
   it("has failed at the next start, its approval cancelled, and both have events", async () => {
-    const separateEdge = await openEdge()
+    const separateEdge = await openEdgeProcess()
     const run = await separateEdge.client.create("/write never.txt hello")
     const decided = await separateEdge.client.create("/ask\n/wait")
     const [reader, other] = [

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
-import { type EdgeOptions, type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeOptions, type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { commitAll, git, knownWorkspace, repository, sampleRepository } from "../workspace/Repository.ts"
 
@@ -12,7 +12,7 @@ const isolation = "worktree"
 
 const openRepository = async (
   options: EdgeOptions = {},
-  open: typeof openEdge = openEdgeInProcess
+  open: typeof openEdgeProcess = openEdgeInProcess
 ): Promise<EdgeProcess> => {
   const edge = await open(options)
   sampleRepository(edge.workspace)
@@ -123,7 +123,7 @@ describe("A run in a worktree", () => {
     "is gone on with in the same worktree, by one run at a time, also after a restart",
     { timeout: 60_000 },
     async () => {
-      const edge = await openRepository({}, openEdge)
+      const edge = await openRepository({}, openEdgeProcess)
       const first = await edge.client.create("/write one.txt 1", "auto_edit", { isolation })
       await edge.client.log(first.id)
       await edge.kill()

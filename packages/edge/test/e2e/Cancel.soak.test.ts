@@ -1,12 +1,12 @@
 /** 1,000 cancels, and the strict figure: grace + 50 ms. Measured one kind at a time, so that the runs do not wait for each other. */
 import { assert, it } from "@effect/vitest"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { cancelEach, cancelOne, type Cancelled, distribution, kindsOf, leftOver } from "./CancelRuns.ts"
 
 const GRACE_MS = 300
 
 it("leaves nothing of 1,000 misbehaving runs", async () => {
-  const edge = await openEdge({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: String(GRACE_MS) } })
+  const edge = await openEdgeProcess({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: String(GRACE_MS) } })
   const all: Array<Cancelled> = []
   const kinds = await kindsOf(edge)
   while (all.length < 1_000) all.push(...(await cancelEach(edge, kinds)))
@@ -16,7 +16,7 @@ it("leaves nothing of 1,000 misbehaving runs", async () => {
 })
 
 it("takes the grace and 50 ms at most", async () => {
-  const edge = await openEdge({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: String(GRACE_MS) } })
+  const edge = await openEdgeProcess({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: String(GRACE_MS) } })
   const all: Array<Cancelled> = []
   const kinds = await kindsOf(edge)
   for (let round = 0; round < 10; round++) {

@@ -1,6 +1,6 @@
 /** Cancel, with runtimes that stop, ignore it or fail. Its duration is asserted in `Cancel.soak.test.ts`, over many more. */
 import { assert, describe, it } from "@effect/vitest"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { cancelEach, type Cancelled, distribution, kindsOf, leftOver } from "./CancelRuns.ts"
 
 const GRACE_MS = 300
@@ -13,7 +13,7 @@ describe("Cancel", () => {
     "leaves nothing of misbehaving runs, containment %s",
     { timeout: 240_000 },
     async (containment, least) => {
-      const edge = await openEdge({
+      const edge = await openEdgeProcess({
         env: { CORRAL_EDGE_CANCEL_GRACE_MS: String(GRACE_MS), CORRAL_EDGE_CONTAINMENT: containment }
       })
       const kinds = await kindsOf(edge)
@@ -27,7 +27,7 @@ describe("Cancel", () => {
   )
 
   it("answers again on a cancelled run, and refuses on one that ended otherwise", async () => {
-    const { client } = await openEdge()
+    const { client } = await openEdgeProcess()
     const hanging = await client.create("/say ready\n/sleep 60000")
     const reader = await client.follow({ runId: hanging.id })
     await reader.message("ready")

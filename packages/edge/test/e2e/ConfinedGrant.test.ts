@@ -1,6 +1,6 @@
 /** Runs with the workspace's grant `confined`: who decided, what is still asked, and that the grant needs a kernel that confines the run. */
 import { assert, describe, it } from "@effect/vitest"
-import { type EdgeOptions, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeOptions, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { until } from "@corral/testing/time/Until"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import { canConfine } from "../confinement/CanConfine.ts"
 const SCRIPT = 'a=package; echo x >> "$a.json"; echo y > made.txt; echo z > "$HOME/outside.txt"'
 
 const open = async (env: Readonly<Record<string, string>>, grants: EdgeOptions["grants"] & {}) => {
-  const edge = await openEdge({ env, grants })
+  const edge = await openEdgeProcess({ env, grants })
   mkdirSync(join(edge.workspace, "scripts"))
   writeFileSync(join(edge.workspace, "scripts", "build.sh"), SCRIPT)
   writeFileSync(join(edge.workspace, "package.json"), "{}")

@@ -1,6 +1,6 @@
 /** Confined runs that end in every way, with each means of containment. */
 import { assert, describe, it } from "@effect/vitest"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { cancelEach, kindsOf, leftOver, misbehaviours, type Misbehaviour } from "./CancelRuns.ts"
 
@@ -14,7 +14,7 @@ describe.skipIf(!canConfine)("confined runs", () => {
     "leave nothing when cancelled, containment %s",
     { timeout: 240_000 },
     async (containment) => {
-      const edge = await openEdge({ env: { ...CONFINED, CORRAL_EDGE_CONTAINMENT: containment } })
+      const edge = await openEdgeProcess({ env: { ...CONFINED, CORRAL_EDGE_CONTAINMENT: containment } })
       assert.includeMembers([...all], [...(await kindsOf(edge))])
       for (let round = 0; round < 3; round++)
         assert.deepStrictEqual(leftOver(await cancelEach(edge, all)), [])
@@ -28,8 +28,8 @@ describe.skipIf(!canConfine)("confined runs", () => {
     ["/fail on purpose", "on purpose"]
   ])("end like other runs: %s", async (script, expected) => {
     const edges = await Promise.all([
-      openEdge({ env: CONFINED }),
-      openEdge({ env: { ...CONFINED, CORRAL_EDGE_CONFINEMENT: "off" } })
+      openEdgeProcess({ env: CONFINED }),
+      openEdgeProcess({ env: { ...CONFINED, CORRAL_EDGE_CONFINEMENT: "off" } })
     ])
     const [one, other] = await Promise.all(
       edges.map(async ({ client }) => {

@@ -1,7 +1,7 @@
 /** Confined runs of a real Edge: what it reports, what the kernel refuses, and how they end. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { type EdgeOptions, EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeOptions, EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { canConfine } from "../confinement/CanConfine.ts"
@@ -14,7 +14,7 @@ const CONFINED = { CORRAL_EDGE_CONFINEMENT: "required", CORRAL_EDGE_CANCEL_GRACE
 const WITHOUT = { PATH: "/nowhere" }
 
 const open = (env: EdgeOptions["env"], grants: EdgeOptions["grants"] = []) =>
-  openEdge({ env: { ...CONFINED, ...env }, grants })
+  openEdgeProcess({ env: { ...CONFINED, ...env }, grants })
 
 describe.skipIf(!canConfine)("confined runs", () => {
   let edge: EdgeProcess

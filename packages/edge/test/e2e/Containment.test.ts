@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 
 const env = { CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
 
@@ -21,7 +21,7 @@ const vanished = async (client: EdgeClient) => {
 
 describe("Containment", () => {
   it("ends what vanished when its run is cancelled", async (context) => {
-    const edge = await openEdge({ env })
+    const edge = await openEdgeProcess({ env })
     if ((await kindOf(edge.client)) !== "cgroup") return context.skip("no control groups here")
     const { reader, run } = await vanished(edge.client)
     assert.isAtLeast(edge.survivors().length, 3)
@@ -31,7 +31,7 @@ describe("Containment", () => {
   })
 
   it("ends it at the next start, after the Edge was killed", async (context) => {
-    const edge = await openEdge({ env })
+    const edge = await openEdgeProcess({ env })
     if ((await kindOf(edge.client)) !== "cgroup") return context.skip("no control groups here")
     await vanished(edge.client)
     await edge.kill()
@@ -41,7 +41,7 @@ describe("Containment", () => {
   })
 
   it("ends a paused run at the next start, after the Edge was killed", async (context) => {
-    const edge = await openEdge({ env })
+    const edge = await openEdgeProcess({ env })
     if ((await kindOf(edge.client)) !== "cgroup") return context.skip("no control groups here")
     const { run } = await vanished(edge.client)
     const paused = await edge.client.ask("POST", `/v1/runs/${run.id}/pause`)
@@ -62,7 +62,7 @@ describe("Containment", () => {
     ["is of other mounts", (file: string) => writeFileSync(file, '{"hierarchy":"[]","folders":[]}')]
   ] as const) {
     it(`ends it at the next start if the record of its groups ${damage}`, async (context) => {
-      const edge = await openEdge({ env })
+      const edge = await openEdgeProcess({ env })
       if ((await kindOf(edge.client)) !== "cgroup") return context.skip("no control groups here")
       await vanished(edge.client)
       await edge.kill()
@@ -74,7 +74,7 @@ describe("Containment", () => {
   }
 
   it("contains by marks if the setting says so", async () => {
-    const edge = await openEdge({ env: { ...env, CORRAL_EDGE_CONTAINMENT: "environment_mark" } })
+    const edge = await openEdgeProcess({ env: { ...env, CORRAL_EDGE_CONTAINMENT: "environment_mark" } })
     assert.strictEqual(await kindOf(edge.client), "environment_mark")
     const run = await edge.client.create("/daemon\n/children 2\n/say ready\n/hang")
     const reader = await edge.client.follow({ runId: run.id })
@@ -85,7 +85,7 @@ describe("Containment", () => {
   })
 
   it("gives each run its own temporary folder and removes it, also after a kill", async () => {
-    const edge = await openEdge({ env })
+    const edge = await openEdgeProcess({ env })
     const script = 'echo "$TMPDIR" > where; stat -c %a "$TMPDIR" >> where; cat where'
     const run = await edge.client
       .create(`/shell ${script}\n/say ready\n/hang`, "full_access")

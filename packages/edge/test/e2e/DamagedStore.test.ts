@@ -5,13 +5,13 @@ import Database from "better-sqlite3"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 describe("An Edge with a damaged store", { timeout: 90_000 }, () => {
   it("refuses the damaged run and new runs, serves the others, and says what to do", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     const runs = []
     for (const text of ["first", "second", "third"]) {
       const run = await edge.client.create(`/say ${text}-word`)
@@ -82,7 +82,7 @@ describe("An Edge with a damaged store", { timeout: 90_000 }, () => {
   })
 
   it("does not start an emptied home as a new one", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     await edge.stop()
     for (const name of ["edge.db", "edge.db-wal", "edge.db-shm"])
       rmSync(join(edge.home, name), { force: true })

@@ -1,6 +1,6 @@
 /** A run that ends in the middle of a message: the message is completed, and a call that was stopped is `cancelled`. */
 import { assert, describe, it } from "@effect/vitest"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 describe("A run that is cancelled", () => {
@@ -8,7 +8,7 @@ describe("A run that is cancelled", () => {
     "completes the message that it streamed %j",
     { timeout: 60_000 },
     async (before) => {
-      const { client } = await openEdge({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "200" } })
+      const { client } = await openEdgeProcess({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "200" } })
       const run = await client.create(`${before}/stream 1000000 200 64`)
       const reader = await client.follow({ runId: run.id })
       await reader.event("run.message.delta")

@@ -10,7 +10,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { until } from "@corral/testing/time/Until"
 
@@ -117,7 +117,7 @@ const mountable = (() => {
 
 describe("A full disk", { timeout: 90_000 }, () => {
   it.skipIf(process.platform !== "linux")("whose files may not grow ends runs and starts none", async () => {
-    const edge = await openEdge({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "500" } })
+    const edge = await openEdgeProcess({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "500" } })
     const limit = (bytes: number | "unlimited") =>
       assert.isTrue(run("prlimit", "--pid", String(edge.pid), `--fsize=${bytes}:unlimited`))
     await fillAndFree(edge, {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
-import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 const result = `{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s"}`
@@ -25,7 +25,7 @@ const openWith = async (output: Buffer | string, between = ""): Promise<EdgeProc
   const bin = mkdtempSync(join(tmpdir(), "corral-bin-"))
   onTestFinished(() => rmSync(bin, { recursive: true }))
   writeProgram(join(bin, "claude"), claude(between))
-  const edge = await openEdge({ env: { PATH: `${bin}:/usr/local/bin:/usr/bin:/bin` } })
+  const edge = await openEdgeProcess({ env: { PATH: `${bin}:/usr/local/bin:/usr/bin:/bin` } })
   writeFileSync(join(edge.workspace, "output"), output)
   return edge
 }

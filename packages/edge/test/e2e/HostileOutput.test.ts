@@ -1,12 +1,12 @@
 /** A runtime may print anything: the run continues, other runs are unaffected, the Edge does not grow. */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 describe("A runtime's output", () => {
   it("that is garbage becomes schema.validation_failed, and the run completes", async () => {
-    const { client } = await openEdge()
+    const { client } = await openEdgeProcess()
     const run = await client.create("/say before\n/garbage 200\n/say after")
     const events = await client.log(run.id)
     assertWhole(events)
@@ -28,7 +28,7 @@ describe("A runtime's output", () => {
   })
 
   it("that is lines of 100 MB stops no other run and is not kept", { timeout: 60_000 }, async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     const { client } = edge
     const other = await client.create("/stream 1000000 200 64")
     const reader = await client.follow({ runId: other.id })
@@ -61,7 +61,7 @@ describe("A runtime's output", () => {
   })
 
   it("that is long is cut into events of 256 KiB at most", async () => {
-    const edge = await openEdge({ grants: ["full_access"] })
+    const edge = await openEdgeProcess({ grants: ["full_access"] })
     const { client } = edge
     const script = "/stream 3 0 900000\n/shell head -c 3000000 /dev/zero | tr '\\0' 'é'\n/say after"
     const run = await client.create(script, "full_access")
@@ -77,7 +77,7 @@ describe("A runtime's output", () => {
   })
 
   it("never reaches the log of the Edge", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     const run = await edge.client.create("/say a-very-private-word\n/garbage 20\n/crash")
     assertWhole(await edge.client.log(run.id))
     assert.notInclude(edge.stderr, "a-very-private-word")

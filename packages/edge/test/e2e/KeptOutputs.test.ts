@@ -2,11 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 
 describe("What a run makes", () => {
   it("can be fetched as soon as the log names it, and after a crash", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     const { client } = edge
     const long = "grüße\n".repeat(60_000)
     writeFileSync(join(edge.workspace, "long.txt"), long)

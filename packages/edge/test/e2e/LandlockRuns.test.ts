@@ -1,7 +1,7 @@
 /** Runs of a real Edge on a machine without bubblewrap whose setpriv supports Landlock. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -67,7 +67,7 @@ describe.skipIf(landlock === undefined)("runs under Landlock", () => {
 
 describe.skipIf(landlock === undefined)("runs that must be confined, where only Landlock works", () => {
   it("are refused, because their network would be open", async () => {
-    const edge = await openEdge({ env: settings("required"), grants: [] })
+    const edge = await openEdgeProcess({ env: settings("required"), grants: [] })
     assert.strictEqual((await confinementOf(edge))?.kind, "none")
     const refused = await edge.client.tryCreate("/say done", "plan")
     assert.strictEqual(codeOf(refused), "permission_denied")

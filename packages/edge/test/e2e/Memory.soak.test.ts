@@ -8,7 +8,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { mint } from "@corral/service/Identifiers"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { openPeer } from "@corral/testing/edge/LinkPeer"
 import { assertDense, assertWhole } from "../harness/LogInvariants.ts"
 
@@ -29,7 +29,7 @@ const peakOf = async (edge: EdgeProcess, work: () => Promise<void>): Promise<num
 
 describe.skipIf(process.platform !== "linux")("The Edge's memory", () => {
   it("hardly grows for lines of 100 MB and a reader that never reads", { timeout: 120_000 }, async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     const { client } = edge
     const warm = await client.create("/stream 10000 2000 2000\n/longline 4\n/say done")
     assertDense(await client.log(warm.id))

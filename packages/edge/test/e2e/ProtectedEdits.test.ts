@@ -1,6 +1,6 @@
 /** Approved edits of folders that the kernel protects, in confined runs of a real Edge: they arrive, and nothing else does. */
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "@effect/vitest"
-import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { until } from "@corral/testing/time/Until"
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -135,7 +135,7 @@ describe.skipIf(!canConfine)("approved edits of protected folders", { timeout: 6
   })
 
   it("leave the old file or the whole new one if the Edge is killed, and no copy after the next start", async () => {
-    const killed = await openEdge({ env: CONFINED })
+    const killed = await openEdgeProcess({ env: CONFINED })
     fill(killed)
     const { id } = await killed.client.create(`/write ${SETTINGS} changed\n/hang`, "ask")
     const reader = await killed.client.follow({ runId: id })

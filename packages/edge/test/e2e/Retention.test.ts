@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 /** As if the run had ended long ago. The Edge is not running. */
@@ -18,7 +18,7 @@ const age = (edge: EdgeProcess, runId: string): void => {
 
 describe("A run whose events are no longer kept", () => {
   it("closes streams with 4410, refuses pages, and still says how it ended", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     const old = await edge.client.create("/say long ago\n/ask\n/stream 200 0 2000")
     const first = await edge.client.follow({ runId: old.id })
     const requested = await first.event("run.approval.requested")

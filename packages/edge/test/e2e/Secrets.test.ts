@@ -8,7 +8,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 
 /** Known by its form. */
 const key = "sk-proj-A1b2C3d4E5f6G7h8"
@@ -151,7 +151,7 @@ describe("A secret in a runtime's output", () => {
         PATH: `${folder}:/usr/local/bin:/usr/bin:/bin`,
         ...Object.fromEntries(names.map((name) => [name, value]))
       }
-      const edge = await openEdge({ grants: ["full_access"], env })
+      const edge = await openEdgeProcess({ grants: ["full_access"], env })
       const found: Array<unknown> = []
       for (const [agentId, mode, scenario] of table) {
         const play = scenario === "crash" ? crash : recorded(agentId, scenario)
@@ -182,7 +182,7 @@ describe("A secret in a runtime's output", () => {
   )
 
   it("is in no artifact's name or media type", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     const { id } = await edge.client.create(
       `/artifact k:${key}.txt text/x-${key} The content stays as it is.`
     )

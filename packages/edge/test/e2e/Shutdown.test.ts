@@ -2,7 +2,7 @@
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { FakeCollector } from "@corral/testing/http/FakeCollector"
 
@@ -43,7 +43,7 @@ const assertCancelled = async (edge: EdgeProcess, runIds: ReadonlyArray<string>)
 
 describe("SIGTERM", () => {
   it("cancels live runs, leaves nothing and exits with 0 within 10 s", async () => {
-    const edge = await openEdge({ env: grace })
+    const edge = await openEdgeProcess({ env: grace })
     const runIds = await liveRuns(edge)
     const startedAt = performance.now()
     const exit = await edge.stop()
@@ -59,7 +59,7 @@ describe("SIGTERM", () => {
     const collector = await FakeCollector.open()
     onTestFinished(() => collector.close())
     collector.behavior = "hang"
-    const edge = await openEdge({ env: { ...grace, CORRAL_OTLP_URL: collector.url } })
+    const edge = await openEdgeProcess({ env: { ...grace, CORRAL_OTLP_URL: collector.url } })
     const runIds = await liveRuns(edge)
     const all = await edge.client.follow({})
     const silent = await edge.client.follow({})
@@ -78,7 +78,7 @@ describe("SIGTERM", () => {
   })
 
   it("answers requests that are under way with an error object", async () => {
-    const edge = await openEdge({ env: grace })
+    const edge = await openEdgeProcess({ env: grace })
     const run = await edge.client.create("/ignore-signals\n/say ready\n/hang")
     const reader = await edge.client.follow({ runId: run.id })
     await reader.message("ready")
@@ -95,7 +95,7 @@ describe("SIGTERM", () => {
 
 describe("edge.json", () => {
   it("names the Edge to its owner alone", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     assert.strictEqual(statSync(discovery(edge)).mode & 0o777, 0o600)
     assert.strictEqual(statSync(join(edge.home, "edge.token")).mode & 0o777, 0o600)
     const { instanceId, pid, url } = discovered(edge)
@@ -106,7 +106,7 @@ describe("edge.json", () => {
   })
 
   it("of a killed Edge is replaced by its successor's", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     const before = discovered(edge)
     await edge.kill()
     assert.deepStrictEqual(discovered(edge), before, "a killed Edge removes nothing")
@@ -119,7 +119,7 @@ describe("edge.json", () => {
 
 describe("A second Edge on the same home", () => {
   it("is refused in one sentence, and the first keeps running", async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     const run = await edge.client.create("/say ready\n/sleep 60000")
     const reader = await edge.client.follow({ runId: run.id })
     await reader.message("ready")

@@ -5,7 +5,7 @@ import { watch } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
-import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { within } from "@corral/testing/time/Within"
 import { findProgram } from "../../src/process/ChildEnvironment.ts"
 import { commitAll, git, knownWorkspace, sampleRepository } from "../workspace/Repository.ts"
@@ -46,7 +46,9 @@ describe("A killed Edge", () => {
       join(signs, "bin/git"),
       `case "$*" in *"read-tree --reset"*) ${sleep};; esac\nexec '${real}' "$@"`
     )
-    const edge = await openEdge({ env: { PATH: `${join(signs, "bin")}:/usr/local/bin:/usr/bin:/bin` } })
+    const edge = await openEdgeProcess({
+      env: { PATH: `${join(signs, "bin")}:/usr/local/bin:/usr/bin:/bin` }
+    })
     sampleRepository(edge.workspace)
     writeFileSync(hang, "")
     const run = await edge.client.create("/say hi", "ask", { isolation })
@@ -66,7 +68,7 @@ describe("A killed Edge", () => {
   })
 
   it("keeps the work of runs that were under way, whenever it dies", { timeout: 120_000 }, async () => {
-    const edge = await openEdge()
+    const edge = await openEdgeProcess()
     sampleRepository(edge.workspace)
     for (let n = 0; n < 100; n++) writeFileSync(join(edge.workspace, `file${n}`), `${n}\n`)
     commitAll(edge.workspace)

@@ -8,7 +8,7 @@ import { scriptedProgram } from "@corral/adapters/scriptedProgram"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
-import { edgeCoreLayer } from "../../src/Edge.ts"
+import { edgeCoreServices } from "../../src/Edge.ts"
 import type { EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { RuntimeRegistry } from "../../src/runtime/RuntimeRegistry.ts"
 import { EdgeInstance } from "../../src/EdgeInstance.ts"
@@ -27,7 +27,7 @@ const linkTo = Effect.fnUntraced(function* (
 ) {
   const home = yield* temporaryFolder
   yield* Effect.promise(() => peer.join(home))
-  const core = Layer.merge(edgeCoreLayer, EdgeInstance.layer).pipe(
+  const core = Layer.merge(edgeCoreServices, EdgeInstance.layer).pipe(
     Layer.provideMerge(configLayer(home, more)),
     Layer.provide(Layer.succeed(RuntimeRegistry, adapters))
   )
@@ -48,6 +48,21 @@ const closedPort = async (): Promise<number> => {
 }
 
 describe("HubLink", () => {
+  it.live("learns how far its clock is from the Hub's, and follows a change with the next proof", () =>
+    Effect.gen(function* () {
+      const peer = yield* Effect.promise(openPeer)
+      peer.accessSeconds = 1
+      const link = yield* linkTo(peer, {})
+      assert.isUndefined(link.skewMs())
+      for (const aheadMs of [0, 120_000, -120_000]) {
+        peer.aheadMs = aheadMs
+        const { proofs } = peer
+        yield* Effect.promise(() => peer.until("another proof", () => peer.proofs > proofs + 1))
+        assert.approximately(link.skewMs() ?? NaN, -aheadMs, 1_000)
+      }
+    })
+  )
+
   it.live("waits before it takes the link back from another Edge with its key", () =>
     Effect.gen(function* () {
       const peer = yield* Effect.promise(openPeer)

@@ -9,7 +9,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
-import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { withConfinements } from "./Confinements.ts"
 import { RIGHT_KEY, WRONG_KEY } from "./FakeModels.ts"
@@ -201,7 +201,7 @@ describe.each(programs.flatMap(({ agents, command }) => agents.map(({ id }) => (
     it("is refused with how to install it", async () => {
       const empty = mkdtempSync(join(tmpdir(), "corral-empty-"))
       onTestFinished(() => rmSync(empty, { recursive: true }))
-      const { client } = await openEdge({ env: { PATH: empty } })
+      const { client } = await openEdgeProcess({ env: { PATH: empty } })
       assert.isFalse(existsSync(join(empty, command)))
       const answer = await client.tryCreate("Anything", "ask", { agentId })
       assert.deepStrictEqual([answer.status, codeOf(answer)], [503, "runtime_unavailable"])

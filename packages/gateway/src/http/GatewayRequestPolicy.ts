@@ -8,13 +8,13 @@ import type { HttpRefusal } from "@corral/service/http/Refusal"
 import {
   type BodyKind,
   pathOfTarget,
-  RequestGuard,
   type RequestHead,
   type RequestPolicy
 } from "@corral/service/http/RequestGuard"
-import { Effect, Layer } from "effect"
 import type { ChatPlatform } from "../platform/ChatPlatform.ts"
-import { Platforms } from "../platform/Platforms.ts"
+
+/** Larger than an event of any platform, so that the sender of a message that is too long learns it. A signature is checked over all bytes. */
+export const MAX_EVENT_BYTES = 4 * 1_048_576
 
 export interface GatewayRoute {
   readonly method: "GET" | "POST"
@@ -46,11 +46,6 @@ const refusalOfRoute = (head: RequestHead, route: GatewayRoute | undefined): Htt
 export const gatewayRequestPolicy = (routes: ReadonlyMap<string, GatewayRoute>): RequestPolicy => ({
   refusalOf: (head) => refusalOfRoute(head, routes.get(pathOfTarget(head.target))),
   bodyKindAt: (path) => routes.get(path)?.body ?? "json",
+  maxBytesAt: (path) => (routes.get(path)?.method === "POST" ? MAX_EVENT_BYTES : undefined),
   requiresBodyAt: (path) => routes.get(path)?.method === "POST"
 })
-
-/** For a program that mounts the Gateway's routes in its own server. */
-export const gatewayGuardLayer = Layer.effect(
-  RequestGuard,
-  Effect.map(Platforms, ({ all }) => RequestGuard.make(gatewayRequestPolicy(routesFor(all))))
-)

@@ -1,6 +1,6 @@
 /**
- * All HTTP routes of the Gateway, as `GatewayApi` describes them, with their guard. Webhooks receive raw bodies: nothing is decoded before
- * the platform's verification. A program that mounts the routes provides the guard with `gatewayGuardLayer`, and serves them with Node.
+ * All HTTP routes of the Gateway, as `GatewayApi` describes them, with their guard, for a server of Node. Webhooks receive raw bodies: nothing is decoded before
+ * the platform's verification.
  */
 import { GatewayApi } from "@corral/domain/gateway-api/GatewayApi"
 import { CurrentRequestId, SchemaErrors } from "@corral/domain/http/RequestContext"
@@ -51,7 +51,7 @@ const slackWebhooks = HttpApiBuilder.group(
   })
 )
 
-export const gatewayRoutes = HttpApiBuilder.layer(GatewayApi).pipe(
+export const gatewayApiRoutes = HttpApiBuilder.layer(GatewayApi).pipe(
   Layer.provide([gatewayHealth, feishuWebhooks, slackWebhooks]),
   Layer.provide([SchemaErrors.layer, requestIds]),
   Layer.provide(guardedRoutes),

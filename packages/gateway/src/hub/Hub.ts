@@ -41,7 +41,7 @@ class UsedApi extends HttpApi.make("hub")
   .annotateMerge(HubApi.annotations) {}
 
 export interface HubAddress {
-  /** Origin of the Hub. */
+  /** URL of the Hub, without a slash at its end. */
   readonly url: string
   readonly token: Redacted.Redacted
 }

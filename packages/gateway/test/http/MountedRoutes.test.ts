@@ -1,7 +1,4 @@
-/** The Gateway's routes in another program's server: they keep their guard and the verification of their bodies. */
-import { createServer } from "node:http"
-import { NodeHttpServer } from "@effect/platform-node"
-import { MAX_REQUEST_BYTES } from "@corral/service/http/RequestGuard"
+/** The Gateway in another program's server: its checks and the verification of bodies are the same as elsewhere. */
 import {
   APP,
   unsigned,
@@ -13,70 +10,43 @@ import {
   TOKEN
 } from "@corral/testing/gateway/FakeFeishu"
 import { CARDS, EVENTS } from "@corral/testing/gateway/GatewayProcess"
+import { otherServer } from "@corral/testing/http/OtherServer"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
+import { query } from "@corral/testing/postgres/OutsidePostgres"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted } from "effect"
-import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
-import { SqlClient } from "effect/sql"
-import { botsOf } from "../../src/ChatPlatforms.ts"
+import { Effect, Layer, Redacted } from "effect"
+import { gatewayRoutes } from "../../src/Gateway.ts"
 import { GatewayConfig, gatewayDefaults } from "../../src/GatewayConfig.ts"
-import { PendingAnswers } from "../../src/handling/PendingAnswers.ts"
-import { gatewayGuardLayer } from "../../src/http/GatewayRequestPolicy.ts"
-import { gatewayRoutes } from "../../src/http/routes.ts"
-import { Inbox } from "../../src/inbox/Inbox.ts"
-import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
-import { Platforms } from "../../src/platform/Platforms.ts"
-import { gatewayDatabaseLayer } from "../../src/store/Database.ts"
+import { MAX_EVENT_BYTES } from "../../src/http/GatewayRequestPolicy.ts"
 
 const feishu = {
+  connection: "webhook",
   appId: APP,
   domain: "https://open.feishu.cn",
   encryptKey: Redacted.make(KEY),
   verificationToken: Redacted.make(TOKEN),
   tenants: [TENANT]
-}
+} as const
 
+/** The Gateway below `/corral`; `ask` sends requests to it. */
 const mounted = Effect.gen(function* () {
   const url = yield* Effect.acquireRelease(
     Effect.promise(async () => makeDatabase(await sharedServer(), { prepared: false })),
     (repository) => Effect.promise(() => dropDatabase(repository))
   )
-  const services = Layer.mergeAll(
-    PendingAnswers.layer,
-    Layer.provideMerge(Inbox.layer, SenderQueues.layer),
-    Layer.provideMerge(gatewayGuardLayer, Platforms.layer(botsOf({ feishu })))
-  ).pipe(
-    Layer.provideMerge(gatewayDatabaseLayer),
-    Layer.provide(Layer.succeed(GatewayConfig, { ...gatewayDefaults, databaseUrl: Redacted.make(url) }))
+  const config = { ...gatewayDefaults, feishu, databaseUrl: Redacted.make(url) }
+  const { ask, port } = yield* otherServer(
+    Layer.fresh(gatewayRoutes({ path: "/corral" })).pipe(Layer.provide(Layer.succeed(GatewayConfig, config)))
   )
-  const otherRoute = HttpRouter.add("*", "/own", HttpServerResponse.text("the other program's"))
-  const context = yield* Layer.build(
-    HttpRouter.serve(Layer.merge(gatewayRoutes, otherRoute), {
-      disableListenLog: true,
-      disableLogger: true
-    }).pipe(
-      Layer.provideMerge(services),
-      Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 }))
-    )
-  )
-  const { address } = Context.get(context, HttpServer.HttpServer)
-  const port = "port" in address ? address.port : 0
-  const sql = Context.get(context, SqlClient.SqlClient)
   return {
     port,
-    kept: Effect.map(sql`SELECT upstream_id FROM corral_gateway.inbox`, (rows) => rows.length),
+    kept: Effect.map(
+      Effect.promise(() => query(url, "SELECT upstream_id FROM corral_gateway.inbox")),
+      (rows) => rows.length
+    ),
     ask: (method: string, path: string, headers: Readonly<Record<string, string>> = {}, body?: Buffer) =>
-      Effect.promise(async () => {
-        const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-          method,
-          headers,
-          ...(body === undefined ? {} : { body: new Uint8Array(body) })
-        })
-        const text = await response.text()
-        const { code, requestId } = text.startsWith("{") ? JSON.parse(text) : {}
-        return { status: response.status, headers: response.headers, text, code, requestId }
-      })
+      ask(method, path === "/own" ? path : `/corral${path}`, { host: "any.example", ...headers }, body)
   }
 })
 
@@ -100,16 +70,16 @@ describe("The Gateway's routes in another program's server", { timeout: 60_000 }
           ] as const
           for (const [target, sent, status, code] of cases) {
             const answer = yield* ask("POST", target, sent, body)
-            assert.deepStrictEqual([target, answer.status, answer.code], [target, status, code])
-            assert.match(answer.requestId, /^req_/)
-            assert.strictEqual(answer.headers.get("x-request-id"), answer.requestId)
+            assert.deepStrictEqual([target, answer.status, answer.body["code"]], [target, status, code])
+            assert.match(String(answer.body["requestId"]), /^req_/)
+            assert.strictEqual(answer.headers.get("x-request-id"), answer.body["requestId"])
             assert.strictEqual(answer.headers.get("cache-control"), "no-store")
           }
           const head = [
-            `POST ${path} HTTP/1.1`,
+            `POST /corral${path} HTTP/1.1`,
             "Host: x",
             "Content-Type: application/json",
-            `Content-Length: ${MAX_REQUEST_BYTES + 1}`
+            `Content-Length: ${MAX_EVENT_BYTES + 1}`
           ]
           const large = yield* Effect.promise(() => sendRaw(port, message(head)))
           assert.strictEqual(large.status, 413)
@@ -130,8 +100,8 @@ describe("The Gateway's routes in another program's server", { timeout: 60_000 }
         [plain.headers, plain.body]
       ] as const) {
         const answer = yield* ask("POST", EVENTS, sent, bytes)
-        assert.deepStrictEqual([answer.status, answer.code], [401, "unauthorized"])
-        assert.match(answer.requestId, /^req_/)
+        assert.deepStrictEqual([answer.status, answer.body["code"]], [401, "unauthorized"])
+        assert.match(String(answer.body["requestId"]), /^req_/)
       }
       assert.strictEqual(yield* kept, 0)
     }).pipe(Effect.scoped)

@@ -13,7 +13,7 @@ import { Users } from "../signin/Users.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import { recentSignIn } from "./RecentSignIn.ts"
 import { credentialOf } from "./RequestCredential.ts"
-import { endSession } from "./SessionCookies.ts"
+import { sessionCookies } from "./SessionCookies.ts"
 import { issuedToken } from "./SignIn.ts"
 import { SignInRate } from "./SignInRate.ts"
 
@@ -22,6 +22,7 @@ export const authEndpoints = HttpApiBuilder.group(
   "auth",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
+    const cookies = yield* sessionCookies
     const deviceCodes = yield* DeviceCodes
     const rate = yield* SignInRate
     const recent = yield* recentSignIn
@@ -52,7 +53,7 @@ export const authEndpoints = HttpApiBuilder.group(
       logout: Effect.fnUntraced(function* () {
         const { kind, signInId } = yield* CurrentPrincipal
         yield* signIns.revoke(signInId)
-        if (kind === "web") yield* endSession
+        if (kind === "web") yield* cookies.endSession
       }, withErrorObjects),
 
       sessions: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
@@ -67,7 +68,7 @@ export const authEndpoints = HttpApiBuilder.group(
       endSession: Effect.fnUntraced(function* ({ params: { id } }) {
         const { signInId, userId } = yield* CurrentPrincipal
         if (!(yield* signIns.revokeOwn(userId, id))) return yield* new PermissionDenied()
-        if (id === signInId) yield* endSession
+        if (id === signInId) yield* cookies.endSession
       }, withErrorObjects),
 
       endOtherSessions: Effect.fnUntraced(function* () {

@@ -4,11 +4,12 @@
  * Guarantees: the page shows only what its script requests with the sign-in of the browser, and inserts foreign text as text.
  */
 import { CSRF_COOKIE, CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthority"
+import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { hubPage, hubPageHeaders } from "../page/HubPage.ts"
+import { cookieScopeOf } from "./CookieScope.ts"
 import { devicePageScript } from "./DevicePageScript.ts"
-
-const script = devicePageScript({ csrfCookie: CSRF_COOKIE, csrfHeader: CSRF_HEADER })
+import { PublicUrl } from "./PublicUrl.ts"
 
 const body = `<h1 id="title"></h1>
 <form id="ask" hidden>
@@ -25,10 +26,16 @@ const body = `<h1 id="title"></h1>
 <p id="said" role="status"></p>
 <p id="who" class="quiet"></p>`
 
-const page = hubPage({ title: "Sign in a program", body, script })
-
-export const devicePage = HttpRouter.add(
-  "GET",
-  "/device",
-  HttpServerResponse.text(page, { contentType: "text/html; charset=utf-8", headers: hubPageHeaders(script) })
+export const devicePage = Layer.unwrap(
+  Effect.map(PublicUrl, (publicUrl) => {
+    const { nameOf, prefix } = cookieScopeOf(publicUrl)
+    const script = devicePageScript({ prefix, csrfCookie: nameOf(CSRF_COOKIE), csrfHeader: CSRF_HEADER })
+    const page = hubPage({ title: "Sign in a program", body, script })
+    const headers = hubPageHeaders(script)
+    return HttpRouter.add(
+      "GET",
+      "/device",
+      HttpServerResponse.text(page, { contentType: "text/html; charset=utf-8", headers })
+    )
+  })
 )

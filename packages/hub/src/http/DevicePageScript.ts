@@ -1,6 +1,8 @@
 /** Script of the device page, in English and Chinese. All data are inserted as text. */
 
 interface Names {
+  /** Path of the Hub, before the paths of its contract; empty at the root of its origin. */
+  readonly prefix: string
   readonly csrfCookie: string
   readonly csrfHeader: string
 }
@@ -45,15 +47,16 @@ const words = {
 }
 
 /** Text of the script. It contains no `<`, so it cannot end its element. */
-export const devicePageScript = ({ csrfCookie, csrfHeader }: Names): string => `
+export const devicePageScript = ({ csrfCookie, csrfHeader, prefix }: Names): string => `
   const lang = navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en"
   const words = ${JSON.stringify(words)}[lang]
+  const hub = ${JSON.stringify(prefix)}
   const at = (id) => document.getElementById(id)
   const show = (id, text) => { at(id).textContent = text }
   const cookie = (name) => document.cookie.split("; ").find((pair) => pair.startsWith(name + "="))?.slice(name.length + 1)
   const input = at("code")
   input.value = new URLSearchParams(location.search).get("code") ?? ""
-  const signIn = (more) => location.replace("/client/auth/login?" + new URLSearchParams({ returnTo: "/device?code=" + encodeURIComponent(input.value), ...more }))
+  const signIn = (more) => location.replace(hub + "/client/auth/login?" + new URLSearchParams({ returnTo: "/device?code=" + encodeURIComponent(input.value), ...more }))
   let shownCode = ""
   const only = (shown) => { for (const id of ["ask", "answer"]) at(id).hidden = id !== shown }
   const end = (text) => { only(); show("said", text) }
@@ -61,7 +64,7 @@ export const devicePageScript = ({ csrfCookie, csrfHeader }: Names): string => `
     only("ask")
     shownCode = input.value.trim()
     if (shownCode === "") return show("said", "")
-    const response = await fetch("/client/auth/device?" + new URLSearchParams({ userCode: shownCode }))
+    const response = await fetch(hub + "/client/auth/device?" + new URLSearchParams({ userCode: shownCode }))
     if (response.status === 401) return signIn({})
     if (!response.ok) return show("said", words.unknown)
     const { clientName, kind } = await response.json()
@@ -74,7 +77,7 @@ export const devicePageScript = ({ csrfCookie, csrfHeader }: Names): string => `
     at("deny").focus()
   }
   const answer = (decision) => async () => {
-    const done = await fetch("/client/auth/device/approve", {
+    const done = await fetch(hub + "/client/auth/device/approve", {
       method: "POST",
       headers: { "content-type": "application/json", ${JSON.stringify(csrfHeader)}: decodeURIComponent(cookie(${JSON.stringify(csrfCookie)}) ?? "") },
       body: JSON.stringify({ userCode: shownCode, decision })
@@ -87,7 +90,7 @@ export const devicePageScript = ({ csrfCookie, csrfHeader }: Names): string => `
   }
   const failing = (what) => () => what().catch(() => show("said", words.failed))
   const begin = async () => {
-    const me = await fetch("/client/auth/me")
+    const me = await fetch(hub + "/client/auth/me")
     if (me.status === 401) return signIn({})
     if (!me.ok) return end(words.failed)
     const { user } = await me.json()

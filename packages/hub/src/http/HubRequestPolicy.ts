@@ -8,16 +8,12 @@ import type { HttpRefusal } from "@corral/service/http/Refusal"
 import {
   type BodyKind,
   headerOf,
-  namesOfOrigins,
-  RequestGuard,
   type RequestHead,
   type RequestPolicy,
   type ServiceNames
 } from "@corral/service/http/RequestGuard"
-import { Layer } from "effect"
 import { timingSafeEqual } from "node:crypto"
 import { csrfOf } from "../signin/SessionToken.ts"
-import { PublicUrl } from "./PublicUrl.ts"
 import { credentialOf } from "./RequestCredential.ts"
 
 /** The identity provider posts a form here from its server, without a browser. */
@@ -59,10 +55,3 @@ export const hubRequestPolicy = (names: ServiceNames): RequestPolicy => ({
 })
 
 const bodyKinds: Readonly<Record<string, BodyKind>> = { [LOGOUT_PATH]: "form", [UPLOADS_PATH]: "file" }
-
-/** For a program that mounts the Hub's routes in its own server: the origin at which people reach them. */
-export const hubMountedAt = (publicUrl: string) =>
-  Layer.mergeAll(
-    Layer.succeed(PublicUrl, publicUrl),
-    Layer.sync(RequestGuard, () => RequestGuard.make(hubRequestPolicy(namesOfOrigins([publicUrl]))))
-  )

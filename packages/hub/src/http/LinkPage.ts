@@ -6,20 +6,20 @@
  * only what its script requests with the sign-in of the browser, and inserts foreign text as text.
  */
 import { CSRF_COOKIE, CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthority"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { randomBytes } from "node:crypto"
 import { ChatLinks } from "../chat/ChatLinks.ts"
 import { hubPage, hubPageHeaders } from "../page/HubPage.ts"
 import { SignInStore } from "../signin/SignInStore.ts"
+import { cookieScopeOf } from "./CookieScope.ts"
 import { linkPageScript } from "./LinkPageScript.ts"
+import { PublicUrl } from "./PublicUrl.ts"
 import { credentialOf } from "./RequestCredential.ts"
-import { beginLink, linkCookie } from "./SessionCookies.ts"
+import { linkCookie, sessionCookies } from "./SessionCookies.ts"
 
 /** Path prefix of the pages. */
 export const LINK_PAGE = "/link"
-
-const script = linkPageScript({ csrfCookie: CSRF_COOKIE, csrfHeader: CSRF_HEADER, page: LINK_PAGE })
 
 const body = `<h1 id="title"></h1>
 <section id="both" hidden>
@@ -36,32 +36,47 @@ const body = `<h1 id="title"></h1>
 <section id="type" hidden><p id="how"></p><p id="number" class="code"></p></section>
 <p id="said" role="status"></p>`
 
-const page = hubPage({ title: "Corral", body, script, isPrivate: true })
-
-const headers = { ...hubPageHeaders(script), "x-robots-tag": "noindex" }
-
-const shown = HttpServerResponse.text(page, { contentType: "text/html; charset=utf-8", headers })
+/** The page of a Hub at this address. */
+const shownAt = (publicUrl: string) => {
+  const { nameOf, prefix } = cookieScopeOf(publicUrl)
+  const csrfCookie = nameOf(CSRF_COOKIE)
+  const script = linkPageScript({ prefix, csrfCookie, csrfHeader: CSRF_HEADER, page: LINK_PAGE })
+  return HttpServerResponse.text(hubPage({ title: "Corral", body, script, isPrivate: true }), {
+    contentType: "text/html; charset=utf-8",
+    headers: { ...hubPageHeaders(script), "x-robots-tag": "noindex" }
+  })
+}
 
 /** Code in the path of the page. */
 const codeOf = (url: string): string => url.split("?", 1)[0]?.slice(LINK_PAGE.length + 1) ?? ""
 
-const openLink = Effect.fnUntraced(function* (browser: string, session: string, code: string) {
+/** Reports to a link that a signed-in browser has opened its page. */
+const linkOpening = Effect.gen(function* () {
   const links = yield* ChatLinks
   const signIns = yield* SignInStore
-  const signIn = yield* signIns.find(session)
-  if (signIn?.kind === "web") yield* links.open(browser, code)
+  return Effect.fnUntraced(function* (browser: string, session: string, code: string) {
+    const signIn = yield* signIns.find(session)
+    if (signIn?.kind === "web") yield* links.open(browser, code)
+  })
 })
 
-export const linkPage = HttpRouter.add(
-  "GET",
-  `${LINK_PAGE}/:code`,
+export const linkPage = Layer.unwrap(
   Effect.gen(function* () {
-    const { cookies, headers, url } = yield* HttpServerRequest.HttpServerRequest
-    const browser = linkCookie(cookies) ?? randomBytes(16).toString("base64url")
-    const { cookie } = credentialOf(headers)
-    // A failure is harmless: the script of the page does the same.
-    if (cookie !== undefined) yield* Effect.ignoreCause(openLink(browser, cookie, codeOf(url)))
-    yield* beginLink(browser)
-    return shown
+    const { beginLink } = yield* sessionCookies
+    const openLink = yield* linkOpening
+    const shown = shownAt(yield* PublicUrl)
+    return HttpRouter.add(
+      "GET",
+      `${LINK_PAGE}/:code`,
+      Effect.gen(function* () {
+        const { cookies, headers, url } = yield* HttpServerRequest.HttpServerRequest
+        const browser = linkCookie(cookies) ?? randomBytes(16).toString("base64url")
+        const { cookie } = credentialOf(headers)
+        // A failure is harmless: the script of the page does the same.
+        if (cookie !== undefined) yield* Effect.ignoreCause(openLink(browser, cookie, codeOf(url)))
+        yield* beginLink(browser)
+        return shown
+      })
+    )
   })
 )

@@ -1,6 +1,8 @@
 /** Script of the link page, in English and Chinese. All data are inserted as text. */
 
 interface Names {
+  /** Path of the Hub, before the paths of its contract; empty at the root of its origin. */
+  readonly prefix: string
   readonly csrfCookie: string
   readonly csrfHeader: string
   /** Path prefix of the page. */
@@ -43,17 +45,19 @@ const words = {
 }
 
 /** Text of the script. It contains no `<`, so it cannot end its element. */
-export const linkPageScript = ({ csrfCookie, csrfHeader, page }: Names): string => `
+export const linkPageScript = ({ csrfCookie, csrfHeader, page, prefix }: Names): string => `
   const lang = navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en"
   const words = ${JSON.stringify(words)}[lang]
+  const hub = ${JSON.stringify(prefix)}
   const at = (id) => document.getElementById(id)
   const show = (id, text) => { at(id).textContent = text }
   const only = (...ids) => { for (const id of ["both", "ask", "type"]) at(id).hidden = !ids.includes(id) }
   const end = (text) => { only(); show("said", text) }
   const cookie = (name) => document.cookie.split("; ").find((pair) => pair.startsWith(name + "="))?.slice(name.length + 1)
-  const code = location.pathname.slice(${JSON.stringify(page)}.length + 1)
-  const signIn = (more) => location.replace("/client/auth/login?" + new URLSearchParams({ returnTo: location.pathname, ...more }))
-  const post = (what) => fetch("/client/chat-links/" + what, {
+  const place = location.pathname.slice(hub.length)
+  const code = place.slice(${JSON.stringify(page)}.length + 1)
+  const signIn = (more) => location.replace(hub + "/client/auth/login?" + new URLSearchParams({ returnTo: place, ...more }))
+  const post = (what) => fetch(hub + "/client/chat-links/" + what, {
     method: "POST",
     headers: { "content-type": "application/json", ${JSON.stringify(csrfHeader)}: decodeURIComponent(cookie(${JSON.stringify(csrfCookie)}) ?? "") },
     body: JSON.stringify({ code })
@@ -93,7 +97,7 @@ export const linkPageScript = ({ csrfCookie, csrfHeader, page }: Names): string 
   }
   const failing = (what) => () => what().catch(() => end(words.failed))
   const begin = async () => {
-    const me = await fetch("/client/auth/me")
+    const me = await fetch(hub + "/client/auth/me")
     if (!me.ok) return refused(me)
     const { user } = await me.json()
     const answer = await post("look")

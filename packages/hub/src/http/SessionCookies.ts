@@ -1,11 +1,13 @@
 /**
- * Cookies of browsers: the session, its CSRF token, and the keys that bind a login and a chat link to a browser. All have the prefix
- * `__Host-`: this host only, over HTTPS only (browsers exempt localhost).
+ * Cookies of browsers: the session, its CSRF token, and the keys that bind a login and a chat link to a browser. All are for this host only and
+ * over HTTPS only (browsers exempt localhost), and for the path of the Hub (`CookieScope`).
  */
 import { CSRF_COOKIE, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
 import { Effect } from "effect"
 import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { csrfOf } from "../signin/SessionToken.ts"
+import { type CookieScope, cookieScopeOf } from "./CookieScope.ts"
+import { PublicUrl } from "./PublicUrl.ts"
 
 /** Binds a login to a browser. */
 const LOGIN_COOKIE = "__Host-corral-login"
@@ -24,6 +26,7 @@ interface Cookie {
 }
 
 const set = (
+  { nameOf, path }: CookieScope,
   cookies: ReadonlyArray<Cookie>
 ): Effect.Effect<void, never, HttpServerRequest.HttpServerRequest> =>
   HttpEffect.appendPreResponseHandler((_, response) =>
@@ -32,35 +35,41 @@ const set = (
         response,
         cookies.map(({ maxAge, name, isReadable = false, value }) => {
           const options = {
-            path: "/",
+            path,
             secure: true,
             httpOnly: !isReadable,
             sameSite: "lax",
             maxAge: maxAge * 1_000
           } as const
-          return [name, value, options] as const
+          return [nameOf(name), value, options] as const
         })
       )
     )
   )
 
-export const beginLogin = (browser: string, maxAge: number) =>
-  set([{ name: LOGIN_COOKIE, value: browser, maxAge }])
+/** Sets the cookies of this Hub. */
+export const sessionCookies = Effect.map(PublicUrl, (publicUrl) => {
+  const scope = cookieScopeOf(publicUrl)
+  return {
+    beginLogin: (browser: string, maxAge: number) =>
+      set(scope, [{ name: LOGIN_COOKIE, value: browser, maxAge }]),
 
-/** Sets the session token and its CSRF token. */
-export const beginSession = (token: string, maxAge: number) =>
-  set([
-    { name: SESSION_COOKIE, value: token, maxAge },
-    { name: CSRF_COOKIE, value: csrfOf(token), maxAge, isReadable: true }
-  ])
+    /** Sets the session token and its CSRF token. */
+    beginSession: (token: string, maxAge: number) =>
+      set(scope, [
+        { name: SESSION_COOKIE, value: token, maxAge },
+        { name: CSRF_COOKIE, value: csrfOf(token), maxAge, isReadable: true }
+      ]),
 
-export const endSession = set([
-  { name: SESSION_COOKIE, value: "", maxAge: 0 },
-  { name: CSRF_COOKIE, value: "", maxAge: 0, isReadable: true }
-])
+    endSession: set(scope, [
+      { name: SESSION_COOKIE, value: "", maxAge: 0 },
+      { name: CSRF_COOKIE, value: "", maxAge: 0, isReadable: true }
+    ]),
 
-/** Binds a chat link to a browser. */
-export const beginLink = (browser: string) => set([{ name: LINK_COOKIE, value: browser, maxAge: DAY }])
+    /** Binds a chat link to a browser. */
+    beginLink: (browser: string) => set(scope, [{ name: LINK_COOKIE, value: browser, maxAge: DAY }])
+  }
+})
 
 /** Key of a browser; `undefined` if the cookie is missing or malformed. */
 export const loginCookie = (cookies: Cookies): string | undefined =>

@@ -19,7 +19,7 @@ import { withErrorObjects } from "./ErrorObjects.ts"
 import type { HubRequest } from "./HubRequest.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import { credentialOf } from "./RequestCredential.ts"
-import { beginLogin, beginSession, loginCookie } from "./SessionCookies.ts"
+import { loginCookie, sessionCookies } from "./SessionCookies.ts"
 import { SignInRate } from "./SignInRate.ts"
 
 /** Greatest age of a fresh sign-in, in seconds: enough time to return from the provider. */
@@ -51,6 +51,7 @@ const refusalRecorder = Effect.map(
 /** Sign-in of a browser: to the identity provider and back. */
 const browserHandlers = Effect.gen(function* () {
   const attempts = yield* LoginAttempts
+  const cookies = yield* sessionCookies
   const provider = yield* IdentityProvider
   const publicUrl = yield* PublicUrl
   const rate = yield* SignInRate
@@ -97,7 +98,7 @@ const browserHandlers = Effect.gen(function* () {
       // All attempts of a browser share one key, so each tab can finish its own.
       const browser = loginCookie(request.cookies) ?? randomBytes(32).toString("base64url")
       yield* attempts.begin({ state, browser }, { nonce, verifier, maxAge, returnTo: returnPathOf(returnTo) })
-      yield* beginLogin(browser, ATTEMPT_TTL / 1_000)
+      yield* cookies.beginLogin(browser, ATTEMPT_TTL / 1_000)
       return redirectTo(url)
     }, withErrorObjects),
 
@@ -109,7 +110,7 @@ const browserHandlers = Effect.gen(function* () {
       const { cookie: before } = credentialOf(request.headers)
       const former = before === undefined ? undefined : yield* signIns.find(before)
       if (former !== undefined) yield* signIns.revoke(former.signInId)
-      yield* beginSession(token, lifetimes.web.cap / 1_000)
+      yield* cookies.beginSession(token, lifetimes.web.cap / 1_000)
       return redirectTo(publicUrl + returnTo)
     }, withErrorObjects)
   }

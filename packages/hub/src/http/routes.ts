@@ -1,6 +1,5 @@
 /**
- * All HTTP routes of the Hub, with their guard and their authentication. A program that mounts them provides
- * the guard with `hubMountedAt`.
+ * All HTTP routes of the Hub, with their guard and their authentication.
  */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { SchemaErrors } from "@corral/domain/http/RequestContext"
@@ -28,13 +27,14 @@ import { changeFeedEndpoints } from "./ChangeFeed.ts"
 import { projectEndpoints } from "./Projects.ts"
 import { publicEndpoints } from "./Public.ts"
 import { runEndpoints } from "./Runs.ts"
+import { hubDeadlines } from "./RequestDeadlines.ts"
 import { searchEndpoints } from "./Search.ts"
 import { sessionEndpoints } from "./Sessions.ts"
 import { signInEndpoints } from "./SignIn.ts"
 import { taskEndpoints } from "./Tasks.ts"
 import { uploadEndpoints } from "./Uploads.ts"
 
-export const hubServerRoutes = HttpApiBuilder.layer(HubApi).pipe(
+export const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
   Layer.provide([
     publicEndpoints,
     signInEndpoints,
@@ -59,6 +59,6 @@ export const hubServerRoutes = HttpApiBuilder.layer(HubApi).pipe(
   ]),
   Layer.provide([SchemaErrors.layer, requestIds, authentication, gatewayAuthentication]),
   Layer.merge([devicePage, linkPage, consolePages]),
-  Layer.provide(guardedRoutes),
+  Layer.provide([hubDeadlines, guardedRoutes]),
   Layer.provide(HttpServer.layerServices)
 )

@@ -23,6 +23,7 @@ const CLIENT = "corral"
 export const DEVELOPMENT_ISSUER = "urn:corral:development"
 const CLIENT_CONFIG = { clientId: CLIENT, tokenAuth: "none", knownAs: DEVELOPMENT_ISSUER } as const
 const HOST = "127.0.0.1"
+const CALLBACK = "/client/auth/callback"
 const DAY = 86_400
 
 /** The configured provider, or the one for development, or none. */
@@ -44,6 +45,8 @@ const start = Effect.fnUntraced(function* (proposed: string) {
   const issuer = `http://${HOST}:${(server.address() as AddressInfo).port}`
   const { default: Library } = yield* Effect.promise(() => import("oidc-provider"))
   const provider = new Library(issuer, configurationOf())
+  // The Hub may be below a path of another program's server.
+  provider.Client.prototype.redirectUriAllowed = (uri) => isCallback(uri)
   const serve = provider.callback()
   server.on("request", (request, response) => {
     // Another Host belongs to another site that resolves to this address.
@@ -59,6 +62,13 @@ const start = Effect.fnUntraced(function* (proposed: string) {
   )
   return issuer
 })
+
+/** Whether an address is that of a Hub on this machine to which a browser returns. */
+const isCallback = (uri: string): boolean => {
+  const { hash, hostname, pathname, protocol, search } = new URL(uri)
+  const isLocal = protocol === "http:" && [HOST, "[::1]", "localhost"].includes(hostname)
+  return isLocal && pathname.endsWith(CALLBACK) && search === "" && hash === ""
+}
 
 const listening = Effect.acquireRelease(
   Effect.callback<Server, DevelopmentProviderFailed>((resume) => {
@@ -82,11 +92,7 @@ const configurationOf = (): Configuration => ({
       // A native client may use any loopback port: the port of the Hub is not known yet.
       application_type: "native",
       id_token_signed_response_alg: "ES256",
-      redirect_uris: [
-        `http://${HOST}/client/auth/callback`,
-        "http://[::1]/client/auth/callback",
-        "http://localhost/client/auth/callback"
-      ]
+      redirect_uris: [`http://${HOST}${CALLBACK}`]
     }
   ],
   jwks: {

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { linkPageScript } from "../../src/http/LinkPageScript.ts"
 
-const script = linkPageScript({ csrfCookie: "csrf", csrfHeader: "x-csrf", page: "/link" })
+const script = linkPageScript({ prefix: "", csrfCookie: "csrf", csrfHeader: "x-csrf", page: "/link" })
 
 type PageAnswer = readonly [status: number, body?: unknown]
 

@@ -1,15 +1,13 @@
-/** The Hub's routes in another program's router, without the Hub's own server: they keep their guard and their authentication. */
+/** The Hub in another program's server: its checks and its authentication are the same as elsewhere. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { requiredAuthorityOf } from "@corral/domain/hub-api/HubAuthorization"
 import { HubConfig, hubDefaults } from "../../src/config/HubConfig.ts"
-import { hubServicesLayer } from "../../src/Hub.ts"
-import { hubMountedAt } from "../../src/http/HubRequestPolicy.ts"
-import { hubServerRoutes } from "../../src/http/routes.ts"
+import { hubRoutes, hubServicesLayer } from "../../src/Hub.ts"
 import { csrfOf, newToken } from "../../src/signin/SessionToken.ts"
+import { otherServer } from "@corral/testing/http/OtherServer"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { query } from "@corral/testing/postgres/OutsidePostgres"
@@ -50,7 +48,7 @@ describe("The Hub's routes", { timeout: 60_000 }, () => {
   })
 })
 
-describe("The Hub's routes in another program's router", { timeout: 60_000 }, () => {
+describe("The Hub's routes in another program's server", { timeout: 60_000 }, () => {
   const hub = new HubInProcess()
   let ada: HubClient
   beforeAll(async () => {
@@ -59,42 +57,23 @@ describe("The Hub's routes in another program's router", { timeout: 60_000 }, ()
   })
   afterAll(() => hub.remove())
 
+  /** The Hub below `/corral`. The returned function sends requests to it. */
   const mounted = Effect.gen(function* () {
     const config = {
       ...hubDefaults,
       home: hub.home,
+      publicUrl: ORIGIN,
       maxConnections: 3,
+      requestsPerSecond: 100_000,
       signInsPerMinute: 600,
       databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl)
     }
-    const context = yield* Layer.build(
-      hubMountedAt(ORIGIN).pipe(
-        Layer.provideMerge(hubServicesLayer),
-        Layer.provide(Layer.succeed(HubConfig, config))
-      )
+    const server = yield* otherServer(
+      Layer.fresh(hubRoutes({ path: "/corral" })).pipe(Layer.provide(Layer.succeed(HubConfig, config)))
     )
-    const routes = Layer.merge(
-      hubServerRoutes,
-      HttpRouter.add("GET", "/own", HttpServerResponse.text("the other program's"))
-    )
-    const app = yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provide(context))
-    return (method: string, path: string, headers: Record<string, string>) =>
-      app.pipe(
-        Effect.provideService(
-          HttpServerRequest.HttpServerRequest,
-          HttpServerRequest.fromWeb(
-            new Request(`${ORIGIN}${path}`, { method, headers: { host: "own.example", ...headers } })
-          )
-        ),
-        Effect.map((response) => HttpServerResponse.toWeb(response)),
-        Effect.provide(context)
-      )
+    return (method: string, path: string, headers: Record<string, string>, body?: string) =>
+      server.ask(method, path === "/own" ? path : `/corral${path}`, { host: "own.example", ...headers }, body)
   })
-
-  const bodyOf = (response: Response) =>
-    Effect.promise(
-      async () => (await response.json()) as { readonly code: string; readonly requestId: string }
-    )
 
   it.live("refuse another Host and another Origin at every endpoint", () =>
     Effect.gen(function* () {
@@ -107,12 +86,12 @@ describe("The Hub's routes in another program's router", { timeout: 60_000 }, ()
           { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" }
         ]) {
           const response = yield* ask(method, path, headers)
-          const { code, requestId } = yield* bodyOf(response)
+          const { code, requestId } = response.body
           assert.deepStrictEqual(
             [method, path, response.status, code],
             [method, path, 403, "permission_denied"]
           )
-          assert.match(requestId, /^req_/)
+          assert.match(String(requestId), /^req_/)
           assert.strictEqual(response.headers.get("x-request-id"), requestId)
         }
       }
@@ -123,7 +102,7 @@ describe("The Hub's routes in another program's router", { timeout: 60_000 }, ()
     Effect.gen(function* () {
       const ask = yield* mounted
       const token = newToken("session")
-      const cookie = `__Host-corral=${token}`
+      const cookie = `__Secure-corral=${token}`
       for (const { method, path } of operations) {
         if (method === "GET") continue
         for (const headers of [
@@ -144,10 +123,10 @@ describe("The Hub's routes in another program's router", { timeout: 60_000 }, ()
   it.live("refuse two credentials and a body that is not JSON", () =>
     Effect.gen(function* () {
       const ask = yield* mounted
-      const both = { cookie: "__Host-corral=x", authorization: "Bearer x" }
+      const both = { cookie: "__Secure-corral=x", authorization: "Bearer x" }
       assert.strictEqual((yield* ask("GET", "/client/projects", both)).status, 401)
-      const text = { "content-type": "text/plain", "content-length": "2" }
-      assert.strictEqual((yield* ask("POST", "/client/projects", text)).status, 415)
+      const text = { "content-type": "text/plain" }
+      assert.strictEqual((yield* ask("POST", "/client/projects", text, "hi")).status, 415)
     }).pipe(Effect.scoped)
   )
 

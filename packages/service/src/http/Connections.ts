@@ -27,6 +27,8 @@ export type UpgradeHandler = (
 export interface ConnectionHandlers {
   /** Templates of the served paths, for metrics and spans. */
   readonly paths: Iterable<string>
+  /** Called first for each request and upgrade, before its headers are read. */
+  readonly onArrival?: (request: IncomingMessage) => void
   /** Why a request or an upgrade is refused before it is routed: the rate limit, then the guard. */
   readonly refusalOf: (request: IncomingMessage, isUpgrade: boolean) => HttpRefusal | undefined
   /** Called for each request that is routed. */
@@ -53,6 +55,7 @@ export interface ConnectionsOptions {
 export const makeConnections = ({ handlers, idOf, serveMetrics, watch }: ConnectionsOptions) => ({
   /** Prepares each request before the routes see it. */
   onRequest: (request: IncomingMessage, response: ServerResponse): void => {
+    handlers.onArrival?.(request)
     watch.onRequest(request, response)
     const id = idOf(request)
     for (const [name, value] of Object.entries(standardHeaders(id))) response.setHeader(name, value)
@@ -75,6 +78,7 @@ export const makeConnections = ({ handlers, idOf, serveMetrics, watch }: Connect
 
   onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on("error", () => undefined)
+    handlers.onArrival?.(request)
     const id = idOf(request)
     request.headers["x-request-id"] = id
     const refusal = handlers.refusalOf(request, true) ?? handshakeProblem(request)

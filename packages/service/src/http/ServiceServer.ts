@@ -8,39 +8,26 @@
  *
  * Does not: route upgrades (ADR 37), or verify credentials.
  */
-import type { RequestId } from "@corral/domain/identity/Ids"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Clock, Context, Data, Effect, Layer, type Scope } from "effect"
 import { HttpServer } from "effect/http"
-import type { HttpApi, HttpApiGroup } from "effect/http-api"
-import type { IncomingMessage, Server } from "node:http"
+import type { HttpApiGroup } from "effect/http-api"
+import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { mint } from "../Identifiers.ts"
-import { CurrentMetrics } from "../telemetry/Metrics.ts"
-import { MetricsToken } from "../telemetry/Telemetry.ts"
-import { CurrentTraces } from "../telemetry/Traces.ts"
-import { type ConnectionHandlers, makeConnections } from "./Connections.ts"
-import { serveMetrics } from "./MetricsPage.ts"
+import { type AnsweringOptions, makeAnswering, requestIdentifier } from "./Answering.ts"
 import { BACKLOG, createNodeServer, holdEarlyConnections } from "./NodeServer.ts"
-import { limitBodies, RequestGuard, type RequestPolicy } from "./RequestGuard.ts"
-import { requestIdOf } from "./RequestId.ts"
-import { requestWatch } from "./RequestWatch.ts"
-import { answerUnanswered } from "./Unanswered.ts"
+import { limitBodies } from "./RequestGuard.ts"
 
 /** The address is in use, or not an address of this machine. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
 
-/** Address at which a service listens. */
-export class ServiceAddress extends Context.Service<
-  ServiceAddress,
-  { readonly url: string; readonly port: number }
->()("corral/service/ServiceAddress") {}
-
-export interface ServiceServerOptions<Id extends string, Groups extends HttpApiGroup.Constraint, R1, R2> {
+export interface ServiceServerOptions<
+  Id extends string,
+  Groups extends HttpApiGroup.Constraint,
+  R1,
+  R2
+> extends AnsweringOptions<Id, Groups, R1, R2> {
   readonly address: { readonly host: string; readonly port: number }
-  readonly api: HttpApi.HttpApi<Id, Groups>
-  readonly policy: Effect.Effect<RequestPolicy, never, R1>
-  readonly connections: Effect.Effect<ConnectionHandlers, never, R2>
 }
 
 /** `http://127.0.0.1:8080`, with the brackets that an IPv6 address needs. */
@@ -83,31 +70,21 @@ const listen = Effect.fnUntraced(function* (
 
 const make = Effect.fnUntraced(function* <Id extends string, Groups extends HttpApiGroup.Constraint, R1, R2>({
   address,
-  api,
-  connections,
-  policy
+  ...service
 }: ServiceServerOptions<Id, Groups, R1, R2>) {
   const clock = yield* Clock.Clock
-  const now = () => clock.currentTimeMillisUnsafe()
-  const idOf = (request?: IncomingMessage): RequestId =>
-    requestIdOf(request?.headers ?? {}) ?? mint<RequestId>("req", now())
-  const node = createNodeServer({ now, idOf })
+  const node = createNodeServer({
+    now: () => clock.currentTimeMillisUnsafe(),
+    idOf: yield* requestIdentifier
+  })
   const releaseEarly = holdEarlyConnections(node)
   const http = yield* listen(node, address)
 
   const { port } = node.address() as AddressInfo
-  const listening = Context.make(ServiceAddress, { url: urlOf(address.host, port), port })
-  const guard = RequestGuard.make(yield* Effect.provide(policy, listening))
-  const guarded = Context.add(listening, RequestGuard, guard)
-  const handlers = yield* Effect.provide(connections, guarded)
-  const metrics = yield* CurrentMetrics
-  const { admitted, onRequest, onUpgrade } = makeConnections({
-    handlers,
-    idOf,
-    watch: requestWatch(metrics, yield* CurrentTraces, handlers.paths),
-    serveMetrics: serveMetrics(metrics, yield* MetricsToken)
-  })
-  const unanswered = answerUnanswered(api, handlers.refusalOfDefect)
+  const { admitted, closeUpgraded, guarded, onRequest, onUpgrade, unanswered } = yield* makeAnswering(
+    service,
+    { url: urlOf(address.host, port), port, path: "" }
+  )
 
   const takeConnections = Effect.fnUntraced(function* (serving: Effect.Effect<void, never, Scope.Scope>) {
     // After a turn of the scheduler, the next steps run without a break: no request arrives between them.
@@ -118,7 +95,7 @@ const make = Effect.fnUntraced(function* <Id extends string, Groups extends Http
     node.removeAllListeners("checkContinue").removeAllListeners("upgrade").on("upgrade", onUpgrade)
     releaseEarly()
     yield* Effect.addFinalizer(() => limitShutdown(node))
-    yield* Effect.addFinalizer(() => handlers.closeUpgraded ?? Effect.void)
+    yield* Effect.addFinalizer(() => closeUpgraded)
   })
   const server = HttpServer.make({
     address: http.address,

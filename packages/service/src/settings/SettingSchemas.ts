@@ -79,6 +79,13 @@ export const Origin = textMatching("an origin such as https://corral.example.com
   return url?.origin === text && /^https?:$/.test(url.protocol)
 })
 
+/** URL of a service: an origin, and a path if the service is below one in another program's server. */
+export const ServiceUrl = textMatching("a URL such as https://corral.example.com", (text) => {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol) || /[?#@]/.test(text)) return false
+  return text === (url.pathname === "/" ? url.origin : url.href) && !text.endsWith("/")
+})
+
 export const DatabaseUrl = redactedSetting(
   textMatching("postgres://user:password@host/database", (text) => /^postgres(ql)?:\/\/[^\s]+$/.test(text))
 )

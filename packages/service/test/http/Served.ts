@@ -5,7 +5,8 @@ import { HttpApi } from "effect/http-api"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ConnectionHandlers } from "../../src/http/Connections.ts"
 import { nodeExchange } from "../../src/http/NodeExchange.ts"
-import { ServiceAddress, serviceServerLayer } from "../../src/http/ServiceServer.ts"
+import { ServiceAddress } from "../../src/http/Answering.ts"
+import { serviceServerLayer } from "../../src/http/ServiceServer.ts"
 
 export const serverLayer = (handlers: Partial<ConnectionHandlers> = {}, port = 0) =>
   serviceServerLayer({

@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
-import { ServiceAddress } from "../../src/http/ServiceServer.ts"
+import { ServiceAddress } from "../../src/http/Answering.ts"
 import { receiveAll } from "./Idle.ts"
 import { nodeRoutes, served, serverLayer } from "./Served.ts"
 

@@ -220,7 +220,7 @@ export class EdgeProcess {
 }
 
 /** Starts an Edge for one test and removes it after the test. */
-export const openEdge = async (options: EdgeOptions = {}): Promise<EdgeProcess> => {
+export const openEdgeProcess = async (options: EdgeOptions = {}): Promise<EdgeProcess> => {
   const edge = new EdgeProcess(options)
   onTestFinished(() => edge.remove())
   await edge.start()
