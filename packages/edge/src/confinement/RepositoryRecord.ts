@@ -11,6 +11,7 @@ import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
 import { copyFileSync, constants, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { endNewRepository, startNewRepository } from "../workspace/NewRepository.ts"
 import { smallFileBytes } from "../workspace/SmallFile.ts"
 import type { Move, NamedChange, RepositoryDifference, ValueChange } from "./RepositoryDifference.ts"
 import { isContent, valueOfContent } from "./RepositoryFiles.ts"
@@ -53,10 +54,24 @@ const moved = (earlier: Move | undefined, change: Move | undefined): Move | unde
 
 export class RepositoryRecord {
   readonly #file: string
+  readonly #home: string
+  readonly #runId: RunId
 
   /** `home`: the Edge's. */
   constructor(home: string, runId: RunId) {
+    this.#home = home
+    this.#runId = runId
     this.#file = join(home, "repositories", runId)
+  }
+
+  /** The run starts in a folder without a repository. */
+  startNew(root: string): void {
+    startNewRepository(this.#home, { root, runId: this.#runId })
+  }
+
+  /** The repository that the run may have made was reviewed. */
+  endNew(): void {
+    endNewRepository(this.#home, this.#runId)
   }
 
   /** Keeps a copy of the index and of the other files as they are now. */

@@ -3,15 +3,14 @@
  *
  * Guarantees: nothing is changed unless everything can be put back and the repository is still as the run left it. Git moves refs by
  * compare-and-swap. Nothing is written through a link.
+ * Does not: keep away another run in the same workspace that changes folders meanwhile.
  */
 import { Conflict } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
-import { linkSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { dirname, join, relative, sep } from "node:path"
-import { git, type GitFailed } from "../workspace/Git.ts"
-import { hasRealRefs } from "../workspace/GitFolder.ts"
-import { packedRefs, refsOfText } from "../workspace/RefTable.ts"
-import { smallFile, smallFileBytes } from "../workspace/SmallFile.ts"
+import { join } from "node:path"
+import { isRefName } from "../workspace/RefTable.ts"
+import { smallFileBytes } from "../workspace/SmallFile.ts"
+import { isRealFolder, realPath, removeEntry, replaceLocked } from "./LockedFile.ts"
 import type { NamedChange } from "./RepositoryDifference.ts"
 import type { RecordedChange } from "./RepositoryRecord.ts"
 import {
@@ -20,6 +19,7 @@ import {
   type RepositoryState,
   repositoryState
 } from "./RepositoryState.ts"
+import { isObjectId, isSymbolic, PACKED, restoreRefs, restoreSymbolic } from "./RestoredRefs.ts"
 
 /** What was there before. */
 export interface EarlierContents {
@@ -28,44 +28,13 @@ export interface EarlierContents {
   readonly index: Buffer | undefined
 }
 
-/** Folders that a run may have replaced by a link. */
-const FOLDERS = new Set(["refs", "logs", "logs/refs"])
 const MAX_NAMED = 5
-const TIME_LIMIT_MS = 60_000
-const MAX_PACKED = 67_108_864
-const ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
-const SYMBOLIC = /^ref: refs\/[^\0- \x7f~^:?*[\\]+$/
+const MAX_STASHES = 67_108_864
 const MISSING = "missing"
-const PACKED = "packed-refs"
 /** The list of stashes. */
 const STASHES = "logs/refs/stash"
 
-const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-
-/** Path of a file, whose folders exist and are no links. */
-const realPath = (top: string, name: string): string => {
-  const path = join(top, name)
-  let at = top
-  for (const part of relative(top, dirname(path)).split(sep).filter(Boolean)) {
-    at = join(at, part)
-    if (lstatSync(at, { throwIfNoEntry: false }) === undefined) mkdirSync(at)
-    else if (!isFolder(at)) throw new Error(`${part} is not a folder`)
-  }
-  return path
-}
-
-/** A lock of git's kind keeps other programs away. */
-const replaceLocked = (path: string, content: Buffer | string): void => {
-  const temporary = `${path}.corral`
-  rmSync(temporary, { force: true })
-  writeFileSync(temporary, content, { mode: 0o644, flag: "wx" })
-  try {
-    linkSync(temporary, `${path}.lock`)
-    renameSync(`${path}.lock`, path)
-  } finally {
-    rmSync(temporary, { force: true })
-  }
-}
+const isRestorable = (value: string): boolean => isObjectId(value) || isSymbolic(value)
 
 /** Names that cannot be put back. */
 const unrestorable = (
@@ -73,12 +42,12 @@ const unrestorable = (
   contents: EarlierContents
 ): ReadonlyArray<string> => [
   ...refs.flatMap(([name, { from }]) =>
-    from === undefined || ID.test(from) || SYMBOLIC.test(from) ? [] : [name]
+    from === undefined || (isRefName(name) && isRestorable(from)) ? [] : [name]
   ),
   ...files.flatMap(([name, { from }]) =>
     from === undefined || name === PACKED || contents.content(from) !== undefined ? [] : [name]
   ),
-  ...(head === undefined || ID.test(head.from) || SYMBOLIC.test(head.from) ? [] : ["HEAD"]),
+  ...(head === undefined || isRestorable(head.from) ? [] : ["HEAD"]),
   ...(index === undefined || index.from === MISSING || contents.index !== undefined ? [] : ["index"])
 ]
 
@@ -88,76 +57,32 @@ const isAsLeft = ({ files, head, index, refs }: RecordedChange, now: RepositoryS
   (head === undefined || now.head === head.to) &&
   (index === undefined || now.index === index.to)
 
-/** A line of `git update-ref --stdin`; nothing where the value is right, or no object. */
-const updateOf = ([name, { from }]: NamedChange, current: string | undefined): string => {
-  const target = from !== undefined && ID.test(from) ? from : undefined
-  if (target === current) return ""
-  if (target === undefined) return `delete ${name} ${current}\n`
-  return current === undefined ? `create ${name} ${target}\n` : `update ${name} ${target} ${current}\n`
-}
-
-/** Removes what has the name of a ref and is none, and brings `packed-refs` into git's form, without which git reads no refs. */
-const clearRefs = (common: string, { files, refs }: RecordedChange): void => {
-  for (const [name, { to }] of [...files.filter(([name]) => FOLDERS.has(name)), ...refs])
-    if (to !== undefined && !ID.test(to)) rmSync(realPath(common, name), { force: true })
-  if (!hasRealRefs(common)) throw new Error("a folder of refs is a link")
-  if (!files.some(([name]) => name === PACKED)) return
-  const path = join(common, PACKED)
-  const refsNow = [...refsOfText(smallFile(path, MAX_PACKED) ?? "")]
-  replaceLocked(path, packedRefs(new Map(refsNow.toSorted(([a], [b]) => (a < b ? -1 : 1)))))
-}
-
 /** New tables of refs are named by their list, so the list is replaced after they are there, and before others are removed. */
 const stepOf = ([name, { from }]: NamedChange): number =>
   from === undefined ? 2 : name.endsWith("tables.list") ? 1 : 0
 
 const restoreFiles = (
   { common, folder }: RepositoryPlace,
-  { files, head, index, refs }: RecordedChange,
+  { files, head, index }: RecordedChange,
   contents: EarlierContents
 ): void => {
-  for (const [name, { from }] of refs)
-    if (from !== undefined && SYMBOLIC.test(from)) replaceLocked(realPath(common, name), `${from}\n`)
   for (const [name, { from }] of files.toSorted((a, b) => stepOf(a) - stepOf(b))) {
     if (name === PACKED) continue
     const path = realPath(common, name)
     const content = from === undefined ? undefined : contents.content(from)
-    if (content === undefined || isFolder(path)) rmSync(path, { recursive: true, force: true })
+    if (content === undefined || isRealFolder(path)) removeEntry(path)
     if (content !== undefined) replaceLocked(path, content)
   }
   if (head !== undefined) replaceLocked(join(folder, "HEAD"), `${head.from}\n`)
   if (index === undefined) return
   const path = join(folder, "index")
-  if (contents.index === undefined) rmSync(path, { force: true })
+  if (contents.index === undefined) removeEntry(path)
   else replaceLocked(path, contents.index)
 }
 
-/** Updates for the refs as git reads them now. */
-const updatesOf = (common: string, change: RecordedChange): string => {
-  if (change.refs.length === 0 && change.files.length === 0) return ""
-  clearRefs(common, change)
-  const { refs } = repositoryState(change.root)
-  return change.refs.map((ref) => updateOf(ref, refs.get(ref[0]))).join("")
-}
-
-const updateRefs = (
-  program: string,
-  { common, folder }: RepositoryPlace,
-  updates: string
-): Effect.Effect<unknown, GitFailed> =>
-  git({
-    program,
-    cwd: common,
-    args: ["-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", "--stdin"],
-    // A run may have made a `commondir`, which names another repository.
-    env: { GIT_DIR: folder, GIT_COMMON_DIR: common },
-    stdin: Buffer.from(updates),
-    timeoutMs: TIME_LIMIT_MS
-  })
-
 /** The list of stashes if the run has not changed it: git adds a line to it when it moves its ref. */
 const unchangedStashes = (common: string, { files }: RecordedChange): Buffer | undefined =>
-  files.some(([name]) => name === STASHES) ? undefined : smallFileBytes(join(common, STASHES), MAX_PACKED)
+  files.some(([name]) => name === STASHES) ? undefined : smallFileBytes(join(common, STASHES), MAX_STASHES)
 
 const conflict = (message: string, reason: string): Conflict => new Conflict({ message, details: { reason } })
 
@@ -184,12 +109,12 @@ export const restoreRepository = Effect.fnUntraced(function* (
       "not_restored"
     )
   const stashes = unchangedStashes(place.common, change)
-  yield* Effect.try({ try: () => updatesOf(place.common, change), catch: String }).pipe(
-    Effect.flatMap((updates) => (updates === "" ? Effect.void : updateRefs(program, place, updates))),
+  yield* restoreRefs(program, place, change).pipe(
     Effect.andThen(
       Effect.try({
         try: () => {
           if (stashes !== undefined) replaceLocked(realPath(place.common, STASHES), stashes)
+          restoreSymbolic(place.common, change)
           restoreFiles(place, change, contents)
         },
         catch: String

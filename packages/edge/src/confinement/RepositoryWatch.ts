@@ -81,6 +81,7 @@ export class RepositoryWatch {
   start(): void {
     if (this.#last !== undefined) return
     this.#isMade = repositoryPlace(this.#root) === undefined
+    if (this.#isMade) this.#record?.startNew(this.#root)
     this.#last = this.#read()
     this.#record?.keep(this.#root, this.#last)
   }
@@ -116,7 +117,7 @@ export class RepositoryWatch {
     this.#isAlwaysExplained ||= scope !== "once"
   }
 
-  /** What changed since the last comparison without an explanation. A comparison that is `final` may be repeated, when no process of the run is alive. */
+  /** What changed since the last comparison without an explanation. A comparison that is `final` may be repeated. */
   compare(isFinal: boolean): RepositoryChanged | undefined {
     const last = this.#last
     if (last === undefined) return undefined
@@ -137,6 +138,7 @@ export class RepositoryWatch {
 
   /** The run is over. What can be put back stays. */
   close(): void {
+    this.#record?.endNew()
     if (this.#record?.hasChanges === false) this.#record.remove()
   }
 

@@ -35,6 +35,7 @@ import { Artifacts } from "../artifact/Artifacts.ts"
 import type { TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { Confinement } from "../confinement/Confinement.ts"
+import { removeLeftLists } from "../confinement/ForeignLists.ts"
 import { RuntimeStates } from "../confinement/RuntimeStates.ts"
 import { findInput } from "../input/Inputs.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
@@ -171,6 +172,7 @@ const make = Effect.fnUntraced(function* () {
   yield* adoptRuns(context)
   // Before any run can continue a conversation of one that has ended.
   yield* (yield* RuntimeStates).recover(new Set(live.actors.keys()))
+  removeLeftLists(config.home, new Set(live.actors.keys()))
   return RunSupervisor.of({
     ...creation(context),
     ...queries(context),

@@ -7,6 +7,12 @@ export type RefTable = ReadonlyMap<string, string>
 const LINE = /^([0-9a-f]{40}(?:[0-9a-f]{24})?) (refs\/[^\0- \x7f~^:?*[\\]+)$/
 const PEELED_LINE = /^\^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
 
+const NAME = /^refs(?:\/[^\0- \x7f~^:?*[\\/]+)+$/
+const REFUSED = /\/\.|\.\.|@\{|\.lock(?:\/|$)|\.$/
+
+/** Whether git takes the full name for that of a ref. A file may have any other name in the folder of refs. */
+export const isRefName = (name: string): boolean => NAME.test(name) && !REFUSED.test(name)
+
 /** The refs of a text with one `<id> <name>` on a line. Other lines are left out. */
 export const refsOfText = (text: string): RefTable =>
   new Map(

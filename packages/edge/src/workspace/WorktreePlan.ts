@@ -11,6 +11,7 @@ import { join, resolve } from "node:path"
 import type { Write } from "../store/Store.ts"
 import { leftOutOf } from "./Checkout.ts"
 import { gitFolderOf } from "./GitFolder.ts"
+import { mayBorrowForRun } from "./NewRepository.ts"
 import { isWithin } from "./PathContainment.ts"
 import { readWorkspaceRepository } from "./WorkspaceRepository.ts"
 import { branchOf } from "./WorktreeCheckout.ts"
@@ -34,6 +35,10 @@ export interface PlanOptions {
   readonly program: string | undefined
 }
 
+/** Why there is no worktree of a repository that a live run has made. */
+export const BORROWS_FOR_RUN =
+  "A live run has made this repository, and it borrows the objects of another one. Wait until that run has ended."
+
 const refuse = (message: string) =>
   Effect.fail(new SchemaValidationFailed({ details: { issues: [{ path: "isolation", message }] } }))
 
@@ -48,6 +53,7 @@ export const planWorktree = Effect.fn("Worktrees.plan")(function* ({
   if (found === undefined)
     return yield* refuse("A worktree needs a workspace that is the root of a git repository.")
   if (!found.inside) return yield* refuse("The workspace's repository is not wholly inside the workspace.")
+  if (mayBorrowForRun(home, found.common)) return yield* refuse(BORROWS_FOR_RUN)
   if (isWithin(root, resolve(home)))
     return yield* refuse("The Edge's own folder lies in this workspace: a worktree would, too.")
   if (program === undefined)

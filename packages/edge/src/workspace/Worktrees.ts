@@ -19,12 +19,13 @@ import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import { forgetEdgeRefs } from "./EdgeRefs.ts"
-import type { GitFailed } from "./Git.ts"
+import { GitFailed } from "./Git.ts"
 import { GitIsolation, type IsolatedFolders } from "./GitIsolation.ts"
 import { objectFoldersOf, readWorkspaceRepository } from "./WorkspaceRepository.ts"
 import { runRepositoryOf, storeOf } from "./WorktreeFolders.ts"
 import { branchOf, savedRefOf, WorktreeCheckout } from "./WorktreeCheckout.ts"
-import { type PlannedWorktree, planWorktree } from "./WorktreePlan.ts"
+import { mayBorrowForRun } from "./NewRepository.ts"
+import { BORROWS_FOR_RUN, type PlannedWorktree, planWorktree } from "./WorktreePlan.ts"
 import {
   dropRow,
   findRow,
@@ -269,8 +270,9 @@ const openWorktree = Effect.fn("Worktrees.make")(function* (
   const row = findRow(store, owner)
   if (row === undefined) return
   const checkout = checkoutOf(context, row, mark)
-  const opened =
-    row.state === "making"
+  const opened = mayBorrowForRun(context.home, row.repository)
+    ? Effect.fail(new GitFailed({ message: BORROWS_FOR_RUN }))
+    : row.state === "making"
       ? Effect.andThen(checkout.create(), store.commit([putRow({ ...row, state: "kept" })]))
       : checkout.opened
   yield* alone(context, owner, opened).pipe(

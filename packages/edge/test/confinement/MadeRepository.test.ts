@@ -1,14 +1,18 @@
 /** Repositories that a run makes in a folder without one: all is reported, and none of them leads to the objects of another one. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import type { WorkspaceId } from "@corral/domain/identity/Ids"
+import { Effect, Layer } from "effect"
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { removeLeftLists } from "../../src/confinement/ForeignLists.ts"
+import { Store } from "../../src/store/Store.ts"
+import { Worktrees } from "../../src/workspace/Worktrees.ts"
 import { RepositoryRecord } from "../../src/confinement/RepositoryRecord.ts"
 import { RepositoryWatch } from "../../src/confinement/RepositoryWatch.ts"
 import { gitFolderOf } from "../../src/workspace/GitFolder.ts"
 import { objectFoldersOf } from "../../src/workspace/WorkspaceRepository.ts"
 import { openFolder } from "../Folder.ts"
-import { request, runIdOf } from "../Samples.ts"
+import { configLayer, newRunId, request, runIdOf } from "../Samples.ts"
 import { commitAll, git, sampleRepository } from "../workspace/Repository.ts"
 
 interface NewRepository {
@@ -123,6 +127,43 @@ describe("A repository that a run has made", () => {
       fileCount: 1
     })
     assert.isFalse(existsSync(join(place.root, ".git/objects/info/alternates")))
+  })
+
+  it.effect("has no worktree while it borrows objects and its run is live, and has one afterwards", () =>
+    Effect.gen(function* () {
+      const { foreign, home, root, watch } = started()
+      git(root, "clone", "-q", "--shared", foreign, ".")
+      const worktrees = yield* Effect.provide(
+        Worktrees,
+        Worktrees.layer.pipe(
+          Layer.provide(configLayer(home, { environment: { PATH: process.env.PATH ?? "" } })),
+          Layer.provide(Store.layerMemory)
+        )
+      )
+      const plan = worktrees.plan(newRunId(), "ws" as WorkspaceId, root)
+      assert.strictEqual((yield* Effect.flip(plan)).code, "schema_validation_failed")
+      removeLeftLists(home, new Set([runIdOf(1)]))
+      assert.strictEqual((yield* Effect.flip(plan)).code, "schema_validation_failed", "the run is live")
+      assert.isDefined(watch.compare(true))
+      rmSync(join(root, ".git"), { recursive: true })
+      sampleRepository(root)
+      yield* plan
+      watch.close()
+      yield* plan
+    }).pipe(Effect.scoped)
+  )
+
+  it("loses its list at the next start if the Edge was killed, and if no other run is live", () => {
+    const { foreign, home, root } = started()
+    const list = join(root, ".git/objects/info/alternates")
+    git(root, "clone", "-q", "--shared", foreign, ".")
+    removeLeftLists(home, new Set([runIdOf(1)]))
+    assert.isTrue(existsSync(list))
+    removeLeftLists(home, new Set([runIdOf(2)]))
+    assert.isFalse(existsSync(list))
+    writeFileSync(list, `${foreign}/objects\n`)
+    removeLeftLists(home, new Set())
+    assert.isTrue(existsSync(list), "a person has written it since")
   })
 
   it("keeps its own objects, and an approved one is not reported", () => {

@@ -317,6 +317,69 @@ describe("RepositoryWatch", () => {
     })
   )
 
+  it.effect("puts back nothing through a link that the run has put in the place of a reflog", () =>
+    Effect.gen(function* () {
+      const names = ["logs", "refs", "heads", "team", "one"]
+      for (const end of names.keys()) {
+        const root = openFolder()
+        sampleRepository(root)
+        git(root, "branch", "team/one")
+        const before = stateOf(root)
+        const record = new RepositoryRecord(openFolder(), runIdOf(1))
+        const watch = new RepositoryWatch(root, record)
+        watch.start()
+        git(root, "branch", "-f", "team/one", git(root, "commit-tree", "-m", "x", "HEAD^{tree}").trim())
+        const target = join(openFolder(), "target", ...names.slice(end + 1))
+        mkdirSync(join(target, ".."), { recursive: true })
+        writeFileSync(target, "")
+        const link = join(root, ".git", ...names.slice(0, end + 1))
+        rmSync(link, { recursive: true })
+        symlinkSync(join(target, ...names.slice(end + 1).map(() => "..")), link)
+        assert.isDefined(watch.compare(true))
+        yield* record.restore("git")
+        assert.strictEqual(readFileSync(target, "utf8"), "", link)
+        assert.deepStrictEqual(stateOf(root), before)
+      }
+    })
+  )
+
+  const odd: Readonly<Record<string, (main: string) => string>> = {
+    "a line of another command": (main) => `x\ndelete refs/heads/main ${main}`,
+    "a command that creates": (main) => `x ${main}\ncreate refs/heads/evil ${main}\ndelete refs/heads/y`,
+    "a space": () => "x y",
+    "two points": () => "x..y",
+    "a point at its end": () => "x.",
+    "another ending": () => "x.lock.",
+    "a sign of git's": () => "x^y",
+    "an expression": () => "x@{1}",
+    "another encoding": () => "x\u00ff"
+  }
+
+  it.effect.each(Object.entries(odd))(
+    "puts back the rest, and runs no command, for a name with %s",
+    ([, named]) =>
+      Effect.gen(function* () {
+        const root = openFolder()
+        sampleRepository(root)
+        git(root, "branch", "feature")
+        const before = stateOf(root)
+        const record = new RepositoryRecord(openFolder(), runIdOf(1))
+        const watch = new RepositoryWatch(root, record)
+        watch.start()
+        const evil = git(root, "commit-tree", "-m", "x", "HEAD^{tree}").trim()
+        git(root, "update-ref", "refs/heads/feature", evil)
+        const main = git(root, "rev-parse", "main").trim()
+        // Slashes are folders.
+        const path = Buffer.from(`${root}/.git/refs/heads/${named(main)}`, "latin1")
+        mkdirSync(path.subarray(0, path.lastIndexOf("/")), { recursive: true })
+        writeFileSync(path, `${id}\n`)
+        assert.strictEqual(watch.compare(true)?.count, 2)
+        yield* record.restore("git")
+        assert.deepStrictEqual(stateOf(root), before)
+        assert.isUndefined(watch.compare(true))
+      })
+  )
+
   it.effect("puts back nothing whose objects are gone", () =>
     Effect.gen(function* () {
       const { record, root } = ruined()

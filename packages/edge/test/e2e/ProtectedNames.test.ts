@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "@effect/vitest"
 import type { RunMode } from "@corral/domain/run/Run"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { git, sampleRepository } from "../workspace/Repository.ts"
@@ -116,5 +116,18 @@ describe.skipIf(!canConfine)("protected names", () => {
     assert.strictEqual(git(edge.workspace, "for-each-ref"), before)
     assert.strictEqual(git(edge.workspace, "symbolic-ref", "HEAD"), "refs/heads/main\n")
     assert.strictEqual((await edge.client.ask("POST", `/v1/runs/${run.id}/repository/restore`)).status, 404)
+  })
+
+  it("removes and reports the list of further objects of a repository that the run made", async () => {
+    const list = ".git/objects/info/alternates"
+    const hidden = `sh -c 'g=gi; "$g"t init -q .; echo /elsewhere/objects > ${list}'`
+    const { events } = await allowed(`/shell ${hidden}\n/say done`)
+    const files = events.flatMap(({ payload, type }) =>
+      type === "run.repository.changed" ? ((payload["files"] ?? []) as ReadonlyArray<object>) : []
+    )
+    const name = "objects/info/alternates"
+    assert.deepInclude(files, { path: name, change: "created", discarded: true })
+    assert.isFalse(existsSync(join(edge.workspace, list)))
+    assert.strictEqual(git(edge.workspace, "rev-parse", "--git-dir"), ".git\n")
   })
 })
