@@ -41,6 +41,7 @@ import { sharedWorkMigration } from "./migrations/0030-shared-work.ts"
 import { inputsMigration } from "./migrations/0031-inputs.ts"
 import { auditListsMigration } from "./migrations/0032-audit-lists.ts"
 import { successorsMigration } from "./migrations/0033-successors.ts"
+import { uploadQuotasMigration } from "./migrations/0034-upload-quotas.ts"
 
 export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -74,7 +75,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0030_shared_work": sharedWorkMigration,
   "0031_inputs": inputsMigration,
   "0032_audit_lists": auditListsMigration,
-  "0033_successors": successorsMigration
+  "0033_successors": successorsMigration,
+  "0034_upload_quotas": uploadQuotasMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>
