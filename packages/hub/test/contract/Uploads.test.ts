@@ -161,7 +161,7 @@ describe("Files of messages", { timeout: 120_000 }, () => {
     const file = await uploaded(client)
     const refused = await talk.trySend("one more", { attachments: [file.id] })
     assert.deepStrictEqual([refused.status, codeOf(refused)], [413, "payload_too_large"])
-    assert.deepInclude(refused.body, {
+    assert.deepInclude<object>(refused.body, {
       details: {
         quota: "session",
         usedBytes: MAX_SESSION_BYTES,
@@ -176,7 +176,7 @@ describe("Files of messages", { timeout: 120_000 }, () => {
     await used("att_new", 2_048, "1 hour")
     const late = await upload(client, "late.txt", "text/plain", "late")
     assert.deepStrictEqual([late.status, codeOf(late)], [413, "payload_too_large"])
-    assert.deepInclude(late.body, {
+    assert.deepInclude<object>(late.body, {
       details: {
         quota: "day",
         usedBytes: MAX_DAILY_BYTES + file.bytes,
