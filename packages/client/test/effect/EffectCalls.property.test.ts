@@ -8,7 +8,7 @@ import { effectCalls } from "../../src/effect/EffectCalls.ts"
 
 type AnyRequest = readonly [group: string, name: string, request: object]
 type AnyCalls = Readonly<
-  Record<string, Readonly<Record<string, (request: object) => Effect.Effect<unknown, ClientFailure>>>>
+  Record<string, Readonly<Record<string, (request: object) => Effect.Effect<object, ClientFailure>>>>
 >
 
 const sessionId = `ses_${"0".repeat(26)}`
