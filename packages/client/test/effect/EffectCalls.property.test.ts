@@ -8,7 +8,7 @@ import { effectCalls } from "../../src/effect/EffectCalls.ts"
 
 type AnyRequest = readonly [group: string, name: string, request: object]
 type AnyCalls = Readonly<
-  Record<string, Readonly<Record<string, (request: object) => Effect.Effect<unknown, ClientFailure>>>>
+  Record<string, Readonly<Record<string, (request: object) => Effect.Effect<object, ClientFailure>>>>
 >
 
 const sessionId = `ses_${"0".repeat(26)}`
@@ -42,7 +42,9 @@ const failureWith = async (body: string, [group, name, request]: AnyRequest) => 
     requests.push(String(input))
     return new Response(body, { status: 200, headers: { "content-type": "application/json" } })
   }
-  const typed = await Effect.runPromise(effectCalls(HubApi, { url: "http://hub.example", fetch: send }))
+  const typed = await Effect.runPromise(
+    effectCalls(HubApi, { url: "http://hub.example", fetch: send }, (failure) => failure)
+  )
   // Requests that the contract refuses do not have its types.
   const calls = typed as unknown as AnyCalls
   const call = calls[group]?.[name]?.(request) ?? Effect.die("no such call")

@@ -27,6 +27,7 @@ const sendingErrors = [
   "permission_denied",
   "conflict",
   "schema_validation_failed",
+  "payload_too_large",
   "invalid_agent_id",
   "unauthorized_target",
   "workspace_outside_allowlist",

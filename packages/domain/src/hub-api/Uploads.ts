@@ -33,7 +33,8 @@ export class HubUploads extends HttpApiGroup.make("uploads")
       .annotate(
         OpenApi.Description,
         "Stores a file of at most 20 MiB for a message of the caller. The bytes must be of the type in `Content-Type`. A file that no message " +
-          "refers to is deleted after 24 hours. Fails with `conflict` while the caller has too many such files."
+          "refers to is deleted after 24 hours. Fails with `conflict` while the caller has too many such files, and with `payload_too_large` if the " +
+          "caller's files of 24 hours exceed 2 GiB: `details` has `quota`, `usedBytes`, `bytes` and `limitBytes`."
       ),
     HttpApiEndpoint.get("content", `${UPLOADS_PATH}/:id`, {
       params: { id: AttachmentId },

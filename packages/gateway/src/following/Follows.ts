@@ -27,7 +27,10 @@ export class Follows extends Context.Service<
     /** Follows a message from its beginning. A message that is followed already stays as it is. */
     readonly begin: (follow: NewFollow) => Effect.Effect<void, SqlError.SqlError>
     readonly get: (id: FollowId) => Effect.Effect<Follow | undefined, SqlError.SqlError>
-    /** Renews the leases of `owner` and takes free ones, up to `max`; returns all that it holds. */
+    /**
+     * Renews the leases of `owner` and takes free ones, up to `max`; returns all that it holds. Accounts have equal shares, so that messages that
+     * do not end hold up no other account's: beyond its share, an account loses leases that others need.
+     */
     readonly lease: (owner: string, max: number) => Effect.Effect<ReadonlyArray<Follow>, SqlError.SqlError>
     readonly release: (owner: string) => Effect.Effect<void, SqlError.SqlError>
     readonly advance: (id: FollowId, state: Advance) => Effect.Effect<void, SqlError.SqlError>
@@ -114,8 +117,14 @@ const makeFollowQueries = ({ at, sql }: TimedStore) => {
         UPDATE follows SET lease_owner = ${owner}, lease_until = ${at(FOLLOW_LEASE_MS)}
         WHERE id IN (
           SELECT id FROM follows
-          WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
-          ORDER BY lease_owner = ${owner} DESC NULLS LAST, created_at LIMIT ${max}
+          WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()}) AND id IN (
+            SELECT id FROM (
+              SELECT id, created_at, row_number() OVER (
+                PARTITION BY platform, app, tenant, account ORDER BY created_at, id
+              ) AS place
+              FROM follows WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
+            ) AS ranked ORDER BY place, created_at LIMIT ${max}
+          )
           FOR UPDATE SKIP LOCKED
         ) RETURNING ${columns}`
     })

@@ -6,13 +6,14 @@ import { databaseClockLayer } from "@corral/service/clock/DatabaseClock"
 import { connectionLimits, connectionSettingsProblem } from "@corral/service/ConnectionSettings"
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { whenServing } from "@corral/service/DatabaseStart"
+import { newerDatabaseProblem } from "@corral/service/NewerDatabase"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Data, Duration, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
 import { GatewayConfig } from "../GatewayConfig.ts"
-import { migrateGateway } from "./migrations.ts"
+import { gatewayMigrationNames, migrateGateway } from "./migrations.ts"
 
 /** The database is unavailable. `message` is for the operator. */
 export class GatewayStoreUnavailable extends Data.TaggedError("StoreUnavailable")<{
@@ -67,6 +68,8 @@ const connect = (config: GatewayConfig) =>
     )
     const problem = yield* whenServing(connectionSettingsProblem(client, startupParameters))
     if (problem !== undefined) return yield* Effect.fail(new GatewayStoreUnavailable({ message: problem }))
+    const newer = yield* whenServing(newerDatabaseProblem(client, "migrations", gatewayMigrationNames))
+    if (newer !== undefined) return yield* Effect.fail(new GatewayStoreUnavailable({ message: newer }))
     // A migration may take longer than the limits. One connection waits for the lock.
     const migrating = PgClient.make({ ...settings, maxConnections: 2, startupParameters: unlimited })
     yield* whenServing(

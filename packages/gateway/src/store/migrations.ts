@@ -25,6 +25,8 @@ const runAll = (statements: ReadonlyArray<string>) =>
     for (const statement of statements) yield* sql.unsafe(statement)
   })
 
+export const gatewayMigrationNames: ReadonlyArray<string> = Object.keys(steps)
+
 export const migrateGateway = Migrator.make({})({
   loader: Migrator.fromRecord(
     Object.fromEntries(Object.entries(steps).map(([name, step]) => [name, runAll(step)]))

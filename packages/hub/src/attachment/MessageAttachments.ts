@@ -11,6 +11,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Targets } from "../edges/Targets.ts"
 import { attachmentOf, UPLOAD_COLUMNS, uploadRows } from "./UploadRow.ts"
+import { checkSessionQuota } from "./UploadQuota.ts"
 import { UPLOAD_LIFETIME_MS } from "./Uploads.ts"
 
 /** Gives the user's uploads to a message of the session, in the caller's transaction. An upload is given once. */
@@ -36,6 +37,8 @@ export const takeUploads = Effect.fnUntraced(function* (
   if (issues.length > 0) return yield* new SchemaValidationFailed({ details: { issues } })
   yield* sql`
     INSERT INTO session_uploads (session_id, upload_id) SELECT ${sessionId}, unnest(${ids}::text[]) ON CONFLICT DO NOTHING`
+  const bytes = taken.reduce((sum, row) => sum + row.bytes, 0)
+  yield* checkSessionQuota(sql, sessionId, bytes)
   return ids.flatMap((id) => byId.get(id) ?? [])
 })
 

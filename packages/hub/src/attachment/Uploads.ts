@@ -14,6 +14,7 @@ import { Clock, Context, Effect, Layer, Option, type Scope, Stream } from "effec
 import { SqlClient, type SqlError } from "effect/sql"
 import { doSharedWork } from "../store/SharedWork.ts"
 import { type ContentRefusal, PIECE_BYTES, type ReceivedContent, receiveContent } from "./ReceivedContent.ts"
+import { checkDailyQuota } from "./UploadQuota.ts"
 import {
   attachmentOf,
   ownedUploadRows,
@@ -157,6 +158,7 @@ const reserve = (
           message:
             "You have too many uploaded files that are not in a message. Send them, or wait until they expire."
         })
+      yield* checkDailyQuota(sql, userId, bytes, now)
       yield* sql`
         INSERT INTO uploads ${sql.insert({ id, user_id: userId, name, media_type: mediaType, bytes, created_at: now })}`
     })

@@ -7,45 +7,66 @@
  */
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { HubConfig } from "../config/HubConfig.ts"
+import { limitTo } from "../store/Limit.ts"
+import { decodePosition, encodePosition } from "../store/Position.ts"
 import { doSharedWork } from "../store/SharedWork.ts"
+import { sweepRows } from "../store/Sweep.ts"
 import { addPartitions, compactPartition, firstRunIdAt, isDroppable, runPartitions } from "./RunPartitions.ts"
-import { runIdRows } from "./RunRow.ts"
+import { endedRunRows } from "./RunRow.ts"
 
 const RUNS = 100
 const ROWS = 500
 
-/** Drops the logs of runs that ended before `before` and returns their number. One statement deletes up to `rows` rows of a log. */
+/** Drops the log of a run. One statement deletes up to `rows` rows of it. */
+const dropLog = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, id: RunId, rows: number) {
+  let deletedRows = rows
+  while (deletedRows === rows) {
+    const deleted = yield* sql`
+      DELETE FROM run_events WHERE run_id = ${id} AND last_seq IN (
+        SELECT last_seq FROM run_events WHERE run_id = ${id} AND NOT terminal ORDER BY last_seq LIMIT ${rows}
+      ) RETURNING last_seq`
+    deletedRows = deleted.length
+  }
+  // The last line of the last batch stays. Events contain no line breaks.
+  yield* sql`
+    WITH cut AS (
+      UPDATE run_events SET first_seq = last_seq, lines = substring(lines FROM '[^\n]*$'),
+        size = length(substring(lines FROM '[^\n]*$'))
+      WHERE run_id = ${id}
+    )
+    UPDATE runs SET kept = false WHERE id = ${id}`
+})
+
+/**
+ * Drops the logs of runs that ended before `before` and returns their number. A log that cannot be dropped stays until the next pass, and holds up
+ * no other. One statement deletes up to `rows` rows of a log, `runs` is the number of runs that are read at once.
+ */
 export const dropLogsEndedBefore = Effect.fnUntraced(function* (
   before: Date,
-  rows = ROWS
+  rows = ROWS,
+  runs = RUNS
 ): Effect.fn.Return<number, SqlError.SqlError, SqlClient.SqlClient> {
   const sql = yield* SqlClient.SqlClient
-  for (let dropped = 0; ;) {
-    const runs = yield* runIdRows.all(
-      sql`SELECT id FROM runs WHERE kept AND ended_at < ${before} ORDER BY ended_at LIMIT ${RUNS}`
-    )
-    for (const { id } of runs) {
-      let deletedRows = rows
-      while (deletedRows === rows) {
-        const deleted = yield* sql`
-          DELETE FROM run_events WHERE run_id = ${id} AND last_seq IN (
-            SELECT last_seq FROM run_events WHERE run_id = ${id} AND NOT terminal ORDER BY last_seq LIMIT ${rows}
-          ) RETURNING last_seq`
-        deletedRows = deleted.length
-      }
-      // The last line of the last batch stays. Events contain no line breaks.
-      yield* sql`
-        WITH cut AS (
-          UPDATE run_events SET first_seq = last_seq, lines = substring(lines FROM '[^\n]*$'),
-            size = length(substring(lines FROM '[^\n]*$'))
-          WHERE run_id = ${id}
-        )
-        UPDATE runs SET kept = false WHERE id = ${id}`
-    }
-    dropped += runs.length
-    if (runs.length < RUNS) return dropped
-  }
+  let dropped = 0
+  yield* sweepRows({
+    page: (after) => {
+      const { at, id } = after === "" ? { at: new Date(0).toISOString(), id: "" } : decodePosition(after)
+      return endedRunRows.all(sql`
+        SELECT id, ended_at FROM runs
+        WHERE kept AND ended_at < ${before} AND (ended_at, id) > (${at}::timestamptz, ${id})
+        ORDER BY ended_at, id ${limitTo(sql, runs)}`)
+    },
+    keyOf: ({ ended_at, id }) => encodePosition(ended_at.toISOString(), id),
+    visit: ({ id }) =>
+      Effect.map(dropLog(sql, id, rows), () => {
+        dropped++
+        return true
+      }),
+    failure: "failed to drop the log of a run"
+  })
+  return dropped
 })
 
 const DAY_MS = 86_400_000

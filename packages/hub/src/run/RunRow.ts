@@ -103,6 +103,8 @@ export const LOCKED_RUN_COLUMNS = Object.keys(LockedRunRow.fields).join(", ")
 export const runRows = storedRows("runs", ReadRunRow)
 export const lockedRunRows = storedRows("runs", LockedRunRow)
 export const runIdRows = storedRows("runs", RunRow.mapFields(Struct.pick(["id"])))
+/** An ended run with its end. */
+export const endedRunRows = storedRows("runs", Schema.Struct({ id: RunId, ended_at: Timestamp }))
 export const runSeqRows = storedRows("runs", RunRow.mapFields(Struct.pick(["last_seq"])))
 export const runAckRows = storedRows("runs", RunRow.mapFields(Struct.pick(["id", "last_seq"])))
 export const runProjectRows = storedRows("runs", RunRow.mapFields(Struct.pick(["id", "project_id"])))

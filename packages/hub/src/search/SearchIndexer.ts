@@ -1,19 +1,25 @@
 /**
  * Keeps the search documents equal to the texts of sessions, messages and runs. Triggers note each change in its transaction, so no writer
- * knows about search; the indexer reads the notes, latest first, and writes the documents in small transactions.
+ * knows about search; the indexer reads the notes, mostly the latest first, and writes the documents in small transactions.
  *
- * Guarantees: no committed change is lost, also if a Hub crashes. One Hub at a time indexes, so an older state never replaces a newer one. Texts
+ * Guarantees: no committed change is lost, also if a Hub crashes. A text that cannot be indexed is tried again later and holds up no other. One Hub at a time indexes, so an older state never replaces a newer one. Texts
  * from before the index are noted by its migration.
  * Does not: make a write wait. A change is found shortly after it.
  */
 import { Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { limitTo } from "../store/Limit.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { updateDocuments } from "./SearchDocuments.ts"
 import { type SearchSource, searchSources } from "./SearchSource.ts"
 
 /** Changed rows per transaction. */
 const BATCH = 32
+/** Part of them that are the oldest ones. */
+const OLDEST = 8
+const RETRY_MS = 5_000
+const MAX_RETRY_MS = 600_000
+const MAX_FAILED = 1_000
 /** Advisory lock of the Hub that indexes. */
 const INDEXER_LOCK = 0x5ea2c4
 
@@ -23,18 +29,19 @@ const searchChangeRows = storedRows(
   "search_changes",
   Schema.Struct({ source: Schema.Literals(sources), id: Schema.String })
 )
+const searchChangeSeqRows = storedRows("search_changes", Schema.Struct({ seq: Schema.String }))
 const indexerLockRows = storedRows("search_changes", Schema.Struct({ taken: Schema.Boolean }))
 
-/** Indexes the latest changes. Returns their number; 0 if there are none or another Hub indexes. */
-const indexBatch = Effect.fnUntraced(
-  function* (sql: SqlClient.SqlClient) {
+/** Indexes these changes in a transaction. Returns their number; 0 if another Hub indexes or has indexed them. */
+const indexThese = Effect.fnUntraced(
+  function* (sql: SqlClient.SqlClient, seqs: ReadonlyArray<string>) {
     const lock = yield* indexerLockRows.first(
       sql`SELECT pg_try_advisory_xact_lock(${INDEXER_LOCK}::bigint) AS taken`
     )
     if (lock?.taken !== true) return 0
-    const changes = yield* searchChangeRows.all(sql`
-      DELETE FROM search_changes
-      WHERE seq IN (SELECT seq FROM search_changes ORDER BY seq DESC LIMIT ${BATCH}) RETURNING source, id`)
+    const changes = yield* searchChangeRows.all(
+      sql`DELETE FROM search_changes WHERE seq = ANY(${seqs}::bigint[]) RETURNING source, id`
+    )
     for (const source of sources) {
       const ids = changes.filter((change) => change.source === source).map(({ id }) => id)
       if (ids.length > 0) yield* updateDocuments(sql, source, [...new Set(ids)])
@@ -44,22 +51,71 @@ const indexBatch = Effect.fnUntraced(
   (self, sql) => sql.withTransaction(self)
 )
 
-/** Indexes all noted changes. */
-export const indexChanges: Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(
-  function* () {
-    const sql = yield* SqlClient.SqlClient
-    const isNoted = Effect.map(
-      sql`SELECT 1 FROM search_changes ORDER BY seq DESC LIMIT 1`,
-      ({ length }) => length > 0
+/** Changes that could not be indexed, by their `seq`, with the monotonic time of the next attempt. */
+type FailedChanges = Map<string, { readonly failures: number; readonly retryAt: number }>
+
+const noteFailed = (failed: FailedChanges, seq: string, now: number): void => {
+  const failures = (failed.get(seq)?.failures ?? 0) + 1
+  failed.set(seq, { failures, retryAt: now + Math.min(RETRY_MS * 2 ** failures, MAX_RETRY_MS) })
+  const [oldest] = failed.keys()
+  if (failed.size > MAX_FAILED && oldest !== undefined) failed.delete(oldest)
+}
+
+/** Indexes each change alone after a batch has failed, so that a damaged text holds up no other. */
+const indexOneByOne = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  seqs: ReadonlyArray<string>,
+  failed: FailedChanges
+) {
+  for (const seq of seqs)
+    yield* indexThese(sql, [seq]).pipe(
+      Effect.tap(() => Effect.sync(() => failed.delete(seq))),
+      Effect.catchCause((cause) =>
+        Effect.andThen(
+          Effect.sync(() => noteFailed(failed, seq, performance.now())),
+          Effect.logWarning("failed to index a text for search", { change: seq }, cause)
+        )
+      )
     )
-    while ((yield* isNoted) && (yield* indexBatch(sql)) > 0) yield* Effect.yieldNow
-  }
-)
+  return seqs.length
+})
+
+/** Most of a batch are the latest changes. The oldest ones have their share, so that they are reached while others arrive. */
+const nextBatch = (sql: SqlClient.SqlClient, failed: FailedChanges) => {
+  const now = performance.now()
+  const waiting = [...failed].flatMap(([seq, { retryAt }]) => (retryAt > now ? [seq] : []))
+  const some = (order: "seq" | "seq DESC", limit: number) => sql`(
+    SELECT seq FROM search_changes WHERE seq <> ALL(${waiting}::bigint[]) ORDER BY ${sql.literal(order)} ${limitTo(sql, limit)})`
+  return Effect.map(
+    searchChangeSeqRows.all(sql`
+      SELECT seq::text AS seq FROM (${some("seq DESC", BATCH - OLDEST)} UNION ${some("seq", OLDEST)}) AS due`),
+    (rows) => rows.map(({ seq }) => seq)
+  )
+}
+
+/** Indexes all noted changes but those that failed and wait for their next attempt. */
+export const indexChanges = (
+  failed: FailedChanges = new Map()
+): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    for (;;) {
+      const seqs = yield* nextBatch(sql, failed)
+      if (seqs.length === 0) return
+      const indexed = yield* Effect.catchCause(indexThese(sql, seqs), () => indexOneByOne(sql, seqs, failed))
+      if (indexed === 0) return
+      yield* Effect.yieldNow
+    }
+  })
 
 export const searchIndexerLayer = Layer.effectDiscard(
-  indexChanges.pipe(
-    Effect.catchCause((cause) => Effect.logWarning("failed to index texts for search", cause)),
-    Effect.repeat(Schedule.spaced("1 second")),
-    Effect.forkScoped
-  )
+  Effect.suspend(() => {
+    const failed: FailedChanges = new Map()
+    return Effect.repeat(
+      Effect.catchCause(indexChanges(failed), (cause) =>
+        Effect.logWarning("failed to index texts for search", cause)
+      ),
+      Schedule.spaced("1 second")
+    )
+  }).pipe(Effect.forkScoped)
 )

@@ -7,6 +7,7 @@ import { databaseClockLayer } from "@corral/service/clock/DatabaseClock"
 import { connectionLimits, connectionSettingsProblem } from "@corral/service/ConnectionSettings"
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { whenServing } from "@corral/service/DatabaseStart"
+import { newerDatabaseProblem } from "@corral/service/NewerDatabase"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Context, Duration, Effect, Layer, Option } from "effect"
@@ -16,7 +17,7 @@ import { randomUUID } from "node:crypto"
 import { join } from "node:path"
 import { HubConfig } from "../config/HubConfig.ts"
 import { type EmbeddedPostgres, startEmbeddedPostgres, HubStoreUnavailable } from "./EmbeddedPostgres.ts"
-import { runHubMigrations } from "./migrations.ts"
+import { migrations, runHubMigrations } from "./migrations.ts"
 import { shareOutbox } from "./NoticeOutbox.ts"
 import { HUB_APPLICATION } from "./OtherHubs.ts"
 import { PlannedSql, plannedConnections } from "./PlannedSql.ts"
@@ -100,6 +101,10 @@ const connect = (config: HubConfig) =>
     }
     const problem = yield* whenServing(connectionSettingsProblem(client, startupParameters))
     if (problem !== undefined) return yield* Effect.fail(new HubStoreUnavailable({ message: problem }))
+    const newer = yield* whenServing(
+      newerDatabaseProblem(client, "corral_migrations", Object.keys(migrations))
+    )
+    if (newer !== undefined) return yield* Effect.fail(new HubStoreUnavailable({ message: newer }))
     // A migration may take longer than the limits.
     const migrating = PgClient.make({
       ...settings,

@@ -43,6 +43,7 @@ import { auditListsMigration } from "./migrations/0032-audit-lists.ts"
 import { successorsMigration } from "./migrations/0033-successors.ts"
 import { heldQueuesMigration } from "./migrations/0034-held-queues.ts"
 import { replacedRunsMigration } from "./migrations/0035-replaced-runs.ts"
+import { uploadQuotasMigration } from "./migrations/0036-upload-quotas.ts"
 
 export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -78,7 +79,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0032_audit_lists": auditListsMigration,
   "0033_successors": successorsMigration,
   "0034_held_queues": heldQueuesMigration,
-  "0035_replaced_runs": replacedRunsMigration
+  "0035_replaced_runs": replacedRunsMigration,
+  "0036_upload_quotas": uploadQuotasMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>

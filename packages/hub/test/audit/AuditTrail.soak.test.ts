@@ -3,11 +3,10 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { makeProject } from "@corral/testing/hub/Teams"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { HubClient } from "@corral/testing/hub/HubClient"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { AuditTrail } from "../../src/audit/AuditTrail.ts"
 import { prove } from "@corral/domain/access/Authorization"
 import type { ProjectId } from "@corral/domain/identity/Ids"
-import { Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { seedAudit, seededTime } from "../harness/SeededAudit.ts"
 
@@ -42,7 +41,7 @@ describe("A trail of a million records", { timeout: 900_000 }, () => {
         yield* sql`VACUUM ANALYZE audit`
       })
     )
-  })
+  }, 900_000)
   afterAll(() => hub.remove())
 
   const filters: ReadonlyArray<readonly [string, (count: number) => string]> = [

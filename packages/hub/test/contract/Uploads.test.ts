@@ -12,6 +12,7 @@ import { PIXEL, upload } from "@corral/testing/hub/Uploads"
 import { Effect, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
+import { MAX_DAILY_BYTES, MAX_SESSION_BYTES } from "../../src/attachment/UploadQuota.ts"
 import { MAX_UNSENT_FILES, Uploads } from "../../src/attachment/Uploads.ts"
 import { TalkingEdge } from "../harness/TalkingEdge.ts"
 import { Talk } from "../harness/Talks.ts"
@@ -141,6 +142,50 @@ describe("Files of messages", { timeout: 120_000 }, () => {
     assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "conflict"])
     await run((sql) => sql`DELETE FROM uploads WHERE id = 'att_busy1'`)
     assert.strictEqual((await upload(client, "one.txt", "text/plain", "one more")).status, 201)
+  })
+
+  it("are limited in bytes for each session, and for each user in 24 hours, with the figures", async () => {
+    const { talk } = await talking()
+    const { client, sessionId } = talk
+    const used = (name: string, mib: number, age: string) =>
+      run((sql) =>
+        Effect.andThen(
+          sql`
+            INSERT INTO uploads (id, user_id, name, media_type, bytes, sha256, is_sent, created_at)
+            SELECT ${name} || n, ${client.userId ?? ""}, 'x', 'text/plain', 1048576, 'x', true, now() - ${age}::interval
+            FROM generate_series(1, ${mib}::int) n`,
+          sql`INSERT INTO session_uploads (session_id, upload_id) SELECT ${sessionId}, ${name} || n FROM generate_series(1, ${mib}::int) n`
+        )
+      )
+    await used("att_old", 500, "2 days")
+    const file = await uploaded(client)
+    const refused = await talk.trySend("one more", { attachments: [file.id] })
+    assert.deepStrictEqual([refused.status, codeOf(refused)], [413, "payload_too_large"])
+    assert.deepInclude<object>(refused.body, {
+      details: {
+        quota: "session",
+        usedBytes: MAX_SESSION_BYTES,
+        bytes: file.bytes,
+        limitBytes: MAX_SESSION_BYTES
+      }
+    })
+    assert.strictEqual((await talk.trySend("without a file")).status, 201)
+    await run((sql) => sql`DELETE FROM session_uploads WHERE upload_id = 'att_old1'`)
+    // The refused message took no file.
+    assert.strictEqual((await talk.trySend("one more", { attachments: [file.id] })).status, 201)
+    await used("att_new", 2_048, "1 hour")
+    const late = await upload(client, "late.txt", "text/plain", "late")
+    assert.deepStrictEqual([late.status, codeOf(late)], [413, "payload_too_large"])
+    assert.deepInclude<object>(late.body, {
+      details: {
+        quota: "day",
+        usedBytes: MAX_DAILY_BYTES + file.bytes,
+        bytes: 4,
+        limitBytes: MAX_DAILY_BYTES
+      }
+    })
+    const other = await hub.signedIn("another uploader")
+    assert.strictEqual((await upload(other, "late.txt", "text/plain", "late")).status, 201)
   })
 
   it("belong to their uploader, then to the message and its session", async () => {

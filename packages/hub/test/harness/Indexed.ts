@@ -11,7 +11,7 @@ export const indexAll = (hub: HubProcess): Promise<true> =>
     () =>
       hub.people.act(
         Effect.gen(function* () {
-          yield* indexChanges
+          yield* indexChanges()
           const sql = yield* SqlClient.SqlClient
           const [open] = yield* sql`SELECT 1 FROM search_changes LIMIT 1`
           return open === undefined ? (true as const) : undefined

@@ -11,6 +11,9 @@ const requestId = RequestId.make("req-seeded")
 
 const idOf = (prefix: string, i: number) => `${prefix}_${String(i).padStart(26, "0")}`
 
+/** Records that were seeded. */
+let seeded = 0
+
 /** Who did what in a record, by its number. */
 export interface SeededRecord {
   readonly actor: string
@@ -32,7 +35,7 @@ export const seedAudit = Effect.fnUntraced(function* (
     const rows = Array.from({ length: Math.min(BATCH, count - from) }, (_, offset) => {
       const i = from + offset
       const record = {
-        id: AuditId.make(idOf("aud", i)),
+        id: AuditId.make(idOf("aud", seeded++)),
         seq: i + 1,
         at: seededTime(i),
         ...recordOf(i),

@@ -4,6 +4,8 @@ import type { ProjectId, RunId } from "@corral/domain/identity/Ids"
 import type { EventPage } from "@corral/domain/edge-api/RunViews"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import * as fc from "fast-check"
+import { tries } from "@corral/testing/time/Effort"
 import { within } from "@corral/testing/time/Within"
 import { dropLogsEndedBefore } from "../../src/run/Retention.ts"
 import { type Answer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
@@ -62,6 +64,49 @@ describe("Retention", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([answer.status, codeOf(answer)], [409, "conflict"])
     assert.deepInclude(answer.body, { details: { reason: "replay_gap", lastSeq: 6 } })
   }
+
+  it("drops every log that can be dropped, wherever in a batch those are that cannot", async () => {
+    const stuckOf = fc.array(fc.boolean(), { minLength: 3, maxLength: 6 })
+    const execute = (text: string) =>
+      hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(text)))
+    await execute(`CREATE TABLE stuck_runs (id text)`)
+    await execute(`CREATE FUNCTION refuse_stuck() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF EXISTS (SELECT 1 FROM stuck_runs WHERE id = NEW.id) THEN RAISE 'stuck'; END IF;
+        RETURN NEW;
+      END $$`)
+    await execute(
+      `CREATE TRIGGER stuck BEFORE UPDATE OF kept ON runs FOR EACH ROW EXECUTE FUNCTION refuse_stuck()`
+    )
+    await fc.assert(
+      fc.asyncProperty(stuckOf, async (stuck) => {
+        const ids: Array<RunId> = []
+        for (const [index, isStuck] of stuck.entries()) {
+          const id = await ended(400 - index)
+          ids.push(id)
+          if (isStuck) await execute(`INSERT INTO stuck_runs VALUES ('${id}')`)
+        }
+        const dropped = await hub.people.act(dropLogsEndedBefore(dayAgo(300), 500, 2))
+        assert.strictEqual(dropped, stuck.filter((isStuck) => !isStuck).length)
+        const kept = await hub.people.act(
+          Effect.flatMap(
+            SqlClient.SqlClient,
+            (sql) =>
+              sql<{
+                readonly id: RunId
+              }>`SELECT id FROM runs WHERE kept AND id = ANY(${ids}::text[]) ORDER BY ended_at`
+          )
+        )
+        assert.deepStrictEqual(
+          kept.map(({ id }) => id),
+          ids.filter((_, index) => stuck[index])
+        )
+        await execute("TRUNCATE stuck_runs")
+        assert.strictEqual(await hub.people.act(dropLogsEndedBefore(dayAgo(300))), kept.length)
+      }),
+      { numRuns: tries(4).arbitrary.runs }
+    )
+  })
 
   it("keeps the last event of a dropped log, its run, and the logs of other runs", async () => {
     const [old, young, running] = [
