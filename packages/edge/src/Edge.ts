@@ -36,6 +36,7 @@ import { Runtimes } from "./runtime/Runtimes.ts"
 import { EdgeStorage } from "./store/EdgeStorage.ts"
 import * as HomeLock from "./store/HomeLock.ts"
 import { Snapshots } from "./workspace/Snapshots.ts"
+import { FileSearch } from "./workspace/FileSearch.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
@@ -80,6 +81,7 @@ export const edgeCoreLayer = Layer.mergeAll(
     Attachments.layer,
     Grants.layer,
     EdgeIdempotency.layer,
+    FileSearch.layer,
     Retention.layer,
     Runtimes.layer,
     Snapshots.layer,
