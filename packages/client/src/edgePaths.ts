@@ -14,7 +14,8 @@ export const edgePaths = {
   },
   files: {
     files: ["GET", "/v1/workspaces/:id/files"],
-    file: ["GET", "/v1/workspaces/:id/file"]
+    file: ["GET", "/v1/workspaces/:id/file"],
+    find: ["GET", "/v1/workspaces/:id/find"]
   },
   runs: {
     list: ["GET", "/v1/runs"],

@@ -84,7 +84,8 @@ export const hubPaths = {
   },
   files: {
     folder: ["GET", "/client/targets/:id/workspaces/:workspace/files"],
-    file: ["GET", "/client/targets/:id/workspaces/:workspace/file"]
+    file: ["GET", "/client/targets/:id/workspaces/:workspace/file"],
+    find: ["GET", "/client/targets/:id/workspaces/:workspace/find"]
   },
   tasks: {
     create: ["POST", "/web/agent-tasks"],

@@ -38,6 +38,7 @@ import { EdgeStorage } from "./store/EdgeStorage.ts"
 import type { Store } from "./store/Store.ts"
 import * as HomeLock from "./store/HomeLock.ts"
 import { Snapshots } from "./workspace/Snapshots.ts"
+import { FileSearch } from "./workspace/FileSearch.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
@@ -98,6 +99,7 @@ export const edgeCoreServices = Layer.mergeAll(
     Attachments.layer,
     Grants.layer,
     EdgeIdempotency.layer,
+    FileSearch.layer,
     Retention.layer,
     Runtimes.layer,
     Snapshots.layer,

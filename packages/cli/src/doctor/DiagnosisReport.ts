@@ -102,20 +102,31 @@ const driftLines = ({ hint, optional }: ReportStyle, { drift }: AgentStatus): Li
   ]
 }
 
+/** What a program lacks. None of the programs is required. */
+const lacks: Readonly<Record<string, string>> = {
+  command_missing: "not installed",
+  not_signed_in: "not signed in",
+  no_answer: "no answer"
+}
+
+const lackOf = (reason: string | undefined): string | undefined =>
+  reason === undefined ? undefined : (lacks[reason] ?? reason)
+
 const agentLines = (style: ReportStyle, width: number, agent: AgentStatus): Lines => {
   const { hint, mark, optional, paint } = style
+  const isReady = agent.available && agent.signedIn !== false
   const version = agent.version === undefined ? "" : ` ${agent.version}`
   const path = agent.path === undefined ? "" : ` ${paint("dim", agent.path)}`
   const signedIn = agent.signedIn === true ? ", signed in" : ""
   return [
-    `  ${agent.signedIn === false ? optional : mark(agent.available)} ${agent.id.padEnd(width)} ${agent.label}${version}${path}${signedIn}${hint(agent.reason, agent.hint)}`,
+    `  ${isReady ? mark(true) : optional} ${agent.id.padEnd(width)} ${agent.label}${version}${path}${signedIn}${hint(lackOf(agent.reason), agent.hint)}`,
     ...driftLines(style, agent)
   ]
 }
 
 const runnerLine = ({ hint, mark, optional }: ReportStyle, width: number, runner: RunnerStatus): string =>
   `  ${runner.available ? mark(true) : optional} ${runner.id.padEnd(width)} ${runner.label}${
-    runner.available ? hint(runner.command.join(" ")) : hint(runner.reason, runner.hint)
+    runner.available ? hint(runner.command.join(" ")) : hint(lackOf(runner.reason), runner.hint)
   }`
 
 const programLines = (style: ReportStyle, { agents, runners }: Diagnosis): Lines => {

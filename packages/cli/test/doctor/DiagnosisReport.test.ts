@@ -41,8 +41,8 @@ describe("formatDiagnosis", () => {
     assert.deepStrictEqual(lines.slice(lines.indexOf("Agents")), [
       "Agents",
       "  ✓ one          The one 1.2.3 /bin/one, signed in",
-      "  – two          The two /bin/two not_signed_in: Run `two login`.",
-      "  ✗ three        The three command_missing: Install three.",
+      "  – two          The two /bin/two not signed in: Run `two login`.",
+      "  – three        The three not installed: Install three.",
       "Profiles",
       "  ✓ mine         The mine 1.2.3 /bin/one",
       "Runners"

@@ -56,7 +56,7 @@ const pages = [
   createRoute({
     ...parent,
     path: "/sessions/$sessionId",
-    validateSearch: pickSearchParams("panel", "run"),
+    validateSearch: pickSearchParams("panel", "run", "at"),
     remountDeps: pathParams,
     component: () => (
       <SessionPage

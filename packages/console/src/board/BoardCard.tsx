@@ -1,9 +1,8 @@
 /** Card of a run on the board: title, status, agent and device, latest line, changes and duration. */
 import type { HubApproval, HubInput } from "@corral/domain/hub-api/HubRun"
 import { useAgentName, useProjects, useTargetName, useTargets } from "../api/ProjectsAndTargets.ts"
-import { WorkLink } from "../runs/WorkLink.tsx"
+import { useWorkTitle, WorkLink } from "../runs/WorkLink.tsx"
 import { visibleLine } from "../markdown/visible.ts"
-import { promptTitle } from "../runs/RunRows.tsx"
 import { StatusMark } from "../status/StatusMark.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { useOfflineText } from "../thread/offlineText.ts"
@@ -39,7 +38,7 @@ const useLine = ({ approval, input, item: { run, status } }: Props): string | un
 
 export const BoardCard = ({ approval, input, item }: Props) => {
   const messages = useMessages(boardMessages)
-  const { run, session, status } = item
+  const { run, status } = item
   const projects = useProjects()
   // In a single project its name says nothing.
   const project = projects.length > 1 ? projects.find(({ id }) => id === run.projectId)?.name : undefined
@@ -47,7 +46,7 @@ export const BoardCard = ({ approval, input, item }: Props) => {
   const target = useTargetName(run.targetId)
   const line = useLine({ approval, input, item })
   const { changes } = useRunTail(run)
-  const title = visibleLine(session?.title ?? promptTitle(run.input.text))
+  const title = useWorkTitle(run)
   return (
     <li className={`card card-${status}`}>
       <div className="card-head">

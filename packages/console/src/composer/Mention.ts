@@ -1,19 +1,14 @@
-/** Completion of paths after `@`, folder by folder. Pure. */
+/** Completion of paths after `@`. Pure. */
 import type { FileEntry } from "@corral/domain/device/Workspace"
 
 /** Longest path that is completed. */
 const MAX_PATH = 256
-/** Most entries that are shown. */
-export const MAX_SHOWN_ENTRIES = 50
-
 /** A path that the caret is at the end of. */
 export interface Mention {
   /** Position of `@` in the text. */
   readonly start: number
-  /** Folder whose entries complete the path, without a trailing slash. */
-  readonly folder: string
-  /** Beginning of the entry's name. */
-  readonly name: string
+  /** Part of the name or path of a file. */
+  readonly query: string
 }
 
 const isSpace = (character: string): boolean => character.trim() === ""
@@ -28,42 +23,10 @@ export const mentionAt = (text: string, caret: number): Mention | undefined => {
   if (text[start] !== "@") return undefined
   const before = text.charAt(start - 1)
   if (!isSpace(before) && !"([{\"'`".includes(before)) return undefined
-  const path = text.slice(start + 1, caret)
-  const slash = path.lastIndexOf("/")
-  return { start, folder: path.slice(0, Math.max(slash, 0)), name: path.slice(slash + 1) }
+  return { start, query: text.slice(start + 1, caret) }
 }
 
-const isSubsequence = (part: string, whole: string): boolean => {
-  let at = 0
-  for (const character of whole) if (character === part[at]) at += 1
-  return at === part.length
-}
-
-/** Lower is better, `undefined` is no match. */
-const rankOf = (name: string, part: string): number | undefined => {
-  const at = name.indexOf(part)
-  if (at === 0) return 0
-  if (at > 0) return "-_. ".includes(name.charAt(at - 1)) ? 1 : 2
-  return isSubsequence(part, name) ? 3 : undefined
-}
-
-/** Entries that match the beginning of a name, best first. */
-export const rankEntries = (
-  entries: ReadonlyArray<FileEntry>,
-  beginning: string
-): ReadonlyArray<FileEntry> => {
-  const part = beginning.toLowerCase()
-  return entries
-    .flatMap((entry) => {
-      const rank = rankOf(entry.name.toLowerCase(), part)
-      return rank === undefined || entry.kind === "other" ? [] : [{ entry, rank }]
-    })
-    .toSorted((a, b) => a.rank - b.rank || a.entry.name.localeCompare(b.entry.name))
-    .slice(0, MAX_SHOWN_ENTRIES)
-    .map(({ entry }) => entry)
-}
-
-/** The text with the entry's path, and the caret after it. A folder stays open for its entries. */
+/** The text with the entry's path, and the caret after it. A folder stays open: its entries come first. */
 export const completeMention = (
   text: string,
   { start }: Mention,

@@ -19,11 +19,11 @@ interface Props {
 
 export const optionId = (id: string, index: number): string => `${id}-${index}`
 
-const MentionNote = ({ mention: { entries, error, isLoading, place } }: Pick<Props, "mention">) => {
+const MentionNote = ({ mention: { entries, error, isSearching, place } }: Pick<Props, "mention">) => {
   const messages = useMessages(composerMessages)
   const note = !place.isOnline
     ? messages.filesOffline(place.targetName)
-    : isLoading
+    : isSearching && entries.length === 0
       ? messages.filesLoading
       : (error?.message ?? (entries.length === 0 ? messages.noFiles : ""))
   return (
@@ -58,10 +58,13 @@ export const MentionList = ({ field, id, mention, onChoose, onSelect }: Props) =
             onClick={() => onChoose(index)}
           >
             <Icon name={kind === "directory" ? "folder" : "file"} />
-            <bdi>
+            <bdi className="mention-name">
               {visibleLine(name, 120)}
               {kind === "directory" ? "/" : ""}
             </bdi>
+            {path.length > name.length && (
+              <bdi className="mention-folder">{visibleLine(path.slice(0, -name.length - 1), 200)}</bdi>
+            )}
           </li>
         ))}
       </ul>

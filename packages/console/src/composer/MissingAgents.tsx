@@ -1,14 +1,44 @@
-/** Agents that a device does not offer now, with the reason and what to do on the device. */
+/** Agents that a device could offer: what to run there to sign in to a program, or to install one. */
 import { Dialog } from "@base-ui/react/dialog"
 import type { Agent } from "@corral/domain/run/Agent"
+import { useRef } from "react"
+import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { CopyLine } from "../ui/CopyLine.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { composerMessages } from "./messages.ts"
+import { setupCommand } from "./SetupCommand.ts"
 import "./composer.css"
 
 /** Agents that need an installation or a sign-in. */
 export const missingAgents = (agents: ReadonlyArray<Agent>): ReadonlyArray<Agent> =>
   agents.filter(({ available, signedIn }) => !available || signedIn === false)
+
+const MissingAgent = ({ agent: { hint, label } }: { readonly agent: Agent }) => {
+  const command = setupCommand(hint)
+  return (
+    <li>
+      <bdi className="missing-agent">{visibleLine(label, 80)}</bdi>
+      {command === undefined ? (
+        <span className="quiet">{hint}</span>
+      ) : (
+        <CopyLine text={command} what={label} />
+      )}
+    </li>
+  )
+}
+
+const AgentGroup = ({ agents, label }: { readonly agents: ReadonlyArray<Agent>; readonly label: string }) =>
+  agents.length === 0 ? null : (
+    <section aria-label={label}>
+      <h3>{label}</h3>
+      <ul className="missing-agents">
+        {agents.map((agent) => (
+          <MissingAgent key={agent.id} agent={agent} />
+        ))}
+      </ul>
+    </section>
+  )
 
 interface Props {
   readonly agents: ReadonlyArray<Agent>
@@ -20,27 +50,20 @@ interface Props {
 export const MissingAgents = ({ agents, device, onOpenChange, open }: Props) => {
   const messages = useMessages(composerMessages)
   const { close } = useMessages(uiMessages)
+  const heading = useRef<HTMLHeadingElement>(null)
+  const missing = missingAgents(agents)
   return (
     <Dialog.Root open={open} onOpenChange={onOpenChange}>
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
-        <Dialog.Popup className="dialog">
-          <Dialog.Title className="dialog-title">{messages.missingTitle(device)}</Dialog.Title>
+        {/* The focus at the heading: the dialog opens at its beginning. */}
+        <Dialog.Popup className="dialog" initialFocus={heading}>
+          <Dialog.Title ref={heading} tabIndex={-1} className="dialog-title">
+            {messages.missingTitle(device)}
+          </Dialog.Title>
           <Dialog.Description className="quiet">{messages.missingText(device)}</Dialog.Description>
-          <ul className="missing-agents">
-            {missingAgents(agents).map(({ available, hint, id, label, reason }) => (
-              <li key={id}>
-                <strong>
-                  <bdi>{label}</bdi>
-                </strong>
-                <br />
-                <span className="quiet">
-                  {reason ?? (available ? messages.notSignedIn : messages.notInstalled)}
-                  {hint === undefined ? "" : ` ${hint}`}
-                </span>
-              </li>
-            ))}
-          </ul>
+          <AgentGroup label={messages.notSignedIn} agents={missing.filter(({ available }) => available)} />
+          <AgentGroup label={messages.notInstalled} agents={missing.filter(({ available }) => !available)} />
           <div className="dialog-actions">
             <Dialog.Close className="button">{close}</Dialog.Close>
           </div>

@@ -5,7 +5,7 @@ import type { Session } from "@corral/domain/session/Session"
 import { useState } from "react"
 import { useTargets } from "../api/ProjectsAndTargets.ts"
 import { startModes } from "../start/Offer.ts"
-import type { MentionPlace } from "./useFolder.ts"
+import type { MentionPlace } from "./useFoundFiles.ts"
 
 /** What the user chose for the next message. Absent parts are those of the session and its agent. */
 export interface MessageChoice {

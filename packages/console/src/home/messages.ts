@@ -21,8 +21,7 @@ export const homeMessages = bilingual(
     noAgent: "No agent",
     noAgentHint: (device: string) => `Install an agent on ${device} to start`,
     notSignedIn: "not signed in",
-    missing: (n: number) =>
-      n === 1 ? "1 other agent: how to set it up…" : `${n} other agents: how to set them up…`,
+    missing: (n: number) => (n === 1 ? "Add another agent…" : `Add one of ${n} more agents…`),
     noModes: "This agent and this workspace have no mode in common",
     noProject: "Create a project to start",
     noPlace: (project: string) => `Link a workspace to ${project} to start`,
@@ -59,7 +58,7 @@ export const homeMessages = bilingual(
     noAgent: "没有智能体",
     noAgentHint: (device: string) => `请先在 ${device} 上安装智能体`,
     notSignedIn: "尚未登录",
-    missing: (n: number) => `另有 ${n} 个智能体：如何设置…`,
+    missing: (n: number) => `还可添加 ${n} 个智能体…`,
     noModes: "此智能体与此工作区没有共同支持的模式",
     noProject: "请先创建项目",
     noPlace: (project: string) => `请先为 ${project} 关联工作区`,

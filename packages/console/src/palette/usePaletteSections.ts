@@ -17,6 +17,17 @@ const icons: { readonly [K in SearchResult["kind"]]: IconName } = {
   files: "file"
 }
 
+/** Search parameters of the session's page that lead to the result. */
+const placeOf = (
+  kind: SearchResult["kind"],
+  runId: SearchResult["runId"],
+  messageId: SearchResult["messageId"]
+): { readonly run?: string; readonly at?: string } => {
+  if (kind === "files") return runId === undefined ? {} : { run: runId }
+  const at = messageId ?? runId
+  return at === undefined ? {} : { at }
+}
+
 export interface PaletteView {
   readonly sections: ReadonlyArray<PaletteSection>
   readonly search: HubSearchState
@@ -27,15 +38,15 @@ export const usePaletteSections = (query: string, onKeys: () => void): PaletteVi
   const places = usePlaces()
   const commands = useCommands(onKeys)
   const search = useHubSearch(query)
-  /** Changed files open with the changes of their run. */
-  const open = ({ kind, runId, sessionId }: SearchResult) => {
+  /** Texts open in view, changed files with the changes of their run. */
+  const open = ({ kind, messageId, runId, sessionId }: SearchResult) => {
     const search = kind === "files" ? { panel: "changes" } : {}
     if (sessionId === undefined)
       return runId === undefined ? undefined : navigate({ to: "/runs/$runId", params: { runId }, search })
     return navigate({
       to: "/sessions/$sessionId",
       params: { sessionId },
-      search: { ...search, ...(kind === "files" && runId !== undefined ? { run: runId } : {}) }
+      search: { ...search, ...placeOf(kind, runId, messageId) }
     })
   }
   const itemOf = (result: SearchResult): PaletteItem => {

@@ -13,7 +13,7 @@ import { ChangesList } from "./ChangesList.tsx"
 import type { LineComment } from "./LineComment.ts"
 import { DRAFT_KEY, NEW_COMMENT } from "./ReviewItem.ts"
 import { SendComments } from "./SendComments.tsx"
-import { useChanges } from "./useChanges.ts"
+import { type Changes, useChanges } from "./useChanges.ts"
 import { useChangesView } from "./useChangesView.ts"
 import { useLineSelection } from "./useLineSelection.ts"
 import { reviewStore } from "./useReview.ts"
@@ -35,14 +35,12 @@ export interface ChangesTabProps {
   readonly onComments?: ((text: string) => Promise<unknown>) | undefined
 }
 
-type Changes = ReturnType<typeof useChanges>
-
 /** Key of the item that has the focus after a comment was written: the comment. */
 const commentKey = ({ id }: LineComment): string => `comment ${id}`
 
-const useChangesReview = ({ onComments, run }: ChangesTabProps, { files }: Changes) => {
+const useChangesReview = ({ onComments, run }: ChangesTabProps, changes: Changes) => {
   const { layout } = useDiffLayout()
-  const view = useChangesView(run, files, layout)
+  const view = useChangesView(run, changes, layout)
   const list = useReviewList(view.items)
   const sending = useSendComments(run.id, view.comments, onComments)
   const mayComment = onComments !== undefined

@@ -128,3 +128,17 @@ export const placeComment = (file: FileDiff, comment: LineComment): LineSpan | u
   const last = lines[Math.min(found + Math.max(others, texts.length - 1), lines.length - 1)] ?? first
   return { from: refOf(first), to: refOf(last) }
 }
+
+/**
+ * A comment with the place of its lines. `isComplete`: whether all changes are loaded. Before that, nothing is known about the lines of a file that
+ * is not loaded, so the comment keeps those that it was written on.
+ */
+export const placedComment = (
+  comment: LineComment,
+  file: FileDiff | undefined,
+  isComplete: boolean
+): PlacedComment => {
+  const { from, to } = comment
+  if (file === undefined) return { comment, span: isComplete ? undefined : { from, to } }
+  return { comment, span: placeComment(file, comment) }
+}

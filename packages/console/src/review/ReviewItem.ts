@@ -115,7 +115,7 @@ export const reviewItems = (
       : { kind: "comment", key: `comment ${id}`, placed }
   }
   const paths = new Set(files.map(({ diff }) => diff.path))
-  const lost = comments.filter(({ comment }) => !paths.has(comment.path))
+  const lost = comments.filter(({ comment, span }) => span === undefined && !paths.has(comment.path))
   return [
     ...(lost.length === 0 ? [] : [{ kind: "lost", key: "lost" } as const]),
     ...lost.map(itemOf),

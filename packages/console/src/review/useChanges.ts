@@ -64,8 +64,11 @@ export const useChanges = (run: HubRun, runs: ReadonlyArray<HubRun>) => {
   return {
     query,
     files,
+    isComplete: query.isSuccess && !query.hasNextPage,
     totals: first?.totals,
     /** Whether a turn started or ended since the changes were loaded. */
     isStale: isStale && !isEmpty
   }
 }
+
+export type Changes = ReturnType<typeof useChanges>

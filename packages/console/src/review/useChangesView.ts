@@ -2,9 +2,9 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useCallback, useMemo, useState } from "react"
 import type { Layout } from "../diff/rows.ts"
-import { type LineComment, type LineRef, placeComment, type PlacedComment, spanOf } from "./LineComment.ts"
+import { type LineComment, type LineRef, placedComment, type PlacedComment, spanOf } from "./LineComment.ts"
 import { isLarge, NEW_COMMENT, reviewItems } from "./ReviewItem.ts"
-import type { ReviewFile } from "./useChanges.ts"
+import type { Changes, ReviewFile } from "./useChanges.ts"
 import { reviewStore, useReview } from "./useReview.ts"
 
 export type ChangesView = ReturnType<typeof useChangesView>
@@ -74,7 +74,12 @@ const useDraft = (runId: HubRun["id"]) => {
   return { draft, begin, close, add, onText }
 }
 
-export const useChangesView = (run: HubRun, files: ReadonlyArray<ReviewFile>, layout: Layout) => {
+/** `isComplete`: whether `files` are all changes. */
+export const useChangesView = (
+  run: HubRun,
+  { files, isComplete }: Pick<Changes, "files" | "isComplete">,
+  layout: Layout
+) => {
   const review = useReview(run.id)
   const { draft, ...drafting } = useDraft(run.id)
   const isViewed = useCallback(
@@ -84,15 +89,13 @@ export const useChangesView = (run: HubRun, files: ReadonlyArray<ReviewFile>, la
   const { isOpen, setAllOpen, setOpen } = useOpenFiles(files, isViewed, draft?.path)
   const byPath = useMemo(() => new Map(files.map((file) => [file.diff.path, file])), [files])
   const placed = useMemo(() => {
-    const place = (comment: LineComment): PlacedComment => {
-      const file = byPath.get(comment.path)
-      return { comment, span: file && placeComment(file.diff, comment) }
-    }
+    const place = (comment: LineComment): PlacedComment =>
+      placedComment(comment, byPath.get(comment.path)?.diff, isComplete)
     return {
       comments: review.comments.map(place),
       draft: draft?.id === NEW_COMMENT ? [place(draft)] : []
     }
-  }, [byPath, review.comments, draft])
+  }, [byPath, isComplete, review.comments, draft])
   const items = useMemo(
     () => reviewItems(files, { layout, isOpen, draft, comments: [...placed.comments, ...placed.draft] }),
     [files, layout, isOpen, draft, placed]

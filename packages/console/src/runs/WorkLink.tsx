@@ -2,7 +2,7 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import type { ReactNode } from "react"
-import { useSessions } from "../api/Sessions.ts"
+import { useSessionTitle } from "../api/SessionTitle.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { promptTitle } from "./RunRows.tsx"
 
@@ -11,8 +11,7 @@ export const useWorkTitle = (run: {
   readonly input: { readonly text: string }
   readonly sessionId?: HubRun["sessionId"] | undefined
 }): string => {
-  const { items } = useSessions({ state: "active" })
-  const title = items.find(({ id }) => id === run.sessionId)?.title
+  const title = useSessionTitle(run.sessionId)
   return visibleLine(title ?? promptTitle(run.input.text), 120)
 }
 

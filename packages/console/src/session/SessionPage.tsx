@@ -77,9 +77,11 @@ const useAgain = (mutate: ReturnType<typeof useSend>["mutate"]) =>
 interface ThreadProps {
   readonly session: Session
   readonly panel: ThreadPanel
+  /** A message or a run that is brought into view. */
+  readonly at: string | undefined
 }
 
-const SessionThread = ({ panel, session }: ThreadProps) => {
+const SessionThread = ({ at, panel, session }: ThreadProps) => {
   const thread = useThread(session)
   const send = useSend(session.id)
   const update = useUpdate(session.id)
@@ -140,7 +142,7 @@ const SessionThread = ({ panel, session }: ThreadProps) => {
       ) : (
         <ThreadEntries
           entries={thread.entries}
-          session={session}
+          {...{ at, session }}
           runs={runsById}
           onEarlier={thread.more}
           isLoading={thread.isLoadingMore}
@@ -165,9 +167,10 @@ interface Props {
   /** Search parameters. */
   readonly panel?: string | undefined
   readonly run?: string | undefined
+  readonly at?: string | undefined
 }
 
-export const SessionPage = ({ panel, run, sessionId }: Props) => {
+export const SessionPage = ({ at, panel, run, sessionId }: Props) => {
   const messages = useMessages(sessionMessages)
   const id = sessionId as SessionId
   const threadPanel = useThreadPanel(panel, run as HubRun["id"] | undefined)
@@ -186,5 +189,5 @@ export const SessionPage = ({ panel, run, sessionId }: Props) => {
         <RefusalNote error={error} />
       </PageFrame>
     )
-  return <SessionThread session={session} panel={threadPanel} />
+  return <SessionThread session={session} panel={threadPanel} at={at} />
 }

@@ -41,9 +41,29 @@ interface Props {
   readonly context: WorkContext
 }
 
-export const PartRows = ({ context, parts }: Props) =>
-  rowsOfWork(parts).map((row) => (
+interface RowsProps {
+  readonly rows: ReadonlyArray<WorkRow>
+  readonly context: WorkContext
+}
+
+const Rows = ({ context, rows }: RowsProps) =>
+  rows.map((row) => (
     <div key={keyOf(row)} className="work-row">
       <Row row={row} context={context} />
     </div>
   ))
+
+export const PartRows = ({ context, parts }: Props) => <Rows rows={rowsOfWork(parts)} context={context} />
+
+/** Events whose rows are in one chunk, so that a row stays in its chunk. */
+const CHUNK = 200
+
+/** Rows in chunks. The browser skips those of an ended turn that are out of view, also for each key that is typed. */
+export const ChunkedRows = ({ context, isEnded, parts }: Props & { readonly isEnded: boolean }) => {
+  const chunks = Map.groupBy(rowsOfWork(parts), ({ seq }) => Math.floor(seq / CHUNK))
+  return [...chunks].map(([chunk, rows]) => (
+    <div key={chunk} className={isEnded ? "work-chunk work-chunk-ended" : "work-chunk"}>
+      <Rows rows={rows} context={context} />
+    </div>
+  ))
+}

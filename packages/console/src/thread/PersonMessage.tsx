@@ -21,9 +21,9 @@ const isLong = (text: string): boolean =>
   text.length > CHARACTERS || text.split("\n", LINES + 1).length > LINES
 
 /** A text as typed, folded if it is long. */
-const TypedText = ({ text }: { readonly text: string }) => {
+const TypedText = ({ isUnfolded, text }: { readonly text: string; readonly isUnfolded: boolean }) => {
   const messages = useMessages(threadMessages)
-  const [open, setOpen] = useState(false)
+  const [open, setOpen] = useState(isUnfolded)
   const visible = visibleText(text)
   if (!isLong(text)) return <div className="said">{visible}</div>
   return (
@@ -47,11 +47,21 @@ interface FrameProps {
   readonly files?: ReadonlyArray<Attachment> | undefined
   readonly tag?: string | undefined
   readonly isNote?: boolean
+  /** Whether a search led to it. It is unfolded at first. */
+  readonly isFound?: boolean
 }
 
 /** A message whose author has no account here, such as the prompt of a run without a session. */
-export const TypedMessage = ({ at, author, files, isNote = false, tag, text }: FrameProps) => (
-  <article className={isNote ? "person person-note" : "person"}>
+export const TypedMessage = ({
+  at,
+  author,
+  files,
+  isFound = false,
+  isNote = false,
+  tag,
+  text
+}: FrameProps) => (
+  <article className={`person ${isNote ? "person-note" : ""} ${isFound && isNote ? "entry-found" : ""}`}>
     <h2 className="person-head">
       <bdi>{author}</bdi>
       {tag !== undefined && <span className="quiet"> · {tag}</span>}
@@ -61,7 +71,7 @@ export const TypedMessage = ({ at, author, files, isNote = false, tag, text }: F
       </span>
     </h2>
     <div className="person-text">
-      <TypedText text={text} />
+      <TypedText key={String(isFound)} text={text} isUnfolded={isFound} />
       <AttachmentList attachments={files} />
     </div>
   </article>
@@ -70,9 +80,11 @@ export const TypedMessage = ({ at, author, files, isNote = false, tag, text }: F
 interface Props {
   readonly message: Message
   readonly projectId: HubRun["projectId"] | undefined
+  /** Whether a search led to it. */
+  readonly isFound?: boolean
 }
 
-export const PersonMessage = memo(({ message, projectId }: Props) => {
+export const PersonMessage = memo(({ isFound = false, message, projectId }: Props) => {
   const messages = useMessages(threadMessages)
   const { attachments, author, createdAt, delivery, text, when } = message
   const isNote = delivery === undefined
@@ -82,7 +94,7 @@ export const PersonMessage = memo(({ message, projectId }: Props) => {
       author={usePersonName(projectId, author)}
       at={createdAt}
       files={attachments}
-      {...{ isNote, tag, text }}
+      {...{ isFound, isNote, tag, text }}
     />
   )
 })

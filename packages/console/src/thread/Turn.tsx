@@ -34,6 +34,10 @@ interface Props {
   readonly run: HubRun | undefined
   /** Whether an earlier turn says why runs are not confined. */
   readonly isConfinementKnown: boolean
+  /** Whether a search led to it. */
+  readonly isFound?: boolean
+  /** Whether its work is shown at first. */
+  readonly isUnfolded?: boolean
   readonly onPanel: (runId: HubRun["id"], panel: TurnPanel) => void
   /** Sends the prompt again. Absent if the reader can't. */
   readonly onAgain: ((prompt: Message) => void) | undefined
@@ -84,10 +88,10 @@ const Answer = ({ answer, isOpen, onAgain, onLog, session }: AnswerProps) => {
 }
 
 /** Whether the work is shown. It folds when the turn ends, unless the reader is elsewhere. */
-const useUnfolded = (answer: Message | undefined) => {
+const useUnfolded = (answer: Message | undefined, isUnfolded: boolean) => {
   const { end } = useFollowState()
   const isInProgress = answer === undefined
-  const [isOpen, setOpen] = useState(isInProgress)
+  const [isOpen, setOpen] = useState(isInProgress || isUnfolded)
   const wasInProgress = useRef(isInProgress)
   useLayoutEffect(() => {
     if (wasInProgress.current && answer?.outcome === "completed" && end.state().isFollowing) setOpen(false)
@@ -96,14 +100,15 @@ const useUnfolded = (answer: Message | undefined) => {
   return [isOpen || isInProgress, () => setOpen(!isOpen)] as const
 }
 
-export const Turn = memo(({ isConfinementKnown, onAgain, onPanel, run, session, turn }: Props) => {
+export const Turn = memo((props: Props) => {
+  const { isConfinementKnown, isFound, isUnfolded = false, onAgain, onPanel, run, session, turn } = props
   const messages = useMessages(threadMessages)
   const { answer, prompts, runId } = turn
   const element = useRef<HTMLElement>(null)
   const isSeen = useSeen(element)
   // A turn that the browser begins to skip loses its height for a frame, and the reader the place in it.
   const [isSkippable] = useState(answer !== undefined)
-  const [isOpen, toggle] = useUnfolded(answer)
+  const [isOpen, toggle] = useUnfolded(answer, isUnfolded)
   const summary = useTurnSummary(isSeen && isEnded(run?.state) ? run : undefined)
   const agentId = answer?.author.kind === "agent" ? answer.author.agentInstanceId : prompts[0]?.to
   const agent = session.agents.find(({ id }) => id === agentId)
@@ -118,11 +123,16 @@ export const Turn = memo(({ isConfinementKnown, onAgain, onPanel, run, session, 
   return (
     <section
       ref={element}
-      className={`turn ${answer === undefined ? "" : "turn-settled"} ${isSkippable ? "turn-skippable" : ""}`}
+      className={`turn ${answer === undefined ? "" : "turn-settled"} ${isSkippable ? "turn-skippable" : ""} ${isFound === true ? "entry-found" : ""}`}
       data-run={runId}
     >
       {shown.map((prompt) => (
-        <PersonMessage key={prompt.id} message={prompt} projectId={session.projectId} />
+        <PersonMessage
+          key={prompt.id}
+          message={prompt}
+          projectId={session.projectId}
+          isFound={isFound === true}
+        />
       ))}
       <h2 className={session.agents.length > 1 ? "answer-head" : "hidden"}>
         <Icon name="agent" />

@@ -9,7 +9,7 @@ import { threadMessages } from "./messages.ts"
 import { useVisibleSteps } from "./useVisibleSteps.ts"
 import { WorkFold } from "./WorkFold.ts"
 import type { WorkPart } from "./WorkPart.ts"
-import { PartRows } from "./PartRows.tsx"
+import { ChunkedRows } from "./PartRows.tsx"
 import "./work.css"
 
 interface Props {
@@ -81,16 +81,21 @@ export const WorkList = ({ answer, blocks, isOver, place, silence, version }: Pr
         <button
           type="button"
           className="button small"
-          onClick={({ currentTarget: { nextElementSibling: first } }) => {
+          onClick={({ currentTarget: { nextElementSibling: chunk } }) => {
             end.leave()
-            if (first !== null) end.holdInPlace(first)
+            const first = chunk?.querySelector(".work-row")
+            if (first != null) end.holdInPlace(first)
             showEarlier()
           }}
         >
           {messages.earlierSteps(from)}
         </button>
       )}
-      <PartRows parts={shown} context={{ children, isOver, place, silence }} />
+      <ChunkedRows
+        parts={shown}
+        context={{ children, isOver, place, silence }}
+        isEnded={answer !== undefined}
+      />
       {to < parts.length && (
         <button type="button" className="button small" onClick={showLater}>
           {messages.laterSteps(parts.length - to)}

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { FileEntry } from "@corral/domain/device/Workspace"
-import { completeMention, MAX_SHOWN_ENTRIES, mentionAt, rankEntries } from "../../src/composer/Mention.ts"
+import { completeMention, mentionAt } from "../../src/composer/Mention.ts"
 
 const entry = (path: string, kind: FileEntry["kind"] = "file"): FileEntry => ({
   path,
@@ -10,12 +10,12 @@ const entry = (path: string, kind: FileEntry["kind"] = "file"): FileEntry => ({
 const at = (text: string) => mentionAt(text, text.length)
 
 describe("mentionAt", () => {
-  it("finds the folder and the beginning of the name before the caret", () => {
-    assert.deepStrictEqual(at("@"), { start: 0, folder: "", name: "" })
-    assert.deepStrictEqual(at("see @rea"), { start: 4, folder: "", name: "rea" })
-    assert.deepStrictEqual(at("(@src/run/Ev"), { start: 1, folder: "src/run", name: "Ev" })
-    assert.deepStrictEqual(at("line\n@src/"), { start: 5, folder: "src", name: "" })
-    assert.deepStrictEqual(mentionAt("see @rea and", 8), { start: 4, folder: "", name: "rea" })
+  it("finds what was typed before the caret", () => {
+    assert.deepStrictEqual(at("@"), { start: 0, query: "" })
+    assert.deepStrictEqual(at("see @rea"), { start: 4, query: "rea" })
+    assert.deepStrictEqual(at("(@src/run/Ev"), { start: 1, query: "src/run/Ev" })
+    assert.deepStrictEqual(at("line\n@src/"), { start: 5, query: "src/" })
+    assert.deepStrictEqual(mentionAt("see @rea and", 8), { start: 4, query: "rea" })
   })
 
   it("finds none in an address, after a space, and in a path without end", () => {
@@ -24,23 +24,6 @@ describe("mentionAt", () => {
     assert.isUndefined(at(""))
     assert.isUndefined(at(`@${"x".repeat(1_000)}`))
     assert.isUndefined(at("x".repeat(100_000)))
-  })
-})
-
-describe("rankEntries", () => {
-  const names = (entries: ReadonlyArray<FileEntry>, part: string) =>
-    rankEntries(entries, part).map(({ name }) => name)
-
-  it("lists beginnings first, then words, parts and letters in order", () => {
-    const entries = ["has-read.ts", "README.md", "thread.ts", "r-e-a-d", "other"].map((name) => entry(name))
-    assert.deepStrictEqual(names(entries, "read"), ["README.md", "has-read.ts", "thread.ts", "r-e-a-d"])
-  })
-
-  it("lists all entries by name without a beginning, up to the limit, and no sockets", () => {
-    const entries = [entry("b"), entry("a", "directory"), entry("pipe", "other")]
-    assert.deepStrictEqual(names(entries, ""), ["a", "b"])
-    const many = Array.from({ length: 500 }, (_, i) => entry(`file-${i}`))
-    assert.strictEqual(names(many, "").length, MAX_SHOWN_ENTRIES)
   })
 })
 

@@ -339,22 +339,29 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await browser.end(page)
   })
 
-  it("completes files of the workspace, folder by folder", async () => {
+  it("completes files of the whole workspace by their names, and folders by their entries", async () => {
     mkdirSync(join(joined.edge.workspace, "src/deep"), { recursive: true })
     writeFileSync(join(joined.edge.workspace, "src/deep/Reader.ts"), "")
     writeFileSync(join(joined.edge.workspace, "src/readme.txt"), "")
     const page = await at(`/sessions/${await started("/say first")}`)
     await field(page).focus()
-    await page.keyboard.type("/say see @sr")
     const list = page.getByRole("listbox", { name: "Files of the workspace" })
-    await list.getByRole("option", { name: "src/" }).waitFor()
+    // By letters of a name in any folder. Enter chooses it before the search has answered, and sends nothing.
+    await page.keyboard.type("/say @rdr.ts")
+    await page.keyboard.press("Enter")
+    await page.waitForFunction(
+      () => document.querySelector("textarea")?.value === "/say @src/deep/Reader.ts "
+    )
+    await field(page).fill("")
+    await page.keyboard.type("/say see @sr")
+    await list.getByRole("option", { name: "src/" }).first().waitFor()
     assert.deepStrictEqual(await seriousOf(page), [])
     await page.keyboard.press("Enter")
-    await list.getByRole("option", { name: "readme.txt" }).waitFor()
+    await page.waitForFunction(() => document.querySelector("[role=option] bdi")?.textContent === "deep/")
     await page.keyboard.press("ArrowDown")
-    assert.strictEqual(await list.locator("[aria-selected=true]").textContent(), "readme.txt")
+    assert.strictEqual(await list.locator("[aria-selected=true] bdi").first().textContent(), "readme.txt")
     await list.getByRole("option", { name: "deep/" }).click()
-    await list.getByRole("option", { name: "Reader.ts" }).waitFor()
+    await page.waitForFunction(() => document.querySelector("[role=option] bdi")?.textContent === "Reader.ts")
     await page.keyboard.type("re")
     await page.keyboard.press("Tab")
     await list.waitFor({ state: "detached" })

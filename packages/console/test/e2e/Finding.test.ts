@@ -110,6 +110,44 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     await browser.end(page)
   })
 
+  it("opens a long thread at the text that was found, unfolded and in view", async () => {
+    const talk = await makeSession(joined.owner, { id: joined.projectId }, "Long talk")
+    const note = async (text: string) => {
+      const sent = await joined.owner.ask("POST", `/client/sessions/${talk.id}/messages`, {
+        body: { text, to: "people" }
+      })
+      assert.strictEqual(sent.status, 201, sent.text)
+    }
+    await note([...Array.from({ length: 12 }, (_, nth) => `Line ${nth}`), "A pelican at the end"].join("\n"))
+    for (let nth = 0; nth < 70; nth++) await note(`Later note ${nth}`)
+    await until(
+      async () => {
+        const found = await joined.owner.ask<{ readonly items: ReadonlyArray<unknown> }>(
+          "GET",
+          "/client/search?q=pelican"
+        )
+        return found.body.items.length > 0 ? true : undefined
+      },
+      "the text in the search",
+      30_000
+    )
+    const page = await at("/projects")
+    await group(page, "Today").getByRole("link", { name: "Long talk" }).waitFor()
+    await page.keyboard.press("Control+k")
+    await page.getByRole("combobox", { name: "Search and commands" }).fill("pelican")
+    await page.getByRole("group", { name: "In threads" }).getByRole("option").first().click()
+    await page.waitForURL(new RegExp(`/sessions/${talk.id}`))
+    await page.locator(".entry-found", { hasText: "A pelican at the end" }).waitFor()
+    await page.waitForFunction(() => {
+      const text = [...document.querySelectorAll(".entry-found .said, .entry-found .clipped")].find((each) =>
+        each.textContent?.includes("pelican")
+      )
+      const place = text?.getBoundingClientRect()
+      return place !== undefined && place.top >= 0 && place.bottom <= innerHeight
+    })
+    await browser.end(page)
+  })
+
   it("runs commands, returns the focus, and shows the keys, whose letters can be switched off", async () => {
     const page = await at("/devices")
     const heading = page.getByRole("heading", { level: 1, name: "Devices" })

@@ -7,6 +7,7 @@ import {
   linesInSpan,
   type LineRef,
   placeComment,
+  placedComment,
   spanOf
 } from "../../src/review/LineComment.ts"
 import { changedFile } from "./files.ts"
@@ -90,5 +91,15 @@ describe("comments on lines", () => {
       from: { side: "new", line: 4 },
       to: { side: "new", line: 51 }
     })
+  })
+
+  it("keeps its lines while its file is not loaded, and loses them only where all changes are", () => {
+    const file = changedFile("a.ts", ["+a", "+b"])
+    const ref: LineRef = { side: "new", line: 2 }
+    const comment = commentOn(file, ref, ref)
+    assert.deepStrictEqual(placedComment(comment, undefined, false).span, { from: ref, to: ref })
+    assert.isUndefined(placedComment(comment, undefined, true).span)
+    assert.deepStrictEqual(placedComment(comment, file, false).span, { from: ref, to: ref })
+    assert.isUndefined(placedComment(comment, changedFile("a.ts", ["+c"]), false).span)
   })
 })

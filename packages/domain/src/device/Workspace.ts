@@ -32,6 +32,21 @@ export const FileEntry = Schema.Struct({
 }).annotate({ identifier: "FileEntry" })
 export type FileEntry = typeof FileEntry.Type
 
+/** Part of the name or path of a file, as a person types it. */
+export const FileQuery = Schema.String.check(Schema.isMaxLength(256))
+
+/** What a search for files does. */
+export const FIND_TEXT =
+  "Files and folders of the whole workspace whose name or path matches `q`, best first; ignored files last. Names only: no file is opened, links " +
+  "are not followed, and nothing of `.git` is named. Without `q`: the entries of the root."
+
+/** Files and folders that match, best first, without sizes and times. `truncated`: the workspace has more names than are searched. */
+export const FoundFiles = Schema.Struct({
+  items: Schema.Array(FileEntry),
+  truncated: Schema.optionalKey(Schema.Literal(true))
+}).annotate({ identifier: "FoundFiles" })
+export type FoundFiles = typeof FoundFiles.Type
+
 /** The first 1 MiB of a file. `encoding` is `utf8` for text and `base64` for other content. `size` is the whole file in bytes. */
 export const FilePreview = Schema.Struct({
   path: WorkspacePath,

@@ -1,9 +1,16 @@
-/** Files of a workspace: folders as pages, and the first part of a file. Paths outside of the workspace are refused. */
+/** Files of a workspace: folders as pages, search by name, and the first part of a file. Paths outside of the workspace are refused. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { FileEntry, FilePreview, WorkspacePath } from "../device/Workspace.ts"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import {
+  FileEntry,
+  FilePreview,
+  FileQuery,
+  FIND_TEXT,
+  FoundFiles,
+  WorkspacePath
+} from "../device/Workspace.ts"
 import { responses } from "../errors/ErrorTable.ts"
-import { listQuery, page } from "../http/Page.ts"
+import { Limit, listQuery, page } from "../http/Page.ts"
 import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { WorkspaceId } from "../identity/Ids.ts"
 
@@ -26,6 +33,14 @@ export class EdgeFiles extends HttpApiGroup.make("files")
       success: FilePreview,
       error: responses("workspace_outside_allowlist", "permission_denied", "not_found")
     })
+  )
+  .add(
+    HttpApiEndpoint.get("find", "/v1/workspaces/:id/find", {
+      params: { id: WorkspaceId },
+      query: { q: Schema.optionalKey(FileQuery), limit: Limit },
+      success: FoundFiles,
+      error: responses("workspace_outside_allowlist", "schema_validation_failed")
+    }).annotate(OpenApi.Description, FIND_TEXT)
   )
   .middleware(SchemaErrors)
   .middleware(BearerAuthority)

@@ -6,10 +6,17 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { DeviceId, ProjectId, WorkspaceId } from "../identity/Ids.ts"
-import { listQuery, page } from "../http/Page.ts"
+import { Limit, listQuery, page } from "../http/Page.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { isStorableText } from "../text/Text.ts"
-import { FileEntry, FilePreview, WorkspacePath } from "../device/Workspace.ts"
+import {
+  FileEntry,
+  FilePreview,
+  FileQuery,
+  FIND_TEXT,
+  FoundFiles,
+  WorkspacePath
+} from "../device/Workspace.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 const params = { id: DeviceId, workspace: WorkspaceId.check(isStorableText) }
@@ -49,6 +56,27 @@ export class HubFiles extends HttpApiGroup.make("files")
       .annotate(
         OpenApi.Description,
         "The first 1 MiB of a file in a workspace that is linked to the project."
+      )
+  )
+  .add(
+    HttpApiEndpoint.get("find", "/client/targets/:id/workspaces/:workspace/find", {
+      params,
+      query: { projectId: ProjectId, q: Schema.optionalKey(FileQuery.check(isStorableText)), limit: Limit },
+      success: FoundFiles,
+      error: responses(
+        "permission_denied",
+        "unauthorized_target",
+        "workspace_outside_allowlist",
+        "target_offline",
+        "conflict",
+        "overloaded",
+        "schema_validation_failed"
+      )
+    })
+      .annotate(RequiredAuthority, "task.create")
+      .annotate(
+        OpenApi.Description,
+        `${FIND_TEXT} Fails with \`conflict\` if the Edge of the device is too old.`
       )
   )
   .middleware(SchemaErrors)

@@ -6,10 +6,11 @@ import { Approval, DecideApproval, DecisionOrigin } from "../approval/Approval.t
 import { Artifact } from "../run/Artifact.ts"
 import { AnswerInput, InputRequest } from "../input/InputRequest.ts"
 import { Diff } from "../edge-api/Diff.ts"
+import { MAX_LIMIT } from "../http/Page.ts"
 import { ArtifactId, MessageId, PreviewId, RunId, WorkspaceId } from "../identity/Ids.ts"
 import { OpenedPreview } from "../device/Preview.ts"
 import { CreateRun, Run, RunFailure, RunInput } from "../run/Run.ts"
-import { FileEntry, FilePreview, WorkspacePath } from "../device/Workspace.ts"
+import { FileEntry, FilePreview, FileQuery, FoundFiles, WorkspacePath } from "../device/Workspace.ts"
 import { Attachment } from "../session/Attachment.ts"
 import { MAX_ATTACHMENTS } from "../session/AttachmentRules.ts"
 
@@ -47,6 +48,9 @@ export const INPUTS_FEATURE = "inputs"
 const answeredBy = { by: Schema.String, origin: Schema.optionalKey(DecisionOrigin) }
 
 const pause = Schema.Struct({ runId: RunId, by: Schema.String, reason: Schema.optionalKey(Schema.String) })
+
+/** Without a default, as a Hub sends it. */
+const FindLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIMIT }))
 
 /** Payload and result of each command, by name. */
 export const edgeCommands = {
@@ -93,7 +97,11 @@ export const edgeCommands = {
   /** Creates a new address of a preview for a browser on the Edge's machine. The preview must belong to the run. */
   OpenPreview: { payload: Schema.Struct({ runId: RunId, previewId: PreviewId }), success: OpenedPreview },
   ListFiles: { payload: Schema.Struct(workspacePath), success: Schema.Array(FileEntry) },
-  ReadFile: { payload: Schema.Struct(workspacePath), success: FilePreview }
+  ReadFile: { payload: Schema.Struct(workspacePath), success: FilePreview },
+  FindFiles: {
+    payload: Schema.Struct({ workspace: WorkspaceId, query: FileQuery, limit: FindLimit }),
+    success: FoundFiles
+  }
 } as const
 
 export type CommandName = keyof typeof edgeCommands
@@ -134,7 +142,8 @@ export const EdgeCommand = Schema.Union([
   command("ReadArtifact", edgeCommands.ReadArtifact),
   command("OpenPreview", edgeCommands.OpenPreview),
   command("ListFiles", edgeCommands.ListFiles),
-  command("ReadFile", edgeCommands.ReadFile)
+  command("ReadFile", edgeCommands.ReadFile),
+  command("FindFiles", edgeCommands.FindFiles)
 ])
 export type EdgeCommand = typeof EdgeCommand.Type
 

@@ -1,9 +1,10 @@
-/** `GET /v1/workspaces/{id}/files`, `GET /v1/workspaces/{id}/file`. */
+/** `GET /v1/workspaces/{id}/files`, `GET /v1/workspaces/{id}/find`, `GET /v1/workspaces/{id}/file`. */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
 import type { FileEntry } from "@corral/domain/device/Workspace"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { FileSearch } from "../workspace/FileSearch.ts"
 import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { pageOf } from "@corral/service/http/Paged"
@@ -15,6 +16,7 @@ export const edgeFiles = HttpApiBuilder.group(
   EdgeApi,
   "files",
   Effect.fnUntraced(function* (handlers) {
+    const search = yield* FileSearch
     const workspaces = yield* Workspaces
     return handlers.handleAll({
       files: Effect.fnUntraced(function* ({ params, query: { cursor, limit, path = "" } }) {
@@ -22,6 +24,11 @@ export const edgeFiles = HttpApiBuilder.group(
         const list = { principal: LOCAL_PRINCIPAL, filter: `files ${params.id} ${path}`, cursor, limit }
         const read = (after: string | undefined, limit: number) => listFolder(root.path, path, after, limit)
         return yield* pageOf(list, byName, read)
+      }, withErrorObject),
+
+      find: Effect.fnUntraced(function* ({ params, query: { limit, q = "" } }) {
+        const root = yield* workspaces.open(params.id)
+        return yield* search.find(root.path, q, limit)
       }, withErrorObject),
 
       file: Effect.fnUntraced(function* ({ params, query }) {

@@ -30,6 +30,7 @@ import { attachmentNote } from "../run/AttachedFiles.ts"
 import { diffFolder } from "../run/RunDiff.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
+import { FileSearch } from "../workspace/FileSearch.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -53,6 +54,7 @@ export interface CommandCall {
 /** Services that commands use. */
 const services = Effect.all({
   artifacts: Artifacts,
+  files: FileSearch,
   attachments: Attachments,
   hubAttachments: HubAttachments,
   idempotency: EdgeIdempotency,
@@ -75,7 +77,7 @@ const executeCommand = (
   services: Services,
   { command, deviceId, traceparent }: CommandCall
 ): Effect.Effect<unknown, Failure> => {
-  const { artifacts, previews, runs, store, workspaces } = services
+  const { artifacts, files, previews, runs, store, workspaces } = services
   const onOwnRun = <N extends CommandName>(
     _: N,
     runId: RunId,
@@ -132,6 +134,10 @@ const executeCommand = (
         Effect.flatMap((root) => listFolder(root.path, path, undefined, MAX_ITEMS + 1)),
         Effect.flatMap(requireFew)
       )
+    }
+    case "FindFiles": {
+      const { limit, query, workspace } = command.payload
+      return Effect.flatMap(workspaces.open(workspace), (root) => files.find(root.path, query, limit))
     }
     case "ReadFile": {
       const { path, workspace } = command.payload

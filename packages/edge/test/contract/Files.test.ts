@@ -1,7 +1,7 @@
 /** Workspace files over real HTTP; the client judges each answer by the published contract. */
 import { assert, describe, it } from "@effect/vitest"
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 
@@ -75,5 +75,34 @@ describe("Workspace files", () => {
       assert.notInclude(answer.text, edge.token)
     }
     assert.strictEqual((await client.ask("GET", `${base}/file?path=docs/3.md`, { token: null })).status, 401)
+  })
+
+  it("are found by their names in the whole workspace, folders by their entries", async () => {
+    const edge = await openEdgeInProcess()
+    const { client } = edge
+    for (const path of ["src/deep/Reader.ts", "src/readme.txt", ".git/reader"]) {
+      mkdirSync(join(edge.workspace, dirname(path)), { recursive: true })
+      writeFileSync(join(edge.workspace, path), "")
+    }
+    const { items } = (await client.ask("GET", "/v1/workspaces")).body as {
+      readonly items: ReadonlyArray<{ readonly id: string }>
+    }
+    const base = `/v1/workspaces/${items[0]?.id ?? ""}`
+    const find = async (query: string) => {
+      const answer = await client.ask("GET", `${base}/find?${query}`)
+      assert.strictEqual(answer.status, 200, query)
+      return (answer.body as Page).items.map(({ path }) => path)
+    }
+    assert.deepStrictEqual(await find("q=reader"), ["src/deep/Reader.ts"])
+    assert.deepStrictEqual(await find("q=src%2F"), ["src/deep", "src/readme.txt", "src/deep/Reader.ts"])
+    assert.deepStrictEqual(await find("q=re&limit=1"), ["src/readme.txt"])
+    assert.include(await find(""), "src")
+    assert.deepStrictEqual(await find("q=config.git"), [])
+    assert.strictEqual(
+      codeOf(await client.ask("GET", "/v1/workspaces/nope/find?q=a")),
+      "workspace_outside_allowlist"
+    )
+    assert.strictEqual((await client.ask("GET", `${base}/find?q=${"x".repeat(300)}`)).status, 422)
+    await edge.stop()
   })
 })

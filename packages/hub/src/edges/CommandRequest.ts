@@ -33,7 +33,7 @@ export const inputCommandId = (key: string): CommandId => `input.${fingerprintOf
 
 /** Whether a repetition does no harm, so that a late answer is of no use. */
 export const isReadCommand = (name: CommandName): boolean =>
-  name.startsWith("Read") || name.startsWith("List") || name === "OpenPreview"
+  name.startsWith("Read") || name.startsWith("List") || name === "FindFiles" || name === "OpenPreview"
 
 /** The command as JSON, with the id of the HTTP request behind it. */
 export const encodeCommand = Effect.fnUntraced(function* (

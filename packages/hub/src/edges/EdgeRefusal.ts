@@ -114,6 +114,11 @@ const workspaceCodes = [
   ["workspace_outside_allowlist", WorkspaceOutsideAllowlist]
 ] as const
 
+export const toFindFilesRefusal = mapCodes<Overloaded | WorkspaceOutsideAllowlist>(
+  ["overloaded", Overloaded],
+  ["workspace_outside_allowlist", WorkspaceOutsideAllowlist]
+)
+
 export const toListFilesRefusal = mapCodes<Overloaded | ReadRefusal>(...workspaceCodes)
 
 export const toReadFileRefusal = mapCodes<Overloaded | PayloadTooLarge | ReadRefusal>(...workspaceCodes, [

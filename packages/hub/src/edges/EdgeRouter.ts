@@ -7,7 +7,7 @@
  */
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { OpenedPreview } from "@corral/domain/device/Preview"
-import type { FileEntry, FilePreview } from "@corral/domain/device/Workspace"
+import type { FileEntry, FilePreview, FoundFiles } from "@corral/domain/device/Workspace"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import {
   type ChangesUnknown,
@@ -16,7 +16,8 @@ import {
   type PayloadTooLarge,
   type PermissionDenied,
   type RunNotCancellable,
-  type TargetOffline
+  type TargetOffline,
+  type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
@@ -45,6 +46,7 @@ import {
   toDecisionRefusal,
   toFinishRefusal,
   toInputRefusal,
+  toFindFilesRefusal,
   toListFilesRefusal,
   toPauseRefusal,
   toPreviewRefusal,
@@ -119,6 +121,11 @@ export class EdgeRouter extends Context.Service<
       targetId: DeviceId,
       command: CommandPayload<"ListFiles">
     ) => Routed<ReadonlyArray<FileEntry>, ReadRefusal>
+    /** Fails with `conflict` where the Edge is too old for that. */
+    readonly findFiles: (
+      targetId: DeviceId,
+      command: CommandPayload<"FindFiles">
+    ) => Routed<FoundFiles, Conflict | WorkspaceOutsideAllowlist>
     readonly readFile: (
       targetId: DeviceId,
       command: CommandPayload<"ReadFile">
@@ -195,6 +202,7 @@ export class EdgeRouter extends Context.Service<
 
         listFiles: (targetId, command) =>
           route.send(readRequest(targetId, "ListFiles", command), toListFilesRefusal),
+        findFiles: findFiles(route),
         readFile: (targetId, command) =>
           route.send(readRequest(targetId, "ReadFile", command), toReadFileRefusal)
       })
@@ -240,6 +248,16 @@ const openPreview = (route: CommandRoute): EdgeRouter["Service"]["openPreview"] 
       toPreviewRefusal,
       ({ id, runId }) => id === command.previewId && runId === command.runId
     )
+  })
+
+const findFiles = (route: CommandRoute): EdgeRouter["Service"]["findFiles"] =>
+  Effect.fn("EdgeRouter.findFiles")(function* (targetId, command) {
+    const outdated = new Conflict({
+      message: "The Edge of this device is too old to search for files. Update it.",
+      details: { reason: "edge_outdated" }
+    })
+    yield* route.requireCommand(targetId, "FindFiles", outdated)
+    return yield* route.send(readRequest(targetId, "FindFiles", command), toFindFilesRefusal)
   })
 
 const changePause = (route: CommandRoute): EdgeRouter["Service"]["changePause"] =>

@@ -43,6 +43,12 @@ export const fileEndpoints = HttpApiBuilder.group(
         )
       }, withErrorObjects),
 
+      find: Effect.fnUntraced(function* ({ params, query: { limit, projectId, q = "" } }) {
+        const { id, workspace } = params
+        yield* admitted(projectId, params)
+        return yield* router.findFiles(id, { workspace, query: q, limit })
+      }, withErrorObjects),
+
       file: Effect.fnUntraced(function* ({ params, query: { path, projectId } }) {
         const { id, workspace } = params
         yield* admitted(projectId, params)

@@ -255,6 +255,11 @@ export const requests: Record<EndpointName, Expected> = {
     ({ deviceId, projectId }) => `/client/targets/${deviceId}/workspaces/site/files?projectId=${projectId}`,
     503
   ),
+  "files.find": get(
+    ({ deviceId, projectId }) =>
+      `/client/targets/${deviceId}/workspaces/site/find?projectId=${projectId}&q=read`,
+    503
+  ),
   "files.file": get(
     ({ deviceId, projectId }) =>
       `/client/targets/${deviceId}/workspaces/site/file?projectId=${projectId}&path=README.md`,

@@ -38,6 +38,7 @@ const edgeWith = (artifact: Artifact, content: Buffer) => {
     openPreview: never,
     listFiles: never,
     readFile: never,
+    findFiles: never,
     listArtifacts: () => Effect.succeed([artifact]),
     readArtifact: (_, { offset }) => {
       offsets.push(offset)

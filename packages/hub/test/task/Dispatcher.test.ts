@@ -85,7 +85,8 @@ class PlayedEdge {
       readArtifact: away,
       openPreview: away,
       listFiles: away,
-      readFile: away
+      readFile: away,
+      findFiles: away
     })
   }
 }
