@@ -42,8 +42,8 @@ export const servicesIn = (text: string): ReadonlyArray<NamedService> => {
   new Visitor({
     TSTypeReference: (type) => {
       if (!isLayer(type)) return
-      const [given, , needed] = type.typeArguments?.params ?? []
-      for (const services of [given, needed]) if (services !== undefined) found.push(...membersOf(services))
+      const [offered, , needed] = type.typeArguments?.params ?? []
+      for (const services of [offered, needed]) if (services !== undefined) found.push(...membersOf(services))
     }
   }).visit(program)
   return found
