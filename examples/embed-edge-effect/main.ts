@@ -23,5 +23,9 @@ const program = Effect.gen(function* () {
   )
 })
 
-const edge = EmbeddedEdge.layer({ workspaces: [{ id: "here", path: import.meta.dirname }] })
+const { HOME = "", PATH = "" } = process.env
+const edge = EmbeddedEdge.layer({
+  workspaces: [{ id: "here", path: import.meta.dirname }],
+  environment: { HOME, PATH }
+})
 NodeRuntime.runMain(Effect.provide(program, edge))

@@ -4,7 +4,11 @@
  */
 import { openEdge } from "@corral/edge/openEdge"
 
-const edge = await openEdge({ workspaces: [{ id: "here", path: import.meta.dirname }] })
+const { HOME = "", PATH = "" } = process.env
+const edge = await openEdge({
+  workspaces: [{ id: "here", path: import.meta.dirname }],
+  environment: { HOME, PATH }
+})
 
 const { id } = await edge.start({
   workspace: "here",
