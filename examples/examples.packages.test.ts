@@ -6,29 +6,20 @@ import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { decodeEvent } from "@corral/domain/run/RunEvent"
 import { APP, KEY, pushedMessage, TENANT, TOKEN, unsigned } from "@corral/testing/gateway/FakeFeishu"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
-import { until } from "@corral/testing/time/Until"
 import { assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { Result } from "effect"
-import { execFileSync, spawn, spawnSync } from "node:child_process"
-import { once } from "node:events"
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
+import { execFileSync, spawnSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inject } from "vitest"
 import { linkLibrary } from "../scripts/pack/installed.ts"
+import { compileCache, copyExamples, serveExample } from "../scripts/pack/ServedExample.ts"
 
 const root = join(import.meta.dirname, "..")
-/** Compiled code of the sources and libraries that all examples load. */
-const compileCache = { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node-compile") }
-
 let outside: string
 beforeAll(() => {
-  outside = mkdtempSync(join(inject("packages").folder, "examples-"))
-  cpSync(import.meta.dirname, join(outside, "examples"), {
-    recursive: true,
-    filter: (path) => !path.endsWith(".test.ts") && !path.endsWith("tsconfig.json")
-  })
+  outside = copyExamples(inject("packages").folder)
 })
 
 /** Complete log of one run, as an example prints it. */
@@ -76,9 +67,36 @@ describe("examples", { timeout: 120_000 }, () => {
     assert.strictEqual(stdout, "")
   })
 
-  it("embed-edge runs an agent and prints its whole log", () => {
-    const events = printed("embed-edge")
-    assert.include(events.find(({ type }) => type === "run.tool.result")?.payload.output, "main.ts")
+  it.each(["embed-edge", "embed-edge-effect"])(
+    "%s runs an agent, allows its action, prints its log",
+    (name) => {
+      const events = printed(name)
+      const outputs = events
+        .filter(({ type }) => type === "run.tool.result")
+        .map(({ payload }) => payload.output)
+      assert.include(outputs[0], "main.ts")
+      assert.strictEqual(outputs[1]?.trim(), "from the shell")
+      assert.include(
+        events.map(({ type }) => type),
+        "run.approval.resolved"
+      )
+    }
+  )
+
+  it("embed-edge needs one import, and embed-edge-effect three", () => {
+    const importsOf = (name: string) =>
+      readFileSync(join(root, `examples/${name}/main.ts`), "utf8").match(/^import /gm)?.length
+    assert.deepStrictEqual(["embed-edge", "embed-edge-effect"].map(importsOf), [1, 3])
+  })
+
+  it("embed-edge and embed-edge-effect are the first code of their guide", () => {
+    const guide = readFileSync(join(root, "docs/embed-edge.md"), "utf8")
+    const [first, second] = [...guide.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code]) => code)
+    for (const [name, code] of [
+      ["embed-edge", first],
+      ["embed-edge-effect", second]
+    ] as const)
+      assert.isTrue(readFileSync(join(root, `examples/${name}/main.ts`), "utf8").endsWith(`\n${code}`), name)
   })
 
   const started = (args: ReadonlyArray<string>, input = "") =>
@@ -124,39 +142,6 @@ describe("examples", { timeout: 120_000 }, () => {
   })
 })
 
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  server.close()
-  await once(server, "close")
-  return typeof address === "object" && address !== null ? address.port : 0
-}
-
-/** Starts an example that serves, and stops it after the test. */
-const served = async (example: string, env: Readonly<Record<string, string>> = {}) => {
-  const port = await freePort()
-  const child = spawn(process.execPath, [`examples/${example}/main.ts`], {
-    cwd: outside,
-    env: { PATH: process.env["PATH"] ?? "", ...compileCache, ...env, PORT: String(port) },
-    stdio: ["ignore", "pipe", "pipe"]
-  })
-  const exited = once(child, "exit")
-  let output = ""
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)))
-  onTestFinished(async () => {
-    child.kill("SIGTERM")
-    await exited
-  })
-  // Without a connection that stays open, the server stops immediately.
-  const request = (path: string, { headers, ...init }: RequestInit = {}) =>
-    fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...headers, connection: "close" } })
-  // A request before the routes are ready gets no answer.
-  const isReady = () => request("/health/live", { signal: AbortSignal.timeout(1_000) }).catch(() => undefined)
-  await until(isReady, `the routes of ${example}`, 25_000)
-  return { output: () => output, request }
-}
-
 const statusOf = async (response: Promise<Response>): Promise<number> => (await response).status
 
 const makeEmptyDatabase = async (): Promise<string> => {
@@ -177,14 +162,14 @@ const assertInGuide = (guide: string, example: string): void => {
 
 describe("mounted routes", { timeout: 60_000 }, () => {
   it("mount-edge serves its own page, and the Edge's routes only with the token", async () => {
-    const { output, request } = await served("mount-edge")
+    const { output, request } = await serveExample(outside, "mount-edge", { path: "/corral/health/live" })
     assert.strictEqual(await (await request("/")).text(), "my own page")
-    assert.strictEqual(await statusOf(request("/v1/runs")), 401)
+    assert.strictEqual(await statusOf(request("/corral/v1/runs")), 401)
     const token = readFileSync(/\S+edge\.token/.exec(output())?.[0] ?? "", "utf8").trim()
     const authorization = `Bearer ${token}`
-    assert.strictEqual(await statusOf(request("/v1/runs", { headers: { authorization } })), 200)
+    assert.strictEqual(await statusOf(request("/corral/v1/runs", { headers: { authorization } })), 200)
     const headers = { authorization, origin: "https://evil.example" }
-    assert.strictEqual(await statusOf(request("/v1/runs", { headers })), 403)
+    assert.strictEqual(await statusOf(request("/corral/v1/runs", { headers })), 403)
     assertInGuide("embed-edge", "mount-edge")
   })
 
@@ -192,29 +177,30 @@ describe("mounted routes", { timeout: 60_000 }, () => {
     const home = mkdtempSync(join(tmpdir(), "corral-"))
     onTestFinished(() => rmSync(home, { recursive: true }))
     const env = { CORRAL_HOME: home, CORRAL_DATABASE_URL: await makeEmptyDatabase() }
-    const { request } = await served("mount-hub", env)
-    assert.strictEqual(await (await request("/own")).text(), "my own page")
+    const { request } = await serveExample(outside, "mount-hub", { env, path: "/corral/health/live" })
+    assert.strictEqual(await (await request("/")).text(), "my own page")
     // The package has no console, and its user has no repository to build one in.
-    const page = await (await request("/")).text()
+    const page = await (await request("/corral")).text()
     assert.include(page, "The console is part of the package <code>corral</code>")
     assert.notInclude(page, "npm run build")
-    assert.strictEqual(await statusOf(request("/client/projects")), 401)
+    assert.strictEqual(await statusOf(request("/corral/client/projects")), 401)
     const headers = { origin: "https://evil.example" }
-    assert.strictEqual(await statusOf(request("/client/projects", { headers })), 403)
+    assert.strictEqual(await statusOf(request("/corral/client/projects", { headers })), 403)
     assertInGuide("hub", "mount-hub")
   })
 
   it("mount-gateway serves its own page, and stores signed events only", async () => {
-    const { request } = await served("mount-gateway", {
+    const env = {
       CORRAL_DATABASE_URL: await makeEmptyDatabase(),
       CORRAL_FEISHU_APP_ID: APP,
       CORRAL_FEISHU_ENCRYPT_KEY: KEY,
       CORRAL_FEISHU_VERIFICATION_TOKEN: TOKEN,
       CORRAL_FEISHU_TENANTS: TENANT
-    })
+    }
+    const { request } = await serveExample(outside, "mount-gateway", { env, path: "/corral/health/live" })
     const push = ({ body, headers }: ReturnType<typeof unsigned>) =>
       statusOf(
-        request("/integrations/feishu/events", { method: "POST", headers, body: new Uint8Array(body) })
+        request("/corral/integrations/feishu/events", { method: "POST", headers, body: new Uint8Array(body) })
       )
     assert.strictEqual(await (await request("/")).text(), "my own page")
     assert.strictEqual(await push(unsigned({ challenge: "x" })), 401)

@@ -74,7 +74,29 @@ function endWithLauncher() {
   process.channel.unref()
 }
 
+/**
+ * Whether npx has started this program, in a shell. Other programs may leave it running on purpose, those that npx has started too: they pass on the
+ * variables of npx, with their own name.
+ */
+function isStartedByNpx(environment) {
+  return (
+    environment.npm_lifecycle_event === "npx" && /^["']?corral["']?$/.test(environment.npm_lifecycle_script)
+  )
+}
+
+/** npx passes a signal on to its shell only, which ends without this program. The program then has another parent. */
+function endWithNpx() {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    process.kill(process.pid, "SIGTERM")
+  }, 250)
+  timer.unref()
+}
+
 function start() {
+  if (isStartedByNpx(process.env) && process.env.CORRAL_LAUNCHED === undefined) endWithNpx()
   if (isNewEnough(process.versions.node)) {
     // Compiled code is kept next to the bundle, where no other user can write.
     const compiled = require("module").enableCompileCache
@@ -98,4 +120,4 @@ function start() {
 }
 
 if (require.main === module) start()
-else module.exports = { isNewEnough, packageOf, pinnedNode, refusal }
+else module.exports = { isNewEnough, isStartedByNpx, packageOf, pinnedNode, refusal }

@@ -21,7 +21,8 @@ if (place !== undefined && (!place.isDirectory() || readdirSync(folder).length >
 
 const template = join(import.meta.dirname, "template")
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "package.json"), "utf8"))
-const values = { name, id, version }
+// npm names the file of a package so.
+const values = { name, id, file: name.replace("@", "").replace("/", "-"), version }
 cpSync(template, folder, { recursive: true })
 // npm leaves a .gitignore out of a package, and a package has one package.json.
 renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))
@@ -29,12 +30,12 @@ renameSync(join(folder, "manifest.json"), join(folder, "package.json"))
 for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
   if (!entry.isFile()) continue
   const file = join(entry.parentPath, entry.name)
-  const text = readFileSync(file, "utf8").replaceAll("corral-adapter-id", values.id)
+  const text = readFileSync(file, "utf8")
+    .replaceAll("corral-adapter-id", values.id)
+    .replaceAll("corral-adapter-file", values.file)
   writeFileSync(
     file,
     text.replaceAll("corral-adapter-name", values.name).replaceAll("0.0.0-corral", values.version)
   )
 }
-process.stdout.write(
-  `${folder} is ready. Next:\n\n  cd ${id}\n  npm install\n  npm test\n\nIts README.md explains the rest.\n`
-)
+process.stdout.write(`${folder} is ready. Its README.md has the next steps.\n`)

@@ -10,6 +10,7 @@ import { commandParts } from "../bundle/EdgeParts.ts"
 import { installedSqlite, type SqlitePlatform, sqlitePlatforms } from "../bundle/InstalledSqlite.ts"
 import { noticesOf } from "../Notices.ts"
 import { root } from "./Modules.ts"
+import { repositoryField } from "./Repository.ts"
 
 interface WorkspaceManifest {
   readonly version: string
@@ -40,6 +41,7 @@ const commandManifest = () => {
     version,
     description,
     license,
+    ...repositoryField("packages/cli"),
     keywords: ["coding agents", "approvals", "supervision", "self-hosted"],
     // The launcher is for Nodes that cannot run the rest, too.
     type: "commonjs",
@@ -98,6 +100,7 @@ export const stageSqlite = (folder: string, { cpu, libc, name, os, program }: Sq
     version,
     description: `SQLite for corral on ${platform}`,
     license: "MIT",
+    ...repositoryField("scripts/bundle"),
     type: "commonjs",
     main: "./sqlite.node",
     files: ["sqlite.node", NOTICES],

@@ -42,9 +42,8 @@ export const servicesIn = (text: string): ReadonlyArray<NamedService> => {
   new Visitor({
     TSTypeReference: (type) => {
       if (!isLayer(type)) return
-      const [provided, , needed] = type.typeArguments?.params ?? []
-      for (const services of [provided, needed])
-        if (services !== undefined) found.push(...membersOf(services))
+      const [offered, , needed] = type.typeArguments?.params ?? []
+      for (const services of [offered, needed]) if (services !== undefined) found.push(...membersOf(services))
     }
   }).visit(program)
   return found

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type Closure, root } from "./Modules.ts"
+import { repositoryField } from "./Repository.ts"
 
 /** `package.json` in the workspace, as far as it is read here. */
 export interface SourceManifest {
@@ -72,6 +73,7 @@ export const manifestOf = (
     version: source.version,
     description: source.description,
     license: source.license,
+    ...repositoryField(`packages/${source.name.replace("@corral/", "")}`),
     type: "module",
     engines: { node: ">=22.19" },
     sideEffects: false,

@@ -5,6 +5,7 @@
  */
 import { transformSync } from "esbuild"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { isBuiltin } from "node:module"
 import { dirname, join, posix } from "node:path"
 import { fileURLToPath } from "node:url"
 import { addressesIn, mapAddresses } from "./Specifiers.ts"
@@ -76,7 +77,7 @@ export const closureOf = (
       const found = moduleAt(value, module)
       if (found !== undefined) {
         if (existsSync(sourceOf(found))) waiting.push(found)
-      } else if (/^[@a-z]/.test(value) && !value.startsWith("node:")) {
+      } else if (/^[@a-z]/.test(value) && !isBuiltin(value)) {
         libraries.add(value.split("/", value.startsWith("@") ? 2 : 1).join("/"))
       }
     }

@@ -10,6 +10,8 @@ import { packCommand, packTemplate } from "./pack.ts"
 
 /** Global setup. The returned teardown removes the folder. */
 const sharePackages = async (project: TestProject): Promise<() => void> => {
+  // As where a release is packed.
+  process.env["GITHUB_REPOSITORY"] ??= "example/corral"
   const installed = installPackages()
   packTemplate(join(installed.folder, "template"))
   await packCommand(join(installed.folder, "command"))

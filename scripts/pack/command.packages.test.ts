@@ -102,6 +102,14 @@ describe("npx corral", { timeout: 120_000 }, () => {
     assert.deepStrictEqual(readdirSync(user.empty), [])
   })
 
+  it("up ends with npx, and PostgreSQL and the Edge with it", async () => {
+    const { all } = await up()
+    assert.isAbove(survivors().length, 2)
+    // As an init system or a script ends it: the signal reaches npx alone.
+    all.child.kill("SIGTERM")
+    await until(async () => (survivors().length === 0 ? true : undefined), "the end of every process", 30_000)
+  })
+
   it("up uses the home of an earlier start", async () => {
     const device = readFileSync(join(user.home, "own-device.json"), "utf8")
     const { all } = await up()

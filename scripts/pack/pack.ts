@@ -17,6 +17,7 @@ import {
   writeDeclarations
 } from "./Modules.ts"
 import { type Packed, packed } from "./packages.ts"
+import { repositoryField } from "./Repository.ts"
 
 const allModules = (name: string): ReadonlyArray<string> =>
   readdirSync(join(root, "packages", name, "src"), { recursive: true, encoding: "utf8" })
@@ -106,7 +107,8 @@ export const packTemplate = (to: string): void => {
     cpSync(join(root, "LICENSE"), join(template, "LICENSE"))
     const file = join(template, "package.json")
     const { private: _, ...manifest } = JSON.parse(readFileSync(file, "utf8"))
-    writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
+    const shipped = { ...manifest, ...repositoryField(`packages/${TEMPLATE}`) }
+    writeFileSync(file, `${JSON.stringify(shipped, null, 2)}\n`)
     packFolders(to, staged, [TEMPLATE])
   } finally {
     rmSync(staged, { recursive: true, force: true })

@@ -4,7 +4,9 @@ import { spawnSync } from "node:child_process"
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { inject } from "vitest"
+import { root } from "./Modules.ts"
 import { packed } from "./packages.ts"
+import { packedManifest, publicationOf } from "./Publication.ts"
 
 const node = (folder: string, args: ReadonlyArray<string>) =>
   spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" })
@@ -50,13 +52,27 @@ describe("packed packages", { timeout: 120_000 }, () => {
     assert.match(readFileSync(notices, "utf8"), /gitleaks[^]*MIT License/)
   })
 
-  it("can be published, each one", () => {
-    for (const tarball of globSync("{tarballs,command,template}/*.tgz", { cwd: folder })) {
-      const { stdout } = spawnSync("tar", ["-xOf", join(folder, tarball), "package/package.json"], {
-        encoding: "utf8"
-      })
-      assert.notProperty(JSON.parse(stdout), "private", tarball)
+  it("can be published, each one, with the repository that packs", () => {
+    const tarballs = globSync("{tarballs,command,template}/*.tgz", { cwd: folder })
+    assert.isAbove(tarballs.length, 10)
+    for (const tarball of tarballs) {
+      const manifest = packedManifest(join(folder, tarball))
+      assert.notProperty(manifest, "private", tarball)
+      assert.match(manifest.repository?.url ?? "", /^git\+https:\/\/.*\/corral\.git$/, tarball)
+      assert.isTrue(existsSync(join(root, manifest.repository?.directory ?? "none")), tarball)
     }
+  })
+
+  it("are published parts first", () => {
+    const published: Array<string> = []
+    for (const path of publicationOf(folder, "{tarballs,command,template}/*.tgz")) {
+      const manifest = packedManifest(join(folder, path))
+      const needs = { ...manifest.dependencies, ...manifest.optionalDependencies }
+      for (const need of Object.keys(needs).filter((name) => name.startsWith("@corral/")))
+        assert.include(published, need, manifest.name)
+      published.push(manifest.name)
+    }
+    assert.includeMembers(published, ["@corral/domain", "@corral/gateway", "corral", "create-corral-adapter"])
   })
 
   it("do not export what is internal", () => {

@@ -69,9 +69,12 @@ export const hubClient = (options: TransportOptions): HubConnection => {
   }
 }
 
-/** Headers of a page of the Hub's origin: writes repeat the CSRF token of the sign-in. */
+/** Headers of a page of the Hub: writes repeat the CSRF token of the sign-in. The cookie of a Hub below a path has another prefix. */
 export const csrfHeaders = (method: string): HeaderValues => {
   if (method === "GET") return {}
-  const found = document.cookie.split("; ").find((pair) => pair.startsWith("__Host-corral-csrf="))
+  const pairs = document.cookie.split("; ")
+  const named = (prefix: string) => pairs.find((pair) => pair.startsWith(`${prefix}-corral-csrf=`))
+  // A page of a Hub below a path also sees the cookies of one at the root.
+  const found = named("__Secure") ?? named("__Host")
   return { "x-csrf-token": decodeURIComponent(found?.slice(found.indexOf("=") + 1) ?? "") }
 }

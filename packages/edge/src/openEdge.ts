@@ -9,7 +9,7 @@ import { Overloaded } from "@corral/domain/errors/Failures"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { Run } from "@corral/domain/run/Run"
 import type { RunEvent } from "@corral/domain/run/RunEvent"
-import { type Effect, ManagedRuntime, Stream } from "effect"
+import { type Effect, Layer, Logger, ManagedRuntime, Stream } from "effect"
 import {
   type EmbeddedAnswer,
   type EmbeddedDecision,
@@ -40,9 +40,12 @@ export interface OpenEdge {
   readonly close: () => Promise<void>
 }
 
-/** Opens an Edge. Rejects with a sentence if it cannot start. */
+/** stdout belongs to the program. */
+const log = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
+
+/** Opens an Edge. Its warnings are lines on stderr. Rejects with a sentence if it cannot start. */
 export const openEdge = async (options: EmbeddedEdgeOptions): Promise<OpenEdge> => {
-  const runtime = ManagedRuntime.make(EmbeddedEdge.layer(options))
+  const runtime = ManagedRuntime.make(Layer.provideMerge(EmbeddedEdge.layer(options), log))
   const edge = await runtime.runPromise(EmbeddedEdge)
   let isOpen = true
   const run = <A, E>(call: Effect.Effect<A, E>): Promise<A> =>

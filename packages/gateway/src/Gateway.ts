@@ -107,17 +107,14 @@ const ownWork = Layer.mergeAll(connections, deletion, gatewayStoreMetrics)
 export const gatewayRoutes = (options: GatewayMount) =>
   Layer.merge(mountedGateway(options), ownWork).pipe(Layer.provide(gatewayServicesLayer))
 
-/**
- * The whole Gateway with this handler instead of the Hub's conversations.
- *
- * @internal
- */
+/** The whole Gateway with this handler instead of the Hub's conversations. Provides `GatewayServer` with its address. */
 export const gatewayLayerWith = (work: WorkOptions | undefined) =>
   Layer.merge(GatewayServer.layer, ownWork).pipe(
     // Ends after the server: the last stored events may still be handled.
     Layer.provideMerge(Layer.unwrap(servicesWith(work))),
-    Layer.provide(telemetry)
+    Layer.provide(telemetry),
+    offering<GatewayServer>()
   )
 
 /** The whole Gateway. Provides `GatewayServer` with its address. */
-export const gatewayLayer = offering<GatewayServer>()(gatewayLayerWith(undefined))
+export const gatewayLayer = gatewayLayerWith(undefined)

@@ -1,6 +1,7 @@
 /**
  * Console at every path outside the APIs: its files by name, and its page for every navigation. The page's script selects the view. If the
- * console is not installed or was not built, a plain page says so.
+ * console is not installed or was not built, a plain page says so. The console's addresses are those of a Hub at the root of its origin, so a Hub
+ * below a path has the plain page, too.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -11,6 +12,8 @@ import {
   type Encoding,
   readConsole
 } from "./ConsoleFiles.ts"
+import { cookieScopeOf } from "./CookieScope.ts"
+import { PublicUrl } from "./PublicUrl.ts"
 
 /**
  * Content policy of the console: its own files and requests to its Hub; no inline script or style, no other origins. `blob:` images are previews of
@@ -110,8 +113,9 @@ const consoleAnswer = (
 }
 
 export const consolePages = Layer.unwrap(
-  Effect.sync(() => {
-    const files = readConsole(consoleFolder())
+  Effect.map(PublicUrl, (publicUrl) => {
+    const { prefix } = cookieScopeOf(publicUrl)
+    const files = readConsole(prefix === "" ? consoleFolder() : undefined)
     return HttpRouter.add(
       "GET",
       "/*",

@@ -12,6 +12,7 @@ import type { Adapter, AdapterPayload, Configuration, Provider } from "oidc-prov
 import { HubConfig } from "../config/HubConfig.ts"
 import { IdentityProvider } from "./IdentityProvider.ts"
 import { oidcDefaults } from "../config/OidcConfig.ts"
+import { providerLibrary } from "./ProviderLibrary.ts"
 import { signInPage, signInPolicy } from "./SignInPage.ts"
 
 export class DevelopmentProviderFailed extends Data.TaggedError("DevelopmentProviderFailed")<{
@@ -43,7 +44,7 @@ const developmentProvider = (proposed: string) =>
 const start = Effect.fnUntraced(function* (proposed: string) {
   const server = yield* listening
   const issuer = `http://${HOST}:${(server.address() as AddressInfo).port}`
-  const { default: Library } = yield* Effect.promise(() => import("oidc-provider"))
+  const Library = yield* providerLibrary
   const provider = new Library(issuer, configurationOf())
   // The Hub may be below a path of another program's server.
   provider.Client.prototype.redirectUriAllowed = (uri) => isCallback(uri)
