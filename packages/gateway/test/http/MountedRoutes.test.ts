@@ -26,7 +26,7 @@ import { gatewayRoutes } from "../../src/http/routes.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
 import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
 import { Platforms } from "../../src/platform/Platforms.ts"
-import { gatewayDatabaseLayer } from "../../src/store/Database.ts"
+import { gatewayDatabaseClockLayer, gatewayDatabaseLayer } from "../../src/store/Database.ts"
 
 const feishu = {
   appId: APP,
@@ -46,6 +46,7 @@ const mounted = Effect.gen(function* () {
     Layer.provideMerge(Inbox.layer, SenderQueues.layer),
     Layer.provideMerge(gatewayGuardLayer, Platforms.layer(botsOf({ feishu })))
   ).pipe(
+    Layer.provideMerge(gatewayDatabaseClockLayer),
     Layer.provideMerge(gatewayDatabaseLayer),
     Layer.provide(Layer.succeed(GatewayConfig, { ...gatewayDefaults, databaseUrl: Redacted.make(url) }))
   )
