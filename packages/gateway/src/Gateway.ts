@@ -19,7 +19,7 @@ import { type ChatPlatform, PlatformUnavailable, type StoreInbound } from "./pla
 import { countCalls } from "./platform/CountedCalls.ts"
 import { Platforms } from "./platform/Platforms.ts"
 import { redactCalls } from "./platform/RedactedCalls.ts"
-import { gatewayDatabaseLayer } from "./store/Database.ts"
+import { gatewayDatabaseClockLayer, gatewayDatabaseLayer } from "./store/Database.ts"
 import { gatewayStoreMetrics } from "./store/StoreMetrics.ts"
 
 const connectPlatform = ({ connect, id }: ChatPlatform, store: StoreInbound) =>
@@ -86,6 +86,7 @@ const servicesWith = Effect.fnUntraced(function* (work: WorkOptions | undefined)
         Platforms.layer(platforms)
       )
     ),
+    Layer.provideMerge(gatewayDatabaseClockLayer),
     Layer.provideMerge(gatewayDatabaseLayer)
   )
 })

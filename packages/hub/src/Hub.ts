@@ -64,7 +64,7 @@ import { searchIndexerLayer } from "./search/SearchIndexer.ts"
 import { Targets } from "./edges/Targets.ts"
 import { SignInStore } from "./signin/SignInStore.ts"
 import { Users } from "./signin/Users.ts"
-import { hubDatabaseLayer } from "./store/Database.ts"
+import { hubDatabaseClockLayer, hubDatabaseLayer } from "./store/Database.ts"
 import { doSharedWork } from "./store/SharedWork.ts"
 import { CommitTime } from "./store/CommitTime.ts"
 import { hubStoreMetricsLayer } from "./store/StoreMetrics.ts"
@@ -87,12 +87,7 @@ const runServices = ArtifactContents.layer.pipe(
   Layer.provideMerge(Notices.layer)
 )
 
-/**
- * Services of users and projects without an HTTP server, for tests that use a Hub's database directly.
- *
- * @internal
- */
-export const hubCoreLayer = Layer.mergeAll(
+const coreServices = Layer.mergeAll(
   Approvals.layer,
   HubAuthority.layer,
   AuditTrail.layer,
@@ -118,9 +113,16 @@ export const hubCoreLayer = Layer.mergeAll(
   WorkspaceLinks.layer
 ).pipe(
   Layer.provideMerge([ChatBindings.layer, GatewayTokens.layer, Inventory.layer, runServices]),
-  Layer.provideMerge(Audit.layer),
-  Layer.provideMerge(hubDatabaseLayer)
+  Layer.provideMerge(Audit.layer)
 )
+
+/**
+ * Services of users and projects without an HTTP server, for programs and tests that use a Hub's database directly. They have the clock of the
+ * program: a Hub has that of its database.
+ *
+ * @internal
+ */
+export const hubCoreLayer = Layer.provideMerge(coreServices, hubDatabaseLayer)
 
 /** Hourly deletion of expired idempotency keys, by one of the Hubs. */
 const keyExpiry = Layer.effectDiscard(
@@ -171,7 +173,9 @@ export const hubServicesLayer = Layer.mergeAll(
   Layer.provide(CommitTime.layer),
   Layer.provideMerge(ClientAddress.layer),
   Layer.provideMerge(signInLayer),
-  Layer.provideMerge(hubCoreLayer),
+  Layer.provideMerge(coreServices),
+  Layer.provideMerge(hubDatabaseClockLayer),
+  Layer.provideMerge(hubDatabaseLayer),
   Layer.provideMerge(telemetry)
 )
 

@@ -80,16 +80,17 @@ const connect = (config: GatewayConfig) =>
     return Context.make(SqlClient.SqlClient, client)
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
 
-const withClock = Effect.fnUntraced(function* (config: GatewayConfig) {
-  const connections = yield* connect(config)
-  const clock = yield* Layer.build(Layer.provide(databaseClockLayer, Layer.succeedContext(connections))).pipe(
-    Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config)))
-  )
-  return Context.merge(connections, clock)
-})
-
-/** Provides `SqlClient` and the database's clock. Fails if the database is unreachable, or was migrated by a newer Corral. */
-export const gatewayDatabaseLayer = Layer.effectContext(Effect.flatMap(GatewayConfig, withClock)).pipe(
+/** Provides `SqlClient`. Fails if the database is unreachable, or was migrated by a newer Corral. */
+export const gatewayDatabaseLayer = Layer.effectContext(Effect.flatMap(GatewayConfig, connect)).pipe(
   Layer.provide(Reactivity.layer),
   Layer.provide(nodeVersionLayer("A Gateway"))
+)
+
+/** Provides the clock of the database to the services above it. */
+export const gatewayDatabaseClockLayer = Layer.effectContext(
+  Effect.flatMap(GatewayConfig, (config) =>
+    Effect.catchTag(Layer.build(databaseClockLayer), "SqlError", (error) =>
+      Effect.fail(unavailable(error, config))
+    )
+  )
 )

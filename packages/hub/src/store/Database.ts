@@ -141,16 +141,17 @@ const PLANNED_PARAMETERS = {
   jit: "off"
 }
 
-const withClock = Effect.fnUntraced(function* (config: HubConfig) {
-  const connections = yield* connect(config)
-  const clock = yield* Layer.build(Layer.provide(databaseClockLayer, Layer.succeedContext(connections))).pipe(
-    Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config)))
-  )
-  return Context.merge(connections, clock)
-})
-
-/** Provides `SqlClient`, `PgClient`, `PlannedSql` and the database's clock. Fails if the database can't be reached or belongs to a newer Corral. */
-export const hubDatabaseLayer = Layer.effectContext(Effect.flatMap(HubConfig, withClock)).pipe(
+/** Provides `SqlClient`, `PgClient` and `PlannedSql`. Fails if the database can't be reached or belongs to a newer Corral. */
+export const hubDatabaseLayer = Layer.effectContext(Effect.flatMap(HubConfig, connect)).pipe(
   Layer.provide(Reactivity.layer),
   Layer.provide(nodeVersionLayer("A Hub"))
+)
+
+/** Provides the clock of the database to the services above it. */
+export const hubDatabaseClockLayer = Layer.effectContext(
+  Effect.flatMap(HubConfig, (config) =>
+    Effect.catchTag(Layer.build(databaseClockLayer), "SqlError", (error) =>
+      Effect.fail(unavailable(error, config))
+    )
+  )
 )

@@ -88,7 +88,7 @@ describe("Retention", { timeout: 60_000 }, () => {
         }
         const dropped = await hub.people.act(dropLogsEndedBefore(dayAgo(300), 500, 2))
         assert.strictEqual(dropped, stuck.filter((isStuck) => !isStuck).length)
-        const kept = await hub.people.act(
+        const remaining = await hub.people.act(
           Effect.flatMap(
             SqlClient.SqlClient,
             (sql) =>
@@ -98,11 +98,11 @@ describe("Retention", { timeout: 60_000 }, () => {
           )
         )
         assert.deepStrictEqual(
-          kept.map(({ id }) => id),
+          remaining.map(({ id }) => id),
           ids.filter((_, index) => stuck[index])
         )
         await execute("TRUNCATE stuck_runs")
-        assert.strictEqual(await hub.people.act(dropLogsEndedBefore(dayAgo(300))), kept.length)
+        assert.strictEqual(await hub.people.act(dropLogsEndedBefore(dayAgo(300))), remaining.length)
       }),
       { numRuns: tries(4).arbitrary.runs }
     )
